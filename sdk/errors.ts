@@ -1,0 +1,78 @@
+/** The closed table of errors: every code that a caller can meet, with its name and meaning. */
+
+/** JSON-RPC error codes by name. @see interface "Errors" */
+export const codes = {
+  parse_error: -32700,
+  invalid_request: -32600,
+  method_not_found: -32601,
+  invalid_params: -32602,
+  internal_error: -32603,
+  forbidden: -32001,
+  rate_limited: -32002,
+  query_failed: -32003,
+  guardrail_eval_failed: -32004,
+  record_failed: -32005,
+  review_failed: -32006,
+  decision_not_found: -32007,
+  attribution_failed: -32008,
+} as const
+
+/** Name of an entry of {@link codes}. */
+export type ErrorName = keyof typeof codes
+
+/** One sentence for each error, as it stands in the reference. */
+export const meanings: Record<ErrorName, string> = {
+  parse_error: 'The body is not JSON.',
+  invalid_request: 'The JSON is not a JSON-RPC 2.0 request.',
+  method_not_found: 'No method of that name is registered; `data.available` lists those that are.',
+  invalid_params:
+    'A parameter is missing, unknown or of the wrong form; `data.issues` says which and what was expected.',
+  internal_error: 'Something unexpected failed in the server; `data.request_id` stands in its log.',
+  forbidden: 'The credentials are valid but lack the scope that the method needs.',
+  rate_limited: 'The agent has used up its requests for now; `Retry-After` says in how many seconds to try again.',
+  query_failed: 'The engine failed while it searched decisions.',
+  guardrail_eval_failed: 'The engine failed while it evaluated guardrails.',
+  record_failed:
+    'The decision could not be recorded, or a guardrail blocked it (`data.violations`). Nothing was written.',
+  review_failed: 'The engine failed while it recorded a review.',
+  decision_not_found: 'No decision has that id; `data.id` repeats it.',
+  attribution_failed: 'The engine failed while it attributed outcomes.',
+}
+
+/** What is wrong with one parameter. `path` is dotted (`filters.stakes.0`), empty for the whole object. */
+export interface Issue {
+  path: string
+  message: string
+  expected: string
+  received: string
+}
+
+/** An error that is meant for the caller: its message and data are sent as they are. */
+export class CstpError extends Error {
+  readonly error: ErrorName
+  readonly data: Record<string, unknown> | undefined
+
+  constructor(error: ErrorName, message: string, data?: Record<string, unknown>, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'CstpError'
+    this.error = error
+    this.data = data
+  }
+
+  /** The JSON-RPC number of this error. */
+  get code(): number {
+    return codes[this.error]
+  }
+}
+
+/** Bad input, naming the field and what was expected. */
+export function invalidParams(issues: Issue | Issue[], data: Record<string, unknown> = {}): CstpError {
+  const list = Array.isArray(issues) ? issues : [issues]
+  const text = list.map((issue) => (issue.path ? `${issue.path}: ${issue.message}` : issue.message)).join('; ')
+  return new CstpError('invalid_params', `Invalid params: ${text}`, { issues: list, ...data })
+}
+
+/** No decision has that id. */
+export function decisionNotFound(id: string): CstpError {
+  return new CstpError('decision_not_found', `Decision not found: ${id}`, { id })
+}

@@ -1,0 +1,26 @@
+/**
+ * The embedder port: texts to unit vectors.
+ * @see the suite in `conformance/embedder.ts`
+ */
+
+/** Length of every vector on the outside. @see interface "Limits" */
+export const DIMENSIONS = 768
+
+export interface Embedder {
+  /** Name of the driver, such as `local`. */
+  readonly driver: string
+  /** Names driver, model and weights: vectors are comparable exactly when their embedders' ids are equal. */
+  readonly id: string
+  /** Leading dimensions that can differ from 0; the rest is padding. At most {@link DIMENSIONS}. */
+  readonly effective_dimensions: number
+  /** Cosine distance beyond which a hit is noise for this model. */
+  readonly noise_distance: number
+  /**
+   * One vector of {@link DIMENSIONS} values and length 1 for each text, in their order. The same text, kind and id give the same
+   * vector whatever else is in the call. An empty text is a text.
+   * @throws StorageError `unavailable` when the provider is away, too slow or refuses; `invalid` when it answers another length
+   * @throws the signal's reason when it is aborted
+   */
+  embed(texts: readonly string[], kind: 'document' | 'query', signal: AbortSignal): Promise<Float32Array[]>
+  close(): Promise<void>
+}

@@ -1,0 +1,25 @@
+/** The five ways in which storage can fail. Drivers throw nothing else on purpose. */
+
+/**
+ * - `not_found`: the thing addressed does not exist (only where absence is not an ordinary answer).
+ * - `conflict`: it exists already, or its revision is not the expected one. Reading again and retrying may help.
+ * - `invalid`: the call itself is wrong: a vector of another length, an unknown side, a bad option.
+ * - `unavailable`: the engine is away, full, read-only or too busy. The same call may go through later; nothing was written.
+ * - `corrupt`: what is stored can't be read back as what was written.
+ */
+export type StorageErrorKind = 'not_found' | 'conflict' | 'invalid' | 'unavailable' | 'corrupt'
+
+export class StorageError extends Error {
+  readonly kind: StorageErrorKind
+
+  constructor(kind: StorageErrorKind, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'StorageError'
+    this.kind = kind
+  }
+}
+
+/** True for a {@link StorageError}, of the given kind where one is named. */
+export function isStorageError(error: unknown, kind?: StorageErrorKind): error is StorageError {
+  return error instanceof StorageError && (kind === undefined || error.kind === kind)
+}

@@ -1,0 +1,404 @@
+/**
+ * The store port: the record itself, and everything that several servers must agree on.
+ *
+ * A driver promises:
+ * - **Durable**: what a transaction wrote is on stable storage when its promise resolves.
+ * - **All or nothing**: a transaction whose `work` throws, or whose process dies, leaves no trace.
+ * - **Serial**: two transactions behave as if one had run after the other, over all processes on the same data.
+ * - **Fresh**: a read that starts after a transaction resolved sees it, in every process.
+ * - **Ordered**: every list has a total order, ties broken by id.
+ *
+ * Whatever goes wrong is thrown as a StorageError.
+ * @see the suite in `conformance/store.ts`, which proves all of it on a driver
+ */
+import type { DecisionRecord, EdgeType, Outcome, Stakes, Status } from '../schema/decision.ts'
+import type { VectorSet } from './vectors.ts'
+
+export interface Store {
+  /** Name of the driver, such as `sqlite`. */
+  readonly driver: string
+  readonly decisions: DecisionReader
+  readonly edges: EdgeReader
+  readonly embeddings: EmbeddingReader
+  readonly feed: Feed
+  readonly sessions: SessionReader
+  readonly breakers: BreakerReader
+  readonly audit: AuditReader
+  readonly outbox: OutboxReader
+  /**
+   * Runs `work` in one transaction and resolves with its result once that is durable. `work` must await nothing but the
+   * transaction's own verbs; it may run again from its start when the engine asks for it, so it must have no effects of its own.
+   * @throws StorageError `conflict` from a verb inside, `unavailable` when the engine could not commit, and whatever `work` throws
+   */
+  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
+  /** Facts for operators and metrics. */
+  status(): Promise<StoreStatus>
+  close(): Promise<void>
+}
+
+export interface StoreStatus {
+  decisions: number
+  outbox: number
+  /** Findings of the last reconciliation with the files: broken, deleted or taken in by hand. Empty where there are none. */
+  findings: { path: string; kind: 'added' | 'changed' | 'deleted' | 'broken'; message: string }[]
+}
+
+/** The verbs inside a transaction. Reads see the transaction's own writes. */
+export interface Transaction {
+  readonly decisions: DecisionWriter
+  readonly embeddings: EmbeddingWriter
+  readonly sessions: SessionWriter
+  readonly breakers: BreakerWriter
+  readonly audit: AuditWriter
+  readonly outbox: OutboxWriter
+  readonly idempotency: Idempotency
+}
+
+// ─── decisions ───────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** What a filter sees of a decision. */
+export interface DecisionFields {
+  id: string
+  category: string
+  confidence: number
+  stakes: Stakes
+  status: Status
+  outcome: Outcome | null
+  project: string | null
+  feature: string | null
+  pr: number | null
+  tags: string[]
+  /** `recorded_by` of the record. */
+  agent: string
+  /** `created_at` in milliseconds since 1970, UTC. */
+  created_ms: number
+  /** `review_by` in milliseconds since 1970, UTC. */
+  review_by_ms: number
+  confidence_at_review: number | null
+  auto_attributed: boolean
+  preserve: boolean
+  /** True when the active generation holds its vectors. */
+  indexed: boolean
+}
+
+/** All given members must hold; a member that is absent does not restrict. Bounds are inclusive. */
+export interface DecisionFilter {
+  category?: string
+  min_confidence?: number
+  max_confidence?: number
+  /** Any of these. An empty list matches nothing; so for every list here. */
+  stakes?: readonly Stakes[]
+  status?: readonly Status[]
+  outcome?: readonly Outcome[]
+  project?: string
+  feature?: string
+  pr?: number
+  agent?: string
+  /** Any of these, compared exactly. */
+  tags?: readonly string[]
+  created_from_ms?: number
+  created_to_ms?: number
+  review_by_to_ms?: number
+  preserve?: boolean
+  indexed?: boolean
+}
+
+export type DecisionSort = 'created_at' | 'confidence' | 'category' | 'stakes' | 'status'
+
+export interface StoredDecision {
+  record: DecisionRecord
+  /** Counts the writes to this decision, from 1. */
+  revision: number
+}
+
+export interface DecisionReader {
+  /** The decision of this full id, or null. */
+  get(id: string): Promise<StoredDecision | null>
+  /** Those that exist, in the order asked for. */
+  getMany(ids: readonly string[]): Promise<StoredDecision[]>
+  /** Ids that start with `prefix`, or whose part after `-decision-` does; at most `limit`, ascending. */
+  findIds(prefix: string, limit: number): Promise<string[]>
+  /** Page of the decisions that pass. Stakes sort by rank; ties by id in the same direction. `total` counts all that pass. */
+  list(query: {
+    filter: DecisionFilter
+    /** Keep only decisions that hold every one of these terms. */
+    terms?: readonly string[]
+    sort: DecisionSort
+    order: 'asc' | 'desc'
+    offset: number
+    limit: number
+  }): Promise<{ records: DecisionRecord[]; total: number }>
+  /** Every decision by ascending id, `limit` at a time, after the id `after`. For walks that must not hold memory. */
+  walk(after: string | null, limit: number): Promise<StoredDecision[]>
+  count(filter: DecisionFilter): Promise<number>
+  /** How many pass, split by the values of `by`. Descending count, then value; `day` ascending. Null values are left out. */
+  countBy(filter: DecisionFilter, by: CountKey): Promise<{ value: string; count: number }[]>
+  /**
+   * BM25 over all decisions (k1 1.2, b 0.75, idf = ln(1 + (N − n + .5)/(n + .5))), then the `limit` best that pass the filter.
+   * `terms` are distinct and were made by the same analysis as the stored text. `ideal` is the most that these terms could score:
+   * Σ idf·(k1 + 1). `total` counts what passes and holds a term; `total_unindexed` those of them without vectors.
+   */
+  keyword(query: { terms: readonly string[]; filter: DecisionFilter; limit: number }): Promise<KeywordResult>
+  /** The exact BM25 score of each of these ids; 0 where no term stands. Ids that do not exist are left out. */
+  keywordScores(terms: readonly string[], ids: readonly string[]): Promise<Map<string, number>>
+  /** Id of the decision imported under this key, or null. */
+  idOfSource(source_key: string): Promise<string | null>
+}
+
+export type CountKey = 'category' | 'stakes' | 'status' | 'outcome' | 'agent' | 'day' | 'tag' | 'project'
+
+export interface KeywordResult {
+  hits: { id: string; score: number }[]
+  total: number
+  total_unindexed: number
+  ideal: number
+}
+
+export interface DecisionWriter {
+  get(id: string): Promise<StoredDecision | null>
+  idOfSource(source_key: string): Promise<string | null>
+  /**
+   * Adds a decision: document, filter fields, keywords and the edges of its `links`.
+   * @throws StorageError `conflict` when the id or the source key is taken
+   */
+  create(record: DecisionRecord): Promise<void>
+  /**
+   * Replaces the document of `record.id` and all that is derived from it, and counts the revision up.
+   * @throws StorageError `conflict` when the stored revision is not `revision`, `not_found` when there is none
+   */
+  update(record: DecisionRecord, revision: number): Promise<void>
+}
+
+/** The terms of a text with their counts, made once by the domain. `length` counts all, repeated ones too. */
+export interface Terms {
+  counts: ReadonlyMap<string, number>
+  length: number
+}
+
+/** What every store driver is opened with, beside its own options. */
+export interface StoreOptions {
+  /** Derives the search terms of a record; the same function for every driver, so that all back ends rank alike. */
+  analyse(record: DecisionRecord): Terms
+  now(): number
+}
+
+// ─── edges ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface Edge {
+  source_id: string
+  target_id: string
+  edge_type: EdgeType
+  weight: number
+  context: string | null
+  created_at: string
+  created_by: string
+}
+
+export interface EdgeReader {
+  /** Edges at any of these decisions; by source, target, type. Derived from the records' `links`. */
+  of(
+    ids: readonly string[],
+    query: { direction: 'both' | 'outgoing' | 'incoming'; types?: readonly EdgeType[]; limit: number },
+  ): Promise<Edge[]>
+}
+
+// ─── embeddings and the feed ─────────────────────────────────────────────────────────────────────────────────────────
+
+/** One complete set of vectors made by one embedder. */
+export interface Generation {
+  number: number
+  embedder: string
+  /** Length of the stored vectors: the embedder's effective dimensions. */
+  dimensions: number
+  state: 'active' | 'building'
+}
+
+export interface EmbeddingReader {
+  /** The generation that is searched, or null before the first. */
+  active(): Promise<Generation | null>
+  building(): Promise<Generation | null>
+}
+
+export interface EmbeddingWriter extends EmbeddingReader {
+  /** Opens a generation in state `building`, dropping an unfinished one. The first ever is active at once. */
+  start(embedder: string, dimensions: number): Promise<Generation>
+  /**
+   * Keeps the vectors of a decision in every generation of that embedder.
+   * @throws StorageError `invalid` when a vector has another length than the generation, `not_found` without the decision
+   */
+  put(id: string, embedder: string, vectors: VectorSet): Promise<void>
+  /** Drops the vectors of a decision whose text changed, in all generations. */
+  drop(id: string): Promise<void>
+  /** Makes the building generation the active one and deletes the other. */
+  activate(number: number): Promise<void>
+}
+
+/** A change that derived indexes follow: the newest state of one decision. */
+export interface FeedEntry {
+  seq: number
+  id: string
+  /** Null when the decision is gone. */
+  fields: DecisionFields | null
+  /** Null when it has none in that generation. */
+  vectors: VectorSet | null
+}
+
+/**
+ * The changes to decisions in the order in which they were committed. Each decision stands once, at its latest change.
+ * Derived indexes read what is new to them here; that is how a second process sees a decision at its next query.
+ */
+export interface Feed {
+  /** Newest change and active generation (0 where none). Cheap: it is asked before each search. */
+  head(): Promise<{ seq: number; generation: number }>
+  /** Entries with `seq` above `after`, ascending. Vectors are those of `generation`. */
+  since(after: number, generation: number, limit: number): Promise<FeedEntry[]>
+}
+
+/** A decision whose vectors are still to be made. At most one entry a decision. */
+export interface OutboxEntry {
+  id: string
+  attempts: number
+  /** Changes with every claim; `done` and `retry` of an older claim do nothing. */
+  claim: string
+}
+
+export interface OutboxReader {
+  depth(): Promise<number>
+}
+
+export interface OutboxWriter {
+  add(id: string, now_ms: number): Promise<void>
+  /** Takes up to `limit` due entries for `lease_ms`: until then nobody else gets them. An owner that dies leaves them to others. */
+  claim(limit: number, lease_ms: number, now_ms: number): Promise<OutboxEntry[]>
+  done(entry: OutboxEntry): Promise<void>
+  /** Gives an entry back, due again at `next_ms`. */
+  retry(entry: OutboxEntry, next_ms: number, error: string): Promise<void>
+}
+
+// ─── deliberation sessions ───────────────────────────────────────────────────────────────────────────────────────────
+
+export interface SessionInput {
+  id: string
+  type: string
+  text: string
+  source: string
+  /** RFC 3339, UTC. */
+  timestamp: string
+  /** Free-form JSON of the call that left it, such as the best hits of a query. */
+  data: unknown
+}
+
+export interface Session {
+  key: string
+  agent: string
+  inputs: SessionInput[]
+  /** Inputs that were dropped, oldest first, because the session was full. */
+  dropped: number
+  created_ms: number
+  updated_ms: number
+}
+
+export interface ConsumedSession {
+  key: string
+  agent: string
+  decision_id: string
+  input_count: number
+  consumed_ms: number
+}
+
+export interface SessionReader {
+  get(key: string): Promise<Session | null>
+  /** Sessions touched at or after `since_ms`, newest first; of one agent where named. */
+  list(query: { agent?: string; since_ms: number; limit: number }): Promise<Session[]>
+  /** The last consumed sessions, newest first. */
+  consumed(query: { agent?: string; limit: number }): Promise<ConsumedSession[]>
+}
+
+export interface SessionWriter {
+  get(key: string): Promise<Session | null>
+  /** Adds inputs, starting the session where there is none; keeps the newest `keep` and counts the rest as dropped. */
+  append(key: string, agent: string, inputs: readonly SessionInput[], keep: number, now_ms: number): Promise<void>
+  /** Ends the session and returns what it held, or null. Exactly one transaction gets it. */
+  consume(key: string, decision_id: string, now_ms: number): Promise<Session | null>
+  /** Ends sessions not touched since `before_ms`; returns how many. */
+  expire(before_ms: number): Promise<number>
+}
+
+// ─── circuit breakers ────────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface Breaker {
+  scope: string
+  state: 'closed' | 'open' | 'half_open'
+  /** Times of the failures that still count, ascending, milliseconds since 1970. */
+  failures_ms: number[]
+  opened_ms: number | null
+  probe_decision_id: string | null
+  probe_started_ms: number | null
+}
+
+export interface BreakerReader {
+  get(scope: string): Promise<Breaker | null>
+  /** By scope. */
+  list(): Promise<Breaker[]>
+}
+
+export interface BreakerWriter extends BreakerReader {
+  put(breaker: Breaker): Promise<void>
+}
+
+// ─── audit ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** One line of the trail: a write, or an evaluation of guardrails. */
+export interface AuditEntry {
+  /** RFC 3339, UTC. */
+  at: string
+  agent: string
+  method: string
+  request_id: string
+  /** Ids of the decisions concerned. */
+  ids: string[]
+  /** Null where nothing was evaluated. */
+  allowed: boolean | null
+  /** Ids of the rules that fired. */
+  rules: string[]
+  /** Free-form JSON: digest, input with secrets redacted, verdict, policy hash, duration. */
+  detail: unknown
+}
+
+export interface StoredAuditEntry extends AuditEntry {
+  /** Ascending in the order of commits. */
+  seq: number
+}
+
+export interface AuditReader {
+  /** Newest first, below `cursor` where given. */
+  list(query: {
+    since_ms?: number
+    agent?: string
+    method?: string
+    rule?: string
+    allowed?: boolean
+    cursor?: number
+    limit: number
+  }): Promise<StoredAuditEntry[]>
+}
+
+/** The trail is append-only: no verb changes or removes a line. */
+export interface AuditWriter {
+  append(entry: AuditEntry): Promise<void>
+}
+
+// ─── idempotency ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+export interface IdempotentResult {
+  /** SHA-256 of the canonical parameters, lowercase hex. */
+  digest: string
+  /** The result as JSON. */
+  result: unknown
+}
+
+export interface Idempotency {
+  /** What this agent's key stands for, or null; expired keys are absent. */
+  get(agent: string, key: string, now_ms: number): Promise<IdempotentResult | null>
+  put(agent: string, key: string, value: IdempotentResult, expires_ms: number): Promise<void>
+}
