@@ -1,0 +1,102 @@
+/** Who calls: bearer credentials, their scopes, and the limit on failed logins. Tokens are held only as SHA-256. */
+import { createHash, timingSafeEqual } from 'node:crypto'
+
+export const scopes = ['read', 'write', 'evidence', 'admin'] as const
+export type Scope = (typeof scopes)[number]
+
+export interface Credential {
+  agent: string
+  /** SHA-256 of the token. */
+  hash: Buffer
+  /** Undefined for entries that get the default: read and write, and what CSTP_ADMIN_AGENTS and CSTP_EVIDENCE_AGENTS add. */
+  scopes: Scope[] | undefined
+}
+
+/** The authenticated caller of a request. */
+export interface Caller {
+  agent: string
+  scopes: ReadonlySet<Scope>
+}
+
+interface TokenEntry {
+  agent: string
+  token?: string | undefined
+  token_sha256?: string | undefined
+  scopes?: Scope[] | undefined
+}
+
+const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()
+
+/**
+ * Reads `agent:token,agent2:token2`, or the entries of the YAML form (whose scopes default to all).
+ * @throws Error naming the entry's position and what is wrong with it, never its token
+ */
+export function parseTokens(given: string | TokenEntry[]): Credential[] {
+  const entries: TokenEntry[] =
+    typeof given === 'string'
+      ? given.split(',').map((entry) => {
+          const colon = entry.indexOf(':')
+          return { agent: entry.slice(0, Math.max(colon, 0)).trim(), token: entry.slice(colon + 1).trim() }
+        })
+      : given
+  const seen = new Set<string>()
+  return entries.map((entry, index) => {
+    const at = `entry ${index + 1}`
+    if (entry.agent === '') throw new Error(`${at}: the agent is empty; expected agent:token`)
+    if (entry.agent.includes(':') || /\p{C}/u.test(entry.agent))
+      throw new Error(`${at}: the agent holds a colon or a control character`)
+    if (seen.has(entry.agent)) throw new Error(`${at}: the agent ${entry.agent} is listed twice`)
+    seen.add(entry.agent)
+    if (entry.token && entry.token_sha256) throw new Error(`${at}: both token and token_sha256 are given`)
+    if (entry.token_sha256 !== undefined && !/^[0-9a-f]{64}$/.test(entry.token_sha256)) {
+      throw new Error(`${at}: token_sha256: expected 64 lower-case hexadecimal digits`)
+    }
+    if (!entry.token && !entry.token_sha256) throw new Error(`${at}: the token is empty; expected agent:token`)
+    const hash = entry.token_sha256 ? Buffer.from(entry.token_sha256, 'hex') : sha256(entry.token ?? '')
+    return { agent: entry.agent, hash, scopes: typeof given === 'string' ? undefined : (entry.scopes ?? [...scopes]) }
+  })
+}
+
+/** Finds the caller behind an `Authorization` header; null where it is not a valid one. */
+export type Authenticate = (header: string | null) => Caller | null
+
+/**
+ * @param input.admins agents that also have `admin`; null for the first one
+ * @param input.evidence agents that also have `evidence`; null for the first one
+ */
+export function createAuthenticator(input: {
+  credentials: Credential[]
+  admins: string[] | null
+  evidence: string[] | null
+}): Authenticate {
+  const first = input.credentials.slice(0, 1).map(({ agent }) => agent)
+  const admins = input.admins ?? first
+  const evidence = input.evidence ?? first
+  const entries = input.credentials.map(({ agent, hash, scopes: given }) => {
+    const own: Scope[] = given ?? ['read', 'write']
+    if (!given && admins.includes(agent)) own.push('admin')
+    if (!given && evidence.includes(agent)) own.push('evidence')
+    return { name: sha256(agent), hash, caller: { agent, scopes: new Set(own) } }
+  })
+  return (header) => {
+    const match = header === null ? null : /^Bearer +([^:]+):(.+)$/i.exec(header)
+    if (!match) return null
+    const name = sha256(match[1]!)
+    const hash = sha256(match[2]!)
+    let found: Caller | null = null
+    // Every entry is compared, whether or not one matched already, so that time tells nothing.
+    for (const entry of entries) {
+      const sameName = timingSafeEqual(entry.name, name)
+      const sameToken = timingSafeEqual(entry.hash, hash)
+      if (sameName && sameToken) found = entry.caller
+    }
+    return found
+  }
+}
+
+/** The client's address: the connection's, or the one that the outermost trusted proxy saw. */
+export function clientAddress(connection: string, forwarded: string | null, hops: number): string {
+  if (hops === 0 || forwarded === null) return connection
+  const chain = forwarded.split(',').map((part) => part.trim())
+  return chain[Math.max(chain.length - hops, 0)] || connection
+}
