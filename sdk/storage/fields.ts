@@ -1,0 +1,59 @@
+/** Derives from a record what filters and sorts see of it; the same for every driver. */
+import { type DecisionRecord, stakesValues } from '../schema/decision.ts'
+import { StorageError } from './errors.ts'
+import type { DecisionFields, DecisionSort } from './store.ts'
+
+/** Ids name files and folders: a day, then lower-case letters, digits and dashes. */
+const decisionId = /^\d{4}-\d{2}-\d{2}-[a-z0-9][a-z0-9-]{0,99}$/
+
+/** @throws StorageError `invalid` when the id can't name a file, or a time is none */
+export function fieldsOf(record: DecisionRecord, indexed: boolean): DecisionFields {
+  if (!decisionId.test(record.id)) throw new StorageError('invalid', `not a decision id: ${JSON.stringify(record.id)}`)
+  return {
+    id: record.id,
+    category: record.category,
+    confidence: record.confidence,
+    stakes: record.stakes,
+    status: record.status,
+    outcome: record.outcome,
+    project: record.project?.name ?? null,
+    feature: record.project?.feature ?? null,
+    pr: record.project?.pr ?? null,
+    tags: [...record.tags],
+    agent: record.recorded_by,
+    created_ms: milliseconds(record.created_at, 'created_at'),
+    review_by_ms: milliseconds(record.review_by, 'review_by'),
+    confidence_at_review: record.confidence_at_review,
+    auto_attributed: record.auto_attributed,
+    preserve: record.preserve,
+    indexed,
+  }
+}
+
+function milliseconds(time: string, field: string): number {
+  const ms = Date.parse(time)
+  if (Number.isNaN(ms)) throw new StorageError('invalid', `${field} is not a time: ${JSON.stringify(time)}`)
+  return ms
+}
+
+/** Orders by code unit, as every driver must. */
+export const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+
+const stakesRank = Object.fromEntries(stakesValues.map((stakes, rank) => [stakes, rank]))
+
+const ascending: Record<DecisionSort, (a: DecisionFields, b: DecisionFields) => number> = {
+  created_at: (a, b) => a.created_ms - b.created_ms,
+  confidence: (a, b) => a.confidence - b.confidence,
+  category: (a, b) => compareText(a.category, b.category),
+  stakes: (a, b) => stakesRank[a.stakes]! - stakesRank[b.stakes]!,
+  status: (a, b) => compareText(a.status, b.status),
+}
+
+/** The total order of a list: by `sort`, ties by id, both in the direction of `order`. */
+export function fieldsOrder(
+  sort: DecisionSort,
+  order: 'asc' | 'desc',
+): (a: DecisionFields, b: DecisionFields) => number {
+  const by = ascending[sort]
+  return order === 'asc' ? (a, b) => by(a, b) || compareText(a.id, b.id) : (a, b) => by(b, a) || compareText(b.id, a.id)
+}
