@@ -1,0 +1,188 @@
+/** The suite that proves a driver keeps the embedder port. */
+
+import { DIMENSIONS, type Embedder } from '../embedder.ts'
+import { isStorageError } from '../errors.ts'
+
+/** The functions of a test runner; those of `bun:test`, vitest and `node:test` fit. */
+export interface TestRunner {
+  describe(name: string, body: () => void): void
+  test(name: string, body: () => Promise<void>): void
+  beforeAll(body: () => Promise<void>): void
+  afterAll(body: () => Promise<void>): void
+}
+
+export interface EmbedderSuite {
+  /** Heads the report, such as `local (native)`. */
+  name: string
+  /** Opens the driver afresh. Called twice: once for most of the suite, once for the test of closing. */
+  open(): Promise<Embedder>
+  /**
+   * How much one value may differ between two answers for the same text. 0 where the arithmetic is in the driver's hands; a remote
+   * server that sums in another order for another batch needs about 0.001.
+   */
+  tolerance?: number
+}
+
+const never = () => new AbortController().signal
+
+const cats = 'The cache is cleared when a record is updated'
+const catsAgain = 'When a record is updated, the cache is cleared'
+const other = 'Quarterly travel budget for the sales department'
+const odd = [
+  '',
+  ' \n\t',
+  '\u0000',
+  'lone \ud800 surrogate',
+  '漢字とかな',
+  '👩‍👩‍👧 🏳️‍🌈',
+  '[SEP] [MASK] [CLS]',
+  'long '.repeat(5_000),
+]
+
+/** Registers the suite with `runner`. */
+export function testEmbedder(runner: TestRunner, { name, open, tolerance = 0 }: EmbedderSuite): void {
+  const { describe, test, beforeAll, afterAll } = runner
+  describe(`embedder: ${name}`, () => {
+    let embedder: Embedder
+    beforeAll(async () => {
+      embedder = await open()
+    })
+    afterAll(() => embedder.close())
+
+    const embed = (texts: string[], kind: 'document' | 'query' = 'document') => embedder.embed(texts, kind, never())
+    const one = async (text: string, kind?: 'document' | 'query') => (await embed([text], kind))[0]!
+    const same = (a: Float32Array, b: Float32Array, what: string) => {
+      const gap = largestGap(a, b)
+      check(gap <= tolerance, `${what}: values differ by up to ${gap}`)
+    }
+
+    test('describes itself', async () => {
+      check(embedder.driver !== '', 'driver is empty')
+      check(embedder.id.includes(embedder.driver), `id ${embedder.id} does not name the driver ${embedder.driver}`)
+      const { effective_dimensions: effective, noise_distance: noise } = embedder
+      check(
+        Number.isInteger(effective) && effective > 0 && effective <= DIMENSIONS,
+        `effective_dimensions is ${effective}`,
+      )
+      check(noise > 0 && noise <= 2, `noise_distance is ${noise}`)
+    })
+
+    for (const kind of ['document', 'query'] as const) {
+      test(`makes unit vectors of ${DIMENSIONS} of a ${kind}`, async () => {
+        for (const vector of await embed([cats, other, 'x'], kind)) checkVector(vector, embedder.effective_dimensions)
+      })
+    }
+
+    test('takes empty, odd and long texts', async () => {
+      const vectors = await embed(odd)
+      check(vectors.length === odd.length, `${vectors.length} vectors for ${odd.length} texts`)
+      for (const vector of vectors) checkVector(vector, embedder.effective_dimensions)
+      for (const [i, text] of odd.entries()) same(vectors[i]!, await one(text), JSON.stringify(text.slice(0, 20)))
+    })
+
+    test('answers no texts with no vectors', async () => {
+      check((await embed([])).length === 0, 'vectors for no texts')
+    })
+
+    test('keeps the order, and gives a text the same vector alone and in any batch', async () => {
+      const texts = [
+        cats,
+        other,
+        '',
+        cats,
+        ...Array.from({ length: 40 }, (_, i) => `Decision number ${i} on topic ${i % 7}`),
+      ]
+      const forwards = await embed(texts)
+      const backwards = (await embed(texts.toReversed())).toReversed()
+      check(forwards.length === texts.length, `${forwards.length} vectors for ${texts.length} texts`)
+      for (const [i, text] of texts.entries()) {
+        same(forwards[i]!, backwards[i]!, `${text} in another order`)
+        if (i < 8) same(forwards[i]!, await one(text), `${text} alone`)
+      }
+      check(largestGap(forwards[0]!, forwards[1]!) > tolerance, 'two texts have one vector')
+    })
+
+    test('gives each caller vectors of its own', async () => {
+      const first = await one(cats)
+      const kept = first.slice()
+      first.fill(0)
+      same(await one(cats), kept, 'a vector changed by an earlier caller')
+    })
+
+    test('puts like near like', async () => {
+      const [a, b, c] = (await embed([cats, catsAgain, other])) as [Float32Array, Float32Array, Float32Array]
+      const question = await one('when is the cache cleared?', 'query')
+      check(distance(a, b) < embedder.noise_distance, `a rewording is at ${distance(a, b)}, beyond noise`)
+      check(distance(a, b) < distance(a, c), 'a rewording is further away than another matter')
+      check(distance(question, a) < distance(question, c), 'a question is nearer to another matter than to its answer')
+    })
+
+    test('answers many callers at once, each with its own', async () => {
+      const texts = Array.from({ length: 24 }, (_, i) => `Caller ${i} asks about matter ${i * 31}`)
+      const alone = await embed(texts)
+      const calls = texts.map((text, i) => embed([other, text], i % 2 ? 'query' : 'document'))
+      for (const [i, vectors] of (await Promise.all(calls)).entries()) {
+        const expected = i % 2 ? await one(texts[i]!, 'query') : alone[i]!
+        same(vectors[1]!, expected, `the vector of caller ${i}`)
+      }
+    })
+
+    test('throws the reason of a signal that is aborted before the call', async () => {
+      const reason = new Error('gone before')
+      check((await failure(embedder.embed([cats], 'query', AbortSignal.abort(reason)))) === reason, 'another error')
+    })
+
+    test('throws the reason of a signal that is aborted during the call, and goes on working', async () => {
+      const reason = new Error('gone meanwhile')
+      const controller = new AbortController()
+      const texts = Array.from({ length: 50 }, (_, i) => `Aborted text ${i} ${Math.random()}`)
+      const call = failure(embedder.embed(texts, 'document', controller.signal))
+      controller.abort(reason)
+      const error = await call
+      // A driver may have been done already.
+      check(error === undefined || error === reason, `another error: ${error}`)
+      checkVector(await one(cats), embedder.effective_dimensions)
+    })
+
+    test('is unavailable once closed, and closes twice', async () => {
+      const closing = await open()
+      await closing.close()
+      await closing.close()
+      const error = await failure(closing.embed([cats], 'document', never()))
+      check(isStorageError(error, 'unavailable'), `no StorageError unavailable but ${error}`)
+    })
+  })
+}
+
+function check(ok: boolean, message: string): asserts ok {
+  if (!ok) throw new Error(message)
+}
+
+function checkVector(vector: Float32Array, effective: number): void {
+  check(vector instanceof Float32Array, 'not a Float32Array')
+  check(vector.length === DIMENSIONS, `${vector.length} values`)
+  check(vector.every(Number.isFinite), 'a value is not finite')
+  const norm = Math.hypot(...vector)
+  check(Math.abs(norm - 1) < 1e-5, `the length is ${norm}`)
+  check(
+    vector.subarray(effective).every((value) => value === 0),
+    `a value beyond the first ${effective} is not 0`,
+  )
+}
+
+function largestGap(a: Float32Array, b: Float32Array): number {
+  return a.reduce((gap, value, i) => Math.max(gap, Math.abs(value - b[i]!)), 0)
+}
+
+/** Cosine distance of two unit vectors. */
+function distance(a: Float32Array, b: Float32Array): number {
+  return 1 - a.reduce((sum, value, i) => sum + value * b[i]!, 0)
+}
+
+async function failure(call: Promise<unknown>): Promise<unknown> {
+  try {
+    await call
+  } catch (error) {
+    return error
+  }
+}
