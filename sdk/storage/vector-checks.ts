@@ -1,0 +1,43 @@
+/** The checks that every vectors driver makes before it touches anything. */
+import { StorageError } from './errors.ts'
+import { sides, type VectorEntry } from './vectors.ts'
+
+/**
+ * Refuses a vector of another length, or with a value that is not finite.
+ * @throws StorageError `invalid`, naming `what`
+ */
+export function checkVector(vector: Float32Array, dimensions: number, what: string): void {
+  if (vector.length !== dimensions) {
+    throw new StorageError('invalid', `${what} has ${vector.length} values; this index holds vectors of ${dimensions}`)
+  }
+  let sum = 0
+  // 0·x is 0 for every finite x and NaN for all others, which is cheaper than asking for each.
+  for (let i = 0; i < dimensions; i++) sum += vector[i]! * 0
+  if (sum !== 0) throw new StorageError('invalid', `${what} has a value that is not a finite number`)
+}
+
+/**
+ * Checks every vector of these entries.
+ * @throws StorageError `invalid`, naming the decision and the side
+ */
+export function checkEntries(entries: readonly VectorEntry[], dimensions: number): void {
+  for (const { id, value } of entries) {
+    if (value === null) continue
+    for (const side of sides) checkVector(value.vectors[side], dimensions, `The ${side} vector of ${id}`)
+  }
+}
+
+/**
+ * Refuses a generation that was made with another embedder or length than the caller's.
+ * @throws StorageError `invalid`
+ */
+export function checkGeneration(
+  held: { number: number; embedder: string; dimensions: number },
+  asked: { embedder: string; dimensions: number },
+): void {
+  if (held.embedder === asked.embedder && held.dimensions === asked.dimensions) return
+  throw new StorageError(
+    'invalid',
+    `Generation ${held.number} holds vectors of ${held.embedder} (${held.dimensions}), not of ${asked.embedder} (${asked.dimensions})`,
+  )
+}

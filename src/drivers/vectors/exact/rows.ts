@@ -1,0 +1,126 @@
+/** Where each decision's vectors lie: slots in one packed order, an address a side, and the free ones of both. */
+import { type Side, sides, type VectorSet } from '../../../../sdk/storage/vectors.ts'
+import type { Arena } from './arena.ts'
+import { STEP_BYTES } from './kernel.ts'
+
+/** Rows are taken from the arena in runs, so that the rows of one side lie together and a scan reads ahead. */
+const RUN = 256
+
+export type Addresses = Record<Side, number>
+
+export interface Rows {
+  /** Padded length of a row in bytes. */
+  readonly bytes: number
+  /** Slots in use or free: every slot lies below it. */
+  size(): number
+  /** Address of the list of a side's row addresses, one a slot; a free slot's is that of a row of zeros. */
+  list(side: Side): number
+  address(slot: number, side: Side): number
+  /** Copies vectors into fresh rows that no slot shows yet. Sides that are equal share a row. */
+  write(vectors: VectorSet): Addresses
+  /** Shows these rows at a new slot, and returns it. */
+  add(addresses: Addresses): number
+  /** Shows these rows at a slot in place of its own, which become free. */
+  replace(slot: number, addresses: Addresses): void
+  /** Frees a slot with its rows. */
+  remove(slot: number): void
+  /** Gives back rows that no slot shows. */
+  free(addresses: Addresses): void
+}
+
+export function openRows(arena: Arena, dimensions: number): Rows {
+  const bytes = Math.ceil((dimensions * 4) / STEP_BYTES) * STEP_BYTES
+  const zeros = arena.take(bytes)
+  const freeRows: number[] = []
+  const freeSlots: number[] = []
+  const run = { structure: { next: 0, left: 0 }, function: { next: 0, left: 0 }, both: { next: 0, left: 0 } }
+  let capacity = 0
+  let size = 0
+  let lists: Addresses = { structure: 0, function: 0, both: 0 }
+
+  function takeRow(side: Side): number {
+    const reused = freeRows.pop()
+    if (reused !== undefined) return reused
+    const mine = run[side]
+    if (mine.left === 0) {
+      mine.next = arena.take(bytes * RUN)
+      mine.left = RUN
+    }
+    mine.left--
+    mine.next += bytes
+    return mine.next - bytes
+  }
+
+  function writeRow(side: Side, vector: Float32Array): number {
+    const address = takeRow(side)
+    arena.f32().set(vector, address / 4)
+    return address
+  }
+
+  function growLists() {
+    const larger = Math.max(256, capacity * 2)
+    const grown = { structure: 0, function: 0, both: 0 }
+    for (const side of sides) {
+      grown[side] = arena.take(larger * 4)
+      arena.u32().copyWithin(grown[side] / 4, lists[side] / 4, lists[side] / 4 + capacity)
+    }
+    capacity = larger
+    lists = grown
+  }
+
+  function show(slot: number, addresses: Addresses | null) {
+    const u32 = arena.u32()
+    for (const side of sides) u32[lists[side] / 4 + slot] = addresses ? addresses[side] : zeros
+  }
+
+  const address = (slot: number, side: Side) => arena.u32()[lists[side] / 4 + slot]!
+  const shown = (slot: number): Addresses => ({
+    structure: address(slot, 'structure'),
+    function: address(slot, 'function'),
+    both: address(slot, 'both'),
+  })
+
+  function free(addresses: Addresses) {
+    for (const row of new Set(Object.values(addresses))) freeRows.push(row)
+  }
+
+  return {
+    bytes,
+    size: () => size,
+    list: (side) => lists[side],
+    address,
+    write(vectors) {
+      const structure = writeRow('structure', vectors.structure)
+      const purpose = equal(vectors.function, vectors.structure) ? structure : writeRow('function', vectors.function)
+      const both = equal(vectors.both, vectors.structure)
+        ? structure
+        : equal(vectors.both, vectors.function)
+          ? purpose
+          : writeRow('both', vectors.both)
+      return { structure, function: purpose, both }
+    },
+    add(addresses) {
+      const slot = freeSlots.pop() ?? size
+      if (slot === capacity) growLists()
+      if (slot === size) size++
+      show(slot, addresses)
+      return slot
+    },
+    replace(slot, addresses) {
+      free(shown(slot))
+      show(slot, addresses)
+    },
+    remove(slot) {
+      free(shown(slot))
+      show(slot, null)
+      freeSlots.push(slot)
+    },
+    free,
+  }
+}
+
+function equal(a: Float32Array, b: Float32Array): boolean {
+  if (a === b) return true
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false
+  return true
+}
