@@ -1,0 +1,129 @@
+/**
+ * A followed index whose driver is slow to write: what is new stands in a resident tail that shadows it, and goes to it in batches.
+ *
+ * The tail must take its calls in the order in which they are made: then what it finds and what `fresh` holds at the call agree.
+ */
+import type { Generation } from '../../../sdk/storage/store.ts'
+import { checkEntries } from '../../../sdk/storage/vector-checks.ts'
+import type { VectorEntry, VectorHit, VectorIndex } from '../../../sdk/storage/vectors.ts'
+import type { Followed, Log } from './followed.ts'
+
+/** A batch goes to the base when this many changes wait. */
+const BATCH = 512
+/** More than this many may not wait: then the next change does. */
+const MOST = 4_096
+
+interface Change {
+  seq: number
+  entry: VectorEntry
+}
+
+export async function followWithTail(
+  generation: Generation,
+  base: VectorIndex,
+  tail: VectorIndex,
+  log: Log,
+): Promise<Followed> {
+  let applied = await base.watermark()
+  const fresh = new Map<string, Change>()
+  let flushing: Promise<void> | null = null
+  let upkeep: Promise<void> = Promise.resolve()
+
+  async function flushBatch() {
+    const batch = [...fresh.values()].sort((a, b) => a.seq - b.seq).slice(0, MOST)
+    const through = batch.at(-1)?.seq
+    if (through === undefined) return
+    // Another process that follows the same store may have been faster.
+    if ((await base.watermark()) < through) {
+      await base.apply(
+        batch.map(({ entry }) => entry),
+        through,
+      )
+    }
+    const gone = batch.filter((change) => fresh.get(change.entry.id) === change).map(({ entry }) => entry.id)
+    for (const id of gone) fresh.delete(id)
+    await tail.apply(
+      gone.map((id) => ({ id, value: null })),
+      through,
+    )
+    upkeep = upkeep
+      .then(() => base.maintain())
+      .catch((error) => log('warn', 'The upkeep of the vector index failed', { error: String(error) }))
+  }
+
+  function flush(): Promise<void> {
+    flushing ??= flushBatch().finally(() => {
+      flushing = null
+    })
+    return flushing
+  }
+
+  function flushSoon() {
+    if (flushing) return
+    flush().catch((error) => log('warn', 'The vector index took no batch; it is tried again', { error: String(error) }))
+  }
+
+  return {
+    generation,
+    applied: () => applied,
+    async apply(entries, seqs) {
+      // Refused here, bad vectors never come to be in a batch.
+      checkEntries(entries, generation.dimensions)
+      entries.forEach((entry, i) => {
+        fresh.set(entry.id, { seq: seqs[i]!, entry })
+      })
+      await tail.apply(entries, seqs.at(-1) ?? applied)
+      applied = Math.max(applied, seqs.at(-1) ?? applied)
+      if (fresh.size >= MOST) await flush()
+      else if (fresh.size >= BATCH) flushSoon()
+    },
+    skipTo(seq) {
+      applied = Math.max(applied, seq)
+    },
+    async nearest(query) {
+      if (fresh.size === 0 || query.k <= 0) return base.nearest(query)
+      const shadowed = new Set(fresh.keys())
+      // The tail first: what leaves it meanwhile is in the base by the time that is asked.
+      const newest = await tail.nearest(query)
+      for (let k = query.k; ; ) {
+        const hits = await base.nearest({ ...query, k })
+        const kept = hits.filter(({ id }) => !shadowed.has(id))
+        if (kept.length >= query.k || hits.length < k) return merge(newest, kept, query.k)
+        k += 2 * (hits.length - kept.length)
+      }
+    },
+    async distances(query) {
+      if (fresh.size === 0) return base.distances(query)
+      const shadowed = new Set(fresh.keys())
+      const newest = await tail.distances(query)
+      const rest = query.ids.filter((id) => !shadowed.has(id))
+      if (rest.length === 0) return newest
+      return new Map([...newest, ...(await base.distances({ ...query, ids: rest }))])
+    },
+    async count() {
+      const changed = [...fresh.values()]
+      const ids = changed.map(({ entry }) => entry.id)
+      if (ids.length === 0) return base.count()
+      const vector = new Float32Array(generation.dimensions)
+      vector[0] = 1
+      const replaced = await base.distances({ vector, side: 'both', ids })
+      return (await base.count()) - replaced.size + changed.filter(({ entry }) => entry.value !== null).length
+    },
+    pending: () => fresh.size,
+    async flush() {
+      await flushing?.catch(() => {})
+      while (fresh.size > 0) await flush()
+      await upkeep
+    },
+    async close() {
+      await flushing?.catch(() => {})
+      await upkeep
+      await tail.close()
+      await base.close()
+    },
+  }
+}
+
+function merge(a: VectorHit[], b: VectorHit[], k: number): VectorHit[] {
+  return [...a, ...b].sort((x, y) => x.distance - y.distance || (x.id < y.id ? -1 : 1)).slice(0, k)
+}
