@@ -1,0 +1,11 @@
+/** Every vectors driver keeps the port. */
+import { afterAll, beforeAll, describe, test } from 'bun:test'
+import { testVectors } from '../../sdk/storage/conformance/vectors.ts'
+import { openExactVectors } from '../../src/drivers/vectors/exact.ts'
+import { openMemoryVectors } from '../../src/drivers/vectors/memory.ts'
+
+const runner = { describe, test, beforeAll, afterAll }
+
+testVectors(runner, { name: 'memory', open: async () => openMemoryVectors() })
+testVectors(runner, { name: 'exact', open: async () => openExactVectors() })
+testVectors(runner, { name: 'exact (worker)', open: async () => openExactVectors({ worker_from: 0 }) })
