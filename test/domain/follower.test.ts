@@ -1,0 +1,331 @@
+/** The index that a server searches is level with the store, whoever wrote, and survives slow drivers, restarts and reindexing. */
+import { expect, test } from 'bun:test'
+import { entry, idOf, random, unitVector } from '../../sdk/storage/conformance/vectors/corpus.ts'
+import { StorageError } from '../../sdk/storage/errors.ts'
+import type { FeedEntry, Generation } from '../../sdk/storage/store.ts'
+import type { VectorSet, Vectors } from '../../sdk/storage/vectors.ts'
+import { type Follower, openFollower } from '../../src/domain/follower.ts'
+import { openExactVectors } from '../../src/drivers/vectors/exact.ts'
+import { openMemoryVectors } from '../../src/drivers/vectors/memory.ts'
+
+const D = 8
+const next = random(42)
+
+/** What a follower sees of a store: a feed of the latest change of each decision, and two generations. */
+function fakeStore() {
+  const rows = new Map<string, { seq: number; entry: FeedEntry; vectors: Map<number, VectorSet> }>()
+  let generations: Generation[] = [{ number: 1, embedder: 'a', dimensions: D, state: 'active' }]
+  let seq = 0
+  const reads = { head: 0, since: 0 }
+  const find = (state: Generation['state']) => generations.find((generation) => generation.state === state) ?? null
+  return {
+    reads,
+    put(number: number, vectors: VectorSet | null = entry(number, next, D).value.vectors, generation = 1) {
+      const made = entry(number, next, D)
+      const row = rows.get(made.id)
+      const kept = row?.vectors ?? new Map<number, VectorSet>()
+      if (vectors) kept.set(generation, vectors)
+      else kept.delete(generation)
+      seq++
+      rows.set(made.id, { seq, vectors: kept, entry: { seq, id: made.id, fields: made.value.fields, vectors: null } })
+      return made.id
+    },
+    delete(number: number) {
+      const id = idOf(number)
+      seq++
+      rows.set(id, { seq, vectors: new Map(), entry: { seq, id, fields: null, vectors: null } })
+    },
+    build(embedder: string, dimensions: number) {
+      const building: Generation = { number: 2, embedder, dimensions, state: 'building' }
+      generations = [...generations, building]
+      return building
+    },
+    activate() {
+      generations = generations.filter(({ state }) => state === 'building').map((one) => ({ ...one, state: 'active' }))
+    },
+    empty() {
+      generations = []
+    },
+    feed: {
+      async head() {
+        reads.head++
+        return { seq, generation: find('active')?.number ?? 0 }
+      },
+      async since(after: number, generation: number, limit: number) {
+        reads.since++
+        await Promise.resolve()
+        return [...rows.values()]
+          .filter((row) => row.seq > after)
+          .sort((a, b) => a.seq - b.seq)
+          .slice(0, limit)
+          .map((row) => ({ ...row.entry, vectors: row.vectors.get(generation) ?? null }))
+      },
+    },
+    embeddings: { active: async () => find('active'), building: async () => find('building') },
+  }
+}
+
+type FakeStore = ReturnType<typeof fakeStore>
+
+/** The reference driver made slow to write, and able to fail. */
+function slowVectors(inner = openMemoryVectors()) {
+  const state = { fails: false, batches: [] as number[] }
+  const vectors: Vectors = {
+    ...inner,
+    driver: 'slow',
+    immediate: false,
+    async open(generation) {
+      const index = await inner.open(generation)
+      return {
+        ...index,
+        async apply(entries, watermark) {
+          await Bun.sleep(1)
+          if (state.fails) throw new StorageError('unavailable', 'the engine is away')
+          state.batches.push(entries.length)
+          await index.apply(entries, watermark)
+        },
+      }
+    },
+    // As a durable driver: what it holds is there at the next open.
+    close: async () => {},
+  }
+  return { vectors, state }
+}
+
+const logged: string[] = []
+
+async function follow(store: FakeStore, vectors: Vectors, tail?: Vectors): Promise<Follower & { tick(): void }> {
+  let tick = () => {}
+  const follower = await openFollower({
+    store,
+    vectors,
+    ...(tail ? { tail } : {}),
+    log: (level, message) => logged.push(`${level} ${message}`),
+    every: (_, work) => {
+      tick = work
+      return () => {}
+    },
+    breathe: () => Bun.sleep(0),
+  })
+  return { ...follower, tick: () => tick() }
+}
+
+const search = (follower: Follower, vector: Float32Array, k = 5) =>
+  follower.nearest({ vector, side: 'both', k, filter: {} })
+const ids = async (follower: Follower) =>
+  (await search(follower, unitVector(random(1), D), 100_000)).map(({ id }) => id).sort()
+const set = (vector: Float32Array): VectorSet => ({ structure: vector, function: vector, both: vector })
+
+const kinds: Record<string, () => { vectors: Vectors; tail?: Vectors }> = {
+  'an immediate driver': () => ({ vectors: openExactVectors() }),
+  'a slow driver with a tail': () => ({ vectors: slowVectors().vectors, tail: openExactVectors() }),
+  'a slow driver with the reference as tail': () => ({ vectors: slowVectors().vectors, tail: openMemoryVectors() }),
+}
+
+for (const [kind, open] of Object.entries(kinds)) {
+  test(`${kind}: each search sees what was committed before it`, async () => {
+    const store = fakeStore()
+    for (let i = 0; i < 30; i++) store.put(i)
+    const { vectors, tail } = open()
+    const follower = await follow(store, vectors, tail)
+    expect((await ids(follower)).length).toBe(30)
+    const vector = unitVector(next, D)
+    const id = store.put(77, set(vector))
+    expect(await search(follower, vector, 1)).toEqual([{ id, distance: expect.closeTo(0, 5) }])
+    expect((await follower.distances({ vector, side: 'function', ids: [id, idOf(3), idOf(999)] })).size).toBe(2)
+    store.put(77, set(vector.map((value) => -value)))
+    expect((await follower.distances({ vector, side: 'both', ids: [id] })).get(id)).toBeCloseTo(2, 5)
+    store.delete(5)
+    store.put(6, null)
+    const found = await ids(follower)
+    expect(found).toEqual([...Array.from({ length: 30 }, (_, i) => i), 77].filter((i) => i !== 5 && i !== 6).map(idOf))
+    expect(await follower.status()).toMatchObject({ generation: 1, applied_seq: 34, count: 29 })
+    await follower.close()
+  })
+
+  test(`${kind}: random changes, flushes and searches agree with the store`, async () => {
+    const store = fakeStore()
+    const { vectors, tail } = open()
+    const follower = await follow(store, vectors, tail)
+    const held = new Map<string, Float32Array>()
+    for (let step = 0; step < 300; step++) {
+      const number = Math.floor(next() * 40)
+      if (next() < 0.3) {
+        store.delete(number)
+        held.delete(idOf(number))
+      } else {
+        const vector = unitVector(next, D)
+        store.put(number, set(vector))
+        held.set(idOf(number), vector)
+      }
+      if (step % 11 === 0) follower.tick()
+      if (step % 50 === 0) await follower.flush()
+      if (step % 3 !== 0) continue
+      const asked = unitVector(next, D)
+      const hits = await search(follower, asked, 6)
+      const expected = [...held]
+        .map(([id, vector]) => ({ id, distance: 1 - vector.reduce((sum, value, i) => sum + value * asked[i]!, 0) }))
+        .sort((a, b) => a.distance - b.distance)
+        .slice(0, 6)
+      expect(hits.map(({ id }) => id)).toEqual(expected.map(({ id }) => id))
+      if (step % 30 === 0) expect((await follower.status()).count).toBe(held.size)
+    }
+    await follower.close()
+  })
+
+  test(`${kind}: a reindex is served the old way until it is active`, async () => {
+    const store = fakeStore()
+    for (let i = 0; i < 20; i++) store.put(i)
+    const { vectors, tail } = open()
+    const follower = await follow(store, vectors, tail)
+    const generation = store.build('b', 4)
+    for (let i = 0; i < 10; i++) store.put(i, set(unitVector(next, 4)), 2)
+    await follower.prepare(generation)
+    expect(follower.generation()).toMatchObject({ number: 1, embedder: 'a' })
+    expect((await ids(follower)).length).toBe(20)
+    for (let i = 10; i < 20; i++) store.put(i, set(unitVector(next, 4)), 2)
+    await follower.prepare(generation)
+    const late = store.put(3, set(Float32Array.of(0, 0, 0, 1)), 2)
+    store.activate()
+    const [hit] = await follower.nearest({ vector: Float32Array.of(0, 0, 0, 1), side: 'both', k: 1, filter: {} })
+    expect(hit).toEqual({ id: late, distance: 0 })
+    expect(await follower.status()).toMatchObject({ generation: 2, count: 20 })
+    const old = { vector: unitVector(next, 4), side: 'both', k: 1, filter: {}, embedder: 'a' } as const
+    expect(follower.nearest(old)).rejects.toMatchObject({ kind: 'invalid' })
+    await Bun.sleep(1)
+    expect(await (await vectors.open({ number: 1, embedder: 'new', dimensions: 2 })).count()).toBe(0)
+    await follower.close()
+  })
+
+  test(`${kind}: a generation that became active elsewhere is loaded`, async () => {
+    const store = fakeStore()
+    store.put(1)
+    const { vectors, tail } = open()
+    const follower = await follow(store, vectors, tail)
+    store.build('b', 4)
+    store.put(1, set(Float32Array.of(1, 0, 0, 0)), 2)
+    const searching = search(follower, unitVector(next, D))
+    store.activate()
+    await searching.catch((error) => expect(error).toMatchObject({ kind: 'invalid' }))
+    expect((await search(follower, Float32Array.of(1, 0, 0, 0))).length).toBe(1)
+    await follower.close()
+  })
+
+  test(`${kind}: concurrent searches share their reads of the feed`, async () => {
+    const store = fakeStore()
+    for (let i = 0; i < 50; i++) store.put(i)
+    const { vectors, tail } = open()
+    const follower = await follow(store, vectors, tail)
+    store.put(51)
+    store.reads.since = 0
+    const found = await Promise.all(Array.from({ length: 50 }, () => ids(follower)))
+    expect(found.every((list) => list.length === 51)).toBe(true)
+    expect(store.reads.since).toBeLessThanOrEqual(2)
+    await follower.close()
+  })
+}
+
+test('before the first generation nothing is found, and a padded question is cut to the length', async () => {
+  const store = fakeStore()
+  const id = store.put(1, set(unitVector(random(1), D)))
+  const padded = new Float32Array(768)
+  padded.set(unitVector(random(1), D))
+  const follower = await follow(store, openExactVectors())
+  expect((await search(follower, padded))[0]).toEqual({ id, distance: expect.closeTo(0, 5) })
+  store.empty()
+  expect(await search(follower, padded)).toEqual([])
+  expect(follower.generation()).toBeNull()
+  await follower.close()
+})
+
+test('damaged vectors are left out, logged, and stop no search', async () => {
+  const store = fakeStore()
+  store.put(1)
+  store.put(2, set(new Float32Array(D).fill(Number.NaN)))
+  store.put(3)
+  for (const tail of [undefined, openExactVectors()]) {
+    logged.length = 0
+    const follower = await follow(store, tail ? slowVectors().vectors : openExactVectors(), tail)
+    expect(await ids(follower)).toEqual([idOf(1), idOf(3)])
+    expect(logged.filter((line) => line.startsWith('error'))).toHaveLength(1)
+    await follower.close()
+  }
+})
+
+test('a slow driver takes batches, keeps them over a restart, and may fail for a while', async () => {
+  const store = fakeStore()
+  const { vectors, state } = slowVectors()
+  const follower = await follow(store, vectors, openExactVectors())
+  for (let i = 0; i < 100; i++) {
+    store.put(i)
+    expect((await search(follower, unitVector(next, D), 1)).length).toBe(1)
+  }
+  expect(state.batches).toEqual([])
+  expect((await follower.status()).pending).toBe(100)
+  state.fails = true
+  follower.tick()
+  await Bun.sleep(5)
+  expect(logged.at(-1)).toContain('tried again')
+  expect((await ids(follower)).length).toBe(100)
+  state.fails = false
+  follower.tick()
+  await Bun.sleep(10)
+  expect(state.batches).toEqual([100])
+  expect((await follower.status()).pending).toBe(0)
+  store.put(100)
+  await follower.flush()
+  store.put(101)
+  await search(follower, unitVector(next, D), 1)
+  await follower.close()
+  store.reads.since = 0
+  const again = await follow(store, vectors, openExactVectors())
+  expect(store.reads.since).toBe(0)
+  expect((await ids(again)).length).toBe(102)
+  await again.close()
+})
+
+test('two processes on one slow index: an older batch undoes nothing', async () => {
+  const store = fakeStore()
+  const { vectors } = slowVectors()
+  const [one, two] = [
+    await follow(store, vectors, openExactVectors()),
+    await follow(store, vectors, openExactVectors()),
+  ]
+  store.put(1, set(unitVector(next, D)))
+  await two.sync()
+  const vector = unitVector(next, D)
+  const id = store.put(1, set(vector))
+  await one.flush()
+  two.tick()
+  await Bun.sleep(10)
+  const third = await follow(store, vectors, openExactVectors())
+  for (const follower of [one, two, third]) {
+    expect((await search(follower, vector, 1))[0]).toEqual({ id, distance: expect.closeTo(0, 5) })
+    await follower.close()
+  }
+})
+
+test('an index that is ahead of the store belongs to another one and is built anew', async () => {
+  const { vectors } = slowVectors()
+  const index = await vectors.open({ number: 1, embedder: 'a', dimensions: D })
+  await index.apply([entry(500, next, D)], 900)
+  const store = fakeStore()
+  store.put(1)
+  const follower = await follow(store, vectors, openExactVectors())
+  expect(await ids(follower)).toEqual([idOf(1)])
+  await follower.close()
+})
+
+test('a slow driver without a tail is refused', () => {
+  expect(follow(fakeStore(), slowVectors().vectors)).rejects.toMatchObject({ kind: 'invalid' })
+})
+
+test('10 000 decisions are loaded in pages', async () => {
+  const store = fakeStore()
+  const vectors = Array.from({ length: 50 }, () => set(unitVector(next, D)))
+  for (let i = 0; i < 10_000; i++) store.put(i, vectors[i % 50]!)
+  const follower = await follow(store, openExactVectors())
+  expect((await follower.status()).count).toBe(10_000)
+  expect(store.reads.since).toBe(10)
+  await follower.close()
+})
