@@ -33,6 +33,11 @@ export interface Store {
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
   /** Facts for operators and metrics. */
   status(): Promise<StoreStatus>
+  /**
+   * Brings the catalogue level with a record that lives outside of the engine (files edited by hand); resolves with what was found.
+   * A driver whose engine is the record has nothing to do.
+   */
+  reconcile(): Promise<StoreStatus['findings']>
   close(): Promise<void>
 }
 
@@ -109,6 +114,8 @@ export interface StoredDecision {
   record: DecisionRecord
   /** Counts the writes to this decision, from 1. */
   revision: number
+  /** True when the active generation holds its vectors. */
+  indexed: boolean
 }
 
 export interface DecisionReader {

@@ -1,0 +1,114 @@
+/** What recordDecision takes and returns. */
+import * as v from 'valibot'
+import {
+  Bridge,
+  Category,
+  DeliberationInput,
+  DeliberationStep,
+  filledText,
+  fraction,
+  Project,
+  Reason,
+  Stakes,
+  text,
+} from './decision.ts'
+
+/** Form of a review cadence: a number of hours, days, weeks or months. */
+export const reviewInForm = /^[1-9]\d{0,3}[hdwm]$/
+
+const d = v.description
+const listUpTo = <T extends v.GenericSchema>(item: T, most: number) =>
+  v.optional(v.pipe(v.array(item), v.maxLength(most, `at most ${most} entries`)), () => [])
+
+const Protocol = v.looseObject({
+  query_run: v.pipe(v.optional(v.boolean(), false), d('A query for precedents was made before.')),
+  guardrails_checked: v.pipe(v.optional(v.boolean(), false), d('Guardrails were checked before.')),
+})
+
+const GivenDeliberation = v.object({
+  inputs: listUpTo(v.looseObject({ ...DeliberationInput.entries, content: text(10_000) }), 200),
+  steps: listUpTo(v.looseObject({ ...DeliberationStep.entries, thought: text(10_000) }), 1_000),
+})
+
+/** Parameters of recordDecision. */
+export const RecordParams = v.object({
+  decision: v.pipe(filledText(10_000), d('What was decided.')),
+  confidence: v.pipe(fraction, d('How sure the agent is that it will turn out well, 0 to 1.')),
+  category: Category,
+  stakes: v.pipe(v.optional(Stakes, 'medium'), d('What is at risk.')),
+  context: v.pipe(v.nullish(text(100_000), null), d('The situation in which it was decided.')),
+  reasons: v.pipe(listUpTo(Reason, 100), d('Why.')),
+  alternatives_considered: v.pipe(
+    listUpTo(v.union([text(10_000), v.looseObject({ option: text(10_000), reason: v.optional(text(10_000)) })]), 50),
+    d('What was rejected: texts, or objects with `option` and `reason`.'),
+  ),
+  review_in: v.pipe(
+    v.optional(
+      v.pipe(v.string(), v.regex(reviewInForm, 'a number of hours, days, weeks or months such as 24h, 7d, 2w, 1m')),
+      '7d',
+    ),
+    d('When the outcome should be reviewed.'),
+  ),
+  project: v.pipe(
+    v.nullish(
+      v.union([
+        v.pipe(
+          filledText(256),
+          v.transform((name): Project => ({ name, feature: null, pr: null, files: [] })),
+        ),
+        Project,
+      ]),
+      null,
+    ),
+    d('The project concerned: an object, or `owner/repo`.'),
+  ),
+  reasoning_trace: v.pipe(
+    listUpTo(v.union([text(10_000), v.looseObject({ step: v.number(), thought: text(10_000) })]), 1_000),
+    d('Steps of the reasoning: texts, or objects with `step` and `thought`.'),
+  ),
+  bridge: v.pipe(
+    v.nullish(Bridge, null),
+    d('What the decision looks like and what it is for; extracted from the text where not given.'),
+  ),
+  pre_decision_protocol: v.pipe(v.nullish(Protocol, null), d('What was done before deciding.')),
+  deliberation: v.pipe(v.nullish(GivenDeliberation, null), d('Inputs and steps that led to the decision.')),
+  tags: v.pipe(listUpTo(filledText(64), 50), d('Tags for finding it again.')),
+  pattern: v.pipe(v.nullish(text(10_000), null), d('The abstract principle behind it.')),
+  agent_id: v.pipe(v.nullish(filledText(256), null), d('Identity beside the credentials; recorded, never trusted.')),
+  decision_id: v.pipe(
+    v.nullish(filledText(256), null),
+    d('Scope of the tracked deliberation that this record takes up.'),
+  ),
+  idempotency_key: v.pipe(
+    v.nullish(filledText(256), null),
+    d('The same key within 24 hours returns the first result.'),
+  ),
+  created_at: v.pipe(
+    v.nullish(v.string(), null),
+    d('Import only (scope admin): when it was decided, RFC 3339 or a day.'),
+  ),
+  recorded_by: v.pipe(v.nullish(filledText(256), null), d('Import only (scope admin): the agent that decided.')),
+  source_key: v.pipe(
+    v.nullish(filledText(256), null),
+    d('Import only (scope admin): key in the system of origin; a second record of it returns the first.'),
+  ),
+})
+export type RecordParams = v.InferOutput<typeof RecordParams>
+
+/** Result of recordDecision. */
+export const RecordResult = v.object({
+  success: v.boolean(),
+  decision_id: v.string(),
+  path: v.pipe(v.string(), d('Path of the YAML file, relative to the data directory.')),
+  indexed: v.pipe(v.boolean(), d('Whether it can be found by meaning already; by keyword it always can.')),
+  existing: v.pipe(v.boolean(), d('True when the source key was recorded before and nothing was written.')),
+  guardrails_checked: v.boolean(),
+  guardrail_warnings: v.array(v.unknown()),
+  bridge_auto: v.pipe(v.boolean(), d('Whether the bridge was extracted.')),
+  deliberation_auto: v.pipe(v.boolean(), d('Whether tracked deliberation was attached.')),
+  deliberation_inputs_count: v.number(),
+  related_count: v.number(),
+  quality: v.object({ score: fraction, suggestions: v.array(v.string()) }),
+  message: v.string(),
+})
+export type RecordResult = v.InferOutput<typeof RecordResult>

@@ -1,0 +1,56 @@
+/** What a handler gets: the caller, the stores, and the outside world as values and functions. */
+
+import type { Embedder } from '../sdk/storage/embedder.ts'
+import type { AuditEntry, Store, Transaction } from '../sdk/storage/store.ts'
+import type { Follower } from './domain/follower.ts'
+import type { Outbox } from './domain/outbox.ts'
+import type { Caller } from './surfaces/auth.ts'
+import type { Log } from './surfaces/log.ts'
+
+/** What lives as long as the server. */
+export interface Services {
+  store: Store
+  /** Nearest neighbours, always level with the store. */
+  index: Follower
+  embedder: Embedder
+  /** Makes the vectors that a record could not wait for. */
+  outbox: Outbox
+  log: Log
+  /** Milliseconds since 1970. */
+  now(): number
+  /** `bytes` random bytes as lowercase hex. */
+  randomHex(bytes: number): string
+  /** How long a record waits for its vectors, in milliseconds. */
+  embed_wait_ms: number
+  /** The path of a folder relative to the data directory, links resolved; null when it does not exist or lies outside. */
+  folderInside(path: string): Promise<string | null>
+  /** Told how far a reindex is. */
+  reindexProgress(done: number, total: number): void
+}
+
+/** One call of a method. */
+export interface Call extends Services {
+  caller: Caller
+  /** Wire name of the method. */
+  method: string
+  request_id: string
+  /** Aborts when the caller has gone or the server stops. */
+  signal: AbortSignal
+}
+
+/** RFC 3339 in UTC. */
+export const timestamp = (ms: number): string => new Date(ms).toISOString()
+
+/** Adds the audit row of a write to its own transaction. */
+export function audit(call: Call, tx: Transaction, ids: string[], detail: AuditEntry['detail'] = null): Promise<void> {
+  return tx.audit.append({
+    at: timestamp(call.now()),
+    agent: call.caller.agent,
+    method: call.method,
+    request_id: call.request_id,
+    ids,
+    allowed: null,
+    rules: [],
+    detail,
+  })
+}

@@ -1,0 +1,63 @@
+/** cstp.getStats: how many decisions, of which kinds, when. */
+import * as v from 'valibot'
+import { filledText } from '../../sdk/schema/decision.ts'
+import { DateBound } from '../../sdk/schema/params.ts'
+import type { CountKey } from '../../sdk/storage/store.ts'
+import { createdBetween, given } from '../domain/filter.ts'
+import { defineMethod } from '../method.ts'
+
+const counts = v.record(v.string(), v.number())
+const dayMs = 86_400_000
+const topTags = 20
+
+export const getStats = defineMethod({
+  summary: 'Counts decisions by category, stakes, status, outcome, agent, day and tag.',
+  params: v.object({
+    date_from: v.optional(v.pipe(DateBound, v.description('Recorded on this day or instant, or later.'))),
+    date_to: v.optional(v.pipe(DateBound, v.description('Recorded on this day or instant, or earlier.'))),
+    project: v.optional(v.pipe(filledText(256), v.description('Project name.'))),
+  }),
+  result: v.object({
+    total: v.number(),
+    by_category: counts,
+    by_stakes: counts,
+    by_status: counts,
+    by_outcome: v.pipe(counts, v.description('Reviewed decisions only.')),
+    by_agent: counts,
+    by_day: v.pipe(
+      v.array(v.object({ date: v.string(), count: v.number() })),
+      v.description('Days (UTC) with decisions, ascending.'),
+    ),
+    top_tags: v.pipe(
+      v.array(v.object({ tag: v.string(), count: v.number() })),
+      v.description(`The ${topTags} most used tags.`),
+    ),
+    recent_activity: v.object({ last_24h: v.number(), last_7d: v.number(), last_30d: v.number() }),
+  }),
+  scope: 'read',
+  failure: 'internal_error',
+  async handle({ store, now }, { date_from, date_to, project }) {
+    const filter = { ...given({ project }), ...createdBetween(date_from, date_to) }
+    const by = async (key: CountKey) =>
+      Object.fromEntries((await store.decisions.countBy(filter, key)).map(({ value, count }) => [value, count]))
+    // The last days are those before now, within the period asked for.
+    const since = (days: number) =>
+      store.decisions.count({
+        ...filter,
+        created_from_ms: Math.max(filter.created_from_ms ?? Number.NEGATIVE_INFINITY, now() - days * dayMs),
+      })
+    return {
+      total: await store.decisions.count(filter),
+      by_category: await by('category'),
+      by_stakes: await by('stakes'),
+      by_status: await by('status'),
+      by_outcome: await by('outcome'),
+      by_agent: await by('agent'),
+      by_day: (await store.decisions.countBy(filter, 'day')).map(({ value, count }) => ({ date: value, count })),
+      top_tags: (await store.decisions.countBy(filter, 'tag'))
+        .slice(0, topTags)
+        .map(({ value, count }) => ({ tag: value, count })),
+      recent_activity: { last_24h: await since(1), last_7d: await since(7), last_30d: await since(30) },
+    }
+  },
+})

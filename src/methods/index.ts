@@ -1,0 +1,10 @@
+/** Every method, by the name that follows `cstp.` on the wire. */
+export { getDecision } from './getDecision.ts'
+export { getStats } from './getStats.ts'
+export { linkDecisions } from './linkDecisions.ts'
+export { listDecisions } from './listDecisions.ts'
+export { queryDecisions } from './queryDecisions.ts'
+export { recordDecision } from './recordDecision.ts'
+export { reindex } from './reindex.ts'
+export { reviewDecision } from './reviewDecision.ts'
+export { updateDecision } from './updateDecision.ts'

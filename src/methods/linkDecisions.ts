@@ -1,0 +1,54 @@
+/** cstp.linkDecisions: a typed edge between two decisions, kept in the record of its source. */
+import * as v from 'valibot'
+import { decisionNotFound, invalidParams } from '../../sdk/errors.ts'
+import { EdgeType, fraction, text } from '../../sdk/schema/decision.ts'
+import { LinkEnd } from '../../sdk/schema/params.ts'
+import { audit, timestamp } from '../context.ts'
+import { withLink } from '../domain/link.ts'
+import { resolveId } from '../domain/lookup.ts'
+import { defineMethod } from '../method.ts'
+
+const Edge = v.object({
+  source_id: v.string(),
+  target_id: v.string(),
+  edge_type: EdgeType,
+  weight: fraction,
+  context: v.nullable(v.string()),
+  created_at: v.string(),
+  created_by: v.string(),
+})
+
+export const linkDecisions = defineMethod({
+  summary: 'Links two decisions; the same source, target and type replaces the edge that was there.',
+  params: v.object({
+    source_id: LinkEnd,
+    target_id: LinkEnd,
+    edge_type: v.pipe(EdgeType, v.description('What the source is to the target.')),
+    weight: v.pipe(v.optional(fraction, 1), v.description('How strong the link is.')),
+    context: v.pipe(v.nullish(text(10_000), null), v.description('Why they are linked.')),
+  }),
+  result: v.object({ success: v.boolean(), edge: Edge }),
+  scope: 'write',
+  failure: 'internal_error',
+  async handle(call, { source_id, target_id, ...given }) {
+    const source = await resolveId(call.store.decisions, source_id, 'source_id')
+    const target = await resolveId(call.store.decisions, target_id, 'target_id')
+    if (source === target) {
+      throw invalidParams({
+        path: 'target_id',
+        message: 'a decision has no link to itself',
+        expected: 'another decision',
+        received: target_id,
+      })
+    }
+    const link = { target_id: target, ...given, created_at: timestamp(call.now()), created_by: call.caller.agent }
+    await call.store.transaction(async (tx) => {
+      const found = await tx.decisions.get(source)
+      if (!found) throw decisionNotFound(source_id)
+      if (!(await tx.decisions.get(target))) throw decisionNotFound(target_id)
+      await tx.decisions.update(withLink(found.record, link), found.revision)
+      await audit(call, tx, [source, target], { edge_type: given.edge_type })
+    })
+    return { success: true, edge: { source_id: source, ...link } }
+  },
+})

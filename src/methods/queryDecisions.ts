@@ -1,0 +1,89 @@
+/** cstp.queryDecisions: precedents by meaning, by keyword, or both. */
+import * as v from 'valibot'
+import { filledText, fraction, Outcome, Stakes, Status } from '../../sdk/schema/decision.ts'
+import { Filters, whole } from '../../sdk/schema/params.ts'
+import { sides } from '../../sdk/storage/vectors.ts'
+import { toFilter } from '../domain/filter.ts'
+import { search } from '../domain/search.ts'
+import { defineMethod } from '../method.ts'
+
+const d = v.description
+const Hit = v.object({
+  id: v.string(),
+  title: v.string(),
+  category: v.string(),
+  confidence: fraction,
+  stakes: Stakes,
+  status: Status,
+  outcome: v.nullable(Outcome),
+  date: v.string(),
+  distance: v.pipe(v.nullable(v.number()), d('Cosine distance, 0 to 2; null where it was found by keyword alone.')),
+  superseded_by: v.pipe(
+    v.nullable(v.string()),
+    d('The decision that took its place; it stands directly above where it passes the filters.'),
+  ),
+  reasons: v.optional(v.pipe(v.array(v.string()), d('Texts of the reasons, with include_reasons.'))),
+})
+
+const mode = v.picklist(['semantic', 'keyword', 'hybrid'])
+
+export const queryDecisions = defineMethod({
+  summary: 'Finds precedents of a question or a plan, by meaning, by keyword, or both.',
+  params: v.object({
+    query: v.pipe(filledText(10_000), d('Question or plan in natural language.')),
+    limit: v.pipe(v.optional(whole(1, 500), 10), d('Most results.')),
+    offset: v.pipe(v.optional(whole(0, 10_000), 0), d('Results to skip.')),
+    include_reasons: v.pipe(v.optional(v.boolean(), false), d('Add the texts of the reasons.')),
+    retrieval_mode: v.optional(mode, 'semantic'),
+    bridge_side: v.pipe(
+      v.optional(v.picklist(sides), 'both'),
+      d('Compare with what decisions look like, what they are for, or both.'),
+    ),
+    hybrid_weight: v.pipe(v.optional(fraction, 0.7), d('Weight of the semantic part in hybrid mode.')),
+    filters: v.optional(Filters, {}),
+  }),
+  result: v.object({
+    decisions: v.array(Hit),
+    total: v.pipe(v.number(), d('Decisions that pass the filters and that this mode can rank.')),
+    query: v.string(),
+    query_time_ms: v.number(),
+    agent: v.string(),
+    retrieval_mode: mode,
+    scores: v.pipe(
+      v.record(v.string(), v.object({ semantic: v.number(), keyword: v.number(), combined: v.number() })),
+      d('Part scores by decision id; empty in semantic mode.'),
+    ),
+    no_precedent: v.pipe(v.boolean(), d('True when even the best hit is no more than noise.')),
+    degraded: v.pipe(v.boolean(), d('True when the embedder was away and keywords alone answered.')),
+  }),
+  scope: 'read',
+  failure: 'query_failed',
+  async handle(call, { query, limit, offset, include_reasons, retrieval_mode, bridge_side, hybrid_weight, filters }) {
+    const start = call.now()
+    const filter = toFilter(filters)
+    const found = await search(call, {
+      query,
+      mode: retrieval_mode,
+      side: bridge_side,
+      weight: hybrid_weight,
+      filter,
+      offset,
+      limit,
+    })
+    return {
+      decisions: found.hits.map(({ record, distance, superseded_by }) => {
+        const { id, title, category, confidence, stakes, status, outcome, date, reasons } = record
+        const hit = { id, title, category, confidence, stakes, status, outcome, date, distance, superseded_by }
+        return include_reasons ? { ...hit, reasons: reasons.map(({ text }) => text) } : hit
+      }),
+      total: found.total,
+      query,
+      query_time_ms: call.now() - start,
+      agent: call.caller.agent,
+      retrieval_mode,
+      scores: Object.fromEntries(found.hits.flatMap(({ record, scores }) => (scores ? [[record.id, scores]] : []))),
+      no_precedent: found.no_precedent,
+      degraded: found.degraded,
+    }
+  },
+})

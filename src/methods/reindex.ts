@@ -1,0 +1,59 @@
+/** cstp.reindex: all vectors anew, beside those that are served meanwhile. */
+import * as v from 'valibot'
+import { invalidParams } from '../../sdk/errors.ts'
+import { filledText } from '../../sdk/schema/decision.ts'
+import { audit } from '../context.ts'
+import { pathOf } from '../domain/path.ts'
+import { reindex as rebuild } from '../domain/reindex.ts'
+import { defineMethod } from '../method.ts'
+
+const d = v.description
+
+export const reindex = defineMethod({
+  summary:
+    'Reads the YAML files again and rebuilds the vectors of all decisions; the old ones serve until the new are complete.',
+  params: v.object({
+    decisions_path: v.optional(
+      v.pipe(filledText(4_096), d('Folder inside the data directory: only decisions below it are rebuilt, in place.')),
+    ),
+  }),
+  result: v.object({
+    success: v.pipe(v.boolean(), d('Whether every decision got its vectors.')),
+    decisions_indexed: v.number(),
+    errors: v.pipe(v.number(), d('Decisions that failed; they are tried again in the background.')),
+    duration_ms: v.number(),
+    findings: v.pipe(
+      v.array(
+        v.object({
+          path: v.string(),
+          kind: v.picklist(['added', 'changed', 'deleted', 'broken']),
+          message: v.string(),
+        }),
+      ),
+      d('What was found in the files: taken in, read again, gone, or not readable.'),
+    ),
+  }),
+  scope: 'admin',
+  failure: 'internal_error',
+  async handle(call, { decisions_path }) {
+    const start = call.now()
+    let below: string | null = null
+    if (decisions_path !== undefined) {
+      below = await call.folderInside(decisions_path)
+      if (below === null) {
+        const expected = 'a folder that exists inside the data directory'
+        throw invalidParams({
+          path: 'decisions_path',
+          message: `expected ${expected}`,
+          expected,
+          received: decisions_path.slice(0, 100),
+        })
+      }
+    }
+    const findings = await call.store.reconcile()
+    const only = below === null ? null : (id: string) => below === '' || pathOf(id).startsWith(`${below}/`)
+    const { decisions_indexed, errors } = await rebuild({ ...call, progress: call.reindexProgress }, only)
+    await call.store.transaction((tx) => audit(call, tx, [], { decisions_indexed, errors }))
+    return { success: errors === 0, decisions_indexed, errors, duration_ms: call.now() - start, findings }
+  },
+})

@@ -1,0 +1,54 @@
+/** cstp.reviewDecision: what became of a decision. */
+import * as v from 'valibot'
+import { decisionNotFound } from '../../sdk/errors.ts'
+import { Outcome, Status, text } from '../../sdk/schema/decision.ts'
+import { DecisionId } from '../../sdk/schema/params.ts'
+import { audit, timestamp } from '../context.ts'
+import { applyReview } from '../domain/decision.ts'
+import { resolveId } from '../domain/lookup.ts'
+import { pathOf } from '../domain/path.ts'
+import { defineMethod } from '../method.ts'
+
+const note = (about: string) => v.pipe(v.nullish(text(10_000), null), v.description(about))
+
+export const reviewDecision = defineMethod({
+  summary: 'Records the actual outcome of a decision; a later review keeps what it does not give.',
+  params: v.object({
+    decision_id: DecisionId,
+    outcome: v.pipe(Outcome, v.description('What became of it.')),
+    actual_result: note('What happened.'),
+    lessons: note('What to do otherwise next time; found by keyword search.'),
+    notes: note('Anything else.'),
+  }),
+  result: v.object({
+    success: v.boolean(),
+    decision_id: v.string(),
+    path: v.string(),
+    status: Status,
+    outcome: Outcome,
+    reviewed_at: v.string(),
+    indexed: v.boolean(),
+  }),
+  scope: 'write',
+  failure: 'review_failed',
+  async handle(call, { decision_id, ...review }) {
+    const id = await resolveId(call.store.decisions, decision_id, 'decision_id')
+    const reviewed_at = timestamp(call.now())
+    const indexed = await call.store.transaction(async (tx) => {
+      const found = await tx.decisions.get(id)
+      if (!found) throw decisionNotFound(decision_id)
+      await tx.decisions.update(applyReview(found.record, review, call.caller.agent, reviewed_at), found.revision)
+      await audit(call, tx, [id], { outcome: review.outcome })
+      return found.indexed
+    })
+    return {
+      success: true,
+      decision_id: id,
+      path: pathOf(id),
+      status: 'reviewed' as const,
+      outcome: review.outcome,
+      reviewed_at,
+      indexed,
+    }
+  },
+})

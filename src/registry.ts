@@ -1,0 +1,102 @@
+/** The table of methods, and the one way in which any of them is called: find, authorise, validate, handle, map errors. */
+import * as v from 'valibot'
+import { CstpError, type ErrorName } from '../sdk/errors.ts'
+import { isStorageError, type StorageErrorKind } from '../sdk/storage/errors.ts'
+import type { Call, Services } from './context.ts'
+import type { Method } from './method.ts'
+import * as declared from './methods/index.ts'
+import { compileParams, nearest } from './params.ts'
+import type { Caller } from './surfaces/auth.ts'
+import { describeError } from './surfaces/log.ts'
+
+/** Every method by wire name, in alphabetical order. */
+export const methods: ReadonlyMap<string, Method> = new Map(
+  Object.entries(declared as unknown as Record<string, Method>)
+    .map(([name, method]) => [`cstp.${name}`, method] as const)
+    .sort(([a], [b]) => (a < b ? -1 : 1)),
+)
+
+/** A call before it is known to be right. */
+export interface Request {
+  method: string
+  params: unknown
+  caller: Caller
+  request_id: string
+  signal: AbortSignal
+}
+
+/** Told of every call, for metrics and the log. `code` is 0 for a success. */
+export type Observe = (seen: { request: Request; code: number; duration_ms: number }) => void
+
+/** Resolves with the method's result. @throws CstpError and nothing else */
+export type Dispatch = (request: Request) => Promise<unknown>
+
+const kinds: Record<StorageErrorKind, string> = {
+  not_found: 'what it needs is not there',
+  conflict: 'it was changed at the same time; try again',
+  invalid: 'the storage refused the operation',
+  unavailable: 'storage or embedder is unavailable; nothing was changed, try again',
+  corrupt: 'stored data is damaged; run cstp doctor',
+}
+
+/** What was thrown, as an error for the caller. The original goes to the log only: it may name files or hold secrets. */
+function mapError(error: unknown, failure: ErrorName, request: Request, services: Services): CstpError {
+  if (error instanceof CstpError) return error
+  const { request_id, method, caller } = request
+  services.log('error', 'method failed', { request_id, method, agent: caller.agent, ...describeError(error) })
+  if (isStorageError(error))
+    return new CstpError(
+      failure,
+      `${method} failed: ${kinds[error.kind]}`,
+      { kind: error.kind, request_id },
+      { cause: error },
+    )
+  return new CstpError('internal_error', 'Internal error', { request_id }, { cause: error })
+}
+
+/**
+ * @param options.verify_results checks every result against its schema; for tests
+ */
+export function createDispatch(
+  services: Services,
+  observe: Observe,
+  options: { verify_results?: boolean } = {},
+): Dispatch {
+  const names = [...methods.keys()]
+  const table = new Map([...methods].map(([name, method]) => [name, { method, parse: compileParams(method.params) }]))
+
+  const run = async (request: Request): Promise<unknown> => {
+    const entry = table.get(request.method)
+    if (!entry) {
+      const near = nearest(request.method, names)
+      throw new CstpError('method_not_found', `Method not found${near ? `; did you mean ${near}?` : ''}`, {
+        available: names,
+      })
+    }
+    const { method, parse } = entry
+    if (!request.caller.scopes.has(method.scope)) {
+      throw new CstpError('forbidden', `${request.method} needs the scope ${method.scope}`, { scope: method.scope })
+    }
+    const call: Call = { ...services, ...request }
+    try {
+      const result = await method.handle(call, parse(request.params))
+      if (options.verify_results) v.parse(method.result, result)
+      return result
+    } catch (error) {
+      throw mapError(error, method.failure, request, services)
+    }
+  }
+
+  return async (request) => {
+    const start = performance.now()
+    let code = 0
+    try {
+      return await run(request)
+    } catch (error) {
+      code = (error as CstpError).code
+      throw error
+    } finally {
+      observe({ request, code, duration_ms: performance.now() - start })
+    }
+  }
+}

@@ -1,0 +1,271 @@
+/**
+ * The composition root: opens the drivers that the settings name, builds what handlers get, and serves. The only place where settings
+ * become things; read it first to see the whole system.
+ */
+import { randomBytes } from 'node:crypto'
+import { mkdir, realpath, stat } from 'node:fs/promises'
+import { isAbsolute, relative, resolve, sep } from 'node:path'
+import type { Embedder } from '../sdk/storage/embedder.ts'
+import type { Vectors } from '../sdk/storage/vectors.ts'
+import type { Settings } from './config.ts'
+import type { Services } from './context.ts'
+import { openFollower } from './domain/follower.ts'
+import { startOutbox } from './domain/outbox.ts'
+import { analyse } from './domain/terms.ts'
+import { openHashEmbedder } from './drivers/embedder/hash.ts'
+import { openExactVectors } from './drivers/vectors/exact.ts'
+import { createDispatch, type Dispatch, methods } from './registry.ts'
+import { createAuthenticator } from './surfaces/auth.ts'
+import { createFetch, largestBody } from './surfaces/http.ts'
+import { describeError, type Log } from './surfaces/log.ts'
+import { createMetrics, type Metrics } from './surfaces/metrics.ts'
+import { createRateLimiter } from './surfaces/rate.ts'
+import { localCredentials } from './token.ts'
+import { protocolVersion, serviceName, version } from './version.ts'
+
+/** How long a record waits for its vectors before they are left to the outbox. */
+const embedWaitMs = 2_000
+/** How long calls under way may take when the server stops. */
+const drainMs = 10_000
+const failedLoginsPerMinute = 20
+
+/** The embedder that is chosen; a driver's libraries are loaded only then. */
+async function openEmbedder(settings: Settings, log: Log): Promise<Embedder> {
+  const { embedding_model: model, embedding_url: url, embedding_api_key: api_key } = settings
+  const remote = { ...(model && { model }), ...(url && { url }), ...(api_key && { api_key }) }
+  switch (settings.embedder) {
+    case 'hash':
+      return openHashEmbedder()
+    case 'local':
+      return (await import('./drivers/embedder/local.ts')).openLocalEmbedder({ log })
+    case 'huggingface':
+      return (await import('./drivers/embedder/huggingface.ts')).openHuggingfaceEmbedder(remote)
+    case 'openai':
+      return (await import('./drivers/embedder/openai.ts')).openOpenaiEmbedder({ ...remote, model: model!, url: url! })
+  }
+}
+
+/** The vectors driver that is chosen, with a resident tail where it takes new vectors in batches only. */
+async function openVectors(settings: Settings, log: Log): Promise<{ vectors: Vectors; tail?: Vectors }> {
+  if (settings.vector_url === null) return { vectors: openExactVectors() }
+  const { openLanceVectors } = await import('./drivers/vectors/lancedb.ts')
+  return { vectors: await openLanceVectors({ url: settings.vector_url, log }), tail: openExactVectors() }
+}
+
+/** Tells the metrics of each call of an embedder. */
+function metered(embedder: Embedder, metrics: Metrics): Embedder {
+  return {
+    ...embedder,
+    async embed(texts, kind, signal) {
+      const start = performance.now()
+      let failed = true
+      try {
+        const vectors = await embedder.embed(texts, kind, signal)
+        failed = false
+        return vectors
+      } finally {
+        metrics.embed(kind, texts.length, performance.now() - start, failed)
+      }
+    },
+  }
+}
+
+/** A folder inside the data directory, by its path relative to the folder of the decisions; null for anything else. */
+async function folderInside(data_dir: string, given: string): Promise<string | null> {
+  const root = await realpath(data_dir)
+  const found = await realpath(isAbsolute(given) ? given : resolve(root, given)).catch(() => null)
+  if (found === null || !(found === root || found.startsWith(root + sep)) || !(await stat(found)).isDirectory())
+    return null
+  return found === root ? '' : relative(root, found).split(sep).join('/')
+}
+
+export interface Program {
+  services: Services
+  dispatch: Dispatch
+  metrics: Metrics
+  close(): Promise<void>
+}
+
+/** Opens everything behind the methods. Used by the server, and by the command line when it works on a data directory itself. */
+export async function openProgram(settings: Settings, log: Log, overrides: Partial<Services> = {}): Promise<Program> {
+  const { data_dir } = settings
+  await mkdir(data_dir, { recursive: true, mode: 0o700 })
+  const opened: { close(): Promise<void> }[] = []
+  const close = async () => {
+    for (const one of opened.splice(0).reverse())
+      await one.close().catch((error) => log('error', 'closing failed', describeError(error)))
+  }
+  const keep = <T extends { close(): Promise<void> }>(one: T): T => {
+    opened.push(one)
+    return one
+  }
+  try {
+    const now = overrides.now ?? Date.now
+    const metrics = createMetrics(version, new Set(methods.keys()))
+    const { openSqliteStore } = await import('./drivers/store/sqlite.ts')
+    const [store, bare] = await Promise.all([
+      openSqliteStore({ dir: data_dir, analyse, now, log }).then(keep),
+      openEmbedder(settings, log).then(keep),
+    ])
+    const embedder = metered(bare, metrics)
+    const every = (ms: number, work: () => void) => {
+      const timer = setInterval(work, ms)
+      return () => clearInterval(timer)
+    }
+    const { vectors, tail } = await openVectors(settings, log)
+    keep(vectors)
+    const index = keep(
+      await openFollower({ store, vectors, ...(tail && { tail }), log, every, breathe: () => Bun.sleep(0) }),
+    )
+    const made = index.generation()
+    if (made && made.embedder !== embedder.id) {
+      log('warn', 'the vectors in store were made by another embedder; semantic search waits for cstp reindex', {
+        stored: made.embedder,
+        configured: embedder.id,
+      })
+    }
+    const outbox = keep(
+      startOutbox({
+        store,
+        embedder,
+        now,
+        after: (ms, run) => {
+          const timer = setTimeout(run, ms)
+          return () => clearTimeout(timer)
+        },
+        failed: (id, attempts, error) =>
+          log('warn', 'vectors could not be made; they are tried again', { id, attempts, ...describeError(error) }),
+      }),
+    )
+    const services: Services = {
+      store,
+      index,
+      embedder,
+      outbox,
+      log,
+      now,
+      randomHex: (bytes) => randomBytes(bytes).toString('hex'),
+      embed_wait_ms: embedWaitMs,
+      folderInside: (path) => folderInside(data_dir, path),
+      reindexProgress: metrics.reindex,
+      ...overrides,
+    }
+    const dispatch = createDispatch(services, ({ request, code, duration_ms }) => {
+      metrics.call(request.method, code, duration_ms)
+      log('info', 'call', {
+        request_id: request.request_id,
+        agent: request.caller.agent,
+        method: request.method,
+        duration_ms: Math.round(duration_ms * 1_000) / 1_000,
+        code,
+      })
+    })
+    return { services, dispatch, metrics, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+export interface Serving {
+  url: string
+  /** Stops taking calls, lets those under way end, and closes everything. */
+  stop(): Promise<void>
+}
+
+/** Starts the service. Resolves when it answers. */
+export async function serve(settings: Settings, log: Log): Promise<Serving> {
+  const program = await openProgram(settings, log)
+  const { services, dispatch, metrics } = program
+  const stopping = new AbortController()
+  const started = Date.now()
+  const boot = services.randomHex(4)
+  let requests = 0
+  let ready = true
+  let underWay = 0
+
+  const rate = {
+    per_minute: settings.rate_limit,
+    burst: Math.max(100, Math.ceil(settings.rate_limit / 6)),
+    now: Date.now,
+  }
+  const options = {
+    dispatch,
+    authenticate: createAuthenticator({
+      credentials: settings.auth_tokens ?? (await localCredentials(settings.data_dir)),
+      admins: settings.admin_agents,
+      evidence: settings.evidence_agents,
+    }),
+    requests: createRateLimiter(rate),
+    logins: createRateLimiter({ per_minute: failedLoginsPerMinute, burst: failedLoginsPerMinute, now: Date.now }),
+    cors_origins: settings.cors_origins,
+    max_body_bytes: settings.max_body_bytes,
+    trust_proxy: settings.trust_proxy,
+    newRequestId: () => `${boot}-${(requests++).toString(36)}`,
+    ready: () => ready,
+    health: () => ({
+      status: 'ok',
+      version,
+      agent: serviceName,
+      uptime_seconds: Math.floor((Date.now() - started) / 1_000),
+      timestamp: new Date().toISOString(),
+    }),
+    card: () => ({
+      name: serviceName,
+      description: 'Decision memory for software agents: precedents, policy, calibration and evidence.',
+      version,
+      url: settings.public_url ?? url,
+      capabilities: [
+        'queryDecisions',
+        'checkGuardrails',
+        'recordDecision',
+        'reviewDecision',
+        'getCalibration',
+        'getDecision',
+        'getReasonStats',
+      ],
+      protocol: 'cstp',
+      protocolVersion,
+    }),
+    metrics: async () => ({ text: await metrics.render(services.store), content_type: metrics.content_type }),
+    stopping: stopping.signal,
+  }
+  const handle = createFetch(options)
+  let server: ReturnType<typeof Bun.serve>
+  try {
+    server = Bun.serve({
+      hostname: settings.host,
+      port: settings.port,
+      maxRequestBodySize: largestBody(options),
+      async fetch(request, { requestIP }) {
+        underWay++
+        try {
+          return await handle(request, requestIP.call(server, request)?.address ?? '')
+        } finally {
+          underWay--
+        }
+      },
+      error(error) {
+        log('error', 'request failed', describeError(error))
+        return Response.json({ error: 'internal_error', message: 'Internal error' }, { status: 500 })
+      },
+    })
+  } catch (error) {
+    await program.close()
+    throw new Error(`can't listen on ${settings.host}:${settings.port} (CSTP_HOST, CSTP_PORT)`, { cause: error })
+  }
+  const host = settings.host.includes(':') ? `[${settings.host}]` : settings.host
+  const url = `http://${host}:${server.port}`
+
+  return {
+    url,
+    async stop() {
+      ready = false
+      const end = Date.now() + drainMs
+      while (underWay > 0 && Date.now() < end) await Bun.sleep(5)
+      stopping.abort(new Error('the server stops'))
+      await server.stop(true)
+      await program.close()
+    },
+  }
+}

@@ -1,0 +1,172 @@
+/** HTTP: routes, authentication, limits, CORS. Everything that is the same for each path stands here once. */
+import { CstpError, type ErrorName } from '../../sdk/errors.ts'
+import type { Dispatch } from '../registry.ts'
+import { type Authenticate, type Caller, clientAddress } from './auth.ts'
+import { answer, errorBody } from './jsonrpc.ts'
+import type { RateLimiter } from './rate.ts'
+
+export interface HttpOptions {
+  dispatch: Dispatch
+  authenticate: Authenticate
+  /** Requests of an agent. */
+  requests: RateLimiter
+  /** Failed logins of an address. */
+  logins: RateLimiter
+  cors_origins: readonly string[]
+  max_body_bytes: number
+  trust_proxy: number
+  newRequestId(): string
+  health(): unknown
+  card(): unknown
+  ready(): boolean
+  metrics(): Promise<{ text: string; content_type: string }>
+  /** Aborts when the server stops waiting for calls under way. */
+  stopping: AbortSignal
+}
+
+/** Body limit of agents that ingest evidence. */
+const evidenceBodyBytes = 16 * 1_048_576
+const jsonType = { 'content-type': 'application/json' }
+const exposed = 'Retry-After, Mcp-Session-Id'
+const statusOf: Partial<Record<ErrorName, number>> = { rate_limited: 429, forbidden: 403 }
+
+type Handler = (request: Request, address: string) => Promise<Response> | Response
+
+/** An error outside of JSON-RPC. */
+function plainError(status: number, error: string, message: string, headers: Record<string, string> = {}): Response {
+  return new Response(JSON.stringify({ error, message }), { status, headers: { ...jsonType, ...headers } })
+}
+
+const json = (value: unknown, status = 200): Response =>
+  new Response(JSON.stringify(value), { status, headers: jsonType })
+const tooLarge = (limit: number) => plainError(413, 'payload_too_large', `The body is over the limit of ${limit} bytes`)
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
+
+export type Fetch = (request: Request, address: string) => Promise<Response>
+
+/** The largest body that any caller may send. */
+export const largestBody = (options: Pick<HttpOptions, 'max_body_bytes'>): number =>
+  Math.max(options.max_body_bytes, evidenceBodyBytes)
+
+export function createFetch(options: HttpOptions): Fetch {
+  const anyOrigin = options.cors_origins.includes('*')
+
+  /** The caller, or the answer that refuses it: 401, and 429 after too many failures of one address. */
+  const login = (request: Request, address: string): Caller | Response => {
+    const caller = options.authenticate(request.headers.get('authorization'))
+    if (caller) return caller
+    const from = clientAddress(address, request.headers.get('x-forwarded-for'), options.trust_proxy)
+    const wait = options.logins.take(from, 1)
+    if (wait > 0)
+      return plainError(429, 'rate_limited', `Too many failed logins: try again in ${wait} s`, {
+        'retry-after': String(wait),
+      })
+    return plainError(401, 'unauthorized', 'A valid Authorization header is needed: Bearer <agent>:<token>', {
+      'www-authenticate': 'Bearer realm="cstp"',
+    })
+  }
+
+  const limited = (wait: number): Response =>
+    new Response(errorBody(new CstpError('rate_limited', `Rate limited: try again in ${wait} s`)), {
+      status: 429,
+      headers: { ...jsonType, 'retry-after': String(wait) },
+    })
+
+  const rpc: Handler = async (request, address) => {
+    if (!options.ready()) return plainError(503, 'unavailable', 'The server is shutting down', { 'retry-after': '1' })
+    const caller = login(request, address)
+    if (caller instanceof Response) return caller
+    const wait = options.requests.take(caller.agent, 1)
+    if (wait > 0) return limited(wait)
+    const limit = caller.scopes.has('evidence') ? largestBody(options) : options.max_body_bytes
+    if (Number(request.headers.get('content-length') ?? 0) > limit) return tooLarge(limit)
+    const type = request.headers.get('content-type') ?? ''
+    if (!/^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(type)) {
+      return plainError(415, 'unsupported_media_type', 'The content type must be application/json')
+    }
+    const bytes = await request.bytes()
+    if (bytes.length > limit) return tooLarge(limit)
+    let text: string
+    try {
+      text = strictUtf8.decode(bytes)
+    } catch {
+      return new Response(errorBody(new CstpError('parse_error', 'Parse error: the body is not UTF-8')), {
+        headers: jsonType,
+      })
+    }
+    const { body, error, retry_after } = await answer(
+      text,
+      {
+        caller,
+        signal: options.stopping,
+        newRequestId: options.newRequestId,
+        take: (cost) => options.requests.take(caller.agent, cost),
+      },
+      options.dispatch,
+    )
+    if (body === null) return new Response(null, { status: 204 })
+    const headers = retry_after > 0 ? { ...jsonType, 'retry-after': String(retry_after) } : jsonType
+    return new Response(body, { status: (error && statusOf[error]) ?? 200, headers })
+  }
+
+  const metrics: Handler = async (request, address) => {
+    const caller = login(request, address)
+    if (caller instanceof Response) return caller
+    if (!caller.scopes.has('read')) return plainError(403, 'forbidden', 'The metrics need the scope read')
+    const { text, content_type } = await options.metrics()
+    return new Response(text, { headers: { 'content-type': content_type } })
+  }
+
+  const get = (handle: Handler) => ({ methods: ['GET', 'HEAD'], handle })
+  const routes = new Map<string, { methods: string[]; handle: Handler }>([
+    ['/cstp', { methods: ['POST'], handle: rpc }],
+    ['/health', get(() => json(options.health()))],
+    ['/ready', get(() => (options.ready() ? json({ status: 'ready' }) : json({ status: 'unavailable' }, 503)))],
+    ['/metrics', get(metrics)],
+    ['/.well-known/agent.json', get(() => json(options.card()))],
+    ['/.well-known/agent-card.json', get(() => json(options.card()))],
+  ])
+
+  const handle: Handler = (request, address) => {
+    const path = pathOf(request.url)
+    const route = routes.get(path)
+    if (!route) return plainError(404, 'not_found', 'There is nothing at this path')
+    if (request.method === 'OPTIONS') {
+      const allow = [...route.methods, 'OPTIONS'].join(', ')
+      return new Response(null, {
+        status: 204,
+        headers: {
+          allow,
+          'access-control-allow-methods': allow,
+          'access-control-allow-headers': 'Authorization, Content-Type',
+          'access-control-max-age': '86400',
+        },
+      })
+    }
+    if (!route.methods.includes(request.method)) {
+      return plainError(405, 'method_not_allowed', `This path takes ${route.methods.join(', ')}`, {
+        allow: [...route.methods, 'OPTIONS'].join(', '),
+      })
+    }
+    return route.handle(request, address)
+  }
+
+  return async (request, address) => {
+    const response = await handle(request, address)
+    const origin = request.headers.get('origin')
+    if (origin !== null && (anyOrigin || options.cors_origins.includes(origin))) {
+      response.headers.set('access-control-allow-origin', anyOrigin ? '*' : origin)
+      response.headers.set('access-control-expose-headers', exposed)
+    }
+    if (!anyOrigin) response.headers.append('vary', 'Origin')
+    return response
+  }
+}
+
+/** The path of an absolute URL; building a URL object for each request would cost more than the rest of the routing. */
+function pathOf(url: string): string {
+  const start = url.indexOf('/', url.indexOf('://') + 3)
+  if (start === -1) return '/'
+  const end = url.slice(start).search(/[?#]/)
+  return end === -1 ? url.slice(start) : url.slice(start, start + end)
+}

@@ -1,0 +1,117 @@
+/** JSON-RPC 2.0: single requests, batches and notifications, from text to text. */
+import { CstpError, type ErrorName } from '../../sdk/errors.ts'
+import type { Dispatch } from '../registry.ts'
+import type { Caller } from './auth.ts'
+
+/** Most entries of a batch. */
+export const maxBatch = 100
+
+export interface Exchange {
+  caller: Caller
+  signal: AbortSignal
+  newRequestId(): string
+  /** Asked once, with the number of entries. Returns the seconds to wait, 0 to go on. */
+  take(cost: number): number
+}
+
+export interface Answer {
+  /** JSON, or null where there is nothing to answer. */
+  body: string | null
+  /** Set where a single request failed, for the HTTP status. */
+  error: ErrorName | null
+  retry_after: number
+}
+
+type Id = string | number | null
+interface Envelope {
+  method: string
+  params: unknown
+  /** Undefined for a notification. */
+  id: Id | undefined
+}
+
+/** The JSON of an error answer. */
+export function errorBody(error: CstpError, id: Id = null): string {
+  const { code, message, data } = error
+  return JSON.stringify({ jsonrpc: '2.0', error: data === undefined ? { code, message } : { code, message, data }, id })
+}
+
+const validId = (id: unknown): id is Id =>
+  id === null || typeof id === 'string' || (typeof id === 'number' && Number.isSafeInteger(id))
+
+/** Reads one envelope. What can be known of its id is told even where the rest is wrong. */
+function readEnvelope(value: unknown): Envelope | { error: CstpError; id: Id } {
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) {
+    return { error: new CstpError('invalid_request', 'Invalid Request: expected an object'), id: null }
+  }
+  const { jsonrpc, method, params, id } = value as Record<string, unknown>
+  const known = validId(id) ? id : null
+  const fail = (message: string, name: ErrorName = 'invalid_request') => ({
+    error: new CstpError(name, message),
+    id: known,
+  })
+  if (jsonrpc !== '2.0') return fail('Invalid Request: jsonrpc must be "2.0"')
+  if (typeof method !== 'string') return fail('Invalid Request: method must be a string')
+  if (id !== undefined && !validId(id)) return fail('Invalid Request: id must be a string, an integer or null')
+  if (params !== undefined && (params === null || typeof params !== 'object' || Array.isArray(params))) {
+    const received = params === null ? 'null' : Array.isArray(params) ? 'an array' : `a ${typeof params}`
+    const message = `expected an object of named parameters, received ${received}`
+    const issues = [{ path: '', message, expected: 'Object', received }]
+    const error = new CstpError('invalid_params', `Invalid params: ${message}`, { issues })
+    return { error, id: known }
+  }
+  return { method, params: params ?? {}, id: id as Id | undefined }
+}
+
+async function answerOne(
+  value: unknown,
+  exchange: Exchange,
+  dispatch: Dispatch,
+): Promise<{ body: string | null; error: ErrorName | null }> {
+  const envelope = readEnvelope(value)
+  if ('error' in envelope) return { body: errorBody(envelope.error, envelope.id), error: envelope.error.error }
+  const { method, params, id } = envelope
+  try {
+    const result = await dispatch({
+      method,
+      params,
+      caller: exchange.caller,
+      request_id: exchange.newRequestId(),
+      signal: exchange.signal,
+    })
+    if (id === undefined) return { body: null, error: null }
+    return { body: `{"jsonrpc":"2.0","result":${JSON.stringify(result)},"id":${JSON.stringify(id)}}`, error: null }
+  } catch (error) {
+    if (!(error instanceof CstpError)) throw error
+    return { body: id === undefined ? null : errorBody(error, id), error: error.error }
+  }
+}
+
+/** Answers one body. Never throws for what the caller sent. */
+export async function answer(text: string, exchange: Exchange, dispatch: Dispatch): Promise<Answer> {
+  const refuse = (name: ErrorName, message: string, retry_after = 0): Answer => ({
+    body: errorBody(new CstpError(name, message)),
+    error: name,
+    retry_after,
+  })
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(text)
+  } catch {
+    return refuse('parse_error', 'Parse error: the body is not JSON')
+  }
+  if (!Array.isArray(parsed)) return { ...(await answerOne(parsed, exchange, dispatch)), retry_after: 0 }
+  if (parsed.length === 0) return refuse('invalid_request', 'Invalid Request: the batch is empty')
+  if (parsed.length > maxBatch)
+    return refuse(
+      'invalid_request',
+      `Invalid Request: a batch holds at most ${maxBatch} entries, received ${parsed.length}`,
+    )
+  // The first entry was paid for before the body was read.
+  const wait = exchange.take(parsed.length - 1)
+  if (wait > 0) return refuse('rate_limited', `Rate limited: try again in ${wait} s`, wait)
+  const bodies = (await Promise.all(parsed.map((entry) => answerOne(entry, exchange, dispatch)))).flatMap(
+    ({ body }) => body ?? [],
+  )
+  return { body: bodies.length === 0 ? null : `[${bodies.join(',')}]`, error: null, retry_after: 0 }
+}

@@ -1,0 +1,56 @@
+/** Structured log: JSON lines on stderr, or readable ones when a terminal watches. */
+
+export const levels = ['debug', 'info', 'warn', 'error'] as const
+export type Level = (typeof levels)[number]
+
+export interface Log {
+  (level: Level, message: string, data?: Record<string, unknown>): void
+  /** Writes out what is buffered. */
+  flush(): void
+}
+
+const colours: Record<Level, string> = { debug: '\x1b[2m', info: '\x1b[36m', warn: '\x1b[33m', error: '\x1b[31m' }
+
+function pretty(level: Level, at: string, message: string, data: Record<string, unknown>): string {
+  const rest = Object.entries(data).map(
+    ([key, value]) => `\x1b[2m${key}=\x1b[0m${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  )
+  return `\x1b[2m${at.slice(11, 23)}\x1b[0m ${colours[level]}${level.padEnd(5)}\x1b[0m ${message}${rest.length ? `  ${rest.join(' ')}` : ''}\n`
+}
+
+/** What an error is for a log: its message, cause and stack. Never sent to a caller. */
+export function describeError(error: unknown): Record<string, unknown> {
+  if (!(error instanceof Error)) return { error: String(error) }
+  const cause =
+    error.cause === undefined ? {} : { cause: error.cause instanceof Error ? error.cause.message : String(error.cause) }
+  return { error: error.message, ...cause, stack: error.stack }
+}
+
+/**
+ * Lines are gathered and written at most 50 ms later, at once from `warn` up: a write for each request would cost more than the request.
+ * @param input.write takes whole lines
+ */
+export function createLog(input: { level: Level; pretty: boolean; write(text: string): void; now(): number }): Log {
+  const least = levels.indexOf(input.level)
+  let buffer = ''
+  let timer: ReturnType<typeof setTimeout> | null = null
+  const flush = () => {
+    if (timer) clearTimeout(timer)
+    timer = null
+    if (buffer === '') return
+    const text = buffer
+    buffer = ''
+    input.write(text)
+  }
+  const log = (level: Level, message: string, data: Record<string, unknown> = {}) => {
+    if (levels.indexOf(level) < least) return
+    const at = new Date(input.now()).toISOString()
+    buffer += input.pretty ? pretty(level, at, message, data) : `${JSON.stringify({ at, level, message, ...data })}\n`
+    if (level === 'warn' || level === 'error' || buffer.length > 65_536) flush()
+    else if (!timer) {
+      timer = setTimeout(flush, 50)
+      timer.unref()
+    }
+  }
+  return Object.assign(log, { flush })
+}
