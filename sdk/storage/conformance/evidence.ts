@@ -1,0 +1,152 @@
+/** The suite that proves an evidence driver keeps its promises. Run it with any test runner of the usual shape. */
+import { isStorageError } from '../errors.ts'
+import type { Evidence, EvidenceHead, EvidenceRecord } from '../evidence.ts'
+import { noHash } from '../evidence-checks.ts'
+import type { TestRunner } from './runner.ts'
+
+/** Distinct stand-ins for hashes: the chain's arithmetic is the domain's, a driver only keeps it in order. */
+const hashOf = (seq: number, salt: string): string =>
+  `${seq.toString(16).padStart(8, '0')}${salt.repeat(56)}`.slice(0, 64)
+
+const following = (head: EvidenceHead, count: number, salt = 'a'): EvidenceRecord[] =>
+  Array.from({ length: count }, (_, index) => {
+    const seq = head.seq + index + 1
+    return {
+      seq,
+      ts: '2026-07-01T10:00:00+02:00',
+      source: 'suite',
+      event_type: 'pr_opened',
+      evidence_class: 'observed',
+      payload: `{"text":"Zoë \\u0000 ${seq}"}`,
+      prev_hash: index === 0 ? head.hash : hashOf(seq - 1, salt),
+      hash: hashOf(seq, salt),
+    }
+  })
+
+/** @param open opens an empty log */
+export function evidenceConformance(
+  name: string,
+  { describe, test, expect }: TestRunner,
+  open: () => Promise<Evidence>,
+): void {
+  describe(`evidence: ${name}`, () => {
+    const using = (work: (log: Evidence) => Promise<void>) => async () => {
+      const log = await open()
+      try {
+        await work(log)
+      } finally {
+        await log.close()
+      }
+    }
+    const refusal = async (promise: Promise<unknown>): Promise<unknown> =>
+      promise.then(
+        () => null,
+        (error: unknown) => error,
+      )
+
+    test(
+      'an empty log ends at 0 with 64 zeros',
+      using(async (log) => {
+        expect(await log.head()).toEqual({ seq: 0, hash: noHash })
+        expect(await log.read(1, 10)).toEqual([])
+        expect(await log.checkpoints()).toEqual([])
+      }),
+    )
+
+    test(
+      'what was appended is read back as it was given',
+      using(async (log) => {
+        const records = following(await log.head(), 5)
+        expect(await log.append(() => records)).toEqual({ seq: 5, hash: records[4]!.hash })
+        expect(await log.read(1, 100)).toEqual(records)
+        expect(await log.read(2, 2)).toEqual(records.slice(1, 3))
+        expect(await log.read(6, 10)).toEqual([])
+      }),
+    )
+
+    test(
+      'make sees the head that its records follow',
+      using(async (log) => {
+        await log.append((head) => following(head, 3))
+        let seen: EvidenceHead | null = null
+        await log.append((head) => {
+          seen = head
+          return following(head, 1)
+        })
+        expect(seen).toEqual({ seq: 3, hash: hashOf(3, 'a') })
+      }),
+    )
+
+    test(
+      'nothing is appended when make throws, or returns nothing',
+      using(async (log) => {
+        await log.append((head) => following(head, 2))
+        const thrown = await refusal(
+          log.append(() => {
+            throw new Error('not this one')
+          }),
+        )
+        expect((thrown as Error).message).toBe('not this one')
+        expect(await log.append(() => [])).toEqual({ seq: 2, hash: hashOf(2, 'a') })
+        expect((await log.head()).seq).toBe(2)
+      }),
+    )
+
+    test(
+      'a batch with one record out of place is refused whole',
+      using(async (log) => {
+        await log.append((head) => following(head, 2))
+        const wrong: ((records: EvidenceRecord[]) => EvidenceRecord[])[] = [
+          (records) => [records[0]!, { ...records[1]!, seq: 9 }],
+          (records) => [records[0]!, { ...records[1]!, prev_hash: noHash }],
+          (records) => [{ ...records[0]!, prev_hash: noHash }, records[1]!],
+          (records) => [records[0]!, { ...records[1]!, hash: 'ABC' }],
+        ]
+        for (const spoil of wrong) {
+          const error = await refusal(log.append((head) => spoil(following(head, 2, 'b'))))
+          expect(isStorageError(error, 'invalid')).toBe(true)
+        }
+        expect((await log.read(1, 10)).length).toBe(2)
+      }),
+    )
+
+    test(
+      'appends at once form one chain without a gap',
+      using(async (log) => {
+        await Promise.all(
+          Array.from({ length: 40 }, (_, index) => log.append((head) => following(head, 1 + (index % 3)))),
+        )
+        const records = await log.read(1, 1_000)
+        records.forEach((record, index) => {
+          expect(record.seq).toBe(index + 1)
+          expect(record.prev_hash).toBe(index === 0 ? noHash : records[index - 1]!.hash)
+        })
+        expect(records.length).toBe(Array.from({ length: 40 }, (_, index) => 1 + (index % 3)).reduce((a, b) => a + b))
+      }),
+    )
+
+    test(
+      'what a caller does to its records later changes nothing',
+      using(async (log) => {
+        const records = following(await log.head(), 1)
+        await log.append(() => records)
+        records[0]!.payload = '{}'
+        expect((await log.read(1, 1))[0]!.payload).not.toBe('{}')
+      }),
+    )
+
+    test(
+      'checkpoints stay in the order in which they were saved',
+      using(async (log) => {
+        const checkpoints = [3, 1, 2].map((size) => ({
+          size,
+          head_hash: hashOf(size, 'a'),
+          note: `note ${size}\n`,
+          created_at: '2026-07-01T10:00:00.000Z',
+        }))
+        for (const one of checkpoints) await log.saveCheckpoint(one)
+        expect(await log.checkpoints()).toEqual(checkpoints)
+      }),
+    )
+  })
+}
