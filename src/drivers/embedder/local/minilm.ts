@@ -1,0 +1,63 @@
+/** all-MiniLM-L6-v2: a text to tokens, through the model, to one unit vector. */
+
+import { DIMENSIONS } from '../../../../sdk/storage/embedder.ts'
+import { assets, readAsset } from './assets.ts'
+import { libraries, openRuntime, type Runtime, type RuntimeName } from './runtime.ts'
+
+export const EFFECTIVE_DIMENSIONS = 384
+const MAX_TOKENS = 256
+/** More than {@link MAX_TOKENS} tokens of any prose: the tokenizer must not be handed a whole book. */
+const MAX_CHARS = 3_000
+const MAX_CHARS_WITH_BLANKS = 16_000
+
+export interface Model {
+  runtime: Pick<Runtime, 'name' | 'fallback'>
+  embed(text: string): Promise<Float32Array>
+}
+
+/** What the model sees of a text. Two texts of which it sees the same have the same vector. */
+export function visible(text: string): string {
+  return text
+    .slice(0, MAX_CHARS_WITH_BLANKS)
+    .replace(/[ \t\r\n]+/g, ' ')
+    .trim()
+    .slice(0, MAX_CHARS)
+}
+
+/** @throws Error when a file is missing or was changed, or no runtime loads */
+export async function openModel(wanted?: RuntimeName): Promise<Model> {
+  const first = wanted ?? 'native'
+  // Loads while the weights are hashed. Kept, because a second import after a failed one hides the cause.
+  const library = libraries[first]()
+  library.catch(() => {})
+  const [weights, tokenize] = await Promise.all([readAsset(assets.model), openTokenizer()])
+  const runtime = await openRuntime(weights, wanted, { ...libraries, [first]: () => library })
+  return {
+    runtime,
+    async embed(text) {
+      const tokens = tokenize(visible(text))
+      return pool(await runtime.run(tokens), tokens.length)
+    },
+  }
+}
+
+async function openTokenizer(): Promise<(text: string) => number[]> {
+  const [bytes, { Tokenizer }] = await Promise.all([readAsset(assets.tokenizer), import('@huggingface/tokenizers')])
+  const tokenizer = new Tokenizer(JSON.parse(new TextDecoder().decode(bytes)), {})
+  const end = tokenizer.token_to_id('[SEP]')!
+  return (text) => {
+    const { ids } = tokenizer.encode(text)
+    return ids.length <= MAX_TOKENS ? ids : [...ids.slice(0, MAX_TOKENS - 1), end]
+  }
+}
+
+/** The mean over all tokens (one text a run, so none is padding), brought to length 1. */
+function pool(hidden: Float32Array, tokens: number): Float32Array {
+  if (hidden.length !== tokens * EFFECTIVE_DIMENSIONS) throw new Error(`The model gave ${hidden.length} values`)
+  const sums = new Float64Array(EFFECTIVE_DIMENSIONS)
+  for (let i = 0; i < hidden.length; i++) sums[i % EFFECTIVE_DIMENSIONS]! += hidden[i]!
+  const length = Math.hypot(...sums)
+  const vector = new Float32Array(DIMENSIONS)
+  for (let i = 0; i < EFFECTIVE_DIMENSIONS; i++) vector[i] = sums[i]! / length
+  return vector
+}

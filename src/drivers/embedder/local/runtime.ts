@@ -1,0 +1,71 @@
+/** What computes the model: onnxruntime's native build, or its WebAssembly build where that does not load. */
+
+import type * as Onnx from 'onnxruntime-web'
+import wasm from 'onnxruntime-web/ort-wasm-simd-threaded.wasm' with { type: 'file' }
+
+export type RuntimeName = 'native' | 'wasm'
+
+export interface Runtime {
+  name: RuntimeName
+  /** Why the native build was not taken; absent when it was, or was not asked for. */
+  fallback?: string
+  /** The last hidden layer of one sequence of tokens: row after row, a row a token. */
+  run(tokens: readonly number[]): Promise<Float32Array>
+}
+
+type Library = Pick<typeof Onnx, 'InferenceSession' | 'Tensor'>
+export type Libraries = Record<RuntimeName, () => Promise<Library>>
+
+export const libraries: Libraries = {
+  native: async () => (await import('onnxruntime-node')) as unknown as Library,
+  wasm: async () => {
+    const library = await import('onnxruntime-web/wasm')
+    // Given as bytes because a compiled binary has no address that the library could fetch.
+    library.env.wasm.wasmBinary = await Bun.file(wasm).arrayBuffer()
+    // More threads need a worker script beside the library, which a bundle does not have.
+    library.env.wasm.numThreads = 1
+    return library
+  },
+}
+
+/**
+ * @param wanted takes this one or none; without it native is tried first
+ * @throws Error what the last one tried threw
+ */
+export async function openRuntime(
+  model: Uint8Array,
+  wanted: RuntimeName | undefined,
+  from: Libraries = libraries,
+): Promise<Runtime> {
+  if (wanted) return open(wanted, model, from)
+  try {
+    return await open('native', model, from)
+  } catch (error) {
+    const fallback = error instanceof Error ? error.message : String(error)
+    return { ...(await open('wasm', model, from)), fallback }
+  }
+}
+
+async function open(name: RuntimeName, model: Uint8Array, from: Libraries): Promise<Runtime> {
+  const { InferenceSession, Tensor } = await from[name]()
+  const session = await InferenceSession.create(model, {
+    executionProviders: [name === 'native' ? 'cpu' : 'wasm'],
+    intraOpNumThreads: 2,
+    interOpNumThreads: 1,
+    // Threads that spin while they wait take the second core from the server, and double the time when both are busy.
+    extra: { session: { intra_op: { allow_spinning: '0' } } },
+    logSeverityLevel: 3,
+  })
+  async function run(tokens: readonly number[]): Promise<Float32Array> {
+    const tensor = (values: BigInt64Array) => new Tensor('int64', values, [1, tokens.length])
+    const output = await session.run({
+      input_ids: tensor(BigInt64Array.from(tokens, BigInt)),
+      attention_mask: tensor(new BigInt64Array(tokens.length).fill(1n)),
+      token_type_ids: tensor(new BigInt64Array(tokens.length)),
+    })
+    return output.last_hidden_state!.data as Float32Array
+  }
+  // The first run is slow, and may be where a build that loads turns out not to work.
+  await run([0])
+  return { name, run }
+}

@@ -1,0 +1,36 @@
+/** The thread of the local model: it answers one text at a time. */
+
+import { type Model, openModel } from './minilm.ts'
+import type { RuntimeName } from './runtime.ts'
+
+export type Request = { open: { runtime?: RuntimeName } } | { id: number; text: string }
+export type Reply =
+  | { ready: Model['runtime'] }
+  | { failed: string }
+  | { id: number; vector: Float32Array }
+  | { id: number; error: string }
+
+declare const self: Worker
+
+const reply = (message: Reply, transfer: Transferable[] = []) => self.postMessage(message, transfer)
+const text = (error: unknown) => (error instanceof Error ? error.message : String(error))
+let model: Model
+
+self.onmessage = async ({ data }: MessageEvent<Request>) => {
+  if ('open' in data) {
+    try {
+      model = await openModel(data.open.runtime)
+      reply({ ready: { name: model.runtime.name, fallback: model.runtime.fallback } })
+    } catch (error) {
+      reply({ failed: text(error) })
+    }
+    return
+  }
+  const { id } = data
+  try {
+    const vector = await model.embed(data.text)
+    reply({ id, vector }, [vector.buffer as ArrayBuffer])
+  } catch (error) {
+    reply({ id, error: text(error) })
+  }
+}
