@@ -1,0 +1,113 @@
+/** The filter fields of all decisions, resident: filters, lists, counts and id prefixes without a look at the disk. */
+import { compareText, fieldsOrder } from '../../../sdk/storage/fields.ts'
+import { compileFilter, isEmptyFilter } from '../../../sdk/storage/filter.ts'
+import type { CountKey, DecisionFields, DecisionFilter, DecisionSort } from '../../../sdk/storage/store.ts'
+import { sortedIds } from './sorted-ids.ts'
+import { top } from './top.ts'
+
+export interface Catalogue {
+  readonly size: number
+  /** How many hold no vectors. */
+  readonly unindexed: ReadonlySet<number>
+  /** Number under which the decision is kept, for as long as it is. */
+  slotOf(id: string): number | undefined
+  at(slot: number): DecisionFields | undefined
+  /** Adds or replaces; returns the slot. */
+  put(fields: DecisionFields): number
+  /** Returns the slot that was freed; it is not used again. */
+  remove(id: string): number | undefined
+  findIds(prefix: string, limit: number): string[]
+  list(query: {
+    filter: DecisionFilter
+    /** Look at these slots only. */
+    slots?: readonly number[]
+    sort: DecisionSort
+    order: 'asc' | 'desc'
+    offset: number
+    limit: number
+  }): { ids: string[]; total: number }
+  count(filter: DecisionFilter): number
+  countBy(filter: DecisionFilter, by: CountKey): { value: string; count: number }[]
+}
+
+const dayMs = 86_400_000
+
+export function catalogue(): Catalogue {
+  const rows: (DecisionFields | undefined)[] = []
+  const slots = new Map<string, number>()
+  const unindexed = new Set<number>()
+  const ids = sortedIds()
+
+  return {
+    get size() {
+      return slots.size
+    },
+    unindexed,
+    slotOf: (id) => slots.get(id),
+    at: (slot) => rows[slot],
+    put(fields) {
+      let slot = slots.get(fields.id)
+      if (slot === undefined) {
+        slot = rows.length
+        slots.set(fields.id, slot)
+        ids.add(fields.id)
+      }
+      rows[slot] = fields
+      if (fields.indexed) unindexed.delete(slot)
+      else unindexed.add(slot)
+      return slot
+    },
+    remove(id) {
+      const slot = slots.get(id)
+      if (slot === undefined) return undefined
+      slots.delete(id)
+      ids.remove(id)
+      unindexed.delete(slot)
+      rows[slot] = undefined
+      return slot
+    },
+    findIds: (prefix, limit) => ids.find(prefix, limit),
+    list({ filter, slots: only, sort, order, offset, limit }) {
+      const passes = compileFilter(filter)
+      const best = top(offset + limit, fieldsOrder(sort, order))
+      let total = 0
+      const visit = (row: DecisionFields | undefined) => {
+        if (row === undefined || !passes(row)) return
+        total++
+        best.offer(row)
+      }
+      if (only !== undefined) for (const slot of only) visit(rows[slot])
+      // Slots ascend with time: walked from the end that a list by time begins with, few rows displace another.
+      else if (order === 'desc') for (let slot = rows.length - 1; slot >= 0; slot--) visit(rows[slot])
+      else for (let slot = 0; slot < rows.length; slot++) visit(rows[slot])
+      const page = best.take().slice(offset)
+      return { ids: page.map((row) => row.id), total }
+    },
+    count(filter) {
+      if (isEmptyFilter(filter)) return slots.size
+      const passes = compileFilter(filter)
+      let count = 0
+      for (const row of rows) if (row !== undefined && passes(row)) count++
+      return count
+    },
+    countBy(filter, by) {
+      const passes = compileFilter(filter)
+      const counts = new Map<string | number, number>()
+      const add = (value: string | number | null) => {
+        if (value !== null) counts.set(value, (counts.get(value) ?? 0) + 1)
+      }
+      for (const row of rows) {
+        if (row === undefined || !passes(row)) continue
+        if (by === 'tag') for (const tag of new Set(row.tags)) add(tag)
+        else add(by === 'day' ? Math.floor(row.created_ms / dayMs) : row[by])
+      }
+      const entries = [...counts].map(([value, count]) => ({ value: dayText(value), count }))
+      return by === 'day'
+        ? entries.sort((a, b) => compareText(a.value, b.value))
+        : entries.sort((a, b) => b.count - a.count || compareText(a.value, b.value))
+    },
+  }
+}
+
+const dayText = (value: string | number): string =>
+  typeof value === 'string' ? value : new Date(value * dayMs).toISOString().slice(0, 10)
