@@ -30,6 +30,7 @@ const names = [
   '100%',
   '_',
   'line\nbreak',
+  'nul\0byte',
   "'; drop table x; --",
   '漢字',
   '👩‍🚀',

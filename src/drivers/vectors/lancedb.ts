@@ -1,0 +1,91 @@
+/**
+ * The vectors driver for very many decisions and for object storage: one LanceDB table a generation. LanceDB never calls fsync; a
+ * table that lost its last batches with the power says so by its watermark, and the follower applies them again.
+ */
+import type { Connection, Table } from '@lancedb/lancedb'
+import { checkGeneration } from '../../../sdk/storage/vector-checks.ts'
+import type { Vectors } from '../../../sdk/storage/vectors.ts'
+import { type Libraries, openLanceIndex, refuse } from './lancedb/index.ts'
+import { tableSchema } from './lancedb/rows.ts'
+import type { Upkeep } from './lancedb/upkeep.ts'
+
+export interface LanceOptions {
+  /** A folder, or `s3://bucket/prefix` and the like. */
+  url: string
+  /** Settings of the object store, such as `region`, `endpoint`, `access_key_id`. It must honour conditional writes. */
+  storage_options?: Record<string, string>
+  /** From this many decisions on, searches use an approximate index. */
+  index_from?: number
+  log?: Upkeep['log']
+}
+
+const INDEX_CACHE_BYTES = 256_000_000n
+const METADATA_CACHE_BYTES = 16_000_000n
+
+export async function openLanceVectors({
+  url,
+  storage_options = {},
+  index_from = 20_000,
+  log = () => {},
+}: LanceOptions): Promise<Vectors> {
+  process.env.LANCEDB_LOG ??= 'error'
+  const libraries: Libraries = { lancedb: await import('@lancedb/lancedb'), arrow: await import('apache-arrow') }
+  const connection = await libraries.lancedb
+    .connect(url, {
+      storageOptions: storage_options,
+      session: new libraries.lancedb.Session(INDEX_CACHE_BYTES, METADATA_CACHE_BYTES),
+      // Every read looks for commits of other processes.
+      readConsistencyInterval: 0,
+    })
+    .catch(refuse)
+
+  return {
+    driver: 'lancedb',
+    immediate: false,
+    async open(generation) {
+      const schema = tableSchema(libraries.arrow, generation)
+      const table = await openTable(connection, nameOf(generation.number), schema).catch(refuse)
+      const held = (await table.schema().catch(refuse)).metadata
+      const [embedder, dimensions] = [held.get('cstp_embedder') ?? '', Number(held.get('cstp_dimensions'))]
+      checkGeneration({ number: generation.number, embedder, dimensions }, generation)
+      return openLanceIndex(libraries, table, dimensions, { index_from, log })
+    },
+    async keepOnly(number) {
+      for (const name of await tableNames(connection).catch(refuse)) {
+        if (!/^vectors_g\d+$/.test(name) || name === nameOf(number)) continue
+        await connection.dropTable(name).catch(async (error) => {
+          // Another process may have been faster.
+          if ((await tableNames(connection).catch(refuse)).includes(name)) refuse(error)
+        })
+      }
+    },
+    async close() {
+      connection.close()
+    },
+  }
+}
+
+const nameOf = (generation: number) => `vectors_g${generation}`
+
+async function openTable(connection: Connection, name: string, schema: ReturnType<typeof tableSchema>): Promise<Table> {
+  if ((await tableNames(connection)).includes(name)) return connection.openTable(name)
+  try {
+    return await connection.createEmptyTable(name, schema)
+  } catch (error) {
+    // Another process may have made it since.
+    return connection.openTable(name).catch(() => {
+      throw error
+    })
+  }
+}
+
+async function tableNames(connection: Connection): Promise<string[]> {
+  const names: string[] = []
+  let page: string | null | undefined
+  do {
+    const { tables, pageToken } = await connection.listTables(page ? { pageToken: page } : {})
+    names.push(...tables)
+    page = pageToken
+  } while (page)
+  return names
+}
