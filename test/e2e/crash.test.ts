@@ -1,0 +1,167 @@
+/** Kills servers with SIGKILL during mixed writes: what was acknowledged is there, whole and searchable, and there are no halves. */
+import { expect, test } from 'bun:test'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parse } from 'yaml'
+import { inTemporaryDir, type RunningServer, startServer } from '../server.ts'
+
+const soak = process.env.CSTP_SOAK === '1'
+const rounds = soak ? 50 : 6
+const clients = 8
+
+/** What a client knows of a decision: what was acknowledged, and what may or may not have been done. */
+interface Known {
+  word: string
+  tags: Set<string>
+  tagsInDoubt: Set<string>
+  outcome: string | null
+  outcomeInDoubt: string | null
+  indexed: boolean
+}
+
+interface History {
+  acknowledged: Map<string, Known>
+  /** Words of records that were sent; those without an answer may exist or not. */
+  sent: Set<string>
+}
+
+let serial = 0
+const pick = <T>(items: readonly T[]): T => items[Math.floor(Math.random() * items.length)]!
+
+/** Sends one random write; an answer that does not come leaves it in doubt. */
+async function write(server: RunningServer, history: History, mine: string[]): Promise<void> {
+  const roll = Math.random()
+  if (mine.length === 0 || roll < 0.5) {
+    const word = `word${(++serial).toString(36)}x${Math.random().toString(36).slice(2, 8)}`
+    history.sent.add(word)
+    const decision = `Adopt ${word}: keep it\nacross "restarts" # and crashes`
+    const result = await server.call('recordDecision', {
+      decision,
+      confidence: 0.8,
+      category: 'test',
+      tags: ['first'],
+      context: word.repeat(20),
+    })
+    const id = String(result.decision_id)
+    history.acknowledged.set(id, {
+      word,
+      tags: new Set(['first']),
+      tagsInDoubt: new Set(),
+      outcome: null,
+      outcomeInDoubt: null,
+      indexed: Boolean(result.indexed),
+    })
+    mine.push(id)
+    return
+  }
+  const id = pick(mine)
+  const known = history.acknowledged.get(id)!
+  if (roll < 0.8) {
+    const tag = `tag${++serial}`
+    known.tagsInDoubt.add(tag)
+    const tags = [...known.tags, tag]
+    await server.call('updateDecision', { id, updates: { tags } })
+    known.tags.add(tag)
+  } else {
+    known.outcomeInDoubt = pick(['success', 'failure', 'partial'])
+    await server.call('reviewDecision', {
+      decision_id: id,
+      outcome: known.outcomeInDoubt,
+      lessons: `lesson of ${known.word}`,
+    })
+    known.outcome = known.outcomeInDoubt
+    known.outcomeInDoubt = null
+  }
+}
+
+/** Each client writes its own decisions one after the other, until its server dies or the round ends. */
+async function client(server: RunningServer, history: History, running: () => boolean): Promise<void> {
+  const mine: string[] = []
+  while (running()) {
+    try {
+      await write(server, history, mine)
+    } catch (error) {
+      // Only a connection that breaks is expected; an error answer is a failure of the test.
+      if (error instanceof Error && /-3\d{4}/.test(error.message)) throw error
+      return
+    }
+  }
+}
+
+async function yamlFiles(dir: string): Promise<string[]> {
+  return (await readdir(join(dir, 'decisions'), { recursive: true })).filter((path) => path.endsWith('.yaml'))
+}
+
+async function verify(server: RunningServer, history: History): Promise<void> {
+  const ids = new Set<string>()
+  for (let offset = 0; ; offset += 500) {
+    const page = (await server.call('listDecisions', { limit: 500, offset })).decisions as {
+      id: string
+      decision: string
+      tags: string[]
+    }[]
+    for (const { id, decision, tags } of page) {
+      ids.add(id)
+      const word = /^Adopt (\w+):/.exec(decision)?.[1] ?? ''
+      expect(history.sent.has(word)).toBe(true)
+      expect(decision).toBe(`Adopt ${word}: keep it\nacross "restarts" # and crashes`)
+      expect(tags[0]).toBe('first')
+    }
+    if (page.length < 500) break
+  }
+  for (const [id, known] of history.acknowledged) {
+    expect(ids.has(id)).toBe(true)
+    const record = await server.call('getDecision', { id })
+    for (const tag of known.tags) expect(record.tags).toContain(tag)
+    for (const tag of record.tags as string[]) expect(known.tags.has(tag) || known.tagsInDoubt.has(tag)).toBe(true)
+    expect([known.outcome, known.outcomeInDoubt]).toContain(record.outcome as string | null)
+    known.outcome = record.outcome as string | null
+    known.tags = new Set(record.tags as string[])
+    const file = await readFile(join(server.dir, 'decisions', id.slice(0, 4), id.slice(5, 7), `${id}.yaml`), 'utf8')
+    expect(parse(file)).toEqual(record)
+    const by = async (retrieval_mode: string) =>
+      (
+        (await server.call('queryDecisions', { query: `Adopt ${known.word}: keep it`, retrieval_mode, limit: 20 }))
+          .decisions as { id: string }[]
+      ).map((hit) => hit.id)
+    expect(await by('keyword')).toContain(id)
+    if (known.indexed) {
+      expect(await by('semantic')).toContain(id)
+      expect(await by('hybrid')).toContain(id)
+    }
+  }
+  const files = await yamlFiles(server.dir)
+  expect(files.length).toBe(ids.size)
+}
+
+const round = async (dir: string, history: History, twoServers: boolean): Promise<void> => {
+  const servers = await Promise.all(Array.from({ length: twoServers ? 2 : 1 }, () => startServer({ dir })))
+  let on = true
+  const work = servers.flatMap((server) => Array.from({ length: clients }, () => client(server, history, () => on)))
+  await Bun.sleep(50 + Math.random() * 500)
+  for (const server of servers) await server.kill('SIGKILL')
+  on = false
+  await Promise.all(work)
+}
+
+for (const twoServers of [false, true]) {
+  const name = `${twoServers ? 'two servers on one directory' : 'one server'}, killed ${rounds} times, lose nothing`
+  test(
+    name,
+    () =>
+      inTemporaryDir(async (dir) => {
+        const history: History = { acknowledged: new Map(), sent: new Set() }
+        for (let index = 0; index < rounds; index++) {
+          await round(dir, history, twoServers)
+          // The check of everything is quadratic over the rounds: the last ones and every tenth suffice.
+          if (index % 10 === 9 || index >= rounds - 2) {
+            const server = await startServer({ dir })
+            await verify(server, history)
+            expect(await server.kill()).toBe(0)
+          }
+        }
+        expect(history.acknowledged.size).toBeGreaterThan(rounds)
+      }),
+    soak ? 1_800_000 : 180_000,
+  )
+}
