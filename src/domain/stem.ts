@@ -15,7 +15,7 @@ function measure(stemmed: string): number {
   let before = false
   for (let index = 0; index < stemmed.length; index++) {
     const letter = stemmed[index]!
-    const now = 'aeiou'.includes(letter) || (letter === 'y' && index > 0 && !before)
+    const now: boolean = 'aeiou'.includes(letter) || (letter === 'y' && index > 0 && !before)
     if (before && !now) count++
     before = now
   }
