@@ -157,6 +157,12 @@ for (const [kind, open] of Object.entries(kinds)) {
     const found = await ids(follower)
     expect(found).toEqual([...Array.from({ length: 30 }, (_, i) => i), 77].filter((i) => i !== 5 && i !== 6).map(idOf))
     expect(await follower.status()).toMatchObject({ generation: 1, applied_seq: 34, count: 29 })
+    const indexed = { vector, side: 'both', k: 100, filter: { indexed: true } } as const
+    expect((await follower.nearest(indexed)).length).toBe(29)
+    const early = ids(follower)
+    const late = store.put(88)
+    expect(await ids(follower)).toContain(late)
+    expect((await early).length).toBeGreaterThanOrEqual(29)
     await follower.close()
   })
 

@@ -45,6 +45,8 @@ describe('lancedb', () => {
       const found = await index.distances({ vector, side: 'both', ids: [idOf(1), idOf(2), idOf(3)] })
       expect(found.get(idOf(1))).toBeCloseTo(0, 5)
     }
+    await Promise.all([ahead.apply([one(next, 4)], 6), behind.apply([one(next, 4)], 7)])
+    expect([await ahead.count(), await ahead.watermark()]).toEqual([3, 10])
     await Promise.all([a.close(), b.close()])
   })
 
