@@ -72,8 +72,9 @@ export interface RemoteOptions {
 
 /** A GET with the same credentials, for what is no method. */
 export type Get = (path: string) => Promise<Response>
+export type Remote = Connection & { get: Get }
 
-export async function remoteCaller(options: RemoteOptions): Promise<Connection & { get: Get }> {
+export async function remoteCaller(options: RemoteOptions): Promise<Remote> {
   const { url, agent, token, data_dir, signal } = options
   const headers = { authorization: await authorization(agent, token, data_dir) }
   const request = async (path: string, init: RequestInit): Promise<Response> => {

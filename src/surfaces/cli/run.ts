@@ -15,7 +15,7 @@ const interrupted = 130
 /** A signal that aborts at Ctrl-C and SIGTERM; the second one ends the process at once. */
 function stopSignal(): AbortSignal {
   const stopping = new AbortController()
-  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(name, () => {
       if (stopping.signal.aborted) process.exit(interrupted)
       stopping.abort(new Error('interrupted'))

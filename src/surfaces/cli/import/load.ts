@@ -4,6 +4,7 @@ import type { Connection, Result } from '../connection.ts'
 import { reasonOf } from '../failure.ts'
 import { contentKey, type ImportLink, type Plan, planLine } from './line.ts'
 import type { Line } from './lines.ts'
+import { createPace, eachPaced } from './pace.ts'
 
 export interface Summary {
   /** Decisions that were recorded, or would be. */
@@ -32,8 +33,6 @@ export interface LoadOptions {
   signal?: AbortSignal
 }
 
-/** Calls under way at once: enough to keep a server busy, few enough for it to stay kind to others. */
-const width = 32
 /** Failures of the engine in a row after which the rest would fail too. */
 const patience = 20
 /** What an id, or enough of one, looks like. */
@@ -45,22 +44,6 @@ interface Waiting {
   id: string
   links: ImportLink[]
   before: Result<'getDecision'> | null
-}
-
-/** Takes from one iterator with several hands. */
-async function each<T>(items: AsyncIterator<T>, work: (item: T) => Promise<void>): Promise<void> {
-  let failed = false
-  const hand = async () => {
-    try {
-      for (let next = await items.next(); !next.done && !failed; next = await items.next()) await work(next.value)
-    } catch (error) {
-      failed = true
-      throw error
-    }
-  }
-  const ended = await Promise.allSettled(Array.from({ length: width }, hand))
-  const broken = ended.find((one) => one.status === 'rejected')
-  if (broken) throw broken.reason
 }
 
 /** Whether what refused one line would refuse all: credentials, an unknown method, a lost connection. */
@@ -170,9 +153,10 @@ export async function load(lines: AsyncIterable<Line>, options: LoadOptions): Pr
     }
   }
 
-  await each(until(lines, signal), one)
+  const pace = createPace()
+  await eachPaced(until(lines, signal), pace, one)
   let done = 0
-  await each(until(waiting, signal), async (item) => {
+  await eachPaced(until(waiting, signal), pace, async (item) => {
     await link(item)
     progress?.('links', ++done, waiting.length)
   })
