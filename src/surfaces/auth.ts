@@ -79,7 +79,7 @@ export function createAuthenticator(input: {
     return { name: sha256(agent), hash, caller: { agent, scopes: new Set(own) } }
   })
   return (header) => {
-    const match = header === null ? null : /^Bearer +([^:]+):(.+)$/i.exec(header)
+    const match = header === null ? null : /^Bearer +([^: ][^:]*):(.+)$/i.exec(header)
     if (!match) return null
     const name = sha256(match[1]!)
     const hash = sha256(match[2]!)
