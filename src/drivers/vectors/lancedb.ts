@@ -5,7 +5,7 @@
 import type { Connection, Table } from '@lancedb/lancedb'
 import { checkGeneration } from '../../../sdk/storage/vector-checks.ts'
 import type { Vectors } from '../../../sdk/storage/vectors.ts'
-import { type Libraries, openLanceIndex, refuse } from './lancedb/index.ts'
+import { type Libraries, letGo, openLanceIndex, refuse } from './lancedb/index.ts'
 import { quietUnlessAsked } from './lancedb/quiet.ts'
 import { tableSchema, toTable } from './lancedb/rows.ts'
 import type { Upkeep } from './lancedb/upkeep.ts'
@@ -63,7 +63,7 @@ export async function openLanceVectors({
       }
     },
     async close() {
-      connection.close()
+      letGo(connection)
     },
   }
 }
