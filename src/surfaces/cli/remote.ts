@@ -88,7 +88,7 @@ export async function remoteCaller(options: RemoteOptions): Promise<Remote> {
       } as RequestInit)
     } catch (error) {
       signal?.throwIfAborted()
-      if ((error as { code?: string }).code === 'ConnectionRefused')
+      if (/refused/i.test((error as { code?: string }).code ?? ''))
         throw new Failure(
           `nothing listens at ${url}: start it with cstp serve, name another with --url, or use --local`,
         )

@@ -2,6 +2,7 @@
 import { CstpError } from '../../../../sdk/errors.ts'
 import type { Connection, Result } from '../connection.ts'
 import { reasonOf } from '../failure.ts'
+import { pages } from '../pages.ts'
 import { contentKey, type ImportLink, type Plan, planLine } from './line.ts'
 import type { Line } from './lines.ts'
 import { createPace, eachPaced } from './pace.ts'
@@ -128,6 +129,19 @@ export async function load(lines: AsyncIterable<Line>, options: LoadOptions): Pr
     }
   }
 
+  /** Adds those that an earlier import brought, under the sources that links name. */
+  const lookUp = async (store: Connection): Promise<void> => {
+    const targets = waiting.flatMap(({ links }) => links.map(({ target }) => target))
+    const missing = new Set(targets.filter((target) => !ids.has(target) && !idForm.test(target)))
+    if (missing.size === 0) return
+    for await (const { decisions } of pages(store)) {
+      for (const { source_key, id } of decisions) {
+        if (source_key !== null && missing.delete(source_key)) ids.set(source_key, id)
+      }
+      if (missing.size === 0) return
+    }
+  }
+
   const link = async ({ line, id, links, before }: Waiting): Promise<void> => {
     for (const { target, edge_type, weight, context } of links) {
       const target_id = ids.get(target) ?? (idForm.test(target) ? target : null)
@@ -141,7 +155,8 @@ export async function load(lines: AsyncIterable<Line>, options: LoadOptions): Pr
       if (there) continue
       if (target_id === null) {
         counts.incomplete++
-        problem(line, `the link to ${target} was not taken: no line that was taken has this source`)
+        const where = connection ? 'nothing has this source' : 'nothing in this file has this source'
+        problem(line, `the link to ${target} was not taken: ${where}`)
         continue
       }
       try {
@@ -155,6 +170,7 @@ export async function load(lines: AsyncIterable<Line>, options: LoadOptions): Pr
 
   const pace = createPace()
   await eachPaced(until(lines, signal), pace, one)
+  if (connection && !signal?.aborted) await lookUp(connection)
   let done = 0
   await eachPaced(until(waiting, signal), pace, async (item) => {
     await link(item)
