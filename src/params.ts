@@ -230,7 +230,7 @@ export function compileParams<S extends Schema>(schema: S): (raw: unknown) => v.
     const found = { issues, full: () => issues.length >= mostIssues }
     const value = normalise ? normalise(raw, '', found) : raw
     if (issues.length > 0) throw refused(issues)
-    const parsed = v.safeParse(schema, value)
+    const parsed = v.safeParse(schema, value, { abortPipeEarly: true })
     if (parsed.success) return parsed.output
     throw refused(parsed.issues.flatMap(leaves).map(asIssue))
   }

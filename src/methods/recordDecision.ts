@@ -22,11 +22,14 @@ function checkImport({ caller }: Call, given: RecordParams): boolean {
   return used.length > 0
 }
 
+const firstMs = Date.parse('0000-01-01T00:00:00Z')
+
 function createdMs({ created_at }: RecordParams, now_ms: number): number {
   if (created_at === null) return now_ms
   const ms = instantMs(created_at)
   const expected = 'an RFC 3339 time or a day, not in the future'
-  if (ms !== null && ms <= now_ms) return ms
+  // A zone may push the first day into the year before 0, for which an id has no form.
+  if (ms !== null && ms >= firstMs && ms <= now_ms) return ms
   throw invalidParams({
     path: 'created_at',
     message: `expected ${expected}`,
@@ -80,11 +83,12 @@ export const recordDecision = defineMethod({
           ? 'Decision recorded'
           : 'Decision recorded; its vectors follow',
     })
-    const known = given.source_key === null ? null : await call.store.decisions.idOfSource(given.source_key)
-    const first = known === null ? null : await call.store.decisions.get(known)
-    if (first) return answer(first.record, first.indexed, true)
 
     return once(call, given.idempotency_key, given, async () => {
+      const known = given.source_key === null ? null : await call.store.decisions.idOfSource(given.source_key)
+      const first = known === null ? null : await call.store.decisions.get(known)
+      if (first) return async () => answer(first.record, first.indexed, true)
+
       const record = newRecord(draft, created, now_ms, call.randomHex(6))
       // The record waits for its vectors, but not for ever: what is not there in time follows through the outbox.
       const vectors = await embedBridge(
