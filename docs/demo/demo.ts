@@ -1,50 +1,23 @@
 /** The main job on real decisions: starts a service of its own, imports, asks ten questions, and leaves nothing behind. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import type { DecisionRecord } from '../../sdk/schema/decision.ts'
 import { loadSettings } from '../../src/config.ts'
 import { serve } from '../../src/server.ts'
 import { parseFlags } from '../../src/surfaces/cli/args.ts'
 import type { Connection } from '../../src/surfaces/cli/connection.ts'
 import { describe, statusOf } from '../../src/surfaces/cli/failure.ts'
-import { type Line, readLines } from '../../src/surfaces/cli/import/lines.ts'
 import { load } from '../../src/surfaces/cli/import/load.ts'
 import { openProgress } from '../../src/surfaces/cli/progress.ts'
 import { type Get, type Remote, remoteCaller } from '../../src/surfaces/cli/remote.ts'
 import { coloured, openTerminal, type Terminal } from '../../src/surfaces/cli/terminal.ts'
 import { createLog } from '../../src/surfaces/log.ts'
-import { type Pep, pepLines } from './peps.ts'
-import { pepQuestions, shopQuestions } from './questions.ts'
+import { type Material, pepMaterial, shopMaterial } from './material.ts'
 import { showAnswer } from './show.ts'
 
-const peps = resolve(import.meta.dir, '../../../shared/data/peps.jsonl')
 /** Flag that asks for the small set even where the large one is there; settings are flags as well. */
 const small = '--small'
-const shop = join(import.meta.dir, 'decisions.jsonl')
-
-interface Material {
-  about: string
-  lines: AsyncIterable<Line>
-  questions: string[]
-}
-
-async function* pepsAsLines(): AsyncGenerator<Line> {
-  const rows: Pep[] = []
-  for await (const line of readLines(Bun.file(peps).stream())) if ('value' in line) rows.push(line.value as Pep)
-  for (const [index, value] of pepLines(rows).entries()) yield { line: index + 1, value }
-}
-
-/** The large set of real decisions where it lies beside the project, else the small one that ships with it. */
-async function material(onlySmall: boolean): Promise<Material> {
-  if (!onlySmall && (await Bun.file(peps).exists()))
-    return { about: 'decisions about the Python language (PEPs)', lines: pepsAsLines(), questions: pepQuestions }
-  return {
-    about: 'decisions of a made-up web shop',
-    lines: readLines(Bun.file(shop).stream()),
-    questions: shopQuestions,
-  }
-}
 
 /** Waits for the vectors of decisions that were recorded without; a busy machine leaves some for later. */
 async function untilIndexed(get: Get): Promise<void> {
@@ -107,9 +80,9 @@ async function demo(terminal: Terminal): Promise<void> {
     const serving = await serve(settings, log)
     try {
       const connection = await remoteCaller({ url: serving.url, data_dir })
-      const chosenMaterial = await material(args.includes(small))
-      await takeIn(chosenMaterial, connection, terminal)
-      for (const [index, question] of chosenMaterial.questions.entries())
+      const material = (args.includes(small) ? null : await pepMaterial()) ?? shopMaterial()
+      await takeIn(material, connection, terminal)
+      for (const [index, question] of material.questions.entries())
         await terminal.out(showAnswer(index + 1, await ask(connection, question), terminal.width, terminal.paint))
     } finally {
       await serving.stop()

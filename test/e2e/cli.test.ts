@@ -119,7 +119,7 @@ describe('help', () => {
       expect((await cstp(['--version'], env)).out).toMatch(/^\d+\.\d+\.\d+\n$/)
       expect(await cstp(['imprt', 'x'], env)).toMatchObject({
         status: 2,
-        err: 'cstp: there is no command "imprt"; did you mean import? cstp help lists them\n',
+        err: 'cstp: there is no command "imprt"; did you mean import? (cstp help lists them)\n',
       })
       expect(await cstp(['query', 'x', '--limt', '3'], env)).toMatchObject({
         status: 2,

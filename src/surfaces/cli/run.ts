@@ -32,7 +32,7 @@ function find(name: string): Command {
     commands.map((one) => one.name),
   )
   throw misuse(
-    `there is no command ${JSON.stringify(name)}${near ? `; did you mean ${near}?` : ''} cstp help lists them`,
+    `there is no command ${JSON.stringify(name)}${near ? `; did you mean ${near}?` : ''} (cstp help lists them)`,
   )
 }
 
@@ -60,7 +60,7 @@ async function execute(argv: string[], terminal: Terminal, env: NodeJS.ProcessEn
   return command.run({
     flags,
     words,
-    json: Boolean(flags.json),
+    json: flags.json,
     terminal,
     env,
     configuration: () => loadSettings({ env, flags: settings, readFile: (path) => readFile(path, 'utf8') }),
