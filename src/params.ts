@@ -87,6 +87,7 @@ function normaliseObject(entries: Record<string, Schema>, open: boolean): Normal
     const result: Record<string, unknown> = {}
     for (const key of Object.keys(value)) {
       if (found.full()) break
+      if (value[key] === undefined) continue
       const name = known.get(key) ?? (open ? key : undefined)
       const at = below(path, key)
       if (open && unkept.has(key)) {
