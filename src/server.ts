@@ -28,6 +28,8 @@ const embedWaitMs = 2_000
 /** How long calls under way may take when the server stops. */
 const drainMs = 10_000
 const failedLoginsPerMinute = 20
+/** Decisions from which an index on disk serves better than exact search in memory. */
+const lanceFrom = 200_000
 
 /** The embedder that is chosen; a driver's libraries are loaded only then. */
 async function openEmbedder(settings: Settings, log: Log): Promise<Embedder> {
@@ -123,6 +125,10 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
         stored: made.embedder,
         configured: embedder.id,
       })
+    }
+    const { driver, count } = await index.status()
+    if (driver === 'exact' && count > lanceFrom) {
+      log('warn', 'LanceDB would serve so many decisions better: set CSTP_VECTOR_URL to a folder', { decisions: count })
     }
     const outbox = keep(
       startOutbox({
