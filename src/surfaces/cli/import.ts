@@ -1,5 +1,6 @@
 /** cstp import: decisions from JSON Lines, with their outcomes and links. */
 import { stat } from 'node:fs/promises'
+import { CstpError } from '../../../sdk/errors.ts'
 import { defineCommand } from './command.ts'
 import { Failure } from './failure.ts'
 import { readLines } from './import/lines.ts'
@@ -120,6 +121,11 @@ export const importDecisions = defineCommand({
       progress.end()
       await terminal.out(json ? jsonLine({ ...done, problems }) : tell(done))
       return done.interrupted ? interrupted : done.skipped + done.incomplete > 0 ? 1 : 0
+    } catch (error) {
+      progress.end()
+      if (read > 0 && !(error instanceof CstpError))
+        terminal.note('What was taken in until then stays; the same command goes on from there.\n')
+      throw error
     } finally {
       progress.end()
       await connection?.close()

@@ -92,7 +92,9 @@ export async function remoteCaller(options: RemoteOptions): Promise<Remote> {
         throw new Failure(
           `nothing listens at ${url}: start it with cstp serve, name another with --url, or use --local`,
         )
-      throw new Failure(`the connection to ${url} failed`, 1, error)
+      throw new Failure(
+        `the connection to ${url} failed (${(error as { code?: string }).code ?? (error as Error).message})`,
+      )
     }
   }
   let calls = 0
