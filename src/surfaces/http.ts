@@ -52,8 +52,8 @@ export const largestBody = (options: Pick<HttpOptions, 'max_body_bytes'>): numbe
 
 /** The body, read no further than the limit; null when it is longer. */
 async function readBody(request: Request, limit: number): Promise<Uint8Array | null> {
-  // Where the length is known it was checked before.
-  if (request.body === null || request.headers.has('content-length')) return request.bytes()
+  // Where the length is known it was checked before. Asked for first: a look at `body` alone makes a stream.
+  if (request.headers.has('content-length') || request.body === null) return request.bytes()
   const parts: Uint8Array[] = []
   let length = 0
   for await (const part of request.body) {
