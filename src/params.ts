@@ -83,6 +83,15 @@ function normaliseObject(entries: Record<string, Schema>, open: boolean): Normal
   }
   const names = Object.keys(entries)
   return (value, path, found) => {
+    if (Array.isArray(value)) {
+      const [expected, received] = ['an object', 'an array']
+      found.issues.push({
+        path: shorten(path),
+        message: `expected ${expected}, received ${received}`,
+        expected,
+        received,
+      })
+    }
     if (!plainObject(value)) return value
     const result: Record<string, unknown> = {}
     for (const key of Object.keys(value)) {

@@ -141,6 +141,13 @@ describe('values', () => {
     expect(issuesOf({ project: 5 })).toMatchObject([{ path: 'project', received: '5' }])
   })
 
+  test('an array in place of an object is refused, though a schema without required members would take it', () => {
+    expect(issuesOf({ filters: [] })).toMatchObject([{ path: 'filters', expected: 'an object', received: 'an array' }])
+    expect(issuesOf({ reasons: [[]] })).toMatchObject([{ path: 'reasons.0', expected: 'an object' }])
+    expect(issuesOf({ project: [] })).toMatchObject([{ path: 'project', expected: 'an object' }])
+    expect(issuesOf({ protocol: [] })).toMatchObject([{ path: 'protocol', expected: 'an object' }])
+  })
+
   test.each([[null], [[]], [[1]], ['text'], [5], [true]])('%j in place of the parameters', (raw) => {
     expect(issuesOf(raw)).toMatchObject([{ path: '', expected: 'an object of named parameters' }])
   })
