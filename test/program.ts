@@ -17,7 +17,7 @@ import { openMemoryStore } from '../src/drivers/store/memory.ts'
 import { openSqliteStore } from '../src/drivers/store/sqlite.ts'
 import { openExactVectors } from '../src/drivers/vectors/exact.ts'
 import type * as declared from '../src/methods/index.ts'
-import { createDispatch } from '../src/registry.ts'
+import { createDispatch, type Dispatch } from '../src/registry.ts'
 import type { Caller, Scope } from '../src/surfaces/auth.ts'
 import { testStart } from './record.ts'
 
@@ -40,6 +40,7 @@ export type Health = 'up' | 'away' | 'hangs'
 
 export interface TestProgram {
   services: Services
+  dispatch: Dispatch
   store: Store
   /** Moves only when a test moves it. */
   clock: { now: number }
@@ -133,6 +134,7 @@ async function openOn(backend: Backend, dir: string, clock: { now: number }): Pr
     dispatch({ method: `cstp.${name}`, params, caller: callers[as], request_id: `r${requests++}`, signal })
   const program: TestProgram = {
     services,
+    dispatch,
     store,
     clock,
     embedder: state,
