@@ -5,7 +5,7 @@ import type { Statements } from './statements.ts'
 
 export function idempotency({ prepare }: Statements, now: () => number): (verb: Verb) => Idempotency {
   const get = prepare<{ digest: string; result: string }, [string, string, number]>(
-    'select digest, result from idempotency where agent = ? and key = ? and expires_ms >= ?',
+    'select digest, result from idempotency where agent = ? and key = ? and expires_ms > ?',
   )
   const put = prepare<unknown, [string, string, string, string, number]>(
     'insert or replace into idempotency (agent, key, digest, result, expires_ms) values (?, ?, ?, ?, ?)',
