@@ -3,6 +3,7 @@ import * as v from 'valibot'
 import { CstpError, type ErrorName } from '../sdk/errors.ts'
 import { isStorageError, type StorageErrorKind } from '../sdk/storage/errors.ts'
 import type { Call, Services } from './context.ts'
+import { JsonText } from './json.ts'
 import type { Method } from './method.ts'
 import * as declared from './methods/index.ts'
 import { compileParams, nearest } from './params.ts'
@@ -23,6 +24,8 @@ export interface Request {
   caller: Caller
   request_id: string
   signal: AbortSignal
+  /** The caller prints the result as JSON: it may come as a {@link JsonText}. */
+  prints?: boolean
 }
 
 /** Told of every call, for metrics and the log. `code` is 0 for a success. */
@@ -79,8 +82,12 @@ export function createDispatch(
     }
     const call: Call = { ...services, ...request }
     try {
-      const result = await method.handle(call, parse(request.params))
-      if (options.verify_results) v.parse(method.result, result)
+      const params = parse(request.params)
+      const result =
+        request.prints && method.json
+          ? new JsonText(await method.json(call, params))
+          : await method.handle(call, params)
+      if (options.verify_results) v.parse(method.result, result instanceof JsonText ? result.value() : result)
       return result
     } catch (error) {
       throw mapError(error, method.failure, request, services)

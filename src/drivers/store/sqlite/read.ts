@@ -21,6 +21,7 @@ export function decisionReader({ prepare }: Statements, { memory, refresh }: Fol
 
   return {
     get: async (id) => stored(id),
+    json: async (id) => get.get(id)?.doc ?? null,
     getMany: async (ids) => existing(ids),
     async findIds(prefix, limit) {
       await refresh()
