@@ -3,7 +3,6 @@ import * as v from 'valibot'
 import { CstpError, type ErrorName } from '../sdk/errors.ts'
 import { isStorageError, type StorageErrorKind } from '../sdk/storage/errors.ts'
 import type { Call, Services } from './context.ts'
-import { JsonText } from './json.ts'
 import type { Method } from './method.ts'
 import * as declared from './methods/index.ts'
 import { compileParams, nearest } from './params.ts'
@@ -27,6 +26,17 @@ export interface Request {
   /** The caller prints the result as JSON: it may come as a {@link JsonText}. */
   prints?: boolean
 }
+
+/** A result that is JSON already: passed on as it is, it need not be parsed to be printed again. */
+export class JsonText {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+export const toJson = (result: unknown): string => (result instanceof JsonText ? result.text : JSON.stringify(result))
 
 /** Told of every call, for metrics and the log. `code` is 0 for a success. */
 export type Observe = (seen: { request: Request; code: number; duration_ms: number }) => void
@@ -87,7 +97,7 @@ export function createDispatch(
         request.prints && method.json
           ? new JsonText(await method.json(call, params))
           : await method.handle(call, params)
-      if (options.verify_results) v.parse(method.result, result instanceof JsonText ? result.value() : result)
+      if (options.verify_results) v.parse(method.result, JSON.parse(toJson(result)))
       return result
     } catch (error) {
       throw mapError(error, method.failure, request, services)

@@ -1,7 +1,6 @@
 /** JSON-RPC 2.0: single requests, batches and notifications, from text to text. */
 import { CstpError, type ErrorName } from '../../sdk/errors.ts'
-import { toJson } from '../json.ts'
-import type { Dispatch } from '../registry.ts'
+import { type Dispatch, toJson } from '../registry.ts'
 import type { Caller } from './auth.ts'
 
 /** Most entries of a batch. */
