@@ -237,8 +237,8 @@ const why = canMount ? '' : ' (skipped: mounting needs root)'
 mountTest(`a full disk refuses writes and harms nothing; with room they work again${why}`, async () => {
   const dir = freshDir()
   mounted(dir, '-t', 'tmpfs', '-o', 'size=3m', 'tmpfs')
-  const store = await openAt(dir)
   try {
+    const store = await openAt(dir)
     const kept: number[] = []
     const errors: unknown[] = []
     const big = (number: number) => recordOf(number, { lessons: 'x'.repeat(20_000) })
@@ -263,7 +263,6 @@ mountTest(`a full disk refuses writes and harms nothing; with room they work aga
     expect((await next.decisions.getMany([...kept, 900].map(idOf))).length).toBe(kept.length + 1)
     await next.close()
   } finally {
-    await store.close()
     spawnSync('umount', ['-l', dir])
   }
 })
