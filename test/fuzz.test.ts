@@ -14,7 +14,12 @@ const runs = Number(process.env.CSTP_FUZZ_RUNS ?? (process.env.CSTP_SOAK ? 100_0
 const seed = Number(process.env.CSTP_FUZZ_SEED ?? (process.env.CSTP_SOAK ? Date.now() % 1_000_000 : 1))
 /** Inputs for one program; then it is closed, so that what it rightly keeps does not hide what it leaks. */
 const perProgram = 2_500
-const slowest_ms = 1_000
+/** Processor time, not time of day: other work of the machine must not fail the test. */
+const slowest_ms = (method: string | undefined) => (method === 'cstp.reindex' ? 10_000 : 1_000)
+const spent_ms = (since: NodeJS.CpuUsage): number => {
+  const { user, system } = process.cpuUsage(since)
+  return (user + system) / 1_000
+}
 /** Failures that input alone must never cause. */
 const never: number[] = [
   codes.internal_error,
@@ -93,10 +98,10 @@ async function sendAll(
   for (const { text, call } of inputs) {
     const complain = (what: string) =>
       wrong.push(`${what}: ${text.length > 500 ? `${text.slice(0, 500)}… (${text.length})` : text}`)
-    const start = performance.now()
+    const start = process.cpuUsage()
     const { status, body } = await post(text)
-    const took = performance.now() - start
-    if (took > slowest_ms) complain(`took ${Math.round(took)} ms`)
+    const took = spent_ms(start)
+    if (took > slowest_ms(call?.method)) complain(`took ${Math.round(took)} ms`)
     if (!statuses.includes(status)) complain(`status ${status}`)
     if (status === 204 ? body !== '' : inside.test(body.replaceAll(JSON.stringify(text).slice(1, -1), '')))
       complain(`told too much: ${body.slice(0, 300)}`)
@@ -118,7 +123,7 @@ async function sendAll(
       (await post(JSON.stringify({ jsonrpc: '2.0', method: 'cstp.getDecision', params: { id }, id: 1 }))).body,
     ) as Reply
     for (const field of kept)
-      if (given[field] !== undefined && !contains(found.result?.[field], given[field]))
+      if (given[field] != null && !contains(found.result?.[field], given[field]))
         complain(`${field} came back as ${JSON.stringify(found.result?.[field])?.slice(0, 300)}`)
   }
   return wrong
