@@ -90,7 +90,7 @@ async function sendAll(
     const headers = { 'content-type': 'application/json' }
     const response = await fetch(
       new Request('http://cstp.test/cstp', { method: 'POST', body: text, headers }),
-      '127.0.0.1',
+      () => '127.0.0.1',
     )
     return { status: response.status, body: await response.text() }
   }
