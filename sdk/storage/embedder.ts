@@ -22,5 +22,6 @@ export interface Embedder {
    * @throws the signal's reason when it is aborted
    */
   embed(texts: readonly string[], kind: 'document' | 'query', signal: AbortSignal): Promise<Float32Array[]>
+  /** Calls under way and later ones throw `unavailable`. Closing twice is fine. */
   close(): Promise<void>
 }

@@ -2,6 +2,8 @@
 import type { Bridge, Reason } from '../../sdk/schema/decision.ts'
 
 const structureLength = 300
+/** Longest side of a bridge, as for one that is given. */
+const longestSide = 10_000
 const sentenceEnd = /[.!?](?=\s|$)|[。！？]|\n\s*\n/g
 const purposeReasons = new Set(['analysis', 'constraint', 'pattern'])
 /** "to" after one of these leads to a place or a thing, not to a purpose ("switch to SQLite", "due to load"). */
@@ -11,7 +13,11 @@ const noPurposeBefore = new Set(
   ),
 )
 
-/** The text up to the end of the sentence that reaches `least` characters. */
+/** The first `most` characters; a surrogate pair is not cut in two. */
+const head = (text: string, most: number): string =>
+  text.slice(0, /[\ud800-\udbff]/.test(text[most - 1] ?? '') ? most - 1 : most)
+
+/** The text up to the end of the sentence that reaches `least` characters. It starts with something other than white space. */
 function sentences(text: string, least: number): string {
   sentenceEnd.lastIndex = 0
   for (let match = sentenceEnd.exec(text); match; match = sentenceEnd.exec(text)) {
@@ -26,7 +32,7 @@ function purposeClause(text: string): string | null {
   for (const match of text.matchAll(/\b(?:so that|in order to|because|to)\s+(?=\S)/gi)) {
     const before = /([a-z]+)\s*$/i.exec(text.slice(Math.max(0, match.index - 24), match.index))?.[1]?.toLowerCase()
     if (match[0].trim().toLowerCase() === 'to' && before && noPurposeBefore.has(before)) continue
-    const rest = text.slice(match.index, match.index + 500)
+    const rest = head(text.slice(match.index, match.index + 501), 500)
     const clause = /^[^.!?;\n]+(?:\.(?=\S)[^.!?;\n]*)*/.exec(rest)?.[0].trim()
     if (clause && clause.split(/\s+/).length > 1) return clause
   }
@@ -48,16 +54,22 @@ export function extractBridge(given: {
   pattern: string | null
   reasons: readonly Reason[]
 }): Bridge {
-  const context = given.context?.trim() ? given.context : null
-  const structure = sentences(given.decision, structureLength)
+  const context = given.context?.trim() || null
+  const structure = sentences(given.decision.trim(), structureLength)
   const purpose =
-    (given.pattern?.trim() ? given.pattern : null) ??
+    (given.pattern?.trim() || null) ??
     purposeReason(given.reasons) ??
     purposeClause(given.decision) ??
     (context && purposeClause(context)) ??
     (context && sentences(context, 1)) ??
     structure
-  return { structure, function: purpose.trim(), tolerance: [], enforcement: [], prevention: [] }
+  return {
+    structure: head(structure, longestSide),
+    function: head(purpose.trim(), longestSide),
+    tolerance: [],
+    enforcement: [],
+    prevention: [],
+  }
 }
 
 /** The text that is embedded for each side. */

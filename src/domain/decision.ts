@@ -7,13 +7,12 @@ const titleLength = 120
 
 /** The decision text on one line, cut at 120 characters on a word. */
 export function titleOf(decision: string): string {
-  // White space is folded in a bounded prefix, so that a long text costs no more than a short one.
-  const line = decision.trimStart().slice(0, 2_000).replace(/\s+/g, ' ').trim()
+  const line = decision.replace(/\s+/g, ' ').trim()
   if (line.length <= titleLength) return line
   const space = line.lastIndexOf(' ', titleLength)
-  return (space > titleLength / 2 ? line.slice(0, space) : line.slice(0, titleLength))
-    .toWellFormed()
-    .replace(/\ufffd$/, '')
+  if (space > titleLength / 2) return line.slice(0, space)
+  const cut = line.slice(0, titleLength)
+  return cut.isWellFormed() ? cut : cut.slice(0, -1)
 }
 
 const dayMs = 86_400_000
@@ -92,6 +91,9 @@ export function newRecord(draft: Draft, created_ms: number, now_ms: number, id_s
 export const updatableFields = ['decision', 'confidence', 'context', 'tags', 'pattern', 'reasons', 'bridge'] as const
 export type Updates = Partial<Pick<DecisionRecord, (typeof updatableFields)[number]>>
 
+/** What a bridge is extracted from. */
+const bridgeSources: readonly string[] = ['decision', 'context', 'pattern', 'reasons']
+
 /**
  * Applies an update and keeps what stood before in `revisions`. New text renews the title and a bridge that was extracted by rule;
  * a given bridge stays.
@@ -105,8 +107,10 @@ export function applyUpdate(
   const applied = updatableFields.filter((field) => updates[field] !== undefined)
   const old_values = Object.fromEntries(applied.map((field) => [field, record[field]]))
   const next: DecisionRecord = { ...record, ...updates, updated_at: at }
+  if (updates.tags) next.tags = [...new Set(updates.tags)]
   if (updates.bridge) next.bridge_method = 'given'
-  else if (next.bridge_method === 'rule') next.bridge = extractBridge(next)
+  else if (next.bridge_method === 'rule' && applied.some((field) => bridgeSources.includes(field)))
+    next.bridge = extractBridge(next)
   next.title = titleOf(next.decision)
   next.quality = quality(next)
   next.revisions = [...record.revisions, { updated_at: at, updated_by: by, fields: applied, old_values }]

@@ -1,5 +1,5 @@
 /**
- * The Porter stemmer: English words to stems.
+ * The Porter stemmer: English words to stems, with the two changes (bli, logi) that its author made after the paper.
  * @see M. F. Porter, "An algorithm for suffix stripping", Program 14(3), 1980
  */
 
@@ -14,17 +14,16 @@ function measure(stemmed: string): number {
   let count = 0
   let before = false
   for (let index = 0; index < stemmed.length; index++) {
-    const now = vowel(stemmed, index)
+    const letter = stemmed[index]!
+    const now: boolean = 'aeiou'.includes(letter) || (letter === 'y' && index > 0 && !before)
     if (before && !now) count++
     before = now
   }
   return count
 }
 
-const hasVowel = (stemmed: string): boolean => {
-  for (let index = 0; index < stemmed.length; index++) if (vowel(stemmed, index)) return true
-  return false
-}
+/** A y is a vowel unless it stands first or follows one. */
+const hasVowel = (stemmed: string): boolean => /[aeiou]|.y/.test(stemmed)
 
 const doubleConsonant = (word: string): boolean =>
   word.length > 1 && word.at(-1) === word.at(-2) && !vowel(word, word.length - 1)
@@ -41,7 +40,7 @@ const step2 = Object.entries({
   enci: 'ence',
   anci: 'ance',
   izer: 'ize',
-  abli: 'able',
+  bli: 'ble',
   alli: 'al',
   entli: 'ent',
   eli: 'e',
@@ -56,6 +55,7 @@ const step2 = Object.entries({
   aliti: 'al',
   iviti: 'ive',
   biliti: 'ble',
+  logi: 'log',
 })
 const step3 = Object.entries({ icate: 'ic', ative: '', alize: 'al', iciti: 'ic', ical: 'ic', ful: '', ness: '' })
 const step4 = [

@@ -24,7 +24,9 @@ function* wordsOf(text: string): Generator<string> {
     for (const [word] of text.toLowerCase().matchAll(/[a-z0-9]+/g)) yield word
     return
   }
+  // Marks go first: normalization sorts a run of them in quadratic time.
   const folded = text
+    .replace(/\p{M}+/gu, '')
     .normalize('NFKD')
     .replace(/\p{M}+/gu, '')
     .toLowerCase()
@@ -39,8 +41,11 @@ function* wordsOf(text: string): Generator<string> {
   }
 }
 
-const termOf = (word: string): string =>
-  word.length > longestTerm ? word.slice(0, longestTerm) : asciiWord.test(word) ? stem(word) : word
+function termOf(word: string): string {
+  if (word.length <= longestTerm) return asciiWord.test(word) ? stem(word) : word
+  const cut = word.slice(0, longestTerm)
+  return cut.isWellFormed() ? cut : cut.slice(0, -1)
+}
 
 /** The terms of a text with their counts. Linear in its length. */
 export function termsOf(text: string): Terms {

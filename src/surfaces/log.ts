@@ -11,11 +11,23 @@ export interface Log {
 
 const colours: Record<Level, string> = { debug: '\x1b[2m', info: '\x1b[36m', warn: '\x1b[33m', error: '\x1b[31m' }
 
-function pretty(level: Level, at: string, message: string, data: Record<string, unknown>): string {
-  const rest = Object.entries(data).map(
-    ([key, value]) => `\x1b[2m${key}=\x1b[0m${typeof value === 'string' ? value : JSON.stringify(value)}`,
-  )
-  return `\x1b[2m${at.slice(11, 23)}\x1b[0m ${colours[level]}${level.padEnd(5)}\x1b[0m ${message}${rest.length ? `  ${rest.join(' ')}` : ''}\n`
+/** A caller's text (a method's name, say) must not write lines of its own or drive the terminal. */
+const control = /\p{Cc}/u
+
+/** A line for a person. @param style wraps a text in a terminal's codes, or leaves it as it is */
+function pretty(
+  style: (code: string, text: string) => string,
+  level: Level,
+  at: string,
+  message: string,
+  data: Record<string, unknown>,
+): string {
+  const rest = Object.entries(data).map(([key, value]) => {
+    const own = typeof value === 'string' && (key === 'stack' || !control.test(value))
+    return `${style('\x1b[2m', `${key}=`)}${own ? value : JSON.stringify(value)}`
+  })
+  const head = `${style('\x1b[2m', at.slice(11, 23))} ${style(colours[level], level.padEnd(5))} ${message}`
+  return `${head}${rest.length > 0 ? `  ${rest.join(' ')}` : ''}\n`
 }
 
 /** What an error is for a log: its message, cause and stack. Never sent to a caller. */
@@ -30,7 +42,16 @@ export function describeError(error: unknown): Record<string, unknown> {
  * Lines are gathered and written at most 50 ms later, at once from `warn` up: a write for each request would cost more than the request.
  * @param input.write takes whole lines
  */
-export function createLog(input: { level: Level; pretty: boolean; write(text: string): void; now(): number }): Log {
+export function createLog(input: {
+  level: Level
+  pretty: boolean
+  /** Whether readable lines are coloured; by default they are. */
+  colours?: boolean
+  write(text: string): void
+  now(): number
+}): Log {
+  const { colours: coloured = true } = input
+  const style = (code: string, text: string) => (coloured ? `${code}${text}\x1b[0m` : text)
   const least = levels.indexOf(input.level)
   let buffer = ''
   let timer: ReturnType<typeof setTimeout> | null = null
@@ -45,7 +66,9 @@ export function createLog(input: { level: Level; pretty: boolean; write(text: st
   const log = (level: Level, message: string, data: Record<string, unknown> = {}) => {
     if (levels.indexOf(level) < least) return
     const at = new Date(input.now()).toISOString()
-    buffer += input.pretty ? pretty(level, at, message, data) : `${JSON.stringify({ at, level, message, ...data })}\n`
+    buffer += input.pretty
+      ? pretty(style, level, at, message, data)
+      : `${JSON.stringify({ at, level, message, ...data })}\n`
     if (level === 'warn' || level === 'error' || buffer.length > 65_536) flush()
     else if (!timer) {
       timer = setTimeout(flush, 50)

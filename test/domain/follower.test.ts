@@ -1,11 +1,15 @@
 /** The index that a server searches is level with the store, whoever wrote, and survives slow drivers, restarts and reindexing. */
-import { expect, test } from 'bun:test'
+import { afterAll, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { entry, idOf, random, unitVector } from '../../sdk/storage/conformance/vectors/corpus.ts'
 import { StorageError } from '../../sdk/storage/errors.ts'
 import type { FeedEntry, Generation } from '../../sdk/storage/store.ts'
 import type { VectorSet, Vectors } from '../../sdk/storage/vectors.ts'
 import { type Follower, openFollower } from '../../src/domain/follower.ts'
 import { openExactVectors } from '../../src/drivers/vectors/exact.ts'
+import { openLanceVectors } from '../../src/drivers/vectors/lancedb.ts'
 import { openMemoryVectors } from '../../src/drivers/vectors/memory.ts'
 
 const D = 8
@@ -116,17 +120,30 @@ const ids = async (follower: Follower) =>
   (await search(follower, unitVector(random(1), D), 100_000)).map(({ id }) => id).sort()
 const set = (vector: Float32Array): VectorSet => ({ structure: vector, function: vector, both: vector })
 
-const kinds: Record<string, () => { vectors: Vectors; tail?: Vectors }> = {
-  'an immediate driver': () => ({ vectors: openExactVectors() }),
-  'a slow driver with a tail': () => ({ vectors: slowVectors().vectors, tail: openExactVectors() }),
-  'a slow driver with the reference as tail': () => ({ vectors: slowVectors().vectors, tail: openMemoryVectors() }),
+const folders: string[] = []
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true })
+})
+
+const kinds: Record<string, () => Promise<{ vectors: Vectors; tail?: Vectors }>> = {
+  'an immediate driver': async () => ({ vectors: openExactVectors() }),
+  'a slow driver with a tail': async () => ({ vectors: slowVectors().vectors, tail: openExactVectors() }),
+  'a slow driver with the reference as tail': async () => ({
+    vectors: slowVectors().vectors,
+    tail: openMemoryVectors(),
+  }),
+  lancedb: async () => {
+    const url = mkdtempSync(join(tmpdir(), 'cstp-follower-'))
+    folders.push(url)
+    return { vectors: await openLanceVectors({ url }), tail: openExactVectors() }
+  },
 }
 
 for (const [kind, open] of Object.entries(kinds)) {
   test(`${kind}: each search sees what was committed before it`, async () => {
     const store = fakeStore()
     for (let i = 0; i < 30; i++) store.put(i)
-    const { vectors, tail } = open()
+    const { vectors, tail } = await open()
     const follower = await follow(store, vectors, tail)
     expect((await ids(follower)).length).toBe(30)
     const vector = unitVector(next, D)
@@ -140,12 +157,18 @@ for (const [kind, open] of Object.entries(kinds)) {
     const found = await ids(follower)
     expect(found).toEqual([...Array.from({ length: 30 }, (_, i) => i), 77].filter((i) => i !== 5 && i !== 6).map(idOf))
     expect(await follower.status()).toMatchObject({ generation: 1, applied_seq: 34, count: 29 })
+    const indexed = { vector, side: 'both', k: 100, filter: { indexed: true } } as const
+    expect((await follower.nearest(indexed)).length).toBe(29)
+    const early = ids(follower)
+    const late = store.put(88)
+    expect(await ids(follower)).toContain(late)
+    expect((await early).length).toBeGreaterThanOrEqual(29)
     await follower.close()
   })
 
   test(`${kind}: random changes, flushes and searches agree with the store`, async () => {
     const store = fakeStore()
-    const { vectors, tail } = open()
+    const { vectors, tail } = await open()
     const follower = await follow(store, vectors, tail)
     const held = new Map<string, Float32Array>()
     for (let step = 0; step < 300; step++) {
@@ -176,7 +199,7 @@ for (const [kind, open] of Object.entries(kinds)) {
   test(`${kind}: a reindex is served the old way until it is active`, async () => {
     const store = fakeStore()
     for (let i = 0; i < 20; i++) store.put(i)
-    const { vectors, tail } = open()
+    const { vectors, tail } = await open()
     const follower = await follow(store, vectors, tail)
     const generation = store.build('b', 4)
     for (let i = 0; i < 10; i++) store.put(i, set(unitVector(next, 4)), 2)
@@ -192,7 +215,7 @@ for (const [kind, open] of Object.entries(kinds)) {
     expect(await follower.status()).toMatchObject({ generation: 2, count: 20 })
     const old = { vector: unitVector(next, 4), side: 'both', k: 1, filter: {}, embedder: 'a' } as const
     expect(follower.nearest(old)).rejects.toMatchObject({ kind: 'invalid' })
-    await Bun.sleep(1)
+    await Bun.sleep(vectors.driver === 'lancedb' ? 500 : 1)
     expect(await (await vectors.open({ number: 1, embedder: 'new', dimensions: 2 })).count()).toBe(0)
     await follower.close()
   })
@@ -200,7 +223,7 @@ for (const [kind, open] of Object.entries(kinds)) {
   test(`${kind}: a generation that became active elsewhere is loaded`, async () => {
     const store = fakeStore()
     store.put(1)
-    const { vectors, tail } = open()
+    const { vectors, tail } = await open()
     const follower = await follow(store, vectors, tail)
     store.build('b', 4)
     store.put(1, set(Float32Array.of(1, 0, 0, 0)), 2)
@@ -214,7 +237,7 @@ for (const [kind, open] of Object.entries(kinds)) {
   test(`${kind}: concurrent searches share their reads of the feed`, async () => {
     const store = fakeStore()
     for (let i = 0; i < 50; i++) store.put(i)
-    const { vectors, tail } = open()
+    const { vectors, tail } = await open()
     const follower = await follow(store, vectors, tail)
     store.put(51)
     store.reads.since = 0

@@ -1,11 +1,14 @@
 /** What the local embedder promises beyond the port: bounded cost, priority, and life after the death of its thread. */
 
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Embedder } from '../../sdk/storage/embedder.ts'
 import { StorageError } from '../../sdk/storage/errors.ts'
 import { assets, readAsset } from '../../src/drivers/embedder/local/assets.ts'
 import { libraries, openRuntime } from '../../src/drivers/embedder/local/runtime.ts'
 import { type LocalOptions, openLocalEmbedder } from '../../src/drivers/embedder/local.ts'
+
+// WebAssembly is slow on a busy machine.
+setDefaultTimeout(60_000)
 
 const never = new AbortController().signal
 const distance = (a: Float32Array, b: Float32Array) => 1 - a.reduce((sum, value, i) => sum + value * b[i]!, 0)

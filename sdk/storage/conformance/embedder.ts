@@ -90,7 +90,7 @@ export function testEmbedder(runner: TestRunner, { name, open, tolerance = 0 }: 
         other,
         '',
         cats,
-        ...Array.from({ length: 40 }, (_, i) => `Decision number ${i} on topic ${i % 7}`),
+        ...Array.from({ length: 16 }, (_, i) => `Decision number ${i} on topic ${i % 7}`),
       ]
       const forwards = await embed(texts)
       const backwards = (await embed(texts.toReversed())).toReversed()
@@ -131,7 +131,7 @@ export function testEmbedder(runner: TestRunner, { name, open, tolerance = 0 }: 
     })
 
     test('answers many callers at once, each with its own', async () => {
-      const texts = Array.from({ length: 24 }, (_, i) => `Caller ${i} asks about matter ${i * 31}`)
+      const texts = Array.from({ length: 12 }, (_, i) => `Caller ${i} asks about matter ${i * 31}`)
       const alone = await embed(texts)
       const calls = texts.map((text, i) => embed([other, text], i % 2 ? 'query' : 'document'))
       for (const [i, vectors] of (await Promise.all(calls)).entries()) {
@@ -148,7 +148,7 @@ export function testEmbedder(runner: TestRunner, { name, open, tolerance = 0 }: 
     test('throws the reason of a signal that is aborted during the call, and goes on working', async () => {
       const reason = new Error('gone meanwhile')
       const controller = new AbortController()
-      const texts = Array.from({ length: 50 }, (_, i) => `Aborted text ${i} ${Math.random()}`)
+      const texts = Array.from({ length: 20 }, (_, i) => `Aborted text ${i} ${Math.random()}`)
       const call = failure(embedder.embed(texts, 'document', controller.signal))
       controller.abort(reason)
       const error = await call

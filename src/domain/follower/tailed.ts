@@ -28,8 +28,11 @@ export async function followWithTail(
   const fresh = new Map<string, Change>()
   let flushing: Promise<void> | null = null
   let upkeep: Promise<void> = Promise.resolve()
+  let batches = 0
+  const anyVector = new Float32Array(generation.dimensions).fill(1)
 
   async function flushBatch() {
+    batches++
     const batch = [...fresh.values()].sort((a, b) => a.seq - b.seq).slice(0, MOST)
     const through = batch.at(-1)?.seq
     if (through === undefined) return
@@ -101,13 +104,16 @@ export async function followWithTail(
       return new Map([...newest, ...(await base.distances({ ...query, ids: rest }))])
     },
     async count() {
-      const changed = [...fresh.values()]
-      const ids = changed.map(({ entry }) => entry.id)
-      if (ids.length === 0) return base.count()
-      const vector = new Float32Array(generation.dimensions)
-      vector[0] = 1
-      const replaced = await base.distances({ vector, side: 'both', ids })
-      return (await base.count()) - replaced.size + changed.filter(({ entry }) => entry.value !== null).length
+      for (;;) {
+        await flushing?.catch(() => {})
+        const before = batches
+        const changed = [...fresh.values()]
+        const ids = changed.map(({ entry }) => entry.id)
+        const replaced = ids.length === 0 ? 0 : (await base.distances({ vector: anyVector, side: 'both', ids })).size
+        const count = (await base.count()) - replaced + changed.filter(({ entry }) => entry.value !== null).length
+        // A batch that went over meanwhile may have been counted on both sides, or on none.
+        if (before === batches) return count
+      }
     },
     pending: () => fresh.size,
     async flush() {

@@ -6,8 +6,10 @@ import type { Connection, Table } from '@lancedb/lancedb'
 import { checkGeneration } from '../../../sdk/storage/vector-checks.ts'
 import type { Vectors } from '../../../sdk/storage/vectors.ts'
 import { type Libraries, openLanceIndex, refuse } from './lancedb/index.ts'
-import { tableSchema } from './lancedb/rows.ts'
+import { tableSchema, toTable } from './lancedb/rows.ts'
 import type { Upkeep } from './lancedb/upkeep.ts'
+
+type Generation = Parameters<Vectors['open']>[0]
 
 export interface LanceOptions {
   /** A folder, or `s3://bucket/prefix` and the like. */
@@ -43,8 +45,7 @@ export async function openLanceVectors({
     driver: 'lancedb',
     immediate: false,
     async open(generation) {
-      const schema = tableSchema(libraries.arrow, generation)
-      const table = await openTable(connection, nameOf(generation.number), schema).catch(refuse)
+      const table = await openTable(libraries, connection, generation).catch(refuse)
       const held = (await table.schema().catch(refuse)).metadata
       const [embedder, dimensions] = [held.get('cstp_embedder') ?? '', Number(held.get('cstp_dimensions'))]
       checkGeneration({ number: generation.number, embedder, dimensions }, generation)
@@ -67,10 +68,15 @@ export async function openLanceVectors({
 
 const nameOf = (generation: number) => `vectors_g${generation}`
 
-async function openTable(connection: Connection, name: string, schema: ReturnType<typeof tableSchema>): Promise<Table> {
+async function openTable({ arrow }: Libraries, connection: Connection, generation: Generation): Promise<Table> {
+  const name = nameOf(generation.number)
   if ((await tableNames(connection)).includes(name)) return connection.openTable(name)
   try {
-    return await connection.createEmptyTable(name, schema)
+    // A table of rows loses what its schema says beside the columns, unless its batch says it too.
+    const { RecordBatch, Table } = arrow
+    const schema = tableSchema(arrow, generation)
+    const [rows] = toTable(arrow, [], 0, generation.dimensions).batches
+    return await connection.createTable(name, new Table(schema, new RecordBatch(schema, rows!.data)))
   } catch (error) {
     // Another process may have made it since.
     return connection.openTable(name).catch(() => {

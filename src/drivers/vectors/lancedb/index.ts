@@ -4,7 +4,7 @@ import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { checkEntries, checkVector } from '../../../../sdk/storage/vector-checks.ts'
 import type { VectorHit, VectorIndex } from '../../../../sdk/storage/vectors.ts'
 import { openLane } from '../shared/lane.ts'
-import { toTable, WATERMARK_ID } from './rows.ts'
+import { IS_NEWER, toTable, WATERMARK_ID } from './rows.ts'
 import { openUpkeep, type Upkeep } from './upkeep.ts'
 import { idIn, LIVE, quote, where } from './where.ts'
 
@@ -65,11 +65,7 @@ export function openLanceIndex(
         checkEntries(entries, dimensions)
         const rows = toTable(arrow, entries, watermark, dimensions)
         await write(() =>
-          table
-            .mergeInsert('id')
-            .whenMatchedUpdateAll({ where: 'source.seq >= target.seq' })
-            .whenNotMatchedInsertAll()
-            .execute(rows),
+          table.mergeInsert('id').whenMatchedUpdateAll({ where: IS_NEWER }).whenNotMatchedInsertAll().execute(rows),
         )
         batches++
       }),

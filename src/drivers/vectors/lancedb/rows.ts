@@ -3,15 +3,20 @@
  * integers would come back as bigints.
  *
  * Every row carries the watermark of the batch that wrote it, and a removed decision leaves an empty row: a batch that comes late,
- * from a process that is behind, then overwrites nothing newer and brings nothing back. The watermark itself is the row with the
- * empty id, so it is written in the same commit as the entries.
+ * from a process that is behind, then overwrites nothing newer and brings nothing back. The watermark itself is a row, so it is
+ * written in the same commit as the entries. One more row is rewritten by every batch: LanceDB finds a conflict only where two
+ * commits change one row, and would let two processes insert the same decision.
  */
 import type { DecisionFields } from '../../../../sdk/storage/store.ts'
 import { type Side, sides, type VectorEntry } from '../../../../sdk/storage/vectors.ts'
 
 type Arrow = typeof import('apache-arrow')
 
-export const WATERMARK_ID = ''
+export const WATERMARK_ID = 'watermark'
+const LOCK_ID = 'lock'
+
+/** Which rows of a batch replace those of the table. */
+export const IS_NEWER = `source.seq >= target.seq OR target.id = '${LOCK_ID}'`
 
 type Column = Exclude<keyof DecisionFields, 'tags'>
 const texts = ['id', 'category', 'stakes', 'status', 'outcome', 'project', 'feature', 'agent'] as const
@@ -42,11 +47,11 @@ const vectorType = ({ Field, FixedSizeList, Float32 }: Arrow, dimensions: number
 
 const tagsType = ({ Field, List, Utf8 }: Arrow) => new List(new Field('item', new Utf8(), true))
 
-/** The rows of a batch: the last entry of each id, and the watermark. */
+/** The rows of a batch: the last entry of each id, and the two that every batch has. */
 export function toTable(arrow: Arrow, entries: readonly VectorEntry[], watermark: number, dimensions: number) {
   const { Float64, Table, Utf8, vectorFromArray } = arrow
   const last = new Map(entries.map((entry) => [entry.id, entry.value]))
-  const rows = [...last, [WATERMARK_ID, null] as const]
+  const rows = [...last, [WATERMARK_ID, null] as const, [LOCK_ID, null] as const]
   const field = (name: Column) => rows.map(([id, value]) => (name === 'id' ? id : (value?.fields[name] ?? null)))
   return new Table({
     ...Object.fromEntries(texts.map((name) => [name, vectorFromArray(field(name), new Utf8())])),

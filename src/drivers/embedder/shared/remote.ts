@@ -1,0 +1,136 @@
+/** An embedder over a provider that can be slow, busy or away. */
+
+import { DIMENSIONS, type Embedder } from '../../../../sdk/storage/embedder.ts'
+import { StorageError } from '../../../../sdk/storage/errors.ts'
+import { closedError } from './closed.ts'
+import { messageOf, RequestFailure, redactor } from './http.ts'
+import type { ModelTraits } from './models.ts'
+import { openQueue } from './queue.ts'
+
+/** How hard a provider may be worked, and for how long it is waited for. */
+export interface RemoteLimits {
+  /** One request, until its last byte. [20 000] */
+  timeout_ms?: number
+  /** Further tries after a network error, a 429 or a 5xx. [3] */
+  retries?: number
+  /** The first wait before trying again is a random part of this; each further one of double. [250] */
+  backoff_ms?: number
+  /** A provider that asks to be left alone for longer is not waited for. [10 000] */
+  max_wait_ms?: number
+  /** Requests at once. [4] */
+  concurrency?: number
+  /** Texts in a request. [32] */
+  batch_size?: number
+  /** Characters of a text that are sent. [8 000] */
+  max_chars?: number
+  /** Replaces what is assumed of the model. */
+  noise_distance?: number
+}
+
+export interface Provider {
+  driver: string
+  id: string
+  /** For messages: the model and where it is. */
+  place: string
+  traits: ModelTraits
+  secrets: readonly string[]
+  /** One request. What it answers is not trusted. */
+  ask(texts: string[], signal: AbortSignal): Promise<unknown>
+}
+
+/** How long opening waits for the one text that shows whether the model fits. */
+const PROBE_MS = 5_000
+
+/**
+ * Asks for one vector. A provider that is away does not stop the opening, since it may be back later.
+ * @throws StorageError when the provider refuses, or the model gives another length
+ */
+export async function openRemote(provider: Provider, limits: RemoteLimits): Promise<Embedder> {
+  const { timeout_ms = 20_000, retries = 3, backoff_ms = 250, max_wait_ms = 10_000 } = limits
+  const { concurrency = 4, batch_size = 32, max_chars = 8_000 } = limits
+  const { driver, traits } = provider
+  const redact = redactor(provider.secrets)
+
+  async function attempt(texts: string[], signal: AbortSignal, ms: number): Promise<Float32Array[]> {
+    const timeout = AbortSignal.timeout(ms)
+    try {
+      return read(await provider.ask(texts, AbortSignal.any([signal, timeout])), texts.length)
+    } catch (error) {
+      signal.throwIfAborted()
+      if (timeout.aborted) throw new RequestFailure('slow', `did not answer within ${ms} ms`)
+      throw error
+    }
+  }
+
+  async function persist(texts: string[], signal: AbortSignal): Promise<Float32Array[]> {
+    for (let tried = 0; ; tried++) {
+      try {
+        return await attempt(texts, signal, timeout_ms)
+      } catch (error) {
+        signal.throwIfAborted()
+        if (!(error instanceof RequestFailure && error.kind === 'away') || tried >= retries) throw storageError(error)
+        const wait = error.wait_ms ?? Math.random() * Math.min(max_wait_ms, backoff_ms * 2 ** tried)
+        if (wait > max_wait_ms) throw storageError(error)
+        await sleep(wait, signal)
+      }
+    }
+  }
+
+  // No cause is kept: a library's error can hold the request with its headers.
+  function storageError(error: unknown): StorageError {
+    const kind = error instanceof StorageError ? error.kind : 'unavailable'
+    return new StorageError(kind, `The ${driver} embedder (${provider.place}) ${redact(messageOf(error))}`)
+  }
+
+  await attempt(['.'], new AbortController().signal, Math.min(PROBE_MS, timeout_ms)).catch((error) => {
+    if (!(error instanceof RequestFailure) || error.kind === 'refused') throw storageError(error)
+  })
+
+  const queue = openQueue(concurrency, persist)
+  return {
+    driver,
+    id: provider.id,
+    effective_dimensions: DIMENSIONS,
+    noise_distance: limits.noise_distance ?? traits.noise_distance,
+    async embed(texts, kind, signal) {
+      const prefix = kind === 'query' ? traits.query_prefix : traits.document_prefix
+      // Several providers refuse an empty text.
+      const sent = texts.map((text) => prefix + (text.slice(0, max_chars).toWellFormed().trim() || '.'))
+      const batches = Array.from({ length: Math.ceil(sent.length / batch_size) }, (_, i) =>
+        sent.slice(i * batch_size, (i + 1) * batch_size),
+      )
+      return (await queue.run(batches, kind, signal)).flat()
+    },
+    async close() {
+      queue.close(closedError(driver))
+    },
+  }
+}
+
+/** @throws StorageError `invalid` for another length; Error for what is no list of vectors */
+function read(answer: unknown, count: number): Float32Array[] {
+  if (!Array.isArray(answer) || answer.length !== count) throw new Error(`gave no list of ${count} vectors`)
+  return answer.map((values: unknown) => {
+    if (!Array.isArray(values) || !values.every(Number.isFinite))
+      throw new Error('gave a vector that is no list of numbers')
+    if (values.length !== DIMENSIONS)
+      throw new StorageError('invalid', `gives vectors of ${values.length} dimensions; ${DIMENSIONS} are needed`)
+    const length = Math.hypot(...values)
+    if (length === 0) throw new Error('gave a vector of length 0')
+    return Float32Array.from(values, (value: number) => value / length)
+  })
+}
+
+function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => {
+      clearTimeout(timer)
+      reject(signal.reason)
+    }
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', onAbort)
+      resolve()
+    }, ms)
+    signal.addEventListener('abort', onAbort, { once: true })
+  })
+}

@@ -1,0 +1,11 @@
+/** Every command, in the order of the help. */
+import { call } from './call.ts'
+import type { Command } from './command.ts'
+import { config } from './config.ts'
+import { exportDecisions } from './export.ts'
+import { importDecisions } from './import.ts'
+import { query } from './query.ts'
+import { reindex } from './reindex.ts'
+import { serve } from './serve.ts'
+
+export const commands: readonly Command[] = [serve, query, call, importDecisions, exportDecisions, reindex, config]

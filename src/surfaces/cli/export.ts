@@ -1,0 +1,102 @@
+/** cstp export: every decision as a line that import takes. */
+import { open, rename, rm } from 'node:fs/promises'
+import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
+import { defineCommand } from './command.ts'
+import type { Connection } from './connection.ts'
+import { exportLine, sourceOf } from './export/line.ts'
+import { walk } from './export/walk.ts'
+import { Failure, misuse } from './failure.ts'
+import { connectionFlags, openConnection } from './open-connection.ts'
+import { patient } from './patience.ts'
+import { openProgress } from './progress.ts'
+import { jsonLine } from './terminal.ts'
+
+interface Sink {
+  write(text: string): Promise<void>
+  /** Makes what was written stand, or takes it away. */
+  close(whole: boolean): Promise<void>
+}
+
+/** A file that gets its name when it is whole. */
+async function openFile(path: string): Promise<Sink> {
+  const part = `${path}.${process.pid}.tmp`
+  const file = await open(part, 'w').catch((error: Error) => {
+    throw new Failure(error.message)
+  })
+  return {
+    write: (text) => file.writeFile(text),
+    async close(whole) {
+      if (whole) await file.sync()
+      await file.close()
+      await (whole ? rename(part, path) : rm(part))
+    },
+  }
+}
+
+/** Sources of link targets by id, remembered. */
+function targetsOf(connection: Connection) {
+  const known = new Map<string, string>()
+  return async ({ links }: DecisionRecord): Promise<ReadonlyMap<string, string>> => {
+    for (const { target_id } of links) {
+      if (!known.has(target_id)) known.set(target_id, sourceOf(await connection.call('getDecision', { id: target_id })))
+    }
+    return known
+  }
+}
+
+export const exportDecisions = defineCommand({
+  name: 'export',
+  usage: '[flags]',
+  summary: 'Write every decision as JSON Lines, in the form that import takes.',
+  about: [
+    'One line a decision, oldest first, to stdout or a file. Imported into an empty data directory they make the same decisions again, with outcomes and links.',
+    'Not carried are ids (a copy gets new ones, and keeps the old ones as source), who reviewed, linked or changed a decision and when, earlier reviews and versions, and what is derived. To move all of that, copy the data directory.',
+  ],
+  flags: {
+    out: {
+      kind: 'value',
+      value: 'file',
+      about: 'File to write; by default stdout. It appears under its name when it is whole.',
+    },
+    format: { kind: 'value', value: 'jsonl', about: 'Form of the output; jsonl is the only one.' },
+    ...connectionFlags,
+  },
+  words: [0, 0],
+  examples: [
+    ['cstp export --out decisions.jsonl', 'from the running server'],
+    ['cstp export --local | gzip > decisions.jsonl.gz', 'without a server, compressed'],
+  ],
+  async run(run) {
+    const { terminal, flags, json } = run
+    if (flags.format !== undefined && flags.format !== 'jsonl')
+      throw misuse(`--format is jsonl; received ${JSON.stringify(flags.format)}`)
+    const progress = openProgress(terminal)
+    const opened = await openConnection(run, { signal: run.signal })
+    try {
+      const connection = patient(opened)
+      const sink: Sink = flags.out ? await openFile(flags.out) : { write: terminal.out, close: async () => {} }
+      let exported = 0
+      let whole = false
+      try {
+        const targets = targetsOf(connection)
+        for await (const { records, total } of walk(connection)) {
+          const lines: string[] = []
+          for (const record of records) lines.push(`${JSON.stringify(exportLine(record, await targets(record)))}\n`)
+          await sink.write(lines.join(''))
+          exported += records.length
+          progress.show(total === 0 ? null : exported / total, `${exported} of ${total} decisions`)
+        }
+        whole = true
+      } finally {
+        progress.end()
+        await sink.close(whole)
+      }
+      // On stdout stand the decisions themselves.
+      if (!flags.out) return 0
+      await terminal.out(json ? jsonLine({ exported, out: flags.out }) : `${exported} decisions in ${flags.out}\n`)
+      return 0
+    } finally {
+      await opened.close()
+    }
+  },
+})

@@ -1,0 +1,86 @@
+/** What a line of an import says: a decision, what became of it, and what it is linked to. */
+import { createHash } from 'node:crypto'
+import * as v from 'valibot'
+import { EdgeType, filledText, fraction, Outcome, text } from '../../../../sdk/schema/decision.ts'
+import { boundMs, DateBound } from '../../../../sdk/schema/params.ts'
+import { RecordParams } from '../../../../sdk/schema/record.ts'
+import { compileParams } from '../../../params.ts'
+import type { Params } from '../connection.ts'
+
+const d = v.description
+const { created_at: _, recorded_by: __, source_key: ___, ...entries } = RecordParams.entries
+const note = v.nullish(text(10_000), null)
+const day = v.nullish(
+  v.pipe(
+    DateBound,
+    v.check((value) => (boundMs(value, false) ?? 0) <= Date.now(), 'a time that is not in the future'),
+  ),
+  null,
+)
+const name = v.nullish(filledText(256), null)
+
+const ImportLink = v.object({
+  target: v.pipe(filledText(256), d('Source key of another line, or id of a stored decision.')),
+  edge_type: EdgeType,
+  weight: v.optional(fraction, 1),
+  context: v.nullish(text(10_000), null),
+})
+export type ImportLink = v.InferOutput<typeof ImportLink>
+
+/** A line: the parameters of recordDecision with shorter names for the import fields, a review, and links. */
+export const ImportLine = v.object({
+  ...entries,
+  source: v.pipe(name, d('Key in the system of origin; by default one is made from the content.')),
+  source_key: v.pipe(name, d('The same as source.')),
+  date: v.pipe(day, d('When it was decided.')),
+  created_at: v.pipe(day, d('The same as date.')),
+  agent: v.pipe(name, d('Who decided.')),
+  recorded_by: v.pipe(name, d('The same as agent.')),
+  outcome: v.pipe(v.nullish(Outcome, null), d('What became of it.')),
+  actual_result: v.pipe(note, d('What happened.')),
+  lessons: v.pipe(note, d('What to do otherwise next time.')),
+  notes: v.pipe(note, d('Anything else about the outcome.')),
+  links: v.optional(v.pipe(v.array(ImportLink), v.maxLength(1_000, 'at most 1000 entries')), () => []),
+})
+export type ImportLine = v.InferInput<typeof ImportLine>
+
+/** What is to be done for a line. */
+export interface Plan {
+  record: Params<'recordDecision'> & { source_key: string }
+  review: Omit<Params<'reviewDecision'>, 'decision_id'> | null
+  links: ImportLink[]
+}
+
+const parse = compileParams(ImportLine)
+
+/** The one of two names that is given. @throws Error when both are */
+function either<T>(names: string, a: T | null, b: T | null): T | null {
+  if (a !== null && b !== null) throw new Error(`${names} mean the same; give one of them`)
+  return a ?? b
+}
+
+/** @throws an error whose message says what is wrong with the line */
+export function planLine(value: unknown): Plan {
+  const { source, source_key, date, created_at, agent, recorded_by, ...rest } = parse(value)
+  const { outcome, actual_result, lessons, notes, links, ...decision } = rest
+  const decided = either('date and created_at', date, created_at)
+  const content = {
+    ...decision,
+    created_at: decided === null ? null : new Date(boundMs(decided, false)!).toISOString(),
+    recorded_by: either('agent and recorded_by', agent, recorded_by),
+  }
+  if (outcome === null && (actual_result ?? lessons ?? notes) !== null)
+    throw new Error('actual_result, lessons and notes need an outcome')
+  return {
+    record: { ...content, source_key: either('source and source_key', source, source_key) ?? keyOf(content) },
+    review: outcome === null ? null : { outcome, actual_result, lessons, notes },
+    links,
+  }
+}
+
+/** What the made keys begin with. */
+export const contentKey = 'content:'
+
+/** A key for a line without one: the same content has the same key, so that importing it again does nothing. */
+const keyOf = (content: unknown): string =>
+  contentKey + createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 32)

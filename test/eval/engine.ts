@@ -1,0 +1,56 @@
+/** The engine with everything in memory and the real local model: what is measured is the ranking, through the methods themselves. */
+import { openFollower } from '../../src/domain/follower.ts'
+import { startOutbox } from '../../src/domain/outbox.ts'
+import { analyse } from '../../src/domain/terms.ts'
+import { openLocalEmbedder } from '../../src/drivers/embedder/local.ts'
+import { openMemoryStore } from '../../src/drivers/store/memory.ts'
+import { openExactVectors } from '../../src/drivers/vectors/exact.ts'
+import { createDispatch } from '../../src/registry.ts'
+import { createLog } from '../../src/surfaces/log.ts'
+
+export interface Engine {
+  /** Calls `cstp.<method>` with all scopes. */
+  call(method: string, params: unknown): Promise<unknown>
+  close(): Promise<void>
+}
+
+export async function openEngine(): Promise<Engine> {
+  const now = Date.now
+  const log = createLog({ level: 'warn', pretty: true, write: (text) => process.stderr.write(text), now })
+  const store = openMemoryStore({ analyse, now })
+  const embedder = await openLocalEmbedder()
+  const index = await openFollower({
+    store,
+    vectors: openExactVectors(),
+    log,
+    every: () => () => {},
+    breathe: () => Bun.sleep(0),
+  })
+  const outbox = startOutbox({ store, embedder, now, after: () => () => {}, failed: () => {} })
+  let ids = 0
+  const dispatch = createDispatch(
+    {
+      store,
+      index,
+      embedder,
+      outbox,
+      log,
+      now,
+      // Counted instead of random: the same ids in every run, so that ties break alike.
+      randomHex: (bytes) => (ids++).toString(16).padStart(2 * bytes, '0'),
+      embed_wait_ms: 60_000,
+      folderInside: async () => null,
+      reindexProgress: () => {},
+    },
+    () => {},
+    { verify_results: true },
+  )
+  const caller = { agent: 'eval', scopes: new Set(['read', 'write', 'admin'] as const) }
+  const { signal } = new AbortController()
+  return {
+    call: (method, params) => dispatch({ method: `cstp.${method}`, params, caller, request_id: 'eval', signal }),
+    async close() {
+      for (const one of [outbox, index, embedder, store]) await one.close()
+    },
+  }
+}
