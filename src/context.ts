@@ -4,6 +4,7 @@ import type { Embedder } from '../sdk/storage/embedder.ts'
 import type { AuditEntry, Store, Transaction } from '../sdk/storage/store.ts'
 import type { Follower } from './domain/follower.ts'
 import type { Outbox } from './domain/outbox.ts'
+import type { Policy } from './policy.ts'
 import type { Caller } from './surfaces/auth.ts'
 import type { Log } from './surfaces/log.ts'
 
@@ -20,6 +21,12 @@ export interface Services {
   now(): number
   /** `bytes` random bytes as lowercase hex. */
   randomHex(bytes: number): string
+  /** The rules in force. */
+  policy: Policy
+  /** What a violation at recording does. */
+  record_guardrails: 'off' | 'warn' | 'block'
+  /** Milliseconds of a clock that only goes forward. */
+  elapsed(): number
   /** How long a record waits for its vectors, in milliseconds. */
   embed_wait_ms: number
   /** The path of a folder relative to the data directory, links resolved; null when it does not exist or lies outside. */

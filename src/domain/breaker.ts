@@ -100,3 +100,17 @@ export function resetAt(rule: BreakerRule, breaker: Breaker): string | null {
 /** Failures among the reviews within the window, 0 to 1; null without reviews. */
 export const failureRate = ({ failures_ms, reviews_ms }: Breaker): number | null =>
   reviews_ms.length === 0 ? null : failures_ms.length / reviews_ms.length
+
+/** A breaker as the methods show it. */
+export function showBreaker(rule: BreakerRule, stored: Breaker | null, now_ms: number) {
+  const breaker = current(rule, stored, now_ms)
+  const until = resetAt(rule, breaker)
+  return {
+    ...rule,
+    state: breaker.state,
+    failure_count: breaker.failures_ms.length,
+    cooldown_remaining_ms: until === null ? 0 : Math.max(0, Date.parse(until) - now_ms),
+    opened_at: breaker.opened_ms === null ? null : new Date(breaker.opened_ms).toISOString(),
+    probe_decision_id: breaker.probe_decision_id,
+  }
+}

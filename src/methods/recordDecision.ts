@@ -1,11 +1,18 @@
 /** cstp.recordDecision: one decision, durable and searchable when the answer leaves. */
 import { CstpError, invalidParams } from '../../sdk/errors.ts'
-import type { Deliberation } from '../../sdk/schema/decision.ts'
+import type { DecisionRecord, Deliberation } from '../../sdk/schema/decision.ts'
 import { RecordParams, RecordResult } from '../../sdk/schema/record.ts'
 import { isStorageError } from '../../sdk/storage/errors.ts'
+import type { Transaction } from '../../sdk/storage/store.ts'
+import type { VectorSet } from '../../sdk/storage/vectors.ts'
 import { audit, type Call } from '../context.ts'
 import { type Draft, newRecord } from '../domain/decision.ts'
+import { subjectOf } from '../domain/breaker.ts'
 import { embedBridge } from '../domain/embed.ts'
+import type { Action } from '../domain/guardrail/action.ts'
+import type { Violation } from '../domain/guardrail/evaluate.ts'
+import type { Judgement } from '../domain/guardrail/judge.ts'
+import { openGuard } from '../guard.ts'
 import { once } from '../domain/idempotency.ts'
 import { pathOf } from '../domain/path.ts'
 import { instantMs } from '../domain/time.ts'
@@ -46,6 +53,70 @@ function draftOf(call: Call, given: RecordParams, imported: boolean): Draft {
   }
 }
 
+/** The action that a record stands for. Its own text is no context of rules: they see its fields. */
+function actionOf(call: Call, given: RecordParams, record: DecisionRecord): Action {
+  const protocol = given.pre_decision_protocol
+  return {
+    description: given.decision,
+    category: given.category,
+    stakes: given.stakes,
+    confidence: given.confidence,
+    tags: record.tags,
+    project: given.project?.name ?? null,
+    scope: null,
+    agent_id: given.agent_id ?? call.caller.agent,
+    phase: 'record',
+    reason_count: given.reasons.length,
+    quality_score: record.quality.score,
+    has_deliberation: record.deliberation !== null,
+    has_reasoning: record.reasoning_trace.length > 0,
+    has_query: protocol?.query_run ?? false,
+    has_check: protocol?.guardrails_checked ?? false,
+    context: {},
+  }
+}
+
+const blocked = (violations: readonly Violation[]): CstpError =>
+  new CstpError('record_failed', `Blocked by ${violations.map(({ guardrail_id }) => guardrail_id).join(', ')}`, { violations })
+
+/** The record's vectors, or null when they are not there in time: what is missing follows through the outbox. */
+async function vectorsInTime(call: Call, record: DecisionRecord): Promise<VectorSet | null> {
+  try {
+    return await embedBridge(call.embedder, record.bridge, AbortSignal.any([call.signal, AbortSignal.timeout(call.embed_wait_ms)]))
+  } catch (error) {
+    call.log('warn', 'vectors follow later', { request_id: call.request_id, id: record.id, error: error instanceof Error ? error.message : String(error) })
+    return null
+  }
+}
+
+/** Keeps the vectors with the record, or a note that they are still to be made. Returns whether it can be found by meaning. */
+async function keepVectors(call: Call, tx: Transaction, id: string, vectors: VectorSet | null): Promise<boolean> {
+  const generation = await tx.embeddings.active()
+  if (generation === null) await tx.embeddings.start(call.embedder.id, call.embedder.effective_dimensions)
+  if (vectors !== null) await tx.embeddings.put(id, call.embedder.id, vectors)
+  const usable = vectors !== null && (generation === null || generation.embedder === call.embedder.id)
+  if (!usable) await tx.outbox.add(id, call.now())
+  return usable
+}
+
+function answer(record: DecisionRecord, indexed: boolean, existing: boolean, judgement: Judgement | null): RecordResult {
+  return {
+    success: true,
+    decision_id: record.id,
+    path: pathOf(record.id),
+    indexed,
+    existing,
+    guardrails_checked: judgement !== null,
+    guardrail_warnings: judgement === null ? [] : [...judgement.violations, ...judgement.warnings],
+    bridge_auto: record.bridge_method === 'rule',
+    deliberation_auto: false,
+    deliberation_inputs_count: record.deliberation?.inputs.length ?? 0,
+    related_count: record.related_to.length,
+    quality: record.quality,
+    message: existing ? 'This source key was recorded before' : indexed ? 'Decision recorded' : 'Decision recorded; its vectors follow',
+  }
+}
+
 export const recordDecision = defineMethod({
   summary: 'Records a decision: durable, indexed by meaning and by keyword.',
   params: RecordParams,
@@ -55,64 +126,38 @@ export const recordDecision = defineMethod({
   async handle(call, given): Promise<RecordResult> {
     const imported = checkImport(call, given)
     const now_ms = call.now()
-    const draft = draftOf(call, given, imported)
-    const created = createdMs(given, now_ms)
-    const answer = (
-      { id, bridge_method, deliberation, related_to, quality }: ReturnType<typeof newRecord>,
-      indexed: boolean,
-      existing = false,
-    ): RecordResult => ({
-      success: true,
-      decision_id: id,
-      path: pathOf(id),
-      indexed,
-      existing,
-      guardrails_checked: false,
-      guardrail_warnings: [],
-      bridge_auto: bridge_method === 'rule',
-      deliberation_auto: false,
-      deliberation_inputs_count: deliberation?.inputs.length ?? 0,
-      related_count: related_to.length,
-      quality,
-      message: existing
-        ? 'This source key was recorded before'
-        : indexed
-          ? 'Decision recorded'
-          : 'Decision recorded; its vectors follow',
-    })
+    const created_ms = createdMs(given, now_ms)
     const known = given.source_key === null ? null : await call.store.decisions.idOfSource(given.source_key)
     const first = known === null ? null : await call.store.decisions.get(known)
-    if (first) return answer(first.record, first.indexed, true)
+    if (first) return answer(first.record, first.indexed, true, null)
 
     return once(call, given.idempotency_key, given, async () => {
-      const record = newRecord(draft, created, now_ms, call.randomHex(6))
-      // The record waits for its vectors, but not for ever: what is not there in time follows through the outbox.
-      const vectors = await embedBridge(
-        call.embedder,
-        record.bridge,
-        AbortSignal.any([call.signal, AbortSignal.timeout(call.embed_wait_ms)]),
-      ).catch((error: unknown) => {
-        call.log('warn', 'vectors follow later', {
-          request_id: call.request_id,
-          id: record.id,
-          error: error instanceof Error ? error.message : String(error),
-        })
-        return null
-      })
+      const record = newRecord(draftOf(call, given, imported), created_ms, now_ms, call.randomHex(6))
+      // What is imported was decided long ago: it is neither judged nor a breaker's probe.
+      const guard = imported ? null : await openGuard(call, subjectOf(record))
+      const action = actionOf(call, given, record)
+      const judgement = guard && call.record_guardrails !== 'off' ? await guard.judge(action) : null
+      const strict = call.record_guardrails === 'block'
+      if (judgement && strict && !judgement.allowed) {
+        await call.store.transaction((tx) => guard!.audit(tx, action, judgement))
+        throw blocked(judgement.violations)
+      }
+      const vectors = await vectorsInTime(call, record)
       return async (tx) => {
         if (given.source_key !== null) {
           const other = await tx.decisions.idOfSource(given.source_key)
           const stored = other === null ? null : await tx.decisions.get(other)
-          if (stored) return answer(stored.record, stored.indexed, true)
+          if (stored) return answer(stored.record, stored.indexed, true, null)
         }
+        // Of two records that were judged at once, only one can be the probe.
+        const stopped = guard && strict ? await guard.stopped(tx) : []
+        if (stopped.length > 0) throw blocked(stopped)
         await tx.decisions.create(record)
-        const generation = await tx.embeddings.active()
-        const usable = vectors !== null && (generation === null || generation.embedder === call.embedder.id)
-        if (generation === null) await tx.embeddings.start(call.embedder.id, call.embedder.effective_dimensions)
-        if (vectors !== null) await tx.embeddings.put(record.id, call.embedder.id, vectors)
-        if (!usable) await tx.outbox.add(record.id, now_ms)
-        await audit(call, tx, [record.id])
-        return answer(record, usable)
+        const indexed = await keepVectors(call, tx, record.id, vectors)
+        if (guard) await guard.recorded(tx, record.id)
+        if (guard && judgement) await guard.audit(tx, action, judgement, [record.id])
+        else await audit(call, tx, [record.id])
+        return answer(record, indexed, false, judgement)
       }
     }).catch((error: unknown) => {
       // Two imports of one key at once: the other one won.

@@ -38,6 +38,10 @@ export const reviewDecision = defineMethod({
       const found = await tx.decisions.get(id)
       if (!found) throw decisionNotFound(decision_id)
       await tx.decisions.update(applyReview(found.record, review, call.caller.agent, reviewed_at), found.revision)
+      // A review counts once, and what was imported says nothing about how things go now.
+      if (found.record.status === 'pending' && found.record.imported_by === null) {
+        await guard.reviewed(tx, found.record, review.outcome)
+      }
       await audit(call, tx, [id], { outcome: review.outcome })
       return found.indexed
     })

@@ -33,11 +33,13 @@ export interface CompiledRule {
 
 export const compileRules = (rules: readonly LoadedRule[]): CompiledRule[] => rules.map((rule) => ({ rule, test: compileAll(rule.conditions) }))
 
+/** The scopes that a rule is for; empty for all. */
+export const scopesOf = ({ scope }: LoadedRule): string[] => (scope === undefined ? [] : Array.isArray(scope) ? scope : [scope])
+
 /** A call without project and scope is outside of every scope. */
-export function inScope({ scope }: LoadedRule, action: Action): boolean {
-  if (scope === undefined) return true
-  const scopes = Array.isArray(scope) ? scope : [scope]
-  return [action.project, action.scope].some((one) => one !== null && scopes.includes(one))
+export function inScope(rule: LoadedRule, action: Action): boolean {
+  const scopes = scopesOf(rule)
+  return scopes.length === 0 || [action.project, action.scope].some((one) => one !== null && scopes.includes(one))
 }
 
 function violation({ id, name, description, message, suggestion, action }: LoadedRule, failed: string[], error: string | null): Violation {

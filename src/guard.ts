@@ -1,0 +1,40 @@
+/** Policy for one call of a method: judging, the audit line, and the breakers' bookkeeping. */
+import type { Transaction } from '../sdk/storage/store.ts'
+import { type Call, timestamp } from './context.ts'
+import { afterRecord, type BreakerSubject, current, watches } from './domain/breaker.ts'
+import type { Action } from './domain/guardrail/action.ts'
+import { openHistory } from './domain/guardrail/history.ts'
+import { auditVerdict, type BreakerViolation, type Judgement, judge, openBreakers } from './domain/guardrail/judge.ts'
+import { describeError } from './surfaces/log.ts'
+
+export interface Guard {
+  judge(action: Action): Promise<Judgement>
+  /** Adds the line of an evaluation to the trail. */
+  audit(tx: Transaction, action: Action, judgement: Judgement, ids?: string[]): Promise<void>
+  /** The breakers that stop the subject as the transaction sees them. */
+  stopped(tx: Transaction): Promise<BreakerViolation[]>
+  /** Tells the breakers of a recorded decision: in half-open state it becomes their probe. */
+  recorded(tx: Transaction, decision_id: string): Promise<void>
+}
+
+/** Opens the policy in force for a subject. */
+export async function openGuard(call: Call, subject: BreakerSubject): Promise<Guard> {
+  const set = await call.policy.current()
+  const onFault = (rule: string, error: unknown) =>
+    call.log('error', 'a guardrail could not be evaluated', { rule, request_id: call.request_id, ...describeError(error) })
+  return {
+    judge: (action) =>
+      judge({ set, action, subject, history: openHistory(call), breakers: call.store.breakers, elapsed: call.elapsed, onFault }),
+    audit: (tx, action, judgement, ids) =>
+      auditVerdict(tx, { at: timestamp(call.now()), agent: call.caller.agent, method: call.method, request_id: call.request_id }, action, judgement, ids),
+    stopped: (tx) => openBreakers(tx.breakers, set.breakers, subject, call.now()),
+    async recorded(tx, decision_id) {
+      for (const rule of set.breakers) {
+        if (!watches(rule.scope, subject)) continue
+        const before = current(rule, await tx.breakers.get(rule.scope), call.now())
+        const after = afterRecord(before, decision_id, call.now())
+        if (after !== before) await tx.breakers.put(after)
+      }
+    },
+  }
+}
