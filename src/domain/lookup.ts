@@ -25,7 +25,8 @@ export async function resolveId(
     })
   }
   const candidates = (await decisions.findIds(given, shownCandidates + 1)).filter((id) => bare || id.startsWith(given))
-  if (candidates.length === 1) return candidates[0]!
+  // Records that were put there by hand may have an id of another form, which may begin another's.
+  if (candidates.length === 1 || candidates[0] === given) return candidates[0]!
   if (candidates.length === 0) throw decisionNotFound(given)
   const shown = candidates.slice(0, shownCandidates)
   const message = `the prefix ${given} means ${candidates.length > shownCandidates ? 'more than 10' : candidates.length} decisions`

@@ -8,9 +8,12 @@ import { StorageError } from '../../sdk/storage/errors.ts'
 import type { FeedEntry, Generation } from '../../sdk/storage/store.ts'
 import type { VectorSet, Vectors } from '../../sdk/storage/vectors.ts'
 import { type Follower, openFollower } from '../../src/domain/follower.ts'
+import { analyse } from '../../src/domain/terms.ts'
+import { openMemoryStore } from '../../src/drivers/store/memory.ts'
 import { openExactVectors } from '../../src/drivers/vectors/exact.ts'
 import { openLanceVectors } from '../../src/drivers/vectors/lancedb.ts'
 import { openMemoryVectors } from '../../src/drivers/vectors/memory.ts'
+import { recordOf, testStart } from '../record.ts'
 
 const D = 8
 const next = random(42)
@@ -69,7 +72,7 @@ function fakeStore() {
   }
 }
 
-type FakeStore = ReturnType<typeof fakeStore>
+type Followable = Parameters<typeof openFollower>[0]['store']
 
 /** The reference driver made slow to write, and able to fail. */
 function slowVectors(inner = openMemoryVectors()) {
@@ -98,7 +101,7 @@ function slowVectors(inner = openMemoryVectors()) {
 
 const logged: string[] = []
 
-async function follow(store: FakeStore, vectors: Vectors, tail?: Vectors): Promise<Follower & { tick(): void }> {
+async function follow(store: Followable, vectors: Vectors, tail?: Vectors): Promise<Follower & { tick(): void }> {
   let tick = () => {}
   const follower = await openFollower({
     store,
@@ -171,7 +174,7 @@ for (const [kind, open] of Object.entries(kinds)) {
     const { vectors, tail } = await open()
     const follower = await follow(store, vectors, tail)
     const held = new Map<string, Float32Array>()
-    for (let step = 0; step < 300; step++) {
+    for (let step = 0; step < (kind === 'lancedb' ? 90 : 300); step++) {
       const number = Math.floor(next() * 40)
       if (next() < 0.3) {
         store.delete(number)
@@ -194,7 +197,7 @@ for (const [kind, open] of Object.entries(kinds)) {
       if (step % 30 === 0) expect((await follower.status()).count).toBe(held.size)
     }
     await follower.close()
-  })
+  }, 20_000)
 
   test(`${kind}: a reindex is served the old way until it is active`, async () => {
     const store = fakeStore()
@@ -247,6 +250,40 @@ for (const [kind, open] of Object.entries(kinds)) {
     await follower.close()
   })
 }
+
+test('with a real store: recorded, embedded, reindexed', async () => {
+  const store = openMemoryStore({ analyse, now: () => testStart })
+  const records = Array.from({ length: 12 }, () => recordOf())
+  const put = (from: number, to: number, embedder: string, dimensions: number) =>
+    store.transaction(async (tx) => {
+      for (const { id } of records.slice(from, to)) {
+        await tx.embeddings.put(id, embedder, set(unitVector(next, dimensions)))
+      }
+    })
+  await store.transaction(async (tx) => {
+    for (const record of records.slice(0, 10)) await tx.decisions.create(record)
+  })
+  const follower = await follow(store, openExactVectors())
+  expect(await follower.status()).toMatchObject({ generation: 0, count: 0 })
+  await store.transaction((tx) => tx.embeddings.start('a', D))
+  await put(0, 10, 'a', D)
+  expect(await ids(follower)).toEqual(records.slice(0, 10).map(({ id }) => id))
+  await store.transaction((tx) => tx.embeddings.drop(records[4]!.id))
+  expect(await follower.status()).toMatchObject({ generation: 1, count: 9 })
+  const generation = await store.transaction((tx) => tx.embeddings.start('b', 4))
+  await put(0, 8, 'b', 4)
+  await follower.prepare(generation)
+  expect(await follower.status()).toMatchObject({ generation: 1, count: 9 })
+  await store.transaction(async (tx) => {
+    for (const record of records.slice(10)) await tx.decisions.create(record)
+  })
+  await put(8, 12, 'b', 4)
+  await store.transaction((tx) => tx.embeddings.activate(generation.number))
+  expect(await follower.status()).toMatchObject({ generation: generation.number, count: 12 })
+  const query = { vector: unitVector(next, 4), side: 'structure', k: 50, filter: { indexed: true } } as const
+  expect((await follower.nearest(query)).length).toBe(12)
+  await follower.close()
+})
 
 test('before the first generation nothing is found, and a padded question is cut to the length', async () => {
   const store = fakeStore()

@@ -3,7 +3,7 @@ import { isStorageError } from '../errors.ts'
 import { compileFilter } from '../filter.ts'
 import type { DecisionFilter } from '../store.ts'
 import { type Side, sides, type VectorHit, type VectorIndex, type Vectors } from '../vectors.ts'
-import type { TestRunner } from './embedder.ts'
+import type { TestRunner } from './runner.ts'
 import { type Entry, entry, filterOf, idOf, memberNames, random, unitVector } from './vectors/corpus.ts'
 
 export interface VectorsSuite {
@@ -19,7 +19,10 @@ const DIMENSIONS = 12
 const EMBEDDER = 'test:1'
 
 /** Registers the suite with `runner`. */
-export function testVectors(runner: TestRunner, { name, open, tolerance = 1e-5 }: VectorsSuite): void {
+export function testVectors(
+  runner: Pick<TestRunner, 'describe' | 'test'>,
+  { name, open, tolerance = 1e-5 }: VectorsSuite,
+): void {
   const { describe, test } = runner
   let places = 0
 

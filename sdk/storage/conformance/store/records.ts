@@ -1,0 +1,86 @@
+/** Decision records for the store suite: small, different, and the same for the same number. */
+import { type DecisionRecord, outcomeValues, stakesValues } from '../../../schema/decision.ts'
+import type { StoreOptions, Terms } from '../../store.ts'
+
+/** Ids ascend with the number; their random part does not. */
+export function idOf(number: number): string {
+  const day = String(1 + (Math.floor(number / 7) % 28)).padStart(2, '0')
+  const month = String(1 + (Math.floor(number / 196) % 12)).padStart(2, '0')
+  const year = 2024 + Math.floor(number / 2352)
+  const hex = (Math.imul(number + 1, 0x9e3779b1) >>> 0).toString(16).padStart(8, '0')
+  return `${year}-${month}-${day}-decision-${hex}${(number % 65536).toString(16).padStart(4, '0')}`
+}
+
+const pick = <T>(values: readonly T[], number: number): T => values[number % values.length]!
+
+/** A record whose fields vary with the number; `changes` replace some of them. */
+export function recordOf(number: number, changes: Partial<DecisionRecord> = {}): DecisionRecord {
+  const id = changes.id ?? idOf(number)
+  const created_at = `${id.slice(0, 10)}T0${number % 10}:00:00.000Z`
+  const reviewed = number % 3 === 0
+  const decision = `Decision ${number} about ${pick(['caches', 'queues', 'schemas', 'locks'], number)}`
+  return {
+    id,
+    title: decision,
+    decision,
+    category: pick(['architecture', 'process', 'tooling'], number),
+    confidence: (number % 11) / 10,
+    stakes: pick(stakesValues, number >> 1),
+    status: reviewed ? 'reviewed' : 'pending',
+    outcome: reviewed ? pick(outcomeValues, number >> 2) : null,
+    date: id.slice(0, 10),
+    context: number % 2 === 0 ? `Context ${number}: "quotes", colons: and\nlines` : null,
+    reasons: [{ type: 'analysis', text: `because of ${number}`, strength: 0.8 }],
+    alternatives_considered: ['nothing', { option: 'other', reason: 'slower' }],
+    review_in: '30d',
+    review_by: `${id.slice(0, 7)}-28`,
+    project:
+      number % 4 === 0
+        ? null
+        : {
+            name: pick(['acme/app', 'acme/lib'], number),
+            feature: number % 5 === 0 ? 'search' : null,
+            pr: 1 + (number % 9),
+            files: [],
+          },
+    reasoning_trace: [],
+    bridge: { structure: decision, function: `to keep ${number} fast`, tolerance: [], enforcement: [], prevention: [] },
+    bridge_method: 'rule',
+    deliberation: null,
+    tags: [`t${number % 4}`, `u${number % 6}`].slice(0, number % 3),
+    pattern: number % 5 === 0 ? 'do less' : null,
+    pre_decision_protocol: null,
+    quality: { score: 0.5, suggestions: [] },
+    related_to: [],
+    links: [],
+    recorded_by: pick(['ada', 'bob', 'eve'], number),
+    agent_id: null,
+    imported_by: null,
+    source_key: null,
+    created_at,
+    updated_at: created_at,
+    actual_result: null,
+    lessons: null,
+    review_notes: null,
+    reviewed_at: reviewed ? created_at : null,
+    reviewed_by: reviewed ? 'ada' : null,
+    confidence_at_review: reviewed ? (number % 11) / 10 : null,
+    review_history: [],
+    revisions: [],
+    preserve: number % 8 === 0,
+    auto_attributed: number % 9 === 0,
+    attribution_reason: null,
+    ...changes,
+  }
+}
+
+/** Lower-case words: an analysis simple enough to be done again by the suite. */
+export function analyseSimply(record: DecisionRecord): Terms {
+  const words = `${record.decision} ${record.context ?? ''}`.toLowerCase().match(/[a-z0-9]+/g) ?? []
+  const counts = new Map<string, number>()
+  for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1)
+  return { counts, length: words.length }
+}
+
+/** The options with which the suite wants a driver opened. */
+export const suiteOptions: StoreOptions = { analyse: analyseSimply, now: () => 1_750_000_000_000 }

@@ -1,0 +1,113 @@
+/** The embedded store: a YAML file for each decision, and `cstp.db` beside them. Opens it and puts its parts together. */
+import { join } from 'node:path'
+import { drizzle } from 'drizzle-orm/bun-sqlite'
+import type { Store, StoreOptions, StoreStatus, Transaction } from '../../../sdk/storage/store.ts'
+import { verbsOf } from './member.ts'
+import { auditReader, auditWriter } from './sqlite/audit.ts'
+import { breakerReader, breakerWriter } from './sqlite/breakers.ts'
+import { committer, type Log } from './sqlite/commit.ts'
+import { connect } from './sqlite/connect.ts'
+import { decisionTable, decisionWriter } from './sqlite/decisions.ts'
+import { embeddingReader, embeddingWriter, feedReader } from './sqlite/embeddings.ts'
+import { storageErrorOf } from './sqlite/errors.ts'
+import { follow } from './sqlite/follow.ts'
+import { idempotency } from './sqlite/idempotency.ts'
+import { outboxReader, outboxWriter } from './sqlite/outbox.ts'
+import { owedFiles } from './sqlite/owed.ts'
+import { decisionReader, edgeReader } from './sqlite/read.ts'
+import { reconciler } from './sqlite/reconcile.ts'
+import { sessionReader, sessionWriter } from './sqlite/sessions.ts'
+import { statementsOf } from './sqlite/statements.ts'
+
+export interface SqliteStoreOptions extends StoreOptions {
+  /** Where `cstp.db` and the folder `decisions` lie, or are made. */
+  dir: string
+  log?: Log
+}
+
+/**
+ * Opens the store, takes in what happened to the files since it was closed, and resolves when it serves.
+ * @throws StorageError `unavailable` when the folder can't be written to, `invalid` when a newer program made the database
+ */
+export async function openSqliteStore({ dir, log = () => {}, analyse, now }: SqliteStoreOptions): Promise<Store> {
+  const root = join(dir, 'decisions')
+  const { writer, reader } = connect(dir)
+  const writing = statementsOf(writer)
+  const reading = statementsOf(reader)
+  const disconnect = () => {
+    reading.finalize()
+    writing.finalize()
+    reader.close()
+    writer.close()
+  }
+  try {
+    const owed = owedFiles(writer, writing, root)
+    await owed.settleAll()
+    const followed = await follow(reader, reading)
+    const { refresh, memory } = followed
+    const commits = committer({
+      db: writer,
+      statements: writing,
+      root,
+      log,
+      beforePlacing: (id, path) => files.beforePlacing(id, path),
+      writeOwed: owed.write,
+    })
+    const table = decisionTable({ statements: writing, group: commits.group, words: memory.words, analyse })
+    const files = reconciler({ statements: writing, root, followed, table, commits, now, log })
+    const writers = {
+      decisions: decisionWriter(writing, table),
+      embeddings: embeddingWriter(writing, table),
+      sessions: sessionWriter(writing),
+      breakers: breakerWriter(drizzle(writer)),
+      audit: auditWriter(writing),
+      outbox: outboxWriter(writing),
+      idempotency: idempotency(writing, now),
+    }
+    const drizzled = drizzle(reader)
+    const outbox = outboxReader(reading)
+    const since = feedReader(reading)
+    let findings: StoreStatus['findings'] = await files.reconcile()
+
+    return {
+      driver: 'sqlite',
+      decisions: decisionReader(reading, followed),
+      edges: edgeReader(reading),
+      embeddings: embeddingReader(reading),
+      feed: { head: async () => refresh(), since: async (...query) => since(...query) },
+      sessions: sessionReader(reading, drizzled),
+      breakers: breakerReader(drizzled),
+      audit: auditReader(drizzled),
+      outbox,
+      transaction: (work) =>
+        commits.run((member) => {
+          const verb = verbsOf(member, (error) => storageErrorOf(error, 'cannot write'))
+          const tx: Transaction = {
+            decisions: writers.decisions(member, verb),
+            embeddings: writers.embeddings(verb),
+            sessions: writers.sessions(verb),
+            breakers: writers.breakers(verb),
+            audit: writers.audit(verb),
+            outbox: writers.outbox(verb),
+            idempotency: writers.idempotency(verb),
+          }
+          return work(tx)
+        }),
+      async status() {
+        refresh()
+        return { decisions: memory.catalogue.size, outbox: await outbox.depth(), findings }
+      },
+      async reconcile() {
+        findings = await files.reconcile()
+        return findings
+      },
+      async close() {
+        await commits.close()
+        disconnect()
+      },
+    }
+  } catch (error) {
+    disconnect()
+    throw storageErrorOf(error, `cannot open the data directory ${dir}`)
+  }
+}

@@ -1,0 +1,190 @@
+/** Decisions inside a write transaction: row, document, words, edges and the file that is owed. */
+import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
+import { StorageError } from '../../../../sdk/storage/errors.ts'
+import { fieldsOf } from '../../../../sdk/storage/fields.ts'
+import type { DecisionWriter, StoredDecision, Terms } from '../../../../sdk/storage/store.ts'
+import { equalTerms, packTerms } from '../dictionary.ts'
+import { edgesOf } from '../edges.ts'
+import type { Verb } from '../member.ts'
+import type { Group, SqliteMember } from './commit.ts'
+import { isUniqueViolation } from './errors.ts'
+import type { FileState } from './files.ts'
+import { bytesOf, fieldNames, fieldValues, isIndexed, termsOfRow } from './rows.ts'
+import type { Statements } from './statements.ts'
+import { yamlOf } from './yaml.ts'
+
+interface Row {
+  num: number
+  revision: number
+  gone: number
+}
+
+/** Shared by transactions and by the reconciliation with the files. */
+export interface DecisionTable {
+  find(id: string): Row | null
+  get(id: string): StoredDecision | null
+  idOfSource(source_key: string): string | null
+  /** @throws StorageError `conflict` when the id or the source key is taken */
+  insert(record: DecisionRecord): number
+  /** Also brings back one that was gone. @throws StorageError `conflict` when the source key is taken */
+  replace(num: number, record: DecisionRecord): void
+  /** Gives the decision the next number in the feed. */
+  touch(num: number): void
+  /** Keeps it out of every answer. */
+  hide(id: string, num: number): void
+  setFile(num: number, state: FileState): void
+}
+
+export interface TableOptions {
+  statements: Statements
+  group: Group
+  /** Numbers of words that are committed. */
+  words: ReadonlyMap<string, number>
+  analyse(record: DecisionRecord): Terms
+}
+
+export const getSql = `select d.revision, c.doc, ${isIndexed} as indexed
+  from decisions d join documents c on c.num = d.num where d.id = ? and d.gone = 0`
+
+export interface GetRow {
+  revision: number
+  doc: string
+  indexed: number
+}
+
+export const storedOf = ({ doc, revision, indexed }: GetRow): StoredDecision => ({
+  record: JSON.parse(doc),
+  revision,
+  indexed: indexed === 1,
+})
+
+export function decisionTable({ statements, group, words, analyse }: TableOptions): DecisionTable {
+  const { prepare } = statements
+  const find = prepare<Row, [string]>('select num, revision, gone from decisions where id = ?')
+  const get = prepare<GetRow, [string]>(getSql)
+  const ofSource = prepare<{ id: string }, [string]>('select id from decisions where source_key = ? and gone = 0')
+  const insert = prepare<{ num: number }>(
+    `insert into decisions (id, revision, seq, source_key, ${fieldNames.join(', ')})
+     values (?, 1, ?, ?${', ?'.repeat(fieldNames.length)}) returning num`,
+  )
+  const update = prepare<unknown>(
+    `update decisions set revision = revision + 1, gone = 0, seq = ?, source_key = ?,
+     ${fieldNames.map((name) => `${name} = ?`).join(', ')} where num = ?`,
+  )
+  const touch = prepare<unknown, [number, number]>('update decisions set seq = ? where num = ?')
+  const hide = prepare<unknown, [number, number]>(
+    'update decisions set gone = 1, source_key = null, seq = ? where num = ?',
+  )
+  const setFile = prepare<unknown, [number, number, string, number]>(
+    'update decisions set file_size = ?, file_mtime = ?, file_hash = ? where num = ?',
+  )
+  const putDocument = prepare<unknown, [number, string]>('insert or replace into documents (num, doc) values (?, ?)')
+  const wordNumber = prepare<{ number: number }, [string]>('select number from words where word = ?')
+  const newWord = prepare<{ number: number }, [string]>('insert into words (word) values (?) returning number')
+  const getWords = prepare<{ length: number; pairs: Uint8Array }, [number]>(
+    'select length, pairs from keywords where num = ?',
+  )
+  const putWords = prepare<unknown, [number, number, number, Uint8Array]>(
+    'insert or replace into keywords (num, words_seq, length, pairs) values (?, ?, ?, ?)',
+  )
+  const dropEdges = prepare<unknown, [string]>('delete from edges where source_id = ?')
+  const addEdge = prepare<unknown>(
+    `insert into edges (source_id, target_id, edge_type, weight, context, created_at, created_by)
+     values (?, ?, ?, ?, ?, ?, ?)`,
+  )
+  const dropOutbox = prepare<unknown, [string]>('delete from outbox where id = ?')
+  const dropOwed = prepare<unknown, [number]>('delete from pending_files where num = ?')
+
+  function numberOf(word: string): number {
+    const known = words.get(word) ?? group.words.get(word)
+    if (known !== undefined) return known
+    const { number } = wordNumber.get(word) ?? newWord.get(word)!
+    group.words.set(word, number)
+    return number
+  }
+
+  function putDerived(num: number, seq: number, record: DecisionRecord, fresh: boolean): void {
+    putDocument.run(num, JSON.stringify(record))
+    const terms = packTerms(analyse(record), numberOf)
+    const before = fresh ? null : getWords.get(num)
+    if (before === null || !equalTerms(termsOfRow(before), terms))
+      putWords.run(num, seq, terms.length, bytesOf(terms.pairs))
+    if (!fresh) dropEdges.run(record.id)
+    for (const edge of edgesOf(record))
+      addEdge.run(
+        edge.source_id,
+        edge.target_id,
+        edge.edge_type,
+        edge.weight,
+        edge.context,
+        edge.created_at,
+        edge.created_by,
+      )
+  }
+
+  /** Runs the statement in which a taken id or source key shows; nothing is written when it does. */
+  function unlessTaken<T>(record: DecisionRecord, run: () => T): T {
+    try {
+      return run()
+    } catch (error) {
+      if (!isUniqueViolation(error)) throw error
+      throw new StorageError('conflict', `the id or source key of decision ${record.id} is taken`, { cause: error })
+    }
+  }
+
+  return {
+    find: (id) => find.get(id),
+    get(id) {
+      const row = get.get(id)
+      return row && storedOf(row)
+    },
+    idOfSource: (key) => ofSource.get(key)?.id ?? null,
+    insert(record) {
+      const values = fieldValues(fieldsOf(record, false))
+      const seq = group.nextSeq()
+      const { num } = unlessTaken(record, () => insert.get(record.id, seq, record.source_key, ...values)!)
+      putDerived(num, seq, record, true)
+      return num
+    },
+    replace(num, record) {
+      const values = fieldValues(fieldsOf(record, false))
+      const seq = group.nextSeq()
+      unlessTaken(record, () => update.run(seq, record.source_key, ...values, num))
+      putDerived(num, seq, record, false)
+    },
+    touch: (num) => void touch.run(group.nextSeq(), num),
+    hide(id, num) {
+      hide.run(group.nextSeq(), num)
+      dropEdges.run(id)
+      dropOutbox.run(id)
+      dropOwed.run(num)
+    },
+    setFile: (num, { size, mtime, hash }) => void setFile.run(size, mtime, hash, num),
+  }
+}
+
+export function decisionWriter(statements: Statements, table: DecisionTable) {
+  const owe = statements.prepare<unknown, [number, number]>(
+    'insert or replace into pending_files (num, revision) values (?, ?)',
+  )
+
+  return (member: SqliteMember, verb: Verb): DecisionWriter => {
+    function oweFile(num: number, revision: number, record: DecisionRecord): void {
+      owe.run(num, revision)
+      member.files.set(record.id, { num, revision, text: yamlOf(record) })
+    }
+    return {
+      get: verb((id: string) => table.get(id)),
+      idOfSource: verb((key: string) => table.idOfSource(key)),
+      create: verb((record: DecisionRecord) => oweFile(table.insert(record), 1, record)),
+      update: verb((record: DecisionRecord, revision: number) => {
+        const row = table.find(record.id)
+        if (row === null || row.gone === 1) throw new StorageError('not_found', `there is no decision ${record.id}`)
+        if (row.revision !== revision)
+          throw new StorageError('conflict', `decision ${record.id} is at revision ${row.revision}, not ${revision}`)
+        table.replace(row.num, record)
+        oweFile(row.num, revision + 1, record)
+      }),
+    }
+  }
+}

@@ -1,0 +1,107 @@
+/** Embeddings and their generations, and the feed of changes that derived indexes follow. */
+import type { Statement } from 'bun:sqlite'
+import { StorageError } from '../../../../sdk/storage/errors.ts'
+import type { EmbeddingReader, EmbeddingWriter, FeedEntry, Generation } from '../../../../sdk/storage/store.ts'
+import type { VectorSet } from '../../../../sdk/storage/vectors.ts'
+import type { Verb } from '../member.ts'
+import { checkVectors } from '../vector-check.ts'
+import type { DecisionTable } from './decisions.ts'
+import {
+  type FieldRow,
+  fieldColumns,
+  fieldsOfRow,
+  isIndexed,
+  rowOfVectors,
+  type VectorRow,
+  vectorsOfRow,
+} from './rows.ts'
+import type { Statements } from './statements.ts'
+
+type ByState = Statement<Generation, [Generation['state']]>
+
+const generationIn = ({ prepare }: Statements): ByState =>
+  prepare('select number, embedder, dimensions, state from generations where state = ?')
+
+export function embeddingReader(statements: Statements): EmbeddingReader {
+  const inState = generationIn(statements)
+  return { active: async () => inState.get('active'), building: async () => inState.get('building') }
+}
+
+export function embeddingWriter(statements: Statements, table: DecisionTable) {
+  const { prepare } = statements
+  const inState = generationIn(statements)
+  const ofEmbedder = prepare<Generation, [string]>(
+    'select number, embedder, dimensions, state from generations where embedder = ?',
+  )
+  const add = prepare<{ number: number }, [string, number, string]>(
+    'insert into generations (embedder, dimensions, state) values (?, ?, ?) returning number',
+  )
+  const forgetGeneration = prepare<unknown, [number]>('delete from generations where number = ?')
+  const forgetVectors = prepare<unknown, [number]>('delete from embeddings where generation = ?')
+  const activate = prepare<unknown, [number]>(`update generations set state = 'active' where number = ?`)
+  const put = prepare<unknown>(
+    `insert or replace into embeddings (num, generation, structure, function, both, shared) values (?, ?, ?, ?, ?, ?)`,
+  )
+  const drop = prepare<unknown, [number]>(
+    'delete from embeddings where num = ? and generation in (select number from generations)',
+  )
+
+  function numOf(id: string): number | null {
+    const row = table.find(id)
+    return row === null || row.gone === 1 ? null : row.num
+  }
+  function forget({ number }: Generation): void {
+    forgetVectors.run(number)
+    forgetGeneration.run(number)
+  }
+
+  return (verb: Verb): EmbeddingWriter => ({
+    active: verb(() => inState.get('active')),
+    building: verb(() => inState.get('building')),
+    start: verb((embedder: string, dimensions: number) => {
+      const unfinished = inState.get('building')
+      if (unfinished !== null) forget(unfinished)
+      const state = inState.get('active') === null ? 'active' : 'building'
+      return { number: add.get(embedder, dimensions, state)!.number, embedder, dimensions, state }
+    }),
+    put: verb((id: string, embedder: string, vectors: VectorSet) => {
+      const num = numOf(id)
+      if (num === null) throw new StorageError('not_found', `there is no decision ${id}`)
+      const generations = ofEmbedder.all(embedder)
+      for (const generation of generations) checkVectors(vectors, generation)
+      const row = rowOfVectors(vectors)
+      for (const { number } of generations) put.run(num, number, row.structure, row.function, row.both, row.shared)
+      if (generations.length > 0) table.touch(num)
+    }),
+    drop: verb((id: string) => {
+      const num = numOf(id)
+      if (num === null) return
+      drop.run(num)
+      table.touch(num)
+    }),
+    activate: verb((number: number) => {
+      if (inState.get('building')?.number !== number)
+        throw new StorageError('not_found', `generation ${number} is not being built`)
+      const active = inState.get('active')
+      if (active !== null) forget(active)
+      activate.run(number)
+    }),
+  })
+}
+
+/** Entries of the feed after a number, with the vectors of one generation. */
+export function feedReader(statements: Statements): (after: number, generation: number, limit: number) => FeedEntry[] {
+  type Row = FieldRow & Partial<VectorRow> & { seq: number; gone: number; indexed: number }
+  const since = statements.prepare<Row, [number, number, number]>(
+    `select d.seq, d.gone, ${fieldColumns}, ${isIndexed} as indexed, e.structure, e.function, e.both, e.shared
+     from decisions d left join embeddings e on e.generation = ? and e.num = d.num
+     where d.seq > ? order by d.seq limit ?`,
+  )
+  return (after, generation, limit) =>
+    since.all(generation, after, limit).map((row) => ({
+      seq: row.seq,
+      id: row.id,
+      fields: row.gone === 1 ? null : fieldsOfRow(row, row.indexed === 1),
+      vectors: row.gone === 1 || row.structure == null ? null : vectorsOfRow(row as VectorRow),
+    }))
+}

@@ -1,0 +1,96 @@
+/** The YAML files of the decisions: where they lie, and how they are put in place so that none is ever seen half written. */
+import { createHash, randomBytes } from 'node:crypto'
+import { closeSync, fstatSync, fsync, mkdirSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+
+const fsyncAsync = promisify(fsync)
+
+/** What the catalogue remembers of a file, to tell later whether it was touched. */
+export interface FileState {
+  size: number
+  mtime: number
+  hash: string
+}
+
+export interface TempFile {
+  id: string
+  temp: string
+  path: string
+  state: FileState
+}
+
+/** `<yyyy>/<mm>/<id>.yaml`, below the folder of the decisions. */
+export const relativePath = (id: string): string => `${id.slice(0, 4)}/${id.slice(5, 7)}/${id}.yaml`
+
+/** Only such names are ours to clear away: an editor may keep temporary files of its own here. */
+export const isTemp = (name: string): boolean => /\.yaml\.\d+-[0-9a-f]{6}\.tmp$/.test(name)
+
+export const hashOf = (content: string | Uint8Array): string => createHash('sha256').update(content).digest('hex')
+
+/** Size and time of a file, or null when there is none. */
+export function fileStat(path: string): { size: number; mtime: number } | null {
+  const stat = statSync(path, { throwIfNoEntry: false })
+  return stat === undefined || !stat.isFile() ? null : { size: stat.size, mtime: stat.mtimeMs }
+}
+
+/** Writes each text to a temporary file beside its place and resolves once all are on stable storage. Leaves none behind when it fails. */
+export async function writeTemps(root: string, texts: ReadonlyMap<string, string>): Promise<TempFile[]> {
+  const suffix = `${process.pid}-${randomBytes(3).toString('hex')}.tmp`
+  const temps: TempFile[] = []
+  const open: number[] = []
+  try {
+    for (const [id, text] of texts) {
+      const path = join(root, relativePath(id))
+      const temp = `${path}.${suffix}`
+      const content = Buffer.from(text)
+      const fd = await openIn(temp, root)
+      open.push(fd)
+      temps.push({ id, temp, path, state: { size: content.length, mtime: 0, hash: hashOf(content) } })
+      for (let at = 0; at < content.length; ) at += writeSync(fd, content, at)
+      temps.at(-1)!.state.mtime = fstatSync(fd).mtimeMs
+    }
+    // Only syncing waits for the disk: off the event loop, and all at once, so that the file system's journal commits are shared.
+    await Promise.all(open.map((fd) => fsyncAsync(fd)))
+    return temps
+  } catch (error) {
+    removeTemps(temps)
+    throw error
+  } finally {
+    for (const fd of open) closeSync(fd)
+  }
+}
+
+export function removeTemps(temps: readonly TempFile[]): void {
+  for (const { temp } of temps) rmSync(temp, { force: true })
+}
+
+/** Makes renames in these files' folders durable. */
+export async function syncFolders(paths: readonly string[]): Promise<void> {
+  await Promise.all([...new Set(paths.map((path) => dirname(path)))].map(syncFolder))
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const fd = openSync(folder, 'r')
+  try {
+    await fsyncAsync(fd)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+async function openIn(temp: string, root: string): Promise<number> {
+  try {
+    return openSync(temp, 'wx', 0o600)
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error
+    const folder = dirname(temp)
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    // New folders must be as durable as what goes into them.
+    for (const parent of [dirname(folder), root]) await syncFolder(parent)
+    return openSync(temp, 'wx', 0o600)
+  }
+}
+
+/** Puts a temporary file in its place. */
+export const place = ({ temp, path }: TempFile): void => renameSync(temp, path)

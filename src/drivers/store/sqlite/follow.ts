@@ -1,0 +1,133 @@
+/** Keeps what is resident level with the database, whoever wrote to it: a cheap look before each read, then only what is new. */
+import type { Database } from 'bun:sqlite'
+import { type Resident, resident } from '../resident.ts'
+import { type FieldRow, fieldColumns, fieldsOfRow, isIndexed, termsOfRow } from './rows.ts'
+import type { Statements } from './statements.ts'
+
+export interface Followed {
+  readonly memory: Resident
+  /** Takes in what was committed before this call, by whatever process; returns the newest change and the active generation. */
+  refresh(): { seq: number; generation: number }
+  /** What the catalogue remembers of each file, by id; those taken away too. */
+  fileStates(): Map<string, { size: number; mtime: number; hash: string; gone: boolean }>
+}
+
+interface WordsRow {
+  length: number
+  pairs: Uint8Array
+}
+type Row = FieldRow & { num: number; seq: number } & (WordsRow | { length: null; pairs: null })
+
+const page = 5_000
+
+export async function follow(db: Database, { prepare }: Statements): Promise<Followed> {
+  const version = prepare<{ data_version: number }, []>('PRAGMA data_version')
+  const headOf = prepare<{ seq: number; generation: number }, []>(
+    `select (select coalesce(max(seq), 0) from decisions) as seq,
+     coalesce((select number from generations where state = 'active'), 0) as generation`,
+  )
+  const newWords = prepare<{ number: number; word: string }, [number]>(
+    'select number, word from words where number > ? order by number',
+  )
+  const all = prepare<FieldRow & WordsRow & { num: number }, [number, number]>(
+    `select d.num, ${fieldColumns}, k.length, k.pairs from decisions d join keywords k on k.num = d.num
+     where d.num > ? and d.gone = 0 order by d.num limit ?`,
+  )
+  const changed = prepare<Row & { gone: number; indexed: number }, [number, number, number]>(
+    `select d.num, d.seq, d.gone, ${fieldColumns}, ${isIndexed} as indexed, k.length, k.pairs
+     from decisions d left join keywords k on k.num = d.num and k.words_seq > ?
+     where d.seq > ? order by d.seq limit ?`,
+  )
+  const wordsOf = prepare<WordsRow, [number]>('select length, pairs from keywords where num = ?')
+  const withVectors = prepare<{ num: number }, [number]>('select num from embeddings where generation = ?')
+  const files = prepare<{ id: string; size: number; mtime: number; hash: string; gone: number }, []>(
+    'select id, file_size as size, file_mtime as mtime, file_hash as hash, gone from decisions',
+  )
+
+  const memory = resident()
+  const ids = new Map<number, string>()
+  let lastWord = 0
+  let seen = -1
+  let head = { seq: 0, generation: 0 }
+
+  function learnWords(): void {
+    for (const { number, word } of newWords.all(lastWord)) {
+      memory.words.set(word, number)
+      lastWord = number
+    }
+  }
+
+  function markIndexed(generation: number): void {
+    const nums = new Set(withVectors.all(generation).map(({ num }) => num))
+    for (const [num, id] of ids) {
+      const fields = memory.catalogue.at(memory.catalogue.slotOf(id)!)!
+      const indexed = nums.has(num)
+      if (fields.indexed !== indexed) memory.put({ ...fields, indexed }, null)
+    }
+  }
+
+  function takeIn(rows: ReturnType<typeof changed.all>): void {
+    for (const row of rows) {
+      if (row.gone === 1) {
+        memory.remove(row.id)
+        ids.delete(row.num)
+        continue
+      }
+      // Words that did not change are left where they are; one that came back has none in memory any more.
+      const words = row.pairs !== null ? row : ids.has(row.num) ? null : wordsOf.get(row.num)
+      memory.put(fieldsOfRow(row, row.indexed === 1), words && termsOfRow(words))
+      ids.set(row.num, row.id)
+    }
+  }
+
+  function refresh(): { seq: number; generation: number } {
+    const now = version.get()!.data_version
+    if (now === seen) return head
+    // What is committed between these reads belongs to the next refresh, which the version will ask for.
+    db.run('BEGIN')
+    try {
+      const next = headOf.get()!
+      learnWords()
+      for (let after = head.seq; after < next.seq; ) {
+        const rows = changed.all(head.seq, after, page)
+        takeIn(rows)
+        after = rows.at(-1)?.seq ?? next.seq
+      }
+      if (next.generation !== head.generation) markIndexed(next.generation)
+      head = next
+      seen = now
+    } finally {
+      db.run('COMMIT')
+    }
+    return head
+  }
+
+  async function load(): Promise<void> {
+    const start = headOf.get()!
+    learnWords()
+    const nums = new Set(withVectors.all(start.generation).map(({ num }) => num))
+    const loaded: Parameters<Resident['load']>[0][number][] = []
+    for (let after = 0; ; ) {
+      const rows = all.all(after, page)
+      if (rows.length === 0) break
+      after = rows.at(-1)!.num
+      for (const row of rows) {
+        ids.set(row.num, row.id)
+        loaded.push({ fields: fieldsOfRow(row, nums.has(row.num)), terms: termsOfRow(row) })
+      }
+      // Each page is a reading of its own, so that the log of other processes' writes can be cleared, and the loop lives.
+      await Bun.sleep(0)
+    }
+    memory.load(loaded)
+    // Rows that changed while this went on have a higher number, and are taken in by the first refresh.
+    head = start
+  }
+
+  await load()
+  refresh()
+  return {
+    memory,
+    refresh,
+    fileStates: () => new Map(files.all().map(({ id, gone, ...state }) => [id, { ...state, gone: gone === 1 }])),
+  }
+}

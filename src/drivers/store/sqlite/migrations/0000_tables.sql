@@ -1,0 +1,155 @@
+CREATE TABLE `audit` (
+	`seq` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
+	`at` text NOT NULL,
+	`at_ms` real NOT NULL,
+	`agent` text NOT NULL,
+	`method` text NOT NULL,
+	`request_id` text NOT NULL,
+	`ids` text NOT NULL,
+	`allowed` integer,
+	`rules` text NOT NULL,
+	`detail` text
+);
+--> statement-breakpoint
+CREATE INDEX `audit_at` ON `audit` (`at_ms`);--> statement-breakpoint
+CREATE TABLE `audit_rules` (
+	`rule` text NOT NULL,
+	`seq` integer NOT NULL,
+	PRIMARY KEY(`rule`, `seq`)
+);
+--> statement-breakpoint
+CREATE TABLE `breakers` (
+	`scope` text PRIMARY KEY NOT NULL,
+	`state` text NOT NULL,
+	`failures_ms` text NOT NULL,
+	`opened_ms` real,
+	`probe_decision_id` text,
+	`probe_started_ms` real
+);
+--> statement-breakpoint
+CREATE TABLE `consumed_sessions` (
+	`number` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
+	`key` text NOT NULL,
+	`agent` text NOT NULL,
+	`decision_id` text NOT NULL,
+	`input_count` integer NOT NULL,
+	`consumed_ms` real NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `decisions` (
+	`num` integer PRIMARY KEY NOT NULL,
+	`id` text NOT NULL,
+	`revision` integer NOT NULL,
+	`seq` integer NOT NULL,
+	`source_key` text,
+	`category` text NOT NULL,
+	`confidence` real NOT NULL,
+	`stakes` text NOT NULL,
+	`status` text NOT NULL,
+	`outcome` text,
+	`project` text,
+	`feature` text,
+	`pr` integer,
+	`tags` text NOT NULL,
+	`agent` text NOT NULL,
+	`created_ms` real NOT NULL,
+	`review_by_ms` real NOT NULL,
+	`confidence_at_review` real,
+	`auto_attributed` integer NOT NULL,
+	`preserve` integer NOT NULL,
+	`gone` integer DEFAULT 0 NOT NULL,
+	`file_size` integer DEFAULT -1 NOT NULL,
+	`file_mtime` real DEFAULT 0 NOT NULL,
+	`file_hash` text DEFAULT '' NOT NULL
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `decisions_id_unique` ON `decisions` (`id`);--> statement-breakpoint
+CREATE UNIQUE INDEX `decisions_seq_unique` ON `decisions` (`seq`);--> statement-breakpoint
+CREATE UNIQUE INDEX `decisions_source_key_unique` ON `decisions` (`source_key`);--> statement-breakpoint
+CREATE TABLE `documents` (
+	`num` integer PRIMARY KEY NOT NULL,
+	`doc` text NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `edges` (
+	`source_id` text NOT NULL,
+	`target_id` text NOT NULL,
+	`edge_type` text NOT NULL,
+	`weight` real NOT NULL,
+	`context` text,
+	`created_at` text NOT NULL,
+	`created_by` text NOT NULL,
+	PRIMARY KEY(`source_id`, `target_id`, `edge_type`)
+);
+--> statement-breakpoint
+CREATE INDEX `edges_target` ON `edges` (`target_id`);--> statement-breakpoint
+CREATE TABLE `embeddings` (
+	`num` integer NOT NULL,
+	`generation` integer NOT NULL,
+	`structure` blob NOT NULL,
+	`function` blob,
+	`both` blob,
+	`shared` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `embeddings_generation` ON `embeddings` (`generation`,`num`);--> statement-breakpoint
+CREATE TABLE `generations` (
+	`number` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
+	`embedder` text NOT NULL,
+	`dimensions` integer NOT NULL,
+	`state` text NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `idempotency` (
+	`agent` text NOT NULL,
+	`key` text NOT NULL,
+	`digest` text NOT NULL,
+	`result` text NOT NULL,
+	`expires_ms` real NOT NULL,
+	PRIMARY KEY(`agent`, `key`)
+);
+--> statement-breakpoint
+CREATE INDEX `idempotency_expires` ON `idempotency` (`expires_ms`);--> statement-breakpoint
+CREATE TABLE `keywords` (
+	`num` integer PRIMARY KEY NOT NULL,
+	`words_seq` integer NOT NULL,
+	`length` integer NOT NULL,
+	`pairs` blob NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `outbox` (
+	`id` text PRIMARY KEY NOT NULL,
+	`attempts` integer NOT NULL,
+	`due_ms` real NOT NULL,
+	`claim` text NOT NULL,
+	`error` text
+);
+--> statement-breakpoint
+CREATE INDEX `outbox_due` ON `outbox` (`due_ms`);--> statement-breakpoint
+CREATE TABLE `pending_files` (
+	`num` integer PRIMARY KEY NOT NULL,
+	`revision` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `session_inputs` (
+	`number` integer PRIMARY KEY NOT NULL,
+	`key` text NOT NULL,
+	`input` text NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `session_inputs_key` ON `session_inputs` (`key`,`number`);--> statement-breakpoint
+CREATE TABLE `sessions` (
+	`key` text PRIMARY KEY NOT NULL,
+	`agent` text NOT NULL,
+	`dropped` integer NOT NULL,
+	`created_ms` real NOT NULL,
+	`updated_ms` real NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `sessions_updated` ON `sessions` (`updated_ms`);--> statement-breakpoint
+CREATE TABLE `words` (
+	`number` integer PRIMARY KEY NOT NULL,
+	`word` text NOT NULL
+);
+--> statement-breakpoint
+CREATE UNIQUE INDEX `words_word_unique` ON `words` (`word`);

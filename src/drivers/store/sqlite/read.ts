@@ -1,0 +1,74 @@
+/** Reads of decisions and edges: filters and words are answered from memory, documents by the database. */
+import type { DecisionReader, Edge, EdgeReader, StoredDecision } from '../../../../sdk/storage/store.ts'
+import { type GetRow, getSql, storedOf } from './decisions.ts'
+import type { Followed } from './follow.ts'
+import { isIndexed } from './rows.ts'
+import type { Statements } from './statements.ts'
+
+export function decisionReader({ prepare }: Statements, { memory, refresh }: Followed): DecisionReader {
+  const get = prepare<GetRow, [string]>(getSql)
+  const walk = prepare<GetRow, [string, number]>(
+    `select d.revision, c.doc, ${isIndexed} as indexed from decisions d join documents c on c.num = d.num
+     where d.id > ? and d.gone = 0 order by d.id limit ?`,
+  )
+  const ofSource = prepare<{ id: string }, [string]>('select id from decisions where source_key = ? and gone = 0')
+
+  function stored(id: string): StoredDecision | null {
+    const row = get.get(id)
+    return row && storedOf(row)
+  }
+  const existing = (ids: readonly string[]) => ids.map(stored).filter((found) => found !== null)
+
+  return {
+    get: async (id) => stored(id),
+    getMany: async (ids) => existing(ids),
+    async findIds(prefix, limit) {
+      refresh()
+      return memory.catalogue.findIds(prefix, limit)
+    },
+    async list(query) {
+      refresh()
+      const { ids, total } = memory.list(query)
+      return { records: existing(ids).map(({ record }) => record), total }
+    },
+    walk: async (after, limit) => walk.all(after ?? '', limit).map(storedOf),
+    async count(filter) {
+      refresh()
+      return memory.catalogue.count(filter)
+    },
+    async countBy(filter, by) {
+      refresh()
+      return memory.catalogue.countBy(filter, by)
+    },
+    async keyword(query) {
+      refresh()
+      return memory.keyword(query)
+    },
+    async keywordScores(terms, ids) {
+      refresh()
+      return memory.keywordScores(terms, ids)
+    },
+    idOfSource: async (key) => ofSource.get(key)?.id ?? null,
+  }
+}
+
+export function edgeReader({ prepare }: Statements): EdgeReader {
+  const columns = 'source_id, target_id, edge_type, weight, context, created_at, created_by'
+  const among = 'in (select value from json_each(?1))'
+  const ofTypes = '(?2 is null or edge_type in (select value from json_each(?2)))'
+  const ordered = 'order by source_id, target_id, edge_type limit ?3'
+  const select = (where: string) =>
+    prepare<Edge, [string, string | null, number]>(
+      `select ${columns} from edges where ${where} and ${ofTypes} ${ordered}`,
+    )
+  const statements = {
+    outgoing: select(`source_id ${among}`),
+    incoming: select(`target_id ${among}`),
+    both: select(`(source_id ${among} or target_id ${among})`),
+  }
+  return {
+    async of(ids, { direction, types, limit }) {
+      return statements[direction].all(JSON.stringify(ids), types === undefined ? null : JSON.stringify(types), limit)
+    },
+  }
+}

@@ -1,0 +1,177 @@
+/**
+ * Brings the catalogue level with the files: the YAML file is the decision, and people edit files.
+ *
+ * - A file without a row is taken in; one that was edited is read again, its vectors dropped and ordered anew.
+ * - A file that was taken away hides its decision from every answer; row and document stay, and the file coming back brings it back.
+ * - A broken file is reported and left alone: its decision is answered as it was when the file was last whole, or not at all where it
+ *   never was. The next write of that decision keeps the broken file beside the new one, as `<name>.broken`.
+ *
+ * What looks wrong without the lock is looked at again under it, so that another process's files in flight are never mistaken.
+ */
+import { existsSync, readdirSync, readFileSync, renameSync } from 'node:fs'
+import { join } from 'node:path'
+import { isStorageError } from '../../../../sdk/storage/errors.ts'
+import type { StoreStatus } from '../../../../sdk/storage/store.ts'
+import type { Committer, Log } from './commit.ts'
+import type { DecisionTable } from './decisions.ts'
+import { fileStat, hashOf, relativePath } from './files.ts'
+import type { Followed } from './follow.ts'
+import { type ParsedFile, parseRecord } from './parse.ts'
+import type { Statements } from './statements.ts'
+
+type Finding = StoreStatus['findings'][number]
+
+export interface Reconciler {
+  reconcile(): Promise<Finding[]>
+  /** Saves a broken file from the write that replaces it. */
+  beforePlacing(id: string, path: string): void
+}
+
+/** A file as it was read outside of the lock; null content where there is none. */
+interface Suspect {
+  id: string
+  path: string
+  file: { size: number; mtime: number; hash: string; parsed(): ParsedFile } | null
+}
+
+export interface ReconcilerOptions {
+  statements: Statements
+  root: string
+  followed: Followed
+  table: DecisionTable
+  commits: Committer
+  now(): number
+  log: Log
+}
+
+const page = 128
+/** Files taken in are listed up to this many; a catalogue made anew from the files would list them all. */
+const mostListed = 1_000
+
+export function reconciler({ statements, root, followed, table, commits, now, log }: ReconcilerOptions): Reconciler {
+  const { prepare } = statements
+  const stateOf = prepare<{ file_size: number; file_mtime: number; file_hash: string; pending: number }, [number]>(
+    `select file_size, file_mtime, file_hash, exists (select 1 from pending_files p where p.num = d.num) as pending
+     from decisions d where num = ?`,
+  )
+  const dropVectors = prepare<unknown, [number]>(
+    'delete from embeddings where num = ? and generation in (select number from generations)',
+  )
+  const order = prepare<unknown, [string, number]>(
+    `insert or replace into outbox (id, attempts, due_ms, claim, error) values (?, 0, ?, '', null)`,
+  )
+  const broken = new Set<string>()
+
+  /** Ids whose file is new, touched or missing, and files that lie where they should not. */
+  function survey(): { ids: string[]; hashes: Map<string, string>; findings: Finding[] } {
+    const known = followed.fileStates()
+    const hashes = new Map<string, string>()
+    const ids: string[] = []
+    const findings: Finding[] = []
+    for (const name of readdirSync(root, { recursive: true, encoding: 'utf8' }).sort()) {
+      if (!name.endsWith('.yaml')) continue
+      const path = name.replaceAll('\\', '/')
+      const id = path.slice(path.lastIndexOf('/') + 1, -'.yaml'.length)
+      if (path !== relativePath(id)) {
+        findings.push({ path, kind: 'broken', message: `a file of this name belongs at ${relativePath(id)}` })
+        continue
+      }
+      const state = known.get(id)
+      known.delete(id)
+      const stat = fileStat(join(root, name))
+      if (stat === null || (state && !state.gone && stat.size === state.size && stat.mtime === state.mtime)) continue
+      ids.push(id)
+      if (state) hashes.set(id, state.hash)
+    }
+    return { ids: [...ids, ...known.keys()], hashes, findings }
+  }
+
+  function read(id: string, known_hash: string | undefined): Suspect {
+    const path = relativePath(id)
+    const stat = fileStat(join(root, path))
+    if (stat === null) return { id, path, file: null }
+    let content: Uint8Array
+    try {
+      content = readFileSync(join(root, path))
+    } catch (error) {
+      const problem = `cannot be read: ${error instanceof Error ? error.message : String(error)}`
+      return { id, path, file: { ...stat, hash: '', parsed: () => ({ problem }) } }
+    }
+    const hash = hashOf(content)
+    let made: ParsedFile | undefined
+    const parsed = () => {
+      made ??= parseRecord(content, id)
+      return made
+    }
+    // Parsing takes longest, and must not be done under the lock; a file that was only touched needs none.
+    if (hash !== known_hash) parsed()
+    return { id, path, file: { ...stat, hash, parsed } }
+  }
+
+  /** Under the lock: decides from the row and the file as they are now. */
+  function apply({ id, path, file }: Suspect): Finding | null {
+    const row = table.find(id)
+    const stored = row && stateOf.get(row.num)!
+    const stat = fileStat(join(root, path))
+    // Somebody is just writing it, or it changed since it was read: it is right, or the next look will see it.
+    if (stored?.pending === 1 || stat?.size !== file?.size || stat?.mtime !== file?.mtime) return null
+    if (file === null) {
+      if (row === null) return null
+      if (row.gone === 0) table.hide(id, row.num)
+      const message = 'the file was taken away: the decision is out of every answer until it is back'
+      return { path, kind: 'deleted', message }
+    }
+    if (row && row.gone === 0 && stored!.file_size === file.size && stored!.file_mtime === file.mtime) return null
+    if (row && row.gone === 0 && stored!.file_hash === file.hash) {
+      table.setFile(row.num, file)
+      return null
+    }
+    const parsed = file.parsed()
+    if ('problem' in parsed) {
+      broken.add(id)
+      return { path, kind: 'broken', message: parsed.problem }
+    }
+    try {
+      if (row === null) table.setFile(table.insert(parsed.record), file)
+      else {
+        table.replace(row.num, parsed.record)
+        table.setFile(row.num, file)
+        // Restored as it was, it still has its vectors.
+        if (stored!.file_hash !== file.hash) dropVectors.run(row.num)
+      }
+    } catch (error) {
+      if (!isStorageError(error, 'conflict')) throw error
+      broken.add(id)
+      return { path, kind: 'broken', message: `its source key ${parsed.record.source_key} belongs to another decision` }
+    }
+    broken.delete(id)
+    if (!table.get(id)!.indexed) order.run(id, now())
+    return row === null || row.gone === 1
+      ? { path, kind: 'added', message: 'taken in from its file' }
+      : { path, kind: 'changed', message: 'read again: the file was edited' }
+  }
+
+  return {
+    async reconcile() {
+      followed.refresh()
+      const { ids, hashes, findings } = survey()
+      broken.clear()
+      for (let at = 0; at < ids.length; at += page) {
+        const suspects = ids.slice(at, at + page).map((id) => read(id, hashes.get(id)))
+        const found = await commits.run(async () => suspects.map(apply))
+        for (const finding of found) if (finding !== null) findings.push(finding)
+        // Lets requests in, and other processes to the lock.
+        await Bun.sleep(1)
+      }
+      const added = findings.filter(({ kind }) => kind === 'added').length
+      if (added > 0) log('info', 'decisions taken in from their files', { added })
+      for (const { path, kind, message } of findings)
+        if (kind !== 'added') log(kind === 'broken' ? 'error' : 'warn', `decision file ${kind}: ${path}: ${message}`)
+      const rank = { broken: 0, deleted: 1, changed: 2, added: 3 }
+      return findings.sort((a, b) => rank[a.kind] - rank[b.kind]).slice(0, mostListed)
+    },
+    beforePlacing(id, path) {
+      if (broken.delete(id) && existsSync(path)) renameSync(path, `${path}.broken`)
+    },
+  }
+}

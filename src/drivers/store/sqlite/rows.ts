@@ -1,0 +1,142 @@
+/** Between the rows of the catalogue and the fields that filters see. */
+import type { DecisionFields } from '../../../../sdk/storage/store.ts'
+import type { VectorSet } from '../../../../sdk/storage/vectors.ts'
+import type { PackedTerms } from '../dictionary.ts'
+
+/** Columns of `decisions d` that {@link fieldsOfRow} reads. */
+export const fieldColumns = `d.id, d.category, d.confidence, d.stakes, d.status, d.outcome, d.project, d.feature, d.pr, d.tags,
+  d.agent, d.created_ms, d.review_by_ms, d.confidence_at_review, d.auto_attributed, d.preserve`
+
+export interface FieldRow {
+  id: string
+  category: string
+  confidence: number
+  stakes: DecisionFields['stakes']
+  status: DecisionFields['status']
+  outcome: DecisionFields['outcome']
+  project: string | null
+  feature: string | null
+  pr: number | null
+  tags: string
+  agent: string
+  created_ms: number
+  review_by_ms: number
+  confidence_at_review: number | null
+  auto_attributed: number
+  preserve: number
+}
+
+export function fieldsOfRow(row: FieldRow, indexed: boolean): DecisionFields {
+  return {
+    id: row.id,
+    category: row.category,
+    confidence: row.confidence,
+    stakes: row.stakes,
+    status: row.status,
+    outcome: row.outcome,
+    project: row.project,
+    feature: row.feature,
+    pr: row.pr,
+    tags: row.tags === '[]' ? [] : JSON.parse(row.tags),
+    agent: row.agent,
+    created_ms: row.created_ms,
+    review_by_ms: row.review_by_ms,
+    confidence_at_review: row.confidence_at_review,
+    auto_attributed: row.auto_attributed === 1,
+    preserve: row.preserve === 1,
+    indexed,
+  }
+}
+
+/** Values for {@link fieldNames}. */
+export const fieldValues = (fields: DecisionFields) =>
+  [
+    fields.category,
+    fields.confidence,
+    fields.stakes,
+    fields.status,
+    fields.outcome,
+    fields.project,
+    fields.feature,
+    fields.pr,
+    JSON.stringify(fields.tags),
+    fields.agent,
+    fields.created_ms,
+    fields.review_by_ms,
+    fields.confidence_at_review,
+    fields.auto_attributed ? 1 : 0,
+    fields.preserve ? 1 : 0,
+  ] as const
+
+/** The filter columns less the id, in the order of {@link fieldValues}. */
+export const fieldNames = [
+  'category',
+  'confidence',
+  'stakes',
+  'status',
+  'outcome',
+  'project',
+  'feature',
+  'pr',
+  'tags',
+  'agent',
+  'created_ms',
+  'review_by_ms',
+  'confidence_at_review',
+  'auto_attributed',
+  'preserve',
+] as const
+
+/** Whether the active generation holds the vectors of `d`. */
+export const isIndexed = `exists (select 1 from generations g join embeddings e on e.generation = g.number
+  where g.state = 'active' and e.num = d.num)`
+
+const words = (blob: Uint8Array): Uint32Array =>
+  // A view, where the bytes lie so that one is possible.
+  blob.byteOffset % 4 === 0
+    ? new Uint32Array(blob.buffer, blob.byteOffset, blob.byteLength / 4)
+    : new Uint32Array(blob.slice().buffer)
+
+export const termsOfRow = (row: { length: number; pairs: Uint8Array }): PackedTerms => ({
+  pairs: words(row.pairs),
+  length: row.length,
+})
+
+export const bytesOf = (array: Uint32Array | Float32Array): Uint8Array =>
+  new Uint8Array(array.buffer, array.byteOffset, array.byteLength)
+
+export interface VectorRow {
+  structure: Uint8Array
+  function: Uint8Array | null
+  both: Uint8Array | null
+  shared: number
+}
+
+const functionIsStructure = 1
+const bothIsStructure = 2
+const bothIsFunction = 4
+
+const floats = (blob: Uint8Array): Float32Array =>
+  blob.byteOffset % 4 === 0
+    ? new Float32Array(blob.buffer, blob.byteOffset, blob.byteLength / 4)
+    : new Float32Array(blob.slice().buffer)
+
+export function vectorsOfRow(row: VectorRow): VectorSet {
+  const structure = floats(row.structure)
+  const own = row.shared & functionIsStructure ? structure : floats(row.function!)
+  const both = row.shared & bothIsStructure ? structure : row.shared & bothIsFunction ? own : floats(row.both!)
+  return { structure, function: own, both }
+}
+
+/** Sides that are the same array are stored once. */
+export function rowOfVectors({ structure, function: own, both }: VectorSet): VectorRow {
+  const shared =
+    (own === structure ? functionIsStructure : 0) |
+    (both === structure ? bothIsStructure : both === own ? bothIsFunction : 0)
+  return {
+    structure: bytesOf(structure),
+    function: own === structure ? null : bytesOf(own),
+    both: both === structure || both === own ? null : bytesOf(both),
+    shared,
+  }
+}

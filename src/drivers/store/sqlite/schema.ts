@@ -1,0 +1,187 @@
+/** The tables of `cstp.db`. Migrations are generated from here: `bunx drizzle-kit generate --config src/drivers/store/sqlite/drizzle.config.ts`. */
+import { blob, index, integer, primaryKey, real, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+
+/** What is filtered, sorted and followed; narrow, so that all of it is read quickly at the start. */
+export const decisions = sqliteTable('decisions', {
+  num: integer().primaryKey(),
+  id: text().notNull().unique(),
+  revision: integer().notNull(),
+  /** Number of the latest change, ascending over all decisions. */
+  seq: integer().notNull().unique(),
+  source_key: text().unique(),
+  category: text().notNull(),
+  confidence: real().notNull(),
+  stakes: text().notNull(),
+  status: text().notNull(),
+  outcome: text(),
+  project: text(),
+  feature: text(),
+  pr: integer(),
+  /** JSON array. */
+  tags: text().notNull(),
+  agent: text().notNull(),
+  created_ms: real().notNull(),
+  review_by_ms: real().notNull(),
+  confidence_at_review: real(),
+  auto_attributed: integer().notNull(),
+  preserve: integer().notNull(),
+  /** 1 when its file was taken away: kept out of every answer, but not forgotten. */
+  gone: integer().notNull().default(0),
+  file_size: integer().notNull().default(-1),
+  file_mtime: real().notNull().default(0),
+  /** SHA-256 of the file, lowercase hex. */
+  file_hash: text().notNull().default(''),
+})
+
+export const documents = sqliteTable('documents', {
+  num: integer().primaryKey(),
+  /** The record as JSON. */
+  doc: text().notNull(),
+})
+
+export const words = sqliteTable('words', {
+  number: integer().primaryKey(),
+  word: text().notNull().unique(),
+})
+
+export const keywords = sqliteTable('keywords', {
+  num: integer().primaryKey(),
+  /** `seq` of the decision when its words last changed. */
+  words_seq: integer().notNull(),
+  length: integer().notNull(),
+  /** Pairs of a word's number and its count, 32 bits each, little-endian, ascending by number. */
+  pairs: blob({ mode: 'buffer' }).notNull(),
+})
+
+export const edges = sqliteTable(
+  'edges',
+  {
+    source_id: text().notNull(),
+    target_id: text().notNull(),
+    edge_type: text().notNull(),
+    weight: real().notNull(),
+    context: text(),
+    created_at: text().notNull(),
+    created_by: text().notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.source_id, table.target_id, table.edge_type] }),
+    index('edges_target').on(table.target_id),
+  ],
+)
+
+/** Files that are to be put in place: rows from the commit of a decision until its file stands. */
+export const pending_files = sqliteTable('pending_files', {
+  num: integer().primaryKey(),
+  revision: integer().notNull(),
+})
+
+export const generations = sqliteTable('generations', {
+  number: integer().primaryKey({ autoIncrement: true }),
+  embedder: text().notNull(),
+  dimensions: integer().notNull(),
+  state: text({ enum: ['active', 'building'] }).notNull(),
+})
+
+export const embeddings = sqliteTable(
+  'embeddings',
+  {
+    num: integer().notNull(),
+    generation: integer().notNull(),
+    /** 32-bit floats, little-endian; null where the side equals an earlier one, which `shared` names. */
+    structure: blob({ mode: 'buffer' }).notNull(),
+    function: blob({ mode: 'buffer' }),
+    both: blob({ mode: 'buffer' }),
+    /** 1: function is structure; 2: both is structure; 4: both is function. */
+    shared: integer().notNull(),
+  },
+  (table) => [uniqueIndex('embeddings_generation').on(table.generation, table.num)],
+)
+
+export const outbox = sqliteTable(
+  'outbox',
+  {
+    id: text().primaryKey(),
+    attempts: integer().notNull(),
+    due_ms: real().notNull(),
+    claim: text().notNull(),
+    error: text(),
+  },
+  (table) => [index('outbox_due').on(table.due_ms)],
+)
+
+export const sessions = sqliteTable(
+  'sessions',
+  {
+    key: text().primaryKey(),
+    agent: text().notNull(),
+    dropped: integer().notNull(),
+    created_ms: real().notNull(),
+    updated_ms: real().notNull(),
+  },
+  (table) => [index('sessions_updated').on(table.updated_ms)],
+)
+
+export const session_inputs = sqliteTable(
+  'session_inputs',
+  {
+    number: integer().primaryKey(),
+    key: text().notNull(),
+    /** The input as JSON. */
+    input: text().notNull(),
+  },
+  (table) => [index('session_inputs_key').on(table.key, table.number)],
+)
+
+export const consumed_sessions = sqliteTable('consumed_sessions', {
+  number: integer().primaryKey({ autoIncrement: true }),
+  key: text().notNull(),
+  agent: text().notNull(),
+  decision_id: text().notNull(),
+  input_count: integer().notNull(),
+  consumed_ms: real().notNull(),
+})
+
+export const breakers = sqliteTable('breakers', {
+  scope: text().primaryKey(),
+  state: text({ enum: ['closed', 'open', 'half_open'] }).notNull(),
+  failures_ms: text({ mode: 'json' }).$type<number[]>().notNull(),
+  opened_ms: real(),
+  probe_decision_id: text(),
+  probe_started_ms: real(),
+})
+
+/** Append-only: triggers refuse UPDATE and DELETE. */
+export const audit = sqliteTable(
+  'audit',
+  {
+    seq: integer().primaryKey({ autoIncrement: true }),
+    at: text().notNull(),
+    at_ms: real().notNull(),
+    agent: text().notNull(),
+    method: text().notNull(),
+    request_id: text().notNull(),
+    ids: text({ mode: 'json' }).$type<string[]>().notNull(),
+    allowed: integer({ mode: 'boolean' }),
+    rules: text({ mode: 'json' }).$type<string[]>().notNull(),
+    detail: text({ mode: 'json' }).$type<unknown>(),
+  },
+  (table) => [index('audit_at').on(table.at_ms)],
+)
+
+export const audit_rules = sqliteTable('audit_rules', { rule: text().notNull(), seq: integer().notNull() }, (table) => [
+  primaryKey({ columns: [table.rule, table.seq] }),
+])
+
+export const idempotency = sqliteTable(
+  'idempotency',
+  {
+    agent: text().notNull(),
+    key: text().notNull(),
+    digest: text().notNull(),
+    /** JSON. */
+    result: text().notNull(),
+    expires_ms: real().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.agent, table.key] }), index('idempotency_expires').on(table.expires_ms)],
+)

@@ -1,0 +1,127 @@
+/** Made-up decisions, the same in every run: words with the skewed frequencies of real text, fields spread as in real use. */
+import { createHash } from 'node:crypto'
+import type { DecisionRecord } from '../../sdk/schema/decision.ts'
+import type { RecordParams } from '../../sdk/schema/record.ts'
+import { random } from '../../sdk/storage/conformance/vectors/corpus.ts'
+import type { VectorSet } from '../../sdk/storage/vectors.ts'
+import { newRecord } from '../../src/domain/decision.ts'
+
+const vocabularySize = 20_000
+const start_ms = Date.UTC(2023, 0, 1)
+const spanMs = 900 * 86_400_000
+
+const onsets = 'b c d f g h j k l m n p r s t v w z br cr dr fl gr pl pr sl st tr'.split(' ')
+const vowels = 'a e i o u ai ea ou'.split(' ')
+const codas = ['', '', '', 'n', 'r', 's', 't', 'l', 'm', 'ck', 'nd', 'st']
+
+/** Distinct words that can be spoken; common ones are short. */
+function makeWords(): string[] {
+  const next = random(7)
+  const one = <T>(list: readonly T[]): T => list[Math.floor(next() * list.length)]!
+  const words = new Set<string>()
+  while (words.size < vocabularySize) {
+    const syllables = words.size < 200 ? 1 : words.size < 4_000 ? 2 : 3
+    words.add(Array.from({ length: syllables }, () => one(onsets) + one(vowels) + one(codas)).join(''))
+  }
+  return [...words]
+}
+
+const words = makeWords()
+
+/** Shares of the words up to each one: the n-th word is 1/n as frequent as the first (Zipf). */
+const shares = (() => {
+  const sums = new Float64Array(vocabularySize)
+  let sum = 0
+  for (let rank = 0; rank < vocabularySize; rank++) sums[rank] = sum += 1 / (rank + 1)
+  return sums.map((value) => value / sum)
+})()
+
+function word(next: () => number): string {
+  const share = next()
+  let low = 0
+  let high = vocabularySize - 1
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (shares[middle]! < share) low = middle + 1
+    else high = middle
+  }
+  return words[low]!
+}
+
+const text = (next: () => number, count: number): string => Array.from({ length: count }, () => word(next)).join(' ')
+const sentences = (next: () => number, counts: readonly number[]): string =>
+  counts.map((count) => `${text(next, count)}.`).join(' ')
+
+const categories = ['architecture', 'process', 'tooling', 'security', 'operations', 'data', 'product', 'testing']
+export const categoryOf = (number: number): string => categories[number % categories.length]!
+const createdMs = (number: number): number => start_ms + ((number * 7_919 * 86_399) % (spanMs / 1_000)) * 1_000
+const suffixOf = (number: number): string =>
+  createHash('sha256').update(`decision ${number}`).digest('hex').slice(0, 12)
+
+/** Id of the decision of this number, without making the decision. */
+export const idOf = (number: number): string =>
+  `${new Date(createdMs(number)).toISOString().slice(0, 10)}-decision-${suffixOf(number)}`
+
+/** Parameters of recordDecision: some 150 words, which make a record of 3 KB. */
+export function paramsOf(number: number) {
+  const next = random(number + 1)
+  return {
+    decision: sentences(next, [14, 12]),
+    confidence: Math.round(next() * 100) / 100,
+    category: categoryOf(number),
+    stakes: (['low', 'medium', 'high', 'critical'] as const)[Math.floor(next() * 4)]!,
+    context: sentences(next, [18, 16, 14]),
+    reasons: [
+      { type: 'analysis', text: sentences(next, [20, 14]), strength: 0.8 },
+      { type: 'constraint', text: sentences(next, [16]), strength: 0.6 },
+    ],
+    alternatives_considered: [text(next, 8), text(next, 8)],
+    tags: Array.from({ length: 3 }, () => words[300 + Math.floor(next() * 200)]!),
+    pattern: sentences(next, [8]),
+    project: { name: `team/service-${Math.floor(next() * 40)}`, feature: null, pr: null, files: [] },
+  } satisfies Partial<RecordParams>
+}
+
+export function recordOf(number: number): DecisionRecord {
+  const draft = {
+    ...paramsOf(number),
+    review_in: '30d',
+    reasoning_trace: [],
+    deliberation: null,
+    pre_decision_protocol: null,
+    recorded_by: `agent-${number % 12}`,
+    agent_id: null,
+    imported_by: null,
+    source_key: null,
+    bridge: null,
+  }
+  return newRecord(draft, createdMs(number), createdMs(number), suffixOf(number))
+}
+
+/** A question of eight words that stand together in some decision. */
+export function questionOf(number: number, size: number): string {
+  const next = random(1_000_003 * (number + 1))
+  const { decision, context } = paramsOf(Math.floor(next() * size))
+  const all = `${decision} ${context}`.replaceAll('.', '').split(' ')
+  const at = Math.floor(next() * (all.length - 8))
+  return all.slice(at, at + 8).join(' ')
+}
+
+/** A vector of length 1 in a random direction: embedding 100 000 texts would take ten minutes. */
+export function vectorOf(next: () => number, dimensions: number): Float32Array {
+  const vector = new Float32Array(dimensions)
+  let squares = 0
+  for (let at = 0; at < dimensions; at++) {
+    vector[at] = next() - 0.5
+    squares += vector[at]! ** 2
+  }
+  const length = Math.sqrt(squares)
+  for (let at = 0; at < dimensions; at++) vector[at]! /= length
+  return vector
+}
+
+export function vectorsOf(number: number, dimensions: number): VectorSet {
+  const next = random(2_000_003 + number)
+  const one = () => vectorOf(next, dimensions)
+  return { structure: one(), function: one(), both: one() }
+}

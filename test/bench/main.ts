@@ -1,0 +1,52 @@
+/** `bun run bench`: measures the server against plain baselines of the same run. `--only <part>`, `--quick`, `--json`. */
+import { parseArgs } from 'node:util'
+import { type Bench, openBench } from './bench.ts'
+import { engines } from './parts/engines.ts'
+import { http } from './parts/http.ts'
+import { imports } from './parts/imports.ts'
+import { memory } from './parts/memory.ts'
+import { queries } from './parts/queries.ts'
+import { record } from './parts/record.ts'
+import { startup } from './parts/startup.ts'
+import { legend, tableHead } from './report.ts'
+import { verdicts } from './targets.ts'
+
+const parts: Record<string, (bench: Bench) => Promise<void>> = {
+  http,
+  queries,
+  engines,
+  record,
+  import: imports,
+  startup,
+  memory,
+}
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string', multiple: true },
+    quick: { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
+  },
+})
+const unknown = values.only?.filter((name) => !(name in parts)) ?? []
+if (unknown.length > 0) {
+  console.error(`There is no part ${unknown.join(', ')}; parts are ${Object.keys(parts).join(', ')}.`)
+  process.exit(2)
+}
+
+const show = (text: string) => {
+  if (!values.json) console.log(text)
+}
+const bench = await openBench(values.quick ? [1_000, 10_000] : [1_000, 10_000, 100_000], show)
+const ended = bench.close
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => ended().finally(() => process.exit(130)))
+try {
+  show(`${legend}\n\n${tableHead}`)
+  for (const [name, part] of Object.entries(parts)) if (!values.only || values.only.includes(name)) await part(bench)
+} finally {
+  await bench.close()
+}
+if (values.json) console.log(JSON.stringify({ rows: bench.rows, targets: verdicts(bench.rows) }, null, 2))
+else console.log(['', ...verdicts(bench.rows)].join('\n'))
+process.exit(bench.rows.some(({ failures }) => failures > 0) ? 1 : 0)

@@ -1,0 +1,116 @@
+/** The two resident engines against plain ones, in one process: the keyword index and FTS5, the WebAssembly scan and a loop. */
+import { Database } from 'bun:sqlite'
+import { random } from '../../../sdk/storage/conformance/vectors/corpus.ts'
+import { fieldsOf } from '../../../sdk/storage/fields.ts'
+import type { DecisionFields } from '../../../sdk/storage/store.ts'
+import { analyse, queryTerms } from '../../../src/domain/terms.ts'
+import { packTerms } from '../../../src/drivers/store/dictionary.ts'
+import { resident } from '../../../src/drivers/store/resident.ts'
+import { openExactVectors } from '../../../src/drivers/vectors/exact.ts'
+import type { Bench } from '../bench.ts'
+import { questionOf, recordOf, vectorOf } from '../corpus.ts'
+import { percentile } from '../load.ts'
+import { against, rowOf } from '../report.ts'
+
+const part = 'engines'
+const dimensions = 384
+const k = 50
+const batch = 1_000
+const asked = 300
+
+/** Times `asked` calls, after a tenth of them to warm up. */
+async function timed(work: (at: number) => unknown) {
+  const times = new Float64Array(asked)
+  for (let at = -asked / 10; at < asked; at++) {
+    const start = performance.now()
+    await work(Math.abs(at))
+    if (at >= 0) times[at] = performance.now() - start
+  }
+  const total = times.reduce((sum, time) => sum + time, 0)
+  times.sort()
+  const [p50_ms, p95_ms, p99_ms] = [0.5, 0.95, 0.99].map((share) => percentile(times, share))
+  return { clients: '1', p50_ms: p50_ms!, p95_ms: p95_ms!, p99_ms: p99_ms!, per_second: (1_000 * asked) / total }
+}
+
+/** The same stems go to both, so that only the engines differ. */
+async function keywords(bench: Bench, size: number): Promise<DecisionFields[]> {
+  const index = resident()
+  const db = new Database(':memory:')
+  db.run("create virtual table texts using fts5(body, content='', contentless_delete=1, tokenize='unicode61')")
+  const insert = db.prepare('insert into texts(rowid, body) values (?, ?)')
+  const fields: DecisionFields[] = []
+  const numberOf = (term: string): number => {
+    const known = index.words.get(term) ?? index.words.size
+    index.words.set(term, known)
+    return known
+  }
+  const loaded: Parameters<typeof index.load>[0][number][] = []
+  for (let from = 0; from < size; from += batch) {
+    db.transaction(() => {
+      for (let number = from; number < Math.min(size, from + batch); number++) {
+        const record = recordOf(number)
+        const terms = analyse(record)
+        const words = [...terms.counts].flatMap(([term, count]) => Array.from({ length: count }, () => term))
+        insert.run(number + 1, words.join(' '))
+        fields.push(fieldsOf(record, true))
+        loaded.push({ fields: fields.at(-1)!, terms: packTerms(terms, numberOf) })
+      }
+    })()
+  }
+  index.load(loaded)
+  const questions = Array.from({ length: asked }, (_, at) => queryTerms(questionOf(at, size)))
+  const select = db.prepare<{ rowid: number }, [string]>(
+    `select rowid, bm25(texts) as score from texts where texts match ? order by score limit ${k}`,
+  )
+  const matches = questions.map((terms) => terms.map((term) => `"${term}"`).join(' OR '))
+  const base = bench.add(
+    rowOf(part, 'FTS5, top 50 of the same words', { size, ...(await timed((at) => select.all(matches[at]!))) }),
+  )
+  const own = await timed((at) => index.keyword({ terms: questions[at]!, filter: {}, limit: k }))
+  bench.add(against(rowOf(part, 'resident keyword index, top 50', { size, ...own }), base))
+  select.finalize()
+  insert.finalize()
+  db.close()
+  return fields
+}
+
+function scan(vectors: Float32Array, question: Float32Array, size: number): number[] {
+  const best: { at: number; dot: number }[] = []
+  for (let at = 0; at < size; at++) {
+    const row = at * dimensions
+    let dot = 0
+    for (let dimension = 0; dimension < dimensions; dimension++) dot += vectors[row + dimension]! * question[dimension]!
+    if (best.length === k && dot <= best[k - 1]!.dot) continue
+    let place = best.length
+    while (place > 0 && best[place - 1]!.dot < dot) place--
+    best.splice(place, 0, { at, dot })
+    if (best.length > k) best.pop()
+  }
+  return best.map(({ at }) => at)
+}
+
+async function scans(bench: Bench, size: number, fields: readonly DecisionFields[]): Promise<void> {
+  const next = random(99)
+  const all = new Float32Array(size * dimensions)
+  const driver = openExactVectors()
+  const index = await driver.open({ number: 1, embedder: 'bench', dimensions })
+  for (let from = 0; from < size; from += batch) {
+    const entries = fields.slice(from, from + batch).map((one, at) => {
+      const vector = vectorOf(next, dimensions)
+      all.set(vector, (from + at) * dimensions)
+      return { id: one.id, value: { fields: one, vectors: { structure: vector, function: vector, both: vector } } }
+    })
+    await index.apply(entries, from + batch)
+  }
+  const questions = Array.from({ length: asked }, () => vectorOf(next, dimensions))
+  const base = bench.add(
+    rowOf(part, 'JS f32 scan, top 50', { size, ...(await timed((at) => scan(all, questions[at]!, size))) }),
+  )
+  const own = await timed((at) => index.nearest({ vector: questions[at]!, side: 'both', k, filter: {} }))
+  bench.add(against(rowOf(part, 'exact driver, top 50', { size, ...own }), base))
+  await driver.close()
+}
+
+export async function engines(bench: Bench): Promise<void> {
+  for (const size of bench.sizes) await scans(bench, size, await keywords(bench, size))
+}

@@ -1,0 +1,78 @@
+/**
+ * queryDecisions in three modes, exact search and LanceDB side by side. Known questions lie in the embedder's cache, so that they show
+ * the search without the embedding; new ones are embedded.
+ */
+import type { Bench } from '../bench.ts'
+import { callBody, inTurn, measured, post, quietMs, readFigures } from '../calls.ts'
+import { questionOf } from '../corpus.ts'
+import { isResult } from '../load.ts'
+import type { Child } from '../process.ts'
+import { against, figuresOf, type Row, rowOf } from '../report.ts'
+
+const part = 'queries'
+/** Fewer than the embedder caches. */
+const known = 500
+/** More than the embedder caches: asked in turn, each is new again. */
+const fresh = 5_000
+const modes = ['keyword', 'semantic', 'hybrid'] as const
+type Mode = (typeof modes)[number]
+
+const filters = { category: 'architecture', date_after: '2024-01-01' }
+
+/** Waits until the server has nothing left to do, such as an index to build. */
+async function settled(child: Child): Promise<void> {
+  for (let quiet = 0, last = child.cpuSeconds(); quiet < 3; ) {
+    await Bun.sleep(700)
+    const now = child.cpuSeconds()
+    quiet = now - last > 0.05 ? 0 : quiet + 1
+    last = now
+  }
+}
+
+export async function queries(bench: Bench): Promise<void> {
+  for (const size of bench.sizes) {
+    const exact = await measure(bench, size, false, new Map())
+    await measure(bench, size, true, exact)
+  }
+}
+
+async function measure(
+  bench: Bench,
+  size: number,
+  lancedb: boolean,
+  bases: ReadonlyMap<string, Row>,
+): Promise<Map<string, Row>> {
+  const driver = lancedb ? 'LanceDB' : 'exact'
+  const child = await bench.server(await bench.seeded(size), { lancedb })
+  const rows = new Map<string, Row>()
+  const add = (name: string, figures: Partial<Row>) => {
+    const base = bases.get(name)
+    const row = rowOf(part, `${name}, ${driver}`, { size, ...figures })
+    rows.set(name, bench.add(base ? against(row, base) : row))
+  }
+  const requests = (mode: Mode, from: number, count: number, more: object = {}) =>
+    Array.from({ length: count }, (_, at) =>
+      post(child, callBody('queryDecisions', { query: questionOf(from + at, size), retrieval_mode: mode, ...more })),
+    )
+  /** Asks each of the known questions once, so that their vectors are in the cache. */
+  const learn = async () => {
+    const next = inTurn(requests('semantic', 0, known))
+    await measured(child, { clients: 1, next, ok: isResult, warm_ms: 0, ms: 600_000, most: known })
+  }
+  const embedded = async (mode: Mode) => {
+    const next = inTurn(requests(mode, known, fresh))
+    const found = await measured(child, { clients: 1, next, ok: isResult, warm_ms: 500, ms: quietMs })
+    add(`${mode} + embedding`, { ...figuresOf(found), clients: '1', cpu_us: found.cpu_us })
+  }
+  await settled(child)
+  await learn()
+  for (const mode of modes) {
+    if (mode === 'keyword' && lancedb) continue
+    add(mode, await readFigures(child, inTurn(requests(mode, 0, known))))
+  }
+  add('hybrid with filters', await readFigures(child, inTurn(requests('hybrid', 0, known, { filters }))))
+  await embedded('semantic')
+  await embedded('hybrid')
+  await child.stop()
+  return rows
+}

@@ -1,0 +1,61 @@
+/** recordDecision: durable and indexed when it answers, with either embedder. */
+import { closeSync, fsyncSync, mkdtempSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Bench, EmbedderName } from '../bench.ts'
+import { callBody, inTurn, measured, post } from '../calls.ts'
+import { paramsOf, recordOf } from '../corpus.ts'
+import { isResult, type Load, percentile } from '../load.ts'
+import { against, figuresOf, type Row, rowOf } from '../report.ts'
+
+const part = 'record'
+const prepared = 20_000
+const files = 300
+
+/** Recorded, and found by meaning already. */
+const isIndexed: Load['ok'] = (reply) => isResult(reply) && reply.body.includes('"indexed":true')
+
+/** The least that durability costs: a file of 3 KB written, synced and renamed, with its folder. */
+function durableFile(bench: Bench): Row {
+  const dir = mkdtempSync(join(tmpdir(), 'cstp-bench-files-'))
+  const folder = openSync(dir, 'r')
+  const times = new Float64Array(files)
+  for (let number = 0; number < files; number++) {
+    const text = JSON.stringify(recordOf(number))
+    const start = performance.now()
+    const file = openSync(join(dir, 'new.tmp'), 'w')
+    writeSync(file, text)
+    fsyncSync(file)
+    closeSync(file)
+    renameSync(join(dir, 'new.tmp'), join(dir, `${number}.json`))
+    fsyncSync(folder)
+    times[number] = performance.now() - start
+  }
+  closeSync(folder)
+  rmSync(dir, { recursive: true })
+  const total = times.reduce((sum, time) => sum + time, 0)
+  times.sort()
+  const [p50_ms, p95_ms, p99_ms] = [0.5, 0.95, 0.99].map((share) => percentile(times, share))
+  const figures = { p50_ms: p50_ms!, p95_ms: p95_ms!, p99_ms: p99_ms!, per_second: (1_000 * files) / total }
+  return bench.add(rowOf(part, 'a file written, synced, renamed', { clients: '1', ...figures }))
+}
+
+export async function record(bench: Bench): Promise<void> {
+  const base = durableFile(bench)
+  for (const embedder of ['hash', 'local'] satisfies EmbedderName[]) {
+    const size = bench.middle
+    const child = await bench.server(await bench.scratch(size, embedder), { embedder })
+    // Numbers that were not seeded, so that each text is new to the embedder.
+    const requests = Array.from({ length: prepared }, (_, at) =>
+      post(child, callBody('recordDecision', paramsOf(10_000_000 + at))),
+    )
+    const next = inTurn(requests)
+    for (const clients of [1, 32]) {
+      const found = await measured(child, { clients, next, ok: isIndexed, warm_ms: 1_000, ms: 4_000 })
+      const figures = { ...figuresOf(found), cpu_us: found.cpu_us }
+      const row = rowOf(part, `recordDecision, ${embedder} embedder`, { size, clients: String(clients), ...figures })
+      bench.add(against(row, base))
+    }
+    await child.stop()
+  }
+}

@@ -1,0 +1,74 @@
+/** What the program aims at, checked on the rows of a run. */
+import type { Row } from './report.ts'
+
+interface Target {
+  about: string
+  /** Start of a row's `what`. */
+  what: string
+  size?: number
+  clients?: string
+  value(row: Row): number | null
+  holds(value: number): boolean
+}
+
+const p50 = (row: Row) => row.p50_ms
+const p95 = (row: Row) => row.p95_ms
+const perSecond = (row: Row) => row.per_second
+const below = (bound: number) => (value: number) => value < bound
+const atLeast = (bound: number) => (value: number) => value >= bound
+
+const targets: Target[] = [
+  {
+    about: 'getDecision at half the ceiling or better',
+    what: 'getDecision',
+    value: (row) => row.ratio,
+    holds: atLeast(0.5),
+  },
+  { about: 'keyword query under 3 ms p50', what: 'keyword, exact', size: 10_000, value: p50, holds: below(3) },
+  {
+    about: 'hybrid query with its embedding under 6 ms p50',
+    what: 'hybrid + embedding, exact',
+    size: 10_000,
+    value: p50,
+    holds: below(6),
+  },
+  ...(['keyword', 'semantic', 'hybrid'] as const).map((mode) => ({
+    about: `${mode} query without embedding under 25 ms p95`,
+    what: `${mode}, exact`,
+    size: 100_000,
+    value: p95,
+    holds: below(25),
+  })),
+  { about: 'recordDecision under 10 ms p50', what: 'recordDecision', clients: '1', value: p50, holds: below(10) },
+  {
+    about: 'recordDecision 2 000 a second with hash',
+    what: 'recordDecision, hash',
+    clients: '32',
+    value: perSecond,
+    holds: atLeast(2_000),
+  },
+  {
+    about: 'recordDecision 150 a second with the local model',
+    what: 'recordDecision, local',
+    clients: '32',
+    value: perSecond,
+    holds: atLeast(150),
+  },
+  { about: 'start-up under 1 s', what: 'serve: spawn', size: 10_000, value: p50, holds: below(1_000) },
+]
+
+/** A line for each row that a target is about. */
+export const verdicts = (rows: readonly Row[]): string[] =>
+  targets.flatMap(({ about, what, size, clients, value, holds }) =>
+    rows
+      .filter(
+        (row) =>
+          row.what.startsWith(what) && (size ?? row.size) === row.size && (clients ?? row.clients) === row.clients,
+      )
+      .map((row) => {
+        const found = value(row)
+        const verdict = found === null ? 'not measured' : holds(found) ? 'met' : 'MISSED'
+        const at = row.size === null ? '' : ` at ${row.size} decisions`
+        return `- ${verdict}: ${about} (${row.what}${at}: ${found?.toPrecision(3)})`
+      }),
+  )

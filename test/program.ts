@@ -1,0 +1,194 @@
+/** The whole engine on real drivers with a clock that tests move; one suite for every store that can hold it. */
+import { afterEach, describe } from 'bun:test'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type * as v from 'valibot'
+import type { CstpError } from '../sdk/errors.ts'
+import type { Embedder } from '../sdk/storage/embedder.ts'
+import { StorageError } from '../sdk/storage/errors.ts'
+import type { Store, StoreOptions } from '../sdk/storage/store.ts'
+import type { Services } from '../src/context.ts'
+import { openFollower } from '../src/domain/follower.ts'
+import { startOutbox } from '../src/domain/outbox.ts'
+import { analyse } from '../src/domain/terms.ts'
+import { openHashEmbedder } from '../src/drivers/embedder/hash.ts'
+import { openMemoryStore } from '../src/drivers/store/memory.ts'
+import { openSqliteStore } from '../src/drivers/store/sqlite.ts'
+import { openExactVectors } from '../src/drivers/vectors/exact.ts'
+import type * as declared from '../src/methods/index.ts'
+import { createDispatch } from '../src/registry.ts'
+import type { Caller, Scope } from '../src/surfaces/auth.ts'
+import { testStart } from './record.ts'
+
+type Declared = typeof declared
+export type MethodName = keyof Declared
+export type Result<N extends MethodName> = v.InferOutput<Declared[N]['result']>
+
+/** Two agents that may read and write, and one that may do everything. */
+export const callers = {
+  alice: { agent: 'alice', scopes: new Set<Scope>(['read', 'write']) },
+  bob: { agent: 'bob', scopes: new Set<Scope>(['read', 'write']) },
+  root: { agent: 'root', scopes: new Set<Scope>(['read', 'write', 'evidence', 'admin']) },
+  reader: { agent: 'reader', scopes: new Set<Scope>(['read']) },
+  writer: { agent: 'writer', scopes: new Set<Scope>(['write']) },
+} satisfies Record<string, Caller>
+export type As = keyof typeof callers
+
+/** How the embedder behaves: it answers, refuses, or never answers until the caller gives up. */
+export type Health = 'up' | 'away' | 'hangs'
+
+export interface TestProgram {
+  services: Services
+  store: Store
+  /** Moves only when a test moves it. */
+  clock: { now: number }
+  embedder: { health: Health; id: string }
+  /** Folders that exist in the data directory, for reindex. */
+  folders: Set<string>
+  /** Calls `cstp.<name>`, by default as alice; the result was checked against its schema. @throws CstpError */
+  call<N extends MethodName>(name: N, params?: object, as?: As): Promise<Result<N>>
+  /** The error that the call ends with. @throws when it succeeds */
+  refused(name: MethodName, params?: unknown, as?: As): Promise<CstpError>
+  /** Records a decision with these fields beside the required ones; returns its id. */
+  record(given?: Record<string, unknown>, as?: As): Promise<string>
+  /** A second server on the same data, with its own index. */
+  second(): Promise<TestProgram>
+  close(): Promise<void>
+}
+
+/** Opens a store; called again with the same `dir`, one on the same data. */
+interface Backend {
+  name: string
+  open(options: StoreOptions, dir: string): Promise<Store>
+}
+
+const memories = new Map<string, Store>()
+
+/** Every store on which the methods must behave alike. */
+const backends: Backend[] = [
+  {
+    name: 'memory',
+    async open(options, dir) {
+      // Two servers on one memory are one store; it is closed with its directory.
+      const store = memories.get(dir) ?? openMemoryStore(options)
+      memories.set(dir, store)
+      return { ...store, close: async () => {} }
+    },
+  },
+  { name: 'sqlite', open: (options, dir) => openSqliteStore({ ...options, dir }) },
+]
+
+/** The hash embedder, as healthy as a test wants it. */
+async function switchableEmbedder(state: { health: Health; id: string }): Promise<Embedder> {
+  const inner = await openHashEmbedder()
+  state.id = inner.id
+  return {
+    ...inner,
+    get id() {
+      return state.id
+    },
+    async embed(texts, kind, signal) {
+      if (state.health === 'away') throw new StorageError('unavailable', 'the provider at http://embed.secret is away')
+      if (state.health === 'up') return inner.embed(texts, kind, signal)
+      return new Promise((_, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+      })
+    },
+  }
+}
+
+async function openOn(backend: Backend, dir: string, clock: { now: number }): Promise<TestProgram> {
+  const state: { health: Health; id: string } = { health: 'up', id: '' }
+  const folders = new Set<string>()
+  const now = () => clock.now
+  const embedder = await switchableEmbedder(state)
+  const store = await backend.open({ analyse, now }, dir)
+  const log = Object.assign(() => {}, { flush() {} })
+  const index = await openFollower({
+    store,
+    vectors: openExactVectors(),
+    log,
+    every: () => () => {},
+    breathe: async () => {},
+  })
+  // The outbox works when a test drains it, not on its own.
+  const outbox = startOutbox({ store, embedder, now, after: () => () => {}, failed: () => {} })
+  const services: Services = {
+    store,
+    index,
+    embedder,
+    outbox,
+    log,
+    now,
+    randomHex: (bytes) => Buffer.from(crypto.getRandomValues(new Uint8Array(bytes))).toString('hex'),
+    embed_wait_ms: 30,
+    folderInside: async (path) => (folders.has(path) ? path : null),
+    reindexProgress: () => {},
+  }
+  const dispatch = createDispatch(services, () => {}, { verify_results: true })
+  const { signal } = new AbortController()
+  let requests = 0
+  const send = (name: string, params: unknown, as: As) =>
+    dispatch({ method: `cstp.${name}`, params, caller: callers[as], request_id: `r${requests++}`, signal })
+  const program: TestProgram = {
+    services,
+    store,
+    clock,
+    embedder: state,
+    folders,
+    call: (name, params = {}, as = 'alice') => send(name, params, as) as Promise<Result<typeof name>>,
+    refused: (name, params = {}, as = 'alice') =>
+      send(name, params, as).then(
+        (result) => {
+          throw new Error(`${name} was not refused: ${JSON.stringify(result)}`)
+        },
+        (error: CstpError) => error,
+      ),
+    record: async (given = {}, as = 'alice') =>
+      (
+        await program.call(
+          'recordDecision',
+          { decision: 'Use SQLite', confidence: 0.8, category: 'architecture', ...given },
+          as,
+        )
+      ).decision_id,
+    second: () => openOn(backend, dir, clock),
+    async close() {
+      for (const one of [outbox, index, embedder, store]) await one.close()
+    },
+  }
+  return program
+}
+
+/** Opens a fresh program that is closed after the test. */
+export type Open = () => Promise<TestProgram>
+
+/** Declares the suite once for each store. `CSTP_TEST_STORES` names those that run, separated by commas; all by default. */
+export function forEachBackend(suite: (open: Open) => void): void {
+  const wanted = process.env.CSTP_TEST_STORES?.split(',')
+  for (const backend of backends.filter(({ name }) => wanted?.includes(name) ?? true)) {
+    describe(`on ${backend.name}`, () => {
+      const opened: { program: TestProgram; dir: string }[] = []
+      afterEach(async () => {
+        for (const { program, dir } of opened.splice(0)) {
+          await program.close()
+          memories.delete(dir)
+          await rm(dir, { recursive: true, force: true })
+        }
+      })
+      suite(async () => {
+        const dir = await mkdtemp(join(tmpdir(), 'cstp-methods-'))
+        const program = await openOn(backend, dir, { now: testStart })
+        const { second } = program
+        program.second = async () => {
+          const other = await second()
+          opened.unshift({ program: other, dir })
+          return other
+        }
+        opened.push({ program, dir })
+        return program
+      })
+    })
+  }
+}
