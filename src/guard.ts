@@ -1,7 +1,9 @@
 /** Policy for one call of a method: judging, the audit line, and the breakers' bookkeeping. */
-import type { Transaction } from '../sdk/storage/store.ts'
+import type { Outcome } from '../sdk/schema/decision.ts'
+import type { BreakerRule } from '../sdk/schema/guardrail.ts'
+import type { Breaker, Transaction } from '../sdk/storage/store.ts'
 import { type Call, timestamp } from './context.ts'
-import { afterRecord, type BreakerSubject, current, watches } from './domain/breaker.ts'
+import { afterRecord, afterReview, type BreakerSubject, current, watches } from './domain/breaker.ts'
 import type { Action } from './domain/guardrail/action.ts'
 import { openHistory } from './domain/guardrail/history.ts'
 import { auditVerdict, type BreakerViolation, type Judgement, judge, openBreakers } from './domain/guardrail/judge.ts'
@@ -15,26 +17,50 @@ export interface Guard {
   stopped(tx: Transaction): Promise<BreakerViolation[]>
   /** Tells the breakers of a recorded decision: in half-open state it becomes their probe. */
   recorded(tx: Transaction, decision_id: string): Promise<void>
+  /** Tells the breakers of the first review of a decision. */
+  reviewed(tx: Transaction, decision_id: string, outcome: Outcome): Promise<void>
 }
 
 /** Opens the policy in force for a subject. */
 export async function openGuard(call: Call, subject: BreakerSubject): Promise<Guard> {
   const set = await call.policy.current()
   const onFault = (rule: string, error: unknown) =>
-    call.log('error', 'a guardrail could not be evaluated', { rule, request_id: call.request_id, ...describeError(error) })
+    call.log('error', 'a guardrail could not be evaluated', {
+      rule,
+      request_id: call.request_id,
+      ...describeError(error),
+    })
+  /** Applies a change to each breaker that watches the subject. */
+  const each = async (tx: Transaction, change: (rule: BreakerRule, before: Breaker) => Breaker): Promise<void> => {
+    for (const rule of set.breakers) {
+      if (!watches(rule.scope, subject)) continue
+      const before = current(rule, await tx.breakers.get(rule.scope), call.now())
+      const after = change(rule, before)
+      if (after !== before) await tx.breakers.put(after)
+    }
+  }
   return {
     judge: (action) =>
-      judge({ set, action, subject, history: openHistory(call), breakers: call.store.breakers, elapsed: call.elapsed, onFault }),
+      judge({
+        set,
+        action,
+        subject,
+        history: openHistory(call),
+        breakers: call.store.breakers,
+        elapsed: call.elapsed,
+        onFault,
+      }),
     audit: (tx, action, judgement, ids) =>
-      auditVerdict(tx, { at: timestamp(call.now()), agent: call.caller.agent, method: call.method, request_id: call.request_id }, action, judgement, ids),
+      auditVerdict(
+        tx,
+        { at: timestamp(call.now()), agent: call.caller.agent, method: call.method, request_id: call.request_id },
+        action,
+        judgement,
+        ids,
+      ),
     stopped: (tx) => openBreakers(tx.breakers, set.breakers, subject, call.now()),
-    async recorded(tx, decision_id) {
-      for (const rule of set.breakers) {
-        if (!watches(rule.scope, subject)) continue
-        const before = current(rule, await tx.breakers.get(rule.scope), call.now())
-        const after = afterRecord(before, decision_id, call.now())
-        if (after !== before) await tx.breakers.put(after)
-      }
-    },
+    recorded: (tx, decision_id) => each(tx, (_, before) => afterRecord(before, decision_id, call.now())),
+    reviewed: (tx, decision_id, outcome) =>
+      each(tx, (rule, before) => afterReview(rule, before, decision_id, outcome, call.now())),
   }
 }

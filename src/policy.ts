@@ -27,7 +27,8 @@ export class PolicyError extends Error {
   }
 }
 
-export const showError = ({ file, line, column, message }: RuleError): string => `  ${file}:${line}:${column}: ${message}`
+export const showError = ({ file, line, column, message }: RuleError): string =>
+  `  ${file}:${line}:${column}: ${message}`
 
 /** Files directly in a directory, in the order of their names; table tests are not rules. */
 async function filesIn(directory: string): Promise<PolicyFile[]> {
@@ -50,14 +51,21 @@ async function readTemplate(name: string, { name: beside }: PolicyFile): Promise
 }
 
 /** Reads the directories once. A directory that can't be read is an error like any other. */
-export async function readPolicy(directories: readonly string[]): Promise<{ set: PolicySet | null; errors: RuleError[] }> {
+export async function readPolicy(
+  directories: readonly string[],
+): Promise<{ set: PolicySet | null; errors: RuleError[] }> {
   const files: PolicyFile[] = []
   const errors: RuleError[] = []
   for (const directory of directories) {
     try {
       files.push(...(await filesIn(directory)))
     } catch (error) {
-      errors.push({ file: directory, line: 1, column: 1, message: `can't be read: ${(error as NodeJS.ErrnoException).code ?? 'unknown'}` })
+      errors.push({
+        file: directory,
+        line: 1,
+        column: 1,
+        message: `can't be read: ${(error as NodeJS.ErrnoException).code ?? 'unknown'}`,
+      })
     }
   }
   const built = await buildPolicy(files, readTemplate)
@@ -78,7 +86,10 @@ export async function openPolicy(directories: readonly string[], log: Log, now: 
       .then((found) => {
         errors = found.errors
         if (found.set) set = found.set
-        else log('error', 'guardrail files are wrong; the last good rules stay in force', { errors: errors.map(showError) })
+        else
+          log('error', 'guardrail files are wrong; the last good rules stay in force', {
+            errors: errors.map(showError),
+          })
         return errors
       })
       .finally(() => {

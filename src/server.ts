@@ -14,6 +14,7 @@ import { startOutbox } from './domain/outbox.ts'
 import { analyse } from './domain/terms.ts'
 import { openHashEmbedder } from './drivers/embedder/hash.ts'
 import { openExactVectors } from './drivers/vectors/exact.ts'
+import { openPolicy, shippedGuardrails } from './policy.ts'
 import { createDispatch, type Dispatch, methods } from './registry.ts'
 import { createAuthenticator } from './surfaces/auth.ts'
 import { createFetch, largestBody } from './surfaces/http.ts'
@@ -137,7 +138,11 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
           log('warn', 'vectors could not be made; they are tried again', { id, attempts, ...describeError(error) }),
       }),
     )
+    const policy = await openPolicy(settings.guardrails_paths ?? [shippedGuardrails], log, now)
     const services: Services = {
+      policy,
+      record_guardrails: settings.record_guardrails,
+      elapsed: () => performance.now(),
       store,
       index,
       embedder,

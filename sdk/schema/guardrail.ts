@@ -16,7 +16,12 @@ const Scalar = v.union([v.string(), v.pipe(v.number(), v.finite('a number')), v.
 
 export const FieldCondition = v.strictObject({
   type: v.literal('field'),
-  field: v.pipe(name, d('Field of the action; `context.<key>` for its context. Bare names that the action does not have are looked up in the context.')),
+  field: v.pipe(
+    name,
+    d(
+      'Field of the action; `context.<key>` for its context. Bare names that the action does not have are looked up in the context.',
+    ),
+  ),
   operator: v.picklist(operators),
   value: v.optional(v.union([Scalar, v.array(Scalar)])),
   when_missing: v.pipe(v.optional(v.picklist(['match', 'no_match']), 'no_match'), d('What an absent field means.')),
@@ -43,8 +48,16 @@ export const TemporalCondition = v.strictObject({
   window_hours: v.optional(v.pipe(positive, d('… recorded within so many hours.'))),
   max_occurrences: v.optional(v.pipe(count, d('True when at least so many match.'))),
   between: v.optional(v.pipe(v.tuple([clock, clock]), d('Times of day, the first included; may pass midnight.'))),
-  weekdays: v.optional(v.pipe(v.array(v.picklist(weekdays)), v.minLength(1, 'at least one day'), d('Days of the week.'))),
-  timezone: v.optional(v.pipe(name, v.check(isTimezone, 'an IANA time zone such as Europe/Berlin'), d('Zone of the clock; UTC where not given.'))),
+  weekdays: v.optional(
+    v.pipe(v.array(v.picklist(weekdays)), v.minLength(1, 'at least one day'), d('Days of the week.')),
+  ),
+  timezone: v.optional(
+    v.pipe(
+      name,
+      v.check(isTimezone, 'an IANA time zone such as Europe/Berlin'),
+      d('Zone of the clock; UTC where not given.'),
+    ),
+  ),
 })
 
 function isTimezone(zone: string): boolean {
@@ -83,36 +96,68 @@ export interface CompoundCondition {
   operator: 'and' | 'or' | 'not'
   conditions: Condition[]
 }
-export type Condition = FieldCondition | SemanticCondition | TemporalCondition | AggregateCondition | CelCondition | CompoundCondition
+export type Condition =
+  | FieldCondition
+  | SemanticCondition
+  | TemporalCondition
+  | AggregateCondition
+  | CelCondition
+  | CompoundCondition
 
 export const CompoundCondition = v.strictObject({
   type: v.literal('compound'),
   operator: v.picklist(['and', 'or', 'not']),
-  conditions: v.pipe(v.array(v.lazy((): v.GenericSchema<unknown, Condition> => Condition as never)), v.minLength(1, 'at least one condition')),
+  conditions: v.pipe(
+    v.array(v.lazy((): v.GenericSchema<unknown, Condition> => Condition as never)),
+    v.minLength(1, 'at least one condition'),
+  ),
 })
 
 /** One condition of any kind. */
 export const Condition = v.variant('type', [
-  FieldCondition, SemanticCondition, TemporalCondition, AggregateCondition, CelCondition, CompoundCondition,
+  FieldCondition,
+  SemanticCondition,
+  TemporalCondition,
+  AggregateCondition,
+  CelCondition,
+  CompoundCondition,
 ])
 
 export const Rule = v.strictObject({
-  id: v.pipe(v.string(), v.regex(/^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/, 'letters, digits and . _ : - (at most 128)'), d('Unique over all files.')),
+  id: v.pipe(
+    v.string(),
+    v.regex(/^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/, 'letters, digits and . _ : - (at most 128)'),
+    d('Unique over all files.'),
+  ),
   name: v.optional(v.pipe(name, d('Short name, shown in violations.'))),
   description: v.optional(filledText(2_000)),
   action: v.pipe(v.optional(v.picklist(['block', 'warn', 'log']), 'block'), d('What a violation does.')),
-  scope: v.optional(v.pipe(v.union([name, v.pipe(v.array(name), v.minLength(1, 'at least one scope'))]), d('Projects or scopes that the rule is for; for all where not given.'))),
+  scope: v.optional(
+    v.pipe(
+      v.union([name, v.pipe(v.array(name), v.minLength(1, 'at least one scope'))]),
+      d('Projects or scopes that the rule is for; for all where not given.'),
+    ),
+  ),
   message: v.optional(v.pipe(filledText(2_000), d('What the caller is told.'))),
   suggestion: v.optional(v.pipe(filledText(2_000), d('What the caller can do.'))),
-  conditions: v.pipe(v.optional(v.array(Condition), () => []), d('All must hold.')),
-  requirements: v.pipe(v.optional(v.array(name), () => []), d('Fields that must be exactly true, else the rule is violated.')),
+  conditions: v.pipe(
+    v.optional(v.array(Condition), () => []),
+    d('All must hold.'),
+  ),
+  requirements: v.pipe(
+    v.optional(v.array(name), () => []),
+    d('Fields that must be exactly true, else the rule is violated.'),
+  ),
 })
 export type Rule = v.InferOutput<typeof Rule>
 
 export const BreakerRule = v.strictObject({
   scope: v.pipe(
     v.string(),
-    v.regex(/^(?:global|(?:category|stakes|agent|tag|project):.{1,256})$/, 'global, or category: stakes: agent: tag: project: and a value'),
+    v.regex(
+      /^(?:global|(?:category|stakes|agent|tag|project):.{1,256})$/,
+      'global, or category: stakes: agent: tag: project: and a value',
+    ),
   ),
   failure_threshold: v.pipe(count, d('Failures within the window that open the breaker.')),
   window_ms: v.pipe(positive, d('Milliseconds for which a failure counts.')),
@@ -122,8 +167,14 @@ export type BreakerRule = v.InferOutput<typeof BreakerRule>
 
 /** A guardrail file in its long form; a bare list of rules is taken as `guardrails`. */
 export const RuleFile = v.strictObject({
-  guardrails: v.pipe(v.optional(v.array(Rule), () => []), d('Rules.')),
-  circuit_breakers: v.pipe(v.optional(v.array(BreakerRule), () => []), d('Circuit breakers.')),
+  guardrails: v.pipe(
+    v.optional(v.array(Rule), () => []),
+    d('Rules.'),
+  ),
+  circuit_breakers: v.pipe(
+    v.optional(v.array(BreakerRule), () => []),
+    d('Circuit breakers.'),
+  ),
   template: v.optional(v.union([name, v.array(name)])),
 })
 export type RuleFile = v.InferOutput<typeof RuleFile>

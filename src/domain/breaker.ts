@@ -45,7 +45,15 @@ export function watches(scope: string, subject: BreakerSubject): boolean {
   }
 }
 
-const closed = (scope: string): Breaker => ({ scope, state: 'closed', failures_ms: [], reviews_ms: [], opened_ms: null, probe_decision_id: null, probe_started_ms: null })
+const closed = (scope: string): Breaker => ({
+  scope,
+  state: 'closed',
+  failures_ms: [],
+  reviews_ms: [],
+  opened_ms: null,
+  probe_decision_id: null,
+  probe_started_ms: null,
+})
 
 /** The state that holds now: windows slide, cooldowns end, and a probe that nobody reviews is given up. */
 export function current(rule: BreakerRule, stored: Breaker | null, now_ms: number): Breaker {
@@ -55,14 +63,19 @@ export function current(rule: BreakerRule, stored: Breaker | null, now_ms: numbe
   if (breaker.state === 'open' && breaker.opened_ms !== null && now_ms >= breaker.opened_ms + rule.cooldown_ms) {
     return { ...breaker, state: 'half_open', probe_decision_id: null, probe_started_ms: null }
   }
-  if (breaker.state === 'half_open' && breaker.probe_started_ms !== null && now_ms >= breaker.probe_started_ms + rule.cooldown_ms) {
+  if (
+    breaker.state === 'half_open' &&
+    breaker.probe_started_ms !== null &&
+    now_ms >= breaker.probe_started_ms + rule.cooldown_ms
+  ) {
     return { ...breaker, probe_decision_id: null, probe_started_ms: null }
   }
   return breaker
 }
 
 /** True when no action of its scope may go on now: open, or half-open with its probe under way. */
-export const blocks = (breaker: Breaker): boolean => breaker.state === 'open' || (breaker.state === 'half_open' && breaker.probe_decision_id !== null)
+export const blocks = (breaker: Breaker): boolean =>
+  breaker.state === 'open' || (breaker.state === 'half_open' && breaker.probe_decision_id !== null)
 
 /** A decision was recorded: in half-open state the first one is the probe. */
 export function afterRecord(breaker: Breaker, decision_id: string, now_ms: number): Breaker {
@@ -71,14 +84,27 @@ export function afterRecord(breaker: Breaker, decision_id: string, now_ms: numbe
 }
 
 /** A decision was reviewed for the first time. An abandoned one says nothing about success. */
-export function afterReview(rule: BreakerRule, breaker: Breaker, decision_id: string, outcome: Outcome, now_ms: number): Breaker {
+export function afterReview(
+  rule: BreakerRule,
+  breaker: Breaker,
+  decision_id: string,
+  outcome: Outcome,
+  now_ms: number,
+): Breaker {
   if (outcome === 'abandoned') return breaker
   const failed = outcome === 'failure'
   const reviews_ms = [...breaker.reviews_ms, now_ms]
   const failures_ms = failed ? [...breaker.failures_ms, now_ms] : breaker.failures_ms
   const counted = { ...breaker, reviews_ms, failures_ms }
-  const open: Breaker = { ...counted, state: 'open', opened_ms: now_ms, probe_decision_id: null, probe_started_ms: null }
-  if (breaker.state === 'half_open' && breaker.probe_decision_id === decision_id) return failed ? open : closed(rule.scope)
+  const open: Breaker = {
+    ...counted,
+    state: 'open',
+    opened_ms: now_ms,
+    probe_decision_id: null,
+    probe_started_ms: null,
+  }
+  if (breaker.state === 'half_open' && breaker.probe_decision_id === decision_id)
+    return failed ? open : closed(rule.scope)
   if (breaker.state === 'closed' && failures_ms.length >= rule.failure_threshold) return open
   return counted
 }
@@ -87,7 +113,15 @@ export function afterReview(rule: BreakerRule, breaker: Breaker, decision_id: st
 export function reset(breaker: Breaker, probe_first: boolean): Breaker | null {
   if (breaker.state === 'closed') return null
   const fresh = closed(breaker.scope)
-  return probe_first ? { ...fresh, state: 'half_open', opened_ms: breaker.opened_ms, failures_ms: breaker.failures_ms, reviews_ms: breaker.reviews_ms } : fresh
+  return probe_first
+    ? {
+        ...fresh,
+        state: 'half_open',
+        opened_ms: breaker.opened_ms,
+        failures_ms: breaker.failures_ms,
+        reviews_ms: breaker.reviews_ms,
+      }
+    : fresh
 }
 
 /** When an action of its scope may be tried again, RFC 3339; null while nothing blocks. */

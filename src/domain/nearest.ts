@@ -18,8 +18,6 @@ function distance(a: string, b: string, limit: number): number {
 export function nearest(given: string, names: readonly string[]): string | null {
   const wanted = given.slice(0, 64).replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
   const limit = Math.max(2, Math.floor(wanted.length / 3))
-  const ranked = names
-    .map((name) => ({ name, apart: distance(wanted, name, limit) }))
-    .sort((a, b) => a.apart - b.apart)
+  const ranked = names.map((name) => ({ name, apart: distance(wanted, name, limit) })).sort((a, b) => a.apart - b.apart)
   return ranked[0] && ranked[0].apart <= limit ? ranked[0].name : null
 }

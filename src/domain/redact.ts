@@ -1,7 +1,8 @@
 /** Copies of what callers send, without what looks like a secret. */
 const hidden = '[redacted]'
 /** Names that hold secrets wherever they stand. */
-const secretName = /(?:^|[_\-.])(?:pass(?:word|wd|phrase)?|secret|token|api_?key|access_?key|private_?key|credentials?|authorization|cookie|session)(?:$|[_\-.])/i
+const secretName =
+  /(?:^|[_\-.])(?:pass(?:word|wd|phrase)?|secret|token|api_?key|access_?key|private_?key|credentials?|authorization|cookie|session)(?:$|[_\-.])/i
 const secretNameTail = /(?:password|passphrase|secret|token|apikey|accesskey|privatekey|authorization)$/i
 
 /** Shapes of well-known secrets inside any text. */

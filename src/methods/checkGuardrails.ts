@@ -20,7 +20,10 @@ export const ActionParams = v.object({
   tags: v.optional(v.pipe(v.array(filledText(64)), v.maxLength(50, 'at most 50 entries')), () => []),
   project: v.pipe(v.nullish(filledText(256), null), d('Project that the action belongs to.')),
   scope: v.pipe(v.nullish(filledText(256), null), d('Scope of rules that apply beside those of the project.')),
-  context: v.pipe(v.optional(v.record(v.string(), v.unknown()), () => ({})), d('Any fields for conditions to look at; at most 64 KiB and 8 deep.')),
+  context: v.pipe(
+    v.optional(v.record(v.string(), v.unknown()), () => ({})),
+    d('Any fields for conditions to look at; at most 64 KiB and 8 deep.'),
+  ),
 })
 export type ActionParams = v.InferOutput<typeof ActionParams>
 
@@ -52,7 +55,8 @@ export const noRules = {
 }
 
 export const checkGuardrails = defineMethod({
-  summary: 'Checks a proposed action against all guardrails and circuit breakers, and writes the verdict to the audit trail.',
+  summary:
+    'Checks a proposed action against all guardrails and circuit breakers, and writes the verdict to the audit trail.',
   params: v.object({
     action: v.pipe(ActionParams, d('The action.')),
     agent: v.optional(

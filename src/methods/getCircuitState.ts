@@ -8,7 +8,9 @@ import { defineMethod } from '../method.ts'
 
 export const getCircuitState = defineMethod({
   summary: 'Returns the state of one circuit breaker.',
-  params: v.object({ scope: v.pipe(filledText(300), v.description('Scope of the breaker, such as category:deployment.')) }),
+  params: v.object({
+    scope: v.pipe(filledText(300), v.description('Scope of the breaker, such as category:deployment.')),
+  }),
   result: BreakerState,
   scope: 'read',
   failure: 'internal_error',

@@ -29,7 +29,10 @@ export const listAudit = defineMethod({
         ids: v.pipe(v.array(v.string()), d('Decisions concerned.')),
         allowed: v.pipe(v.nullable(v.boolean()), d('Null where nothing was evaluated.')),
         rules: v.pipe(v.array(v.string()), d('Rules and breakers that fired.')),
-        detail: v.pipe(v.unknown(), d('Of an evaluation: digest and redacted copy of the input, verdict, policy hash, duration.')),
+        detail: v.pipe(
+          v.unknown(),
+          d('Of an evaluation: digest and redacted copy of the input, verdict, policy hash, duration.'),
+        ),
       }),
     ),
     next_cursor: v.pipe(v.nullable(v.number()), d('Null on the last page.')),

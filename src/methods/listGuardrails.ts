@@ -9,7 +9,9 @@ const d = v.description
 
 export const listGuardrails = defineMethod({
   summary: 'Lists the guardrails in force, and what is wrong with their files.',
-  params: v.object({ scope: v.optional(v.pipe(filledText(256), d('Rules of this scope or project, and those without one.'))) }),
+  params: v.object({
+    scope: v.optional(v.pipe(filledText(256), d('Rules of this scope or project, and those without one.'))),
+  }),
   result: v.object({
     guardrails: v.array(
       v.object({
@@ -45,7 +47,12 @@ export const listGuardrails = defineMethod({
         requirements: rule.requirements.length,
         file: fileName(rule.file),
       }))
-    return { guardrails, total: guardrails.length, policy_hash: hash, errors: policy.errors().map((error) => ({ ...error, file: fileName(error.file) })) }
+    return {
+      guardrails,
+      total: guardrails.length,
+      policy_hash: hash,
+      errors: policy.errors().map((error) => ({ ...error, file: fileName(error.file) })),
+    }
   },
 })
 

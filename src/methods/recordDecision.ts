@@ -6,16 +6,16 @@ import { isStorageError } from '../../sdk/storage/errors.ts'
 import type { Transaction } from '../../sdk/storage/store.ts'
 import type { VectorSet } from '../../sdk/storage/vectors.ts'
 import { audit, type Call } from '../context.ts'
-import { type Draft, newRecord } from '../domain/decision.ts'
 import { subjectOf } from '../domain/breaker.ts'
+import { type Draft, newRecord } from '../domain/decision.ts'
 import { embedBridge } from '../domain/embed.ts'
 import type { Action } from '../domain/guardrail/action.ts'
 import type { Violation } from '../domain/guardrail/evaluate.ts'
 import type { Judgement } from '../domain/guardrail/judge.ts'
-import { openGuard } from '../guard.ts'
 import { once } from '../domain/idempotency.ts'
 import { pathOf } from '../domain/path.ts'
 import { instantMs } from '../domain/time.ts'
+import { openGuard } from '../guard.ts'
 import { defineMethod } from '../method.ts'
 
 const importFields = ['created_at', 'recorded_by', 'source_key'] as const
@@ -77,14 +77,24 @@ function actionOf(call: Call, given: RecordParams, record: DecisionRecord): Acti
 }
 
 const blocked = (violations: readonly Violation[]): CstpError =>
-  new CstpError('record_failed', `Blocked by ${violations.map(({ guardrail_id }) => guardrail_id).join(', ')}`, { violations })
+  new CstpError('record_failed', `Blocked by ${violations.map(({ guardrail_id }) => guardrail_id).join(', ')}`, {
+    violations,
+  })
 
 /** The record's vectors, or null when they are not there in time: what is missing follows through the outbox. */
 async function vectorsInTime(call: Call, record: DecisionRecord): Promise<VectorSet | null> {
   try {
-    return await embedBridge(call.embedder, record.bridge, AbortSignal.any([call.signal, AbortSignal.timeout(call.embed_wait_ms)]))
+    return await embedBridge(
+      call.embedder,
+      record.bridge,
+      AbortSignal.any([call.signal, AbortSignal.timeout(call.embed_wait_ms)]),
+    )
   } catch (error) {
-    call.log('warn', 'vectors follow later', { request_id: call.request_id, id: record.id, error: error instanceof Error ? error.message : String(error) })
+    call.log('warn', 'vectors follow later', {
+      request_id: call.request_id,
+      id: record.id,
+      error: error instanceof Error ? error.message : String(error),
+    })
     return null
   }
 }
@@ -99,7 +109,12 @@ async function keepVectors(call: Call, tx: Transaction, id: string, vectors: Vec
   return usable
 }
 
-function answer(record: DecisionRecord, indexed: boolean, existing: boolean, judgement: Judgement | null): RecordResult {
+function answer(
+  record: DecisionRecord,
+  indexed: boolean,
+  existing: boolean,
+  judgement: Judgement | null,
+): RecordResult {
   return {
     success: true,
     decision_id: record.id,
@@ -113,7 +128,11 @@ function answer(record: DecisionRecord, indexed: boolean, existing: boolean, jud
     deliberation_inputs_count: record.deliberation?.inputs.length ?? 0,
     related_count: record.related_to.length,
     quality: record.quality,
-    message: existing ? 'This source key was recorded before' : indexed ? 'Decision recorded' : 'Decision recorded; its vectors follow',
+    message: existing
+      ? 'This source key was recorded before'
+      : indexed
+        ? 'Decision recorded'
+        : 'Decision recorded; its vectors follow',
   }
 }
 

@@ -20,6 +20,11 @@ export const reloadGuardrails = defineMethod({
     const errors = await call.policy.reload()
     const { rules, hash } = await call.policy.current()
     await call.store.transaction((tx) => audit(call, tx, [], { policy_hash: hash, errors: errors.length }))
-    return { success: errors.length === 0, total: rules.length, policy_hash: hash, errors: errors.map((error) => ({ ...error, file: fileName(error.file) })) }
+    return {
+      success: errors.length === 0,
+      total: rules.length,
+      policy_hash: hash,
+      errors: errors.map((error) => ({ ...error, file: fileName(error.file) })),
+    }
   },
 })

@@ -12,9 +12,18 @@ export const resetCircuit = defineMethod({
   summary: 'Closes an open or half-open circuit breaker, or makes it half-open with probe_first.',
   params: v.object({
     scope: v.pipe(filledText(300), v.description('Scope of the breaker.')),
-    probe_first: v.pipe(v.optional(v.boolean(), false), v.description('Let one decision through first; its review closes or reopens.')),
+    probe_first: v.pipe(
+      v.optional(v.boolean(), false),
+      v.description('Let one decision through first; its review closes or reopens.'),
+    ),
   }),
-  result: v.object({ success: v.boolean(), scope: v.string(), previous_state: State, new_state: State, message: v.string() }),
+  result: v.object({
+    success: v.boolean(),
+    scope: v.string(),
+    previous_state: State,
+    new_state: State,
+    message: v.string(),
+  }),
   scope: 'admin',
   failure: 'internal_error',
   async handle(call, { scope, probe_first }) {
@@ -29,7 +38,9 @@ export const resetCircuit = defineMethod({
         scope,
         previous_state: before.state,
         new_state: after?.state ?? before.state,
-        message: after ? `The circuit breaker ${scope} is ${after.state}` : `The circuit breaker ${scope} is closed already`,
+        message: after
+          ? `The circuit breaker ${scope} is ${after.state}`
+          : `The circuit breaker ${scope} is closed already`,
       }
     })
   },

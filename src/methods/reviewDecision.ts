@@ -4,9 +4,11 @@ import { decisionNotFound } from '../../sdk/errors.ts'
 import { Outcome, Status, text } from '../../sdk/schema/decision.ts'
 import { DecisionId } from '../../sdk/schema/params.ts'
 import { audit, timestamp } from '../context.ts'
+import { subjectOf } from '../domain/breaker.ts'
 import { applyReview } from '../domain/decision.ts'
 import { resolveId } from '../domain/lookup.ts'
 import { pathOf } from '../domain/path.ts'
+import { openGuard } from '../guard.ts'
 import { defineMethod } from '../method.ts'
 
 const note = (about: string) => v.pipe(v.nullish(text(10_000), null), v.description(about))
@@ -40,7 +42,7 @@ export const reviewDecision = defineMethod({
       await tx.decisions.update(applyReview(found.record, review, call.caller.agent, reviewed_at), found.revision)
       // A review counts once, and what was imported says nothing about how things go now.
       if (found.record.status === 'pending' && found.record.imported_by === null) {
-        await guard.reviewed(tx, found.record, review.outcome)
+        await (await openGuard(call, subjectOf(found.record))).reviewed(tx, id, review.outcome)
       }
       await audit(call, tx, [id], { outcome: review.outcome })
       return found.indexed

@@ -46,7 +46,8 @@ const own: ReadonlySet<string> = new Set(actionFields)
 function inside(value: unknown, path: readonly string[]): unknown {
   let found = value
   for (const step of path) {
-    if (found === null || typeof found !== 'object' || Array.isArray(found) || !Object.hasOwn(found, step)) return undefined
+    if (found === null || typeof found !== 'object' || Array.isArray(found) || !Object.hasOwn(found, step))
+      return undefined
     found = (found as Record<string, unknown>)[step]
   }
   return found
@@ -65,14 +66,40 @@ export function fieldValue(action: Action, field: string): unknown {
 
 /** Latin letters, each with the Cyrillic and Greek ones that look like it. */
 const lookAlikes: ReadonlyMap<string, string> = new Map(
-  ['aаα', 'bь', 'cсϲ', 'dԁ', 'eеε', 'gɡ', 'hһ', 'iіιı', 'jј', 'kкκ', 'lⅼӏ', 'mм', 'nпη', 'oоο', 'pрρ', 'qԛ', 'rг', 'sѕ', 'tтτ', 'uυս', 'vνѵ', 'wԝω', 'xхχ', 'yуγ'].flatMap(
-    ([latin, ...others]) => others.map((other): [string, string] => [other, latin!]),
-  ),
+  [
+    'aаα',
+    'bь',
+    'cсϲ',
+    'dԁ',
+    'eеε',
+    'gɡ',
+    'hһ',
+    'iіιı',
+    'jј',
+    'kкκ',
+    'lⅼӏ',
+    'mм',
+    'nпη',
+    'oоο',
+    'pрρ',
+    'qԛ',
+    'rг',
+    'sѕ',
+    'tтτ',
+    'uυս',
+    'vνѵ',
+    'wԝω',
+    'xхχ',
+    'yуγ',
+  ].flatMap(([latin, ...others]) => others.map((other): [string, string] => [other, latin!])),
 )
 
 /** A key as it looks: compatible forms, marks and invisible characters folded away. */
 export function skeleton(key: string): string {
-  const folded = key.normalize('NFKD').replace(/[\p{M}\p{Cf}\p{Zs}]/gu, '').toLowerCase()
+  const folded = key
+    .normalize('NFKD')
+    .replace(/[\p{M}\p{Cf}\p{Zs}]/gu, '')
+    .toLowerCase()
   return [...folded].map((letter) => lookAlikes.get(letter) ?? letter).join('')
 }
 

@@ -19,7 +19,13 @@ function counted({ field, value }: TemporalCondition): DecisionFilter {
 
 /** The day of the week and the time of day, in a zone. */
 function clockAt(now_ms: number, timezone = 'UTC'): { day: (typeof weekdays)[number]; time: string } {
-  const parts = new Intl.DateTimeFormat('en-GB', { timeZone: timezone, weekday: 'short', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }).formatToParts(now_ms)
+  const parts = new Intl.DateTimeFormat('en-GB', {
+    timeZone: timezone,
+    weekday: 'short',
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
+  }).formatToParts(now_ms)
   const part = (type: string) => parts.find((one) => one.type === type)?.value ?? ''
   return { day: part('weekday').toLowerCase() as (typeof weekdays)[number], time: `${part('hour')}:${part('minute')}` }
 }
@@ -43,7 +49,8 @@ export function compileCondition(condition: Condition): Test {
         const actual = fieldValue(action, condition.field)
         if (actual !== undefined) return holds(condition, actual)
         const fake = disguised(action, condition.field)
-        if (fake !== null) throw new EvaluationError(`the context has a key that looks like ${condition.field} and is not`)
+        if (fake !== null)
+          throw new EvaluationError(`the context has a key that looks like ${condition.field} and is not`)
         if (condition.operator === 'exists' && condition.value === false) return true
         return condition.when_missing === 'match'
       }
@@ -59,14 +66,20 @@ export function compileCondition(condition: Condition): Test {
       return async (action, history) => (await history.similar(action.description, condition)) >= condition.min_matches
     case 'temporal': {
       const { window_hours, max_occurrences } = condition
-      if (window_hours === undefined || max_occurrences === undefined) return (_, history) => onClock(condition, history.now())
+      if (window_hours === undefined || max_occurrences === undefined)
+        return (_, history) => onClock(condition, history.now())
       return async (_, history) =>
-        (await history.count({ ...counted(condition), created_from_ms: history.now() - window_hours * hourMs })) >= max_occurrences
+        (await history.count({ ...counted(condition), created_from_ms: history.now() - window_hours * hourMs })) >=
+        max_occurrences
     }
     case 'aggregate':
       return async (_, history) => {
         const { decisions, value } = await history.aggregate(condition)
-        return value !== null && decisions >= condition.min_decisions && compareNumbers(value, condition.operator, condition.value)
+        return (
+          value !== null &&
+          decisions >= condition.min_decisions &&
+          compareNumbers(value, condition.operator, condition.value)
+        )
       }
   }
 }
@@ -82,7 +95,12 @@ async function outcomeOf(test: Test, action: Action, history: History): Promise<
 }
 
 /** Three-valued logic: an error decides only where the other parts don't. */
-async function combine(operator: 'and' | 'or' | 'not', tests: readonly Test[], action: Action, history: History): Promise<boolean> {
+async function combine(
+  operator: 'and' | 'or' | 'not',
+  tests: readonly Test[],
+  action: Action,
+  history: History,
+): Promise<boolean> {
   let error: EvaluationError | null = null
   for (const test of tests) {
     const answer = await outcomeOf(test, action, history)

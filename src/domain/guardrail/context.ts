@@ -15,8 +15,14 @@ function wellFormed(value: unknown): boolean {
 }
 
 /** What is wrong with a context; null where nothing is. */
-export function contextProblem(context: Record<string, unknown>): { message: string; expected: string; received: string } | null {
-  const refuse = (expected: string, received: string) => ({ message: `expected ${expected}, received ${received}`, expected, received })
+export function contextProblem(
+  context: Record<string, unknown>,
+): { message: string; expected: string; received: string } | null {
+  const refuse = (expected: string, received: string) => ({
+    message: `expected ${expected}, received ${received}`,
+    expected,
+    received,
+  })
   // Depth first: what is too deep can't be measured by writing it out.
   if (!depth(context, deepest)) return refuse(`at most ${deepest} levels`, 'more')
   const bytes = new TextEncoder().encode(JSON.stringify(context)).length

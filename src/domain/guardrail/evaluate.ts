@@ -1,9 +1,10 @@
 /** Rules against an action: allowed or not, and why. Whatever can't be judged counts against the action. */
-import type { LoadedRule } from './parse.ts'
+
 import { type Action, fieldValue } from './action.ts'
 import { compileAll, type Test } from './conditions.ts'
 import type { History } from './history.ts'
 import { EvaluationError } from './operators.ts'
+import type { LoadedRule } from './parse.ts'
 
 /** A rule that was violated, or a warning; circuit breakers add `state`, `failure_rate` and `reset_at`. */
 export interface Violation {
@@ -31,10 +32,12 @@ export interface CompiledRule {
   test: Test
 }
 
-export const compileRules = (rules: readonly LoadedRule[]): CompiledRule[] => rules.map((rule) => ({ rule, test: compileAll(rule.conditions) }))
+export const compileRules = (rules: readonly LoadedRule[]): CompiledRule[] =>
+  rules.map((rule) => ({ rule, test: compileAll(rule.conditions) }))
 
 /** The scopes that a rule is for; empty for all. */
-export const scopesOf = ({ scope }: LoadedRule): string[] => (scope === undefined ? [] : Array.isArray(scope) ? scope : [scope])
+export const scopesOf = ({ scope }: LoadedRule): string[] =>
+  scope === undefined ? [] : Array.isArray(scope) ? scope : [scope]
 
 /** A call without project and scope is outside of every scope. */
 export function inScope(rule: LoadedRule, action: Action): boolean {
@@ -42,12 +45,18 @@ export function inScope(rule: LoadedRule, action: Action): boolean {
   return scopes.length === 0 || [action.project, action.scope].some((one) => one !== null && scopes.includes(one))
 }
 
-function violation({ id, name, description, message, suggestion, action }: LoadedRule, failed: string[], error: string | null): Violation {
-  const fallback = failed.length > 0 ? `Required and not true: ${failed.join(', ')}` : (description ?? `Guardrail ${id} applies`)
+function violation(
+  { id, name, description, message, suggestion, action }: LoadedRule,
+  failed: string[],
+  error: string | null,
+): Violation {
+  const fallback =
+    failed.length > 0 ? `Required and not true: ${failed.join(', ')}` : (description ?? `Guardrail ${id} applies`)
   return {
     guardrail_id: id,
     name: name ?? description ?? id,
-    message: error === null ? (message ?? fallback) : `${message ?? fallback} (the rule could not be evaluated: ${error})`,
+    message:
+      error === null ? (message ?? fallback) : `${message ?? fallback} (the rule could not be evaluated: ${error})`,
     severity: action === 'block' ? 'block' : 'warn',
     suggestion: suggestion ?? null,
     error,
@@ -55,13 +64,19 @@ function violation({ id, name, description, message, suggestion, action }: Loade
 }
 
 /** Errors of an engine behind a condition fail closed too; their text may name files and stays out of the verdict. */
-const reasonOf = (error: unknown): string => (error instanceof EvaluationError ? error.message : 'its data could not be read')
+const reasonOf = (error: unknown): string =>
+  error instanceof EvaluationError ? error.message : 'its data could not be read'
 
 /**
  * Judges an action.
  * @param onFault told of errors that are not the action's own, for the log
  */
-export async function evaluate(rules: readonly CompiledRule[], action: Action, history: History, onFault: (rule: string, error: unknown) => void): Promise<Verdict> {
+export async function evaluate(
+  rules: readonly CompiledRule[],
+  action: Action,
+  history: History,
+  onFault: (rule: string, error: unknown) => void,
+): Promise<Verdict> {
   const violations: Violation[] = []
   const warnings: Violation[] = []
   const fired: string[] = []

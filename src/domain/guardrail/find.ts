@@ -6,6 +6,9 @@ import type { BreakerRule } from '../../../sdk/schema/guardrail.ts'
 export function findBreaker(breakers: readonly BreakerRule[], scope: string): BreakerRule {
   const rule = breakers.find((one) => one.scope === scope)
   if (rule) return rule
-  const expected = breakers.length === 0 ? 'the scope of a declared circuit breaker (there is none)' : `one of ${breakers.map((one) => one.scope).join(', ')}`
+  const expected =
+    breakers.length === 0
+      ? 'the scope of a declared circuit breaker (there is none)'
+      : `one of ${breakers.map((one) => one.scope).join(', ')}`
   throw invalidParams({ path: 'scope', message: 'no circuit breaker has this scope', expected, received: scope })
 }

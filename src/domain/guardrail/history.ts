@@ -1,6 +1,7 @@
 /** What conditions ask of the past: similar decisions, how often something happened, how well it went. */
-import type { Embedder } from '../../../sdk/storage/embedder.ts'
+
 import type { AggregateCondition, SemanticCondition } from '../../../sdk/schema/guardrail.ts'
+import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import type { DecisionFilter, Store } from '../../../sdk/storage/store.ts'
 import type { Follower } from '../follower.ts'
 
@@ -18,7 +19,13 @@ const dayMs = 86_400_000
 const outcomeValue = { success: 1, partial: 0.5, failure: 0 } as const
 
 /** Asks the stores. Each distinct question is asked once: several rules of one evaluation often ask the same. */
-export function openHistory(tools: { store: Store; index: Follower; embedder: Embedder; signal: AbortSignal; now(): number }): History {
+export function openHistory(tools: {
+  store: Store
+  index: Follower
+  embedder: Embedder
+  signal: AbortSignal
+  now(): number
+}): History {
   const { store, index, embedder, signal } = tools
   const now_ms = tools.now()
   const asked = new Map<string, Promise<unknown>>()
@@ -30,7 +37,8 @@ export function openHistory(tools: { store: Store; index: Follower; embedder: Em
     asked.set(name, answer)
     return answer
   }
-  const since = (days: number | undefined): DecisionFilter => (days === undefined ? {} : { created_from_ms: now_ms - days * dayMs })
+  const since = (days: number | undefined): DecisionFilter =>
+    days === undefined ? {} : { created_from_ms: now_ms - days * dayMs }
 
   return {
     now: () => now_ms,
@@ -42,7 +50,13 @@ export function openHistory(tools: { store: Store; index: Follower; embedder: Em
         if (!generation) return 0
         const [vector] = await onceFor(['embed', text], () => embedder.embed([text], 'query', signal))
         const filter: DecisionFilter = { ...since(within_days), ...(outcome && { outcome: [outcome] }) }
-        const near = await index.nearest({ vector: vector!.subarray(0, generation.dimensions), embedder: embedder.id, side: 'both', k: min_matches, filter })
+        const near = await index.nearest({
+          vector: vector!.subarray(0, generation.dimensions),
+          embedder: embedder.id,
+          side: 'both',
+          k: min_matches,
+          filter,
+        })
         return near.filter(({ distance }) => 1 - distance >= threshold).length
       }),
     aggregate: ({ category, metric, window_days }) =>
@@ -53,11 +67,19 @@ export function openHistory(tools: { store: Store; index: Follower; embedder: Em
           return { decisions, value: decisions }
         }
         const groups = await store.decisions.outcomes(filter)
-        const scored = groups.flatMap(({ outcome, ...rest }) => (metric !== 'avg_confidence' && (outcome === null || outcome === 'abandoned') ? [] : [{ ...rest, result: outcome === null || outcome === 'abandoned' ? 0 : outcomeValue[outcome] }]))
+        const scored = groups.flatMap(({ outcome, ...rest }) =>
+          metric !== 'avg_confidence' && (outcome === null || outcome === 'abandoned')
+            ? []
+            : [{ ...rest, result: outcome === null || outcome === 'abandoned' ? 0 : outcomeValue[outcome] }],
+        )
         const decisions = scored.reduce((sum, { count }) => sum + count, 0)
         if (decisions === 0) return { decisions, value: null }
         const each = (one: (typeof scored)[number]): number =>
-          metric === 'avg_confidence' ? one.confidence : metric === 'brier' ? (one.confidence - one.result) ** 2 : one.result
+          metric === 'avg_confidence'
+            ? one.confidence
+            : metric === 'brier'
+              ? (one.confidence - one.result) ** 2
+              : one.result
         return { decisions, value: scored.reduce((sum, one) => sum + each(one) * one.count, 0) / decisions }
       }),
   }

@@ -34,7 +34,9 @@ function breakerViolation(rule: BreakerRule, breaker: Breaker): BreakerViolation
       ? `The circuit breaker ${rule.scope} is half-open: its probe ${breaker.probe_decision_id} waits for a review`
       : `The circuit breaker ${rule.scope} is open after ${breaker.failures_ms.length} failures`,
     severity: 'block',
-    suggestion: probing ? `Review ${breaker.probe_decision_id}, or wait until ${reset_at}` : `Find out what fails; one probe is let through from ${reset_at}`,
+    suggestion: probing
+      ? `Review ${breaker.probe_decision_id}, or wait until ${reset_at}`
+      : `Find out what fails; one probe is let through from ${reset_at}`,
     error: null,
     state: breaker.state,
     failure_rate: failureRate(breaker),
@@ -43,7 +45,12 @@ function breakerViolation(rule: BreakerRule, breaker: Breaker): BreakerViolation
 }
 
 /** The breakers that stop the subject now. */
-export async function openBreakers(breakers: BreakerReader, rules: readonly BreakerRule[], subject: BreakerSubject, now_ms: number): Promise<BreakerViolation[]> {
+export async function openBreakers(
+  breakers: BreakerReader,
+  rules: readonly BreakerRule[],
+  subject: BreakerSubject,
+  now_ms: number,
+): Promise<BreakerViolation[]> {
   const found: BreakerViolation[] = []
   for (const rule of rules) {
     if (!watches(rule.scope, subject)) continue
@@ -87,6 +94,14 @@ export async function auditVerdict(
   const { value: input, redacted } = redact(action)
   const digest = createHash('sha256').update(stableJson(action)).digest('hex')
   const names = (list: readonly Violation[]) => list.map(({ guardrail_id }) => guardrail_id)
-  const detail = { digest, input, redacted, violations: names(violations), warnings: names(warnings), policy_hash, duration_ms: Math.round(duration_ms * 1_000) / 1_000 }
+  const detail = {
+    digest,
+    input,
+    redacted,
+    violations: names(violations),
+    warnings: names(warnings),
+    policy_hash,
+    duration_ms: Math.round(duration_ms * 1_000) / 1_000,
+  }
   await tx.audit.append({ ...who, ids, allowed, rules: fired, detail })
 }

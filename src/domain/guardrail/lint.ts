@@ -21,7 +21,9 @@ const closedValues: Record<string, readonly string[]> = {
 
 const stable = (value: unknown): string =>
   JSON.stringify(value, (_, inner: unknown) =>
-    inner !== null && typeof inner === 'object' && !Array.isArray(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1))) : inner,
+    inner !== null && typeof inner === 'object' && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
   )
 
 /** The values of a field that pass all of a rule's conditions on it, as far as equality and order tell. */
@@ -46,25 +48,38 @@ function narrow(range: Range, { operator, value }: FieldCondition): Range {
     next.among = new Set([...next.among].filter((one) => !out.has(one as never)))
   }
   if (typeof value === 'number') {
-    if ((operator === '<' || operator === '<=') && (value < next.high || (value === next.high && operator === '<'))) [next.high, next.highOpen] = [value, operator === '<']
-    if ((operator === '>' || operator === '>=') && (value > next.low || (value === next.low && operator === '>'))) [next.low, next.lowOpen] = [value, operator === '>']
+    if ((operator === '<' || operator === '<=') && (value < next.high || (value === next.high && operator === '<')))
+      [next.high, next.highOpen] = [value, operator === '<']
+    if ((operator === '>' || operator === '>=') && (value > next.low || (value === next.low && operator === '>')))
+      [next.low, next.lowOpen] = [value, operator === '>']
   }
   return next
 }
 
 const within = (range: Range, value: unknown): boolean =>
   typeof value !== 'number' ||
-  ((range.lowOpen ? value > range.low : value >= range.low) && (range.highOpen ? value < range.high : value <= range.high))
+  ((range.lowOpen ? value > range.low : value >= range.low) &&
+    (range.highOpen ? value < range.high : value <= range.high))
 
 function impossible(field: string, conditions: FieldCondition[]): string | null {
-  let range: Range = { low: Number.NEGATIVE_INFINITY, lowOpen: false, high: Number.POSITIVE_INFINITY, highOpen: false, among: null }
+  let range: Range = {
+    low: Number.NEGATIVE_INFINITY,
+    lowOpen: false,
+    high: Number.POSITIVE_INFINITY,
+    highOpen: false,
+    among: null,
+  }
   if (field === 'confidence' || field === 'quality_score') range = { ...range, low: 0, high: 1 }
   if (closedValues[field]) range.among = new Set(closedValues[field])
   if (booleanFields.has(field)) range.among = new Set([true, false])
   for (const condition of conditions) range = narrow(range, condition)
-  if (range.low > range.high || (range.low === range.high && (range.lowOpen || range.highOpen))) return `no value of ${field} meets all of its conditions`
-  if (range.among !== null && ![...range.among].some((value) => within(range, value))) return `no value of ${field} meets all of its conditions`
-  const wrong = conditions.find(({ operator, value }) => ['=', '=='].includes(operator) && numberFields.has(field) && typeof value !== 'number')
+  if (range.low > range.high || (range.low === range.high && (range.lowOpen || range.highOpen)))
+    return `no value of ${field} meets all of its conditions`
+  if (range.among !== null && ![...range.among].some((value) => within(range, value)))
+    return `no value of ${field} meets all of its conditions`
+  const wrong = conditions.find(
+    ({ operator, value }) => ['=', '=='].includes(operator) && numberFields.has(field) && typeof value !== 'number',
+  )
   return wrong ? `${field} is a number and never equals ${JSON.stringify(wrong.value)}` : null
 }
 
@@ -74,12 +89,20 @@ const fieldsIn = (conditions: readonly Condition[]): FieldCondition[] =>
 /** True when whatever fires `b` fires `a` too: a's conditions are among b's, its scope is no narrower, and it is at least as strict. */
 function covers(a: Rule, b: Rule): boolean {
   const conditions = new Set(b.conditions.map(stable))
-  const scopes = (rule: Rule) => (rule.scope === undefined ? null : Array.isArray(rule.scope) ? rule.scope : [rule.scope])
+  const scopes = (rule: Rule) =>
+    rule.scope === undefined ? null : Array.isArray(rule.scope) ? rule.scope : [rule.scope]
   const [wide, narrowed] = [scopes(a), scopes(b)]
   const wider = wide === null || (narrowed?.every((one) => wide.includes(one)) ?? false)
   const strict = { block: 2, warn: 1, log: 0 }
-  const requires = a.requirements.length === 0 || (b.requirements.length > 0 && b.requirements.every((one) => a.requirements.includes(one)))
-  return wider && strict[a.action] >= strict[b.action] && requires && a.conditions.every((one) => conditions.has(stable(one)))
+  const requires =
+    a.requirements.length === 0 ||
+    (b.requirements.length > 0 && b.requirements.every((one) => a.requirements.includes(one)))
+  return (
+    wider &&
+    strict[a.action] >= strict[b.action] &&
+    requires &&
+    a.conditions.every((one) => conditions.has(stable(one)))
+  )
 }
 
 /**
@@ -88,26 +111,42 @@ function covers(a: Rule, b: Rule): boolean {
  */
 export function lintRules(rules: readonly LoadedRule[]): LintFinding[] {
   return rules.flatMap((rule, index): LintFinding[] => {
-    const finding = (kind: LintFinding['kind'], message: string): LintFinding => ({ rule: rule.id, file: rule.file, line: rule.line, kind, message })
+    const finding = (kind: LintFinding['kind'], message: string): LintFinding => ({
+      rule: rule.id,
+      file: rule.file,
+      line: rule.line,
+      kind,
+      message,
+    })
     const found: LintFinding[] = []
     const direct = rule.conditions.filter((one) => one.type === 'field')
     for (const field of new Set(direct.map((one) => one.field))) {
-      const problem = impossible(field, direct.filter((one) => one.field === field))
+      const problem = impossible(
+        field,
+        direct.filter((one) => one.field === field),
+      )
       if (problem) found.push(finding('never_fires', problem))
     }
     for (const { field } of fieldsIn(rule.conditions)) {
       const capital = [...known].find((one) => one !== field && one === field.toLowerCase().replaceAll('-', '_'))
-      if (capital) found.push(finding('unknown_field', `${field} is looked up in the context; did you mean ${capital}?`))
+      if (capital)
+        found.push(finding('unknown_field', `${field} is looked up in the context; did you mean ${capital}?`))
     }
     for (const field of rule.requirements) {
-      if (known.has(field) && !booleanFields.has(field)) found.push(finding('contradiction', `${field} is never exactly true, so the requirement can't be met`))
+      if (known.has(field) && !booleanFields.has(field))
+        found.push(finding('contradiction', `${field} is never exactly true, so the requirement can't be met`))
       if (direct.some((one) => one.field === field && ['=', '=='].includes(one.operator) && one.value !== true)) {
-        found.push(finding('contradiction', `the rule applies only when ${field} is not true, and requires it to be true`))
+        found.push(
+          finding('contradiction', `the rule applies only when ${field} is not true, and requires it to be true`),
+        )
       }
     }
-    const cover = rules.find((other, at) => other !== rule && covers(other, rule) && (!covers(rule, other) || at < index))
+    const cover = rules.find(
+      (other, at) => other !== rule && covers(other, rule) && (!covers(rule, other) || at < index),
+    )
     if (cover) found.push(finding('shadowed', `whatever it catches, ${cover.id} catches too`))
-    if (rule.action === 'block' && rule.message === undefined) found.push(finding('no_message', 'a blocked agent is not told why: add a message'))
+    if (rule.action === 'block' && rule.message === undefined)
+      found.push(finding('no_message', 'a blocked agent is not told why: add a message'))
     return found
   })
 }

@@ -6,7 +6,14 @@ export class EvaluationError extends Error {
   override name = 'EvaluationError'
 }
 
-const kindOf = (value: unknown): string => (Array.isArray(value) ? 'a list' : value === null ? 'null' : typeof value === 'object' ? 'an object' : `a ${typeof value}`)
+const kindOf = (value: unknown): string =>
+  Array.isArray(value)
+    ? 'a list'
+    : value === null
+      ? 'null'
+      : typeof value === 'object'
+        ? 'an object'
+        : `a ${typeof value}`
 
 const wrongKind = (field: string, operator: Operator, value: unknown, wanted: string): EvaluationError =>
   new EvaluationError(`${field} is ${kindOf(value)}; ${operator} needs ${wanted}`)
@@ -53,7 +60,8 @@ export function holds({ field, operator, value: wanted }: FieldCondition, actual
     }
     case 'contains':
       if (Array.isArray(actual)) return actual.includes(wanted)
-      if (typeof actual === 'string' && typeof wanted === 'string') return actual.toLowerCase().includes(wanted.toLowerCase())
+      if (typeof actual === 'string' && typeof wanted === 'string')
+        return actual.toLowerCase().includes(wanted.toLowerCase())
       throw wrongKind(field, operator, actual, 'a text or a list')
     default:
       if (typeof actual !== 'number') throw wrongKind(field, operator, actual, 'a number')

@@ -30,7 +30,8 @@ type Path = (string | number)[]
 /** `condition_<field>: value-or-"op value"` as a field condition. */
 function flatCondition(field: string, value: unknown): unknown {
   const text = typeof value === 'string' ? value.trim() : null
-  const match = text === null ? null : /^(?:(<=|>=|==|!=|<|>|=)\s*|(in|not_in|contains|exists)\s+)(\S[\s\S]*)$/.exec(text)
+  const match =
+    text === null ? null : /^(?:(<=|>=|==|!=|<|>|=)\s*|(in|not_in|contains|exists)\s+)(\S[\s\S]*)$/.exec(text)
   const operand = match ? readOperand(match[3]!) : value
   const operator = match ? (match[1] ?? match[2]) : Array.isArray(value) ? 'in' : '='
   return { type: 'field', field, operator, value: operand }
@@ -42,12 +43,6 @@ function readOperand(text: string): unknown {
   } catch {
     return text
   }
-}
-
-interface Expanded {
-  value: unknown
-  /** Where an expanded part stood in the file, by its path in `value` joined with "/". */
-  origins: Map<string, Path>
 }
 
 /** Brings flat forms to the long one, remembering where each came from. */
@@ -68,11 +63,12 @@ function expandRule(rule: unknown, at: Path, origins: Map<string, Path>): unknow
   const join = (flat: unknown[], given: unknown, name: string): unknown => {
     if (flat.length === 0) return given
     if (!Array.isArray(given)) return given === undefined ? flat : given
-    given.forEach((_, index) => origins.set([...at, name, flat.length + index].join('/'), [...at, name, index]))
+    for (const index of given.keys()) origins.set([...at, name, flat.length + index].join('/'), [...at, name, index])
     return [...flat, ...given]
   }
   if (conditions.length > 0 || 'conditions' in rest) rest.conditions = join(conditions, rest.conditions, 'conditions')
-  if (requirements.length > 0 || 'requirements' in rest) rest.requirements = join(requirements, rest.requirements, 'requirements')
+  if (requirements.length > 0 || 'requirements' in rest)
+    rest.requirements = join(requirements, rest.requirements, 'requirements')
   return rest
 }
 
@@ -91,7 +87,9 @@ function offsetOf(document: Document, path: Path): number {
   let offset = (node as Node | null)?.range?.[0] ?? 0
   for (const step of path) {
     if (isMap(node)) {
-      const pair = node.items.find((item) => isPair(item) && String((item.key as { value?: unknown }).value ?? item.key) === String(step))
+      const pair = node.items.find(
+        (item) => isPair(item) && String((item.key as { value?: unknown }).value ?? item.key) === String(step),
+      )
       if (!pair) break
       offset = (pair.key as Node).range?.[0] ?? offset
       node = pair.value
@@ -122,7 +120,11 @@ function knownKeys(siblings: unknown, path: Path): string[] {
 }
 
 const valueAt = (value: unknown, path: Path): unknown =>
-  path.reduce<unknown>((inner, step) => (inner !== null && typeof inner === 'object' ? (inner as Record<string | number, unknown>)[step] : undefined), value)
+  path.reduce<unknown>(
+    (inner, step) =>
+      inner !== null && typeof inner === 'object' ? (inner as Record<string | number, unknown>)[step] : undefined,
+    value,
+  )
 
 function describe(issue: v.BaseIssue<unknown>, path: Path, whole: unknown): string {
   const key = String(path.at(-1) ?? 'the file')
@@ -131,7 +133,8 @@ function describe(issue: v.BaseIssue<unknown>, path: Path, whole: unknown): stri
     const near = nearest(key, known)
     return `unknown key ${key}; ${near ? `did you mean ${near}?` : `known are ${known.join(', ')}`}`
   }
-  if (issue.received === 'undefined') return `${key} is required${issue.kind === 'schema' && issue.expected ? `: expected ${issue.expected}` : ''}`
+  if (issue.received === 'undefined')
+    return `${key} is required${issue.kind === 'schema' && issue.expected ? `: expected ${issue.expected}` : ''}`
   return `${key}: expected ${issue.kind === 'schema' ? issue.expected : issue.message}, received ${issue.received.slice(0, 80)}`
 }
 
@@ -143,7 +146,8 @@ function conditionProblem(condition: Rule['conditions'][number]): string | null 
       return operator === 'exists' ? 'exists takes true or false' : `${operator} needs a value`
     }
     if ((operator === 'in' || operator === 'not_in') && !Array.isArray(value)) return `${operator} needs a list`
-    if (Array.isArray(value) && operator !== 'in' && operator !== 'not_in') return `${operator} takes no list; use in or not_in`
+    if (Array.isArray(value) && operator !== 'in' && operator !== 'not_in')
+      return `${operator} takes no list; use in or not_in`
     if (['<', '<=', '>', '>='].includes(operator) && typeof value !== 'number') return `${operator} needs a number`
   }
   if (condition.type === 'temporal') {
@@ -151,9 +155,11 @@ function conditionProblem(condition: Rule['conditions'][number]): string | null 
     const counts = [field, value, window_hours, max_occurrences].filter((one) => one !== undefined).length
     if (counts > 0 && counts < 4) return 'counting needs field, value, window_hours and max_occurrences together'
     if (counts === 4 && (between || weekdays)) return 'one condition counts or looks at the clock, not both'
-    if (counts === 0 && !between && !weekdays) return 'needs field, value, window_hours and max_occurrences, or between, or weekdays'
+    if (counts === 0 && !between && !weekdays)
+      return 'needs field, value, window_hours and max_occurrences, or between, or weekdays'
   }
-  if (condition.type === 'compound' && condition.operator === 'not' && condition.conditions.length !== 1) return 'not takes exactly one condition'
+  if (condition.type === 'compound' && condition.operator === 'not' && condition.conditions.length !== 1)
+    return 'not takes exactly one condition'
   if (condition.type === 'cel') return compileCel(condition.expression).error
   return null
 }
@@ -182,12 +188,21 @@ export function parseRules(text: string, file: string): ParsedFile {
   const bare = Array.isArray(raw)
   const whole = (bare ? { guardrails: raw } : raw) as Record<string, unknown>
   const origins = new Map<string, Path>()
-  if (!bare && typeof whole === 'object' && Array.isArray(whole.guardrails) === false && 'guardrails' in whole && whole.guardrails !== null) {
+  if (
+    !bare &&
+    typeof whole === 'object' &&
+    Array.isArray(whole.guardrails) === false &&
+    'guardrails' in whole &&
+    whole.guardrails !== null
+  ) {
     report(offsetOf(document, ['guardrails']), 'guardrails: expected a list of rules')
     return empty
   }
   const rules = Array.isArray(whole.guardrails) ? whole.guardrails : []
-  const expanded = typeof whole === 'object' ? { ...whole, guardrails: rules.map((rule, index) => expandRule(rule, ['guardrails', index], origins)) } : whole
+  const expanded =
+    typeof whole === 'object'
+      ? { ...whole, guardrails: rules.map((rule, index) => expandRule(rule, ['guardrails', index], origins)) }
+      : whole
   const locate = (path: Path): number => {
     const at = original(path, origins)
     return offsetOf(document, bare ? at.slice(1) : at)
@@ -206,10 +221,15 @@ export function parseRules(text: string, file: string): ParsedFile {
       const problem = conditionProblem(condition)
       if (problem) report(locate(path), `rule ${rule.id}: ${problem}`)
     }
-    if (rule.conditions.length === 0 && rule.requirements.length === 0) report(locate(['guardrails', index]), `rule ${rule.id}: has neither conditions nor requirements`)
+    if (rule.conditions.length === 0 && rule.requirements.length === 0)
+      report(locate(['guardrails', index]), `rule ${rule.id}: has neither conditions nor requirements`)
   })
   return {
-    rules: guardrails.map((rule, index) => ({ ...rule, file, line: lines.linePos(locate(['guardrails', index])).line })),
+    rules: guardrails.map((rule, index) => ({
+      ...rule,
+      file,
+      line: lines.linePos(locate(['guardrails', index])).line,
+    })),
     breakers: circuit_breakers,
     templates: template === undefined ? [] : Array.isArray(template) ? template : [template],
     errors,

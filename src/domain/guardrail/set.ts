@@ -22,7 +22,9 @@ export interface PolicySet {
 export function policyHash(rules: readonly LoadedRule[], breakers: readonly BreakerRule[]): string {
   const bare = rules.map(({ file: _, line: __, ...rule }) => rule).sort((a, b) => (a.id < b.id ? -1 : 1))
   const scopes = [...breakers].sort((a, b) => (a.scope < b.scope ? -1 : 1))
-  return createHash('sha256').update(stableJson({ breakers: scopes, rules: bare })).digest('hex')
+  return createHash('sha256')
+    .update(stableJson({ breakers: scopes, rules: bare }))
+    .digest('hex')
 }
 
 /**
@@ -45,11 +47,23 @@ export async function buildPolicy(
     errors.push(...parsed.errors)
     for (const rule of parsed.rules) {
       const other = rules.find(({ id }) => id === rule.id)
-      if (other) errors.push({ file: file.name, line: rule.line, column: 1, message: `the id ${rule.id} is taken by ${other.file}:${other.line}` })
+      if (other)
+        errors.push({
+          file: file.name,
+          line: rule.line,
+          column: 1,
+          message: `the id ${rule.id} is taken by ${other.file}:${other.line}`,
+        })
       else rules.push(rule)
     }
     for (const breaker of parsed.breakers) {
-      if (breakers.some(({ scope }) => scope === breaker.scope)) errors.push({ file: file.name, line: 1, column: 1, message: `the circuit breaker ${breaker.scope} is declared twice` })
+      if (breakers.some(({ scope }) => scope === breaker.scope))
+        errors.push({
+          file: file.name,
+          line: 1,
+          column: 1,
+          message: `the circuit breaker ${breaker.scope} is declared twice`,
+        })
       else breakers.push(breaker)
     }
     for (const name of parsed.templates) {

@@ -1,7 +1,7 @@
 /** Splits a command line into the command, its words and its flags, and says what was meant where it can't. */
 import { parseArgs } from 'node:util'
 import { settings } from '../../config.ts'
-import { nearest } from '../../params.ts'
+import { nearest } from '../../domain/nearest.ts'
 import type { Command, Flags, Run } from './command.ts'
 import { misuse } from './failure.ts'
 

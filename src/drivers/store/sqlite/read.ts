@@ -40,6 +40,10 @@ export function decisionReader({ prepare }: Statements, { memory, refresh }: Fol
       refresh()
       return memory.catalogue.countBy(filter, by)
     },
+    async outcomes(filter) {
+      refresh()
+      return memory.catalogue.outcomes(filter)
+    },
     async keyword(query) {
       refresh()
       return memory.keyword(query)

@@ -1,0 +1,226 @@
+/** cstp.preAction: precedents, verdict and calibration in one call, then the record when all is well. */
+import * as v from 'valibot'
+import { CstpError } from '../../sdk/errors.ts'
+import { filledText, Reason, text } from '../../sdk/schema/decision.ts'
+import { whole } from '../../sdk/schema/params.ts'
+import { Violation } from '../../sdk/schema/policy.ts'
+import { RecordParams } from '../../sdk/schema/record.ts'
+import type { Call } from '../context.ts'
+import type { Judgement } from '../domain/guardrail/judge.ts'
+import { type SearchResult, search } from '../domain/search.ts'
+import { openGuard } from '../guard.ts'
+import { defineMethod } from '../method.ts'
+import { ActionParams, noRules, toAction } from './checkGuardrails.ts'
+import { hitOf, QueryHit } from './queryDecisions.ts'
+import { recordDecision } from './recordDecision.ts'
+
+const d = v.description
+
+const params = v.object({
+  action: v.pipe(ActionParams, d('What the agent intends to do; its description becomes the decision.')),
+  options: v.optional(
+    v.object({
+      query_limit: v.pipe(v.optional(whole(1, 50), 5), d('Most precedents.')),
+      auto_record: v.pipe(v.optional(v.boolean(), true), d('Record the decision when it is allowed.')),
+      include_patterns: v.pipe(v.optional(v.boolean(), true), d('Count the patterns of the precedents.')),
+    }),
+    {},
+  ),
+  reasons: v.optional(v.pipe(v.array(Reason), v.maxLength(100, 'at most 100 entries')), () => []),
+  tags: v.optional(v.pipe(v.array(filledText(64)), v.maxLength(50, 'at most 50 entries')), () => []),
+  pattern: v.nullish(text(10_000), null),
+  project: RecordParams.entries.project,
+  agent_id: v.nullish(filledText(256), null),
+  idempotency_key: v.nullish(filledText(256), null),
+})
+type Params = v.InferOutput<typeof params>
+
+const CalibrationContext = v.object({
+  reviewed_decisions: v.number(),
+  brier_score: v.nullable(v.number()),
+  accuracy: v.nullable(v.number()),
+  calibration_gap: v.nullable(v.number()),
+  interpretation: v.string(),
+  suggestion: v.nullable(v.string()),
+})
+
+/** The verdict; when it can't be had, the action is not allowed. */
+async function verdictOf(
+  call: Call,
+  given: Params,
+): Promise<Pick<Judgement, 'allowed' | 'violations' | 'warnings' | 'evaluated'>> {
+  const { action: inner, agent_id } = given
+  const tags = [...new Set([...inner.tags, ...given.tags])]
+  const project = inner.project ?? given.project?.name ?? null
+  try {
+    const action = {
+      ...toAction(call, { ...inner, tags, project }, agent_id, 'pre_action'),
+      reason_count: given.reasons.length,
+    }
+    const guard = await openGuard(call, {
+      category: inner.category,
+      stakes: inner.stakes,
+      tags,
+      project,
+      agent: call.caller.agent,
+    })
+    const judgement = await guard.judge(action)
+    await call.store.transaction((tx) => guard.audit(tx, action, judgement))
+    return judgement
+  } catch (error) {
+    if (error instanceof CstpError) throw error
+    call.log('error', 'guardrails could not be evaluated', { request_id: call.request_id, error: String(error) })
+    const violation = {
+      guardrail_id: 'guardrails_unavailable',
+      name: 'Guardrails could not be evaluated',
+      message: 'The guardrails could not be evaluated, so the action is not allowed',
+      severity: 'block' as const,
+      suggestion: 'Try again; if it stays so, ask an operator',
+      error: 'evaluation failed',
+    }
+    return { allowed: false, violations: [violation], warnings: [], evaluated: 0 }
+  }
+}
+
+/** Precedents of the action; null when they can't be had. */
+async function precedentsOf(call: Call, { action, options }: Params): Promise<SearchResult | null> {
+  try {
+    return await search(call, {
+      query: action.description,
+      mode: 'hybrid',
+      side: 'both',
+      weight: 0.7,
+      filter: {},
+      offset: 0,
+      limit: options.query_limit,
+    })
+  } catch (error) {
+    call.log('error', 'precedents could not be searched', { request_id: call.request_id, error: String(error) })
+    return null
+  }
+}
+
+/** How often each pattern stands among the precedents. */
+function patternsOf(found: SearchResult): { pattern: string; count: number; example_ids: string[] }[] {
+  const seen = new Map<string, string[]>()
+  for (const { record } of found.hits)
+    if (record.pattern) seen.set(record.pattern, [...(seen.get(record.pattern) ?? []), record.id])
+  return [...seen]
+    .map(([pattern, ids]) => ({ pattern, count: ids.length, example_ids: ids.slice(0, 3) }))
+    .sort((a, b) => b.count - a.count || (a.pattern < b.pattern ? -1 : 1))
+}
+
+/** Records the allowed action. A rule that only looks at records may still block it: its violations come back. */
+async function recordOf(
+  call: Call,
+  given: Params,
+): Promise<{ decision_id: string | null; violations: Judgement['violations'] }> {
+  const { action, reasons, tags, pattern, project, agent_id, idempotency_key } = given
+  const { description, category, confidence, stakes } = action
+  const record = v.parse(RecordParams, {
+    decision: description,
+    category: category ?? 'uncategorized',
+    confidence: confidence ?? 0.5,
+    stakes,
+    reasons,
+    tags: [...new Set([...action.tags, ...tags])],
+    pattern,
+    project: project ?? action.project,
+    agent_id,
+    idempotency_key,
+    pre_decision_protocol: { query_run: true, guardrails_checked: true },
+  })
+  try {
+    return { decision_id: (await recordDecision.handle({ ...call }, record)).decision_id, violations: [] }
+  } catch (error) {
+    const violations =
+      error instanceof CstpError && error.error === 'record_failed' ? error.data?.violations : undefined
+    if (!Array.isArray(violations)) throw error
+    return { decision_id: null, violations: violations as Judgement['violations'] }
+  }
+}
+
+const unavailable = (what: string): Judgement['warnings'][number] => ({
+  guardrail_id: `${what}_unavailable`,
+  name: `${what} unavailable`,
+  message: `The ${what} could not be had for this answer`,
+  severity: 'warn',
+  suggestion: 'Try again',
+  error: null,
+})
+
+export const preAction = defineMethod({
+  summary:
+    'Asks for precedents, checks the guardrails and gives the calibration in one call; records the decision when it is allowed.',
+  params,
+  result: v.object({
+    allowed: v.boolean(),
+    decision_id: v.pipe(
+      v.nullable(v.string()),
+      d('The recorded decision; null when it was blocked or not to be recorded.'),
+    ),
+    relevant_decisions: v.array(QueryHit),
+    guardrail_results: v.array(
+      v.object({
+        guardrail_id: v.string(),
+        status: v.picklist(['pass', 'warn', 'block']),
+        message: v.string(),
+        suggestion: v.nullable(v.string()),
+      }),
+    ),
+    violations: v.array(Violation),
+    warnings: v.array(Violation),
+    calibration_context: CalibrationContext,
+    patterns_summary: v.array(v.object({ pattern: v.string(), count: v.number(), example_ids: v.array(v.string()) })),
+    block_reasons: v.array(v.string()),
+    query_time_ms: v.number(),
+  }),
+  scope: 'write',
+  failure: 'guardrail_eval_failed',
+  async handle(call, given) {
+    const start = call.elapsed()
+    const [verdict, found] = await Promise.all([verdictOf(call, given), precedentsOf(call, given)])
+    const record =
+      verdict.allowed && given.options.auto_record ? await recordOf(call, given) : { decision_id: null, violations: [] }
+    const violations = [...verdict.violations, ...record.violations]
+    const warnings = [
+      ...(verdict.allowed && verdict.evaluated === 0 ? [noRules] : []),
+      ...verdict.warnings,
+      ...(found ? [] : [unavailable('precedents')]),
+    ]
+    const fired = [...violations, ...warnings].map(({ guardrail_id, severity, message, suggestion }) => ({
+      guardrail_id,
+      status: severity,
+      message,
+      suggestion,
+    }))
+    const named = new Set(fired.map(({ guardrail_id }) => guardrail_id))
+    const passed = (await call.policy.current()).rules
+      .filter(({ rule }) => !named.has(rule.id))
+      .map(({ rule }) => ({
+        guardrail_id: rule.id,
+        status: 'pass' as const,
+        message: rule.description ?? rule.id,
+        suggestion: null,
+      }))
+    return {
+      allowed: violations.length === 0,
+      decision_id: record.decision_id,
+      relevant_decisions: found?.hits.map(hitOf) ?? [],
+      guardrail_results: [...fired, ...passed],
+      violations,
+      warnings,
+      calibration_context: {
+        reviewed_decisions: 0,
+        brier_score: null,
+        accuracy: null,
+        calibration_gap: null,
+        interpretation: 'insufficient_data',
+        suggestion: null,
+      },
+      patterns_summary: found && given.options.include_patterns ? patternsOf(found) : [],
+      block_reasons: violations.map(({ message }) => message),
+      query_time_ms: Math.round(call.elapsed() - start),
+    }
+  },
+})
