@@ -46,21 +46,11 @@ function readEnvelope(value: unknown): Envelope | { error: CstpError; id: Id } {
   }
   const { jsonrpc, method, params, id } = value as Record<string, unknown>
   const known = validId(id) ? id : null
-  const fail = (message: string, name: ErrorName = 'invalid_request') => ({
-    error: new CstpError(name, message),
-    id: known,
-  })
+  const fail = (message: string) => ({ error: new CstpError('invalid_request', message), id: known })
   if (jsonrpc !== '2.0') return fail('Invalid Request: jsonrpc must be "2.0"')
   if (typeof method !== 'string') return fail('Invalid Request: method must be a string')
   if (id !== undefined && !validId(id)) return fail('Invalid Request: id must be a string, an integer or null')
-  if (params !== undefined && (params === null || typeof params !== 'object' || Array.isArray(params))) {
-    const received = params === null ? 'null' : Array.isArray(params) ? 'an array' : `a ${typeof params}`
-    const message = `expected an object of named parameters, received ${received}`
-    const issues = [{ path: '', message, expected: 'Object', received }]
-    const error = new CstpError('invalid_params', `Invalid params: ${message}`, { issues })
-    return { error, id: known }
-  }
-  return { method, params: params ?? {}, id: id as Id | undefined }
+  return { method, params: params === undefined ? {} : params, id: id as Id | undefined }
 }
 
 async function answerOne(
