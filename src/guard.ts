@@ -6,24 +6,35 @@ import { type Call, timestamp } from './context.ts'
 import { afterRecord, afterReview, type BreakerSubject, current, watches } from './domain/breaker.ts'
 import type { Action } from './domain/guardrail/action.ts'
 import { openHistory } from './domain/guardrail/history.ts'
-import { auditVerdict, type BreakerViolation, type Judgement, judge, openBreakers } from './domain/guardrail/judge.ts'
+import {
+  type AuditMore,
+  auditVerdict,
+  type BreakerViolation,
+  type Judgement,
+  judge,
+  openBreakers,
+} from './domain/guardrail/judge.ts'
+import type { PolicySet } from './domain/guardrail/set.ts'
 import { describeError } from './surfaces/log.ts'
 
 export interface Guard {
   judge(action: Action): Promise<Judgement>
-  /** Adds the line of an evaluation to the trail. */
-  audit(tx: Transaction, action: Action, judgement: Judgement, ids?: string[]): Promise<void>
+  /** Adds the line of an evaluation to the trail. @param more ids of decisions, and what the caller claims to be */
+  audit(tx: Transaction, action: Action, judgement: Judgement, more?: AuditMore): Promise<void>
   /** The breakers that stop the subject as the transaction sees them. */
   stopped(tx: Transaction): Promise<BreakerViolation[]>
   /** Tells the breakers of a recorded decision: in half-open state it becomes their probe. */
   recorded(tx: Transaction, decision_id: string): Promise<void>
-  /** Tells the breakers of the first review of a decision. */
+  /** Tells the breakers of the one review of a decision that counts. */
   reviewed(tx: Transaction, decision_id: string, outcome: Outcome): Promise<void>
 }
 
 /** Opens the policy in force for a subject. */
-export async function openGuard(call: Call, subject: BreakerSubject): Promise<Guard> {
-  const set = await call.policy.current()
+export const openGuard = async (call: Call, subject: BreakerSubject): Promise<Guard> =>
+  guardOf(call, await call.policy.current(), subject)
+
+/** The same with a policy that is at hand, for use in a transaction, where nothing else may be awaited. */
+export function guardOf(call: Call, set: PolicySet, subject: BreakerSubject): Guard {
   const onFault = (rule: string, error: unknown) =>
     call.log('error', 'a guardrail could not be evaluated', {
       rule,
@@ -50,13 +61,13 @@ export async function openGuard(call: Call, subject: BreakerSubject): Promise<Gu
         elapsed: call.elapsed,
         onFault,
       }),
-    audit: (tx, action, judgement, ids) =>
+    audit: (tx, action, judgement, more) =>
       auditVerdict(
         tx,
         { at: timestamp(call.now()), agent: call.caller.agent, method: call.method, request_id: call.request_id },
         action,
         judgement,
-        ids,
+        more,
       ),
     stopped: (tx) => openBreakers(tx.breakers, set.breakers, subject, call.now()),
     recorded: (tx, decision_id) => each(tx, (_, before) => afterRecord(before, decision_id, call.now())),

@@ -77,7 +77,9 @@ export const AggregateCondition = v.strictObject({
   metric: v.picklist(metrics),
   operator: v.picklist(comparisons),
   value: v.pipe(v.number(), v.finite('a number')),
-  min_decisions: v.pipe(v.optional(count, 1), d('With fewer decisions the condition is false.')),
+  min_decisions: v.optional(
+    v.pipe(count, d('With fewer decisions the condition is false; where not given, 1, and for count 0.')),
+  ),
   window_days: v.optional(v.pipe(positive, d('Only decisions of the last so many days.'))),
 })
 

@@ -83,7 +83,10 @@ export function afterRecord(breaker: Breaker, decision_id: string, now_ms: numbe
   return { ...breaker, probe_decision_id: decision_id, probe_started_ms: now_ms }
 }
 
-/** A decision was reviewed for the first time. An abandoned one says nothing about success. */
+/**
+ * A decision was reviewed. An abandoned one says nothing about success; as a probe it is given up only with its cooldown, else an agent
+ * could go on through a half-open breaker by abandoning one probe after the other.
+ */
 export function afterReview(
   rule: BreakerRule,
   breaker: Breaker,
@@ -123,6 +126,10 @@ export function reset(breaker: Breaker, probe_first: boolean): Breaker | null {
       }
     : fresh
 }
+
+/** Whether a review of this record counts: once, at the first that is not `abandoned`. What was imported never counts. */
+export const reviewCounts = ({ imported_by, review_history }: DecisionRecord): boolean =>
+  imported_by === null && review_history.every(({ outcome }) => outcome === 'abandoned')
 
 /** When an action of its scope may be tried again, RFC 3339; null while nothing blocks. */
 export function resetAt(rule: BreakerRule, breaker: Breaker): string | null {

@@ -7,13 +7,14 @@ const secretNameTail = /(?:password|passphrase|secret|token|apikey|accesskey|pri
 
 /** Shapes of well-known secrets inside any text. */
 const secretText = [
-  /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
+  /-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|$)/g,
   /\b(?:sk|rk|pk)[-_](?:live|test|proj|ant)?[-_A-Za-z0-9]{16,}/g,
   /\b(?:ghp|gho|ghu|ghs|ghr|github_pat)_[A-Za-z0-9_]{20,}/g,
   /\bxox[abprs]-[A-Za-z0-9-]{10,}/g,
   /\b(?:AKIA|ASIA)[0-9A-Z]{16}\b/g,
   /\bhf_[A-Za-z0-9]{20,}/g,
-  /\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/g,
+  // Bounded: a long run of such starts must not be walked again from each of them.
+  /\beyJ[A-Za-z0-9_-]{8,2000}\.[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]{0,1000}/g,
   /\b(?:Bearer|Basic)\s+[A-Za-z0-9+/=._:~-]{8,}/gi,
   /(?<=:\/\/[^\s/:@]{1,100}:)[^\s/@]{1,200}(?=@)/g,
   /(?<=\b(?:password|passwd|secret|token|api[_-]?key)["']?\s{0,3}[=:]\s{0,3}["']?)[^\s"',;]{4,200}/gi,
@@ -21,23 +22,30 @@ const secretText = [
 
 const redactText = (text: string): string => secretText.reduce((rest, shape) => rest.replace(shape, hidden), text)
 
+const isSecretName = (name: string): boolean =>
+  secretName.test(name) || secretNameTail.test(name.replaceAll(/[_-]/g, ''))
+
 /** The copy, and whether anything was hidden in it. */
 export function redact(value: unknown): { value: unknown; redacted: boolean } {
   let redacted = false
-  const visit = (inner: unknown, name: string): unknown => {
+  const clean = (text: string): string => {
+    const shown = redactText(text)
+    if (shown !== text) redacted = true
+    return shown
+  }
+  const visit = (inner: unknown, secret: boolean): unknown => {
+    if (Array.isArray(inner)) return inner.map((item) => visit(item, secret))
     if (inner !== null && typeof inner === 'object') {
-      if (Array.isArray(inner)) return inner.map((item) => visit(item, name))
-      return Object.fromEntries(Object.entries(inner).map(([key, item]) => [redactText(key), visit(item, key)]))
+      return Object.fromEntries(
+        Object.entries(inner).map(([key, item]) => [clean(key), visit(item, secret || isSecretName(key))]),
+      )
     }
     if (typeof inner === 'boolean' || inner === null) return inner
-    if (secretName.test(name) || secretNameTail.test(name.replaceAll(/[_-]/g, ''))) {
+    if (secret) {
       redacted = true
       return hidden
     }
-    if (typeof inner !== 'string') return inner
-    const clean = redactText(inner)
-    if (clean !== inner) redacted = true
-    return clean
+    return typeof inner === 'string' ? clean(inner) : inner
   }
-  return { value: visit(value, ''), redacted }
+  return { value: visit(value, false), redacted }
 }

@@ -28,12 +28,12 @@ export const ActionParams = v.object({
 export type ActionParams = v.InferOutput<typeof ActionParams>
 
 /** The action that rules see. @throws CstpError `invalid_params` when its context is too large or too deep */
-export function toAction(call: Call, given: ActionParams, agent_id: string | null, phase: Phase): Action {
+export function toAction(call: Call, given: ActionParams, phase: Phase): Action {
   const problem = contextProblem(given.context)
   if (problem) throw invalidParams({ path: 'action.context', ...problem })
   return {
     ...given,
-    agent_id: agent_id ?? call.caller.agent,
+    agent_id: call.caller.agent,
     phase,
     reason_count: null,
     quality_score: null,
@@ -78,10 +78,10 @@ export const checkGuardrails = defineMethod({
   scope: 'read',
   failure: 'guardrail_eval_failed',
   async handle(call, { action: given, agent }) {
-    const action = toAction(call, given, agent?.id ?? null, 'check')
+    const action = toAction(call, given, 'check')
     const guard = await openGuard(call, { ...given, agent: call.caller.agent })
     const judgement = await guard.judge(action)
-    await call.store.transaction((tx) => guard.audit(tx, action, judgement))
+    await call.store.transaction((tx) => guard.audit(tx, action, judgement, { ...(agent && { claims: agent }) }))
     const { allowed, violations, warnings, evaluated, policy_hash } = judgement
     return {
       allowed,

@@ -1,18 +1,20 @@
 /** cstp.preAction: precedents, verdict and calibration in one call, then the record when all is well. */
 import * as v from 'valibot'
-import { CstpError } from '../../sdk/errors.ts'
+import { invalidParams } from '../../sdk/errors.ts'
 import { filledText, Reason, text } from '../../sdk/schema/decision.ts'
 import { whole } from '../../sdk/schema/params.ts'
 import { Violation } from '../../sdk/schema/policy.ts'
-import { RecordParams } from '../../sdk/schema/record.ts'
+import { RecordParams, type RecordResult } from '../../sdk/schema/record.ts'
 import type { Call } from '../context.ts'
+import type { CompiledRule } from '../domain/guardrail/evaluate.ts'
 import type { Judgement } from '../domain/guardrail/judge.ts'
 import { type SearchResult, search } from '../domain/search.ts'
 import { openGuard } from '../guard.ts'
 import { defineMethod } from '../method.ts'
+import { describeError } from '../surfaces/log.ts'
 import { ActionParams, noRules, toAction } from './checkGuardrails.ts'
 import { hitOf, QueryHit } from './queryDecisions.ts'
-import { recordDecision } from './recordDecision.ts'
+import { prepareRecord, RecordBlocked, recordOnce } from './recordDecision.ts'
 
 const d = v.description
 
@@ -44,19 +46,34 @@ const CalibrationContext = v.object({
   suggestion: v.nullable(v.string()),
 })
 
+type Verdict = Pick<Judgement, 'allowed' | 'violations' | 'warnings' | 'evaluated'>
+
+const notEvaluated: Verdict = {
+  allowed: false,
+  violations: [
+    {
+      guardrail_id: 'guardrails_unavailable',
+      name: 'Guardrails could not be evaluated',
+      message: 'The guardrails could not be evaluated, so the action is not allowed',
+      severity: 'block',
+      suggestion: 'Try again; if it stays so, ask an operator',
+      error: 'evaluation failed',
+    },
+  ],
+  warnings: [],
+  evaluated: 0,
+}
+
 /** The verdict; when it can't be had, the action is not allowed. */
-async function verdictOf(
-  call: Call,
-  given: Params,
-): Promise<Pick<Judgement, 'allowed' | 'violations' | 'warnings' | 'evaluated'>> {
+async function verdictOf(call: Call, given: Params): Promise<Verdict> {
   const { action: inner, agent_id } = given
   const tags = [...new Set([...inner.tags, ...given.tags])]
   const project = inner.project ?? given.project?.name ?? null
+  const action = {
+    ...toAction(call, { ...inner, tags, project }, 'pre_action'),
+    reason_count: given.reasons.length,
+  }
   try {
-    const action = {
-      ...toAction(call, { ...inner, tags, project }, agent_id, 'pre_action'),
-      reason_count: given.reasons.length,
-    }
     const guard = await openGuard(call, {
       category: inner.category,
       stakes: inner.stakes,
@@ -65,20 +82,12 @@ async function verdictOf(
       agent: call.caller.agent,
     })
     const judgement = await guard.judge(action)
-    await call.store.transaction((tx) => guard.audit(tx, action, judgement))
+    const claims = agent_id === null ? {} : { claims: { agent_id } }
+    await call.store.transaction((tx) => guard.audit(tx, action, judgement, claims))
     return judgement
   } catch (error) {
-    if (error instanceof CstpError) throw error
-    call.log('error', 'guardrails could not be evaluated', { request_id: call.request_id, error: String(error) })
-    const violation = {
-      guardrail_id: 'guardrails_unavailable',
-      name: 'Guardrails could not be evaluated',
-      message: 'The guardrails could not be evaluated, so the action is not allowed',
-      severity: 'block' as const,
-      suggestion: 'Try again; if it stays so, ask an operator',
-      error: 'evaluation failed',
-    }
-    return { allowed: false, violations: [violation], warnings: [], evaluated: 0 }
+    call.log('error', 'guardrails could not be evaluated', { request_id: call.request_id, ...describeError(error) })
+    return notEvaluated
   }
 }
 
@@ -95,7 +104,7 @@ async function precedentsOf(call: Call, { action, options }: Params): Promise<Se
       limit: options.query_limit,
     })
   } catch (error) {
-    call.log('error', 'precedents could not be searched', { request_id: call.request_id, error: String(error) })
+    call.log('error', 'precedents could not be searched', { request_id: call.request_id, ...describeError(error) })
     return null
   }
 }
@@ -110,33 +119,45 @@ function patternsOf(found: SearchResult): { pattern: string; count: number; exam
     .sort((a, b) => b.count - a.count || (a.pattern < b.pattern ? -1 : 1))
 }
 
-/** Records the allowed action. A rule that only looks at records may still block it: its violations come back. */
-async function recordOf(
-  call: Call,
-  given: Params,
-): Promise<{ decision_id: string | null; violations: Judgement['violations'] }> {
-  const { action, reasons, tags, pattern, project, agent_id, idempotency_key } = given
+/** What the action is recorded as. */
+function recordParams({ action, reasons, tags, pattern, project, agent_id }: Params): RecordParams {
   const { description, category, confidence, stakes } = action
-  const record = v.parse(RecordParams, {
+  const parsed = v.safeParse(RecordParams, {
     decision: description,
-    category: category ?? 'uncategorized',
-    confidence: confidence ?? 0.5,
+    category: category ?? assumed.category,
+    confidence: confidence ?? assumed.confidence,
     stakes,
     reasons,
     tags: [...new Set([...action.tags, ...tags])],
     pattern,
     project: project ?? action.project,
     agent_id,
-    idempotency_key,
     pre_decision_protocol: { query_run: true, guardrails_checked: true },
   })
-  try {
-    return { decision_id: (await recordDecision.handle({ ...call }, record)).decision_id, violations: [] }
-  } catch (error) {
-    const violations =
-      error instanceof CstpError && error.error === 'record_failed' ? error.data?.violations : undefined
-    if (!Array.isArray(violations)) throw error
-    return { decision_id: null, violations: violations as Judgement['violations'] }
+  if (parsed.success) return parsed.output
+  // Each is right in itself; together they can be too many.
+  const [issue] = parsed.issues
+  const { message, received } = issue
+  throw invalidParams({ path: v.getDotPath(issue) ?? '', message, expected: issue.expected ?? message, received })
+}
+
+/** What a record says where the caller did not. */
+const assumed = { category: 'uncategorized', confidence: 0.5 }
+
+/** A warning for a record that says more than the caller did; null where it does not. */
+function assumption({ category, confidence }: Params['action']): Judgement['warnings'][number] | null {
+  const parts = [
+    ...(category === null ? [`category ${assumed.category}`] : []),
+    ...(confidence === null ? [`confidence ${assumed.confidence}`] : []),
+  ]
+  if (parts.length === 0) return null
+  return {
+    guardrail_id: 'defaults_assumed',
+    name: 'Recorded with defaults',
+    message: `Recorded with ${parts.join(' and ')}, as none was given`,
+    severity: 'warn',
+    suggestion: 'Say how sure you are and what it is about, so that calibration and search can use it',
+    error: null,
   }
 }
 
@@ -179,48 +200,88 @@ export const preAction = defineMethod({
   failure: 'guardrail_eval_failed',
   async handle(call, given) {
     const start = call.elapsed()
-    const [verdict, found] = await Promise.all([verdictOf(call, given), precedentsOf(call, given)])
-    const record =
-      verdict.allowed && given.options.auto_record ? await recordOf(call, given) : { decision_id: null, violations: [] }
-    const violations = [...verdict.violations, ...record.violations]
-    const warnings = [
-      ...(verdict.allowed && verdict.evaluated === 0 ? [noRules] : []),
-      ...verdict.warnings,
-      ...(found ? [] : [unavailable('precedents')]),
-    ]
-    const fired = [...violations, ...warnings].map(({ guardrail_id, severity, message, suggestion }) => ({
-      guardrail_id,
-      status: severity,
-      message,
-      suggestion,
-    }))
-    const named = new Set(fired.map(({ guardrail_id }) => guardrail_id))
-    const passed = (await call.policy.current()).rules
-      .filter(({ rule }) => !named.has(rule.id))
-      .map(({ rule }) => ({
-        guardrail_id: rule.id,
-        status: 'pass' as const,
-        message: rule.description ?? rule.id,
-        suggestion: null,
-      }))
-    return {
-      allowed: violations.length === 0,
-      decision_id: record.decision_id,
-      relevant_decisions: found?.hits.map(hitOf) ?? [],
-      guardrail_results: [...fired, ...passed],
-      violations,
-      warnings,
-      calibration_context: {
-        reviewed_decisions: 0,
-        brier_score: null,
-        accuracy: null,
-        calibration_gap: null,
-        interpretation: 'insufficient_data',
-        suggestion: null,
-      },
-      patterns_summary: found && given.options.include_patterns ? patternsOf(found) : [],
-      block_reasons: violations.map(({ message }) => message),
-      query_time_ms: Math.round(call.elapsed() - start),
+    const params = given.options.auto_record ? recordParams(given) : null
+    let legs: [Verdict, SearchResult | null] = [notEvaluated, null]
+    const ask = async () => {
+      legs = await Promise.all([verdictOf(call, given), precedentsOf(call, given)])
+    }
+    const answer = async (record: RecordResult | null, blocked: readonly Judgement['violations'][number][] = []) =>
+      answerOf(given, legs, (await call.policy.current()).rules, record, blocked, call.elapsed() - start)
+    if (params === null) {
+      await ask()
+      return answer(null)
+    }
+    try {
+      return await recordOnce(call, given.idempotency_key, given, async () => {
+        await ask()
+        // Without a record no key is used up: the same call may be allowed later.
+        if (!legs[0].allowed) throw new RecordBlocked([], async () => {})
+        const record = await prepareRecord(call, params, given.action.context)
+        const { rules } = await call.policy.current()
+        return async (tx) => answerOf(given, legs, rules, await record(tx), [], call.elapsed() - start)
+      })
+    } catch (error) {
+      if (error instanceof RecordBlocked) return answer(null, error.violations)
+      throw error
     }
   },
 })
+
+/** @param blocked violations of rules that stopped only the record */
+function answerOf(
+  given: Params,
+  [verdict, found]: [Verdict, SearchResult | null],
+  rules: readonly CompiledRule[],
+  record: RecordResult | null,
+  blocked: readonly Judgement['violations'][number][],
+  duration_ms: number,
+) {
+  const violations = [...verdict.violations, ...blocked]
+  const known = new Set([...violations, ...verdict.warnings].map(({ guardrail_id }) => guardrail_id))
+  const assumptions = record && assumption(given.action)
+  const warnings = [
+    ...(verdict.allowed && verdict.evaluated === 0 ? [noRules] : []),
+    ...verdict.warnings,
+    // What only the record is warned of: rules that look at its quality, or its phase.
+    ...(record?.guardrail_warnings ?? []).filter(({ guardrail_id }) => !known.has(guardrail_id)),
+    ...(assumptions ? [assumptions] : []),
+    ...(found ? [] : [unavailable('precedents')]),
+  ]
+  const fired = [...violations, ...warnings].map(({ guardrail_id, severity, message, suggestion }) => ({
+    guardrail_id,
+    status: severity,
+    message,
+    suggestion,
+  }))
+  const named = new Set(fired.map(({ guardrail_id }) => guardrail_id))
+  const passed = rules
+    .filter(({ rule }) => !named.has(rule.id))
+    .map(({ rule: { id, description } }) => ({
+      guardrail_id: id,
+      status: 'pass' as const,
+      message: description ?? id,
+      suggestion: null,
+    }))
+  return {
+    allowed: violations.length === 0,
+    decision_id: record?.decision_id ?? null,
+    relevant_decisions: found?.hits.map(hitOf) ?? [],
+    guardrail_results: [...fired, ...passed],
+    violations,
+    warnings,
+    calibration_context: noCalibration,
+    patterns_summary: found && given.options.include_patterns ? patternsOf(found) : [],
+    block_reasons: violations.map(({ message }) => message),
+    query_time_ms: Math.round(duration_ms),
+  }
+}
+
+/** Until there are figures. */
+const noCalibration = {
+  reviewed_decisions: 0,
+  brier_score: null,
+  accuracy: null,
+  calibration_gap: null,
+  interpretation: 'insufficient_data',
+  suggestion: null,
+}

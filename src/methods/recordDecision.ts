@@ -11,7 +11,7 @@ import { type Draft, newRecord } from '../domain/decision.ts'
 import { embedBridge } from '../domain/embed.ts'
 import type { Action } from '../domain/guardrail/action.ts'
 import type { Violation } from '../domain/guardrail/evaluate.ts'
-import type { Judgement } from '../domain/guardrail/judge.ts'
+import { type Judgement, withBreakers } from '../domain/guardrail/judge.ts'
 import { once } from '../domain/idempotency.ts'
 import { pathOf } from '../domain/path.ts'
 import { instantMs } from '../domain/time.ts'
@@ -54,7 +54,7 @@ function draftOf(call: Call, given: RecordParams, imported: boolean): Draft {
 }
 
 /** The action that a record stands for. Its own text is no context of rules: they see its fields. */
-function actionOf(call: Call, given: RecordParams, record: DecisionRecord): Action {
+function actionOf(call: Call, given: RecordParams, record: DecisionRecord, context: Action['context']): Action {
   const protocol = given.pre_decision_protocol
   return {
     description: given.decision,
@@ -64,7 +64,7 @@ function actionOf(call: Call, given: RecordParams, record: DecisionRecord): Acti
     tags: record.tags,
     project: given.project?.name ?? null,
     scope: null,
-    agent_id: given.agent_id ?? call.caller.agent,
+    agent_id: call.caller.agent,
     phase: 'record',
     reason_count: given.reasons.length,
     quality_score: record.quality.score,
@@ -72,14 +72,23 @@ function actionOf(call: Call, given: RecordParams, record: DecisionRecord): Acti
     has_reasoning: record.reasoning_trace.length > 0,
     has_query: protocol?.query_run ?? false,
     has_check: protocol?.guardrails_checked ?? false,
-    context: {},
+    context,
   }
 }
 
-const blocked = (violations: readonly Violation[]): CstpError =>
-  new CstpError('record_failed', `Blocked by ${violations.map(({ guardrail_id }) => guardrail_id).join(', ')}`, {
-    violations,
-  })
+/** Thrown where policy stops a record; `trail` writes the line of the evaluation, once the record's transaction is gone. */
+export class RecordBlocked extends CstpError {
+  readonly violations: readonly Violation[]
+  readonly trail: () => Promise<void>
+
+  constructor(violations: readonly Violation[], trail: () => Promise<void>) {
+    super('record_failed', `Blocked by ${violations.map(({ guardrail_id }) => guardrail_id).join(', ')}`, {
+      violations,
+    })
+    this.violations = violations
+    this.trail = trail
+  }
+}
 
 /** The record's vectors, or null when they are not there in time: what is missing follows through the outbox. */
 async function vectorsInTime(call: Call, record: DecisionRecord): Promise<VectorSet | null> {
@@ -136,6 +145,64 @@ function answer(
   }
 }
 
+/**
+ * Does all of a record that must not stand in its transaction, and returns the rest.
+ * @param context what rules see as the context of the action
+ * @throws RecordBlocked, here or in the transaction
+ */
+export async function prepareRecord(
+  call: Call,
+  given: RecordParams,
+  context: Action['context'] = {},
+): Promise<(tx: Transaction) => Promise<RecordResult>> {
+  const imported = checkImport(call, given)
+  const now_ms = call.now()
+  const record = newRecord(draftOf(call, given, imported), createdMs(given, now_ms), now_ms, call.randomHex(6))
+  // What is imported was decided long ago: it is neither judged nor a breaker's probe.
+  const guard = imported ? null : await openGuard(call, subjectOf(record))
+  const action = actionOf(call, given, record, context)
+  const judgement = guard && call.record_guardrails !== 'off' ? await guard.judge(action) : null
+  const strict = call.record_guardrails === 'block'
+  const stop = (verdict: Judgement): RecordBlocked =>
+    new RecordBlocked(verdict.violations, () => call.store.transaction((tx) => guard!.audit(tx, action, verdict)))
+  if (judgement && strict && !judgement.allowed) throw stop(judgement)
+  const vectors = await vectorsInTime(call, record)
+  return async (tx) => {
+    if (given.source_key !== null) {
+      const other = await tx.decisions.idOfSource(given.source_key)
+      const stored = other === null ? null : await tx.decisions.get(other)
+      if (stored) return answer(stored.record, stored.indexed, true, null)
+    }
+    // Of two records that were judged at once, only one can be the probe.
+    const stopped = guard && judgement && strict ? await guard.stopped(tx) : []
+    if (judgement && stopped.length > 0) throw stop(withBreakers(judgement, stopped))
+    await tx.decisions.create(record)
+    const indexed = await keepVectors(call, tx, record.id, vectors)
+    if (guard) await guard.recorded(tx, record.id)
+    if (guard && judgement) await guard.audit(tx, action, judgement, { ids: [record.id], ...claimsOf(given) })
+    else await audit(call, tx, [record.id])
+    return answer(record, indexed, false, judgement)
+  }
+}
+
+const claimsOf = ({ agent_id }: RecordParams): { claims?: Record<string, unknown> } =>
+  agent_id === null ? {} : { claims: { agent_id } }
+
+/** Runs what `prepareRecord` made, once for each key; a verdict that stops it is in the trail before it is thrown. */
+export async function recordOnce<T>(
+  call: Call,
+  key: string | null,
+  params: unknown,
+  prepare: () => Promise<(tx: Transaction) => Promise<T>>,
+): Promise<T> {
+  try {
+    return await once(call, key, params, prepare)
+  } catch (error) {
+    if (error instanceof RecordBlocked) await error.trail()
+    throw error
+  }
+}
+
 export const recordDecision = defineMethod({
   summary: 'Records a decision: durable, indexed by meaning and by keyword.',
   params: RecordParams,
@@ -143,45 +210,17 @@ export const recordDecision = defineMethod({
   scope: 'write',
   failure: 'record_failed',
   async handle(call, given): Promise<RecordResult> {
-    const imported = checkImport(call, given)
-    const now_ms = call.now()
-    const created_ms = createdMs(given, now_ms)
+    checkImport(call, given)
+    createdMs(given, call.now())
     const known = given.source_key === null ? null : await call.store.decisions.idOfSource(given.source_key)
     const first = known === null ? null : await call.store.decisions.get(known)
     if (first) return answer(first.record, first.indexed, true, null)
-
-    return once(call, given.idempotency_key, given, async () => {
-      const record = newRecord(draftOf(call, given, imported), created_ms, now_ms, call.randomHex(6))
-      // What is imported was decided long ago: it is neither judged nor a breaker's probe.
-      const guard = imported ? null : await openGuard(call, subjectOf(record))
-      const action = actionOf(call, given, record)
-      const judgement = guard && call.record_guardrails !== 'off' ? await guard.judge(action) : null
-      const strict = call.record_guardrails === 'block'
-      if (judgement && strict && !judgement.allowed) {
-        await call.store.transaction((tx) => guard!.audit(tx, action, judgement))
-        throw blocked(judgement.violations)
-      }
-      const vectors = await vectorsInTime(call, record)
-      return async (tx) => {
-        if (given.source_key !== null) {
-          const other = await tx.decisions.idOfSource(given.source_key)
-          const stored = other === null ? null : await tx.decisions.get(other)
-          if (stored) return answer(stored.record, stored.indexed, true, null)
-        }
-        // Of two records that were judged at once, only one can be the probe.
-        const stopped = guard && strict ? await guard.stopped(tx) : []
-        if (stopped.length > 0) throw blocked(stopped)
-        await tx.decisions.create(record)
-        const indexed = await keepVectors(call, tx, record.id, vectors)
-        if (guard) await guard.recorded(tx, record.id)
-        if (guard && judgement) await guard.audit(tx, action, judgement, [record.id])
-        else await audit(call, tx, [record.id])
-        return answer(record, indexed, false, judgement)
-      }
-    }).catch((error: unknown) => {
+    try {
+      return await recordOnce(call, given.idempotency_key, given, () => prepareRecord(call, given))
+    } catch (error) {
       // Two imports of one key at once: the other one won.
       if (isStorageError(error, 'conflict') && given.source_key !== null) return recordDecision.handle(call, given)
       throw error
-    })
+    }
   },
 })

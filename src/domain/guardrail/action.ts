@@ -40,28 +40,82 @@ export interface Action {
   context: Record<string, unknown>
 }
 
-const own: ReadonlySet<string> = new Set(actionFields)
+/** The kinds of the action's own fields: what an operator can't compare with them is refused when a rule is loaded. */
+export const fieldKinds: Readonly<Record<(typeof actionFields)[number], 'string' | 'number' | 'boolean' | 'list'>> = {
+  description: 'string',
+  category: 'string',
+  stakes: 'string',
+  confidence: 'number',
+  tags: 'list',
+  project: 'string',
+  scope: 'string',
+  agent_id: 'string',
+  phase: 'string',
+  reason_count: 'number',
+  quality_score: 'number',
+  has_deliberation: 'boolean',
+  has_reasoning: 'boolean',
+  has_query: 'boolean',
+  has_check: 'boolean',
+}
+
+const isPlain = (value: unknown): value is Record<string, unknown> =>
+  value !== null && typeof value === 'object' && !Array.isArray(value)
 
 /** A value inside plain objects, by own keys only; undefined where there is none. */
 function inside(value: unknown, path: readonly string[]): unknown {
   let found = value
   for (const step of path) {
-    if (found === null || typeof found !== 'object' || Array.isArray(found) || !Object.hasOwn(found, step))
-      return undefined
-    found = (found as Record<string, unknown>)[step]
+    if (!isPlain(found) || !Object.hasOwn(found, step)) return undefined
+    found = found[step]
   }
   return found
 }
 
+/** A field of rules, ready to be read from many actions. */
+export interface Field {
+  /** The value; undefined where it is absent or null. */
+  value(action: Action): unknown
+  /**
+   * A key of the context that looks like the field without being it; null where there is none. Whoever writes such a key wants a rule
+   * to miss it.
+   */
+  disguised(action: Action): string | null
+}
+
 /**
- * The value of a field: the action's own by its bare name, everything else from the context. Null counts as absent. The context can
- * never stand in for a field of the action.
+ * The action's own field by its bare name, everything else from the context: the context can never stand in for a field of the action.
  */
-export function fieldValue(action: Action, field: string): unknown {
-  if (own.has(field)) return action[field as keyof Action] ?? undefined
-  const path = field.startsWith('context.') ? field.slice('context.'.length) : field
-  const direct = Object.hasOwn(action.context, path) ? action.context[path] : inside(action.context, path.split('.'))
-  return direct ?? undefined
+export function compileField(name: string): Field {
+  if (Object.hasOwn(fieldKinds, name)) {
+    const key = name as keyof typeof fieldKinds
+    const wanted = skeleton(name)
+    return {
+      value: (action) => action[key] ?? undefined,
+      disguised: (action) =>
+        looksOf(action.context)
+          .get(wanted)
+          ?.find((one) => one !== name) ?? null,
+    }
+  }
+  const path = name.startsWith('context.') ? name.slice('context.'.length) : name
+  const steps = path.split('.')
+  const wanted = steps.map(skeleton)
+  return {
+    value: ({ context }) => (Object.hasOwn(context, path) ? context[path] : inside(context, steps)) ?? undefined,
+    disguised({ context }) {
+      let level: unknown = context
+      for (const [depth, step] of steps.entries()) {
+        if (!isPlain(level)) return null
+        const fake = looksOf(level)
+          .get(wanted[depth]!)
+          ?.find((key) => key !== step)
+        if (fake !== undefined) return fake
+        level = Object.hasOwn(level, step) ? level[step] : null
+      }
+      return null
+    },
+  }
 }
 
 /** Latin letters, each with the Cyrillic and Greek ones that look like it. */
@@ -103,20 +157,20 @@ export function skeleton(key: string): string {
   return [...folded].map((letter) => lookAlikes.get(letter) ?? letter).join('')
 }
 
-/**
- * A key of the context that looks like `field` without being it; null where there is none. Whoever writes such a key wants a rule to
- * miss it.
- */
-export function disguised(action: Action, field: string): string | null {
-  const path = (field.startsWith('context.') ? field.slice('context.'.length) : field).split('.')
-  const wanted = path.map(skeleton)
-  let level: unknown = action.context
-  for (const [depth, step] of path.entries()) {
-    if (level === null || typeof level !== 'object' || Array.isArray(level)) return null
-    const keys = Object.keys(level)
-    const fake = keys.find((key) => key !== step && skeleton(key) === wanted[depth])
-    if (fake !== undefined) return fake
-    level = Object.hasOwn(level, step) ? (level as Record<string, unknown>)[step] : null
+/** Keys by how they look, made once for each object: many rules look at one context. */
+const looks = new WeakMap<object, Map<string, string[]>>()
+
+function looksOf(level: Record<string, unknown>): Map<string, string[]> {
+  let found = looks.get(level)
+  if (!found) {
+    found = new Map()
+    for (const key of Object.keys(level)) {
+      const look = skeleton(key)
+      const same = found.get(look)
+      if (same) same.push(key)
+      else found.set(look, [key])
+    }
+    looks.set(level, found)
   }
-  return null
+  return found
 }

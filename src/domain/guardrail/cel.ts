@@ -35,11 +35,15 @@ function costly(node: unknown, inLoop: boolean): string | null {
   if (Array.isArray(node)) return node.map((one) => costly(one, inLoop)).find((one) => one !== null) ?? null
   if (node === null || typeof node !== 'object' || !('op' in node) || !('args' in node)) return null
   const { op, args } = node
-  const name = (op === 'rcall' || op === 'call') && Array.isArray(args) ? String(args[0]) : ''
+  if ((op !== 'rcall' && op !== 'call') || !Array.isArray(args)) return costly(args, inLoop)
+  const name = String(args[0])
   // The library matches with backtracking: one crafted text would hold the server for minutes.
   if (name === 'matches') return 'matches() is not offered; use contains(), startsWith() or endsWith()'
-  if (loops.has(name) && inLoop) return `${name}() inside another loop is not offered`
-  return costly(args, inLoop || loops.has(name))
+  // Bindings that double a text each would grow without bound.
+  if (name === 'bind') return 'bind() is not offered'
+  if (!loops.has(name)) return costly(args.slice(1), inLoop)
+  if (inLoop) return `${name}() inside another loop is not offered`
+  return costly(args[1], inLoop) ?? costly(args.slice(2), true)
 }
 
 export interface CompiledCel {

@@ -1,6 +1,6 @@
 /** Rules against an action: allowed or not, and why. Whatever can't be judged counts against the action. */
 
-import { type Action, fieldValue } from './action.ts'
+import { type Action, compileField, type Field } from './action.ts'
 import { compileAll, type Test } from './conditions.ts'
 import type { History } from './history.ts'
 import { EvaluationError } from './operators.ts'
@@ -30,10 +30,15 @@ export interface Verdict {
 export interface CompiledRule {
   rule: LoadedRule
   test: Test
+  required: { name: string; field: Field }[]
 }
 
 export const compileRules = (rules: readonly LoadedRule[]): CompiledRule[] =>
-  rules.map((rule) => ({ rule, test: compileAll(rule.conditions) }))
+  rules.map((rule) => ({
+    rule,
+    test: compileAll(rule.conditions),
+    required: rule.requirements.map((name) => ({ name, field: compileField(name) })),
+  }))
 
 /** The scopes that a rule is for; empty for all. */
 export const scopesOf = ({ scope }: LoadedRule): string[] =>
@@ -80,7 +85,7 @@ export async function evaluate(
   const violations: Violation[] = []
   const warnings: Violation[] = []
   const fired: string[] = []
-  for (const { rule, test } of rules) {
+  for (const { rule, test, required } of rules) {
     if (!inScope(rule, action)) continue
     let error: string | null = null
     try {
@@ -90,8 +95,8 @@ export async function evaluate(
       if (!(thrown instanceof EvaluationError)) onFault(rule.id, thrown)
       error = reasonOf(thrown)
     }
-    const failed = rule.requirements.filter((field) => fieldValue(action, field) !== true)
-    if (error === null && rule.requirements.length > 0 && failed.length === 0) continue
+    const failed = required.filter(({ field }) => field.value(action) !== true).map(({ name }) => name)
+    if (error === null && required.length > 0 && failed.length === 0) continue
     fired.push(rule.id)
     if (rule.action === 'block') violations.push(violation(rule, failed, error))
     else if (rule.action === 'warn') warnings.push(violation(rule, failed, error))

@@ -73,14 +73,24 @@ export async function judge(input: {
   const start = input.elapsed()
   const verdict = await evaluate(input.set.rules, input.action, input.history, input.onFault)
   const stopped = await openBreakers(input.breakers, input.set.breakers, input.subject, input.history.now())
+  return withBreakers({ ...verdict, policy_hash: input.set.hash, duration_ms: input.elapsed() - start }, stopped)
+}
+
+/** A judgement with the breakers that stop the action too. */
+export function withBreakers(judgement: Judgement, stopped: readonly BreakerViolation[]): Judgement {
+  if (stopped.length === 0) return judgement
   return {
-    ...verdict,
-    allowed: verdict.allowed && stopped.length === 0,
-    violations: [...verdict.violations, ...stopped],
-    fired: [...verdict.fired, ...stopped.map(({ guardrail_id }) => guardrail_id)],
-    policy_hash: input.set.hash,
-    duration_ms: input.elapsed() - start,
+    ...judgement,
+    allowed: false,
+    violations: [...judgement.violations, ...stopped],
+    fired: [...judgement.fired, ...stopped.map(({ guardrail_id }) => guardrail_id)],
   }
+}
+
+export interface AuditMore {
+  ids?: string[]
+  /** What the caller says of itself: kept, and never trusted. */
+  claims?: Record<string, unknown>
 }
 
 /** Adds the line of an evaluation to the trail: a digest of the input, and a copy without its secrets. */
@@ -89,7 +99,7 @@ export async function auditVerdict(
   who: { at: string; agent: string; method: string; request_id: string },
   action: Action,
   { allowed, violations, warnings, fired, policy_hash, duration_ms }: Judgement,
-  ids: string[] = [],
+  { ids = [], claims }: AuditMore = {},
 ): Promise<void> {
   const { value: input, redacted } = redact(action)
   const digest = createHash('sha256').update(stableJson(action)).digest('hex')
@@ -98,6 +108,7 @@ export async function auditVerdict(
     digest,
     input,
     redacted,
+    ...(claims && { claims: redact(claims).value }),
     violations: names(violations),
     warnings: names(warnings),
     policy_hash,

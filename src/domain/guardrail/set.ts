@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto'
 import type { BreakerRule } from '../../../sdk/schema/guardrail.ts'
 import { stableJson } from '../idempotency.ts'
 import { type CompiledRule, compileRules } from './evaluate.ts'
-import { type LoadedRule, parseRules, type RuleError } from './parse.ts'
+import { type LoadedRule, parseRules } from './parse.ts'
+import type { RuleError } from './positions.ts'
 
 export interface PolicyFile {
   /** As it is shown in errors. */
@@ -20,7 +21,9 @@ export interface PolicySet {
 
 /** SHA-256 over the rules and breakers by id and scope, without where they stand. */
 export function policyHash(rules: readonly LoadedRule[], breakers: readonly BreakerRule[]): string {
-  const bare = rules.map(({ file: _, line: __, ...rule }) => rule).sort((a, b) => (a.id < b.id ? -1 : 1))
+  const bare = rules
+    .map(({ file: _, line: __, column: ___, ...rule }) => ({ ...rule, scope: [rule.scope ?? []].flat() }))
+    .sort((a, b) => (a.id < b.id ? -1 : 1))
   const scopes = [...breakers].sort((a, b) => (a.scope < b.scope ? -1 : 1))
   return createHash('sha256')
     .update(stableJson({ breakers: scopes, rules: bare }))
@@ -37,8 +40,8 @@ export async function buildPolicy(
   readTemplate: (name: string, file: PolicyFile) => Promise<PolicyFile | null>,
 ): Promise<{ set: PolicySet | null; errors: RuleError[] }> {
   const errors: RuleError[] = []
-  const rules: LoadedRule[] = []
-  const breakers: BreakerRule[] = []
+  const rules = new Map<string, LoadedRule>()
+  const breakers = new Map<string, BreakerRule>()
   const loaded = new Set<string>()
   const take = async (file: PolicyFile): Promise<void> => {
     if (loaded.has(file.name)) return
@@ -46,33 +49,29 @@ export async function buildPolicy(
     const parsed = parseRules(file.text, file.name)
     errors.push(...parsed.errors)
     for (const rule of parsed.rules) {
-      const other = rules.find(({ id }) => id === rule.id)
-      if (other)
+      const { line, column } = rule
+      const other = rules.get(rule.id)
+      if (!other) rules.set(rule.id, rule)
+      else
         errors.push({
           file: file.name,
-          line: rule.line,
-          column: 1,
+          line,
+          column,
           message: `the id ${rule.id} is taken by ${other.file}:${other.line}`,
         })
-      else rules.push(rule)
     }
-    for (const breaker of parsed.breakers) {
-      if (breakers.some(({ scope }) => scope === breaker.scope))
-        errors.push({
-          file: file.name,
-          line: 1,
-          column: 1,
-          message: `the circuit breaker ${breaker.scope} is declared twice`,
-        })
-      else breakers.push(breaker)
+    for (const { rule, place } of parsed.breakers) {
+      if (!breakers.has(rule.scope)) breakers.set(rule.scope, rule)
+      else errors.push({ ...place, message: `the circuit breaker ${rule.scope} is declared twice` })
     }
-    for (const name of parsed.templates) {
+    for (const { name, place } of parsed.templates) {
       const template = /^[A-Za-z0-9][A-Za-z0-9_-]*$/.test(name) ? await readTemplate(name, file) : null
       if (template) await take(template)
-      else errors.push({ file: file.name, line: 1, column: 1, message: `there is no template ${name}` })
+      else errors.push({ ...place, message: `there is no template ${name}` })
     }
   }
   for (const file of files) await take(file)
   if (errors.length > 0) return { set: null, errors }
-  return { set: { rules: compileRules(rules), breakers, hash: policyHash(rules, breakers) }, errors }
+  const [all, watched] = [[...rules.values()], [...breakers.values()]]
+  return { set: { rules: compileRules(all), breakers: watched, hash: policyHash(all, watched) }, errors }
 }

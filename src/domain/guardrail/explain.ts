@@ -1,0 +1,52 @@
+/** What a schema refused, said so that a person can mend it: the key, what was expected, and the key that was meant. */
+import type * as v from 'valibot'
+import { BreakerRule, Rule, RuleFile } from '../../../sdk/schema/guardrail.ts'
+import { nearest } from '../nearest.ts'
+import type { Path } from './forms.ts'
+
+const ruleKeys = [...Object.keys(Rule.entries), 'condition_<field>', 'requires_<field>']
+
+const conditionKeys: Record<string, string[]> = {
+  field: ['type', 'field', 'operator', 'value', 'when_missing'],
+  semantic: ['type', 'threshold', 'outcome', 'within_days', 'min_matches'],
+  temporal: ['type', 'field', 'value', 'window_hours', 'max_occurrences', 'between', 'weekdays', 'timezone'],
+  aggregate: ['type', 'category', 'metric', 'operator', 'value', 'min_decisions', 'window_days'],
+  compound: ['type', 'operator', 'conditions'],
+  cel: ['type', 'expression'],
+}
+
+/** The keys that may stand beside an unknown one. */
+function knownKeys(around: unknown, path: Path): string[] {
+  if (path.length === 1) return Object.keys(RuleFile.entries)
+  if (path[0] === 'circuit_breakers') return Object.keys(BreakerRule.entries)
+  if (!path.includes('conditions')) return ruleKeys
+  const type = around !== null && typeof around === 'object' && 'type' in around ? String(around.type) : ''
+  return Object.hasOwn(conditionKeys, type) ? conditionKeys[type]! : ['type']
+}
+
+const valueAt = (value: unknown, path: Path): unknown =>
+  path.reduce<unknown>(
+    (inner, step) =>
+      inner !== null && typeof inner === 'object' ? (inner as Record<string | number, unknown>)[step] : undefined,
+    value,
+  )
+
+/** @param whole what was checked */
+export function explain(issue: v.BaseIssue<unknown>, path: Path, whole: unknown, keys = knownKeys): string {
+  const key = String(path.at(-1) ?? 'the file')
+  if (issue.type === 'strict_object' && issue.expected === 'never') {
+    const known = keys(valueAt(whole, path.slice(0, -1)), path)
+    const near = nearest(key, known)
+    return `unknown key ${key}; ${near ? `did you mean ${near}?` : `known are ${known.join(', ')}`}`
+  }
+  const value = valueAt(whole, path)
+  if (value !== null && typeof value === 'object' && 'not_true' in value)
+    return `a requirement takes true and nothing else, received ${JSON.stringify(value.not_true)}`
+  const expected = issue.kind === 'schema' ? issue.expected : issue.message
+  if (issue.received === 'undefined') return `${key} is required: expected ${expected}`
+  if (typeof value === 'string' && issue.type === 'picklist') {
+    const near = nearest(value, (issue as v.PicklistIssue).expected.replace(/[()"]/g, '').split(' | '))
+    if (near) return `${key}: expected ${expected}, received ${issue.received.slice(0, 80)}; did you mean ${near}?`
+  }
+  return `${key}: expected ${expected}, received ${issue.received.slice(0, 80)}`
+}
