@@ -33,7 +33,9 @@ const valueAt = (value: unknown, path: Path): unknown =>
 
 /** @param whole what was checked */
 export function explain(issue: v.BaseIssue<unknown>, path: Path, whole: unknown, keys = knownKeys): string {
-  const key = String(path.at(-1) ?? 'the file')
+  const last = path.at(-1) ?? 'the file'
+  // An index alone names nothing.
+  const key = typeof last === 'number' ? `${String(path.at(-2) ?? '')}[${last}]` : last
   if (issue.type === 'strict_object' && issue.expected === 'never') {
     const known = keys(valueAt(whole, path.slice(0, -1)), path)
     const near = nearest(key, known)
@@ -42,11 +44,11 @@ export function explain(issue: v.BaseIssue<unknown>, path: Path, whole: unknown,
   const value = valueAt(whole, path)
   if (value !== null && typeof value === 'object' && 'not_true' in value)
     return `a requirement takes true and nothing else, received ${JSON.stringify(value.not_true)}`
-  const expected = issue.kind === 'schema' ? issue.expected : issue.message
-  if (issue.received === 'undefined') return `${key} is required: expected ${expected}`
-  if (typeof value === 'string' && issue.type === 'picklist') {
-    const near = nearest(value, (issue as v.PicklistIssue).expected.replace(/[()"]/g, '').split(' | '))
-    if (near) return `${key}: expected ${expected}, received ${issue.received.slice(0, 80)}; did you mean ${near}?`
-  }
-  return `${key}: expected ${expected}, received ${issue.received.slice(0, 80)}`
+  if (issue.type === 'strict_object' && issue.received === 'undefined') return `${key} is required`
+  const options =
+    issue.type === 'picklist' ? (issue as v.PicklistIssue).expected.replace(/[()"]/g, '').split(' | ') : []
+  const expected =
+    options.length > 0 ? `one of ${options.join(', ')}` : issue.kind === 'schema' ? issue.expected : issue.message
+  const near = typeof value === 'string' ? nearest(value, options) : null
+  return `${key}: expected ${expected}, received ${issue.received.slice(0, 80)}${near ? `; did you mean ${near}?` : ''}`
 }
