@@ -15,6 +15,13 @@ const conditionKeys: Record<string, string[]> = {
   cel: ['type', 'expression'],
 }
 
+/** A flat form with a slip in its first part, such as `conditon_stakes`. */
+function nearestFlat(key: string): string | null {
+  const at = key.search(/[_-]/)
+  const start = at > 0 ? nearest(key.slice(0, at), ['condition', 'requires']) : null
+  return start && `${start}_${key.slice(at + 1)}`
+}
+
 /** The keys that may stand beside an unknown one. */
 function knownKeys(around: unknown, path: Path): string[] {
   if (path.length === 1) return Object.keys(RuleFile.entries)
@@ -38,7 +45,7 @@ export function explain(issue: v.BaseIssue<unknown>, path: Path, whole: unknown,
   const key = typeof last === 'number' ? `${String(path.at(-2) ?? '')}[${last}]` : last
   if (issue.type === 'strict_object' && issue.expected === 'never') {
     const known = keys(valueAt(whole, path.slice(0, -1)), path)
-    const near = nearest(key, known)
+    const near = (known === ruleKeys ? nearestFlat(key) : null) ?? nearest(key, known)
     return `unknown key ${key}; ${near ? `did you mean ${near}?` : `known are ${known.join(', ')}`}`
   }
   const value = valueAt(whole, path)
