@@ -1,7 +1,7 @@
 /** Parameters as they come to parameters as they are declared: aliases, unknown names, validation. Derived from the schemas alone. */
 import * as v from 'valibot'
 import { type CstpError, type Issue, invalidParams } from '../sdk/errors.ts'
-import { nearest } from './domain/nearest.ts'
+import { nearest } from '../sdk/nearest.ts'
 
 type Schema = v.GenericSchema<unknown, unknown>
 /** The parts of valibot's schema objects that are walked here. */
@@ -84,10 +84,20 @@ function normaliseObject(entries: Record<string, Schema>, open: boolean): Normal
   }
   const names = Object.keys(entries)
   return (value, path, found) => {
+    if (Array.isArray(value)) {
+      const [expected, received] = ['an object', 'an array']
+      found.issues.push({
+        path: shorten(path),
+        message: `expected ${expected}, received ${received}`,
+        expected,
+        received,
+      })
+    }
     if (!plainObject(value)) return value
     const result: Record<string, unknown> = {}
     for (const key of Object.keys(value)) {
       if (found.full()) break
+      if (value[key] === undefined) continue
       const name = known.get(key) ?? (open ? key : undefined)
       const at = below(path, key)
       if (open && unkept.has(key)) {
@@ -210,7 +220,7 @@ export function compileParams<S extends Schema>(schema: S): (raw: unknown) => v.
     const found = { issues, full: () => issues.length >= mostIssues }
     const value = normalise ? normalise(raw, '', found) : raw
     if (issues.length > 0) throw refused(issues)
-    const parsed = v.safeParse(schema, value)
+    const parsed = v.safeParse(schema, value, { abortPipeEarly: true })
     if (parsed.success) return parsed.output
     throw refused(parsed.issues.flatMap(leaves).map(asIssue))
   }

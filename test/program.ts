@@ -178,6 +178,10 @@ async function openOn(backend: Backend, dir: string, clock: { now: number }): Pr
   return program
 }
 
+/** One on the memory store, for what does not depend on the store. The test closes it. */
+export const openMemoryProgram = (): Promise<TestProgram> =>
+  openOn(backends[0]!, crypto.randomUUID(), { now: testStart })
+
 /** Opens a fresh program that is closed after the test. */
 export type Open = () => Promise<TestProgram>
 

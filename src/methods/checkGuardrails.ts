@@ -6,7 +6,7 @@ import { Violation } from '../../sdk/schema/policy.ts'
 import { type Call, timestamp } from '../context.ts'
 import type { Action, Phase } from '../domain/guardrail/action.ts'
 import { contextProblem } from '../domain/guardrail/context.ts'
-import { openGuard } from '../guard.ts'
+import { openGuard } from '../domain/guardrail/guard.ts'
 import { defineMethod } from '../method.ts'
 
 const d = v.description

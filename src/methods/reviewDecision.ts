@@ -6,9 +6,9 @@ import { DecisionId } from '../../sdk/schema/params.ts'
 import { audit, timestamp } from '../context.ts'
 import { reviewCounts, subjectOf } from '../domain/breaker.ts'
 import { applyReview } from '../domain/decision.ts'
+import { guardOf } from '../domain/guardrail/guard.ts'
 import { resolveId } from '../domain/lookup.ts'
 import { pathOf } from '../domain/path.ts'
-import { guardOf } from '../guard.ts'
 import { defineMethod } from '../method.ts'
 
 const note = (about: string) => v.pipe(v.nullish(text(10_000), null), v.description(about))

@@ -1,7 +1,7 @@
 /** From argv to a command, and from what went wrong to a message and an exit status: 0 done, 1 failed, 2 misunderstood. */
 import { readFile } from 'node:fs/promises'
+import { nearest } from '../../../sdk/nearest.ts'
 import { loadSettings } from '../../config.ts'
-import { nearest } from '../../domain/nearest.ts'
 import { version } from '../../version.ts'
 import { checkWords, everywhere, parseFlags, settingFlags, splitCommand } from './args.ts'
 import type { Command, Flags } from './command.ts'
@@ -15,7 +15,7 @@ const interrupted = 130
 /** A signal that aborts at Ctrl-C and SIGTERM; the second one ends the process at once. */
 function stopSignal(): AbortSignal {
   const stopping = new AbortController()
-  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(name, () => {
       if (stopping.signal.aborted) process.exit(interrupted)
       stopping.abort(new Error('interrupted'))
@@ -32,7 +32,7 @@ function find(name: string): Command {
     commands.map((one) => one.name),
   )
   throw misuse(
-    `there is no command ${JSON.stringify(name)}${near ? `; did you mean ${near}?` : ''} cstp help lists them`,
+    `there is no command ${JSON.stringify(name)}${near ? `; did you mean ${near}?` : ''} (cstp help lists them)`,
   )
 }
 
@@ -60,7 +60,7 @@ async function execute(argv: string[], terminal: Terminal, env: NodeJS.ProcessEn
   return command.run({
     flags,
     words,
-    json: Boolean(flags.json),
+    json: flags.json,
     terminal,
     env,
     configuration: () => loadSettings({ env, flags: settings, readFile: (path) => readFile(path, 'utf8') }),
