@@ -90,7 +90,7 @@ const mayImport: [RegExp, RegExp, string][] = [
     /^sdk\/|^src\/(?:methods|surfaces)\/|^src\/(?:context|method|params)\.ts$|^valibot$/,
     'the registry knows methods',
   ],
-  [/^src\/(?:server|main|generate)\.ts$/, /./, 'server, main and generate import everything'],
+  [/^src\/(?:server|main|generate)(?:\.ts$|\/)/, /./, 'server, main and generate import everything'],
 ]
 
 const strangers = (source: Source): string[] => {

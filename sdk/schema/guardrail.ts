@@ -22,8 +22,8 @@ export const FieldCondition = v.strictObject({
       'Field of the action; `context.<key>` for its context. Bare names that the action does not have are looked up in the context.',
     ),
   ),
-  operator: v.picklist(operators),
-  value: v.optional(v.union([Scalar, v.array(Scalar)])),
+  operator: v.pipe(v.picklist(operators), d('How it is compared.')),
+  value: v.optional(v.pipe(v.union([Scalar, v.array(Scalar)]), d('With what; a list for `in` and `not_in`.'))),
   when_missing: v.pipe(v.optional(v.picklist(['match', 'no_match']), 'no_match'), d('What an absent field means.')),
 })
 
@@ -74,9 +74,9 @@ export const metrics = ['success_rate', 'avg_confidence', 'count', 'brier'] as c
 export const AggregateCondition = v.strictObject({
   type: v.literal('aggregate'),
   category: v.optional(v.pipe(name, d('Decisions of this category; of all where not given.'))),
-  metric: v.picklist(metrics),
-  operator: v.picklist(comparisons),
-  value: v.pipe(v.number(), v.finite('a number')),
+  metric: v.pipe(v.picklist(metrics), d('The figure; rates and scores lie between 0 and 1.')),
+  operator: v.pipe(v.picklist(comparisons), d('How the figure is compared.')),
+  value: v.pipe(v.number(), v.finite('a number'), d('With what.')),
   min_decisions: v.optional(
     v.pipe(count, d('With fewer decisions the condition is false; where not given, 1, and for count 0.')),
   ),
@@ -108,7 +108,7 @@ export type Condition =
 
 export const CompoundCondition = v.strictObject({
   type: v.literal('compound'),
-  operator: v.picklist(['and', 'or', 'not']),
+  operator: v.pipe(v.picklist(['and', 'or', 'not']), d('`not` takes exactly one condition.')),
   conditions: v.pipe(
     v.array(v.lazy((): v.GenericSchema<unknown, Condition> => Condition as never)),
     v.minLength(1, 'at least one condition'),
@@ -132,7 +132,7 @@ export const Rule = v.strictObject({
     d('Unique over all files.'),
   ),
   name: v.optional(v.pipe(name, d('Short name, shown in violations.'))),
-  description: v.optional(filledText(2_000)),
+  description: v.optional(v.pipe(filledText(2_000), d('What it is for.'))),
   action: v.pipe(v.optional(v.picklist(['block', 'warn', 'log']), 'block'), d('What a violation does.')),
   scope: v.optional(
     v.pipe(
@@ -160,6 +160,7 @@ export const BreakerRule = v.strictObject({
       /^(?:global|(?:category|stakes|agent|tag|project):.{1,256})$/,
       'global, or category: stakes: agent: tag: project: and a value',
     ),
+    d('`global`, or `category:`, `stakes:`, `agent:`, `tag:` or `project:` and a value.'),
   ),
   failure_threshold: v.pipe(count, d('Failures within the window that open the breaker.')),
   window_ms: v.pipe(positive, d('Milliseconds for which a failure counts.')),
@@ -177,6 +178,9 @@ export const RuleFile = v.strictObject({
     v.optional(v.array(BreakerRule), () => []),
     d('Circuit breakers.'),
   ),
-  template: v.optional(v.union([name, v.array(name)])),
+  template: v.pipe(
+    v.optional(v.union([name, v.array(name)])),
+    d('Templates to load too: `templates/<name>.yaml` beside the file, else a shipped one.'),
+  ),
 })
 export type RuleFile = v.InferOutput<typeof RuleFile>

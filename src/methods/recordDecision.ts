@@ -13,6 +13,7 @@ import type { Action } from '../domain/guardrail/action.ts'
 import type { Violation } from '../domain/guardrail/evaluate.ts'
 import { openGuard } from '../domain/guardrail/guard.ts'
 import { type Judgement, withBreakers } from '../domain/guardrail/judge.ts'
+import { recordedAction } from '../domain/guardrail/recorded.ts'
 import { once } from '../domain/idempotency.ts'
 import { pathOf } from '../domain/path.ts'
 import { instantMs } from '../domain/time.ts'
@@ -53,29 +54,6 @@ function draftOf(call: Call, given: RecordParams, imported: boolean): Draft {
     deliberation: given.deliberation as Deliberation | null,
     recorded_by: recorded_by ?? call.caller.agent,
     imported_by: imported ? call.caller.agent : null,
-  }
-}
-
-/** The action that a record stands for. Its own text is no context of rules: they see its fields. */
-function actionOf(call: Call, given: RecordParams, record: DecisionRecord, context: Action['context']): Action {
-  const protocol = given.pre_decision_protocol
-  return {
-    description: given.decision,
-    category: given.category,
-    stakes: given.stakes,
-    confidence: given.confidence,
-    tags: record.tags,
-    project: given.project?.name ?? null,
-    scope: null,
-    agent_id: call.caller.agent,
-    phase: 'record',
-    reason_count: given.reasons.length,
-    quality_score: record.quality.score,
-    has_deliberation: record.deliberation !== null,
-    has_reasoning: record.reasoning_trace.length > 0,
-    has_query: protocol?.query_run ?? false,
-    has_check: protocol?.guardrails_checked ?? false,
-    context,
   }
 }
 
@@ -166,7 +144,7 @@ export async function prepareRecord(
   const record = newRecord(draftOf(call, given, imported), createdMs(given, now_ms), now_ms, call.randomHex(6))
   // What is imported was decided long ago: it is neither judged nor a breaker's probe.
   const guard = imported ? null : await openGuard(call, subjectOf(record))
-  const action = actionOf(call, given, record, context)
+  const action = recordedAction(record, context)
   const judgement = guard && call.record_guardrails !== 'off' ? await guard.judge(action) : null
   const strict = call.record_guardrails === 'block'
   const stop = (verdict: Judgement): RecordBlocked =>

@@ -62,13 +62,13 @@ export function parseRules(text: string, file: string): ParsedFile {
 }
 
 function expandFile(whole: unknown, origins: Origins): unknown {
-  if (whole === null || typeof whole !== 'object' || !('guardrails' in whole)) return whole
-  // A key with nothing behind it, as in a file that is still to be filled.
-  if (whole.guardrails === null) return { ...whole, guardrails: [] }
-  if (!Array.isArray(whole.guardrails)) return whole
+  if (whole === null || typeof whole !== 'object' || Array.isArray(whole)) return whole
+  // Keys with nothing behind them, as in a file that is still to be filled.
+  const filled: Record<string, unknown> = Object.fromEntries(Object.entries(whole).filter(([, part]) => part !== null))
+  if (!Array.isArray(filled.guardrails)) return filled
   return {
-    ...whole,
-    guardrails: whole.guardrails.map((rule, index) => expandRule(rule, ['guardrails', index], origins)),
+    ...filled,
+    guardrails: filled.guardrails.map((rule, index) => expandRule(rule, ['guardrails', index], origins)),
   }
 }
 

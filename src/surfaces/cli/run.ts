@@ -13,9 +13,9 @@ import { jsonLine, openTerminal, type Terminal } from './terminal.ts'
 const interrupted = 130
 
 /** A signal that aborts at Ctrl-C and SIGTERM; the second one ends the process at once. */
-function stopSignal(): AbortSignal {
+function stopSignal(reloads: boolean): AbortSignal {
   const stopping = new AbortController()
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  for (const name of ['SIGINT', 'SIGTERM', ...(reloads ? [] : (['SIGHUP'] as const))] as const) {
     process.on(name, () => {
       if (stopping.signal.aborted) process.exit(interrupted)
       stopping.abort(new Error('interrupted'))
@@ -64,7 +64,7 @@ async function execute(argv: string[], terminal: Terminal, env: NodeJS.ProcessEn
     terminal,
     env,
     configuration: () => loadSettings({ env, flags: settings, readFile: (path) => readFile(path, 'utf8') }),
-    signal: stopSignal(),
+    signal: stopSignal(command.reloads ?? false),
   })
 }
 

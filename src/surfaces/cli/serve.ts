@@ -46,6 +46,7 @@ export const serve = defineCommand({
   ],
   flags: {},
   words: [0, 0],
+  reloads: true,
   examples: [
     ['cstp serve', 'serve on 127.0.0.1:9991 with the data in ~/.cstp'],
     ['cstp serve --port 0 --data-dir ./data --log-level warn', 'a free port, another folder, a quiet log'],
@@ -69,7 +70,6 @@ export const serve = defineCommand({
       await terminal.out(
         json ? jsonLine({ url, data_dir, token_file, pid: process.pid }) : banner(url, settings, terminal),
       )
-      // Told rather than killed: that is what a reload means to service managers.
       process.on('SIGHUP', () => void serving.reload())
       await new Promise<void>((resolve) => {
         if (signal.aborted) resolve()

@@ -44,7 +44,7 @@ describe('forms', () => {
     const rule = '{ id: r, condition_x: 1 }'
     for (const text of [`- ${rule}`, `guardrails: [${rule}]`, `guardrails:\n  - ${rule}\ncircuit_breakers: []\n`])
       expect(parseRules(text, 'f').rules.map(({ id }) => id)).toEqual(['r'])
-    for (const text of ['', '# nothing yet\n', 'guardrails:\n', '[]'])
+    for (const text of ['', '# nothing yet\n', 'guardrails:\n', 'circuit_breakers:\ntemplate:\n', '[]'])
       expect(parseRules(text, 'f')).toEqual({ rules: [], breakers: [], templates: [], errors: [] })
   })
 
