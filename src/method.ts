@@ -20,6 +20,8 @@ export interface Method<P extends ParamsSchema = ParamsSchema, R extends ResultS
   failure: ErrorName
   /** Runs the method on valid parameters. May throw CstpError for the caller; a StorageError becomes `failure`. */
   handle(call: Call, params: v.InferOutput<P>): Promise<v.InferInput<R>>
+  /** What `handle` resolves with, as JSON, for callers that print it. Only where that text is at hand. */
+  json?(call: Call, params: v.InferOutput<P>): Promise<string>
 }
 
 /** Declares a method; the identity, with types inferred from the schemas. */

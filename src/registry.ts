@@ -24,7 +24,20 @@ export interface Request {
   caller: Caller
   request_id: string
   signal: AbortSignal
+  /** The caller prints the result as JSON: it may come as a {@link JsonText}. */
+  prints?: boolean
 }
+
+/** A result that is JSON already: passed on as it is, it need not be parsed to be printed again. */
+export class JsonText {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+export const toJson = (result: unknown): string => (result instanceof JsonText ? result.text : JSON.stringify(result))
 
 /** Told of every call, for metrics and the log. `code` is 0 for a success. */
 export type Observe = (seen: { request: Request; code: number; duration_ms: number }) => void
@@ -80,8 +93,12 @@ export function createDispatch(
     }
     const call: Call = { ...services, ...request }
     try {
-      const result = await method.handle(call, parse(request.params))
-      if (options.verify_results) v.parse(method.result, result)
+      const params = parse(request.params)
+      const result =
+        request.prints && method.json
+          ? new JsonText(await method.json(call, params))
+          : await method.handle(call, params)
+      if (options.verify_results) v.parse(method.result, JSON.parse(toJson(result)))
       return result
     } catch (error) {
       throw mapError(error, method.failure, request, services)

@@ -255,7 +255,7 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
       async fetch(request, { requestIP }) {
         underWay++
         try {
-          return await handle(request, requestIP.call(server, request)?.address ?? '')
+          return await handle(request, () => requestIP.call(server, request)?.address ?? '')
         } finally {
           underWay--
         }

@@ -18,7 +18,7 @@ import { openMemoryStore } from '../src/drivers/store/memory.ts'
 import { openSqliteStore } from '../src/drivers/store/sqlite.ts'
 import { openExactVectors } from '../src/drivers/vectors/exact.ts'
 import type * as declared from '../src/methods/index.ts'
-import { createDispatch } from '../src/registry.ts'
+import { createDispatch, type Dispatch, methods, toJson } from '../src/registry.ts'
 import type { Caller, Scope } from '../src/surfaces/auth.ts'
 import { testStart } from './record.ts'
 
@@ -41,6 +41,7 @@ export type Health = 'up' | 'away' | 'hangs'
 
 export interface TestProgram {
   services: Services
+  dispatch: Dispatch
   store: Store
   /** Moves only when a test moves it. */
   clock: { now: number }
@@ -143,10 +144,20 @@ async function openOn(backend: Backend, dir: string, clock: { now: number }): Pr
   const dispatch = createDispatch(services, () => {}, { verify_results: true })
   const { signal } = new AbortController()
   let requests = 0
-  const send = (name: string, params: unknown, as: As) =>
-    dispatch({ method: `cstp.${name}`, params, caller: callers[as], request_id: `r${requests++}`, signal })
+  const send = async (name: string, params: unknown, as: As) => {
+    const request = { method: `cstp.${name}`, params, caller: callers[as], request_id: `r${requests++}`, signal }
+    const result = await dispatch(request)
+    // A method that prints its result itself must print what it would have returned.
+    if (methods.get(request.method)?.json) {
+      const printed = toJson(await dispatch({ ...request, prints: true }))
+      if (!Bun.deepEquals(JSON.parse(printed), JSON.parse(JSON.stringify(result))))
+        throw new Error(`${name} prints ${printed}`)
+    }
+    return result
+  }
   const program: TestProgram = {
     services,
+    dispatch,
     store,
     clock,
     embedder: state,

@@ -121,6 +121,8 @@ export interface StoredDecision {
 export interface DecisionReader {
   /** The decision of this full id, or null. */
   get(id: string): Promise<StoredDecision | null>
+  /** The record of this full id as JSON, for an answer that passes it on, or null. */
+  json(id: string): Promise<string | null>
   /** Those that exist, in the order asked for. */
   getMany(ids: readonly string[]): Promise<StoredDecision[]>
   /** Ids that start with `prefix`, or whose part after `-decision-` does; at most `limit`, ascending. */

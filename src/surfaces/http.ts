@@ -30,7 +30,9 @@ const jsonType = { 'content-type': 'application/json' }
 const exposed = 'Retry-After, Mcp-Session-Id'
 const statusOf: Partial<Record<ErrorName, number>> = { rate_limited: 429, forbidden: 403 }
 
-type Handler = (request: Request, address: string) => Promise<Response> | Response
+/** The address of the connection; asked for only where it matters, as it costs a call of the system. */
+type Address = () => string
+type Handler = (request: Request, address: Address) => Promise<Response> | Response
 
 /** An error outside of JSON-RPC. */
 function plainError(status: number, error: string, message: string, headers: Record<string, string> = {}): Response {
@@ -44,7 +46,7 @@ const tooLarge = (limit: number): Response =>
   plainError(413, 'payload_too_large', `The body is over the limit of ${limit} bytes`, { connection: 'close' })
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
 
-export type Fetch = (request: Request, address: string) => Promise<Response>
+export type Fetch = (request: Request, address: Address) => Promise<Response>
 
 /** The largest body that any caller may send. */
 export const largestBody = (options: Pick<HttpOptions, 'max_body_bytes'>): number =>
@@ -74,10 +76,10 @@ export function createFetch(options: HttpOptions): Fetch {
     })
 
   /** The caller, or the answer that refuses it: 401, and 429 after too many failures of one address. */
-  const login = (request: Request, address: string): Caller | Response => {
+  const login = (request: Request, address: Address): Caller | Response => {
     const caller = options.authenticate(request.headers.get('authorization'))
     if (caller) return caller
-    const from = clientAddress(address, request.headers.get('x-forwarded-for'), options.trust_proxy)
+    const from = clientAddress(address(), request.headers.get('x-forwarded-for'), options.trust_proxy)
     const wait = options.logins.take(from, 1)
     if (wait > 0) return limited(wait, 'Too many failed logins')
     return plainError(401, 'unauthorized', 'A valid Authorization header is needed: Bearer <agent>:<token>', {

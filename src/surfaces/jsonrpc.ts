@@ -1,6 +1,6 @@
 /** JSON-RPC 2.0: single requests, batches and notifications, from text to text. */
 import { CstpError, type ErrorName } from '../../sdk/errors.ts'
-import type { Dispatch } from '../registry.ts'
+import { type Dispatch, toJson } from '../registry.ts'
 import type { Caller } from './auth.ts'
 
 /** Most entries of a batch. */
@@ -68,9 +68,10 @@ async function answerOne(
       caller: exchange.caller,
       request_id: exchange.newRequestId(),
       signal: exchange.signal,
+      prints: true,
     })
     if (id === undefined) return { body: null, error: null }
-    return { body: `{"jsonrpc":"2.0","result":${JSON.stringify(result)},"id":${JSON.stringify(id)}}`, error: null }
+    return { body: `{"jsonrpc":"2.0","result":${toJson(result)},"id":${JSON.stringify(id)}}`, error: null }
   } catch (error) {
     if (!(error instanceof CstpError)) throw error
     return { body: id === undefined ? null : errorBody(error, id), error: error.error }

@@ -7,7 +7,7 @@ import { createAll, idOf, oddRecord, recordOf, suiteOptions } from '../../sdk/st
 import type { Store } from '../../sdk/storage/store.ts'
 import { yamlOf } from '../../src/drivers/store/sqlite/yaml.ts'
 import { openSqliteStore } from '../../src/drivers/store/sqlite.ts'
-import { differences, freshDir, openAt, pathOf } from './sqlite-tools.ts'
+import { behind, differences, freshDir, openAt, pathOf } from './sqlite-tools.ts'
 
 setDefaultTimeout(60_000)
 
@@ -139,6 +139,17 @@ test('a broken file is named; its decision stays as it was, and a write keeps th
     await store.transaction((tx) => tx.decisions.update(recordOf(1), 2))
     expect(readFileSync(`${pathOf(dir, idOf(1))}.broken`, 'utf8')).toBe(broken)
   })
+})
+
+test('a file that is about to be put in place is not missed', async () => {
+  const dir = await prepared()
+  const store = await openAt(dir)
+  behind(dir, (db) => db.run('insert into pending_files select num, revision from decisions where id = ?', [idOf(1)]))
+  rmSync(pathOf(dir, idOf(1)))
+  rmSync(pathOf(dir, idOf(2)))
+  expect((await store.reconcile()).map(({ path }) => path)).toEqual([relative(2)])
+  expect((await store.decisions.get(idOf(1)))?.indexed).toBe(true)
+  await store.close()
 })
 
 test('a file that is mended is taken in', async () => {

@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path'
 import { createAll, idOf, oddRecord, recordOf } from '../../sdk/storage/conformance/store/records.ts'
 import { isStorageError } from '../../sdk/storage/errors.ts'
+import type { Store } from '../../sdk/storage/store.ts'
 import { migrations } from '../../src/drivers/store/sqlite/migrate.ts'
 import { behind, differences, filesIn, freshDir, type Logged, openAt, pathOf, startWriter } from './sqlite-tools.ts'
 
@@ -108,6 +109,28 @@ test('two processes write at once: nothing is lost, rows and files agree', async
     expect((await store.decisions.keyword({ terms: [`writer${number}`], filter: {}, limit: 2 })).total).toBe(1)
   expect(differences(dir)).toEqual([])
   await store.close()
+})
+
+test('two stores that change the same decisions leave the newest text in the files', async () => {
+  const dir = freshDir()
+  const stores = [await openAt(dir), await openAt(dir)]
+  await createAll(
+    stores[0]!,
+    [1, 2].map((number) => recordOf(number)),
+  )
+  const change = (store: Store, number: number) =>
+    store.transaction(async (tx) => {
+      const { record, revision } = (await tx.decisions.get(idOf(number)))!
+      await tx.decisions.update({ ...record, lessons: `revision ${revision + 1}` }, revision)
+    })
+  await Promise.all(
+    stores.map(async (store) => {
+      for (let round = 0; round < 60; round++) await Promise.all([change(store, 1), change(store, 2)])
+    }),
+  )
+  expect((await stores[1]!.decisions.get(idOf(1)))?.revision).toBe(121)
+  expect(differences(dir)).toEqual([])
+  for (const store of stores) await store.close()
 })
 
 test('killed over and over while it writes, the store keeps what it acknowledged, whole', async () => {
@@ -214,8 +237,8 @@ const why = canMount ? '' : ' (skipped: mounting needs root)'
 mountTest(`a full disk refuses writes and harms nothing; with room they work again${why}`, async () => {
   const dir = freshDir()
   mounted(dir, '-t', 'tmpfs', '-o', 'size=3m', 'tmpfs')
-  const store = await openAt(dir)
   try {
+    const store = await openAt(dir)
     const kept: number[] = []
     const errors: unknown[] = []
     const big = (number: number) => recordOf(number, { lessons: 'x'.repeat(20_000) })
@@ -240,7 +263,6 @@ mountTest(`a full disk refuses writes and harms nothing; with room they work aga
     expect((await next.decisions.getMany([...kept, 900].map(idOf))).length).toBe(kept.length + 1)
     await next.close()
   } finally {
-    await store.close()
     spawnSync('umount', ['-l', dir])
   }
 })
@@ -256,5 +278,15 @@ mountTest(`a folder that can not be written to is named${why}`, async () => {
     expect(String(error)).toContain(dir)
   } finally {
     spawnSync('umount', ['-l', dir])
+  }
+  const decisions = join(dir, 'decisions')
+  mkdirSync(decisions, { recursive: true })
+  mounted(decisions, '-t', 'tmpfs', '-o', 'ro', 'tmpfs')
+  try {
+    const error = await failure(openAt(dir))
+    expect(isStorageError(error, 'unavailable')).toBe(true)
+    expect(String(error)).toContain(dir)
+  } finally {
+    spawnSync('umount', ['-l', decisions])
   }
 })

@@ -282,6 +282,18 @@ forEachBackend((open) => {
     expect(await ask(30, 10)).toEqual([])
   })
 
+  test.each(modes)('%s: a page far down is as full as the first', async (retrieval_mode) => {
+    const { call, record } = await open()
+    await Promise.all(Array.from({ length: 130 }, (_, index) => record({ decision: `Use Redis for case ${index}` })))
+    const { decisions, total } = await call('queryDecisions', {
+      query: 'use redis',
+      retrieval_mode,
+      offset: 115,
+      limit: 10,
+    })
+    expect([decisions.length, total]).toEqual([10, 130])
+  })
+
   test.each(modes)('%s: hostile questions are only text', async (retrieval_mode) => {
     const program = await open()
     await fill(program)

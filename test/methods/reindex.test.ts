@@ -68,6 +68,24 @@ forEachBackend((open) => {
     expect(await program.store.decisions.count({ indexed: true })).toBe(71)
   })
 
+  test('what is updated meanwhile keeps the vectors of its new text', async () => {
+    const program = await open()
+    const [first, ...rest] = await fill(program, 6)
+    const { embedder } = program.services
+    const { embed } = embedder
+    embedder.embed = async (...given) => {
+      embedder.embed = embed
+      // This one's vectors are being made of the old text; they must not be kept.
+      await program.call('updateDecision', { id: first, updates: { decision: 'Paint the shed' } })
+      return embed(...given)
+    }
+    await program.call('reindex', {}, 'root')
+    await program.services.outbox.drain()
+    const { decisions } = await program.call('queryDecisions', { query: 'Paint the shed' })
+    expect(decisions[0]).toMatchObject({ id: first, distance: 0 })
+    expect(decisions).toHaveLength(1 + rest.length)
+  })
+
   test('after a change of the embedder brings semantic search back', async () => {
     const program = await open()
     await fill(program, 3)

@@ -129,6 +129,31 @@ forEachBackend((open) => {
     expect(seen.map(Number).sort((a, b) => a - b)).toEqual(values)
   })
 
+  test('another one that comes while vectors are made is not overwritten, and the vectors are those of what stands in the end', async () => {
+    const { call, record, services, store } = await open()
+    const id = await record()
+    const { embedder } = services
+    const { embed } = embedder
+    embedder.embed = async (...given) => {
+      embedder.embed = embed
+      await call('updateDecision', { id, updates: { pattern: 'Boring technology first', tags: ['a'] } })
+      return embed(...given)
+    }
+    expect(await call('updateDecision', { id, updates: { decision: 'Paint the shed' } })).toMatchObject({
+      indexed: false,
+    })
+    expect(await call('getDecision', { id })).toMatchObject({
+      decision: 'Paint the shed',
+      pattern: 'Boring technology first',
+      tags: ['a'],
+      bridge: { structure: 'Paint the shed', function: 'Boring technology first' },
+    })
+    expect((await store.decisions.get(id))?.indexed).toBe(false)
+    expect(await services.outbox.drain()).toBe(1)
+    const { decisions } = await call('queryDecisions', { query: 'Paint the shed\nBoring technology first' })
+    expect(decisions).toMatchObject([{ id, distance: 0 }])
+  })
+
   test('while the embedder is away the words are found at once, the meaning later, the old one never', async () => {
     const { call, record, embedder, services } = await open()
     const id = await record({ decision: 'Paint the shed' })

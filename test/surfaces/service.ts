@@ -18,7 +18,7 @@ export const echo: Dispatch = async ({ method, params }) => {
 }
 
 export interface Service {
-  fetch: Fetch
+  fetch(request: Request, address: string): ReturnType<Fetch>
   calls: Call[]
   clock: { now: number }
   state: { ready: boolean }
@@ -32,7 +32,7 @@ export function serviceOf(options: Partial<HttpOptions> = {}): Service {
   const calls: Call[] = []
   const [alice, bob] = parseTokens(`${tokens.alice},${tokens.bob}`)
   const [nobody] = parseTokens([{ agent: 'nobody', token: 'nobody-token', scopes: [] }])
-  const fetch = createFetch({
+  const handle = createFetch({
     dispatch: (request) => {
       calls.push(request)
       return echo(request)
@@ -51,7 +51,7 @@ export function serviceOf(options: Partial<HttpOptions> = {}): Service {
     stopping: new AbortController().signal,
     ...options,
   })
-  return { fetch, calls, clock, state }
+  return { fetch: (request, address) => handle(request, () => address), calls, clock, state }
 }
 
 export const url = 'http://cstp.test'

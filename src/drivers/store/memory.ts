@@ -80,6 +80,7 @@ export function openMemoryStore(options: StoreOptions): Store {
     driver: 'memory',
     decisions: {
       get: async (id) => storedDecision(tables, id),
+      json: async (id) => JSON.stringify(storedDecision(tables, id)?.record) ?? null,
       getMany: async (ids) => existing(ids),
       findIds: async (prefix, limit) => memory.catalogue.findIds(prefix, limit),
       async list(query) {

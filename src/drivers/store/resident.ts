@@ -46,18 +46,16 @@ export function resident(): Resident {
     },
     keyword({ terms, filter, limit }) {
       const wanted = numbers(terms)
-      const passes = compileFilter(filter)
+      const passes = isEmptyFilter(filter) ? null : compileFilter(filter)
       let total_unindexed = 0
       const accept = (slot: number): boolean => {
-        if (!passes(rows.at(slot)!)) return false
-        if (rows.unindexed.has(slot)) total_unindexed++
+        if (passes !== null && !passes(rows.at(slot)!)) return false
+        if (rows.isUnindexed(slot)) total_unindexed++
         return true
       }
-      // Without a filter only those few that have no vectors need a look.
-      const few = isEmptyFilter(filter) && rows.unindexed.size === 0
       const { hits, total } = index.search({
         terms: wanted,
-        accept: few ? () => true : accept,
+        accept,
         tie: (a, b) => compareText(rows.at(a)!.id, rows.at(b)!.id),
         limit,
       })

@@ -13,6 +13,7 @@ const keys: CountKey[] = ['category', 'stakes', 'status', 'outcome', 'agent', 'd
 export function testDecisions({ onEmpty, expect, refused }: Kit): void {
   onEmpty('an empty store answers', async (store) => {
     expect(await store.decisions.get(idOf(1))).toBe(null)
+    expect(await store.decisions.json(idOf(1))).toBe(null)
     expect(await store.decisions.getMany([idOf(1)])).toEqual([])
     expect(await store.decisions.findIds('2', 5)).toEqual([])
     expect(await store.decisions.walk(null, 5)).toEqual([])
@@ -29,8 +30,10 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
   onEmpty('a record comes back as it was written', async (store) => {
     const records = [oddRecord(1), recordOf(2), recordOf(3, { tags: [], context: '' })]
     await createAll(store, records)
-    for (const record of records)
+    for (const record of records) {
       expect(await store.decisions.get(record.id)).toEqual({ record, revision: 1, indexed: false })
+      expect(JSON.parse((await store.decisions.json(record.id)) ?? '')).toEqual(record)
+    }
     records[1]!.tags.push('changed by the caller')
     expect((await store.decisions.get(records[1]!.id))?.record.tags).not.toEqual(records[1]!.tags)
     const [first] = await store.decisions.getMany([idOf(2)])
@@ -91,6 +94,7 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
       'conflict',
     )
     expect(await store.decisions.get(idOf(1))).toEqual({ record: next, revision: 2, indexed: false })
+    expect(JSON.parse((await store.decisions.json(idOf(1))) ?? '')).toEqual(next)
     expect(await store.decisions.count({ category: 'security', tags: ['new'] })).toBe(1)
     expect(await store.decisions.count({ category: recordOf(1).category })).toBe(0)
   })

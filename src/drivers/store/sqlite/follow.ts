@@ -1,5 +1,6 @@
 /** Keeps what is resident level with the database, whoever wrote to it: a cheap look before each read, then only what is new. */
 import { type Resident, resident } from '../resident.ts'
+import { type Recent, recent } from './recent.ts'
 import { type FieldRow, fieldColumns, fieldsOfRow, isIndexed, termsOfRow } from './rows.ts'
 import type { Statements } from './statements.ts'
 
@@ -10,6 +11,8 @@ export interface Head {
 
 export interface Followed {
   readonly memory: Resident
+  /** Rows read by the state of the last {@link refresh} or a later one. */
+  readonly documents: Recent
   /** Takes in what was committed before this call, by whatever process; returns the newest change and the active generation. */
   refresh(): Promise<Head>
   /** What the catalogue remembers of each file, by id; those taken away too. */
@@ -25,6 +28,8 @@ type Row = FieldRow & { num: number; seq: number } & (WordsRow | { length: null;
 /** Rows at a time at the start, and later, when requests are being served. */
 const page = 5_000
 const step = 500
+/** Some 10 000 decisions. */
+const keptCharacters = 32_000_000
 
 export async function follow({ prepare }: Statements): Promise<Followed> {
   const version = prepare<{ data_version: number }, []>('PRAGMA data_version')
@@ -51,6 +56,7 @@ export async function follow({ prepare }: Statements): Promise<Followed> {
   )
 
   const memory = resident()
+  const documents = recent(keptCharacters)
   const ids = new Map<number, string>()
   let lastWord = 0
   let seen = -1
@@ -75,6 +81,7 @@ export async function follow({ prepare }: Statements): Promise<Followed> {
 
   function takeIn(rows: ReturnType<typeof changed.all>): void {
     for (const row of rows) {
+      documents.delete(row.id)
       if (row.gone === 1) {
         memory.remove(row.id)
         ids.delete(row.num)
@@ -98,7 +105,10 @@ export async function follow({ prepare }: Statements): Promise<Followed> {
       after = rows.at(-1)?.seq ?? next.seq
       if (rows.length === step) await Bun.sleep(0)
     }
-    if (next.generation !== head.generation) markIndexed(next.generation)
+    if (next.generation !== head.generation) {
+      documents.clear()
+      markIndexed(next.generation)
+    }
     head = next
     seen = version_now
   }
@@ -139,6 +149,7 @@ export async function follow({ prepare }: Statements): Promise<Followed> {
   await refresh()
   return {
     memory,
+    documents,
     refresh,
     fileStates: () => new Map(files.all().map(({ id, gone, ...state }) => [id, { ...state, gone: gone === 1 }])),
   }

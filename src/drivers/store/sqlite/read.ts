@@ -1,11 +1,11 @@
-/** Reads of decisions and edges: filters and words are answered from memory, documents by the database. */
+/** Reads of decisions and edges: filters and words are answered from memory, documents by the database where they were not read lately. */
 import type { DecisionReader, Edge, EdgeReader, StoredDecision } from '../../../../sdk/storage/store.ts'
 import { type GetRow, getSql, storedOf } from './decisions.ts'
 import type { Followed } from './follow.ts'
 import { isIndexed } from './rows.ts'
 import type { Statements } from './statements.ts'
 
-export function decisionReader({ prepare }: Statements, { memory, refresh }: Followed): DecisionReader {
+export function decisionReader({ prepare }: Statements, { memory, documents, refresh }: Followed): DecisionReader {
   const get = prepare<GetRow, [string]>(getSql)
   const walk = prepare<GetRow, [string, number]>(
     `select d.revision, c.doc, ${isIndexed} as indexed from decisions d join documents c on c.num = d.num
@@ -13,15 +13,32 @@ export function decisionReader({ prepare }: Statements, { memory, refresh }: Fol
   )
   const ofSource = prepare<{ id: string }, [string]>('select id from decisions where source_key = ? and gone = 0')
 
-  function stored(id: string): StoredDecision | null {
+  function rowOf(id: string): GetRow | null {
+    const known = documents.get(id)
+    if (known !== undefined) return known
     const row = get.get(id)
+    if (row !== null) documents.set(id, row)
+    return row
+  }
+  function stored(id: string): StoredDecision | null {
+    const row = rowOf(id)
     return row && storedOf(row)
   }
   const existing = (ids: readonly string[]) => ids.map(stored).filter((found) => found !== null)
 
   return {
-    get: async (id) => stored(id),
-    getMany: async (ids) => existing(ids),
+    async get(id) {
+      await refresh()
+      return stored(id)
+    },
+    async json(id) {
+      await refresh()
+      return rowOf(id)?.doc ?? null
+    },
+    async getMany(ids) {
+      await refresh()
+      return existing(ids)
+    },
     async findIds(prefix, limit) {
       await refresh()
       return memory.catalogue.findIds(prefix, limit)
