@@ -111,6 +111,14 @@ describe('rules', () => {
     expect((await judged(own)).violations[0]!.message).toBe('Required and not true: has_query')
   })
 
+  test('a rule that can not be judged is violated, though all that it requires is true', async () => {
+    const rule = [{ id: 'r', message: 'm', condition_amount: '> 5', requires_approved: true }]
+    expect((await judged(rule, { context: { amount: 6, approved: true } })).allowed).toBe(true)
+    expect((await judged(rule, { context: { amount: '6', approved: true } })).violations).toMatchObject([
+      { error: 'amount is a string; > needs a number' },
+    ])
+  })
+
   test('scope limits a rule to its projects and scopes; all rules are counted', async () => {
     const rules = [
       { id: 'one', scope: 'acme/app', condition_phase: 'check' },
