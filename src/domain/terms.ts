@@ -13,17 +13,15 @@ const unspaced =
 const ascii = /^[\0-\x7f]*$/
 const asciiWord = /^[a-z]+$/
 
-function* pairs(run: string): Generator<string> {
-  const characters = [...run]
-  if (characters.length === 1) yield run
-  for (let index = 1; index < characters.length; index++) yield characters[index - 1]! + characters[index]!
+function addPairs(run: string, words: string[]): void {
+  // Most runs have no character outside of the basic plane, so that each is one unit.
+  const characters = /[\ud800-\udbff]/.test(run) ? [...run] : run
+  if (characters.length === 1) words.push(run)
+  for (let index = 1; index < characters.length; index++) words.push(characters[index - 1]! + characters[index]!)
 }
 
-function* wordsOf(text: string): Generator<string> {
-  if (ascii.test(text)) {
-    for (const [word] of text.toLowerCase().matchAll(/[a-z0-9]+/g)) yield word
-    return
-  }
+function wordsOf(text: string): string[] {
+  if (ascii.test(text)) return text.toLowerCase().match(/[a-z0-9]+/g) ?? []
   // Marks go first: normalization sorts a run of them in quadratic time.
   const folded = text
     .replace(/\p{M}+/gu, '')
@@ -31,14 +29,16 @@ function* wordsOf(text: string): Generator<string> {
     .replace(/\p{M}+/gu, '')
     .toLowerCase()
     .normalize('NFC')
-  for (const [word] of folded.matchAll(/[\p{L}\p{N}]+/gu)) {
+  const words: string[] = []
+  for (const word of folded.match(/[\p{L}\p{N}]+/gu) ?? []) {
     const spaced = word.replace(unspaced, ' ')
-    if (spaced === word) yield word
+    if (spaced === word) words.push(word)
     else {
-      for (const [run] of word.matchAll(unspaced)) yield* pairs(run)
-      for (const part of spaced.split(' ')) if (part !== '') yield part
+      for (const run of word.match(unspaced) ?? []) addPairs(run, words)
+      for (const part of spaced.split(' ')) if (part !== '') words.push(part)
     }
   }
+  return words
 }
 
 function termOf(word: string): string {

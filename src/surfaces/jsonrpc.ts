@@ -78,6 +78,38 @@ async function answerOne(
   }
 }
 
+/** Resolves when other requests had their turn: a hundred dear calls in one body must not hold the server for their sum. */
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+/** Longer bodies are looked over before they are parsed: megabytes of brackets take the parser a second and much memory. */
+const parsedUnseen = 65_536
+const deepest = 512
+
+/** Where the string ends whose first character stands at `from`. */
+function endOfString(text: string, from: number): number {
+  let end = text.indexOf('"', from)
+  while (end !== -1) {
+    let escapes = 0
+    while (text[end - 1 - escapes] === '\\') escapes++
+    if (escapes % 2 === 0) return end
+    end = text.indexOf('"', end + 1)
+  }
+  return text.length
+}
+
+/** Whether a text of JSON is nested deeper than any request. */
+function tooDeep(text: string): boolean {
+  let depth = 0
+  for (let at = 0; at < text.length; at++) {
+    const unit = text[at]
+    if (unit === '"') at = endOfString(text, at + 1)
+    else if (unit === '[' || unit === '{') {
+      if (++depth > deepest) return true
+    } else if (unit === ']' || unit === '}') depth--
+  }
+  return false
+}
+
 /** Answers one body. Never throws for what the caller sent. */
 export async function answer(text: string, exchange: Exchange, dispatch: Dispatch): Promise<Answer> {
   const refuse = (name: ErrorName, message: string, retry_after = 0): Answer => ({
@@ -85,6 +117,8 @@ export async function answer(text: string, exchange: Exchange, dispatch: Dispatc
     error: name,
     retry_after,
   })
+  if (text.length > parsedUnseen && tooDeep(text))
+    return refuse('invalid_request', `Invalid Request: nested more than ${deepest} levels`)
   let parsed: unknown
   try {
     parsed = JSON.parse(text)
@@ -101,8 +135,14 @@ export async function answer(text: string, exchange: Exchange, dispatch: Dispatc
   // The first entry was paid for before the body was read.
   const wait = exchange.take(parsed.length - 1)
   if (wait > 0) return refuse('rate_limited', `Rate limited: try again in ${wait} s`, wait)
-  const bodies = (await Promise.all(parsed.map((entry) => answerOne(entry, exchange, dispatch)))).flatMap(
-    ({ body }) => body ?? [],
-  )
+  const started: ReturnType<typeof answerOne>[] = []
+  for (const entry of parsed) {
+    const one = answerOne(entry, exchange, dispatch)
+    // It is awaited with the others; until then its failure is nobody's.
+    one.catch(() => {})
+    started.push(one)
+    await turn()
+  }
+  const bodies = (await Promise.all(started)).flatMap(({ body }) => body ?? [])
   return { body: bodies.length === 0 ? null : `[${bodies.join(',')}]`, error: null, retry_after: 0 }
 }

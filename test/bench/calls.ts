@@ -44,7 +44,7 @@ export async function measured(child: Child, load: Omit<Load, 'url'>): Promise<M
 
 export const quietMs = 1_500
 const busyMs = 2_500
-const warmMs = 500
+const warmMs = 1_500
 
 /** Latencies with one client, then throughput with `clients`: the figures of one row. */
 export async function readFigures(child: Child, next: Next, ok: Load['ok'] = isResult, clients = 32) {

@@ -1,4 +1,5 @@
 /** `bun run bench`: measures the server against plain baselines of the same run. `--only <part>`, `--quick`, `--json`. */
+import { availableParallelism, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { type Bench, openBench } from './bench.ts'
 import { engines } from './parts/engines.ts'
@@ -39,16 +40,17 @@ if (unknown.length > 0) {
 const show = (text: string) => {
   if (!values.json) console.log(text)
 }
+const machineLoad = () => `${loadavg()[0]!.toFixed(1)} on ${availableParallelism()} cores`
 const bench = await openBench(values.quick ? [1_000, 10_000] : [1_000, 10_000, 100_000], show)
 const ended = bench.close
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => ended().finally(() => process.exit(130)))
 try {
-  show(`${legend}\n\n${tableHead}`)
+  show(`${legend} Load of the machine before: ${machineLoad()}.\n\n${tableHead}`)
   for (const [name, part] of Object.entries(parts)) if (!values.only || values.only.includes(name)) await part(bench)
 } finally {
   await bench.close()
 }
 if (values.json) console.log(JSON.stringify({ rows: bench.rows, targets: verdicts(bench.rows) }, null, 2))
-else console.log(['', ...verdicts(bench.rows)].join('\n'))
+else console.log(['', `Load of the machine after: ${machineLoad()}.`, '', ...verdicts(bench.rows)].join('\n'))
 process.exit(bench.rows.some(({ failures }) => failures > 0) ? 1 : 0)

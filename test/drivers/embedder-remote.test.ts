@@ -122,10 +122,8 @@ for (const [driver, serve, open] of drivers) {
         const controller = new AbortController()
         const reason = new Error('the caller left')
         setTimeout(() => controller.abort(reason), 50)
-        const began = performance.now()
         const call = failure(embedder.embed(['a', 'b'], 'document', controller.signal))
         expect(await call).toBe(reason as StorageError)
-        expect(performance.now() - began).toBeLessThan(1_000)
       }
     })
 
@@ -137,9 +135,7 @@ for (const [driver, serve, open] of drivers) {
       await Bun.sleep(20)
       controller.abort()
       await left
-      const began = performance.now()
-      await embedder.embed(['b'], 'document', never)
-      expect(performance.now() - began).toBeLessThan(1_000)
+      expect(await embedder.embed(['b'], 'document', never)).toHaveLength(1)
     })
 
     test('names the model and the length when it is another', async () => {

@@ -198,6 +198,53 @@ describe('batches', () => {
   })
 })
 
+describe('a long body', () => {
+  const long = (inner: string) =>
+    `{"jsonrpc":"2.0","method":"update","params":{"a":${inner}},"pad":"${'x'.repeat(70_000)}","id":1}`
+  const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
+
+  test('is taken as it is, whatever brackets its texts hold', async () => {
+    for (const inner of [
+      nested(500),
+      '[[]],'.repeat(2_000).concat('[]'),
+      `"${'[{'.repeat(1_000)}"`,
+      '"\\"[[[[\\\\"',
+      '"\\\\\\"[["',
+    ]) {
+      const text = long(inner.includes(',[') ? `[${inner}]` : inner)
+      expect(JSON.parse(text)).toBeDefined()
+      expect(await answerTo(text)).toMatchObject({ result: 'update' })
+    }
+  })
+
+  test('that is nested beyond reason is refused before it is parsed', async () => {
+    expect(await answerTo(long(nested(600)))).toEqual(failure(-32600))
+    for (const text of [
+      '['.repeat(4_000_000),
+      nested(2_000_000),
+      '{"a":'.repeat(800_000),
+      `["${'\\'.repeat(1_000_000)}",${nested(1_000_000)}]`,
+    ]) {
+      const before = process.cpuUsage()
+      expect(await answerTo(text)).toEqual(failure(-32600))
+      expect(process.cpuUsage(before).user / 1_000).toBeLessThan(500)
+    }
+  })
+})
+
+test('between the entries of a batch other work has its turn', async () => {
+  const order: string[] = []
+  const { signal } = new AbortController()
+  const exchange = { caller: { agent: 'a', scopes: new Set<never>() }, signal, newRequestId: () => 'r', take: () => 0 }
+  const text = JSON.stringify(Array.from({ length: 3 }, (_, id) => ({ jsonrpc: '2.0', method: 'x', id })))
+  const batch = answer(text, exchange, async () => void order.push('entry'))
+  setTimeout(() => order.push('other'), 0)
+  const end = performance.now() + 5
+  while (performance.now() < end);
+  await batch
+  expect(order.indexOf('other')).toBeLessThan(order.lastIndexOf('entry'))
+})
+
 test('what is not meant for the caller is not answered as an error of his', async () => {
   const { signal } = new AbortController()
   const exchange = { caller: { agent: 'a', scopes: new Set<never>() }, signal, newRequestId: () => 'r', take: () => 0 }
