@@ -49,6 +49,9 @@ const list = (value: unknown): string[] => {
   return parts.map((part) => text(part))
 }
 
+/** Directories, separated by colons or as a list. */
+const paths = (value: unknown): string[] => list(typeof value === 'string' ? value.split(':') : value).map(path)
+
 const url =
   (...protocols: string[]) =>
   (value: unknown): string => {
@@ -224,6 +227,20 @@ export const settings = {
     optional(text),
     'Key of a remote embedder; for huggingface HF_TOKEN is taken where this is not given.',
     true,
+  ),
+  guardrails_paths: setting(
+    'guardrails.paths',
+    'GUARDRAILS_PATHS',
+    null,
+    optional(paths),
+    'Directories of guardrail files, separated by colons; the shipped rules where not given.',
+  ),
+  record_guardrails: setting(
+    'guardrails.record',
+    'CSTP_RECORD_GUARDRAILS',
+    'warn',
+    oneOf('off', 'warn', 'block'),
+    'What a violated guardrail does to a record: nothing, a warning in the answer, or a refusal.',
   ),
   log_level: setting(
     'log.level',

@@ -3,6 +3,7 @@
 import type { Embedder } from '../sdk/storage/embedder.ts'
 import type { AuditEntry, Store, Transaction } from '../sdk/storage/store.ts'
 import type { Follower } from './domain/follower.ts'
+import type { Policy } from './domain/guardrail/set.ts'
 import type { Outbox } from './domain/outbox.ts'
 import type { Caller } from './surfaces/auth.ts'
 import type { Log } from './surfaces/log.ts'
@@ -20,6 +21,12 @@ export interface Services {
   now(): number
   /** `bytes` random bytes as lowercase hex. */
   randomHex(bytes: number): string
+  /** The rules in force. */
+  policy: Policy
+  /** What a violation at recording does. */
+  record_guardrails: 'off' | 'warn' | 'block'
+  /** Milliseconds of a clock that only goes forward. */
+  elapsed(): number
   /** How long a record waits for its vectors, in milliseconds. */
   embed_wait_ms: number
   /** The path of a folder relative to the data directory, links resolved; null when it does not exist or lies outside. */
@@ -41,16 +48,22 @@ export interface Call extends Services {
 /** RFC 3339 in UTC. */
 export const timestamp = (ms: number): string => new Date(ms).toISOString()
 
-/** Adds the audit row of a write to its own transaction. */
-export function audit(call: Call, tx: Transaction, ids: string[], detail: AuditEntry['detail'] = null): Promise<void> {
+/** Adds the audit row of a write to its own transaction. @param stopped_by what an evaluation failed by, where there was one */
+export function audit(
+  call: Call,
+  tx: Transaction,
+  ids: string[],
+  detail: AuditEntry['detail'] = null,
+  stopped_by: string[] | null = null,
+): Promise<void> {
   return tx.audit.append({
     at: timestamp(call.now()),
     agent: call.caller.agent,
     method: call.method,
     request_id: call.request_id,
     ids,
-    allowed: null,
-    rules: [],
+    allowed: stopped_by === null ? null : false,
+    rules: stopped_by ?? [],
     detail,
   })
 }

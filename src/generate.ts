@@ -5,6 +5,7 @@ import { toJsonSchema } from '@valibot/to-json-schema'
 import { codes, type ErrorName, meanings } from '../sdk/errors.ts'
 import { glossary } from '../sdk/schema/glossary.ts'
 import { type SettingName, settings } from './config.ts'
+import { guardrailsPage, rulesSchema, testsSchema } from './generate/guardrails.ts'
 import { methods } from './registry.ts'
 
 const root = join(import.meta.dir, '..')
@@ -134,6 +135,9 @@ export async function generated(): Promise<Map<string, string>> {
     ['docs/reference/methods.md', methodsPage()],
     ['docs/reference/settings.md', settingsPage()],
     ['docs/reference/errors.md', errorsPage()],
+    ['docs/reference/guardrails.md', guardrailsPage(rows, head)],
+    ['docs/reference/guardrails.schema.json', rulesSchema()],
+    ['docs/reference/guardrail-tests.schema.json', testsSchema()],
     ['docs/reference/drivers.md', await driversPage()],
   ])
 }

@@ -25,6 +25,5 @@ export interface Method<P extends ParamsSchema = ParamsSchema, R extends ResultS
 }
 
 /** Declares a method; the identity, with types inferred from the schemas. */
-export const defineMethod = <const P extends ParamsSchema, const R extends ResultSchema>(
-  method: Method<P, R>,
-): Method<P, R> => method
+export const defineMethod = <P extends ParamsSchema, R extends ResultSchema>(method: Method<P, R>): Method<P, R> =>
+  method

@@ -14,6 +14,7 @@ import { startOutbox } from './domain/outbox.ts'
 import { analyse } from './domain/terms.ts'
 import { openHashEmbedder } from './drivers/embedder/hash.ts'
 import { openExactVectors } from './drivers/vectors/exact.ts'
+import { openPolicy } from './policy/files.ts'
 import { createDispatch, type Dispatch, methods } from './registry.ts'
 import { createAuthenticator } from './surfaces/auth.ts'
 import { createFetch, largestBody } from './surfaces/http.ts'
@@ -143,7 +144,11 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
           log('warn', 'vectors could not be made; they are tried again', { id, attempts, ...describeError(error) }),
       }),
     )
+    const policy = await openPolicy(settings.guardrails_paths, log, now)
     const services: Services = {
+      policy,
+      record_guardrails: settings.record_guardrails,
+      elapsed: () => performance.now(),
       store,
       index,
       embedder,
@@ -176,6 +181,8 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
 
 export interface Serving {
   url: string
+  /** Reads the guardrail files anew; what is wrong with them is logged. */
+  reload(): Promise<void>
   /** Stops taking calls, lets those under way end, and closes everything. */
   stop(): Promise<void>
 }
@@ -267,6 +274,7 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
 
   return {
     url,
+    reload: async () => void (await services.policy.reload()),
     async stop() {
       ready = false
       const end = Date.now() + drainMs

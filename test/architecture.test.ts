@@ -43,7 +43,17 @@ const sources = await Promise.all(
 const mayImport: [RegExp, RegExp, string][] = [
   [/^sdk\/storage\/conformance\//, /^sdk\/|^bun:test$|^valibot$/, 'suites import the sdk and the test runner'],
   [/^sdk\//, /^sdk\/|^valibot$/, 'sdk imports only itself (and valibot, its optional peer)'],
+  [
+    /^src\/domain\/guardrail\//,
+    /^sdk\/|^src\/domain\/|^node:crypto$|^valibot$|^yaml$|^@marcbachmann\/cel-js$/,
+    'rules are parsed and compiled by libraries that touch nothing',
+  ],
   [/^src\/domain\//, /^sdk\/|^src\/domain\/|^node:crypto$|^valibot$/, 'domain imports sdk and domain'],
+  [
+    /^src\/policy\//,
+    /^sdk\/|^src\/domain\/|^src\/policy\/|^src\/surfaces\/log\.ts$|^node:|^guardrails\//,
+    'policy reads rule files for the domain',
+  ],
   [
     /^src\/methods\//,
     /^sdk\/|^src\/domain\/|^src\/methods\/|^src\/(?:method|context)\.ts$|^valibot$/,
@@ -80,7 +90,7 @@ const mayImport: [RegExp, RegExp, string][] = [
     /^sdk\/|^src\/(?:methods|surfaces)\/|^src\/(?:context|method|params)\.ts$|^valibot$/,
     'the registry knows methods',
   ],
-  [/^src\/(?:server|main|generate)\.ts$/, /./, 'server, main and generate import everything'],
+  [/^src\/(?:server|main|generate)(?:\.ts$|\/)/, /./, 'server, main and generate import everything'],
 ]
 
 const strangers = (source: Source): string[] => {
@@ -97,6 +107,7 @@ const machine =
 const touches: [RegExp, RegExp][] = [
   [/^src\/(?:drivers|surfaces)\//, /./],
   [/^src\/(?:server|main|generate|token)\.ts$/, /./],
+  [/^src\/policy\//, /^['"]node:fs$/],
   [/^src\/config\.ts$/, /^['"]node:os$/],
   [/^src\/registry\.ts$/, /^performance\.$/],
   [/^sdk\/storage\/conformance\//, /./],

@@ -48,6 +48,16 @@ function contains(found: unknown, given: unknown): boolean {
   return Object.entries(given).every(([key, value]) => contains((found as Record<string, unknown>)[key], value))
 }
 
+/** Rules of every kind that asks for nothing slow, and a breaker that fails now and then. */
+const rules = `
+guardrails:
+  - { id: fields, message: m, condition_stakes: critical, condition_confidence: "< 0.5", condition_context.a: exists }
+  - { id: cel, action: warn, conditions: [{ type: cel, expression: "has(action.context.a) && action.context.a > 1.0" }] }
+  - { id: nested, action: log, condition_context.a.b.c: "contains x", requires_context.ok: true }
+circuit_breakers:
+  - { scope: global, failure_threshold: 3, window_ms: 1000, cooldown_ms: 1 }
+`
+
 /** Fields of a record that come back as they went in. */
 const kept = [
   'decision',
@@ -137,6 +147,7 @@ forEachBackend((open) => {
     for (let round = 0; round < rounds; round++) {
       const program = await open()
       program.folders.add('decisions')
+      await program.rules(rules)
       const ids: string[] = []
       for (let index = 0; index < 3; index++) ids.push(await program.record({ decision: `Seed ${index}` }))
       const inputs = fc.sample(

@@ -2,7 +2,8 @@
 import { describe, expect, test } from 'bun:test'
 import * as v from 'valibot'
 import type { CstpError, Issue } from '../sdk/errors.ts'
-import { compileParams, nearest } from '../src/params.ts'
+import { nearest } from '../sdk/nearest.ts'
+import { compileParams } from '../src/params.ts'
 
 const identifier = v.pipe(v.string(), v.metadata({ identifier: true }), v.description('an id'))
 

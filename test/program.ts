@@ -10,6 +10,7 @@ import { StorageError } from '../sdk/storage/errors.ts'
 import type { Store, StoreOptions } from '../sdk/storage/store.ts'
 import type { Services } from '../src/context.ts'
 import { openFollower } from '../src/domain/follower.ts'
+import { buildPolicy, type PolicySet } from '../src/domain/guardrail/set.ts'
 import { startOutbox } from '../src/domain/outbox.ts'
 import { analyse } from '../src/domain/terms.ts'
 import { openHashEmbedder } from '../src/drivers/embedder/hash.ts'
@@ -45,6 +46,8 @@ export interface TestProgram {
   /** Moves only when a test moves it. */
   clock: { now: number }
   embedder: { health: Health; id: string }
+  /** Puts rules in force, as YAML; none are at first. */
+  rules(text: string): Promise<void>
   /** Folders that exist in the data directory, for reindex. */
   folders: Set<string>
   /** Calls `cstp.<name>`, by default as alice; the result was checked against its schema. @throws CstpError */
@@ -99,6 +102,13 @@ async function switchableEmbedder(state: { health: Health; id: string }): Promis
   }
 }
 
+/** A policy of one file. @throws with all that is wrong */
+async function policyOf(text: string): Promise<PolicySet> {
+  const { set, errors } = await buildPolicy([{ name: 'test.yaml', text }], async () => null)
+  if (!set) throw new Error(JSON.stringify(errors, null, 2))
+  return set
+}
+
 async function openOn(backend: Backend, dir: string, clock: { now: number }): Promise<TestProgram> {
   const state: { health: Health; id: string } = { health: 'up', id: '' }
   const folders = new Set<string>()
@@ -115,7 +125,11 @@ async function openOn(backend: Backend, dir: string, clock: { now: number }): Pr
   })
   // The outbox works when a test drains it, not on its own.
   const outbox = startOutbox({ store, embedder, now, after: () => () => {}, failed: () => {} })
+  const policy = { set: await policyOf('') }
   const services: Services = {
+    policy: { current: async () => policy.set, reload: async () => [], errors: () => [] },
+    record_guardrails: 'warn',
+    elapsed: () => performance.now(),
     store,
     index,
     embedder,
@@ -148,6 +162,9 @@ async function openOn(backend: Backend, dir: string, clock: { now: number }): Pr
     clock,
     embedder: state,
     folders,
+    async rules(text) {
+      policy.set = await policyOf(text)
+    },
     call: (name, params = {}, as = 'alice') => send(name, params, as) as Promise<Result<typeof name>>,
     refused: (name, params = {}, as = 'alice') =>
       send(name, params, as).then(

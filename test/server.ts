@@ -26,6 +26,8 @@ export interface RunningServer {
   url: string
   dir: string
   process: Bun.Subprocess
+  /** Posts a JSON-RPC body as it is, batches too. @throws when no answer comes */
+  post(body: unknown): Promise<unknown>
   /** @throws when no answer comes */
   rpc(method: string, params: unknown): Promise<Answer>
   /** The result. @throws for an error answer too */
@@ -78,18 +80,21 @@ export async function startServer(input: { dir: string; env?: Record<string, str
   }
   const token =
     input.env?.CSTP_AUTH_TOKENS?.split(',')[0] ?? `local:${(await readFile(join(input.dir, 'token'), 'utf8')).trim()}`
-  const rpc = async (method: string, params: unknown): Promise<Answer> => {
+  const post = async (body: unknown): Promise<unknown> => {
     const response = await fetch(`${url}/cstp`, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ jsonrpc: '2.0', method: `cstp.${method}`, params, id: 1 }),
+      body: JSON.stringify(body),
     })
-    return (await response.json()) as Answer
+    return response.json()
   }
+  const rpc = async (method: string, params: unknown): Promise<Answer> =>
+    (await post({ jsonrpc: '2.0', method: `cstp.${method}`, params, id: 1 })) as Answer
   return {
     url,
     dir: input.dir,
     process: child,
+    post,
     rpc,
     async call(method, params) {
       const { result, error } = await rpc(method, params)

@@ -12,6 +12,7 @@ import {
   Stakes,
   text,
 } from './decision.ts'
+import { Violation } from './policy.ts'
 
 /** Form of a review cadence: a number of hours, days, weeks or months. */
 export const reviewInForm = /^[1-9]\d{0,3}[hdwm]$/
@@ -103,7 +104,7 @@ export const RecordResult = v.object({
   indexed: v.pipe(v.boolean(), d('Whether it can be found by meaning already; by keyword it always can.')),
   existing: v.pipe(v.boolean(), d('True when the source key was recorded before and nothing was written.')),
   guardrails_checked: v.boolean(),
-  guardrail_warnings: v.array(v.unknown()),
+  guardrail_warnings: v.pipe(v.array(Violation), d('Violations and warnings that did not stop it.')),
   bridge_auto: v.pipe(v.boolean(), d('Whether the bridge was extracted.')),
   deliberation_auto: v.pipe(v.boolean(), d('Whether tracked deliberation was attached.')),
   deliberation_inputs_count: v.number(),

@@ -143,6 +143,11 @@ export interface DecisionReader {
   /** How many pass, split by the values of `by`. Descending count, then value; `day` ascending. Null values are left out. */
   countBy(filter: DecisionFilter, by: CountKey): Promise<{ value: string; count: number }[]>
   /**
+   * The decisions that pass, grouped by what is scored: the confidence that stood at the first review (the present one while pending)
+   * and the outcome. By confidence, then outcome (null first), then attribution.
+   */
+  outcomes(filter: DecisionFilter): Promise<OutcomeGroup[]>
+  /**
    * BM25 over all decisions (k1 1.2, b 0.75, idf = ln(1 + (N − n + .5)/(n + .5))), then the `limit` best that pass the filter.
    * `terms` are distinct and were made by the same analysis as the stored text. `ideal` is the most that these terms could score:
    * Σ idf·(k1 + 1). `total` counts what passes and holds a term; `total_unindexed` those of them without vectors.
@@ -152,6 +157,13 @@ export interface DecisionReader {
   keywordScores(terms: readonly string[], ids: readonly string[]): Promise<Map<string, number>>
   /** Id of the decision imported under this key, or null. */
   idOfSource(source_key: string): Promise<string | null>
+}
+
+export interface OutcomeGroup {
+  confidence: number
+  outcome: Outcome | null
+  auto_attributed: boolean
+  count: number
 }
 
 export type CountKey = 'category' | 'stakes' | 'status' | 'outcome' | 'agent' | 'day' | 'tag' | 'project'
@@ -338,7 +350,9 @@ export interface SessionWriter {
 export interface Breaker {
   scope: string
   state: 'closed' | 'open' | 'half_open'
-  /** Times of the failures that still count, ascending, milliseconds since 1970. */
+  /** Times of the reviews that still count, ascending, milliseconds since 1970. */
+  reviews_ms: number[]
+  /** Those of them that were failures. */
   failures_ms: number[]
   opened_ms: number | null
   probe_decision_id: string | null

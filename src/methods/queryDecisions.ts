@@ -4,11 +4,12 @@ import { filledText, fraction, Outcome, Stakes, Status } from '../../sdk/schema/
 import { Filters, whole } from '../../sdk/schema/params.ts'
 import { sides } from '../../sdk/storage/vectors.ts'
 import { toFilter } from '../domain/filter.ts'
-import { search } from '../domain/search.ts'
+import { type Hit, search } from '../domain/search.ts'
 import { defineMethod } from '../method.ts'
 
 const d = v.description
-const Hit = v.object({
+/** A precedent as queryDecisions and preAction return it. */
+export const QueryHit = v.object({
   id: v.string(),
   title: v.string(),
   category: v.string(),
@@ -27,6 +28,12 @@ const Hit = v.object({
 
 const mode = v.picklist(['semantic', 'keyword', 'hybrid'])
 
+/** A hit of a search as it is returned. */
+export function hitOf({ record, distance, superseded_by }: Hit): v.InferOutput<typeof QueryHit> {
+  const { id, title, category, confidence, stakes, status, outcome, date } = record
+  return { id, title, category, confidence, stakes, status, outcome, date, distance, superseded_by }
+}
+
 export const queryDecisions = defineMethod({
   summary: 'Finds precedents of a question or a plan, by meaning, by keyword, or both.',
   params: v.object({
@@ -43,7 +50,7 @@ export const queryDecisions = defineMethod({
     filters: v.optional(Filters, {}),
   }),
   result: v.object({
-    decisions: v.array(Hit),
+    decisions: v.array(QueryHit),
     total: v.pipe(v.number(), d('Decisions that pass the filters and that this mode can rank.')),
     query: v.string(),
     query_time_ms: v.number(),
@@ -71,11 +78,9 @@ export const queryDecisions = defineMethod({
       limit,
     })
     return {
-      decisions: found.hits.map(({ record, distance, superseded_by }) => {
-        const { id, title, category, confidence, stakes, status, outcome, date, reasons } = record
-        const hit = { id, title, category, confidence, stakes, status, outcome, date, distance, superseded_by }
-        return include_reasons ? { ...hit, reasons: reasons.map(({ text }) => text) } : hit
-      }),
+      decisions: found.hits.map((hit) =>
+        include_reasons ? { ...hitOf(hit), reasons: hit.record.reasons.map(({ text }) => text) } : hitOf(hit),
+      ),
       total: found.total,
       query,
       query_time_ms: call.now() - start,

@@ -1,11 +1,19 @@
 /** cstp.recordDecision: one decision, durable and searchable when the answer leaves. */
 import { CstpError, invalidParams } from '../../sdk/errors.ts'
-import type { Deliberation } from '../../sdk/schema/decision.ts'
+import type { DecisionRecord, Deliberation } from '../../sdk/schema/decision.ts'
 import { RecordParams, RecordResult } from '../../sdk/schema/record.ts'
 import { isStorageError } from '../../sdk/storage/errors.ts'
+import type { Transaction } from '../../sdk/storage/store.ts'
+import type { VectorSet } from '../../sdk/storage/vectors.ts'
 import { audit, type Call } from '../context.ts'
+import { subjectOf } from '../domain/breaker.ts'
 import { type Draft, newRecord } from '../domain/decision.ts'
 import { embedBridge } from '../domain/embed.ts'
+import type { Action } from '../domain/guardrail/action.ts'
+import type { Violation } from '../domain/guardrail/evaluate.ts'
+import { openGuard } from '../domain/guardrail/guard.ts'
+import { type Judgement, withBreakers } from '../domain/guardrail/judge.ts'
+import { recordedAction } from '../domain/guardrail/recorded.ts'
 import { once } from '../domain/idempotency.ts'
 import { pathOf } from '../domain/path.ts'
 import { instantMs } from '../domain/time.ts'
@@ -49,6 +57,136 @@ function draftOf(call: Call, given: RecordParams, imported: boolean): Draft {
   }
 }
 
+/** Thrown where policy stops a record; `trail` writes the line of the evaluation, once the record's transaction is gone. */
+export class RecordBlocked extends CstpError {
+  readonly violations: readonly Violation[]
+  readonly trail: () => Promise<void>
+
+  constructor(violations: readonly Violation[], trail: () => Promise<void>) {
+    super('record_failed', `Blocked by ${violations.map(({ guardrail_id }) => guardrail_id).join(', ')}`, {
+      violations,
+    })
+    this.violations = violations
+    this.trail = trail
+  }
+}
+
+/** The record's vectors, or null when they are not there in time: what is missing follows through the outbox. */
+async function vectorsInTime(call: Call, record: DecisionRecord): Promise<VectorSet | null> {
+  try {
+    return await embedBridge(
+      call.embedder,
+      record.bridge,
+      AbortSignal.any([call.signal, AbortSignal.timeout(call.embed_wait_ms)]),
+    )
+  } catch (error) {
+    call.log('warn', 'vectors follow later', {
+      request_id: call.request_id,
+      id: record.id,
+      error: error instanceof Error ? error.message : String(error),
+    })
+    return null
+  }
+}
+
+/** Keeps the vectors with the record, or a note that they are still to be made. Returns whether it can be found by meaning. */
+async function keepVectors(call: Call, tx: Transaction, id: string, vectors: VectorSet | null): Promise<boolean> {
+  const generation = await tx.embeddings.active()
+  if (generation === null) await tx.embeddings.start(call.embedder.id, call.embedder.effective_dimensions)
+  if (vectors !== null) await tx.embeddings.put(id, call.embedder.id, vectors)
+  const usable = vectors !== null && (generation === null || generation.embedder === call.embedder.id)
+  if (!usable) await tx.outbox.add(id, call.now())
+  return usable
+}
+
+function answer(
+  record: DecisionRecord,
+  indexed: boolean,
+  existing: boolean,
+  judgement: Judgement | null,
+): RecordResult {
+  return {
+    success: true,
+    decision_id: record.id,
+    path: pathOf(record.id),
+    indexed,
+    existing,
+    guardrails_checked: judgement !== null,
+    guardrail_warnings: judgement === null ? [] : [...judgement.violations, ...judgement.warnings],
+    bridge_auto: record.bridge_method === 'rule',
+    deliberation_auto: false,
+    deliberation_inputs_count: record.deliberation?.inputs.length ?? 0,
+    related_count: record.related_to.length,
+    quality: record.quality,
+    message: existing
+      ? 'This source key was recorded before'
+      : indexed
+        ? 'Decision recorded'
+        : 'Decision recorded; its vectors follow',
+  }
+}
+
+/**
+ * Does all of a record that must not stand in its transaction, and returns the rest.
+ * @param context what rules see as the context of the action
+ * @throws RecordBlocked, here or in the transaction
+ */
+export async function prepareRecord(
+  call: Call,
+  given: RecordParams,
+  context: Action['context'] = {},
+): Promise<(tx: Transaction) => Promise<RecordResult>> {
+  const imported = checkImport(call, given)
+  const now_ms = call.now()
+  const known = given.source_key === null ? null : await call.store.decisions.idOfSource(given.source_key)
+  const first = known === null ? null : await call.store.decisions.get(known)
+  if (first) return async () => answer(first.record, first.indexed, true, null)
+  const record = newRecord(draftOf(call, given, imported), createdMs(given, now_ms), now_ms, call.randomHex(6))
+  // What is imported was decided long ago: it is neither judged nor a breaker's probe.
+  const guard = imported ? null : await openGuard(call, subjectOf(record))
+  const action = recordedAction(record, context)
+  const judgement = guard && call.record_guardrails !== 'off' ? await guard.judge(action) : null
+  const strict = call.record_guardrails === 'block'
+  const stop = (verdict: Judgement): RecordBlocked =>
+    new RecordBlocked(verdict.violations, () => call.store.transaction((tx) => guard!.audit(tx, action, verdict)))
+  if (judgement && strict && !judgement.allowed) throw stop(judgement)
+  const vectors = await vectorsInTime(call, record)
+  return async (tx) => {
+    if (given.source_key !== null) {
+      const other = await tx.decisions.idOfSource(given.source_key)
+      const stored = other === null ? null : await tx.decisions.get(other)
+      if (stored) return answer(stored.record, stored.indexed, true, null)
+    }
+    // Of two records that were judged at once, only one can be the probe.
+    const stopped = guard && judgement && strict ? await guard.stopped(tx) : []
+    if (judgement && stopped.length > 0) throw stop(withBreakers(judgement, stopped))
+    await tx.decisions.create(record)
+    const indexed = await keepVectors(call, tx, record.id, vectors)
+    if (guard) await guard.recorded(tx, record.id)
+    if (guard && judgement) await guard.audit(tx, action, judgement, { ids: [record.id], ...claimsOf(given) })
+    else await audit(call, tx, [record.id])
+    return answer(record, indexed, false, judgement)
+  }
+}
+
+const claimsOf = ({ agent_id }: RecordParams): { claims?: Record<string, unknown> } =>
+  agent_id === null ? {} : { claims: { agent_id } }
+
+/** Runs what `prepareRecord` made, once for each key; a verdict that stops it is in the trail before it is thrown. */
+export async function recordOnce<T>(
+  call: Call,
+  key: string | null,
+  params: unknown,
+  prepare: () => Promise<(tx: Transaction) => Promise<T>>,
+): Promise<T> {
+  try {
+    return await once(call, key, params, prepare)
+  } catch (error) {
+    if (error instanceof RecordBlocked) await error.trail()
+    throw error
+  }
+}
+
 export const recordDecision = defineMethod({
   summary: 'Records a decision: durable, indexed by meaning and by keyword.',
   params: RecordParams,
@@ -56,72 +194,14 @@ export const recordDecision = defineMethod({
   scope: 'write',
   failure: 'record_failed',
   async handle(call, given): Promise<RecordResult> {
-    const imported = checkImport(call, given)
-    const now_ms = call.now()
-    const draft = draftOf(call, given, imported)
-    const created = createdMs(given, now_ms)
-    const answer = (
-      { id, bridge_method, deliberation, related_to, quality }: ReturnType<typeof newRecord>,
-      indexed: boolean,
-      existing = false,
-    ): RecordResult => ({
-      success: true,
-      decision_id: id,
-      path: pathOf(id),
-      indexed,
-      existing,
-      guardrails_checked: false,
-      guardrail_warnings: [],
-      bridge_auto: bridge_method === 'rule',
-      deliberation_auto: false,
-      deliberation_inputs_count: deliberation?.inputs.length ?? 0,
-      related_count: related_to.length,
-      quality,
-      message: existing
-        ? 'This source key was recorded before'
-        : indexed
-          ? 'Decision recorded'
-          : 'Decision recorded; its vectors follow',
-    })
-
-    return once(call, given.idempotency_key, given, async () => {
-      const known = given.source_key === null ? null : await call.store.decisions.idOfSource(given.source_key)
-      const first = known === null ? null : await call.store.decisions.get(known)
-      if (first) return async () => answer(first.record, first.indexed, true)
-
-      const record = newRecord(draft, created, now_ms, call.randomHex(6))
-      // The record waits for its vectors, but not for ever: what is not there in time follows through the outbox.
-      const vectors = await embedBridge(
-        call.embedder,
-        record.bridge,
-        AbortSignal.any([call.signal, AbortSignal.timeout(call.embed_wait_ms)]),
-      ).catch((error: unknown) => {
-        call.log('warn', 'vectors follow later', {
-          request_id: call.request_id,
-          id: record.id,
-          error: error instanceof Error ? error.message : String(error),
-        })
-        return null
-      })
-      return async (tx) => {
-        if (given.source_key !== null) {
-          const other = await tx.decisions.idOfSource(given.source_key)
-          const stored = other === null ? null : await tx.decisions.get(other)
-          if (stored) return answer(stored.record, stored.indexed, true)
-        }
-        await tx.decisions.create(record)
-        const generation = await tx.embeddings.active()
-        const usable = vectors !== null && (generation === null || generation.embedder === call.embedder.id)
-        if (generation === null) await tx.embeddings.start(call.embedder.id, call.embedder.effective_dimensions)
-        if (vectors !== null) await tx.embeddings.put(record.id, call.embedder.id, vectors)
-        if (!usable) await tx.outbox.add(record.id, now_ms)
-        await audit(call, tx, [record.id])
-        return answer(record, usable)
-      }
-    }).catch((error: unknown) => {
+    checkImport(call, given)
+    createdMs(given, call.now())
+    try {
+      return await recordOnce(call, given.idempotency_key, given, () => prepareRecord(call, given))
+    } catch (error) {
       // Two imports of one key at once: the other one won.
       if (isStorageError(error, 'conflict') && given.source_key !== null) return recordDecision.handle(call, given)
       throw error
-    })
+    }
   },
 })

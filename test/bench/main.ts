@@ -3,6 +3,7 @@ import { availableParallelism, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { type Bench, openBench } from './bench.ts'
 import { engines } from './parts/engines.ts'
+import { guardrails } from './parts/guardrails.ts'
 import { http } from './parts/http.ts'
 import { imports } from './parts/imports.ts'
 import { memory } from './parts/memory.ts'
@@ -17,6 +18,7 @@ const parts: Record<string, (bench: Bench) => Promise<void>> = {
   queries,
   engines,
   record,
+  guardrails,
   import: imports,
   startup,
   memory,

@@ -23,14 +23,56 @@ interface History {
   acknowledged: Map<string, Known>
   /** Words of records that were sent; those without an answer may exist or not. */
   sent: Set<string>
+  /** Descriptions of actions that were checked; true once their verdict came. */
+  checked: Map<string, boolean>
 }
 
 let serial = 0
 const pick = <T>(items: readonly T[]): T => items[Math.floor(Math.random() * items.length)]!
 
+/** Asks for a batch of verdicts; each that comes must have its line in the audit trail. */
+async function check(server: RunningServer, history: History): Promise<void> {
+  const descriptions = Array.from({ length: 1 + Math.floor(Math.random() * 6) }, () => `check ${++serial}`)
+  for (const description of descriptions) history.checked.set(description, false)
+  const batch = descriptions.map((description, id) => ({
+    jsonrpc: '2.0',
+    method: 'cstp.checkGuardrails',
+    params: { action: { description, stakes: 'high', ...(id % 2 === 0 && { confidence: 0.9 }) } },
+    id,
+  }))
+  const answers = (await server.post(batch)) as { id: number; result?: { allowed: boolean } }[]
+  for (const { id, result } of answers) {
+    if (result?.allowed !== (id % 2 === 0)) throw new Error(`-32004 a wrong verdict: ${JSON.stringify(result)}`)
+    history.checked.set(descriptions[id]!, true)
+  }
+}
+
+/** Every verdict and every record that was answered has exactly one line; those in doubt have one or none. */
+async function verifyTrail(server: RunningServer, history: History): Promise<void> {
+  const verdicts = new Map<string, number>()
+  const records = new Map<string, number>()
+  const count = (map: Map<string, number>, key: string) => map.set(key, (map.get(key) ?? 0) + 1)
+  for (let cursor: unknown = null; ; ) {
+    const page = await server.call('listAudit', { limit: 500, ...(cursor !== null && { cursor }) })
+    for (const { method, ids, detail } of page.entries as { method: string; ids: string[]; detail: unknown }[]) {
+      if (method === 'cstp.recordDecision') count(records, ids[0]!)
+      if (method === 'cstp.checkGuardrails')
+        count(verdicts, (detail as { input: { description: string } }).input.description)
+    }
+    cursor = page.next_cursor
+    if (cursor === null) break
+  }
+  for (const [description, answered] of history.checked) {
+    const lines = verdicts.get(description) ?? 0
+    expect([description, answered ? lines === 1 : lines <= 1]).toEqual([description, true])
+  }
+  for (const id of history.acknowledged.keys()) expect([id, records.get(id)]).toEqual([id, 1])
+}
+
 /** Sends one random write; an answer that does not come leaves it in doubt. */
 async function write(server: RunningServer, history: History, mine: string[]): Promise<void> {
   const roll = Math.random()
+  if (roll > 0.9) return check(server, history)
   if (mine.length === 0 || roll < 0.5) {
     const word = `word${(++serial).toString(36)}x${Math.random().toString(36).slice(2, 8)}`
     history.sent.add(word)
@@ -130,6 +172,7 @@ async function verify(server: RunningServer, history: History): Promise<void> {
       expect(await by('hybrid')).toContain(id)
     }
   }
+  await verifyTrail(server, history)
   const files = await yamlFiles(server.dir)
   expect(files.length).toBe(ids.size)
 }
@@ -150,7 +193,7 @@ for (const twoServers of [false, true]) {
     name,
     () =>
       inTemporaryDir(async (dir) => {
-        const history: History = { acknowledged: new Map(), sent: new Set() }
+        const history: History = { acknowledged: new Map(), sent: new Set(), checked: new Map() }
         for (let index = 0; index < rounds; index++) {
           await round(dir, history, twoServers)
           // The check of everything is quadratic over the rounds: the last ones and every tenth suffice.
@@ -161,6 +204,7 @@ for (const twoServers of [false, true]) {
           }
         }
         expect(history.acknowledged.size).toBeGreaterThan(rounds)
+        expect([...history.checked.values()].filter((answered) => answered).length).toBeGreaterThan(rounds)
       }),
     soak ? 1_800_000 : 180_000,
   )

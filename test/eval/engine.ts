@@ -14,6 +14,8 @@ export interface Engine {
   close(): Promise<void>
 }
 
+const noRules = { rules: [], breakers: [], hash: '' }
+
 export async function openEngine(): Promise<Engine> {
   const now = Date.now
   const log = createLog({ level: 'warn', pretty: true, write: (text) => process.stderr.write(text), now })
@@ -30,6 +32,9 @@ export async function openEngine(): Promise<Engine> {
   let ids = 0
   const dispatch = createDispatch(
     {
+      policy: { current: async () => noRules, reload: async () => [], errors: () => [] },
+      record_guardrails: 'off',
+      elapsed: () => performance.now(),
       store,
       index,
       embedder,

@@ -182,7 +182,7 @@ const words =
 const plainText = fc.array(fc.constantFrom(...words), { minLength: 1, maxLength: 12 }).map((parts) => parts.join(' '))
 
 function textFor(name: string, ids: KnownIds): fc.Arbitrary<string> {
-  if (/(?:^|_)id$|^scope$/.test(name)) {
+  if (/(?:^|_)id$/.test(name)) {
     const known = fc.nat().map((at) => ids()[at % Math.max(1, ids().length)] ?? 'none-at-all')
     return fc.oneof(
       { weight: 8, arbitrary: known },
@@ -206,6 +206,7 @@ function textFor(name: string, ids: KnownIds): fc.Arbitrary<string> {
     )
   }
   if (name === 'decisions_path') return fc.oneof(fc.constantFrom('decisions', ''), hostileText)
+  if (name === 'scope') return fc.oneof(fc.constantFrom('global', 'tag:cache'), hostileText)
   if (name === 'review_in') return fc.constantFrom('24h', '7d', '2w', '1m', '9999m', '9999h', '0d')
   return fc.oneof({ weight: 3, arbitrary: plainText }, { weight: 1, arbitrary: hostileText })
 }

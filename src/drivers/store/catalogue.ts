@@ -1,7 +1,13 @@
 /** The filter fields of all decisions, resident: filters, lists, counts and id prefixes without a look at the disk. */
 import { compareText, fieldsOrder } from '../../../sdk/storage/fields.ts'
 import { compileFilter, isEmptyFilter } from '../../../sdk/storage/filter.ts'
-import type { CountKey, DecisionFields, DecisionFilter, DecisionSort } from '../../../sdk/storage/store.ts'
+import type {
+  CountKey,
+  DecisionFields,
+  DecisionFilter,
+  DecisionSort,
+  OutcomeGroup,
+} from '../../../sdk/storage/store.ts'
 import { enlarged } from './postings.ts'
 import { sortedIds } from './sorted-ids.ts'
 import { top } from './top.ts'
@@ -30,6 +36,7 @@ export interface Catalogue {
   }): { ids: string[]; total: number }
   count(filter: DecisionFilter): number
   countBy(filter: DecisionFilter, by: CountKey): { value: string; count: number }[]
+  outcomes(filter: DecisionFilter): OutcomeGroup[]
 }
 
 const dayMs = 86_400_000
@@ -137,6 +144,25 @@ export function catalogue(): Catalogue {
       return by === 'day'
         ? entries.sort((a, b) => compareText(a.value, b.value))
         : entries.sort((a, b) => b.count - a.count || compareText(a.value, b.value))
+    },
+    outcomes(filter) {
+      const passes = compileFilter(filter)
+      const groups = new Map<string, OutcomeGroup>()
+      for (const row of rows) {
+        if (row === undefined || !passes(row)) continue
+        const { outcome, auto_attributed } = row
+        const confidence = row.confidence_at_review ?? row.confidence
+        const key = `${confidence} ${outcome} ${auto_attributed}`
+        const group = groups.get(key)
+        if (group) group.count++
+        else groups.set(key, { confidence, outcome, auto_attributed, count: 1 })
+      }
+      return [...groups.values()].sort(
+        (a, b) =>
+          a.confidence - b.confidence ||
+          compareText(a.outcome ?? '', b.outcome ?? '') ||
+          Number(a.auto_attributed) - Number(b.auto_attributed),
+      )
     },
   }
 }

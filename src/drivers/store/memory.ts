@@ -93,6 +93,7 @@ export function openMemoryStore(options: StoreOptions): Store {
       },
       count: async (filter) => memory.catalogue.count(filter),
       countBy: async (filter, by) => memory.catalogue.countBy(filter, by),
+      outcomes: async (filter) => memory.catalogue.outcomes(filter),
       keyword: async (query) => memory.keyword(query),
       keywordScores: async (terms, ids) => memory.keywordScores(terms, ids),
       idOfSource: async (key) => tables.sources.get(key) ?? null,

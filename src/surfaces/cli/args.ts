@@ -1,7 +1,7 @@
 /** Splits a command line into the command, its words and its flags, and says what was meant where it can't. */
 import { parseArgs } from 'node:util'
+import { nearest } from '../../../sdk/nearest.ts'
 import { settings } from '../../config.ts'
-import { nearest } from '../../params.ts'
 import type { Command, Flags, Values } from './command.ts'
 import { misuse } from './failure.ts'
 

@@ -46,6 +46,8 @@ export interface Command<F extends Flags = Flags> {
   examples: [line: string, about: string][]
   /** Rows for the end of the help that cost something to gather: a title, then names and what they are. */
   more?(): Promise<{ title: string; rows: [name: string, about: string][] }>
+  /** True where SIGHUP means a reload, which the command sees to, and not an end. */
+  reloads?: boolean
   /** Resolves with the exit status. */
   run(run: Run<F>): Promise<number>
 }

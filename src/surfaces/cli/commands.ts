@@ -1,11 +1,23 @@
 /** Every command, in the order of the help. */
+import { audit } from './audit.ts'
 import { call } from './call.ts'
 import type { Command } from './command.ts'
 import { config } from './config.ts'
 import { exportDecisions } from './export.ts'
+import { guardrails } from './guardrails.ts'
 import { importDecisions } from './import.ts'
 import { query } from './query.ts'
 import { reindex } from './reindex.ts'
 import { serve } from './serve.ts'
 
-export const commands: readonly Command[] = [serve, query, call, importDecisions, exportDecisions, reindex, config]
+export const commands: readonly Command[] = [
+  serve,
+  query,
+  call,
+  guardrails,
+  audit,
+  importDecisions,
+  exportDecisions,
+  reindex,
+  config,
+]

@@ -38,9 +38,16 @@ export function reasonOf(error: unknown): string {
   return cause === '' || error.message.includes(cause) ? plain(error.message) : `${plain(error.message)}: ${cause}`
 }
 
+/** An error that lists what is wrong, such as that of the guardrail files; told by its shape so as not to load their code here. */
+const hasProblems = (error: unknown): error is Error & { problems: string[] } =>
+  error instanceof Error && 'problems' in error && Array.isArray(error.problems)
+
+const firstLine = (message: string): string => plain(message.split('\n')[0]!.replace(/:$/, ''))
+
 /** An error for a person: what is wrong, a line for each problem. */
 export function describe(error: unknown): string {
   if (error instanceof ConfigError) return ['the settings are wrong', ...error.problems.map(plain)].join('\n  ')
+  if (hasProblems(error)) return [firstLine(error.message), ...error.problems.map(plain)].join('\n  ')
   if (!(error instanceof CstpError)) return reasonOf(error)
   const issues = issuesOf(error)
   const head = issues.length > 0 ? 'Invalid params' : plain(error.message)
@@ -55,5 +62,6 @@ export function errorJson(error: unknown): Record<string, unknown> {
     return { error: { code, message, ...(data && { data }) } }
   }
   if (error instanceof ConfigError) return { error: { message: 'The settings are wrong', problems: error.problems } }
+  if (hasProblems(error)) return { error: { message: firstLine(error.message), problems: error.problems } }
   return { error: { message: reasonOf(error) } }
 }

@@ -1,7 +1,7 @@
 /** From argv to a command, and from what went wrong to a message and an exit status: 0 done, 1 failed, 2 misunderstood. */
 import { readFile } from 'node:fs/promises'
+import { nearest } from '../../../sdk/nearest.ts'
 import { loadSettings } from '../../config.ts'
-import { nearest } from '../../params.ts'
 import { version } from '../../version.ts'
 import { checkWords, everywhere, parseFlags, settingFlags, splitCommand } from './args.ts'
 import type { Command, Flags } from './command.ts'
@@ -13,9 +13,9 @@ import { jsonLine, openTerminal, type Terminal } from './terminal.ts'
 const interrupted = 130
 
 /** A signal that aborts at Ctrl-C and SIGTERM; the second one ends the process at once. */
-function stopSignal(): AbortSignal {
+function stopSignal(reloads: boolean): AbortSignal {
   const stopping = new AbortController()
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  for (const name of ['SIGINT', 'SIGTERM', ...(reloads ? [] : (['SIGHUP'] as const))] as const) {
     process.on(name, () => {
       if (stopping.signal.aborted) process.exit(interrupted)
       stopping.abort(new Error('interrupted'))
@@ -64,7 +64,7 @@ async function execute(argv: string[], terminal: Terminal, env: NodeJS.ProcessEn
     terminal,
     env,
     configuration: () => loadSettings({ env, flags: settings, readFile: (path) => readFile(path, 'utf8') }),
-    signal: stopSignal(),
+    signal: stopSignal(command.reloads ?? false),
   })
 }
 

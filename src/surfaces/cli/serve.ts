@@ -42,9 +42,11 @@ export const serve = defineCommand({
     'Answers JSON-RPC 2.0 at POST /cstp, and GET /health, /ready and /metrics, until Ctrl-C or SIGTERM. Decisions, catalogue and vectors lie in the data directory; nothing else is needed.',
     'Without CSTP_AUTH_TOKENS the first start makes a random token for agent local and keeps it in the file token of the data directory. The service never runs open.',
     'With --json one line on stdout says url, data_dir and token_file as soon as it answers. Logs go to stderr.',
+    'SIGHUP reads the guardrail files anew; without it they are read every five minutes.',
   ],
   flags: {},
   words: [0, 0],
+  reloads: true,
   examples: [
     ['cstp serve', 'serve on 127.0.0.1:9991 with the data in ~/.cstp'],
     ['cstp serve --port 0 --data-dir ./data --log-level warn', 'a free port, another folder, a quiet log'],
@@ -68,6 +70,7 @@ export const serve = defineCommand({
       await terminal.out(
         json ? jsonLine({ url, data_dir, token_file, pid: process.pid }) : banner(url, settings, terminal),
       )
+      process.on('SIGHUP', () => void serving.reload())
       await new Promise<void>((resolve) => {
         if (signal.aborted) resolve()
         signal.addEventListener('abort', () => resolve(), { once: true })

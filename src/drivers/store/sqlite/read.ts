@@ -57,6 +57,10 @@ export function decisionReader({ prepare }: Statements, { memory, documents, ref
       await refresh()
       return memory.catalogue.countBy(filter, by)
     },
+    async outcomes(filter) {
+      refresh()
+      return memory.catalogue.outcomes(filter)
+    },
     async keyword(query) {
       await refresh()
       return memory.keyword(query)

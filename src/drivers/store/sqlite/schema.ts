@@ -145,6 +145,7 @@ export const consumed_sessions = sqliteTable('consumed_sessions', {
 export const breakers = sqliteTable('breakers', {
   scope: text().primaryKey(),
   state: text({ enum: ['closed', 'open', 'half_open'] }).notNull(),
+  reviews_ms: text({ mode: 'json' }).$type<number[]>().notNull(),
   failures_ms: text({ mode: 'json' }).$type<number[]>().notNull(),
   opened_ms: real(),
   probe_decision_id: text(),

@@ -21,6 +21,7 @@ CREATE TABLE `audit_rules` (
 CREATE TABLE `breakers` (
 	`scope` text PRIMARY KEY NOT NULL,
 	`state` text NOT NULL,
+	`reviews_ms` text NOT NULL,
 	`failures_ms` text NOT NULL,
 	`opened_ms` real,
 	`probe_decision_id` text,

@@ -1,0 +1,186 @@
+/** Guardrail files: rules, circuit breakers and their conditions, as an operator writes them in YAML. */
+import * as v from 'valibot'
+import { filledText, fraction, Outcome } from './decision.ts'
+
+const d = v.description
+const positive = v.pipe(v.number(), v.finite('a number'), v.gtValue(0, 'a number above 0'))
+const count = v.pipe(v.number(), v.safeInteger('a whole number'), v.minValue(1, 'at least 1'))
+const name = filledText(256)
+
+export const operators = ['<', '<=', '>', '>=', '=', '==', '!=', 'in', 'not_in', 'contains', 'exists'] as const
+export type Operator = (typeof operators)[number]
+export const comparisons = ['<', '<=', '>', '>=', '=', '==', '!='] as const
+
+/** A value that a field can be compared with. */
+const Scalar = v.union([v.string(), v.pipe(v.number(), v.finite('a number')), v.boolean()])
+
+export const FieldCondition = v.strictObject({
+  type: v.literal('field'),
+  field: v.pipe(
+    name,
+    d(
+      'Field of the action; `context.<key>` for its context. Bare names that the action does not have are looked up in the context.',
+    ),
+  ),
+  operator: v.pipe(v.picklist(operators), d('How it is compared.')),
+  value: v.optional(v.pipe(v.union([Scalar, v.array(Scalar)]), d('With what; a list for `in` and `not_in`.'))),
+  when_missing: v.pipe(v.optional(v.picklist(['match', 'no_match']), 'no_match'), d('What an absent field means.')),
+})
+
+export const SemanticCondition = v.strictObject({
+  type: v.literal('semantic'),
+  threshold: v.pipe(fraction, d('Least similarity (1 − cosine distance) of a past decision to the description.')),
+  outcome: v.optional(v.pipe(Outcome, d('Only past decisions with this outcome.'))),
+  within_days: v.optional(v.pipe(positive, d('Only decisions of the last so many days.'))),
+  min_matches: v.pipe(v.optional(count, 1), d('How many must be that similar.')),
+})
+
+/** Fields of recorded decisions that a temporal condition can count by. */
+export const countedFields = ['category', 'stakes', 'status', 'outcome', 'project', 'feature', 'agent', 'tag'] as const
+
+const clock = v.pipe(v.string(), v.regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, 'a time of day such as 22:00'))
+export const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
+
+export const TemporalCondition = v.strictObject({
+  type: v.literal('temporal'),
+  field: v.optional(v.pipe(v.picklist(countedFields), d('Count recorded decisions by this field …'))),
+  value: v.optional(v.pipe(name, d('… with this value …'))),
+  window_hours: v.optional(v.pipe(positive, d('… recorded within so many hours.'))),
+  max_occurrences: v.optional(v.pipe(count, d('True when at least so many match.'))),
+  between: v.optional(v.pipe(v.tuple([clock, clock]), d('Times of day, the first included; may pass midnight.'))),
+  weekdays: v.optional(
+    v.pipe(v.array(v.picklist(weekdays)), v.minLength(1, 'at least one day'), d('Days of the week.')),
+  ),
+  timezone: v.optional(
+    v.pipe(
+      name,
+      v.check(isTimezone, 'an IANA time zone such as Europe/Berlin'),
+      d('Zone of the clock; UTC where not given.'),
+    ),
+  ),
+})
+
+function isTimezone(zone: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: zone })
+    return true
+  } catch {
+    return false
+  }
+}
+
+export const metrics = ['success_rate', 'avg_confidence', 'count', 'brier'] as const
+
+export const AggregateCondition = v.strictObject({
+  type: v.literal('aggregate'),
+  category: v.optional(v.pipe(name, d('Decisions of this category; of all where not given.'))),
+  metric: v.pipe(v.picklist(metrics), d('The figure; rates and scores lie between 0 and 1.')),
+  operator: v.pipe(v.picklist(comparisons), d('How the figure is compared.')),
+  value: v.pipe(v.number(), v.finite('a number'), d('With what.')),
+  min_decisions: v.optional(
+    v.pipe(count, d('With fewer decisions the condition is false; where not given, 1, and for count 0.')),
+  ),
+  window_days: v.optional(v.pipe(positive, d('Only decisions of the last so many days.'))),
+})
+
+export const CelCondition = v.strictObject({
+  type: v.literal('cel'),
+  expression: v.pipe(filledText(4_000), d('A CEL expression over `action`; true matches.')),
+})
+
+export type FieldCondition = v.InferOutput<typeof FieldCondition>
+export type SemanticCondition = v.InferOutput<typeof SemanticCondition>
+export type TemporalCondition = v.InferOutput<typeof TemporalCondition>
+export type AggregateCondition = v.InferOutput<typeof AggregateCondition>
+export type CelCondition = v.InferOutput<typeof CelCondition>
+export interface CompoundCondition {
+  type: 'compound'
+  operator: 'and' | 'or' | 'not'
+  conditions: Condition[]
+}
+export type Condition =
+  | FieldCondition
+  | SemanticCondition
+  | TemporalCondition
+  | AggregateCondition
+  | CelCondition
+  | CompoundCondition
+
+export const CompoundCondition = v.strictObject({
+  type: v.literal('compound'),
+  operator: v.pipe(v.picklist(['and', 'or', 'not']), d('`not` takes exactly one condition.')),
+  conditions: v.pipe(
+    v.array(v.lazy((): v.GenericSchema<unknown, Condition> => Condition as never)),
+    v.minLength(1, 'at least one condition'),
+  ),
+})
+
+/** One condition of any kind. */
+export const Condition = v.variant('type', [
+  FieldCondition,
+  SemanticCondition,
+  TemporalCondition,
+  AggregateCondition,
+  CelCondition,
+  CompoundCondition,
+])
+
+export const Rule = v.strictObject({
+  id: v.pipe(
+    v.string(),
+    v.regex(/^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/, 'letters, digits and . _ : - (at most 128)'),
+    d('Unique over all files.'),
+  ),
+  name: v.optional(v.pipe(name, d('Short name, shown in violations.'))),
+  description: v.optional(v.pipe(filledText(2_000), d('What it is for.'))),
+  action: v.pipe(v.optional(v.picklist(['block', 'warn', 'log']), 'block'), d('What a violation does.')),
+  scope: v.optional(
+    v.pipe(
+      v.union([name, v.pipe(v.array(name), v.minLength(1, 'at least one scope'))]),
+      d('Projects or scopes that the rule is for; for all where not given.'),
+    ),
+  ),
+  message: v.optional(v.pipe(filledText(2_000), d('What the caller is told.'))),
+  suggestion: v.optional(v.pipe(filledText(2_000), d('What the caller can do.'))),
+  conditions: v.pipe(
+    v.optional(v.array(Condition), () => []),
+    d('All must hold.'),
+  ),
+  requirements: v.pipe(
+    v.optional(v.array(name), () => []),
+    d('Fields that must be exactly true, else the rule is violated.'),
+  ),
+})
+export type Rule = v.InferOutput<typeof Rule>
+
+export const BreakerRule = v.strictObject({
+  scope: v.pipe(
+    v.string(),
+    v.regex(
+      /^(?:global|(?:category|stakes|agent|tag|project):.{1,256})$/,
+      'global, or category: stakes: agent: tag: project: and a value',
+    ),
+    d('`global`, or `category:`, `stakes:`, `agent:`, `tag:` or `project:` and a value.'),
+  ),
+  failure_threshold: v.pipe(count, d('Failures within the window that open the breaker.')),
+  window_ms: v.pipe(positive, d('Milliseconds for which a failure counts.')),
+  cooldown_ms: v.pipe(positive, d('Milliseconds until an open breaker lets one probe through.')),
+})
+export type BreakerRule = v.InferOutput<typeof BreakerRule>
+
+/** A guardrail file in its long form; a bare list of rules is taken as `guardrails`. */
+export const RuleFile = v.strictObject({
+  guardrails: v.pipe(
+    v.optional(v.array(Rule), () => []),
+    d('Rules.'),
+  ),
+  circuit_breakers: v.pipe(
+    v.optional(v.array(BreakerRule), () => []),
+    d('Circuit breakers.'),
+  ),
+  template: v.pipe(
+    v.optional(v.union([name, v.array(name)])),
+    d('Templates to load too: `templates/<name>.yaml` beside the file, else a shipped one.'),
+  ),
+})
+export type RuleFile = v.InferOutput<typeof RuleFile>

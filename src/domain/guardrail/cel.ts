@@ -1,0 +1,89 @@
+/** CEL expressions over the action: compiled once, typed against its fields, and refused where they could run long. */
+import { Environment } from '@marcbachmann/cel-js'
+import type { Action } from './action.ts'
+import { EvaluationError } from './operators.ts'
+
+/** Names that the action offers, with their CEL types; `dyn` where a value may be null. */
+const schema = {
+  description: 'string',
+  category: 'dyn',
+  stakes: 'string',
+  confidence: 'dyn',
+  tags: 'list<string>',
+  project: 'dyn',
+  scope: 'dyn',
+  agent_id: 'dyn',
+  phase: 'string',
+  reason_count: 'dyn',
+  quality_score: 'dyn',
+  has_deliberation: 'bool',
+  has_reasoning: 'bool',
+  has_query: 'bool',
+  has_check: 'bool',
+  context: 'map<string, dyn>',
+} as const satisfies Record<keyof Action, string>
+
+const environment = new Environment({
+  unlistedVariablesAreDyn: false,
+  limits: { maxAstNodes: 500, maxDepth: 50, maxListElements: 500, maxMapEntries: 100, maxCallArguments: 16 },
+}).registerVariable({ name: 'action', schema })
+
+const loops = new Set(['all', 'exists', 'exists_one', 'map', 'filter'])
+
+/** Why an expression could run long; null where it can't. */
+function costly(node: unknown, inLoop: boolean): string | null {
+  if (Array.isArray(node)) return node.map((one) => costly(one, inLoop)).find((one) => one !== null) ?? null
+  if (node === null || typeof node !== 'object' || !('op' in node) || !('args' in node)) return null
+  const { op, args } = node
+  if ((op !== 'rcall' && op !== 'call') || !Array.isArray(args)) return costly(args, inLoop)
+  const name = String(args[0])
+  // The library matches with backtracking: one crafted text would hold the server for minutes.
+  if (name === 'matches') return 'matches() is not offered; use contains(), startsWith() or endsWith()'
+  // Bindings that double a text each would grow without bound.
+  if (name === 'bind') return 'bind() is not offered'
+  if (!loops.has(name)) return costly(args.slice(1), inLoop)
+  if (inLoop) return `${name}() inside another loop is not offered`
+  return costly(args[1], inLoop) ?? costly(args.slice(2), true)
+}
+
+export interface CompiledCel {
+  /** What is wrong with the expression; null where nothing is. */
+  error: string | null
+  /** @throws EvaluationError when a key is absent, kinds do not fit, or the answer is no boolean */
+  evaluate(action: Action): boolean
+}
+
+const firstLine = (error: unknown): string => (error instanceof Error ? error.message : String(error)).split('\n')[0]!
+
+/** Compiles an expression. Never throws. */
+export function compileCel(expression: string): CompiledCel {
+  const refuse = (error: string): CompiledCel => ({
+    error: `expression: ${error}`,
+    evaluate() {
+      throw new EvaluationError(error)
+    },
+  })
+  try {
+    const checked = environment.check(expression)
+    if (!checked.valid) return refuse(firstLine(checked.error))
+    if (checked.type !== 'bool' && checked.type !== 'dyn') return refuse(`the answer is ${checked.type}, expected bool`)
+    const program = environment.parse(expression)
+    const reason = costly(program.ast, false)
+    if (reason !== null) return refuse(reason)
+    return {
+      error: null,
+      evaluate(action) {
+        let answer: unknown
+        try {
+          answer = program({ action })
+        } catch (error) {
+          throw new EvaluationError(firstLine(error))
+        }
+        if (typeof answer !== 'boolean') throw new EvaluationError('the expression did not answer true or false')
+        return answer
+      },
+    }
+  } catch (error) {
+    return refuse(firstLine(error))
+  }
+}

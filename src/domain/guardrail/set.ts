@@ -1,0 +1,87 @@
+/** The loaded policy: rules and breakers of all files, compiled, with the hash that names them. */
+import { createHash } from 'node:crypto'
+import type { BreakerRule } from '../../../sdk/schema/guardrail.ts'
+import { stableJson } from '../idempotency.ts'
+import { type CompiledRule, compileRules } from './evaluate.ts'
+import { type LoadedRule, parseRules } from './parse.ts'
+import type { RuleError } from './positions.ts'
+
+export interface PolicyFile {
+  /** As it is shown in errors. */
+  name: string
+  text: string
+}
+
+export interface PolicySet {
+  rules: CompiledRule[]
+  breakers: BreakerRule[]
+  /** SHA-256 of the canonical rules and breakers, lowercase hex: equal for equal policies, wherever their files lie. */
+  hash: string
+}
+
+/** The rules in force. */
+export interface Policy {
+  /** The set in force, at most five minutes old. */
+  current(): Promise<PolicySet>
+  /** Reads the files now. What is wrong with them is returned; the last good set stays in force then. */
+  reload(): Promise<RuleError[]>
+  /** What was wrong at the last reading. */
+  errors(): RuleError[]
+}
+
+/** SHA-256 over the rules and breakers by id and scope, without where they stand. */
+export function policyHash(rules: readonly LoadedRule[], breakers: readonly BreakerRule[]): string {
+  const bare = rules
+    .map(({ file: _, line: __, column: ___, ...rule }) => ({ ...rule, scope: [rule.scope ?? []].flat() }))
+    .sort((a, b) => (a.id < b.id ? -1 : 1))
+  const scopes = [...breakers].sort((a, b) => (a.scope < b.scope ? -1 : 1))
+  return createHash('sha256')
+    .update(stableJson({ breakers: scopes, rules: bare }))
+    .digest('hex')
+}
+
+/**
+ * Builds a policy.
+ * @param readTemplate the file of `template: name` beside `file`, or null where there is none
+ * @returns the set, or everything that is wrong with the files; never a part of them
+ */
+export async function buildPolicy(
+  files: readonly PolicyFile[],
+  readTemplate: (name: string, file: PolicyFile) => Promise<PolicyFile | null>,
+): Promise<{ set: PolicySet | null; errors: RuleError[] }> {
+  const errors: RuleError[] = []
+  const rules = new Map<string, LoadedRule>()
+  const breakers = new Map<string, BreakerRule>()
+  const loaded = new Set<string>()
+  const take = async (file: PolicyFile): Promise<void> => {
+    if (loaded.has(file.name)) return
+    loaded.add(file.name)
+    const parsed = parseRules(file.text, file.name)
+    errors.push(...parsed.errors)
+    for (const rule of parsed.rules) {
+      const { line, column } = rule
+      const other = rules.get(rule.id)
+      if (!other) rules.set(rule.id, rule)
+      else
+        errors.push({
+          file: file.name,
+          line,
+          column,
+          message: `the id ${rule.id} is taken by ${other.file}:${other.line}`,
+        })
+    }
+    for (const { rule, place } of parsed.breakers) {
+      if (!breakers.has(rule.scope)) breakers.set(rule.scope, rule)
+      else errors.push({ ...place, message: `the circuit breaker ${rule.scope} is declared twice` })
+    }
+    for (const { name, place } of parsed.templates) {
+      const template = /^[A-Za-z0-9][A-Za-z0-9_-]*$/.test(name) ? await readTemplate(name, file) : null
+      if (template) await take(template)
+      else errors.push({ ...place, message: `there is no template ${name}` })
+    }
+  }
+  for (const file of files) await take(file)
+  if (errors.length > 0) return { set: null, errors }
+  const [all, watched] = [[...rules.values()], [...breakers.values()]]
+  return { set: { rules: compileRules(all), breakers: watched, hash: policyHash(all, watched) }, errors }
+}

@@ -1,0 +1,51 @@
+/** Copies of what callers send, without what looks like a secret. */
+const hidden = '[redacted]'
+/** Names that hold secrets wherever they stand. */
+const secretName =
+  /(?:^|[_\-.])(?:pass(?:word|wd|phrase)?|secret|token|api_?key|access_?key|private_?key|credentials?|authorization|cookie|session)(?:$|[_\-.])/i
+const secretNameTail = /(?:password|passphrase|secret|token|apikey|accesskey|privatekey|authorization)$/i
+
+/** Shapes of well-known secrets inside any text. */
+const secretText = [
+  /-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|$)/g,
+  /\b(?:sk|rk|pk)[-_](?:live|test|proj|ant)?[-_A-Za-z0-9]{16,}/g,
+  /\b(?:ghp|gho|ghu|ghs|ghr|github_pat)_[A-Za-z0-9_]{20,}/g,
+  /\bxox[abprs]-[A-Za-z0-9-]{10,}/g,
+  /\b(?:AKIA|ASIA)[0-9A-Z]{16}\b/g,
+  /\bhf_[A-Za-z0-9]{20,}/g,
+  // Bounded: a long run of such starts must not be walked again from each of them.
+  /\beyJ[A-Za-z0-9_-]{8,2000}\.[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]{0,1000}/g,
+  /\b(?:Bearer|Basic)\s+[A-Za-z0-9+/=._:~-]{8,}/gi,
+  /(?<=:\/\/[^\s/:@]{1,100}:)[^\s/@]{1,200}(?=@)/g,
+  /(?<=\b(?:password|passwd|secret|token|api[_-]?key)["']?\s{0,3}[=:]\s{0,3}["']?)[^\s"',;]{4,200}/gi,
+]
+
+const redactText = (text: string): string => secretText.reduce((rest, shape) => rest.replace(shape, hidden), text)
+
+const isSecretName = (name: string): boolean =>
+  secretName.test(name) || secretNameTail.test(name.replaceAll(/[_-]/g, ''))
+
+/** The copy, and whether anything was hidden in it. */
+export function redact(value: unknown): { value: unknown; redacted: boolean } {
+  let redacted = false
+  const clean = (text: string): string => {
+    const shown = redactText(text)
+    if (shown !== text) redacted = true
+    return shown
+  }
+  const visit = (inner: unknown, secret: boolean): unknown => {
+    if (Array.isArray(inner)) return inner.map((item) => visit(item, secret))
+    if (inner !== null && typeof inner === 'object') {
+      return Object.fromEntries(
+        Object.entries(inner).map(([key, item]) => [clean(key), visit(item, secret || isSecretName(key))]),
+      )
+    }
+    if (typeof inner === 'boolean' || inner === null) return inner
+    if (secret) {
+      redacted = true
+      return hidden
+    }
+    return typeof inner === 'string' ? clean(inner) : inner
+  }
+  return { value: visit(value, false), redacted }
+}

@@ -1,0 +1,154 @@
+/** What derives from the schemas of guardrail files: JSON Schema for editors, and the reference page. */
+import { toJsonSchema } from '@valibot/to-json-schema'
+import {
+  AggregateCondition,
+  BreakerRule,
+  CelCondition,
+  CompoundCondition,
+  FieldCondition,
+  operators,
+  Rule,
+  RuleFile,
+  SemanticCondition,
+  TemporalCondition,
+} from '../../sdk/schema/guardrail.ts'
+import { TestFile } from '../../sdk/schema/guardrail-test.ts'
+import { fieldKinds } from '../domain/guardrail/action.ts'
+
+interface JsonSchema {
+  $ref?: string
+  $defs?: Record<string, JsonSchema>
+  type?: string
+  properties?: Record<string, JsonSchema>
+  items?: JsonSchema
+  [key: string]: unknown
+}
+
+const schemaOf = (schema: unknown): JsonSchema =>
+  toJsonSchema(schema as never, { errorMode: 'ignore', typeMode: 'input' }) as JsonSchema
+
+const scalar = { type: ['string', 'number', 'boolean'] }
+const flatForms = {
+  '^condition_.+': {
+    description: 'A condition on a field: a value, a list of values, or "operator value" such as "> 5000".',
+    anyOf: [scalar, { type: 'array', items: scalar }],
+  },
+  '^requires_.+': { description: 'A field that must be exactly true.', const: true },
+}
+
+/** JSON Schema of rule files, with the flat forms that are read before the schema looks. */
+export function rulesSchema(): string {
+  const file = schemaOf(RuleFile)
+  const { $schema, $defs, ...long } = file
+  const rules = long.properties!.guardrails!
+  const rule: JsonSchema = { ...rules.items, patternProperties: flatForms }
+  long.properties!.guardrails = { ...rules, items: { $ref: '#/$defs/rule' } }
+  const whole = {
+    $schema,
+    title: 'cstp guardrails',
+    description: 'A list of rules, or rules, circuit breakers and templates by name.',
+    anyOf: [{ type: 'array', items: { $ref: '#/$defs/rule' } }, long],
+    $defs: { ...$defs, rule },
+  }
+  return `${JSON.stringify(whole, null, 2)}\n`
+}
+
+export function testsSchema(): string {
+  const { $schema, ...rest } = schemaOf(TestFile)
+  return `${JSON.stringify({ $schema, title: 'cstp guardrail tests', ...rest }, null, 2)}\n`
+}
+
+const kinds: [name: string, schema: unknown, about: string][] = [
+  ['field', FieldCondition, 'Compares one field of the action, or of its context.'],
+  ['semantic', SemanticCondition, 'Looks for past decisions that mean much the same as the description.'],
+  [
+    'temporal',
+    TemporalCondition,
+    'Counts recorded decisions within a window, or looks at the clock: one of the two in one condition.',
+  ],
+  ['aggregate', AggregateCondition, 'Compares a figure over past decisions.'],
+  [
+    'compound',
+    CompoundCondition,
+    'Joins conditions with and, or, or not. A part that can’t be judged decides only where the others don’t.',
+  ],
+  [
+    'cel',
+    CelCondition,
+    'An expression in the [Common Expression Language](https://cel.dev). Numbers of the context are floating: write `2.0` where you calculate with them. `matches`, `bind` and loops inside loops are not offered.',
+  ],
+]
+
+const meanings: Record<(typeof operators)[number], string> = {
+  '<': 'Less. Numbers only.',
+  '<=': 'Less or equal. Numbers only.',
+  '>': 'Greater. Numbers only.',
+  '>=': 'Greater or equal. Numbers only.',
+  '=': 'Equal. A value of another kind is an error, so that `"5000"` does not slip past a rule about 5000.',
+  '==': 'The same as `=`.',
+  '!=': 'Not equal; true for values of another kind.',
+  in: 'One of a list.',
+  not_in: 'None of a list; true for values of another kind.',
+  contains: 'A text holds a text, whatever the case; a list holds a value.',
+  exists: 'The field is there; with the value false, that it is not.',
+}
+
+const fieldMeanings: Record<keyof typeof fieldKinds, string> = {
+  description: 'What the agent intends to do; the decision text of a record.',
+  category: 'Category, where given.',
+  stakes: '`low`, `medium`, `high` or `critical`.',
+  confidence: '0 to 1, where given.',
+  tags: 'Tags; use `contains`.',
+  project: 'Project, where given.',
+  scope: 'Scope that the caller names beside the project.',
+  agent_id: 'The authenticated agent; what a caller says of itself counts for nothing.',
+  phase: '`check` (checkGuardrails), `pre_action` (preAction) or `record` (recordDecision).',
+  reason_count: 'Number of reasons, in the phases that have them.',
+  quality_score: 'Quality of the record, 0 to 1; phase `record` only.',
+  has_deliberation: 'Whether a deliberation belongs to it.',
+  has_reasoning: 'Whether it has steps of reasoning.',
+  has_query: 'Whether precedents were asked for.',
+  has_check: 'Whether guardrails were checked before.',
+}
+
+/** The reference page. @param rows lines of a table of fields, @param head of a page */
+export function guardrailsPage(
+  rows: (schema: never, withDefaults: boolean) => string[],
+  head: (title: string, about: string) => string,
+): string {
+  const fields = (schema: unknown) => [
+    '| Key | Type | Default | Meaning |',
+    '| --- | --- | --- | --- |',
+    ...rows(schemaOf(schema) as never, true).filter(
+      (line) => !/^\| `(?:conditions|guardrails|circuit_breakers)\./.test(line),
+    ),
+  ]
+  const about =
+    'Everything that may stand in a guardrail file. [The guide](../guide/guardrails.md) says how to write rules. For editors: [guardrails.schema.json](guardrails.schema.json) and [guardrail-tests.schema.json](guardrail-tests.schema.json).'
+  const section = (title: string, text: string, lines: string[]) => `## ${title}\n\n${text}\n\n${lines.join('\n')}\n`
+  return [
+    head('Guardrail files', about),
+    section('File', 'A bare list is taken as `guardrails`.', fields(RuleFile)),
+    section(
+      'Rule',
+      'Beside these: `condition_<field>: value` or `condition_<field>: "operator value"`, and `requires_<field>: true`.',
+      fields(Rule),
+    ),
+    section('Circuit breaker', 'Blocks a scope after failures.', fields(BreakerRule)),
+    '## Conditions\n',
+    ...kinds.map(([name, schema, text]) => `### ${name}\n\n${text}\n\n${fields(schema).join('\n')}\n`),
+    section('Operators', 'Of field conditions.', [
+      '| Operator | Meaning |',
+      '| --- | --- |',
+      ...operators.map((one) => `| \`${one}\` | ${meanings[one]} |`),
+    ]),
+    section('Fields', 'Any other name is looked up in the context; `context.<key>` says so.', [
+      '| Field | Kind | Meaning |',
+      '| --- | --- | --- |',
+      ...Object.entries(fieldKinds).map(
+        ([name, kind]) => `| \`${name}\` | ${kind} | ${fieldMeanings[name as keyof typeof fieldKinds]} |`,
+      ),
+    ]),
+    section('Table tests', 'A file `<rules>.test.yaml` beside `<rules>.yaml`.', fields(TestFile)),
+  ].join('\n')
+}

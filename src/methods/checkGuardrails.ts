@@ -1,0 +1,103 @@
+/** cstp.checkGuardrails: may this action go on? */
+import * as v from 'valibot'
+import { invalidParams } from '../../sdk/errors.ts'
+import { filledText, fraction, Stakes, text } from '../../sdk/schema/decision.ts'
+import { Violation } from '../../sdk/schema/policy.ts'
+import { type Call, timestamp } from '../context.ts'
+import type { Action, Phase } from '../domain/guardrail/action.ts'
+import { contextProblem } from '../domain/guardrail/context.ts'
+import { openGuard } from '../domain/guardrail/guard.ts'
+import { defineMethod } from '../method.ts'
+
+const d = v.description
+
+/** A record schema would take a list, and drop keys such as `constructor`: rules and trail see what was sent. */
+const Context = v.pipe(
+  v.unknown(),
+  v.check((value) => value !== null && typeof value === 'object' && !Array.isArray(value), 'an object'),
+  v.transform((value) => value as Record<string, unknown>),
+)
+
+/** The action of checkGuardrails and preAction. */
+export const ActionParams = v.object({
+  description: v.pipe(filledText(10_000), d('What the agent intends to do.')),
+  category: v.pipe(v.nullish(filledText(64), null), d('Decision category.')),
+  stakes: v.pipe(v.optional(Stakes, 'medium'), d('What is at risk.')),
+  confidence: v.pipe(v.nullish(fraction, null), d('How sure the agent is, 0 to 1.')),
+  tags: v.optional(v.pipe(v.array(filledText(64)), v.maxLength(50, 'at most 50 entries')), () => []),
+  project: v.pipe(v.nullish(filledText(256), null), d('Project that the action belongs to.')),
+  scope: v.pipe(v.nullish(filledText(256), null), d('Scope of rules that apply beside those of the project.')),
+  context: v.pipe(
+    v.optional(Context, () => ({})),
+    d('Any fields for conditions to look at; at most 64 KiB and 8 deep.'),
+  ),
+})
+export type ActionParams = v.InferOutput<typeof ActionParams>
+
+/** The action that rules see. @throws CstpError `invalid_params` when its context is too large or too deep */
+export function toAction(call: Call, given: ActionParams, phase: Phase): Action {
+  const problem = contextProblem(given.context)
+  if (problem) throw invalidParams({ path: 'action.context', ...problem })
+  return {
+    ...given,
+    agent_id: call.caller.agent,
+    phase,
+    reason_count: null,
+    quality_score: null,
+    has_deliberation: false,
+    has_reasoning: false,
+    has_query: phase === 'pre_action',
+    has_check: phase === 'pre_action',
+  }
+}
+
+/** A warning for a server without rules: `evaluated: 0` must not read as safety. */
+export const noRules = {
+  guardrail_id: 'no_rules',
+  name: 'No guardrails are loaded',
+  message: 'No guardrail is loaded: nothing was checked',
+  severity: 'warn' as const,
+  suggestion: 'Name a directory with rules in GUARDRAILS_PATHS',
+  error: null,
+}
+
+export const checkGuardrails = defineMethod({
+  summary:
+    'Checks a proposed action against all guardrails and circuit breakers, and writes the verdict to the audit trail.',
+  params: v.object({
+    action: v.pipe(ActionParams, d('The action.')),
+    agent: v.optional(
+      v.object({
+        id: v.pipe(v.optional(v.nullable(text(256))), d('Identity beside the credentials; recorded, never trusted.')),
+        url: v.pipe(v.optional(v.nullable(text(2_048))), d('Callback URL; recorded, never called.')),
+      }),
+    ),
+  }),
+  result: v.object({
+    allowed: v.boolean(),
+    violations: v.pipe(v.array(Violation), d('Why it is blocked.')),
+    warnings: v.pipe(v.array(Violation), d('What should be looked at.')),
+    evaluated: v.pipe(v.number(), d('Number of guardrails loaded, out of scope ones too.')),
+    evaluated_at: v.pipe(v.string(), d('RFC 3339.')),
+    agent: v.string(),
+    policy_hash: v.pipe(v.string(), d('SHA-256 of the rules that judged.')),
+  }),
+  scope: 'read',
+  failure: 'guardrail_eval_failed',
+  async handle(call, { action: given, agent }) {
+    const action = toAction(call, given, 'check')
+    const guard = await openGuard(call, { ...given, agent: call.caller.agent })
+    const judgement = await guard.judge(action)
+    await call.store.transaction((tx) => guard.audit(tx, action, judgement, { ...(agent && { claims: agent }) }))
+    const { allowed, violations, warnings, evaluated, policy_hash } = judgement
+    return {
+      allowed,
+      violations,
+      warnings: evaluated === 0 ? [noRules, ...warnings] : warnings,
+      evaluated,
+      evaluated_at: timestamp(call.now()),
+      agent: call.caller.agent,
+      policy_hash,
+    }
+  },
+})

@@ -1,0 +1,21 @@
+/** cstp.getCircuitState: one circuit breaker. */
+import * as v from 'valibot'
+import { filledText } from '../../sdk/schema/decision.ts'
+import { BreakerState } from '../../sdk/schema/policy.ts'
+import { showBreaker } from '../domain/breaker.ts'
+import { findBreaker } from '../domain/guardrail/find.ts'
+import { defineMethod } from '../method.ts'
+
+export const getCircuitState = defineMethod({
+  summary: 'Returns the state of one circuit breaker.',
+  params: v.object({
+    scope: v.pipe(filledText(300), v.description('Scope of the breaker, such as category:deployment.')),
+  }),
+  result: BreakerState,
+  scope: 'read',
+  failure: 'internal_error',
+  async handle({ store, policy, now }, { scope }) {
+    const rule = findBreaker((await policy.current()).breakers, scope)
+    return showBreaker(rule, await store.breakers.get(scope), now())
+  },
+})

@@ -1,0 +1,50 @@
+/** cstp.listAudit: the audit trail, newest first. */
+import * as v from 'valibot'
+import { filledText } from '../../sdk/schema/decision.ts'
+import { boundMs, DateBound, whole } from '../../sdk/schema/params.ts'
+import { given } from '../domain/filter.ts'
+import { defineMethod } from '../method.ts'
+
+const d = v.description
+
+export const listAudit = defineMethod({
+  summary: 'Lists the audit trail, newest first: every write and every evaluation of guardrails.',
+  params: v.object({
+    since: v.optional(v.pipe(DateBound, d('On this day or instant, or later.'))),
+    agent: v.optional(v.pipe(filledText(256), d('Agent that called.'))),
+    method: v.optional(v.pipe(filledText(256), d('Method that was called.'))),
+    rule: v.optional(v.pipe(filledText(256), d('Id of a rule that fired.'))),
+    allowed: v.optional(v.pipe(v.boolean(), d('Verdict of an evaluation.'))),
+    cursor: v.optional(v.pipe(whole(1, Number.MAX_SAFE_INTEGER), d('`next_cursor` of the page before.'))),
+    limit: v.optional(whole(1, 500), 50),
+  }),
+  result: v.object({
+    entries: v.pipe(
+      v.array(
+        v.object({
+          seq: v.pipe(v.number(), d('Ascending in the order of commits.')),
+          at: v.pipe(v.string(), d('RFC 3339, UTC.')),
+          agent: v.string(),
+          method: v.pipe(v.string(), d('Method that was called.')),
+          request_id: v.pipe(v.string(), d('Stands in the log too.')),
+          ids: v.pipe(v.array(v.string()), d('Decisions concerned.')),
+          allowed: v.pipe(v.nullable(v.boolean()), d('Null where nothing was evaluated.')),
+          rules: v.pipe(v.array(v.string()), d('Rules and breakers that fired.')),
+          detail: v.pipe(
+            v.unknown(),
+            d('Of an evaluation: digest and redacted copy of the input, verdict, policy hash, duration.'),
+          ),
+        }),
+      ),
+      d('The lines, newest first.'),
+    ),
+    next_cursor: v.pipe(v.nullable(v.number()), d('Null on the last page.')),
+  }),
+  scope: 'admin',
+  failure: 'internal_error',
+  async handle({ store }, { since, limit, ...rest }) {
+    const since_ms = since === undefined ? undefined : (boundMs(since, false) ?? undefined)
+    const entries = await store.audit.list({ ...given({ ...rest, since_ms }), limit })
+    return { entries, next_cursor: entries.length === limit ? (entries.at(-1)?.seq ?? null) : null }
+  },
+})

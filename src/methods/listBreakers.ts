@@ -1,0 +1,19 @@
+/** cstp.listBreakers: every circuit breaker and its state. */
+import * as v from 'valibot'
+import { BreakerState } from '../../sdk/schema/policy.ts'
+import { showBreaker } from '../domain/breaker.ts'
+import { defineMethod } from '../method.ts'
+
+export const listBreakers = defineMethod({
+  summary: 'Lists the circuit breakers with their states.',
+  params: v.object({}),
+  result: v.object({ breakers: v.array(BreakerState), total: v.number() }),
+  scope: 'read',
+  failure: 'internal_error',
+  async handle({ store, policy, now }) {
+    const stored = new Map((await store.breakers.list()).map((breaker) => [breaker.scope, breaker]))
+    const rules = [...(await policy.current()).breakers].sort((a, b) => (a.scope < b.scope ? -1 : 1))
+    const breakers = rules.map((rule) => showBreaker(rule, stored.get(rule.scope) ?? null, now()))
+    return { breakers, total: breakers.length }
+  },
+})

@@ -1,0 +1,63 @@
+/** cstp.listGuardrails: the rules in force. */
+import * as v from 'valibot'
+import { filledText } from '../../sdk/schema/decision.ts'
+import { RuleProblem } from '../../sdk/schema/policy.ts'
+import { scopesOf } from '../domain/guardrail/evaluate.ts'
+import { defineMethod } from '../method.ts'
+
+const d = v.description
+
+export const listGuardrails = defineMethod({
+  summary: 'Lists the guardrails in force, and what is wrong with their files.',
+  params: v.object({
+    scope: v.optional(v.pipe(filledText(256), d('Rules of this scope or project, and those without one.'))),
+  }),
+  result: v.object({
+    guardrails: v.pipe(
+      v.array(
+        v.object({
+          id: v.pipe(v.string(), d('Id of the rule.')),
+          name: v.pipe(v.nullable(v.string()), d('Short name.')),
+          description: v.pipe(v.nullable(v.string()), d('What it is for.')),
+          action: v.pipe(v.picklist(['block', 'warn', 'log']), d('What a violation does.')),
+          scope: v.pipe(v.nullable(v.string()), d('Scopes joined by commas; null for every scope.')),
+          scopes: v.pipe(v.array(v.string()), d('The same as a list; empty for every scope.')),
+          conditions: v.pipe(v.number(), d('Number of conditions.')),
+          requirements: v.pipe(v.number(), d('Number of requirements.')),
+          file: v.pipe(v.string(), d('Name of the file.')),
+        }),
+      ),
+      d('The rules, in the order of the files.'),
+    ),
+    total: v.number(),
+    policy_hash: v.string(),
+    errors: v.pipe(v.array(RuleProblem), d('What was wrong at the last reading; the last good rules stay in force.')),
+  }),
+  scope: 'read',
+  failure: 'guardrail_eval_failed',
+  async handle({ policy }, { scope }) {
+    const { rules, hash } = await policy.current()
+    const guardrails = rules
+      .filter(({ rule }) => scope === undefined || scopesOf(rule).length === 0 || scopesOf(rule).includes(scope))
+      .map(({ rule }) => ({
+        id: rule.id,
+        name: rule.name ?? null,
+        description: rule.description ?? null,
+        action: rule.action,
+        scope: scopesOf(rule).join(',') || null,
+        scopes: scopesOf(rule),
+        conditions: rule.conditions.length,
+        requirements: rule.requirements.length,
+        file: fileName(rule.file),
+      }))
+    return {
+      guardrails,
+      total: guardrails.length,
+      policy_hash: hash,
+      errors: policy.errors().map((error) => ({ ...error, file: fileName(error.file) })),
+    }
+  },
+})
+
+/** A path of the server stays with the server. */
+export const fileName = (path: string): string => path.split('/').at(-1) ?? path

@@ -1,0 +1,30 @@
+/** cstp.reloadGuardrails: reads the guardrail files now. */
+import * as v from 'valibot'
+import { RuleProblem } from '../../sdk/schema/policy.ts'
+import { audit } from '../context.ts'
+import { defineMethod } from '../method.ts'
+import { fileName } from './listGuardrails.ts'
+
+export const reloadGuardrails = defineMethod({
+  summary: 'Reads the guardrail files now rather than within five minutes.',
+  params: v.object({}),
+  result: v.object({
+    success: v.pipe(v.boolean(), v.description('False when the files are wrong; the last good rules stay in force.')),
+    total: v.number(),
+    policy_hash: v.string(),
+    errors: v.pipe(v.array(RuleProblem), v.description('What is wrong with the files.')),
+  }),
+  scope: 'admin',
+  failure: 'internal_error',
+  async handle(call) {
+    const errors = await call.policy.reload()
+    const { rules, hash } = await call.policy.current()
+    await call.store.transaction((tx) => audit(call, tx, [], { policy_hash: hash, errors: errors.length }))
+    return {
+      success: errors.length === 0,
+      total: rules.length,
+      policy_hash: hash,
+      errors: errors.map((error) => ({ ...error, file: fileName(error.file) })),
+    }
+  },
+})

@@ -1,0 +1,47 @@
+/** cstp.resetCircuit: an operator closes a breaker, or lets one probe through. */
+import * as v from 'valibot'
+import { filledText } from '../../sdk/schema/decision.ts'
+import { audit } from '../context.ts'
+import { current, reset } from '../domain/breaker.ts'
+import { findBreaker } from '../domain/guardrail/find.ts'
+import { defineMethod } from '../method.ts'
+
+const State = v.picklist(['closed', 'open', 'half_open'])
+
+export const resetCircuit = defineMethod({
+  summary: 'Closes an open or half-open circuit breaker, or makes it half-open with probe_first.',
+  params: v.object({
+    scope: v.pipe(filledText(300), v.description('Scope of the breaker.')),
+    probe_first: v.pipe(
+      v.optional(v.boolean(), false),
+      v.description('Let one decision through first; its review closes or reopens.'),
+    ),
+  }),
+  result: v.object({
+    success: v.boolean(),
+    scope: v.pipe(v.string(), v.description('Scope of the breaker.')),
+    previous_state: v.pipe(State, v.description('What it was.')),
+    new_state: v.pipe(State, v.description('What it is now.')),
+    message: v.string(),
+  }),
+  scope: 'admin',
+  failure: 'internal_error',
+  async handle(call, { scope, probe_first }) {
+    const rule = findBreaker((await call.policy.current()).breakers, scope)
+    return call.store.transaction(async (tx) => {
+      const before = current(rule, await tx.breakers.get(scope), call.now())
+      const after = reset(before, probe_first)
+      if (after) await tx.breakers.put(after)
+      await audit(call, tx, [], { scope, previous_state: before.state, new_state: after?.state ?? before.state })
+      return {
+        success: after !== null,
+        scope,
+        previous_state: before.state,
+        new_state: after?.state ?? before.state,
+        message: after
+          ? `The circuit breaker ${scope} is ${after.state}`
+          : `The circuit breaker ${scope} is closed already`,
+      }
+    })
+  },
+})

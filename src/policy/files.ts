@@ -1,0 +1,128 @@
+/** Guardrail files on disk: read at start, read again after five minutes or when told to, the last good set in force meanwhile. */
+import { readdir, readFile } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import type { RuleError } from '../domain/guardrail/positions.ts'
+import { buildPolicy, type Policy, type PolicyFile, type PolicySet } from '../domain/guardrail/set.ts'
+import type { Log } from '../surfaces/log.ts'
+import { shippedRules, shippedTemplates } from './shipped.ts'
+
+const freshMs = 300_000
+
+export const showError = ({ file, line, column, message }: RuleError): string => `${file}:${line}:${column}: ${message}`
+
+/** Thrown at start when the files can't be used; `problems` has a line for each error. */
+export class PolicyError extends Error {
+  override name = 'PolicyError'
+  readonly problems: string[]
+
+  constructor(errors: readonly RuleError[]) {
+    super(`The guardrail files are wrong:\n${errors.map((error) => `  ${showError(error)}`).join('\n')}`)
+    this.problems = errors.map(showError)
+  }
+}
+
+const unreadable = (file: string, error: unknown): RuleError => ({
+  file,
+  line: 1,
+  column: 1,
+  message: `can't be read: ${(error as NodeJS.ErrnoException).code ?? 'unknown'}`,
+})
+
+/** Names of the rule files directly in a directory, in order; table tests are not rules. */
+export async function ruleFilesIn(directory: string): Promise<string[]> {
+  return (await readdir(directory, { withFileTypes: true }))
+    .filter((entry) => !entry.isDirectory() && /\.ya?ml$/.test(entry.name) && !/\.test\.ya?ml$/.test(entry.name))
+    .map(({ name }) => join(directory, name))
+    .sort()
+}
+
+/** The template of a name: in `templates/` beside the file that names it, else a shipped one. */
+async function readTemplate(name: string, { name: beside }: PolicyFile): Promise<PolicyFile | null> {
+  const folder = dirname(beside)
+  const path = join(basename(folder) === 'templates' ? folder : join(folder, 'templates'), `${name}.yaml`)
+  try {
+    return { name: path, text: await readFile(path, 'utf8') }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    const text = Object.hasOwn(shippedTemplates, name) ? shippedTemplates[name] : undefined
+    return text === undefined ? null : { name: `guardrails/templates/${name}.yaml`, text }
+  }
+}
+
+/** Reads these files as one set. What can't be read is an error like any other. */
+export async function readFiles(names: readonly string[]): Promise<{ set: PolicySet | null; errors: RuleError[] }> {
+  const errors: RuleError[] = []
+  const files = await Promise.all(
+    names.map(async (name): Promise<PolicyFile[]> => {
+      try {
+        return [{ name, text: await readFile(name, 'utf8') }]
+      } catch (error) {
+        errors.push(unreadable(name, error))
+        return []
+      }
+    }),
+  )
+  const built = await buildPolicy(files.flat(), readTemplate)
+  return errors.length > 0 ? { set: null, errors: [...errors, ...built.errors] } : built
+}
+
+/** Reads the directories once; the shipped rules for null. */
+export async function readPolicy(
+  directories: readonly string[] | null,
+): Promise<{ set: PolicySet | null; errors: RuleError[] }> {
+  if (directories === null) return buildPolicy(shippedRules, readTemplate)
+  const errors: RuleError[] = []
+  const names: string[] = []
+  for (const directory of directories) {
+    try {
+      names.push(...(await ruleFilesIn(directory)))
+    } catch (error) {
+      errors.push(unreadable(directory, error))
+    }
+  }
+  try {
+    const built = await readFiles(names)
+    return errors.length > 0 ? { set: null, errors: [...errors, ...built.errors] } : built
+  } catch (error) {
+    return { set: null, errors: [...errors, unreadable('templates', error)] }
+  }
+}
+
+/** Opens the policy. @throws PolicyError when the files can't be used at all: a server must not start without its rules */
+export async function openPolicy(directories: readonly string[] | null, log: Log, now: () => number): Promise<Policy> {
+  const first = await readPolicy(directories)
+  if (!first.set) throw new PolicyError(first.errors)
+  let set = first.set
+  let errors: RuleError[] = []
+  let read_ms = now()
+  let reading: Promise<RuleError[]> | null = null
+
+  const read = async (): Promise<RuleError[]> => {
+    const found = await readPolicy(directories)
+    errors = found.errors
+    read_ms = now()
+    if (!found.set) {
+      log('error', 'guardrail files are wrong; the last good rules stay in force', { errors: errors.map(showError) })
+    } else if (found.set.hash !== set.hash) {
+      log('info', 'guardrails changed', { rules: found.set.rules.length, policy_hash: found.set.hash })
+    }
+    if (found.set) set = found.set
+    return errors
+  }
+  /** One reading after the other: whoever asks now must not get what was read before. */
+  const reload = (): Promise<RuleError[]> => {
+    const mine: Promise<RuleError[]> = (reading ?? Promise.resolve()).then(read).finally(() => {
+      if (reading === mine) reading = null
+    })
+    reading = mine
+    return mine
+  }
+  return {
+    async current() {
+      if (now() - read_ms >= freshMs) await (reading ?? reload())
+      return set
+    },
+    reload,
+    errors: () => errors,
+  }
+}

@@ -1,0 +1,106 @@
+/** checkGuardrails through the dispatcher, its audit line included, and the evaluation alone: 10, 100 and 1 000 rules. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { loadSettings } from '../../../src/config.ts'
+import { evaluate } from '../../../src/domain/guardrail/evaluate.ts'
+import { openHistory } from '../../../src/domain/guardrail/history.ts'
+import { buildPolicy, type PolicySet } from '../../../src/domain/guardrail/set.ts'
+import { openProgram } from '../../../src/server.ts'
+import type { Bench } from '../bench.ts'
+import { percentile } from '../load.ts'
+import { against, rowOf } from '../report.ts'
+
+const part = 'guardrails'
+const asked = 3_000
+
+/** Half of them look at fields, half are CEL; none fires. */
+async function rulesOf(count: number): Promise<PolicySet> {
+  const rules = Array.from({ length: count }, (_, at) =>
+    at % 2 === 0
+      ? {
+          id: `field${at}`,
+          message: 'm',
+          condition_stakes: ['high', 'critical'],
+          condition_confidence: `< 0.${at % 9}`,
+        }
+      : {
+          id: `cel${at}`,
+          message: 'm',
+          conditions: [
+            { type: 'cel', expression: `has(action.context.amount) && action.context.amount > ${at + 1000}.0` },
+          ],
+        },
+  )
+  const { set } = await buildPolicy([{ name: 'bench.yaml', text: JSON.stringify(rules) }], async () => null)
+  return set!
+}
+
+const action = {
+  description: 'Deploy version 2.1 of the order service to production after the tests passed',
+  category: 'deployment',
+  stakes: 'high' as const,
+  confidence: 0.95,
+  context: { amount: 120, environment: 'production', tests_passed: true, files: ['src/a.ts', 'src/b.ts'] },
+}
+
+async function timed(work: () => Promise<unknown>) {
+  const times = new Float64Array(asked)
+  for (let at = -asked / 5; at < asked; at++) {
+    const start = performance.now()
+    await work()
+    if (at >= 0) times[at] = performance.now() - start
+  }
+  const total = times.reduce((sum, time) => sum + time, 0)
+  times.sort()
+  const [p50_ms, p95_ms, p99_ms] = [0.5, 0.95, 0.99].map((share) => percentile(times, share))
+  return { clients: '1', p50_ms: p50_ms!, p95_ms: p95_ms!, p99_ms: p99_ms!, per_second: (1_000 * asked) / total }
+}
+
+export async function guardrails(bench: Bench): Promise<void> {
+  const dir = await mkdtemp(join(tmpdir(), 'cstp-bench-rules-'))
+  const env = { HOME: dir, CSTP_DATA_DIR: dir, CSTP_EMBEDDER: 'hash' }
+  const { settings } = await loadSettings({ env, flags: {}, readFile: async () => '' })
+  const policy = { set: await rulesOf(0), current: async () => policy.set, reload: async () => [], errors: () => [] }
+  const program = await openProgram(
+    settings,
+    Object.assign(() => {}, { flush() {} }),
+    { policy },
+  )
+  const { signal } = new AbortController()
+  const caller = { agent: 'bench', scopes: new Set(['read', 'write'] as const) }
+  const request = { method: 'cstp.checkGuardrails', params: { action }, caller, request_id: 'b', signal }
+  const own = {
+    ...action,
+    tags: [],
+    project: null,
+    scope: null,
+    agent_id: 'bench',
+    phase: 'check' as const,
+    reason_count: null,
+    quality_score: null,
+    has_deliberation: false,
+    has_reasoning: false,
+    has_query: false,
+    has_check: false,
+  }
+  try {
+    for (const count of [10, 100, 1_000]) {
+      policy.set = await rulesOf(count)
+      const history = openHistory({ ...program.services, signal })
+      const alone = await timed(() =>
+        evaluate(policy.set.rules, { ...own, context: { ...own.context } }, history, () => {}),
+      )
+      const base = bench.add(rowOf(part, `${count} rules, evaluated alone`, alone))
+      const row = rowOf(
+        part,
+        `checkGuardrails, ${count} rules, with its audit line`,
+        await timed(() => program.dispatch(request)),
+      )
+      bench.add(against(row, base))
+    }
+  } finally {
+    await program.close()
+    await rm(dir, { recursive: true })
+  }
+}
