@@ -1,32 +1,21 @@
-/** Made-up decisions, the same in every run: words with the skewed frequencies of real text, fields spread as in real use. */
+/** Made-up decisions, the same in every run: words as frequent as in real text, fields spread as in real use. */
 import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import type { DecisionRecord } from '../../sdk/schema/decision.ts'
 import type { RecordParams } from '../../sdk/schema/record.ts'
 import { random } from '../../sdk/storage/conformance/vectors/corpus.ts'
 import type { VectorSet } from '../../sdk/storage/vectors.ts'
 import { newRecord } from '../../src/domain/decision.ts'
+import { assets } from '../../src/drivers/embedder/local/assets.ts'
 
 const vocabularySize = 20_000
 const start_ms = Date.UTC(2023, 0, 1)
 const spanMs = 900 * 86_400_000
 
-const onsets = 'b c d f g h j k l m n p r s t v w z br cr dr fl gr pl pr sl st tr'.split(' ')
-const vowels = 'a e i o u ai ea ou'.split(' ')
-const codas = ['', '', '', 'n', 'r', 's', 't', 'l', 'm', 'ck', 'nd', 'st']
-
-/** Distinct words that can be spoken; common ones are short. */
-function makeWords(): string[] {
-  const next = random(7)
-  const one = <T>(list: readonly T[]): T => list[Math.floor(next() * list.length)]!
-  const words = new Set<string>()
-  while (words.size < vocabularySize) {
-    const syllables = words.size < 200 ? 1 : words.size < 4_000 ? 2 : 3
-    words.add(Array.from({ length: syllables }, () => one(onsets) + one(vowels) + one(codas)).join(''))
-  }
-  return [...words]
-}
-
-const words = makeWords()
+/** The words of the local model's vocabulary, in the order of their frequency: made-up ones would be torn into many tokens. */
+const words = Object.keys(JSON.parse(readFileSync(assets.tokenizer.path, 'utf8')).model.vocab as Record<string, number>)
+  .filter((word) => /^[a-z]{2,}$/.test(word))
+  .slice(0, vocabularySize)
 
 /** Shares of the words up to each one: the n-th word is 1/n as frequent as the first (Zipf). */
 const shares = (() => {
@@ -70,7 +59,7 @@ export function paramsOf(number: number) {
     confidence: Math.round(next() * 100) / 100,
     category: categoryOf(number),
     stakes: (['low', 'medium', 'high', 'critical'] as const)[Math.floor(next() * 4)]!,
-    context: sentences(next, [18, 16, 14]),
+    context: sentences(next, [20, 20, 18, 16]),
     reasons: [
       { type: 'analysis', text: sentences(next, [20, 14]), strength: 0.8 },
       { type: 'constraint', text: sentences(next, [16]), strength: 0.6 },
