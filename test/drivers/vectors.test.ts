@@ -77,9 +77,9 @@ describe.each(Object.entries(places))('%s', (name, at) => {
     }
   })
 
-  test.if(name === 'lancedb')(
-    'with its index it finds what the exact driver finds, also what came after the training',
-    async () => {
+  // Once is enough: the index is LanceDB's own, wherever its table lies.
+  if (name === 'lancedb')
+    test('with its index it finds what the exact driver finds, also what came after the training', async () => {
       const next = random(23)
       const centres = Array.from({ length: 200 }, () => unitVector(next, dimensions))
       const near = () => {
@@ -123,7 +123,5 @@ describe.each(Object.entries(places))('%s', (name, at) => {
       ]
       for (const share of recalls) expect(share).toBeGreaterThan(0.95)
       await lance.close()
-    },
-    60_000,
-  )
+    }, 60_000)
 })
