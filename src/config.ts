@@ -82,10 +82,12 @@ const credentials = (value: unknown): Credential[] => {
       if (given !== undefined && (!Array.isArray(given) || given.some((scope) => !scopes.includes(scope)))) {
         throw new Error(`${at}: scopes: expected a list of ${scopes.join(', ')}`)
       }
+      const own = { agent, token, token_sha256 }
+      for (const [key, one] of Object.entries(own))
+        if (one !== undefined && typeof one !== 'string') throw new Error(`${at}: ${key}: expected text, in quotes`)
       return {
-        agent: typeof agent === 'string' ? agent : '',
-        token: typeof token === 'string' ? token : undefined,
-        token_sha256: typeof token_sha256 === 'string' ? token_sha256 : undefined,
+        ...(own as { agent?: string; token?: string; token_sha256?: string }),
+        agent: (agent as string) ?? '',
         scopes: given as Scope[] | undefined,
       }
     }),
@@ -271,6 +273,9 @@ export class ConfigError extends Error {
 
 const names = Object.keys(settings) as SettingName[]
 
+/** An address may carry a name and a password. */
+const withoutPassword = (text: string): string => text.replace(/:\/\/[^/\s]*@/g, '://****@')
+
 /** Replaces `${VAR}` in every text of a YAML tree. */
 function expand(value: unknown, env: Record<string, string | undefined>, at: string, problems: string[]): unknown {
   if (typeof value === 'string') {
@@ -350,7 +355,7 @@ export async function loadSettings(input: {
       values[name] =
         source === 'default' ? (typeof one.default === 'function' ? one.default() : one.default) : one.read(value)
     } catch (error) {
-      const shown = one.secret ? '' : `, received ${JSON.stringify(value)}`
+      const shown = one.secret ? '' : `, received ${withoutPassword(JSON.stringify(value)).slice(0, 200)}`
       problems.push(`${one.env} (${source}): ${(error as Error).message}${shown}`)
     }
   }
@@ -376,5 +381,5 @@ export function shownValue(name: SettingName, value: unknown): string {
   if (value === null) return '(none)'
   if (name === 'auth_tokens') return (value as Credential[]).map(({ agent }) => `${agent}:****`).join(',')
   if (settings[name].secret) return '****'
-  return Array.isArray(value) ? value.join(',') : String(value)
+  return withoutPassword(Array.isArray(value) ? value.join(',') : String(value))
 }

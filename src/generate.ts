@@ -3,6 +3,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { toJsonSchema } from '@valibot/to-json-schema'
 import { codes, type ErrorName, meanings } from '../sdk/errors.ts'
+import { glossary } from '../sdk/schema/glossary.ts'
 import { type SettingName, settings } from './config.ts'
 import { methods } from './registry.ts'
 
@@ -56,7 +57,7 @@ function rows(schema: JsonSchema, withDefaults: boolean, at = ''): string[] {
     const required = withDefaults ? ` ${schema.required?.includes(name) ? 'required' : fallback} |` : ''
     const inner = objectIn(field)
     return [
-      `| \`${path}\` | ${typeName(field)} |${required} ${field.description ?? ''} |`,
+      `| \`${path}\` | ${typeName(field)} |${required} ${field.description ?? glossary[name] ?? ''} |`,
       ...(inner ? rows(inner, withDefaults, path) : []),
     ]
   })
@@ -93,7 +94,8 @@ function settingsPage(): string {
     return `## ${one.env}\n\n${one.about}\n\n- YAML: \`${one.yaml}\`\n- Flag: \`${one.flag}\`\n- Default: ${fallback}${one.secret ? '\n- Secret: never shown or logged' : ''}`
   })
   const about =
-    'Read in the order default, YAML file (`--config` or `CSTP_CONFIG`, with `${VAR}` from the environment), environment, flag. `cstp config` shows what holds and why.'
+    'Read in the order default, YAML file (`--config` or `CSTP_CONFIG`, with `$' +
+    '{VAR}` from the environment), environment, flag. `cstp config` shows what holds and why.'
   return `${[head('Settings', about), ...sections].join('\n')}\n`
 }
 
@@ -123,7 +125,7 @@ async function driversPage(): Promise<string> {
       return [`## ${port}`, ...lines].join('\n\n')
     }),
   )
-  return `${[head('Drivers', 'What each storage port can stand on.'), ...sections].join('\n')}\n`
+  return `${[head('Drivers', 'What each storage port can stand on.'), ...sections].join('\n\n').replace(/\n\n\n+/g, '\n\n')}\n`
 }
 
 /** Every generated file by its path from the root. */

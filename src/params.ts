@@ -88,6 +88,7 @@ function normaliseObject(entries: Record<string, Schema>, open: boolean): Normal
     const result: Record<string, unknown> = {}
     for (const key of Object.keys(value)) {
       if (found.full()) break
+      if (value[key] === undefined) continue
       const name = known.get(key) ?? (open ? key : undefined)
       const at = below(path, key)
       if (open && unkept.has(key)) {
@@ -210,7 +211,7 @@ export function compileParams<S extends Schema>(schema: S): (raw: unknown) => v.
     const found = { issues, full: () => issues.length >= mostIssues }
     const value = normalise ? normalise(raw, '', found) : raw
     if (issues.length > 0) throw refused(issues)
-    const parsed = v.safeParse(schema, value)
+    const parsed = v.safeParse(schema, value, { abortPipeEarly: true })
     if (parsed.success) return parsed.output
     throw refused(parsed.issues.flatMap(leaves).map(asIssue))
   }

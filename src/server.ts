@@ -29,6 +29,8 @@ const embedWaitMs = 2_000
 /** How long calls under way may take when the server stops. */
 const drainMs = 10_000
 const failedLoginsPerMinute = 20
+/** Decisions from which an index on disk serves better than exact search in memory. */
+const lanceFrom = 200_000
 
 /** The embedder that is chosen; a driver's libraries are loaded only then. */
 async function openEmbedder(settings: Settings, log: Log): Promise<Embedder> {
@@ -125,6 +127,10 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
         configured: embedder.id,
       })
     }
+    const { driver, count } = await index.status()
+    if (driver === 'exact' && count > lanceFrom) {
+      log('warn', 'LanceDB would serve so many decisions better: set CSTP_VECTOR_URL to a folder', { decisions: count })
+    }
     const outbox = keep(
       startOutbox({
         store,
@@ -160,7 +166,8 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
       log('info', 'call', {
         request_id: request.request_id,
         agent: request.caller.agent,
-        method: request.method,
+        // An unknown method is any text at all.
+        method: request.method.slice(0, 64),
         duration_ms: Math.round(duration_ms * 1_000) / 1_000,
         code,
       })
@@ -243,7 +250,8 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
     server = Bun.serve({
       hostname: settings.host,
       port: settings.port,
-      maxRequestBodySize: largestBody(options),
+      // The surface has limits of its own and answers in its own form; the runtime's stands far behind them.
+      maxRequestBodySize: 4 * largestBody(options),
       async fetch(request, { requestIP }) {
         underWay++
         try {

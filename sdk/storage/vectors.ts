@@ -46,7 +46,8 @@ export interface VectorIndex {
   watermark(): Promise<number>
   /**
    * Upserts and removes, then remembers the watermark. Entries are visible to the next search when it resolves. Applying the same
-   * entries twice is harmless.
+   * entries twice is harmless; of one id the last entry counts. The watermark never falls: a call with a lower one than the last comes
+   * from a process that is behind, and what it holds may be ignored.
    * @throws StorageError `invalid` for a vector of another length or with a value that is not finite; nothing is applied then
    */
   apply(entries: readonly VectorEntry[], watermark: number): Promise<void>
@@ -55,7 +56,7 @@ export interface VectorIndex {
   /** The exact distance of each of these ids that the index holds. */
   distances(query: { vector: Float32Array; side: Side; ids: readonly string[] }): Promise<Map<string, number>>
   count(): Promise<number>
-  /** Compaction and indexing, called in idle time after batches; cheap when there is nothing to do. */
+  /** Compaction and indexing, called in idle time after batches; cheap when there is nothing to do. A close breaks it off. */
   maintain(): Promise<void>
   close(): Promise<void>
 }

@@ -39,7 +39,7 @@ export interface Follower {
   prepare(generation: Generation): Promise<void>
   /** `pending`: changes that a search sees and the driver has not taken yet. `count`: decisions that can be found by meaning. */
   status(): Promise<FollowerStatus>
-  /** Hands everything that is pending to the driver, and lets it tidy up. */
+  /** Hands everything that is pending to the driver. */
   flush(): Promise<void>
   close(): Promise<void>
 }

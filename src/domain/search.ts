@@ -109,7 +109,7 @@ async function embedQuery({ index, embedder, signal }: SearchTools, query: strin
 
 /** Scores decisions exactly in both parts, beyond what is known of them already. */
 async function rate(
-  { store, index }: SearchTools,
+  { store, index, embedder }: SearchTools,
   question: Question,
   ids: readonly string[],
   distances: Map<string, number> = new Map(),
@@ -119,7 +119,8 @@ async function rate(
   const far = vector ? ids.filter((id) => !distances.has(id)) : []
   const unscored = terms.length > 0 ? ids.filter((id) => !scores.has(id)) : []
   if (vector && far.length > 0)
-    for (const [id, distance] of await index.distances({ vector, side, ids: far })) distances.set(id, distance)
+    for (const [id, distance] of await index.distances({ vector, embedder: embedder.id, side, ids: far }))
+      distances.set(id, distance)
   if (unscored.length > 0)
     for (const [id, score] of await store.decisions.keywordScores(terms, unscored)) scores.set(id, score)
   return ids.map((id) => candidate(id, distances.get(id) ?? null, scores.get(id) ?? 0, question))
@@ -129,7 +130,7 @@ async function semantic(tools: SearchTools, { query, side, filter, offset, limit
   const vector = await embedQuery(tools, query)
   const question: Question = { vector, side, terms: [], ideal: 0, weight: 1 }
   if (!vector) return { question, ranked: [], total: 0, degraded: false }
-  const hits = await tools.index.nearest({ vector, side, k: offset + limit, filter })
+  const hits = await tools.index.nearest({ vector, embedder: tools.embedder.id, side, k: offset + limit, filter })
   const total = await tools.store.decisions.count({ ...filter, indexed: true })
   return {
     question,
@@ -166,7 +167,7 @@ async function hybrid(tools: SearchTools, input: SearchInput): Promise<Ranked> {
   }
   const k = Math.max(50, 4 * (offset + limit))
   const terms = queryTerms(query)
-  const near = vector ? await index.nearest({ vector, side, k, filter }) : []
+  const near = vector ? await index.nearest({ vector, embedder: tools.embedder.id, side, k, filter }) : []
   const words = await store.decisions.keyword({ terms, filter, limit: k })
   const question: Question = { vector, side, terms, ideal: words.ideal, weight }
   const distances = new Map(near.map(({ id, distance }) => [id, distance]))

@@ -3,7 +3,6 @@ import * as v from 'valibot'
 import { decisionNotFound } from '../../sdk/errors.ts'
 import { Bridge, filledText, fraction, Reason, text } from '../../sdk/schema/decision.ts'
 import { DecisionId } from '../../sdk/schema/params.ts'
-import { isStorageError } from '../../sdk/storage/errors.ts'
 import type { VectorSet } from '../../sdk/storage/vectors.ts'
 import { audit, type Call, timestamp } from '../context.ts'
 import { sideTexts } from '../domain/bridge.ts'
@@ -27,39 +26,13 @@ const updates = v.pipe(
   v.description('Fields to change; `deliberation` grows through recordThought only.'),
 )
 
-const tries = 8
+const textsOf = (bridge: Bridge): string => JSON.stringify(sideTexts(bridge))
 
-/** One try on the revision that is stored now. @throws StorageError `conflict` when it is no longer the one that was read */
-async function attempt(
-  call: Call,
-  id: string,
-  changes: Updates,
-  mayWait: boolean,
-): Promise<{ applied: string[]; indexed: boolean }> {
-  const before = await call.store.decisions.get(id)
-  if (!before) throw decisionNotFound(id)
-  const { record, applied } = applyUpdate(before.record, changes, call.caller.agent, timestamp(call.now()))
-  const moved = JSON.stringify(sideTexts(record.bridge)) !== JSON.stringify(sideTexts(before.record.bridge))
-  let vectors: VectorSet | null = null
-  if (moved && mayWait) {
-    vectors = await embedBridge(
-      call.embedder,
-      record.bridge,
-      AbortSignal.any([call.signal, AbortSignal.timeout(call.embed_wait_ms)]),
-    ).catch(() => null)
-  }
-  return call.store.transaction(async (tx) => {
-    await tx.decisions.update(record, before.revision)
-    const active = await tx.embeddings.active()
-    const usable = vectors !== null && active?.embedder === call.embedder.id
-    if (moved) {
-      await tx.embeddings.drop(id)
-      if (vectors) await tx.embeddings.put(id, call.embedder.id, vectors)
-      if (!usable) await tx.outbox.add(id, call.now())
-    }
-    await audit(call, tx, [id], { applied })
-    return { applied, indexed: moved ? usable : before.indexed }
-  })
+/** The vectors of a bridge, and the texts they stand for; null where they are not there in time. */
+async function embedInTime(call: Call, bridge: Bridge): Promise<{ of: string; vectors: VectorSet } | null> {
+  const signal = AbortSignal.any([call.signal, AbortSignal.timeout(call.embed_wait_ms)])
+  const vectors = await embedBridge(call.embedder, bridge, signal).catch(() => null)
+  return vectors && { of: textsOf(bridge), vectors }
 }
 
 export const updateDecision = defineMethod({
@@ -76,13 +49,26 @@ export const updateDecision = defineMethod({
   async handle(call, params) {
     const id = await resolveId(call.store.decisions, params.id, 'id')
     const changes = given(params.updates) as Updates
-    for (let left = tries; ; left--) {
-      try {
-        // Late tries leave the vectors to the outbox: without that wait, the write comes through under any load.
-        return { success: true, id, ...(await attempt(call, id, changes, left > tries / 2)) }
-      } catch (error) {
-        if (!isStorageError(error, 'conflict') || left <= 1) throw error
-      }
-    }
+    const at = timestamp(call.now())
+    const before = await call.store.decisions.get(id)
+    if (!before) throw decisionNotFound(params.id)
+    const planned = applyUpdate(before.record, changes, call.caller.agent, at).record.bridge
+    const made = textsOf(planned) === textsOf(before.record.bridge) ? null : await embedInTime(call, planned)
+    return call.store.transaction(async (tx) => {
+      // Another update may have come between: this one is applied to what stands now, so that neither is lost.
+      const now = await tx.decisions.get(id)
+      if (!now) throw decisionNotFound(params.id)
+      const { record, applied } = applyUpdate(now.record, changes, call.caller.agent, at)
+      await tx.decisions.update(record, now.revision)
+      await audit(call, tx, [id], { applied })
+      const texts = textsOf(record.bridge)
+      if (texts === textsOf(now.record.bridge)) return { success: true, id, applied, indexed: now.indexed }
+      const vectors = made?.of === texts ? made.vectors : null
+      const usable = vectors !== null && (await tx.embeddings.active())?.embedder === call.embedder.id
+      await tx.embeddings.drop(id)
+      if (vectors) await tx.embeddings.put(id, call.embedder.id, vectors)
+      if (!usable) await tx.outbox.add(id, call.now())
+      return { success: true, id, applied, indexed: usable }
+    })
   },
 })

@@ -39,7 +39,9 @@ function plainError(status: number, error: string, message: string, headers: Rec
 
 const json = (value: unknown, status = 200): Response =>
   new Response(JSON.stringify(value), { status, headers: jsonType })
-const tooLarge = (limit: number) => plainError(413, 'payload_too_large', `The body is over the limit of ${limit} bytes`)
+/** What is left of the body is not read, so the connection can't be used again. */
+const tooLarge = (limit: number): Response =>
+  plainError(413, 'payload_too_large', `The body is over the limit of ${limit} bytes`, { connection: 'close' })
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
 
 export type Fetch = (request: Request, address: string) => Promise<Response>
@@ -48,8 +50,28 @@ export type Fetch = (request: Request, address: string) => Promise<Response>
 export const largestBody = (options: Pick<HttpOptions, 'max_body_bytes'>): number =>
   Math.max(options.max_body_bytes, evidenceBodyBytes)
 
+/** The body, read no further than the limit; null when it is longer. */
+async function readBody(request: Request, limit: number): Promise<Uint8Array | null> {
+  // Where the length is known it was checked before. Asked for first: a look at `body` alone makes a stream.
+  if (request.headers.has('content-length') || request.body === null) return request.bytes()
+  const parts: Uint8Array[] = []
+  let length = 0
+  for await (const part of request.body) {
+    length += part.length
+    if (length > limit) return null
+    parts.push(part)
+  }
+  return Buffer.concat(parts)
+}
+
 export function createFetch(options: HttpOptions): Fetch {
   const anyOrigin = options.cors_origins.includes('*')
+
+  const limited = (wait: number, why = 'Rate limited'): Response =>
+    new Response(errorBody(new CstpError('rate_limited', `${why}: try again in ${wait} s`)), {
+      status: 429,
+      headers: { ...jsonType, 'retry-after': String(wait) },
+    })
 
   /** The caller, or the answer that refuses it: 401, and 429 after too many failures of one address. */
   const login = (request: Request, address: string): Caller | Response => {
@@ -57,20 +79,11 @@ export function createFetch(options: HttpOptions): Fetch {
     if (caller) return caller
     const from = clientAddress(address, request.headers.get('x-forwarded-for'), options.trust_proxy)
     const wait = options.logins.take(from, 1)
-    if (wait > 0)
-      return plainError(429, 'rate_limited', `Too many failed logins: try again in ${wait} s`, {
-        'retry-after': String(wait),
-      })
+    if (wait > 0) return limited(wait, 'Too many failed logins')
     return plainError(401, 'unauthorized', 'A valid Authorization header is needed: Bearer <agent>:<token>', {
       'www-authenticate': 'Bearer realm="cstp"',
     })
   }
-
-  const limited = (wait: number): Response =>
-    new Response(errorBody(new CstpError('rate_limited', `Rate limited: try again in ${wait} s`)), {
-      status: 429,
-      headers: { ...jsonType, 'retry-after': String(wait) },
-    })
 
   const rpc: Handler = async (request, address) => {
     if (!options.ready()) return plainError(503, 'unavailable', 'The server is shutting down', { 'retry-after': '1' })
@@ -84,8 +97,8 @@ export function createFetch(options: HttpOptions): Fetch {
     if (!/^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(type)) {
       return plainError(415, 'unsupported_media_type', 'The content type must be application/json')
     }
-    const bytes = await request.bytes()
-    if (bytes.length > limit) return tooLarge(limit)
+    const bytes = await readBody(request, limit)
+    if (bytes === null) return tooLarge(limit)
     let text: string
     try {
       text = strictUtf8.decode(bytes)

@@ -17,14 +17,17 @@ export function createRateLimiter(input: { per_minute: number; burst: number; no
   if (input.per_minute === 0) return { take: () => 0, wait: () => 0 }
   const perMs = input.per_minute / 60_000
   const buckets = new Map<string, { tokens: number; at: number }>()
+  let sweepAt = sweepAbove
 
   const bucketOf = (key: string, now: number) => {
     let bucket = buckets.get(key)
     if (!bucket) {
       // Full buckets say nothing that a new one would not: drop them before the map grows without bound.
-      if (buckets.size >= sweepAbove) {
+      if (buckets.size >= sweepAt) {
         for (const [other, { tokens, at }] of buckets)
           if (tokens + (now - at) * perMs >= input.burst) buckets.delete(other)
+        // Where most stay, the next sweep waits until there are twice as many: the work for each request stays small.
+        sweepAt = Math.max(sweepAbove, 2 * buckets.size)
       }
       bucket = { tokens: input.burst, at: now }
       buckets.set(key, bucket)

@@ -9,6 +9,7 @@ import type { DecisionFilter } from '../../sdk/storage/store.ts'
 import { openExactVectors } from '../../src/drivers/vectors/exact.ts'
 import { openLanceVectors } from '../../src/drivers/vectors/lancedb.ts'
 import { openMemoryVectors } from '../../src/drivers/vectors/memory.ts'
+import { serveS3 } from './s3-server.ts'
 
 const runner = { describe, test, beforeAll, afterAll }
 
@@ -17,11 +18,21 @@ testVectors(runner, { name: 'exact', open: async () => openExactVectors() })
 testVectors(runner, { name: 'exact (worker)', open: async () => openExactVectors({ worker_from: 0 }) })
 
 const folder = mkdtempSync(join(tmpdir(), 'cstp-vectors-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const s3 = serveS3()
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true })
+  s3.close()
+})
 
-testVectors(runner, { name: 'lancedb', open: (place) => openLanceVectors({ url: join(folder, place) }) })
+const places = {
+  lancedb: (place: string) => ({ url: join(folder, place) }),
+  'lancedb (s3)': (place: string) => ({ url: `s3://bucket/${place}`, storage_options: s3.storage_options }),
+}
 
-describe('lancedb', () => {
+for (const [name, at] of Object.entries(places))
+  testVectors(runner, { name, open: (place) => openLanceVectors(at(place)) })
+
+describe.each(Object.entries(places))('%s', (name, at) => {
   const dimensions = 64
   const generation = { number: 1, embedder: 'test:1', dimensions }
   const one = (next: () => number, number: number, vector = unitVector(next, dimensions)) => ({
@@ -31,10 +42,7 @@ describe('lancedb', () => {
 
   test('a batch that comes late overwrites nothing newer and brings nothing back', async () => {
     const next = random(21)
-    const [a, b] = [
-      await openLanceVectors({ url: join(folder, 'late') }),
-      await openLanceVectors({ url: join(folder, 'late') }),
-    ]
+    const [a, b] = [await openLanceVectors(at('late')), await openLanceVectors(at('late'))]
     const [ahead, behind] = [await a.open(generation), await b.open(generation)]
     const vector = unitVector(next, dimensions)
     await ahead.apply([one(next, 1, vector), { id: idOf(2), value: null }], 10)
@@ -53,8 +61,7 @@ describe('lancedb', () => {
   test('two processes make one table and write to it at once: nothing is lost or doubled', async () => {
     const next = random(22)
     for (let round = 0; round < 5; round++) {
-      const url = join(folder, `two-${round}`)
-      const drivers = [await openLanceVectors({ url }), await openLanceVectors({ url })]
+      const drivers = [await openLanceVectors(at(`two-${round}`)), await openLanceVectors(at(`two-${round}`))]
       const indexes = await Promise.all(drivers.map((driver) => driver.open(generation)))
       await Promise.all(
         indexes.map(async (index, writer) => {
@@ -70,49 +77,53 @@ describe('lancedb', () => {
     }
   })
 
-  test('with its index it finds what the exact driver finds, also what came after the training', async () => {
-    const next = random(23)
-    const centres = Array.from({ length: 200 }, () => unitVector(next, dimensions))
-    const near = () => {
-      const noise = unitVector(next, dimensions)
-      const sum = centres[Math.floor(next() * centres.length)]!.map((value, i) => value + 0.7 * noise[i]!)
-      const length = Math.hypot(...sum)
-      return sum.map((value) => value / length)
-    }
-    const trained: string[] = []
-    const lance = await openLanceVectors({ url: join(folder, 'many'), log: (_, message) => trained.push(message) })
-    const indexes = [await lance.open(generation), await openExactVectors().open(generation)]
-    const add = async (from: number, to: number) => {
-      for (let i = from; i < to; i += 5_000) {
-        const batch = Array.from({ length: Math.min(5_000, to - i) }, (_, j) => one(next, i + j, near()))
-        for (const index of indexes) await index.apply(batch, i + batch.length)
+  test.if(name === 'lancedb')(
+    'with its index it finds what the exact driver finds, also what came after the training',
+    async () => {
+      const next = random(23)
+      const centres = Array.from({ length: 200 }, () => unitVector(next, dimensions))
+      const near = () => {
+        const noise = unitVector(next, dimensions)
+        const sum = centres[Math.floor(next() * centres.length)]!.map((value, i) => value + 0.7 * noise[i]!)
+        const length = Math.hypot(...sum)
+        return sum.map((value) => value / length)
       }
-    }
-    const recall = async (filter: DecisionFilter) => {
-      let [found, all] = [0, 0]
-      for (let i = 0; i < 40; i++) {
-        const query = { vector: near(), side: 'both', k: 10, filter } as const
-        const [some, best] = await Promise.all(indexes.map((index) => index.nearest(query)))
-        const distances = new Map(best!.map(({ id, distance }) => [id, distance]))
-        const hits = some!.filter(({ id }) => distances.has(id))
-        for (const hit of hits) expect(Math.abs(hit.distance - distances.get(hit.id)!)).toBeLessThan(1e-5)
-        found += hits.length
-        all += best!.length
+      const trained: string[] = []
+      const lance = await openLanceVectors({ ...at('many'), log: (_, message) => trained.push(message) })
+      const indexes = [await lance.open(generation), await openExactVectors().open(generation)]
+      const add = async (from: number, to: number) => {
+        for (let i = from; i < to; i += 5_000) {
+          const batch = Array.from({ length: Math.min(5_000, to - i) }, (_, j) => one(next, i + j, near()))
+          for (const index of indexes) await index.apply(batch, i + batch.length)
+        }
       }
-      return found / all
-    }
-    await add(0, 25_000)
-    await indexes[0]!.maintain()
-    expect(trained).toHaveLength(3)
-    await add(25_000, 27_000)
-    await indexes[0]!.apply([{ id: idOf(1), value: null }], 27_001)
-    await indexes[1]!.apply([{ id: idOf(1), value: null }], 27_001)
-    const recalls = [
-      await recall({}),
-      await recall({ category: "o'brien" }),
-      await recall({ category: "o'brien", pr: 47, preserve: true, status: ['reviewed'] }),
-    ]
-    for (const share of recalls) expect(share).toBeGreaterThan(0.95)
-    await lance.close()
-  }, 60_000)
+      const recall = async (filter: DecisionFilter) => {
+        let [found, all] = [0, 0]
+        for (let i = 0; i < 40; i++) {
+          const query = { vector: near(), side: 'both', k: 10, filter } as const
+          const [some, best] = await Promise.all(indexes.map((index) => index.nearest(query)))
+          const distances = new Map(best!.map(({ id, distance }) => [id, distance]))
+          const hits = some!.filter(({ id }) => distances.has(id))
+          for (const hit of hits) expect(Math.abs(hit.distance - distances.get(hit.id)!)).toBeLessThan(1e-5)
+          found += hits.length
+          all += best!.length
+        }
+        return found / all
+      }
+      await add(0, 25_000)
+      await indexes[0]!.maintain()
+      expect(trained).toHaveLength(3)
+      await add(25_000, 27_000)
+      await indexes[0]!.apply([{ id: idOf(1), value: null }], 27_001)
+      await indexes[1]!.apply([{ id: idOf(1), value: null }], 27_001)
+      const recalls = [
+        await recall({}),
+        await recall({ category: "o'brien" }),
+        await recall({ category: "o'brien", pr: 47, preserve: true, status: ['reviewed'] }),
+      ]
+      for (const share of recalls) expect(share).toBeGreaterThan(0.95)
+      await lance.close()
+    },
+    60_000,
+  )
 })

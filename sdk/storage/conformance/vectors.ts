@@ -1,9 +1,9 @@
 /** The suite that proves a driver keeps the vectors port. */
-import { isStorageError } from '../errors.ts'
 import { compileFilter } from '../filter.ts'
 import type { DecisionFilter } from '../store.ts'
 import { type Side, sides, type VectorHit, type VectorIndex, type Vectors } from '../vectors.ts'
 import type { TestRunner } from './runner.ts'
+import { byDistance, check, distance, equal, refused } from './vectors/check.ts'
 import { type Entry, entry, filterOf, idOf, memberNames, random, unitVector } from './vectors/corpus.ts'
 
 export interface VectorsSuite {
@@ -320,28 +320,4 @@ export function testVectors(
       await compare(index, held, 'function', 20, filterOf(['preserve'], next), unitVector(next, DIMENSIONS))
     })
   })
-}
-
-const byDistance = (a: VectorHit, b: VectorHit) => a.distance - b.distance || (a.id < b.id ? -1 : 1)
-
-function distance(a: Float32Array, b: Float32Array): number {
-  return Math.min(2, Math.max(0, 1 - a.reduce((sum, value, i) => sum + value * b[i]!, 0)))
-}
-
-async function refused(promise: Promise<unknown>): Promise<void> {
-  const error = await promise.then(
-    () => null,
-    (thrown: unknown) => thrown,
-  )
-  check(error !== null, 'it was not refused')
-  check(isStorageError(error, 'invalid'), `refused with ${String(error)}, not with a StorageError of kind invalid`)
-}
-
-function equal(actual: unknown, expected: unknown, what: string): void {
-  const [a, b] = [JSON.stringify(actual), JSON.stringify(expected)]
-  check(a === b, `${what}: ${a}, expected ${b}`)
-}
-
-function check(condition: boolean, message: string): asserts condition {
-  if (!condition) throw new Error(message)
 }

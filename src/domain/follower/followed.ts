@@ -21,7 +21,7 @@ export interface Followed extends Searchable {
   close(): Promise<void>
 }
 
-const PAGE = 1_000
+const PAGE = 500
 
 /** Reads all that is new in the feed and applies it. */
 export async function catchUp(followed: Followed, feed: Feed, breathe: () => Promise<void>, log: Log): Promise<void> {

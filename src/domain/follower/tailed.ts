@@ -29,6 +29,7 @@ export async function followWithTail(
   let flushing: Promise<void> | null = null
   let upkeep: Promise<void> = Promise.resolve()
   let batches = 0
+  let closed = false
   const anyVector = new Float32Array(generation.dimensions).fill(1)
 
   async function flushBatch() {
@@ -50,8 +51,11 @@ export async function followWithTail(
       through,
     )
     upkeep = upkeep
-      .then(() => base.maintain())
-      .catch((error) => log('warn', 'The upkeep of the vector index failed', { error: String(error) }))
+      .then(() => (closed ? undefined : base.maintain()))
+      .catch((error) => {
+        // What a close breaks off is done the next time.
+        if (!closed) log('warn', 'The upkeep of the vector index failed', { error: String(error) })
+      })
   }
 
   function flush(): Promise<void> {
@@ -119,11 +123,10 @@ export async function followWithTail(
     async flush() {
       await flushing?.catch(() => {})
       while (fresh.size > 0) await flush()
-      await upkeep
     },
     async close() {
+      closed = true
       await flushing?.catch(() => {})
-      await upkeep
       await tail.close()
       await base.close()
     },

@@ -50,6 +50,9 @@ export async function openSqliteStore({ dir, log = () => {}, analyse, now }: Sql
       statements: writing,
       root,
       log,
+      learn: (words) => {
+        for (const [word, number] of words) memory.words.set(word, number)
+      },
       beforePlacing: (id, path) => files.beforePlacing(id, path),
       writeOwed: owed.write,
     })

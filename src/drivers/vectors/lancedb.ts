@@ -5,7 +5,8 @@
 import type { Connection, Table } from '@lancedb/lancedb'
 import { checkGeneration } from '../../../sdk/storage/vector-checks.ts'
 import type { Vectors } from '../../../sdk/storage/vectors.ts'
-import { type Libraries, openLanceIndex, refuse } from './lancedb/index.ts'
+import { type Libraries, letGo, openLanceIndex, refuse } from './lancedb/index.ts'
+import { quietUnlessAsked } from './lancedb/quiet.ts'
 import { tableSchema, toTable } from './lancedb/rows.ts'
 import type { Upkeep } from './lancedb/upkeep.ts'
 
@@ -23,6 +24,7 @@ export interface LanceOptions {
 
 const INDEX_CACHE_BYTES = 256_000_000n
 const METADATA_CACHE_BYTES = 16_000_000n
+const MAKING_ATTEMPTS = 8
 
 export async function openLanceVectors({
   url,
@@ -30,7 +32,7 @@ export async function openLanceVectors({
   index_from = 20_000,
   log = () => {},
 }: LanceOptions): Promise<Vectors> {
-  process.env.LANCEDB_LOG ??= 'error'
+  await quietUnlessAsked()
   const libraries: Libraries = { lancedb: await import('@lancedb/lancedb'), arrow: await import('apache-arrow') }
   const connection = await libraries.lancedb
     .connect(url, {
@@ -61,7 +63,7 @@ export async function openLanceVectors({
       }
     },
     async close() {
-      connection.close()
+      letGo(connection)
     },
   }
 }
@@ -70,18 +72,22 @@ const nameOf = (generation: number) => `vectors_g${generation}`
 
 async function openTable({ arrow }: Libraries, connection: Connection, generation: Generation): Promise<Table> {
   const name = nameOf(generation.number)
-  if ((await tableNames(connection)).includes(name)) return connection.openTable(name)
-  try {
-    // A table of rows loses what its schema says beside the columns, unless its batch says it too.
-    const { RecordBatch, Table } = arrow
-    const schema = tableSchema(arrow, generation)
-    const [rows] = toTable(arrow, [], 0, generation.dimensions).batches
-    return await connection.createTable(name, new Table(schema, new RecordBatch(schema, rows!.data)))
-  } catch (error) {
-    // Another process may have made it since.
-    return connection.openTable(name).catch(() => {
-      throw error
-    })
+  // A table of rows loses what its schema says beside the columns, unless its batch says it too.
+  const { RecordBatch, Table } = arrow
+  const schema = tableSchema(arrow, generation)
+  const [rows] = toTable(arrow, [], 0, generation.dimensions).batches
+  const first = new Table(schema, new RecordBatch(schema, rows!.data))
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await connection.openTable(name).catch((error) => {
+        if (!/not found/i.test(String(error))) throw error
+        return connection.createTable(name, first)
+      })
+    } catch (error) {
+      // Another process may be making it: it exists, but has no first version yet.
+      if (attempt === MAKING_ATTEMPTS || !/exists|conflict/i.test(String(error))) throw error
+      await Bun.sleep(25 * attempt)
+    }
   }
 }
 

@@ -4,9 +4,10 @@ import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import { defineCommand } from './command.ts'
 import type { Connection } from './connection.ts'
 import { exportLine, sourceOf } from './export/line.ts'
-import { walk } from './export/walk.ts'
+import { fullRecords } from './export/records.ts'
 import { Failure, misuse } from './failure.ts'
 import { connectionFlags, openConnection } from './open-connection.ts'
+import { pages } from './pages.ts'
 import { patient } from './patience.ts'
 import { openProgress } from './progress.ts'
 import { jsonLine } from './terminal.ts'
@@ -79,7 +80,12 @@ export const exportDecisions = defineCommand({
       let whole = false
       try {
         const targets = targetsOf(connection)
-        for await (const { records, total } of walk(connection)) {
+        for await (const { decisions, total } of pages(connection)) {
+          // The list leaves out the deliberation.
+          const records = await fullRecords(
+            connection,
+            decisions.map(({ id }) => id),
+          )
           const lines: string[] = []
           for (const record of records) lines.push(`${JSON.stringify(exportLine(record, await targets(record)))}\n`)
           await sink.write(lines.join(''))

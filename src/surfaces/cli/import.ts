@@ -1,5 +1,6 @@
 /** cstp import: decisions from JSON Lines, with their outcomes and links. */
 import { stat } from 'node:fs/promises'
+import { CstpError } from '../../../sdk/errors.ts'
 import { defineCommand } from './command.ts'
 import { Failure } from './failure.ts'
 import { readLines } from './import/lines.ts'
@@ -74,7 +75,7 @@ export const importDecisions = defineCommand({
   usage: '<file | -> [flags]',
   summary: 'Take in decisions from JSON Lines, with their outcomes and links.',
   about: [
-    'Each line is a JSON object: the parameters of recordDecision (decision, category and confidence are needed), and if you like source (its own key), date, agent, outcome (success, failure, partial or abandoned) with actual_result, lessons and notes, and links: [{"target": source or decision id, "edge_type": "depends_on", "weight"?, "context"?}].',
+    'Each line is a JSON object: the parameters of recordDecision (decision, category and confidence are needed), and if you like source (its own key), date, agent, outcome (success, failure, partial or abandoned) with actual_result, lessons and notes, and links: [{"target": the source or id of another decision, "edge_type": "depends_on", "weight"?, "context"?}].',
     'Importing a file again takes nothing in twice: a known source is left as it is, save that a missing outcome or link is added. Lines without a source are known by their content. A bad line is reported with its number and skipped, and the exit status is then 1.',
     'A server needs to know you as an agent with the scope admin. The rate limit of the server is kept (--rate-limit 0 on the server lifts it; --local has none).',
   ],
@@ -120,6 +121,11 @@ export const importDecisions = defineCommand({
       progress.end()
       await terminal.out(json ? jsonLine({ ...done, problems }) : tell(done))
       return done.interrupted ? interrupted : done.skipped + done.incomplete > 0 ? 1 : 0
+    } catch (error) {
+      progress.end()
+      if (read > 0 && !(error instanceof CstpError))
+        terminal.note('What was taken in until then stays; the same command goes on from there.\n')
+      throw error
     } finally {
       progress.end()
       await connection?.close()

@@ -72,8 +72,9 @@ export interface RemoteOptions {
 
 /** A GET with the same credentials, for what is no method. */
 export type Get = (path: string) => Promise<Response>
+export type Remote = Connection & { get: Get }
 
-export async function remoteCaller(options: RemoteOptions): Promise<Connection & { get: Get }> {
+export async function remoteCaller(options: RemoteOptions): Promise<Remote> {
   const { url, agent, token, data_dir, signal } = options
   const headers = { authorization: await authorization(agent, token, data_dir) }
   const request = async (path: string, init: RequestInit): Promise<Response> => {
@@ -87,11 +88,13 @@ export async function remoteCaller(options: RemoteOptions): Promise<Connection &
       } as RequestInit)
     } catch (error) {
       signal?.throwIfAborted()
-      if ((error as { code?: string }).code === 'ConnectionRefused')
+      if (/refused/i.test((error as { code?: string }).code ?? ''))
         throw new Failure(
           `nothing listens at ${url}: start it with cstp serve, name another with --url, or use --local`,
         )
-      throw new Failure(`the connection to ${url} failed`, 1, error)
+      throw new Failure(
+        `the connection to ${url} failed (${(error as { code?: string }).code ?? (error as Error).message})`,
+      )
     }
   }
   let calls = 0

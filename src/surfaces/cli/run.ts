@@ -15,7 +15,7 @@ const interrupted = 130
 /** A signal that aborts at Ctrl-C and SIGTERM; the second one ends the process at once. */
 function stopSignal(): AbortSignal {
   const stopping = new AbortController()
-  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(name, () => {
       if (stopping.signal.aborted) process.exit(interrupted)
       stopping.abort(new Error('interrupted'))
@@ -32,7 +32,7 @@ function find(name: string): Command {
     commands.map((one) => one.name),
   )
   throw misuse(
-    `there is no command ${JSON.stringify(name)}${near ? `; did you mean ${near}?` : ''} cstp help lists them`,
+    `there is no command ${JSON.stringify(name)}${near ? `; did you mean ${near}?` : ''} (cstp help lists them)`,
   )
 }
 
@@ -60,7 +60,7 @@ async function execute(argv: string[], terminal: Terminal, env: NodeJS.ProcessEn
   return command.run({
     flags,
     words,
-    json: Boolean(flags.json),
+    json: flags.json,
     terminal,
     env,
     configuration: () => loadSettings({ env, flags: settings, readFile: (path) => readFile(path, 'utf8') }),

@@ -1,14 +1,15 @@
 /** Decision records for the store suite: small, different, and the same for the same number. */
 import { type DecisionRecord, outcomeValues, stakesValues } from '../../../schema/decision.ts'
-import type { StoreOptions, Terms } from '../../store.ts'
+import type { Store, StoreOptions, Terms } from '../../store.ts'
 
-/** Ids ascend with the number; their random part does not. */
+/** Seven a day. Ids ascend with the number; their parts after `-decision-` do not. */
 export function idOf(number: number): string {
   const day = String(1 + (Math.floor(number / 7) % 28)).padStart(2, '0')
   const month = String(1 + (Math.floor(number / 196) % 12)).padStart(2, '0')
   const year = 2024 + Math.floor(number / 2352)
   const hex = (Math.imul(number + 1, 0x9e3779b1) >>> 0).toString(16).padStart(8, '0')
-  return `${year}-${month}-${day}-decision-${hex}${(number % 65536).toString(16).padStart(4, '0')}`
+  const order = ((number % 7) * 2).toString(16)
+  return `${year}-${month}-${day}-decision-${order}${hex}${(number % 4096).toString(16).padStart(3, '0')}`
 }
 
 const pick = <T>(values: readonly T[], number: number): T => values[number % values.length]!
@@ -84,3 +85,44 @@ export function analyseSimply(record: DecisionRecord): Terms {
 
 /** The options with which the suite wants a driver opened. */
 export const suiteOptions: StoreOptions = { analyse: analyseSimply, now: () => 1_750_000_000_000 }
+
+/** A record full of text that careless storage breaks. */
+export function oddRecord(number: number): DecisionRecord {
+  const odd = [
+    'nul\0',
+    '\u2028\u2029\u0085\u007f\u009f\ufeff',
+    '\ufffe\uffff',
+    ' \n',
+    '- a: b # c',
+    '%YAML 1.2\n---\n',
+    '"\\\'',
+    'yes',
+    '~',
+    '👩‍🚀 漢字',
+    '\t\r\n',
+  ]
+  return recordOf(number, {
+    decision: odd.join(' '),
+    context: '',
+    tags: odd,
+    lessons: 'x'.repeat(5_000),
+    confidence: 1e-7,
+    deliberation: {
+      inputs: odd.map((content) => ({
+        type: 'query',
+        content,
+        data: { nested: [[], {}, [{ __proto__: null, x: null }]] },
+      })),
+      steps: [{ step: 1, thought: '\0', [odd[4]!]: -1e21, '': { true: false } }],
+    },
+    revisions: [
+      { updated_at: '', updated_by: '', fields: odd, old_values: JSON.parse('{"__proto__":{"a":1},"constructor":2}') },
+    ],
+  })
+}
+
+export async function createAll(store: Store, records: readonly DecisionRecord[]): Promise<void> {
+  await store.transaction(async (tx) => {
+    for (const record of records) await tx.decisions.create(record)
+  })
+}

@@ -75,13 +75,15 @@ export interface CommitterOptions {
   /** Folder of the decisions. */
   root: string
   log: Log
+  /** Told of the words that a group added, once they are committed. */
+  learn(words: ReadonlyMap<string, number>): void
   /** Called before a file is replaced. */
   beforePlacing(id: string, path: string): void
   /** Writes all files that are owed, from the rows; called inside a write transaction. */
   writeOwed(): Promise<void>
 }
 
-export function committer({ db, statements, root, log, beforePlacing, writeOwed }: CommitterOptions): Committer {
+export function committer({ db, statements, root, log, learn, beforePlacing, writeOwed }: CommitterOptions): Committer {
   const lastSeq = statements.prepare<{ seq: number }, []>('select coalesce(max(seq), 0) as seq from decisions')
   const setState = statements.prepare<unknown, [number, number, string, number]>(
     'update decisions set file_size = ?, file_mtime = ?, file_hash = ? where num = ?',
@@ -140,6 +142,7 @@ export function committer({ db, statements, root, log, beforePlacing, writeOwed 
         for (const { id, state } of temps) setState.run(state.size, state.mtime, state.hash, files.get(id)!.num)
       }
       db.run('COMMIT')
+      learn(words)
     } catch (error) {
       if (db.inTransaction) db.run('ROLLBACK')
       removeTemps(temps)

@@ -25,7 +25,8 @@ export function parseRecord(content: Uint8Array, id: string): ParsedFile {
   const at = (offset: number | undefined) => (offset === undefined ? '' : `line ${lines.linePos(offset).line}: `)
   if (error !== undefined) return { problem: `${at(error.pos[0])}${error.message}` }
 
-  const parsed = v.safeParse(schema, document.toJS())
+  const raw: unknown = document.toJS()
+  const parsed = v.safeParse(schema, raw)
   if (!parsed.success) {
     const [issue] = parsed.issues
     const path = issue.path?.map(({ key }) => key) ?? []
@@ -33,7 +34,7 @@ export function parseRecord(content: Uint8Array, id: string): ParsedFile {
       problem: `${at(offsetOf(document, path))}${path.length === 0 ? '' : `${path.join('.')}: `}${issue.message}`,
     }
   }
-  const record = parsed.output
+  const record = withAll(parsed.output, raw) as DecisionRecord
   if (record.id !== id)
     return { problem: `${at(offsetOf(document, ['id']))}the id is ${record.id}, the file is named ${id}` }
   try {
@@ -44,6 +45,18 @@ export function parseRecord(content: Uint8Array, id: string): ParsedFile {
   }
   return { record }
 }
+
+/** What was parsed, with every key that the file has: valibot keeps none that it does not know, and no `__proto__` or `constructor`. */
+function withAll(parsed: unknown, raw: unknown): unknown {
+  if (Array.isArray(raw) && Array.isArray(parsed)) return raw.map((item, at) => withAll(parsed[at], item))
+  if (!isObject(raw) || !isObject(parsed)) return parsed === undefined ? raw : parsed
+  const own = (key: string) => (Object.hasOwn(parsed, key) ? parsed[key] : undefined)
+  const missing = Object.entries(parsed).filter(([key]) => !Object.hasOwn(raw, key))
+  return Object.fromEntries([...Object.entries(raw).map(([key, value]) => [key, withAll(own(key), value)]), ...missing])
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Where the innermost part of `path` stands that the document has. */
 function offsetOf(document: ReturnType<typeof parseDocument>, path: readonly unknown[]): number | undefined {

@@ -1,5 +1,12 @@
 /** Reads of decisions and edges: filters and words are answered from memory, documents by the database. */
-import type { DecisionReader, Edge, EdgeReader, StoredDecision } from '../../../../sdk/storage/store.ts'
+import type {
+  DecisionReader,
+  Edge,
+  EdgeReader,
+  PatternGroup,
+  ReasonGroup,
+  StoredDecision,
+} from '../../../../sdk/storage/store.ts'
 import { type GetRow, getSql, storedOf } from './decisions.ts'
 import type { Followed } from './follow.ts'
 import { isIndexed } from './rows.ts'
@@ -10,6 +17,22 @@ export function decisionReader({ prepare }: Statements, { memory, refresh }: Fol
   const walk = prepare<GetRow, [string, number]>(
     `select d.revision, c.doc, ${isIndexed} as indexed from decisions d join documents c on c.num = d.num
      where d.id > ? and d.gone = 0 order by d.id limit ?`,
+  )
+  const reasons = prepare<ReasonGroup, []>(
+    `select r.type, coalesce(d.confidence_at_review, d.confidence) as confidence, d.outcome, count(*) as decisions,
+       sum(r.uses) as uses, sum(r.strength) as strength
+     from reasons r join decisions d on d.num = r.num where d.status = 'reviewed' and d.gone = 0
+     group by 1, 2, 3 order by 1, 2, 3`,
+  )
+  const patterns = prepare<Omit<PatternGroup, 'example_ids'> & { example_ids: string }, [string | null, number]>(
+    `select p.pattern, d.category, count(*) as decisions, sum(d.outcome = 'success') as successes,
+       sum(d.outcome = 'failure') as failures,
+       (select json_group_array(id) from (select n.id from patterns q join decisions n on n.num = q.num
+          where q.pattern = p.pattern and n.category = d.category and n.status = 'reviewed' and n.gone = 0
+          order by n.created_ms desc, n.id desc limit 3)) as example_ids
+     from patterns p join decisions d on d.num = p.num
+     where d.status = 'reviewed' and d.gone = 0 and (?1 is null or d.category = ?1)
+     group by p.pattern, d.category order by successes desc, p.pattern, d.category limit ?2`,
   )
   const ofSource = prepare<{ id: string }, [string]>('select id from decisions where source_key = ? and gone = 0')
 
@@ -44,6 +67,15 @@ export function decisionReader({ prepare }: Statements, { memory, refresh }: Fol
       refresh()
       return memory.catalogue.outcomes(filter)
     },
+    async outcomesBy(filter, by) {
+      refresh()
+      return memory.catalogue.outcomesBy(filter, by)
+    },
+    reasons: async () => reasons.all(),
+    patterns: async ({ category, limit }) =>
+      patterns
+        .all(category ?? null, limit)
+        .map(({ example_ids, ...group }) => ({ ...group, example_ids: JSON.parse(example_ids) })),
     async keyword(query) {
       refresh()
       return memory.keyword(query)
@@ -70,7 +102,12 @@ export function edgeReader({ prepare }: Statements): EdgeReader {
     incoming: select(`target_id ${among}`),
     both: select(`(source_id ${among} or target_id ${among})`),
   }
+  const newest = prepare<Edge, [string, number]>(
+    `select ${columns} from edges where edge_type in (select value from json_each(?1))
+     order by created_at desc, source_id, target_id, edge_type limit ?2`,
+  )
   return {
+    list: async ({ types, limit }) => newest.all(JSON.stringify(types), limit),
     async of(ids, { direction, types, limit }) {
       return statements[direction].all(JSON.stringify(ids), types === undefined ? null : JSON.stringify(types), limit)
     },

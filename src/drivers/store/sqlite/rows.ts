@@ -87,8 +87,8 @@ export const fieldNames = [
   'preserve',
 ] as const
 
-/** Whether the active generation holds the vectors of `d`. */
-export const isIndexed = `exists (select 1 from generations g join embeddings e on e.generation = g.number
+/** Whether the active generation holds the vectors of `d`. A cross join keeps the order: one row of generations, then its index. */
+export const isIndexed = `exists (select 1 from generations g cross join embeddings e on e.generation = g.number
   where g.state = 'active' and e.num = d.num)`
 
 const words = (blob: Uint8Array): Uint32Array =>

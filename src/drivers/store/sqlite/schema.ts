@@ -33,6 +33,29 @@ export const decisions = sqliteTable('decisions', {
   file_hash: text().notNull().default(''),
 })
 
+/** The types of a decision's reasons. */
+export const reasons = sqliteTable(
+  'reasons',
+  {
+    num: integer().notNull(),
+    type: text().notNull(),
+    uses: integer().notNull(),
+    /** Sum over the uses. */
+    strength: real().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.num, table.type] })],
+)
+
+/** The first characters of a decision's pattern, by which it is grouped. */
+export const patterns = sqliteTable(
+  'patterns',
+  {
+    num: integer().primaryKey(),
+    pattern: text().notNull(),
+  },
+  (table) => [index('patterns_pattern').on(table.pattern)],
+)
+
 export const documents = sqliteTable('documents', {
   num: integer().primaryKey(),
   /** The record as JSON. */
@@ -67,6 +90,7 @@ export const edges = sqliteTable(
   (table) => [
     primaryKey({ columns: [table.source_id, table.target_id, table.edge_type] }),
     index('edges_target').on(table.target_id),
+    index('edges_type').on(table.edge_type, table.created_at),
   ],
 )
 

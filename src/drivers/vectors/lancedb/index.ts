@@ -90,7 +90,7 @@ export function openLanceIndex(
     count: () => guarded(() => table.countRows(LIVE)),
     maintain: () => guarded(maintain),
     async close() {
-      await lane(() => table.close())
+      letGo(table)
     },
   }
 }
@@ -105,6 +105,13 @@ async function retrying<T>(work: () => Promise<T>): Promise<T> {
       await Bun.sleep(Math.random() * 50 * 2 ** attempt)
     }
   }
+}
+
+/** Closes what nothing is using; what is in use refuses that, and is freed when it was collected. */
+export function letGo(handle: { close(): void }): void {
+  try {
+    handle.close()
+  } catch {}
 }
 
 export function refuse(error: unknown): never {

@@ -20,7 +20,7 @@ const day = v.nullish(
 const name = v.nullish(filledText(256), null)
 
 const ImportLink = v.object({
-  target: v.pipe(filledText(256), d('Source key of another line, or id of a stored decision.')),
+  target: v.pipe(filledText(256), d('Source of another line or of an earlier import, or id of a stored decision.')),
   edge_type: EdgeType,
   weight: v.optional(fraction, 1),
   context: v.nullish(text(10_000), null),

@@ -2,8 +2,10 @@
 import { CstpError } from '../../../../sdk/errors.ts'
 import type { Connection, Result } from '../connection.ts'
 import { reasonOf } from '../failure.ts'
+import { pages } from '../pages.ts'
 import { contentKey, type ImportLink, type Plan, planLine } from './line.ts'
 import type { Line } from './lines.ts'
+import { createPace, eachPaced } from './pace.ts'
 
 export interface Summary {
   /** Decisions that were recorded, or would be. */
@@ -32,8 +34,6 @@ export interface LoadOptions {
   signal?: AbortSignal
 }
 
-/** Calls under way at once: enough to keep a server busy, few enough for it to stay kind to others. */
-const width = 32
 /** Failures of the engine in a row after which the rest would fail too. */
 const patience = 20
 /** What an id, or enough of one, looks like. */
@@ -45,22 +45,6 @@ interface Waiting {
   id: string
   links: ImportLink[]
   before: Result<'getDecision'> | null
-}
-
-/** Takes from one iterator with several hands. */
-async function each<T>(items: AsyncIterator<T>, work: (item: T) => Promise<void>): Promise<void> {
-  let failed = false
-  const hand = async () => {
-    try {
-      for (let next = await items.next(); !next.done && !failed; next = await items.next()) await work(next.value)
-    } catch (error) {
-      failed = true
-      throw error
-    }
-  }
-  const ended = await Promise.allSettled(Array.from({ length: width }, hand))
-  const broken = ended.find((one) => one.status === 'rejected')
-  if (broken) throw broken.reason
 }
 
 /** Whether what refused one line would refuse all: credentials, an unknown method, a lost connection. */
@@ -145,6 +129,19 @@ export async function load(lines: AsyncIterable<Line>, options: LoadOptions): Pr
     }
   }
 
+  /** Adds those that an earlier import brought, under the sources that links name. */
+  const lookUp = async (store: Connection): Promise<void> => {
+    const targets = waiting.flatMap(({ links }) => links.map(({ target }) => target))
+    const missing = new Set(targets.filter((target) => !ids.has(target) && !idForm.test(target)))
+    if (missing.size === 0) return
+    for await (const { decisions } of pages(store)) {
+      for (const { source_key, id } of decisions) {
+        if (source_key !== null && missing.delete(source_key)) ids.set(source_key, id)
+      }
+      if (missing.size === 0) return
+    }
+  }
+
   const link = async ({ line, id, links, before }: Waiting): Promise<void> => {
     for (const { target, edge_type, weight, context } of links) {
       const target_id = ids.get(target) ?? (idForm.test(target) ? target : null)
@@ -158,7 +155,8 @@ export async function load(lines: AsyncIterable<Line>, options: LoadOptions): Pr
       if (there) continue
       if (target_id === null) {
         counts.incomplete++
-        problem(line, `the link to ${target} was not taken: no line that was taken has this source`)
+        const where = connection ? 'nothing has this source' : 'nothing in this file has this source'
+        problem(line, `the link to ${target} was not taken: ${where}`)
         continue
       }
       try {
@@ -170,9 +168,11 @@ export async function load(lines: AsyncIterable<Line>, options: LoadOptions): Pr
     }
   }
 
-  await each(until(lines, signal), one)
+  const pace = createPace()
+  await eachPaced(until(lines, signal), pace, one)
+  if (connection && !signal?.aborted) await lookUp(connection)
   let done = 0
-  await each(until(waiting, signal), async (item) => {
+  await eachPaced(until(waiting, signal), pace, async (item) => {
     await link(item)
     progress?.('links', ++done, waiting.length)
   })

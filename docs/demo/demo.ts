@@ -1,0 +1,102 @@
+/** The main job on real decisions: starts a service of its own, imports, asks ten questions, and leaves nothing behind. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { DecisionRecord } from '../../sdk/schema/decision.ts'
+import { loadSettings } from '../../src/config.ts'
+import { serve } from '../../src/server.ts'
+import { parseFlags } from '../../src/surfaces/cli/args.ts'
+import type { Connection } from '../../src/surfaces/cli/connection.ts'
+import { describe, statusOf } from '../../src/surfaces/cli/failure.ts'
+import { load } from '../../src/surfaces/cli/import/load.ts'
+import { openProgress } from '../../src/surfaces/cli/progress.ts'
+import { type Get, type Remote, remoteCaller } from '../../src/surfaces/cli/remote.ts'
+import { coloured, openTerminal, type Terminal } from '../../src/surfaces/cli/terminal.ts'
+import { createLog } from '../../src/surfaces/log.ts'
+import { type Material, pepMaterial, shopMaterial } from './material.ts'
+import { showAnswer } from './show.ts'
+
+/** Flag that asks for the small set even where the large one is there; settings are flags as well. */
+const small = '--small'
+
+/** Waits for the vectors of decisions that were recorded without; a busy machine leaves some for later. */
+async function untilIndexed(get: Get): Promise<void> {
+  for (let tries = 0; tries < 600; tries++) {
+    const metrics = await (await get('/metrics')).text()
+    if (/^cstp_outbox_depth 0$/m.test(metrics)) return
+    await Bun.sleep(200)
+  }
+}
+
+async function takeIn({ lines, about }: Material, connection: Remote, terminal: Terminal): Promise<void> {
+  const progress = openProgress(terminal)
+  const done = await load(lines, {
+    connection,
+    problem: (line, reason) => progress.note(`line ${line}: ${reason}`),
+    progress: (_, count) => progress.show(null, `${count} decisions taken in`),
+  })
+  if (done.unindexed > 0) await untilIndexed(connection.get)
+  progress.end()
+  const { imported, reviewed, linked, seconds, per_second } = done
+  const { bold, dim } = terminal.paint
+  const how = `${reviewed} of them with an outcome, ${linked} links; taken in within ${seconds} s, ${per_second} per second`
+  await terminal.out(`\n${bold(`${imported} ${about}`)}\n${dim(how)}\n\n`)
+}
+
+async function ask(connection: Connection, question: string) {
+  const found = await connection.call('queryDecisions', { query: question, retrieval_mode: 'hybrid', limit: 3 })
+  const ids = found.decisions.flatMap(({ id, superseded_by }) => (superseded_by ? [id, superseded_by] : [id]))
+  const records = new Map<string, DecisionRecord>()
+  for (const id of ids) records.set(id, await connection.call('getDecision', { id }))
+  return { question, found, records }
+}
+
+async function demo(terminal: Terminal): Promise<void> {
+  const args = process.argv.slice(2)
+  const { settings: chosen } = parseFlags(
+    args.filter((arg) => arg !== small),
+    {},
+  )
+  const data_dir = await mkdtemp(join(tmpdir(), 'cstp-demo-'))
+  const remove = () => rm(data_dir, { recursive: true, force: true })
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.once(name, () => void remove().finally(() => process.exit(130)))
+  try {
+    const own = { '--port': '0', '--rate-limit': '0', '--log-level': 'error' }
+    const { settings } = await loadSettings({
+      env: {},
+      flags: { ...own, ...chosen, '--data-dir': data_dir },
+      readFile: (path) => Bun.file(path).text(),
+    })
+    const { isTTY } = process.stderr
+    const colours = coloured(process.stderr, process.env)
+    const log = createLog({
+      level: settings.log_level,
+      pretty: isTTY === true,
+      colours,
+      write: terminal.note,
+      now: Date.now,
+    })
+    const serving = await serve(settings, log)
+    try {
+      const connection = await remoteCaller({ url: serving.url, data_dir })
+      const material = (args.includes(small) ? null : await pepMaterial()) ?? shopMaterial()
+      await takeIn(material, connection, terminal)
+      for (const [index, question] of material.questions.entries())
+        await terminal.out(showAnswer(index + 1, await ask(connection, question), terminal.width, terminal.paint))
+    } finally {
+      await serving.stop()
+      log.flush()
+    }
+  } finally {
+    await remove()
+  }
+}
+
+const terminal = openTerminal(process.env)
+try {
+  await demo(terminal)
+} catch (error) {
+  terminal.note(`demo: ${describe(error)}\n`)
+  process.exitCode = statusOf(error)
+}

@@ -1,0 +1,64 @@
+/** Python Enhancement Proposals as decisions: rows of ../shared/data/peps.jsonl to lines that cstp import takes. */
+import type { ImportLine } from '../../src/surfaces/cli/import/line.ts'
+
+export interface Pep {
+  /** Such as `PEP 255`. */
+  source: string
+  decision: string
+  category: string
+  context: string | null
+  motivation: string | null
+  alternatives_considered: string[]
+  date: string
+  status: string
+  outcome: 'success' | 'failure' | 'partial' | 'abandoned' | null
+  requires: number[]
+  replaces: number[]
+  superseded_by: number[]
+  tags: string[]
+  feature: string | null
+}
+
+/** The source holds no confidence; this one is filled in for all of them. */
+const filledInConfidence = 0.7
+
+const results: Record<string, string> = {
+  Final: 'Accepted and built in.',
+  Rejected: 'Rejected.',
+  Withdrawn: 'Withdrawn by its authors.',
+  Superseded: 'Another decision took its place.',
+}
+
+/** All rows at once, since a row that was superseded names the row that supersedes it. */
+export function pepLines(rows: readonly Pep[]): ImportLine[] {
+  const known = new Set(rows.map(({ source }) => source))
+  const supersedes = new Map<string, Set<string>>(rows.map(({ source }) => [source, new Set()]))
+  for (const { source, replaces, superseded_by } of rows) {
+    for (const older of replaces) supersedes.get(source)?.add(`PEP ${older}`)
+    for (const newer of superseded_by) supersedes.get(`PEP ${newer}`)?.add(source)
+  }
+  return rows.map((row) => {
+    const depends = row.requires.map((number) => `PEP ${number}`)
+    const links = [
+      ...depends.map((target) => ({ target, edge_type: 'depends_on' as const })),
+      ...[...supersedes.get(row.source)!].map((target) => ({ target, edge_type: 'supersedes' as const })),
+      // Some rows speak of proposals that are not among the data.
+    ].filter(({ target }) => known.has(target) && target !== row.source)
+    return {
+      source: row.source,
+      date: row.date,
+      agent: 'python',
+      decision: row.decision,
+      category: row.category,
+      confidence: filledInConfidence,
+      context: row.context,
+      reasons: row.motivation === null ? [] : [{ type: 'analysis', text: row.motivation }],
+      alternatives_considered: row.alternatives_considered,
+      project: { name: 'python', feature: row.feature },
+      tags: row.tags,
+      outcome: row.outcome,
+      ...(row.outcome !== null && { actual_result: results[row.status] ?? row.status }),
+      links,
+    }
+  })
+}

@@ -1,0 +1,26 @@
+/** The suite that proves a driver keeps the store port. */
+import type { TestRunner } from './runner.ts'
+import { testCoordination } from './store/coordination.ts'
+import { testDecisions } from './store/decisions.ts'
+import { testEmbeddings } from './store/embeddings.ts'
+import { testKeyword } from './store/keyword.ts'
+import { kitOf, type StoreSuite } from './store/kit.ts'
+import { testShared } from './store/shared.ts'
+import { testTransactions } from './store/transactions.ts'
+
+export type { StoreSuite } from './store/kit.ts'
+export { suiteOptions } from './store/records.ts'
+
+/** Registers the suite with `runner`. The driver must be opened with {@link suiteOptions}. */
+export function storeConformance(runner: TestRunner, suite: StoreSuite): void {
+  const kit = kitOf(runner, suite)
+  const parts = {
+    decisions: testDecisions,
+    keyword: testKeyword,
+    transactions: testTransactions,
+    embeddings: testEmbeddings,
+  }
+  for (const [part, register] of Object.entries({ ...parts, coordination: testCoordination }))
+    runner.describe(`store: ${suite.name}: ${part}`, () => register(kit))
+  if (suite.shared) runner.describe(`store: ${suite.name}: shared`, () => testShared(kit))
+}

@@ -1,0 +1,222 @@
+/** Store suite: decisions are kept whole, found by id, and listed in a total order. */
+import type { DecisionRecord } from '../../../schema/decision.ts'
+import { fieldsOf, fieldsOrder } from '../../fields.ts'
+import { compileFilter } from '../../filter.ts'
+import type { CountKey, DecisionFields, DecisionSort, Store } from '../../store.ts'
+import { filterOf, memberNames, random } from '../vectors/corpus.ts'
+import type { Kit } from './kit.ts'
+import { createAll, idOf, oddRecord, recordOf } from './records.ts'
+
+const sorts: DecisionSort[] = ['created_at', 'confidence', 'category', 'stakes', 'status']
+const keys: CountKey[] = ['category', 'stakes', 'status', 'outcome', 'agent', 'day', 'tag', 'project']
+
+export function testDecisions({ onEmpty, expect, refused }: Kit): void {
+  onEmpty('an empty store answers', async (store) => {
+    expect(await store.decisions.get(idOf(1))).toBe(null)
+    expect(await store.decisions.getMany([idOf(1)])).toEqual([])
+    expect(await store.decisions.findIds('2', 5)).toEqual([])
+    expect(await store.decisions.walk(null, 5)).toEqual([])
+    expect(await store.decisions.count({})).toBe(0)
+    expect(await store.decisions.countBy({}, 'day')).toEqual([])
+    expect(await store.decisions.idOfSource('x')).toBe(null)
+    const all = { filter: {}, sort: 'created_at', order: 'desc', offset: 0, limit: 10 } as const
+    expect(await store.decisions.list(all)).toEqual({ records: [], total: 0 })
+    expect(await store.feed.head()).toEqual({ seq: 0, generation: 0 })
+    const { decisions, outbox } = await store.status()
+    expect([decisions, outbox]).toEqual([0, 0])
+  })
+
+  onEmpty('a record comes back as it was written', async (store) => {
+    const records = [oddRecord(1), recordOf(2), recordOf(3, { tags: [], context: '' })]
+    await createAll(store, records)
+    for (const record of records)
+      expect(await store.decisions.get(record.id)).toEqual({ record, revision: 1, indexed: false })
+    records[1]!.tags.push('changed by the caller')
+    expect((await store.decisions.get(records[1]!.id))?.record.tags).not.toEqual(records[1]!.tags)
+    const [first] = await store.decisions.getMany([idOf(2)])
+    first!.record.tags.push('changed by the reader')
+    expect((await store.decisions.get(idOf(2)))?.record).toEqual(recordOf(2))
+  })
+
+  onEmpty('many are read in the order asked for', async (store) => {
+    await createAll(
+      store,
+      [1, 2, 3].map((number) => recordOf(number)),
+    )
+    const found = await store.decisions.getMany([idOf(3), idOf(9), idOf(1), idOf(3)])
+    expect(found.map(({ record }) => record.id)).toEqual([idOf(3), idOf(1), idOf(3)])
+  })
+
+  onEmpty('an id is created once', async (store) => {
+    await createAll(store, [recordOf(1)])
+    await refused(createAll(store, [recordOf(1, { decision: 'another' })]), 'conflict')
+    expect((await store.decisions.get(idOf(1)))?.record).toEqual(recordOf(1))
+  })
+
+  onEmpty('an id that can name no file is refused', async (store) => {
+    for (const id of ['', '../x', '2026-01-01-', '2026-01-01-decision-A', 'x', '2026-01-01-a/b'])
+      await refused(createAll(store, [recordOf(1, { id })]), 'invalid')
+    expect(await store.decisions.count({})).toBe(0)
+  })
+
+  onEmpty('a source key belongs to one decision', async (store) => {
+    await createAll(store, [recordOf(1, { source_key: 'a:1' }), recordOf(2)])
+    await refused(createAll(store, [recordOf(3, { source_key: 'a:1' })]), 'conflict')
+    await refused(
+      store.transaction((tx) => tx.decisions.update(recordOf(2, { source_key: 'a:1' }), 1)),
+      'conflict',
+    )
+    expect(await store.decisions.idOfSource('a:1')).toBe(idOf(1))
+    expect(await store.decisions.idOfSource('a:2')).toBe(null)
+    expect(await store.decisions.get(idOf(3))).toBe(null)
+    await store.transaction((tx) => tx.decisions.update(recordOf(1, { source_key: 'a:2' }), 1))
+    expect(await store.decisions.idOfSource('a:1')).toBe(null)
+    expect(await store.transaction((tx) => tx.decisions.idOfSource('a:2'))).toBe(idOf(1))
+  })
+
+  onEmpty('an update needs the revision that stands', async (store) => {
+    await createAll(store, [recordOf(1)])
+    const next = recordOf(1, { category: 'security', tags: ['new'] })
+    await refused(
+      store.transaction((tx) => tx.decisions.update(next, 2)),
+      'conflict',
+    )
+    await refused(
+      store.transaction((tx) => tx.decisions.update(recordOf(2), 1)),
+      'not_found',
+    )
+    await store.transaction((tx) => tx.decisions.update(next, 1))
+    await refused(
+      store.transaction((tx) => tx.decisions.update(recordOf(1), 1)),
+      'conflict',
+    )
+    expect(await store.decisions.get(idOf(1))).toEqual({ record: next, revision: 2, indexed: false })
+    expect(await store.decisions.count({ category: 'security', tags: ['new'] })).toBe(1)
+    expect(await store.decisions.count({ category: recordOf(1).category })).toBe(0)
+  })
+
+  onEmpty('ids are found by how they or their random part begin', async (store) => {
+    const ids = Array.from({ length: 60 }, (_, number) => idOf(number)).sort()
+    await createAll(
+      store,
+      ids.map((_, number) => recordOf(number)),
+    )
+    const part = (id: string) => id.slice(id.indexOf('-decision-') + 10)
+    for (const prefix of [
+      '',
+      '2',
+      '2024-01-0',
+      '2024-01-01-decision-',
+      ids[7]!,
+      part(ids[9]!).slice(0, 8),
+      'a',
+      'f',
+      'zz',
+    ]) {
+      const expected = ids.filter((id) => id.startsWith(prefix) || part(id).startsWith(prefix))
+      expect(await store.decisions.findIds(prefix, 100)).toEqual(expected)
+      expect(await store.decisions.findIds(prefix, 3)).toEqual(expected.slice(0, 3))
+    }
+  })
+
+  onEmpty('a walk passes every decision once, by id', async (store) => {
+    const records = Array.from({ length: 25 }, (_, number) => recordOf(number))
+    await createAll(store, records)
+    const seen: string[] = []
+    for (let after: string | null = null; ; ) {
+      const page = await store.decisions.walk(after, 4)
+      if (page.length === 0) break
+      seen.push(...page.map(({ record }) => record.id))
+      after = seen.at(-1)!
+    }
+    expect(seen).toEqual(records.map(({ id }) => id).sort())
+  })
+
+  onEmpty('lists, counts and totals agree with a plain look at every record', async (store) => {
+    const next = random(11)
+    const records = Array.from({ length: 120 }, (_, number) => madeUp(number, next))
+    await createAll(store, records)
+    await embedSome(store, records)
+    const fields = await Promise.all(
+      records.map(async (record) => fieldsOf(record, (await store.decisions.get(record.id))!.indexed)),
+    )
+    for (let round = 0; round < 150; round++) {
+      const filter = filterOf(
+        memberNames.filter(() => next() < 0.12),
+        next,
+      )
+      const passing = fields.filter(compileFilter(filter))
+      const sort = sorts[round % sorts.length]!
+      const order = next() < 0.5 ? 'asc' : 'desc'
+      const [offset, limit] = [Math.floor(next() * 5), 1 + Math.floor(next() * 40)]
+      const page = await store.decisions.list({ filter, sort, order, offset, limit })
+      const sorted = [...passing].sort(fieldsOrder(sort, order)).map(({ id }) => id)
+      expect(page.total).toBe(passing.length)
+      expect(page.records.map(({ id }) => id)).toEqual(sorted.slice(offset, offset + limit))
+      expect(await store.decisions.count(filter)).toBe(passing.length)
+      const by = keys[round % keys.length]!
+      expect(await store.decisions.countBy(filter, by)).toEqual(countedBy(passing, by))
+    }
+  })
+
+  onEmpty('stakes sort by rank, ties by id in the same direction', async (store) => {
+    const stakes = ['high', 'low', 'critical', 'medium', 'high', 'low'] as const
+    await createAll(
+      store,
+      stakes.map((one, number) => recordOf(number, { stakes: one })),
+    )
+    const listed = async (order: 'asc' | 'desc') =>
+      (await store.decisions.list({ filter: {}, sort: 'stakes', order, offset: 0, limit: 9 })).records.map(
+        ({ id }) => id,
+      )
+    const ascending = [1, 5, 3, 0, 4, 2].map(idOf)
+    expect(await listed('asc')).toEqual(ascending)
+    expect(await listed('desc')).toEqual([...ascending].reverse())
+  })
+}
+
+/** A record whose filtered fields hold awkward values. */
+function madeUp(number: number, next: () => number): DecisionRecord {
+  const names = ['plain', 'Plain', "o'brien", 'a"b', '100%', 'line\nbreak', 'nul\0byte', '漢字', ' ', '{"a":1}']
+  const pick = <T>(values: readonly T[]) => values[Math.floor(next() * values.length)]!
+  return recordOf(number, {
+    category: pick(names),
+    recorded_by: pick(names),
+    confidence: pick([0, 1e-7, 0.1, 0.30000000000000004, 0.5, 0.85, 1]),
+    tags: names.filter(() => next() < 0.2),
+    project:
+      next() < 0.3
+        ? null
+        : { name: pick([...names, null]), feature: pick([...names, null]), pr: pick([null, 1, 47]), files: [] },
+    created_at: pick([
+      '1969-12-31T23:59:59.999Z',
+      '2026-01-01T00:00:00Z',
+      '2026-01-01T00:00:00.001Z',
+      '2026-12-31T23:59:59.999Z',
+    ]),
+  })
+}
+
+async function embedSome(store: Store, records: readonly DecisionRecord[]): Promise<void> {
+  const vector = Float32Array.of(1, 0)
+  await store.transaction(async (tx) => {
+    await tx.embeddings.start('test:1', 2)
+    for (const [at, { id }] of records.entries())
+      if (at % 3 > 0) await tx.embeddings.put(id, 'test:1', { structure: vector, function: vector, both: vector })
+  })
+}
+
+function countedBy(passing: readonly DecisionFields[], by: CountKey): { value: string; count: number }[] {
+  const counts: Record<string, number> = Object.create(null)
+  for (const one of passing) {
+    const values =
+      by === 'tag'
+        ? [...new Set(one.tags)]
+        : [by === 'day' ? new Date(one.created_ms).toISOString().slice(0, 10) : one[by]]
+    for (const value of values) if (value !== null) counts[value] = (counts[value] ?? 0) + 1
+  }
+  const text = (a: string, b: string) => (a < b ? -1 : 1)
+  return Object.entries(counts)
+    .map(([value, count]) => ({ value, count }))
+    .sort((a, b) => (by === 'day' ? 0 : b.count - a.count) || text(a.value, b.value))
+}

@@ -1,0 +1,86 @@
+/** Store suite: what was written lasts, and others on the same data see it. */
+import type { Kit } from './kit.ts'
+import { createAll, idOf, oddRecord, recordOf } from './records.ts'
+
+const vector = Float32Array.of(0.6, 0.8)
+const vectors = { structure: vector, function: vector, both: vector }
+
+export function testShared({ onEmpty, expect }: Kit): void {
+  onEmpty('everything is there after a restart', async (store, again) => {
+    const input = { id: 'i', type: 't', text: '', source: 's', timestamp: '', data: null }
+    await store.transaction(async (tx) => {
+      await tx.decisions.create(oddRecord(1))
+      await tx.decisions.create(recordOf(2, { source_key: 'two' }))
+      await tx.embeddings.start('test:1', 2)
+      await tx.embeddings.put(idOf(2), 'test:1', vectors)
+      await tx.sessions.append('s', 'ada', [input], 9, 1)
+      await tx.outbox.add(idOf(1), 5)
+    })
+    await store.transaction((tx) => tx.decisions.update(recordOf(2, { source_key: 'two', decision: 'rewritten' }), 1))
+    const head = await store.feed.head()
+    await store.close()
+    const next = await again()
+    expect(await next.feed.head()).toEqual(head)
+    expect(await next.decisions.get(idOf(1))).toEqual({ record: oddRecord(1), revision: 1, indexed: false })
+    expect((await next.decisions.get(idOf(2)))?.revision).toBe(2)
+    expect(await next.decisions.idOfSource('two')).toBe(idOf(2))
+    expect((await next.decisions.keyword({ terms: ['rewritten'], filter: { indexed: true }, limit: 9 })).total).toBe(1)
+    expect([...(await next.feed.since(0, head.generation, 9)).at(-1)!.vectors!.both]).toEqual([...vector])
+    expect((await next.sessions.get('s'))?.inputs).toEqual([input])
+    expect(await next.outbox.depth()).toBe(1)
+    expect((await next.status()).findings).toEqual([])
+  })
+
+  onEmpty('a second store sees each write at its next read', async (store, again) => {
+    const other = await again()
+    for (let number = 0; number < 20; number++) {
+      const [writer, reader] = number % 2 === 0 ? [store, other] : [other, store]
+      await createAll(writer, [recordOf(number, { decision: `unheard${number} words` })])
+      expect((await reader.decisions.get(idOf(number)))?.revision).toBe(1)
+      expect(await reader.decisions.count({})).toBe(number + 1)
+      expect(await reader.decisions.findIds(idOf(number), 2)).toEqual([idOf(number)])
+      const { hits } = await reader.decisions.keyword({ terms: [`unheard${number}`], filter: {}, limit: 1 })
+      expect(hits.map(({ id }) => id)).toEqual([idOf(number)])
+      expect(await reader.feed.head()).toEqual(await writer.feed.head())
+    }
+    await store.transaction((tx) => tx.decisions.update(recordOf(3, { decision: 'unheard0 words' }), 1))
+    expect((await other.decisions.keyword({ terms: ['unheard3'], filter: {}, limit: 1 })).total).toBe(0)
+    expect((await other.decisions.keyword({ terms: ['unheard0'], filter: {}, limit: 1 })).total).toBe(2)
+    const { number } = await other.transaction((tx) => tx.embeddings.start('test:1', 2))
+    await store.transaction((tx) => tx.embeddings.put(idOf(3), 'test:1', vectors))
+    expect(await other.decisions.count({ indexed: true })).toBe(1)
+    const next = await store.transaction((tx) => tx.embeddings.start('test:2', 2))
+    await store.transaction((tx) => tx.embeddings.activate(next.number))
+    expect(await other.decisions.count({ indexed: true })).toBe(0)
+    expect((await other.feed.head()).generation > number).toBe(true)
+  })
+
+  onEmpty('two stores that write at once lose nothing and share nothing', async (store, again) => {
+    const other = await again()
+    await createAll(store, [recordOf(0, { tags: [] })])
+    await store.transaction((tx) => tx.sessions.append('k', 'ada', [], 9, 1))
+    const consumed: unknown[] = []
+    await Promise.all(
+      Array.from({ length: 60 }, (_, number) =>
+        (number % 2 === 0 ? store : other).transaction(async (tx) => {
+          const { record, revision } = (await tx.decisions.get(idOf(0)))!
+          await tx.decisions.update({ ...record, tags: [...record.tags, `n${number}`] }, revision)
+          await tx.decisions.create(recordOf(number + 1, { decision: `both${number} add${number} words` }))
+          const session = await tx.sessions.consume('k', idOf(number + 1), 2)
+          if (session !== null) consumed.push(session)
+        }),
+      ),
+    )
+    for (const one of [store, other]) {
+      expect(new Set((await one.decisions.get(idOf(0)))!.record.tags).size).toBe(60)
+      expect(await one.decisions.count({})).toBe(61)
+      for (const term of ['both7', 'add8', 'words'])
+        expect((await one.decisions.keyword({ terms: [term], filter: {}, limit: 99 })).total).toBe(
+          term === 'words' ? 60 : 1,
+        )
+      expect((await one.sessions.consumed({ limit: 9 })).length).toBe(1)
+    }
+    expect(consumed.length).toBe(1)
+    expect(await store.feed.since(0, 0, 99)).toEqual(await other.feed.since(0, 0, 99))
+  })
+}

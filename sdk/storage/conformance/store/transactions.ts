@@ -1,0 +1,189 @@
+/** Store suite: all or nothing, one after another, fresh. */
+import type { Store, Transaction } from '../../store.ts'
+import type { Kit } from './kit.ts'
+import { createAll, idOf, recordOf } from './records.ts'
+
+const thought = {
+  id: 'i1',
+  type: 'reasoning',
+  text: 'hm',
+  source: 'test',
+  timestamp: '2026-01-01T00:00:00Z',
+  data: null,
+}
+const vector = Float32Array.of(1, 0)
+const vectors = { structure: vector, function: vector, both: vector }
+
+/** One write of each kind. */
+async function everything(tx: Transaction): Promise<void> {
+  const link = {
+    target_id: idOf(1),
+    edge_type: 'refines',
+    weight: 1,
+    context: null,
+    created_at: '',
+    created_by: '',
+  } as const
+  await tx.decisions.create(recordOf(2, { source_key: 'two', links: [link] }))
+  await tx.decisions.update(recordOf(1, { category: 'changed' }), 1)
+  await tx.embeddings.start('test:2', 2)
+  await tx.embeddings.put(idOf(1), 'test:1', vectors)
+  await tx.sessions.append('s2', 'ada', [thought], 9, 5)
+  await tx.sessions.consume('s1', idOf(2), 5)
+  await tx.breakers.put({
+    scope: 'global',
+    state: 'open',
+    failures_ms: [1],
+    opened_ms: 1,
+    probe_decision_id: null,
+    probe_started_ms: null,
+  })
+  await tx.audit.append({
+    at: '2026-01-01T00:00:00Z',
+    agent: 'ada',
+    method: 'm',
+    request_id: 'r',
+    ids: [],
+    allowed: true,
+    rules: ['x'],
+    detail: 1,
+  })
+  await tx.outbox.claim(9, 1_000, 5)
+  await tx.outbox.add(idOf(2), 0)
+  await tx.idempotency.put('ada', 'k', { digest: 'd', result: 1 }, 9e15)
+}
+
+async function snapshot(store: Store): Promise<unknown> {
+  return {
+    head: await store.feed.head(),
+    all: await store.decisions.walk(null, 99),
+    listed: await store.decisions.list({ filter: {}, sort: 'created_at', order: 'asc', offset: 0, limit: 9 }),
+    found: await store.decisions.keyword({ terms: ['decision', 'about'], filter: {}, limit: 9 }),
+    source: await store.decisions.idOfSource('two'),
+    edges: await store.edges.of([idOf(1), idOf(2)], { direction: 'both', limit: 9 }),
+    generations: [await store.embeddings.active(), await store.embeddings.building()],
+    feed: await store.feed.since(0, 1, 9),
+    sessions: await store.sessions.list({ since_ms: 0, limit: 9 }),
+    consumed: await store.sessions.consumed({ limit: 9 }),
+    breakers: await store.breakers.list(),
+    audit: await store.audit.list({ limit: 9 }),
+    outbox: await store.outbox.depth(),
+    due: await store
+      .transaction(async (tx) => {
+        throw (await tx.outbox.claim(9, 1_000, 5)).map(({ id, attempts }) => [id, attempts])
+      })
+      .catch((due: unknown) => due),
+    key: await store.transaction((tx) => tx.idempotency.get('ada', 'k', 0)),
+  }
+}
+
+async function prepare(store: Store): Promise<void> {
+  await store.transaction(async (tx) => {
+    await tx.decisions.create(recordOf(1))
+    await tx.embeddings.start('test:1', 2)
+    await tx.sessions.append('s1', 'ada', [thought], 9, 1)
+    await tx.outbox.add(idOf(1), 0)
+  })
+}
+
+export function testTransactions({ onEmpty, expect, refused }: Kit): void {
+  onEmpty('a transaction that throws leaves no trace', async (store) => {
+    await prepare(store)
+    const before = await snapshot(store)
+    const cause = new Error('changed my mind')
+    const thrown = await store
+      .transaction(async (tx) => {
+        await everything(tx)
+        throw cause
+      })
+      .catch((error: unknown) => error)
+    expect(thrown).toBe(cause)
+    expect(await snapshot(store)).toEqual(before)
+    await store.transaction(everything)
+    expect(await snapshot(store)).not.toEqual(before)
+  })
+
+  onEmpty('nobody sees what is not committed; the transaction sees its own writes', async (store) => {
+    await prepare(store)
+    const before = await snapshot(store)
+    await store
+      .transaction(async (tx) => {
+        await everything(tx)
+        expect((await tx.decisions.get(idOf(2)))?.revision).toBe(1)
+        expect((await tx.decisions.get(idOf(1)))?.record.category).toBe('changed')
+        expect((await tx.decisions.get(idOf(1)))?.indexed).toBe(true)
+        expect(await tx.decisions.idOfSource('two')).toBe(idOf(2))
+        expect((await tx.embeddings.building())?.embedder).toBe('test:2')
+        expect(await tx.sessions.get('s1')).toBe(null)
+        expect((await tx.sessions.get('s2'))?.inputs).toEqual([thought])
+        expect((await tx.breakers.get('global'))?.state).toBe('open')
+        expect((await tx.breakers.list()).length).toBe(1)
+        expect(await tx.idempotency.get('ada', 'k', 0)).toEqual({ digest: 'd', result: 1 })
+        expect(await store.decisions.get(idOf(2))).toBe(null)
+        expect(await store.decisions.count({ category: 'changed' })).toBe(0)
+        expect(await store.sessions.get('s2')).toBe(null)
+        throw new Error('enough')
+      })
+      .catch((error: unknown) => expect((error as Error).message).toBe('enough'))
+    expect(await snapshot(store)).toEqual(before)
+  })
+
+  onEmpty('one that fails takes none of its neighbours with it', async (store) => {
+    await createAll(store, [recordOf(0)])
+    const results = await Promise.allSettled(
+      Array.from({ length: 40 }, (_, number) =>
+        store.transaction(async (tx) => {
+          await tx.decisions.create(recordOf(number + 1, { decision: `unheard${number} word` }))
+          if (number % 3 === 0) throw new Error('out')
+          if (number % 3 === 1) await tx.decisions.create(recordOf(0))
+        }),
+      ),
+    )
+    const kept = results.flatMap(({ status }, number) => (status === 'fulfilled' ? [number] : []))
+    expect(kept).toEqual(Array.from({ length: 40 }, (_, number) => number).filter((number) => number % 3 === 2))
+    expect(await store.decisions.count({})).toBe(1 + kept.length)
+    for (let number = 0; number < 40; number++) {
+      const { total } = await store.decisions.keyword({ terms: [`unheard${number}`], filter: {}, limit: 1 })
+      expect(total).toBe(number % 3 === 2 ? 1 : 0)
+    }
+  })
+
+  onEmpty('concurrent changes of one decision follow one another', async (store) => {
+    await createAll(store, [recordOf(1, { tags: [] })])
+    await Promise.all(
+      Array.from({ length: 50 }, (_, number) =>
+        store.transaction(async (tx) => {
+          const { record, revision } = (await tx.decisions.get(idOf(1)))!
+          await tx.decisions.update({ ...record, tags: [...record.tags, `n${number}`] }, revision)
+        }),
+      ),
+    )
+    const { record, revision } = (await store.decisions.get(idOf(1)))!
+    expect([new Set(record.tags).size, revision]).toEqual([50, 51])
+  })
+
+  onEmpty('a refusal inside may be caught, and the transaction goes on', async (store) => {
+    await createAll(store, [recordOf(1)])
+    await store.transaction(async (tx) => {
+      await refused(tx.decisions.create(recordOf(1)), 'conflict')
+      await refused(tx.decisions.update(recordOf(1), 7), 'conflict')
+      await refused(tx.embeddings.put(idOf(9), 'none', vectors), 'not_found')
+      await tx.decisions.create(recordOf(2))
+    })
+    expect(await store.decisions.count({})).toBe(2)
+  })
+
+  onEmpty('the verbs of a transaction end with it', async (store) => {
+    const kept = await store.transaction(async (tx) => tx)
+    await refused(kept.decisions.create(recordOf(1)), 'invalid')
+    expect(await store.decisions.count({})).toBe(0)
+  })
+
+  onEmpty('a closed store refuses', async (store) => {
+    await store.close()
+    await refused(
+      store.transaction(async () => 1),
+      'unavailable',
+    )
+  })
+}

@@ -1,0 +1,362 @@
+/** The command line as a person and a program use it: real processes, real files, real HTTP. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { inTemporaryDir, temporaryDir } from '../server.ts'
+import { bareEnv, cstp, root, type Service, serve } from './program.ts'
+
+// Each test starts several processes.
+setDefaultTimeout(60_000)
+
+const shop = join(root, 'docs/demo/decisions.jsonl')
+const sorted = (lines: string): string[] => lines.trim().split('\n').sort()
+
+describe('serve', () => {
+  test('prints a line that works when pasted, never the token, and stops cleanly', () =>
+    inTemporaryDir(async (home) => {
+      // A name that a shell would take apart.
+      const dir = join(home, "it's here; really")
+      const service = await serve(bareEnv(home, { CSTP_DATA_DIR: dir }))
+      const token = (await readFile(join(dir, 'token'), 'utf8')).trim()
+      expect(service.banner).toContain(dir)
+      expect(service.banner).not.toContain(token)
+      const line = service.banner.split('\n').find((one) => one.startsWith('curl '))!
+      const pasted = Bun.spawn(['sh', '-c', line], { stdout: 'pipe' })
+      expect(await new Response(pasted.stdout).json()).toMatchObject({ jsonrpc: '2.0', id: 1, result: { total: 0 } })
+      const { status, err } = await service.stop('SIGTERM')
+      expect(status).toBe(0)
+      expect(err).not.toContain(token)
+      expect(await fetch(`${service.url}/health`).catch((error) => error.code)).toMatch(/refused/i)
+    }))
+
+  test('says where it is as one line of JSON, and stops at Ctrl-C', () =>
+    inTemporaryDir(async (dir) => {
+      const service = await serve(bareEnv(dir), ['--json'])
+      expect(JSON.parse(service.banner)).toMatchObject({
+        url: service.url,
+        data_dir: dir,
+        token_file: join(dir, 'token'),
+      })
+      expect((await service.stop('SIGINT')).status).toBe(0)
+    }))
+
+  test('a taken port and a folder that is none are one clear line each', () =>
+    inTemporaryDir(async (dir) => {
+      const service = await serve(bareEnv(dir))
+      const taken = await cstp(['serve', '--port', new URL(service.url).port, '--log-level', 'error'], bareEnv(dir))
+      await service.stop()
+      expect(taken).toMatchObject({ status: 1, out: '' })
+      expect(taken.err).toMatch(/^cstp: can't listen on 127\.0\.0\.1:\d+ \(CSTP_HOST, CSTP_PORT\).*\n$/)
+      const file = join(dir, 'file')
+      await writeFile(file, '')
+      const wrong = await cstp(['serve', '--port', '0', '--data-dir', file], bareEnv(dir))
+      expect(wrong).toMatchObject({ status: 1, out: '' })
+      expect(wrong.err).toMatch(/^cstp: .*file.*\n$/)
+    }))
+})
+
+describe('settings', () => {
+  test('all wrong ones are named at once, by every command', () =>
+    inTemporaryDir(async (dir) => {
+      const env = bareEnv(dir, { CSTP_EMBEDDER: 'magic', CSTP_AUTH_TOKENS: 'only-an-agent', CSTP_LOG_LEVEL: 'loud' })
+      for (const command of [['serve'], ['config'], ['query', 'x'], ['call', 'getStats', '--local']]) {
+        const { status, err, out } = await cstp([...command, '--port', '70000'], env)
+        expect({ status, out }).toEqual({ status: 2, out: '' })
+        for (const part of [
+          'CSTP_EMBEDDER (env',
+          'CSTP_AUTH_TOKENS (env',
+          'CSTP_LOG_LEVEL (env',
+          'CSTP_PORT (flag --port)',
+        ])
+          expect(err).toContain(part)
+        expect(err).not.toContain('only-an-agent')
+      }
+    }))
+
+  test('config shows values with their sources and masks secrets', () =>
+    inTemporaryDir(async (dir) => {
+      const file = join(dir, 'cstp.yaml')
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: this is how it stands in the file
+      await writeFile(file, 'embedder:\n  api_key: ${SOME_KEY}\nserver:\n  rate_limit: 5\n')
+      const env = bareEnv(dir, {
+        SOME_KEY: 'top-secret',
+        CSTP_AUTH_TOKENS: 'ann:hidden1,bob:hidden2',
+        CSTP_CONFIG: file,
+      })
+      const shown = await cstp(['config', '--host', '0.0.0.0'], env)
+      expect(shown.status).toBe(0)
+      expect(shown.out).toMatch(/CSTP_AUTH_TOKENS +ann:\*\*\*\*,bob:\*\*\*\* +environment CSTP_AUTH_TOKENS/)
+      expect(shown.out).toMatch(/CSTP_HOST +0\.0\.0\.0 +flag --host/)
+      expect(shown.out).toMatch(/CSTP_PORT +9991 +default/)
+      const forPrograms = await cstp(['config', '--json'], env)
+      expect(JSON.parse(forPrograms.out)).toMatchObject({
+        embedding_api_key: { value: '****', source: `file ${file} (embedder.api_key)` },
+        rate_limit: { value: 5 },
+        port: { value: 9991, source: 'default', flag: '--port' },
+      })
+      for (const secret of ['top-secret', 'hidden1', 'hidden2'])
+        expect(shown.out + forPrograms.out + shown.err + forPrograms.err).not.toContain(secret)
+    }))
+})
+
+describe('help', () => {
+  test('lists commands, explains each, and knows what was meant', () =>
+    inTemporaryDir(async (dir) => {
+      const env = bareEnv(dir)
+      const overview = await cstp(['help'], env)
+      expect(overview.status).toBe(0)
+      const names = [...overview.out.matchAll(/^ {2}(\w+) {2,}\w/gm)].map(([, name]) => name!)
+      expect(names).toEqual(['serve', 'query', 'call', 'import', 'export', 'reindex', 'config'])
+      for (const name of names) {
+        const { status, out } = await cstp([name, '--help'], env)
+        expect(status).toBe(0)
+        expect(out).toContain(`usage: cstp ${name}`)
+        expect(out).toContain('examples:')
+        expect(Math.max(...out.split('\n').map((line) => line.length))).toBeLessThanOrEqual(110)
+      }
+      expect((await cstp(['call', '--help'], env)).out).toContain('recordDecision')
+      expect((await cstp(['help', 'settings'], env)).out).toContain('CSTP_DATA_DIR   data_dir in the YAML file')
+      expect((await cstp(['--version'], env)).out).toMatch(/^\d+\.\d+\.\d+\n$/)
+      expect(await cstp(['imprt', 'x'], env)).toMatchObject({
+        status: 2,
+        err: 'cstp: there is no command "imprt"; did you mean import? (cstp help lists them)\n',
+      })
+      expect(await cstp(['query', 'x', '--limt', '3'], env)).toMatchObject({
+        status: 2,
+        err: 'cstp: there is no flag --limt; did you mean --limit?\n',
+      })
+      expect(await cstp(['query', 'x', '--limit'], env)).toMatchObject({ status: 2 })
+      expect(await cstp(['import'], env)).toMatchObject({ status: 2 })
+      expect(await cstp([], env)).toMatchObject({ status: 2, out: overview.out })
+    }))
+})
+
+describe('with a server', () => {
+  let dir: string
+  let service: Service
+  let env: Record<string, string>
+  const run = (args: string[], input?: string | Uint8Array) => cstp(args, env, input)
+
+  beforeAll(async () => {
+    dir = await temporaryDir()
+    service = await serve(bareEnv(dir), ['--log-level', 'warn'])
+    env = bareEnv(dir, { CSTP_PORT: new URL(service.url).port })
+  })
+  afterAll(async () => {
+    await service.stop()
+    await rm(dir, { recursive: true, force: true })
+  })
+
+  test('a dry run writes nothing; an import takes everything in once', async () => {
+    const dry = await run(['import', shop, '--dry-run', '--json'])
+    expect(JSON.parse(dry.out)).toMatchObject({ imported: 26, reviewed: 24, skipped: 0, incomplete: 0, dry_run: true })
+    expect(JSON.parse((await run(['call', 'getStats'])).out)).toMatchObject({ total: 0 })
+
+    const first = JSON.parse((await run(['import', shop, '--json'])).out)
+    expect(first).toMatchObject({
+      imported: 26,
+      existing: 0,
+      reviewed: 24,
+      linked: 14,
+      skipped: 0,
+      incomplete: 0,
+      problems: [],
+    })
+    const again = await run(['import', shop])
+    expect(again.status).toBe(0)
+    expect(again.out).toStartWith('0 imported, 26 existing, 0 reviewed, 0 linked, 0 skipped,')
+    expect(JSON.parse((await run(['call', 'getStats'])).out)).toMatchObject({
+      total: 26,
+      by_status: { reviewed: 24, pending: 2 },
+    })
+  })
+
+  test('an outcome and a link that come later are added to what is there', async () => {
+    const line = {
+      source: 'late',
+      decision: 'Ship on Fridays',
+      category: 'process',
+      confidence: 0.4,
+      date: '2025-01-01',
+    }
+    await run(['import', '-'], JSON.stringify(line))
+    const known = { ...line, outcome: 'failure', links: [{ target: 'other', edge_type: 'relates_to' }] }
+    const other = { ...line, source: 'other', decision: 'Ship on Mondays' }
+    const { out } = await run(['import', '-', '--json'], `${JSON.stringify(known)}\n${JSON.stringify(other)}`)
+    expect(JSON.parse(out)).toMatchObject({ imported: 1, existing: 1, reviewed: 1, linked: 1 })
+
+    // The file that brought the target was another one.
+    const third = {
+      ...line,
+      source: 'third',
+      decision: 'Ship daily',
+      links: [{ target: 'late', edge_type: 'supersedes' }],
+    }
+    const later = await run(['import', '-', '--json'], JSON.stringify(third))
+    expect(JSON.parse(later.out)).toMatchObject({ imported: 1, linked: 1, incomplete: 0 })
+  })
+
+  test('bad lines are named and skipped; byte order mark, CRLF and blank lines are not', async () => {
+    const good = (decision: string) => JSON.stringify({ decision, category: 'test', confidence: 0.5 })
+    const lines = [
+      `\ufeff${good('Begin with a mark')}`,
+      '',
+      '{"decision": "no end',
+      JSON.stringify({ decision: 'x', category: 'test', confidence: 2 }),
+      good('Another'),
+      JSON.stringify({ decision: 'y', category: 'test', confidence: 0.5, tag: ['z'] }),
+      JSON.stringify({ decision: 'z', category: 'test', confidence: 0.5, date: '2099-01-01' }),
+      JSON.stringify({ decision: 'z', category: 'test', confidence: 0.5, lessons: 'none' }),
+      good('Another'),
+      JSON.stringify({
+        decision: 'w',
+        category: 'test',
+        confidence: 0.5,
+        links: [{ target: 'nowhere', edge_type: 'blocks' }],
+      }),
+      '  ',
+      '[]',
+    ]
+    const { status, out, err } = await run(
+      ['import', '-', '--json'],
+      Buffer.concat([Buffer.from(lines.join('\r\n')), Buffer.from('\n\xff', 'latin1')]),
+    )
+    expect(status).toBe(1)
+    const done = JSON.parse(out)
+    expect(done).toMatchObject({ imported: 3, skipped: 8, incomplete: 1 })
+    expect(err).toContain('line 3: is not JSON')
+    expect(err).toContain('line 4: confidence: expected a number from 0 to 1, received 2')
+    expect(err).toContain('line 6: tag: unknown parameter; did you mean tags?')
+    expect(err).toContain('line 7: date: expected a time that is not in the future')
+    expect(err).toContain('line 8: actual_result, lessons and notes need an outcome')
+    expect(err).toContain('line 9: repeats an earlier line')
+    expect(err).toContain('line 10: the link to nowhere was not taken')
+    expect(err).toContain('line 12: expected an object')
+    expect(err).toContain('line 13: is not UTF-8')
+    expect(done.problems).toHaveLength(9)
+  })
+
+  test('what was exported makes the same decisions again', () =>
+    inTemporaryDir(async (copy) => {
+      const out = join(copy, 'out.jsonl')
+      const { out: told } = await run(['export', '--out', out, '--json'])
+      const exported = await readFile(out, 'utf8')
+      const lines = sorted(exported)
+      expect(JSON.parse(told)).toEqual({ exported: lines.length, out })
+      expect(lines.length).toBeGreaterThanOrEqual(26)
+      expect((await run(['export'])).out).toBe(exported)
+
+      const there = bareEnv(copy)
+      const taken = await cstp(['import', out, '--local', '--json'], there)
+      expect(JSON.parse(taken.out)).toMatchObject({ imported: lines.length, skipped: 0, incomplete: 0 })
+      expect(sorted((await cstp(['export', '--local'], there)).out)).toEqual(lines)
+      expect(await readdir(copy)).not.toContain(expect.stringContaining('.tmp'))
+    }))
+
+  test('query shows a table that fits, JSON for programs, and honest silence', async () => {
+    const table = await cstp(['query', 'shopping', 'basket', '--limit', '3'], { ...env, COLUMNS: '72' })
+    expect(table.status).toBe(0)
+    const [head, best] = table.out.split('\n')
+    expect(head).toMatch(/^score +decision +.*outcome +.*id$/)
+    expect(best).toMatch(/basket/)
+    expect(Math.max(...table.out.split('\n').map((line) => Bun.stringWidth(line)))).toBeLessThanOrEqual(72)
+    expect(table.out).not.toContain('\x1b')
+    expect(table.out).toContain('superseded by ')
+
+    const found = JSON.parse((await run(['query', 'basket', '--category', 'process', '--reviewed', '--json'])).out)
+    expect(found).toMatchObject({ retrieval_mode: 'hybrid', query: 'basket' })
+    expect(new Set(found.decisions.map((one: { category: string }) => one.category))).toEqual(new Set(['process']))
+    expect((await run(['query', 'basket', '--category', 'nothing'])).out).toBe('No precedent: no decision matches.\n')
+    expect((await run(['query', 'xyzzy', '--mode', 'semantic'])).out).toContain('distance')
+    expect(await run(['query', 'x', '--mode', 'psychic'])).toMatchObject({ status: 2 })
+    expect(await run(['query', 'x', '--limit', 'few'])).toMatchObject({ status: 2 })
+    expect((await run(['query', 'x', '--stakes', 'huge'])).err).toContain('filters.stakes.0')
+  })
+
+  test('call takes parameters from the line, a file and stdin, and tells errors readably', async () => {
+    const id = JSON.parse((await run(['query', 'payment', '--json'])).out).decisions[0].id
+    const given = JSON.stringify({ id })
+    const file = join(dir, 'params.json')
+    await writeFile(file, given)
+    const answers = [
+      await run(['call', 'getDecision', given]),
+      await run(['call', 'cstp.getDecision', `@${file}`]),
+      await run(['call', 'getDecision', '-'], given),
+      await run(['call', 'getDecision', given, '--local']),
+    ]
+    for (const { status, out } of answers) {
+      expect(status).toBe(0)
+      expect(JSON.parse(out)).toMatchObject({ id })
+    }
+    const wrong = await run(['call', 'recordDecision', '{"decison": 1}'])
+    expect(wrong).toMatchObject({ status: 1, out: '' })
+    expect(wrong.err).toBe('cstp: Invalid params (-32602)\n  decison: unknown parameter; did you mean decision?\n')
+    const forPrograms = await run(['call', 'getDecision', '{"id": "ffffffff"}', '--json'])
+    expect(JSON.parse(forPrograms.err)).toMatchObject({ error: { code: -32007, data: { id: 'ffffffff' } } })
+    expect(await run(['call', 'getStats', '{'])).toMatchObject({ status: 2 })
+    expect((await run(['call', 'getStats', '--token', 'wrong'])).err).toContain('refused the credentials')
+    expect((await run(['call', 'getStats', '--agent', 'bob'])).err).toContain('needs a token')
+    const nobody = await run(['call', 'getStats', '--url', 'http://127.0.0.1:9'])
+    expect(nobody).toMatchObject({ status: 1 })
+    expect(nobody.err).toStartWith('cstp: nothing listens at http://127.0.0.1:9:')
+  })
+
+  test('reindex says how many', async () => {
+    expect((await run(['reindex'])).out).toMatch(/^\d+ decisions indexed, in \d+\.\d s\n$/)
+    expect(JSON.parse((await run(['reindex', '--local', '--json'])).out)).toMatchObject({ success: true, errors: 0 })
+  })
+})
+
+test('an import waits where the server limits the rate', () =>
+  inTemporaryDir(async (dir) => {
+    const service = await serve(bareEnv(dir), ['--rate-limit', '1200', '--log-level', 'error'])
+    try {
+      // The burst is 200: the last twenty wait a second.
+      const lines = Array.from({ length: 220 }, (_, index) => ({
+        decision: `Number ${index}`,
+        category: 'test',
+        confidence: 0.5,
+      }))
+      const input = lines.map((line) => JSON.stringify(line)).join('\n')
+      const { status, out } = await cstp(['import', '-', '--url', service.url, '--json'], bareEnv(dir), input)
+      expect(JSON.parse(out)).toMatchObject({ imported: 220, skipped: 0 })
+      expect(status).toBe(0)
+    } finally {
+      await service.stop()
+    }
+  }))
+
+test('an agent without the scope admin is told so once', () =>
+  inTemporaryDir(async (dir) => {
+    const service = await serve(bareEnv(dir, { CSTP_AUTH_TOKENS: 'boss:one,worker:two' }))
+    try {
+      const { status, err, out } = await cstp(
+        ['import', shop, '--url', service.url, '--agent', 'worker', '--token', 'two'],
+        bareEnv(dir),
+      )
+      expect({ status, out }).toEqual({ status: 1, out: '' })
+      expect(err).toMatch(/^cstp: .*need the scope admin \(-32001\)\n$/)
+    } finally {
+      await service.stop()
+    }
+  }))
+
+test('the demonstration shows ten answers and leaves nothing behind', () =>
+  inTemporaryDir(async (dir) => {
+    const child = Bun.spawn([process.execPath, join(root, 'docs/demo/demo.ts'), '--small', '--embedder', 'hash'], {
+      cwd: root,
+      env: { ...bareEnv(dir), TMPDIR: dir },
+      stdout: 'pipe',
+      stderr: 'pipe',
+    })
+    const [out, err, status] = await Promise.all([
+      new Response(child.stdout).text(),
+      new Response(child.stderr).text(),
+      child.exited,
+    ])
+    expect({ status, err }).toEqual({ status: 0, err: '' })
+    expect(out).toContain('26 decisions of a made-up web shop')
+    expect(out.match(/^ ?\d+ {2}\S.*\?$/gm)).toHaveLength(10)
+    expect(Math.max(...out.split('\n').map((line) => Bun.stringWidth(line)))).toBeLessThanOrEqual(100)
+    expect((await readdir(dir)).filter((name) => name.startsWith('cstp'))).toEqual([])
+  }))

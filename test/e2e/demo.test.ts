@@ -1,0 +1,94 @@
+/** The main job over HTTP with the real model: real decisions are taken in, and questions find them, on both vectors drivers. */
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { join } from 'node:path'
+import { pepMaterial, shopMaterial } from '../../docs/demo/material.ts'
+import { load } from '../../src/surfaces/cli/import/load.ts'
+import { remoteCaller } from '../../src/surfaces/cli/remote.ts'
+import { inTemporaryDir } from '../server.ts'
+import { bareEnv, type Service, serve } from './program.ts'
+
+// Some 2 000 texts go through the model; a busy machine takes its time.
+setDefaultTimeout(600_000)
+
+/** Source that must stand among the first three, by the beginning of a question; null where nothing is a precedent. */
+const pepAnswers: Record<string, string | null> = {
+  'Should the language get a switch': 'PEP 3103',
+  'A dictionary that cannot': 'PEP 416',
+  'How can threads run': 'PEP 703',
+  'Protect hash tables': 'PEP 456',
+  'Fill values into SQL': 'PEP 750',
+  'Walk through huge folders': 'PEP 471',
+  'How is the coffee machine': null,
+}
+const shopAnswers: Record<string, string | null> = {
+  'Where should the basket': 'shop-04',
+  'What do we do when the payment': 'shop-07',
+  'May we cache prices': 'shop-13',
+  'At which moment is an item': 'shop-20',
+  'Which type for amounts': 'shop-21',
+  'How is the coffee machine': null,
+}
+
+const peps = await pepMaterial()
+if (!peps) console.warn('../shared/data/peps.jsonl is not there: the decisions of docs/demo take its place')
+const { lines, questions } = peps ?? shopMaterial()
+const expected = peps ? pepAnswers : shopAnswers
+const size = peps ? { imported: 679, reviewed: 552 } : { imported: 26, reviewed: 24 }
+
+test('what was taken in is found by meaning, alike on exact search and LanceDB', () =>
+  inTemporaryDir(async (dir) => {
+    const env = bareEnv(dir, { CSTP_EMBEDDER: 'local', CSTP_RATE_LIMIT: '0', CSTP_LOG_LEVEL: 'error' })
+    const answers = async ({ url }: Service) => {
+      const { call } = await remoteCaller({ url, data_dir: dir })
+      const found = []
+      for (const query of questions) {
+        const { decisions, scores, no_precedent } = await call('queryDecisions', {
+          query,
+          retrieval_mode: 'hybrid',
+          limit: 3,
+        })
+        const hits = []
+        for (const { id } of decisions) {
+          const { source_key } = await call('getDecision', { id })
+          hits.push({ source_key, score: scores[id]!.combined })
+        }
+        found.push({ query, no_precedent, hits })
+      }
+      return found
+    }
+
+    const onExact = await serve(env)
+    const connection = await remoteCaller({ url: onExact.url, data_dir: dir })
+    const problems: string[] = []
+    const done = await load(lines, { connection, problem: (line, reason) => problems.push(`${line}: ${reason}`) })
+    expect(problems).toEqual([])
+    expect(done).toMatchObject({ ...size, existing: 0, skipped: 0, incomplete: 0 })
+    for (let waited = 0; waited < 600; waited++) {
+      const metrics = await (await connection.get('/metrics')).text()
+      if (/^cstp_outbox_depth 0$/m.test(metrics)) break
+      await Bun.sleep(200)
+    }
+    const exact = await answers(onExact)
+    expect((await onExact.stop()).status).toBe(0)
+
+    for (const [beginning, source] of Object.entries(expected)) {
+      const { no_precedent, hits } = exact.find(({ query }) => query.startsWith(beginning))!
+      expect(no_precedent).toBe(source === null)
+      if (source !== null) expect(hits.map(({ source_key }) => source_key)).toContain(source)
+    }
+
+    const onLance = await serve({ ...env, CSTP_VECTOR_URL: join(dir, 'lance') })
+    const lance = await answers(onLance)
+    expect((await onLance.stop()).status).toBe(0)
+    for (const [index, { query, hits, no_precedent }] of exact.entries()) {
+      const other = lance[index]!
+      expect({ query, no_precedent: other.no_precedent, hits: other.hits.map(({ source_key }) => source_key) }).toEqual(
+        {
+          query,
+          no_precedent,
+          hits: hits.map(({ source_key }) => source_key),
+        },
+      )
+      for (const [rank, { score }] of hits.entries()) expect(other.hits[rank]!.score).toBeCloseTo(score, 3)
+    }
+  }))

@@ -1,0 +1,284 @@
+/** The real server on a real socket: discovery, readiness, metrics, limits, stopping, and what its log holds. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { loadSettings } from '../../src/config.ts'
+import { type Serving, serve } from '../../src/server.ts'
+import { createLog } from '../../src/surfaces/log.ts'
+
+const tokens = { root: 'root:r00t-t0ken', bob: 'bob:b0b-t0ken' }
+
+interface Running extends Serving {
+  dir: string
+  lines(): string
+}
+
+async function start(env: Record<string, string> = {}): Promise<Running> {
+  const dir = await mkdtemp(join(tmpdir(), 'cstp-serve-'))
+  let text = ''
+  const write = (line: string) => {
+    text += line
+  }
+  const log = createLog({ level: 'debug', pretty: false, write, now: Date.now })
+  const { settings } = await loadSettings({
+    env: {
+      CSTP_DATA_DIR: dir,
+      CSTP_PORT: '0',
+      CSTP_EMBEDDER: 'hash',
+      CSTP_AUTH_TOKENS: Object.values(tokens).join(','),
+      ...env,
+    },
+    flags: {},
+    readFile: () => Promise.reject(new Error('no file')),
+  })
+  const serving = await serve(settings, log)
+  return {
+    ...serving,
+    dir,
+    lines() {
+      log.flush()
+      return text
+    },
+    async stop() {
+      await serving.stop()
+      await rm(dir, { recursive: true, force: true })
+    },
+  }
+}
+
+let server: Running
+beforeAll(async () => {
+  server = await start()
+})
+afterAll(() => server.stop())
+
+const get = (path: string, token?: string) =>
+  fetch(server.url + path, { headers: token ? { authorization: `Bearer ${token}` } : {} })
+async function rpc(method: string, params: unknown, token = tokens.root) {
+  const response = await fetch(`${server.url}/cstp`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', method: `cstp.${method}`, params, id: 1 }),
+  })
+  const body = (await response.json()) as {
+    result?: Record<string, unknown>
+    error?: { code: number; message: string; data?: unknown }
+  }
+  return { status: response.status, ...body }
+}
+const decision = { decision: 'Use SQLite', confidence: 0.8, category: 'architecture' }
+
+/** Sends raw bytes and resolves with everything that came back until the connection closed or the text stands in it. */
+function raw(url: string, parts: (string | Uint8Array)[], until = '\r\n\r\n'): Promise<string> {
+  const { hostname, port } = new URL(url)
+  return new Promise((resolve, reject) => {
+    let seen = ''
+    const socket = connect(Number(port), hostname)
+    const done = () => {
+      socket.destroy()
+      resolve(seen)
+    }
+    socket.on('error', (error) => (seen === '' ? reject(error) : done()))
+    socket.on('close', done)
+    socket.on('data', (data) => {
+      seen += data
+      if (seen.includes(until)) done()
+    })
+    for (const part of parts) socket.write(part)
+  })
+}
+
+describe('discovery', () => {
+  test('the agent card has exactly the fields of the interface', async () => {
+    for (const path of ['/.well-known/agent.json', '/.well-known/agent-card.json'])
+      expect(await (await get(path)).json()).toEqual({
+        name: 'cstp',
+        description: expect.any(String),
+        version: '0.10.0',
+        url: server.url,
+        capabilities: [
+          'queryDecisions',
+          'checkGuardrails',
+          'recordDecision',
+          'reviewDecision',
+          'getCalibration',
+          'getDecision',
+          'getReasonStats',
+        ],
+        protocol: 'cstp',
+        protocolVersion: '0.10.0',
+      })
+  })
+
+  test('health has exactly the fields of the interface', async () => {
+    const health = (await (await get('/health')).json()) as Record<string, unknown>
+    expect(health).toEqual({
+      status: 'ok',
+      version: '0.10.0',
+      agent: 'cstp',
+      uptime_seconds: expect.any(Number),
+      timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+    })
+    expect(Number.isInteger(health.uptime_seconds)).toBe(true)
+    expect(await (await get('/ready')).json()).toEqual({ status: 'ready' })
+  })
+
+  test('metrics need a token and count calls by known names only', async () => {
+    expect((await get('/metrics')).status).toBe(401)
+    await rpc('getStats', {})
+    await rpc('secret-method-name', {})
+    const text = await (await get('/metrics', tokens.bob)).text()
+    expect(text).toMatch(/^cstp_requests_total\{method="cstp.getStats",code="0"\} \d+$/m)
+    expect(text).toMatch(/^cstp_requests_total\{method="unknown",code="-32601"\} \d+$/m)
+    expect(text).toMatch(/^cstp_decisions \d+$/m)
+    expect(text).toContain('cstp_build_info{version="0.10.0"} 1')
+    expect(text).not.toContain('secret-method-name')
+  })
+})
+
+describe('a call', () => {
+  test('is answered, durable, and found again', async () => {
+    const { result } = await rpc('recordDecision', decision, tokens.bob)
+    expect(await readFile(join(server.dir, String(result?.path)), 'utf8')).toContain('Use SQLite')
+    expect((await rpc('getDecision', { id: result?.decision_id })).result).toMatchObject({
+      recorded_by: 'bob',
+      ...decision,
+    })
+  })
+
+  test('without the scope is 403 with -32001', async () => {
+    expect(await rpc('reindex', {}, tokens.bob)).toMatchObject({ status: 403, error: { code: -32001 } })
+  })
+
+  test('with a body over the limit is 413, in whatever form it comes', async () => {
+    const head = `POST /cstp HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${tokens.bob}\r\nContent-Type: application/json\r\n`
+    for (const size of [5_000_000, 40_000_000])
+      expect(await raw(server.url, [`${head}Content-Length: ${size}\r\n\r\n`], '"}')).toMatch(
+        /^HTTP\/1.1 413 .*"payload_too_large"/s,
+      )
+    const chunk = `10000\r\n${'x'.repeat(65_536)}\r\n`
+    const answer = await raw(
+      server.url,
+      [`${head}Transfer-Encoding: chunked\r\n\r\n`, ...Array<string>(70).fill(chunk)],
+      '"}',
+    )
+    expect(answer).toMatch(/^HTTP\/1.1 413 .*"payload_too_large"/s)
+  })
+
+  test('that is not UTF-8 is a parse error', async () => {
+    const body = Buffer.from('{"jsonrpc":"2.0","method":"cstp.getStats\xff","id":1}', 'latin1')
+    const head = `POST /cstp HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${tokens.bob}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`
+    expect(await raw(server.url, [head, body], 'null}')).toContain('"code":-32700')
+  })
+})
+
+describe('reindex of a folder', () => {
+  test.each([
+    '..',
+    '/',
+    '/etc',
+    'nowhere',
+    '../../etc',
+    'decisions/../..',
+    'token\0',
+    'x'.repeat(300),
+    '\u202e',
+    'cstp.db',
+  ])('%j is refused, and the path of the data directory is not told', async (decisions_path) => {
+    const answer = await rpc('reindex', { decisions_path })
+    expect(answer.error).toMatchObject({ code: -32602, data: { issues: [{ path: 'decisions_path' }] } })
+    expect(JSON.stringify(answer)).not.toContain(server.dir)
+  })
+
+  test('a link out of the data directory is not followed', async () => {
+    const outside = await mkdtemp(join(tmpdir(), 'cstp-outside-'))
+    await symlink(outside, join(server.dir, 'link'))
+    expect((await rpc('reindex', { decisions_path: 'link' })).error?.code).toBe(-32602)
+    await rm(outside, { recursive: true })
+  })
+
+  test('inside the data directory rebuilds what lies below it', async () => {
+    await rpc('recordDecision', { ...decision, created_at: '2020-01-15T00:00:00Z' })
+    await rpc('recordDecision', { ...decision, created_at: '2020-02-15T00:00:00Z' })
+    await mkdir(join(server.dir, 'empty'), { recursive: true })
+    const of = async (decisions_path: string) => (await rpc('reindex', { decisions_path })).result
+    expect(await of('decisions/2020')).toMatchObject({ success: true, decisions_indexed: 2, errors: 0 })
+    expect(await of(join(server.dir, 'decisions/2020/01'))).toMatchObject({ decisions_indexed: 1 })
+    expect(await of('empty')).toMatchObject({ success: true, decisions_indexed: 0 })
+  })
+})
+
+test('failed logins and calls leave no token in the log, nor does a method called like one', async () => {
+  await fetch(`${server.url}/cstp`, { method: 'POST', headers: { authorization: 'Bearer bob:almost-b0b-t0ken' } })
+  await rpc('getDecision', { id: tokens.root })
+  await rpc('getDecision', { id: '2020-01-01-decision-000000000000' }, tokens.bob)
+  const lines = server.lines()
+  expect(lines).toContain('"method":"cstp.getDecision"')
+  for (const secret of ['r00t-t0ken', 'b0b-t0ken', 'Bearer']) expect(lines).not.toContain(secret)
+  for (const line of lines.trim().split('\n'))
+    expect(JSON.parse(line)).toMatchObject({ at: expect.any(String), message: expect.any(String) })
+})
+
+test('an unknown method is cut before it is logged', async () => {
+  await rpc('x'.repeat(100_000), {})
+  for (const line of server.lines().split('\n')) expect(line.length).toBeLessThan(2_000)
+})
+
+test('while it stops, calls under way end, new ones are 503, and /health answers', async () => {
+  const stopping = await start()
+  const { url } = stopping
+  const body = JSON.stringify({ jsonrpc: '2.0', method: 'cstp.recordDecision', params: decision, id: 'late' })
+  const head = `POST /cstp HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${tokens.bob}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname)
+  const answered = new Promise<string>((resolve) => socket.on('data', (data) => resolve(String(data))))
+  socket.write(head + body.slice(0, 10))
+  await Bun.sleep(50)
+  const stopped = stopping.stop()
+  const statusOf = async (path: string, method = 'GET') => (await fetch(url + path, { method })).status
+  expect([await statusOf('/ready'), await statusOf('/cstp', 'POST'), await statusOf('/health')]).toEqual([
+    503, 503, 200,
+  ])
+  socket.write(body.slice(10))
+  expect(await answered).toMatch(/^HTTP\/1.1 200 .*"id":"late"/s)
+  await stopped
+  expect(await fetch(`${url}/health`).catch(() => 'gone')).toBe('gone')
+})
+
+test('without credentials a token is made for agent local, readable by its owner only, and told to nobody', async () => {
+  const own = await start({ CSTP_AUTH_TOKENS: '' })
+  const file = join(own.dir, 'token')
+  const token = (await readFile(file, 'utf8')).trim()
+  expect((await stat(file)).mode & 0o777).toBe(0o600)
+  expect(token.length).toBeGreaterThanOrEqual(32)
+  const call = (authorization: string) =>
+    fetch(`${own.url}/cstp`, {
+      method: 'POST',
+      headers: { authorization, 'content-type': 'application/json' },
+      body: '{"jsonrpc":"2.0","method":"cstp.reindex","id":1}',
+    })
+  expect(((await (await call(`Bearer local:${token}`)).json()) as { result: unknown }).result).toMatchObject({
+    success: true,
+  })
+  expect((await call('Bearer local:')).status).toBe(401)
+  expect(own.lines()).not.toContain(token)
+  await own.stop()
+})
+
+test('a port that is taken stops the start with the name of the setting', async () => {
+  const { port } = new URL(server.url)
+  await expect(start({ CSTP_PORT: port })).rejects.toThrow('CSTP_PORT')
+})
+
+test('the card tells the public address, and a data directory that can not be made stops the start', async () => {
+  const open = await start({ CSTP_PUBLIC_URL: 'https://cstp.example' })
+  expect(await (await fetch(`${open.url}/.well-known/agent.json`)).json()).toMatchObject({
+    url: 'https://cstp.example',
+  })
+  const file = join(open.dir, 'a-file')
+  await writeFile(file, '')
+  await expect(start({ CSTP_DATA_DIR: join(file, 'x') })).rejects.toThrow()
+  await open.stop()
+})

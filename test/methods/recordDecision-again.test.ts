@@ -1,0 +1,204 @@
+/** cstp.recordDecision sent again, imported, or with the embedder away, on every store. */
+import { describe, expect, test } from 'bun:test'
+import { forEachBackend } from '../program.ts'
+
+const required = { decision: 'Use SQLite for the catalogue', confidence: 0.8, category: 'architecture' }
+
+forEachBackend((open) => {
+  describe('with an idempotency key', () => {
+    test('the same call returns the first result and writes nothing', async () => {
+      const { call, store } = await open()
+      const given = { ...required, idempotency_key: 'k1' }
+      const first = await call('recordDecision', given)
+      expect(await call('recordDecision', { ...given, idempotencyKey: 'k1', idempotency_key: undefined })).toEqual(
+        first,
+      )
+      expect(await store.decisions.count({})).toBe(1)
+      expect(await store.audit.list({ limit: 10 })).toHaveLength(1)
+    })
+
+    test('defaults that are written out change nothing', async () => {
+      const { call, store } = await open()
+      await call('recordDecision', { ...required, idempotency_key: 'k1' })
+      await call('recordDecision', { tags: [], stakes: 'medium', ...required, idempotency_key: 'k1' })
+      expect(await store.decisions.count({})).toBe(1)
+    })
+
+    test('other parameters are refused', async () => {
+      const { call, refused } = await open()
+      await call('recordDecision', { ...required, idempotency_key: 'k1' })
+      expect(await refused('recordDecision', { ...required, confidence: 0.7, idempotency_key: 'k1' })).toMatchObject({
+        error: 'invalid_params',
+        data: { issues: [{ path: 'idempotency_key' }] },
+      })
+    })
+
+    test('it is the agent’s own', async () => {
+      const { call, store } = await open()
+      await call('recordDecision', { ...required, idempotency_key: 'k1' }, 'alice')
+      await call('recordDecision', { ...required, confidence: 0.1, idempotency_key: 'k1' }, 'bob')
+      expect(await store.decisions.count({})).toBe(2)
+    })
+
+    test('ten at once are one, also over two servers', async () => {
+      const one = await open()
+      const two = await one.second()
+      const given = { ...required, idempotency_key: 'k1' }
+      const results = await Promise.all(
+        Array.from({ length: 10 }, (_, index) => (index % 2 ? one : two).call('recordDecision', given)),
+      )
+      expect(new Set(results.map(({ decision_id }) => decision_id)).size).toBe(1)
+      expect(await one.store.decisions.count({})).toBe(1)
+    })
+
+    test('it is free again after 24 hours, and after a call that failed', async () => {
+      const { call, refused, clock, store } = await open()
+      await refused('recordDecision', { ...required, confidence: 2, idempotency_key: 'k1' })
+      await call('recordDecision', { ...required, idempotency_key: 'k1' })
+      clock.now += 24 * 3_600_000
+      await call('recordDecision', { ...required, confidence: 0.1, idempotency_key: 'k1' })
+      expect(await store.decisions.count({})).toBe(2)
+    })
+  })
+
+  describe('an import', () => {
+    const imported = {
+      ...required,
+      created_at: '2025-03-04T05:06:07.5+02:00',
+      recorded_by: 'carol',
+      source_key: 'jira-1',
+    }
+
+    test('keeps who decided and when, and who imported it', async () => {
+      const { call } = await open()
+      const { decision_id, path } = await call('recordDecision', imported, 'root')
+      expect(path).toBe(`decisions/2025/03/${decision_id}.yaml`)
+      expect(await call('getDecision', { id: decision_id })).toMatchObject({
+        created_at: '2025-03-04T03:06:07.500Z',
+        updated_at: '2026-07-01T12:00:00.000Z',
+        date: '2025-03-04',
+        review_by: '2025-03-11',
+        recorded_by: 'carol',
+        imported_by: 'root',
+        source_key: 'jira-1',
+      })
+    })
+
+    test.each(['created_at', 'recorded_by', 'source_key'] as const)('%s needs the scope admin', async (field) => {
+      const { refused, store } = await open()
+      expect(await refused('recordDecision', { ...required, [field]: imported[field] })).toMatchObject({
+        error: 'forbidden',
+        message: expect.stringContaining(field),
+      })
+      expect(await store.decisions.count({})).toBe(0)
+    })
+
+    test('of a source key that is known returns the first, whatever else is given', async () => {
+      const { call, store } = await open()
+      const first = await call('recordDecision', imported, 'root')
+      const again = await call('recordDecision', { ...imported, decision: 'Another text' }, 'root')
+      expect(again).toMatchObject({ decision_id: first.decision_id, path: first.path, existing: true, indexed: true })
+      expect(first.existing).toBe(false)
+      expect(await store.decisions.count({})).toBe(1)
+    })
+
+    test('of one source key ten times at once is one, also over two servers', async () => {
+      const one = await open()
+      const two = await one.second()
+      const results = await Promise.all(
+        Array.from({ length: 10 }, (_, index) => (index % 2 ? one : two).call('recordDecision', imported, 'root')),
+      )
+      expect(new Set(results.map(({ decision_id }) => decision_id)).size).toBe(1)
+      expect(results.filter(({ existing }) => !existing)).toHaveLength(1)
+      expect(await one.store.decisions.count({})).toBe(1)
+    })
+
+    test('with an idempotency key too obeys both', async () => {
+      const { call, refused } = await open()
+      const first = await call('recordDecision', { ...imported, idempotency_key: 'k' }, 'root')
+      expect(await call('recordDecision', { ...imported, idempotency_key: 'k' }, 'root')).toEqual(first)
+      expect(
+        await refused('recordDecision', { ...imported, confidence: 1, idempotency_key: 'k' }, 'root'),
+      ).toMatchObject({
+        error: 'invalid_params',
+      })
+    })
+
+    test.each([
+      ['2026-07-01T12:00:00.001Z', 'the future'],
+      ['2026-07-02', 'tomorrow'],
+      ['2026-02-30', 'no day'],
+      ['2026-07-01T10:00:00', 'no zone'],
+      ['0000-01-01T00:00:00+05:00', 'a year before 0'],
+      ['yesterday', 'a word'],
+      ['', 'nothing'],
+    ])('created at %j is refused: %s', async (created_at) => {
+      const { refused } = await open()
+      expect(await refused('recordDecision', { ...required, created_at }, 'root')).toMatchObject({
+        error: 'invalid_params',
+        data: { issues: [{ path: 'created_at' }] },
+      })
+    })
+
+    test.each(['2026-07-01', '2026-07-01T12:00:00Z', '0000-01-01', '1969-12-31T23:59:59Z'])(
+      'created at %j is taken',
+      async (created_at) => {
+        const { call, record } = await open()
+        const id = await record({ created_at }, 'root')
+        expect(await call('getDecision', { id })).toMatchObject({ date: created_at.slice(0, 10), source_key: null })
+      },
+    )
+  })
+
+  describe.each(['away', 'hangs'] as const)('while the embedder is %s', (health) => {
+    test('a record is stored, found by keyword at once, and by meaning when the embedder is back', async () => {
+      const { call, embedder, services, store } = await open()
+      embedder.health = health
+      const { decision_id, indexed, success } = await call('recordDecision', required)
+      expect({ success, indexed }).toEqual({ success: true, indexed: false })
+      const ask = async (retrieval_mode: string) => {
+        const { decisions, total } = await call('queryDecisions', { query: 'SQLite catalogue', retrieval_mode })
+        return { ids: decisions.map(({ id }) => id), total }
+      }
+      expect(await ask('keyword')).toEqual({ ids: [decision_id], total: 1 })
+      expect(await store.outbox.depth()).toBe(1)
+      embedder.health = 'up'
+      expect(await ask('semantic')).toEqual({ ids: [], total: 0 })
+      expect(await ask('hybrid')).toEqual({ ids: [decision_id], total: 1 })
+      expect(await services.outbox.drain()).toBe(1)
+      expect(await ask('semantic')).toEqual({ ids: [decision_id], total: 1 })
+      expect(await store.outbox.depth()).toBe(0)
+    })
+
+    test('the record does not wait longer than its bound', async () => {
+      const { record, embedder } = await open()
+      embedder.health = health
+      const start = performance.now()
+      await record()
+      expect(performance.now() - start).toBeLessThan(1_000)
+    })
+  })
+
+  test('the outbox tries again with growing pauses, and one update in between loses nothing', async () => {
+    const { call, record, embedder, services, clock, store } = await open()
+    embedder.health = 'away'
+    const id = await record()
+    expect(await services.outbox.drain()).toBe(0)
+    embedder.health = 'up'
+    expect(await services.outbox.drain()).toBe(0)
+    clock.now += 60_000
+    await call('updateDecision', { id, updates: { tags: ['later'] } })
+    expect(await services.outbox.drain()).toBe(1)
+    expect((await store.decisions.get(id))?.indexed).toBe(true)
+  })
+
+  test('while the vectors in store are another embedder’s, a record is kept for later', async () => {
+    const { call, record, embedder, store } = await open()
+    await record()
+    embedder.id = 'other/1'
+    const { decision_id, indexed } = await call('recordDecision', required)
+    expect(indexed).toBe(false)
+    expect(await store.outbox.depth()).toBe(1)
+    expect((await store.decisions.get(decision_id))?.indexed).toBe(false)
+  })
+})

@@ -1,0 +1,167 @@
+/** cstp.updateDecision: what it may change, what it keeps, and that no update is lost, on every store. */
+import { describe, expect, test } from 'bun:test'
+import { forEachBackend } from '../program.ts'
+
+forEachBackend((open) => {
+  test('changes every field that may change, and says which', async () => {
+    const { call, record, clock } = await open()
+    const id = await record()
+    clock.now += 1_000
+    const updates = {
+      decision: 'Use Postgres',
+      confidence: 0.3,
+      context: 'many machines',
+      tags: ['pg'],
+      pattern: 'Share nothing',
+      reasons: [{ type: 'a', text: 'b', strength: 0.1 }],
+      bridge: { structure: 's', function: 'f', tolerance: [], enforcement: [], prevention: ['p'] },
+    }
+    const result = await call('updateDecision', { id, updates }, 'bob')
+    expect(result).toEqual({ success: true, id, applied: expect.any(Array), indexed: true })
+    expect(result.applied.sort()).toEqual(Object.keys(updates).sort())
+    expect(await call('getDecision', { id })).toMatchObject({
+      ...updates,
+      title: 'Use Postgres',
+      bridge_method: 'given',
+      updated_at: '2026-07-01T12:00:01.000Z',
+      created_at: '2026-07-01T12:00:00.000Z',
+      revisions: [
+        {
+          updated_at: '2026-07-01T12:00:01.000Z',
+          updated_by: 'bob',
+          old_values: { decision: 'Use SQLite', confidence: 0.8, context: null, tags: [], pattern: null, reasons: [] },
+        },
+      ],
+    })
+  })
+
+  test('each update keeps what stood before it', async () => {
+    const { call, record } = await open()
+    const id = await record({ confidence: 0.1 })
+    for (const confidence of [0.2, 0.3]) await call('updateDecision', { decisionId: id, updates: { confidence } })
+    const { revisions } = await call('getDecision', { id })
+    expect(revisions.map(({ fields, old_values }) => [fields, old_values])).toEqual([
+      [['confidence'], { confidence: 0.1 }],
+      [['confidence'], { confidence: 0.2 }],
+    ])
+  })
+
+  test.each<[string, unknown, string]>([
+    ['a field that may not change', { stakes: 'low' }, 'updates.stakes'],
+    ['the deliberation', { deliberation: { inputs: [], steps: [] } }, 'updates.deliberation'],
+    ['the id', { id: 'x' }, 'updates.id'],
+    ['the outcome', { outcome: 'success' }, 'updates.outcome'],
+    ['nothing', {}, 'updates'],
+    ['no object', 'x', 'updates'],
+    ['no updates at all', undefined, 'updates'],
+    ['a blank decision', { decision: ' ' }, 'updates.decision'],
+    ['a confidence over 1', { confidence: 1.1 }, 'updates.confidence'],
+    ['a long context', { context: 'x'.repeat(100_001) }, 'updates.context'],
+    ['51 tags', { tags: Array(51).fill('a') }, 'updates.tags'],
+    ['101 reasons', { reasons: Array(101).fill({ type: 'a', text: 'b' }) }, 'updates.reasons'],
+    ['half a bridge', { bridge: { function: 'f' } }, 'updates.bridge.structure'],
+  ])('%s is refused and nothing changes', async (_, updates, path) => {
+    const { call, refused, record } = await open()
+    const id = await record()
+    const before = await call('getDecision', { id })
+    expect(await refused('updateDecision', { id, updates })).toMatchObject({
+      error: 'invalid_params',
+      data: { issues: [{ path }] },
+    })
+    expect(await call('getDecision', { id })).toEqual(before)
+  })
+
+  test('one wrong field refuses the right ones beside it', async () => {
+    const { call, refused, record } = await open()
+    const id = await record()
+    await refused('updateDecision', { id, updates: { tags: ['a'], stakes: 'low' } })
+    expect((await call('getDecision', { id })).tags).toEqual([])
+  })
+
+  describe('the bridge', () => {
+    const bridge = { structure: 's', function: 'f', tolerance: [], enforcement: [], prevention: [] }
+    test('by rule is renewed with the text, and the decision is found by its new meaning', async () => {
+      const { call, record } = await open()
+      const id = await record({ decision: 'Paint the bicycle shed green' })
+      await record({ decision: 'Something else entirely' })
+      await call('updateDecision', { id, updates: { decision: 'Encrypt backups to survive theft' } })
+      const found = await call('getDecision', { id })
+      expect(found).toMatchObject({
+        bridge_method: 'rule',
+        bridge: { structure: found.decision, function: 'to survive theft' },
+      })
+      const near = await call('queryDecisions', { query: 'encrypt the backups to survive theft', limit: 1 })
+      expect(near.decisions[0]).toMatchObject({ id })
+      expect(near.decisions[0]!.distance).toBeLessThan(0.5)
+      const words = await call('queryDecisions', { query: 'bicycle', retrieval_mode: 'keyword' })
+      expect(words.decisions).toEqual([])
+    })
+
+    test('that is given stays when the text changes', async () => {
+      const { call, record } = await open()
+      const id = await record({ bridge })
+      await call('updateDecision', { id, updates: { decision: 'Other', context: 'to be different' } })
+      expect(await call('getDecision', { id })).toMatchObject({ title: 'Other', bridge, bridge_method: 'given' })
+    })
+  })
+
+  test('of a reviewed decision leaves the confidence that is scored', async () => {
+    const { call, record } = await open()
+    const id = await record({ confidence: 0.9 })
+    await call('reviewDecision', { id, outcome: 'failure' })
+    await call('updateDecision', { id, updates: { confidence: 0.1 } })
+    expect(await call('getDecision', { id })).toMatchObject({ confidence: 0.1, confidence_at_review: 0.9 })
+  })
+
+  test('twenty at once on two servers lose nothing', async () => {
+    const one = await open()
+    const two = await one.second()
+    const id = await one.record({ confidence: 0 })
+    const values = Array.from({ length: 20 }, (_, index) => (index + 1) / 100)
+    await Promise.all(
+      values.map((confidence, index) =>
+        (index % 2 ? one : two).call('updateDecision', { id, updates: { confidence, decision: `Text ${index}` } }),
+      ),
+    )
+    const { revisions, confidence } = await two.call('getDecision', { id })
+    expect(revisions).toHaveLength(20)
+    const seen = [...revisions.slice(1).map(({ old_values }) => old_values.confidence), confidence]
+    expect(seen.map(Number).sort((a, b) => a - b)).toEqual(values)
+  })
+
+  test('while the embedder is away the words are found at once, the meaning later, the old one never', async () => {
+    const { call, record, embedder, services } = await open()
+    const id = await record({ decision: 'Paint the shed' })
+    embedder.health = 'away'
+    expect(await call('updateDecision', { id, updates: { decision: 'Encrypt backups' } })).toMatchObject({
+      indexed: false,
+    })
+    const words = await call('queryDecisions', { query: 'encrypt', retrieval_mode: 'keyword' })
+    expect(words.decisions.map((hit) => hit.id)).toEqual([id])
+    embedder.health = 'up'
+    expect((await call('queryDecisions', { query: 'paint the shed' })).decisions).toEqual([])
+    expect(await services.outbox.drain()).toBe(1)
+    expect((await call('queryDecisions', { query: 'encrypt backups' })).decisions[0]!.distance).toBeLessThan(0.01)
+  })
+
+  test('of what is not embedded needs no embedder', async () => {
+    const { call, record, embedder } = await open()
+    const id = await record()
+    embedder.health = 'away'
+    expect(await call('updateDecision', { id, updates: { confidence: 0.5, tags: ['a'] } })).toMatchObject({
+      indexed: true,
+    })
+  })
+
+  test('is audited', async () => {
+    const { call, record, store } = await open()
+    const id = await record()
+    await call('updateDecision', { id, updates: { tags: ['a'] } }, 'bob')
+    expect((await store.audit.list({ limit: 1 }))[0]).toMatchObject({
+      agent: 'bob',
+      method: 'cstp.updateDecision',
+      ids: [id],
+      detail: { applied: ['tags'] },
+    })
+  })
+})

@@ -1,0 +1,138 @@
+/** The parts of the command line that need no process: lines of an import, tables, text on a terminal, and the pace of many calls. */
+import { describe, expect, test } from 'bun:test'
+import { parseFlags } from '../../src/surfaces/cli/args.ts'
+import { planLine } from '../../src/surfaces/cli/import/line.ts'
+import { type Line, readLines } from '../../src/surfaces/cli/import/lines.ts'
+import { createPace, eachPaced } from '../../src/surfaces/cli/import/pace.ts'
+import { serverUrl } from '../../src/surfaces/cli/remote.ts'
+import { table } from '../../src/surfaces/cli/table.ts'
+import { fit, plain, prettyJson } from '../../src/surfaces/cli/terminal.ts'
+
+async function* inChunks(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
+}
+const collect = async (input: AsyncIterable<Uint8Array>): Promise<Line[]> => {
+  const lines: Line[] = []
+  for await (const line of readLines(input)) lines.push(line)
+  return lines
+}
+
+describe('lines', () => {
+  test('are the same however the bytes arrive', async () => {
+    const bytes = Buffer.from('\ufeff{"a":"ä€😀"}\r\n\n  \n[1,2]\n{"b":1')
+    const whole = await collect(inChunks(bytes, bytes.length))
+    expect(whole).toEqual([
+      { line: 1, value: { a: 'ä€😀' } },
+      { line: 4, value: [1, 2] },
+      { line: 5, problem: expect.stringContaining('is not JSON') },
+    ])
+    for (let size = 1; size < 12; size++) expect(await collect(inChunks(bytes, size))).toEqual(whole)
+  })
+
+  test('one without end is refused without being kept', async () => {
+    async function* endless(): AsyncGenerator<Uint8Array> {
+      for (let mib = 0; mib < 40; mib++) yield new Uint8Array(1_048_576).fill(97)
+      yield Buffer.from('\n{"after":true}\n')
+    }
+    expect(await collect(endless())).toEqual([
+      { line: 1, problem: 'is longer than 16 MiB' },
+      { line: 2, value: { after: true } },
+    ])
+  })
+
+  test('have the same key for the same content, and take both names of an import field', () => {
+    const line = { decision: 'x', category: 'c', confidence: 0.5 }
+    expect(planLine(line).record.source_key).toBe(planLine({ ...line, outcome: 'success' }).record.source_key)
+    expect(planLine(line).record.source_key).not.toBe(planLine({ ...line, confidence: 0.6 }).record.source_key)
+    expect(planLine({ ...line, source_key: 'k', recordedBy: 'ann', created_at: '2024-02-29' }).record).toMatchObject({
+      source_key: 'k',
+      recorded_by: 'ann',
+      created_at: '2024-02-29T00:00:00.000Z',
+    })
+    expect(() => planLine({ ...line, source: 'a', source_key: 'b' })).toThrow('mean the same')
+    expect(() => planLine({ ...line, date: '2023-02-29' })).toThrow('date')
+  })
+})
+
+test('a table fits: the growing column is cut, columns of low rank go', () => {
+  const rows = [{ title: '決定は長い題名を持つことがあるので切られる', kind: 'architecture', id: 'abcdef01' }]
+  const columns = [
+    { title: 'title', text: ({ title }: (typeof rows)[0]) => title, grows: true },
+    { title: 'kind', text: ({ kind }: (typeof rows)[0]) => kind, rank: 1 },
+    { title: 'id', text: ({ id }: (typeof rows)[0]) => id },
+  ]
+  const at = (width: number) => table(rows, columns, width, (text) => text)
+  expect(at(80)[1]).toContain(rows[0]!.title)
+  expect(at(44)[0]).not.toContain('kind')
+  for (const width of [80, 60, 44, 30])
+    for (const line of at(width)) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(width)
+})
+
+test('stored text can not drive the terminal', () => {
+  expect(plain('a\x1b[31mb\r\nc\u202ed\x9b2J')).toBe('a[31mb cd2J')
+  expect(prettyJson({ a: '\x9b2J\x7f' })).toBe('{\n  "a": "\\u009b2J\\u007f"\n}\n')
+  expect(fit('👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦', 5)).toBe('👩‍👩‍👧‍👦👩‍👩‍👧‍👦…')
+})
+
+test('flags: values, lists and switches, before and after words; what is wrong is named', () => {
+  const own = {
+    tag: { kind: 'list', about: '' },
+    local: { kind: 'switch', about: '' },
+    limit: { kind: 'value', about: '' },
+  } as const
+  expect(parseFlags(['--tag', 'a,b', 'word', '--tag=c', '--local', '--port', '0', '--', '--limit'], own)).toEqual({
+    flags: { tag: ['a', 'b', 'c'], local: true, limit: undefined, json: false, help: false, version: false },
+    words: ['word', '--limit'],
+    settings: { '--port': '0' },
+  })
+  expect(() => parseFlags(['--limit', '--local'], own)).toThrow('--limit needs a value')
+  expect(() => parseFlags(['--local=yes'], own)).toThrow('--local takes no value')
+  expect(() => parseFlags(['--loca'], own)).toThrow('did you mean --local?')
+  expect(() => parseFlags(['-x'], own)).toThrow('there is no flag -x')
+})
+
+test('the server to ask: the address given, or the one of the settings where it can be reached', () => {
+  expect(serverUrl('https://host/base/cstp/', { host: 'x', port: 1 })).toBe('https://host/base')
+  expect(serverUrl(undefined, { host: '0.0.0.0', port: 9991 })).toBe('http://127.0.0.1:9991')
+  expect(serverUrl(undefined, { host: '::1', port: 9991 })).toBe('http://[::1]:9991')
+  expect(() => serverUrl(undefined, { host: 'x', port: 0 })).toThrow('--url')
+  expect(() => serverUrl('host:9991', { host: 'x', port: 1 })).toThrow('--url needs an address')
+})
+
+describe('pace', () => {
+  test('rises while work is quick, falls when it is slow, within bounds', () => {
+    const pace = createPace()
+    let now = 0
+    const work = (times: number, took: number) => {
+      for (let i = 0; i < times; i++) {
+        pace.done(now, now + took)
+        now += took
+      }
+    }
+    work(100, 10)
+    expect(pace.hands()).toBe(32)
+    work(1, 2_000)
+    expect(pace.hands()).toBe(16)
+    // These began before it fell.
+    for (let i = 0; i < 20; i++) pace.done(now - 1_500, now)
+    expect(pace.hands()).toBe(16)
+    work(20, 2_000)
+    expect(pace.hands()).toBe(2)
+  })
+
+  test('work stops at the first error, after what is under way has ended', async () => {
+    let [begun, ended] = [0, 0]
+    const items = async function* () {
+      for (let i = 0; i < 100; i++) yield i
+    }
+    const working = eachPaced(items(), createPace(), async (item) => {
+      begun++
+      await Bun.sleep(5)
+      ended++
+      if (item === 3) throw new Error('no')
+    })
+    expect(await working.catch((error) => error.message)).toBe('no')
+    expect(ended).toBe(begun)
+    expect(begun).toBeLessThan(30)
+  })
+})
