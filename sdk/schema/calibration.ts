@@ -5,7 +5,14 @@ import { fraction } from './decision.ts'
 const d = v.description
 const figure = (about: string) => v.pipe(v.nullable(v.number()), d(about))
 
-export const Interpretation = v.picklist(['well_calibrated', 'slightly_overconfident', 'overconfident', 'slightly_underconfident', 'underconfident', 'insufficient_data'])
+export const Interpretation = v.picklist([
+  'well_calibrated',
+  'slightly_overconfident',
+  'overconfident',
+  'slightly_underconfident',
+  'underconfident',
+  'insufficient_data',
+])
 
 export const OverallFigures = v.object({
   brier_score: figure('Mean squared distance of confidence and result; 0 is best.'),
@@ -56,7 +63,10 @@ export const CalibrationReport = v.object({
     d('What to do, most urgent first.'),
   ),
   by_settlement: v.pipe(
-    v.object({ observed: v.pipe(OverallFigures, d('Settled by evidence.')), attested: v.pipe(OverallFigures, d('Said by the agent.')) }),
+    v.object({
+      observed: v.pipe(OverallFigures, d('Settled by evidence.')),
+      attested: v.pipe(OverallFigures, d('Said by the agent.')),
+    }),
     d('The same figures by who settled the outcome; never blended.'),
   ),
 })

@@ -9,7 +9,13 @@ export const WisdomEntry = v.object({
   decisions: v.pipe(v.number(), d('Reviewed decisions.')),
   success_rate: v.pipe(v.nullable(fraction), d('Mean result; null where nothing is scored.')),
   key_principles: v.pipe(
-    v.array(v.object({ text: v.pipe(v.string(), d('The pattern.')), confirmations: v.pipe(v.number(), d('Successes that followed it.')), example_ids: v.pipe(v.array(v.string()), d('Newest of them.')) })),
+    v.array(
+      v.object({
+        text: v.pipe(v.string(), d('The pattern.')),
+        confirmations: v.pipe(v.number(), d('Successes that followed it.')),
+        example_ids: v.pipe(v.array(v.string()), d('Newest of them.')),
+      }),
+    ),
     d('Patterns that succeeded more often than they failed.'),
   ),
   common_failure_mode: v.pipe(v.nullable(v.string()), d('The lesson drawn most often from failures.')),

@@ -19,20 +19,35 @@ const dayMs = 86_400_000
 const days = (count: number): string => `${count} ${count === 1 ? 'day' : 'days'}`
 
 /** @see open points "Attribution" */
-export function attribute(record: DecisionRecord, history: PullRequestHistory | null, stability_days: number, now_ms: number): Attribution {
+export function attribute(
+  record: DecisionRecord,
+  history: PullRequestHistory | null,
+  stability_days: number,
+  now_ms: number,
+): Attribution {
   const pr = record.project?.pr
   const stable_ms = stability_days * dayMs
   if (history === null) {
     const age_ms = now_ms - Date.parse(record.created_at)
     const age = Math.floor(age_ms / dayMs)
     return age_ms >= stable_ms
-      ? { outcome: 'success', basis: 'age', reason: `No evidence was found for PR ${pr}; the decision has stood for ${days(age)}` }
-      : { outcome: null, basis: 'age', reason: `No evidence was found for PR ${pr}; the decision is ${days(age)} old, ${days(stability_days)} are needed` }
+      ? {
+          outcome: 'success',
+          basis: 'age',
+          reason: `No evidence was found for PR ${pr}; the decision has stood for ${days(age)}`,
+        }
+      : {
+          outcome: null,
+          basis: 'age',
+          reason: `No evidence was found for PR ${pr}; the decision is ${days(age)} old, ${days(stability_days)} are needed`,
+        }
   }
   const { merged_at, reverted_at, closed_at } = history
   const evidence = (outcome: Outcome | null, reason: string): Attribution => ({ outcome, basis: 'evidence', reason })
   if (merged_at === null) {
-    return closed_at === null ? evidence(null, `PR ${pr} is not merged yet`) : evidence('abandoned', `PR ${pr} was closed without a merge`)
+    return closed_at === null
+      ? evidence(null, `PR ${pr} is not merged yet`)
+      : evidence('abandoned', `PR ${pr} was closed without a merge`)
   }
   const merged_ms = Date.parse(merged_at)
   if (reverted_at !== null && Date.parse(reverted_at) - merged_ms <= stable_ms) {

@@ -10,7 +10,10 @@ const dayMs = 86_400_000
 const from: Record<Level, number> = { full: 0, summary: 7, digest: 30, wisdom: 90 }
 
 /** The level of a decision: pending or preserved is always full. */
-export function levelOf({ status, preserve, created_at }: Pick<DecisionRecord, 'status' | 'preserve' | 'created_at'>, now_ms: number): Level {
+export function levelOf(
+  { status, preserve, created_at }: Pick<DecisionRecord, 'status' | 'preserve' | 'created_at'>,
+  now_ms: number,
+): Level {
   if (status === 'pending' || preserve) return 'full'
   const age = (now_ms - Date.parse(created_at)) / dayMs
   return levels.findLast((level) => age >= from[level]) ?? 'full'
@@ -39,7 +42,14 @@ export function oneLine({ date, title, outcome, lessons }: DecisionRecord): stri
 /** A decision in the shape of its level. */
 export function compacted(record: DecisionRecord, level: Level) {
   const { id, title, category, date, preserve, outcome, confidence, actual_result, pattern, stakes, lessons } = record
-  const item = { id, level, decision: level === 'full' || level === 'summary' ? record.decision : title, category, date, preserved: preserve }
+  const item = {
+    id,
+    level,
+    decision: level === 'full' || level === 'summary' ? record.decision : title,
+    category,
+    date,
+    preserved: preserve,
+  }
   if (level === 'full') return { ...record, ...item }
   if (level === 'summary') return { ...item, outcome, confidence, actual: actual_result, pattern, stakes, lessons }
   return level === 'digest' ? { ...item, one_line: oneLine(record) } : item

@@ -3,7 +3,13 @@ import type { DecisionRecord, Deliberation, Link } from '../../sdk/schema/decisi
 import type { Session, SessionInput } from '../../sdk/storage/store.ts'
 
 /** Types of inputs that show what was done before deciding. */
-export const inputTypes = { query: 'query', check: 'guardrail_check', lookup: 'lookup', stats: 'reason_stats', thought: 'thought' } as const
+export const inputTypes = {
+  query: 'query',
+  check: 'guardrail_check',
+  lookup: 'lookup',
+  stats: 'reason_stats',
+  thought: 'thought',
+} as const
 
 /** A precedent as a tracked query remembers it. */
 export interface TrackedHit {
@@ -12,7 +18,8 @@ export interface TrackedHit {
   distance: number | null
 }
 
-const has = (session: Session | null, type: string): boolean => session?.inputs.some((input) => input.type === type) ?? false
+const has = (session: Session | null, type: string): boolean =>
+  session?.inputs.some((input) => input.type === type) ?? false
 export const hasQuery = (session: Session | null): boolean => has(session, inputTypes.query)
 export const hasCheck = (session: Session | null): boolean => has(session, inputTypes.check)
 export const hasThought = (session: Session | null): boolean => has(session, inputTypes.thought)
@@ -58,7 +65,14 @@ export function deliberationOf(given: Deliberation | null, session: Session): De
 export function withSession(record: DecisionRecord, session: Session, at: string): DecisionRecord {
   const related_to = relatedTo(session, record.id)
   const links = related_to.map(
-    ({ id, distance }): Link => ({ target_id: id, edge_type: 'relates_to', weight: 1 - (distance ?? 0) / 2, context: null, created_at: at, created_by: 'auto-link' }),
+    ({ id, distance }): Link => ({
+      target_id: id,
+      edge_type: 'relates_to',
+      weight: 1 - (distance ?? 0) / 2,
+      context: null,
+      created_at: at,
+      created_by: 'auto-link',
+    }),
   )
   const protocol = record.pre_decision_protocol
   return {

@@ -63,10 +63,24 @@ export async function neighbourhood(
   const nodes = records.map(({ record }): GraphNode => {
     const { id, title, category, stakes, status, outcome, confidence, date } = record
     const { incoming, outgoing } = degrees.get(id) ?? { incoming: 0, outgoing: 0 }
-    return { id, title, category, stakes, status, outcome, confidence, date, depth: depths.get(id)!, in_degree: incoming, out_degree: outgoing }
+    return {
+      id,
+      title,
+      category,
+      stakes,
+      status,
+      outcome,
+      confidence,
+      date,
+      depth: depths.get(id)!,
+      in_degree: incoming,
+      out_degree: outgoing,
+    }
   })
   nodes.sort((a, b) => a.depth - b.depth || (a.id < b.id ? -1 : 1))
-  const among = [...edges.values()].filter(({ source_id, target_id }) => present.has(source_id) && present.has(target_id))
+  const among = [...edges.values()].filter(
+    ({ source_id, target_id }) => present.has(source_id) && present.has(target_id),
+  )
   return { nodes, edges: among.sort((a, b) => (edgeKey(a) < edgeKey(b) ? -1 : 1)), truncated }
 }
 

@@ -12,7 +12,11 @@ export const LevelCounts = v.object({
   wisdom: v.pipe(v.number(), d('Older.')),
 })
 
-export async function countLevels(store: Store, filter: DecisionFilter, now_ms: number): Promise<{ levels: Record<Level, number>; preserved: number }> {
+export async function countLevels(
+  store: Store,
+  filter: DecisionFilter,
+  now_ms: number,
+): Promise<{ levels: Record<Level, number>; preserved: number }> {
   const { decisions } = store
   const counts: Record<Level, number> = { full: 0, summary: 0, digest: 0, wisdom: 0 }
   for (const level of levels) counts[level] = await decisions.count({ ...filter, ...ofLevel(level, now_ms) })

@@ -13,7 +13,11 @@ export interface SessionName {
 
 /** The composite key of a session. */
 export const sessionKey = ({ agent, agent_id, scope }: SessionName): string =>
-  [agent, ...(agent_id === null || agent_id === agent ? [] : [`as:${encodeURIComponent(agent_id)}`]), ...(scope === null ? [] : [`scope:${encodeURIComponent(scope)}`])].join('|')
+  [
+    agent,
+    ...(agent_id === null || agent_id === agent ? [] : [`as:${encodeURIComponent(agent_id)}`]),
+    ...(scope === null ? [] : [`scope:${encodeURIComponent(scope)}`]),
+  ].join('|')
 
 export type InputDraft = Pick<SessionInput, 'type' | 'text' | 'data'>
 
@@ -56,12 +60,19 @@ export function startTracker({ store, now, newId, ttl_ms, after, failed }: Track
   let flushing: Promise<void> = Promise.resolve()
   let closed = false
 
-  const inputOf = (source: string, draft: InputDraft): SessionInput => ({ id: newId(), source, timestamp: new Date(now()).toISOString(), ...draft })
+  const inputOf = (source: string, draft: InputDraft): SessionInput => ({
+    id: newId(),
+    source,
+    timestamp: new Date(now()).toISOString(),
+    ...draft,
+  })
 
-  const append = (tx: Transaction, name: SessionName, inputs: SessionInput[]) => tx.sessions.append(sessionKey(name), name.agent, inputs, kept, now())
+  const append = (tx: Transaction, name: SessionName, inputs: SessionInput[]) =>
+    tx.sessions.append(sessionKey(name), name.agent, inputs, kept, now())
 
   /** A session that has gone idle counts as ended, whether or not it was swept. */
-  const alive = (session: Session | null): session is Session => session !== null && session.updated_ms >= now() - ttl_ms
+  const alive = (session: Session | null): session is Session =>
+    session !== null && session.updated_ms >= now() - ttl_ms
 
   const write = async (): Promise<void> => {
     const batch = waiting
@@ -73,7 +84,11 @@ export function startTracker({ store, now, newId, ttl_ms, after, failed }: Track
         for (const [key, notes] of bySession) {
           const stored = await tx.sessions.get(key)
           if (stored && !alive(stored)) await tx.sessions.expire(now() - ttl_ms)
-          await append(tx, notes[0]!.name, notes.map(({ input }) => input))
+          await append(
+            tx,
+            notes[0]!.name,
+            notes.map(({ input }) => input),
+          )
         }
       })
     } catch (error) {

@@ -18,7 +18,13 @@ const failuresRead = 50
 
 /** What failures of a category have in common: the lesson that was drawn most often, else the latest one. */
 async function failureMode(store: Store, category: string): Promise<string | null> {
-  const { records } = await store.decisions.list({ filter: { category, outcome: ['failure'] }, sort: 'created_at', order: 'desc', offset: 0, limit: failuresRead })
+  const { records } = await store.decisions.list({
+    filter: { category, outcome: ['failure'] },
+    sort: 'created_at',
+    order: 'desc',
+    offset: 0,
+    limit: failuresRead,
+  })
   const counts = new Map<string, number>()
   for (const { lessons, actual_result } of records) {
     const text = (lessons ?? actual_result)?.trim().replace(/\s+/g, ' ')
@@ -36,7 +42,9 @@ const confirmed = (groups: readonly PatternGroup[]) =>
 /** Categories with at least so many reviewed decisions, the largest first. */
 export async function wisdom(store: Store, query: { category?: string; min_decisions: number }): Promise<Wisdom[]> {
   const filter = { status: ['reviewed' as const], ...(query.category !== undefined && { category: query.category }) }
-  const categories = (await store.decisions.outcomesBy(filter, 'category')).filter(({ groups }) => countOf(groups) >= query.min_decisions)
+  const categories = (await store.decisions.outcomesBy(filter, 'category')).filter(
+    ({ groups }) => countOf(groups) >= query.min_decisions,
+  )
   const found = await Promise.all(
     categories.map(async ({ value: category, groups }): Promise<Wisdom> => {
       const scored = scoredOf(groups)

@@ -25,10 +25,20 @@ function sinceMs(since: string, now_ms: number): number {
 }
 
 /** Pending decisions of the project with a pull request, oldest first. All are read before any is settled. */
-async function candidates({ store }: Call, project: string, created_from_ms: number): Promise<StoredDecision['record'][]> {
+async function candidates(
+  { store }: Call,
+  project: string,
+  created_from_ms: number,
+): Promise<StoredDecision['record'][]> {
   const found: StoredDecision['record'][] = []
   for (let offset = 0; ; offset += page) {
-    const { records } = await store.decisions.list({ filter: { project, status: ['pending'], created_from_ms }, sort: 'created_at', order: 'asc', offset, limit: page })
+    const { records } = await store.decisions.list({
+      filter: { project, status: ['pending'], created_from_ms },
+      sort: 'created_at',
+      order: 'asc',
+      offset,
+      limit: page,
+    })
     found.push(...records.filter(({ project: own }) => own?.pr != null))
     if (records.length < page) return found
   }
@@ -42,7 +52,8 @@ async function settle(call: Call, id: string, { outcome, reason }: Attribution):
     const review = { outcome, actual_result: null, lessons: null, notes: reason }
     const record = applyReview(found.record, review, call.caller.agent, timestamp(call.now()))
     await tx.decisions.update({ ...record, auto_attributed: true, attribution_reason: reason }, found.revision)
-    if (found.record.imported_by === null) await (await openGuard(call, subjectOf(found.record))).reviewed(tx, id, outcome)
+    if (found.record.imported_by === null)
+      await (await openGuard(call, subjectOf(found.record))).reviewed(tx, id, outcome)
     await audit(call, tx, [id], { outcome, reason })
     return true
   })
@@ -53,7 +64,10 @@ export const attributeOutcomes = defineMethod({
   params: v.object({
     project: v.pipe(filledText(256), d('Project name.')),
     since: v.pipe(v.optional(v.string(), '30d'), d('Look-back: a number of days, or a date.')),
-    stability_days: v.pipe(v.optional(whole(0, 3_650), 7), d('Days after which a merged pull request counts as stable.')),
+    stability_days: v.pipe(
+      v.optional(whole(0, 3_650), 7),
+      d('Days after which a merged pull request counts as stable.'),
+    ),
     dry_run: v.pipe(v.optional(v.boolean(), false), d('Only show what would be done.')),
   }),
   result: v.object({

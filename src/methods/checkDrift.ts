@@ -2,8 +2,8 @@
 import * as v from 'valibot'
 import { DriftReport } from '../../sdk/schema/calibration.ts'
 import { filledText, fraction } from '../../sdk/schema/decision.ts'
-import { given } from '../domain/filter.ts'
 import { driftOf } from '../domain/calibration/periods.ts'
+import { given } from '../domain/filter.ts'
 import { defineMethod } from '../method.ts'
 
 const d = v.description

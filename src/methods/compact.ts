@@ -2,8 +2,8 @@
 import * as v from 'valibot'
 import { filledText } from '../../sdk/schema/decision.ts'
 import { audit } from '../context.ts'
-import { countLevels, LevelCounts } from '../domain/levels.ts'
 import { given } from '../domain/filter.ts'
+import { countLevels, LevelCounts } from '../domain/levels.ts'
 import { defineMethod } from '../method.ts'
 
 const d = v.description

@@ -1,7 +1,7 @@
 /** cstp.getCalibration: how far stated confidence can be trusted. */
 import * as v from 'valibot'
-import { filledText, Stakes } from '../../sdk/schema/decision.ts'
 import { CalibrationReport } from '../../sdk/schema/calibration.ts'
+import { filledText, Stakes } from '../../sdk/schema/decision.ts'
 import { report } from '../domain/calibration/report.ts'
 import { given } from '../domain/filter.ts'
 import { defineMethod } from '../method.ts'
@@ -17,7 +17,10 @@ export const getCalibration = defineMethod({
     stakes: v.optional(v.pipe(Stakes, v.description('Exactly these stakes.'))),
     project: name('Project name.'),
     feature: name('Feature of a project.'),
-    window: v.pipe(v.optional(v.picklist(['30d', '60d', '90d', 'all']), 'all'), v.description('Decisions recorded within so many days.')),
+    window: v.pipe(
+      v.optional(v.picklist(['30d', '60d', '90d', 'all']), 'all'),
+      v.description('Decisions recorded within so many days.'),
+    ),
   }),
   result: CalibrationReport,
   scope: 'read',

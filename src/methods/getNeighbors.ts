@@ -39,11 +39,22 @@ export const getNeighbors = defineMethod({
     const edges = await store.edges.of([id], { direction, ...(edge_type && { types: [edge_type] }), limit: mostEdges })
     const all = edges.map((edge) => {
       const outgoing = edge.source_id === id
-      return { id: outgoing ? edge.target_id : edge.source_id, edge_type: edge.edge_type, weight: edge.weight, direction: outgoing ? ('outgoing' as const) : ('incoming' as const) }
+      return {
+        id: outgoing ? edge.target_id : edge.source_id,
+        edge_type: edge.edge_type,
+        weight: edge.weight,
+        direction: outgoing ? ('outgoing' as const) : ('incoming' as const),
+      }
     })
     all.sort((a, b) => b.weight - a.weight || (a.id < b.id ? -1 : a.id > b.id ? 1 : a.edge_type < b.edge_type ? -1 : 1))
     const page = all.slice(0, limit)
-    const titles = new Map((await store.decisions.getMany(page.map((one) => one.id))).map(({ record }) => [record.id, record.title]))
-    return { decision_id: id, neighbors: page.flatMap((one) => (titles.has(one.id) ? [{ ...one, title: titles.get(one.id)! }] : [])), total: all.length }
+    const titles = new Map(
+      (await store.decisions.getMany(page.map((one) => one.id))).map(({ record }) => [record.id, record.title]),
+    )
+    return {
+      decision_id: id,
+      neighbors: page.flatMap((one) => (titles.has(one.id) ? [{ ...one, title: titles.get(one.id)! }] : [])),
+      total: all.length,
+    }
   },
 })

@@ -37,7 +37,11 @@ export const getReasonStats = defineMethod({
   async handle(call, { min_reviewed, ...names }) {
     const { decisions } = call.store
     const stats = reasonStats(await decisions.reasons(), await decisions.count({ status: ['reviewed'] }), min_reviewed)
-    track(call, names, { type: inputTypes.stats, text: `Reason statistics: mostly ${stats.dominant_type ?? 'none'}`, data: null })
+    track(call, names, {
+      type: inputTypes.stats,
+      text: `Reason statistics: mostly ${stats.dominant_type ?? 'none'}`,
+      data: null,
+    })
     return stats
   },
 })

@@ -13,7 +13,10 @@ export const getWisdom = defineMethod({
   summary: 'Distils each category: how often it succeeds, which principles hold, and how it fails.',
   params: v.object({
     category: v.optional(v.pipe(filledText(64), d('Exactly this category.'))),
-    min_decisions: v.pipe(v.optional(whole(1, 1_000_000), 5), d('Categories with fewer reviewed decisions are left out.')),
+    min_decisions: v.pipe(
+      v.optional(whole(1, 1_000_000), 5),
+      d('Categories with fewer reviewed decisions are left out.'),
+    ),
   }),
   result: v.object({
     wisdom: v.pipe(v.array(WisdomEntry), d('Largest category first.')),
@@ -24,6 +27,10 @@ export const getWisdom = defineMethod({
   failure: 'internal_error',
   async handle({ store }, { category, min_decisions }) {
     const found = await wisdom(store, { ...given({ category }), min_decisions })
-    return { wisdom: found, total_decisions: found.reduce((sum, { decisions }) => sum + decisions, 0), categories_analyzed: found.length }
+    return {
+      wisdom: found,
+      total_decisions: found.reduce((sum, { decisions }) => sum + decisions, 0),
+      categories_analyzed: found.length,
+    }
   },
 })

@@ -15,7 +15,11 @@ export const recordThought = defineMethod({
   summary: 'Keeps a thought for the next decision, or appends it to a recorded one.',
   params: v.object({
     text: v.pipe(filledText(10_000), d('The thought.')),
-    decision_id: v.pipe(v.nullish(DecisionId, null), v.metadata({ identifier: true }), d('The decision to append it to; without it the next record takes the thought.')),
+    decision_id: v.pipe(
+      v.nullish(DecisionId, null),
+      v.metadata({ identifier: true }),
+      d('The decision to append it to; without it the next record takes the thought.'),
+    ),
     ...trackedParams,
   }),
   result: v.object({
@@ -34,7 +38,13 @@ export const recordThought = defineMethod({
         await call.tracker.think(tx, sessionOf(call, names), call.method, text)
         await audit(call, tx, [])
       })
-      return { success: true, mode: 'pre-decision' as const, agent_id: names.agent_id ?? call.caller.agent, decision_id: null, step_number: null }
+      return {
+        success: true,
+        mode: 'pre-decision' as const,
+        agent_id: names.agent_id ?? call.caller.agent,
+        decision_id: null,
+        step_number: null,
+      }
     }
     const id = await resolveId(call.store.decisions, decision_id, 'decision_id')
     const step_number = await call.store.transaction(async (tx) => {
@@ -43,7 +53,10 @@ export const recordThought = defineMethod({
       const { inputs, steps } = found.record.deliberation ?? { inputs: [], steps: [] }
       const step = steps.reduce((most, one) => Math.max(most, one.step), 0) + 1
       const at = timestamp(call.now())
-      const deliberation = { inputs, steps: [...steps, { step, type: 'reasoning', thought: text, timestamp: at, agent: call.caller.agent }] }
+      const deliberation = {
+        inputs,
+        steps: [...steps, { step, type: 'reasoning', thought: text, timestamp: at, agent: call.caller.agent }],
+      }
       const record = { ...found.record, deliberation, updated_at: at }
       await tx.decisions.update({ ...record, quality: quality(record) }, found.revision)
       await audit(call, tx, [id], { step })

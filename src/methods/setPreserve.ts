@@ -12,7 +12,11 @@ export const setPreserve = defineMethod({
     decision_id: DecisionId,
     preserve: v.pipe(v.optional(v.boolean(), true), v.description('False lets it be compacted.')),
   }),
-  result: v.object({ success: v.boolean(), decision_id: v.string(), preserve: v.pipe(v.boolean(), v.description('As it stands now.')) }),
+  result: v.object({
+    success: v.boolean(),
+    decision_id: v.string(),
+    preserve: v.pipe(v.boolean(), v.description('As it stands now.')),
+  }),
   scope: 'admin',
   failure: 'internal_error',
   async handle(call, { decision_id, preserve }) {

@@ -12,17 +12,35 @@ const periods = (filter: DecisionFilter, now_ms: number): { recent: DecisionFilt
   historical: { ...filter, created_to_ms: now_ms - historicalDays * dayMs },
 })
 
-export async function driftOf(store: Store, filter: DecisionFilter, now_ms: number, thresholds = defaultThresholds): Promise<Drift> {
+export async function driftOf(
+  store: Store,
+  filter: DecisionFilter,
+  now_ms: number,
+  thresholds = defaultThresholds,
+): Promise<Drift> {
   const { recent, historical } = periods(filter, now_ms)
-  return drift(scoredOf(await store.decisions.outcomes(recent)), scoredOf(await store.decisions.outcomes(historical)), thresholds)
+  return drift(
+    scoredOf(await store.decisions.outcomes(recent)),
+    scoredOf(await store.decisions.outcomes(historical)),
+    thresholds,
+  )
 }
 
 /** Categories that drifted beyond what chance explains. */
-export async function driftingCategories(store: Store, filter: DecisionFilter, now_ms: number): Promise<{ category: string; drift: Drift }[]> {
+export async function driftingCategories(
+  store: Store,
+  filter: DecisionFilter,
+  now_ms: number,
+): Promise<{ category: string; drift: Drift }[]> {
   const { recent, historical } = periods(filter, now_ms)
   const now = await store.decisions.outcomesBy(recent, 'category')
-  const then = new Map((await store.decisions.outcomesBy(historical, 'category')).map(({ value, groups }) => [value, groups]))
+  const then = new Map(
+    (await store.decisions.outcomesBy(historical, 'category')).map(({ value, groups }) => [value, groups]),
+  )
   return now
-    .map(({ value, groups }) => ({ category: value, drift: drift(scoredOf(groups), scoredOf(then.get(value) ?? []), defaultThresholds) }))
+    .map(({ value, groups }) => ({
+      category: value,
+      drift: drift(scoredOf(groups), scoredOf(then.get(value) ?? []), defaultThresholds),
+    }))
     .filter((one) => one.drift.alerts.some(({ severity }) => severity !== 'info'))
 }

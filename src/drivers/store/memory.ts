@@ -97,7 +97,10 @@ export function openMemoryStore(options: StoreOptions): Store {
       outcomesBy: async (filter, by) => memory.catalogue.outcomesBy(filter, by),
       reasons: async () => reasonGroups(existing([...decisions.keys()]).map(({ record }) => record)),
       patterns: async (query) =>
-        patternGroups(existing([...decisions.keys()]).map(({ record }) => record), query),
+        patternGroups(
+          existing([...decisions.keys()]).map(({ record }) => record),
+          query,
+        ),
       keyword: async (query) => memory.keyword(query),
       keywordScores: async (terms, ids) => memory.keywordScores(terms, ids),
       idOfSource: async (key) => tables.sources.get(key) ?? null,
