@@ -52,16 +52,22 @@ export interface Call extends Services {
 /** RFC 3339 in UTC. */
 export const timestamp = (ms: number): string => new Date(ms).toISOString()
 
-/** Adds the audit row of a write to its own transaction. */
-export function audit(call: Call, tx: Transaction, ids: string[], detail: AuditEntry['detail'] = null): Promise<void> {
+/** Adds the audit row of a write to its own transaction. @param stopped_by what an evaluation failed by, where there was one */
+export function audit(
+  call: Call,
+  tx: Transaction,
+  ids: string[],
+  detail: AuditEntry['detail'] = null,
+  stopped_by: string[] | null = null,
+): Promise<void> {
   return tx.audit.append({
     at: timestamp(call.now()),
     agent: call.caller.agent,
     method: call.method,
     request_id: call.request_id,
     ids,
-    allowed: null,
-    rules: [],
+    allowed: stopped_by === null ? null : false,
+    rules: stopped_by ?? [],
     detail,
   })
 }

@@ -11,6 +11,13 @@ import { defineMethod } from '../method.ts'
 
 const d = v.description
 
+/** A record schema would take a list, and drop keys such as `constructor`: rules and trail see what was sent. */
+const Context = v.pipe(
+  v.unknown(),
+  v.check((value) => value !== null && typeof value === 'object' && !Array.isArray(value), 'an object'),
+  v.transform((value) => value as Record<string, unknown>),
+)
+
 /** The action of checkGuardrails and preAction. */
 export const ActionParams = v.object({
   description: v.pipe(filledText(10_000), d('What the agent intends to do.')),
@@ -21,7 +28,7 @@ export const ActionParams = v.object({
   project: v.pipe(v.nullish(filledText(256), null), d('Project that the action belongs to.')),
   scope: v.pipe(v.nullish(filledText(256), null), d('Scope of rules that apply beside those of the project.')),
   context: v.pipe(
-    v.optional(v.record(v.string(), v.unknown()), () => ({})),
+    v.optional(Context, () => ({})),
     d('Any fields for conditions to look at; at most 64 KiB and 8 deep.'),
   ),
 })

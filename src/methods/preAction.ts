@@ -5,11 +5,11 @@ import { filledText, Reason, text } from '../../sdk/schema/decision.ts'
 import { whole } from '../../sdk/schema/params.ts'
 import { Violation } from '../../sdk/schema/policy.ts'
 import { RecordParams, type RecordResult } from '../../sdk/schema/record.ts'
-import type { Call } from '../context.ts'
+import { audit, type Call } from '../context.ts'
 import type { CompiledRule } from '../domain/guardrail/evaluate.ts'
 import type { Judgement } from '../domain/guardrail/judge.ts'
 import { type SearchResult, search } from '../domain/search.ts'
-import { openGuard } from '../guard.ts'
+import { guardOf } from '../guard.ts'
 import { defineMethod } from '../method.ts'
 import { describeError } from '../surfaces/log.ts'
 import { ActionParams, noRules, toAction } from './checkGuardrails.ts'
@@ -46,7 +46,9 @@ const CalibrationContext = v.object({
   suggestion: v.nullable(v.string()),
 })
 
-type Verdict = Pick<Judgement, 'allowed' | 'violations' | 'warnings' | 'evaluated'>
+interface Verdict extends Pick<Judgement, 'allowed' | 'violations' | 'warnings' | 'evaluated'> {
+  rules: readonly CompiledRule[]
+}
 
 const notEvaluated: Verdict = {
   allowed: false,
@@ -62,6 +64,7 @@ const notEvaluated: Verdict = {
   ],
   warnings: [],
   evaluated: 0,
+  rules: [],
 }
 
 /** The verdict; when it can't be had, the action is not allowed. */
@@ -74,7 +77,8 @@ async function verdictOf(call: Call, given: Params): Promise<Verdict> {
     reason_count: given.reasons.length,
   }
   try {
-    const guard = await openGuard(call, {
+    const policy = await call.policy.current()
+    const guard = guardOf(call, policy, {
       category: inner.category,
       stakes: inner.stakes,
       tags,
@@ -84,9 +88,12 @@ async function verdictOf(call: Call, given: Params): Promise<Verdict> {
     const judgement = await guard.judge(action)
     const claims = agent_id === null ? {} : { claims: { agent_id } }
     await call.store.transaction((tx) => guard.audit(tx, action, judgement, claims))
-    return judgement
+    return { ...judgement, rules: policy.rules }
   } catch (error) {
     call.log('error', 'guardrails could not be evaluated', { request_id: call.request_id, ...describeError(error) })
+    const { guardrail_id } = notEvaluated.violations[0]!
+    // Where the store is what failed, this line can't be written either; the answer stays no.
+    await call.store.transaction((tx) => audit(call, tx, [], null, [guardrail_id])).catch(() => {})
     return notEvaluated
   }
 }
@@ -205,8 +212,8 @@ export const preAction = defineMethod({
     const ask = async () => {
       legs = await Promise.all([verdictOf(call, given), precedentsOf(call, given)])
     }
-    const answer = async (record: RecordResult | null, blocked: readonly Judgement['violations'][number][] = []) =>
-      answerOf(given, legs, (await call.policy.current()).rules, record, blocked, call.elapsed() - start)
+    const answer = (record: RecordResult | null, blocked: readonly Judgement['violations'][number][] = []) =>
+      answerOf(given, legs, record, blocked, call.elapsed() - start)
     if (params === null) {
       await ask()
       return answer(null)
@@ -217,8 +224,7 @@ export const preAction = defineMethod({
         // Without a record no key is used up: the same call may be allowed later.
         if (!legs[0].allowed) throw new RecordBlocked([], async () => {})
         const record = await prepareRecord(call, params, given.action.context)
-        const { rules } = await call.policy.current()
-        return async (tx) => answerOf(given, legs, rules, await record(tx), [], call.elapsed() - start)
+        return async (tx) => answer(await record(tx))
       })
     } catch (error) {
       if (error instanceof RecordBlocked) return answer(null, error.violations)
@@ -231,7 +237,6 @@ export const preAction = defineMethod({
 function answerOf(
   given: Params,
   [verdict, found]: [Verdict, SearchResult | null],
-  rules: readonly CompiledRule[],
   record: RecordResult | null,
   blocked: readonly Judgement['violations'][number][],
   duration_ms: number,
@@ -254,7 +259,7 @@ function answerOf(
     suggestion,
   }))
   const named = new Set(fired.map(({ guardrail_id }) => guardrail_id))
-  const passed = rules
+  const passed = verdict.rules
     .filter(({ rule }) => !named.has(rule.id))
     .map(({ rule: { id, description } }) => ({
       guardrail_id: id,

@@ -1,5 +1,6 @@
 /** Rules against an action: allowed or not, and why. Whatever can't be judged counts against the action. */
 
+import type { Rule } from '../../../sdk/schema/guardrail.ts'
 import { type Action, compileField, type Field } from './action.ts'
 import { compileAll, type Test } from './conditions.ts'
 import type { History } from './history.ts'
@@ -41,7 +42,7 @@ export const compileRules = (rules: readonly LoadedRule[]): CompiledRule[] =>
   }))
 
 /** The scopes that a rule is for; empty for all. */
-export const scopesOf = ({ scope }: LoadedRule): string[] =>
+export const scopesOf = ({ scope }: Rule): string[] =>
   scope === undefined ? [] : Array.isArray(scope) ? scope : [scope]
 
 /** A call without project and scope is outside of every scope. */

@@ -15,6 +15,13 @@ const conditionKeys: Record<string, string[]> = {
   cel: ['type', 'expression'],
 }
 
+/** A flat form with a slip in its first part, such as `conditon_stakes`. */
+function nearestFlat(key: string): string | null {
+  const at = key.search(/[_-]/)
+  const start = at > 0 ? nearest(key.slice(0, at), ['condition', 'requires']) : null
+  return start && `${start}_${key.slice(at + 1)}`
+}
+
 /** The keys that may stand beside an unknown one. */
 function knownKeys(around: unknown, path: Path): string[] {
   if (path.length === 1) return Object.keys(RuleFile.entries)
@@ -33,20 +40,22 @@ const valueAt = (value: unknown, path: Path): unknown =>
 
 /** @param whole what was checked */
 export function explain(issue: v.BaseIssue<unknown>, path: Path, whole: unknown, keys = knownKeys): string {
-  const key = String(path.at(-1) ?? 'the file')
+  const last = path.at(-1) ?? 'the file'
+  // An index alone names nothing.
+  const key = typeof last === 'number' ? `${String(path.at(-2) ?? '')}[${last}]` : last
   if (issue.type === 'strict_object' && issue.expected === 'never') {
     const known = keys(valueAt(whole, path.slice(0, -1)), path)
-    const near = nearest(key, known)
+    const near = (known === ruleKeys ? nearestFlat(key) : null) ?? nearest(key, known)
     return `unknown key ${key}; ${near ? `did you mean ${near}?` : `known are ${known.join(', ')}`}`
   }
   const value = valueAt(whole, path)
   if (value !== null && typeof value === 'object' && 'not_true' in value)
     return `a requirement takes true and nothing else, received ${JSON.stringify(value.not_true)}`
-  const expected = issue.kind === 'schema' ? issue.expected : issue.message
-  if (issue.received === 'undefined') return `${key} is required: expected ${expected}`
-  if (typeof value === 'string' && issue.type === 'picklist') {
-    const near = nearest(value, (issue as v.PicklistIssue).expected.replace(/[()"]/g, '').split(' | '))
-    if (near) return `${key}: expected ${expected}, received ${issue.received.slice(0, 80)}; did you mean ${near}?`
-  }
-  return `${key}: expected ${expected}, received ${issue.received.slice(0, 80)}`
+  if (issue.type === 'strict_object' && issue.received === 'undefined') return `${key} is required`
+  const options =
+    issue.type === 'picklist' ? (issue as v.PicklistIssue).expected.replace(/[()"]/g, '').split(' | ') : []
+  const expected =
+    options.length > 0 ? `one of ${options.join(', ')}` : issue.kind === 'schema' ? issue.expected : issue.message
+  const near = typeof value === 'string' ? nearest(value, options) : null
+  return `${key}: expected ${expected}, received ${issue.received.slice(0, 80)}${near ? `; did you mean ${near}?` : ''}`
 }

@@ -1,6 +1,10 @@
 /** What is suspicious about rules that load: rules that can never fire, that another one covers, or that nobody can satisfy. */
-import type { Condition, FieldCondition, Rule } from '../../../sdk/schema/guardrail.ts'
-import { actionFields } from './action.ts'
+import type { Condition, Rule } from '../../../sdk/schema/guardrail.ts'
+import { stableJson } from '../idempotency.ts'
+import { nearest } from '../nearest.ts'
+import { actionFields, fieldKinds } from './action.ts'
+import { scopesOf } from './evaluate.ts'
+import { fieldName, isPossible, mustHold } from './lint/possible.ts'
 import type { LoadedRule } from './parse.ts'
 
 export interface LintFinding {
@@ -11,142 +15,98 @@ export interface LintFinding {
   message: string
 }
 
-const booleanFields = new Set(['has_deliberation', 'has_reasoning', 'has_query', 'has_check'])
-const numberFields = new Set(['confidence', 'reason_count', 'quality_score'])
-const known = new Set<string>(actionFields)
-const closedValues: Record<string, readonly string[]> = {
-  stakes: ['low', 'medium', 'high', 'critical'],
-  phase: ['check', 'pre_action', 'record'],
-}
+type Found = [LintFinding['kind'], string]
 
-const stable = (value: unknown): string =>
-  JSON.stringify(value, (_, inner: unknown) =>
-    inner !== null && typeof inner === 'object' && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
+const namesIn = (conditions: readonly Condition[]): string[] =>
+  conditions.flatMap((one) =>
+    one.type === 'field' ? [one.field] : one.type === 'compound' ? namesIn(one.conditions) : [],
   )
 
-/** The values of a field that pass all of a rule's conditions on it, as far as equality and order tell. */
-interface Range {
-  low: number
-  lowOpen: boolean
-  high: number
-  highOpen: boolean
-  /** Null where any value may pass. */
-  among: Set<unknown> | null
+/** Bare names that look like a field of the action and are taken from the context. `context.` says that this is meant. */
+function unknownFields({ conditions, requirements }: Rule): Found[] {
+  return [...new Set([...namesIn(conditions), ...requirements])].flatMap((name): Found[] => {
+    if (Object.hasOwn(fieldKinds, name) || name.includes('.')) return []
+    const near = nearest(name, actionFields)
+    const message = `${name} is looked up in the context; did you mean ${near}? If not, write context.${name}`
+    return near ? [['unknown_field', message]] : []
+  })
 }
 
-function narrow(range: Range, { operator, value }: FieldCondition): Range {
-  const next = { ...range }
-  const keep = (values: Set<unknown>) => {
-    next.among = next.among === null ? values : new Set([...next.among].filter((one) => values.has(one)))
-  }
-  if (operator === '=' || operator === '==') keep(new Set([value]))
-  if (operator === 'in') keep(new Set(value as unknown[]))
-  if ((operator === '!=' || operator === 'not_in') && next.among) {
-    const out = new Set(Array.isArray(value) ? value : [value])
-    next.among = new Set([...next.among].filter((one) => !out.has(one as never)))
-  }
-  if (typeof value === 'number') {
-    if ((operator === '<' || operator === '<=') && (value < next.high || (value === next.high && operator === '<')))
-      [next.high, next.highOpen] = [value, operator === '<']
-    if ((operator === '>' || operator === '>=') && (value > next.low || (value === next.low && operator === '>')))
-      [next.low, next.lowOpen] = [value, operator === '>']
-  }
-  return next
-}
-
-const within = (range: Range, value: unknown): boolean =>
-  typeof value !== 'number' ||
-  ((range.lowOpen ? value > range.low : value >= range.low) &&
-    (range.highOpen ? value < range.high : value <= range.high))
-
-function impossible(field: string, conditions: FieldCondition[]): string | null {
-  let range: Range = {
-    low: Number.NEGATIVE_INFINITY,
-    lowOpen: false,
-    high: Number.POSITIVE_INFINITY,
-    highOpen: false,
-    among: null,
-  }
-  if (field === 'confidence' || field === 'quality_score') range = { ...range, low: 0, high: 1 }
-  if (closedValues[field]) range.among = new Set(closedValues[field])
-  if (booleanFields.has(field)) range.among = new Set([true, false])
-  for (const condition of conditions) range = narrow(range, condition)
-  if (range.low > range.high || (range.low === range.high && (range.lowOpen || range.highOpen)))
-    return `no value of ${field} meets all of its conditions`
-  if (range.among !== null && ![...range.among].some((value) => within(range, value)))
-    return `no value of ${field} meets all of its conditions`
-  const wrong = conditions.find(
-    ({ operator, value }) => ['=', '=='].includes(operator) && numberFields.has(field) && typeof value !== 'number',
+const isTrue = (rule: Rule, field: string): boolean =>
+  (mustHold(rule).get(fieldName(field)) ?? []).some(
+    ({ operator, value }) => (operator === '=' || operator === '==') && value === true,
   )
-  return wrong ? `${field} is a number and never equals ${JSON.stringify(wrong.value)}` : null
+
+function neverFires(rule: Rule): Found[] {
+  const found = [...mustHold(rule)]
+    .filter(([field, conditions]) => !isPossible(field, conditions))
+    .map(([field]): Found => ['never_fires', `no value of ${field} meets all of its conditions`])
+  if (rule.requirements.length > 0 && rule.requirements.every((field) => isTrue(rule, field)))
+    found.push(['never_fires', 'it applies only where all that it requires is true already'])
+  return found
 }
 
-const fieldsIn = (conditions: readonly Condition[]): FieldCondition[] =>
-  conditions.flatMap((one) => (one.type === 'field' ? [one] : one.type === 'compound' ? fieldsIn(one.conditions) : []))
+const overlap = (a: Rule, b: Rule): boolean =>
+  scopesOf(a).length === 0 || scopesOf(b).length === 0 || scopesOf(a).some((one) => scopesOf(b).includes(one))
+
+/** Requirements that can't be met at all, or only by breaking another rule. */
+function contradictions(rule: Rule, all: readonly Rule[]): Found[] {
+  return rule.requirements.flatMap((field): Found[] => {
+    if (Object.hasOwn(fieldKinds, field) && fieldKinds[field as keyof typeof fieldKinds] !== 'boolean')
+      return [['contradiction', `${field} is never exactly true, so the requirement can't be met`]]
+    const own = mustHold(rule).get(fieldName(field)) ?? []
+    if (own.length > 0 && !isPossible(fieldName(field), [...own, isTrueCondition(field)]))
+      return [['contradiction', `it applies only where ${field} is not true, and requires it to be true`]]
+    const forbids = all.find(
+      (other) =>
+        other !== rule &&
+        other.action === 'block' &&
+        other.requirements.length === 0 &&
+        other.conditions.length === 1 &&
+        isTrue(other, field) &&
+        overlap(rule, other),
+    )
+    return forbids ? [['contradiction', `it requires ${field}, which ${forbids.id} blocks`]] : []
+  })
+}
+
+const isTrueCondition = (field: string) =>
+  ({ type: 'field', field, operator: '=', value: true, when_missing: 'no_match' }) as const
 
 /** True when whatever fires `b` fires `a` too: a's conditions are among b's, its scope is no narrower, and it is at least as strict. */
 function covers(a: Rule, b: Rule): boolean {
-  const conditions = new Set(b.conditions.map(stable))
-  const scopes = (rule: Rule) =>
-    rule.scope === undefined ? null : Array.isArray(rule.scope) ? rule.scope : [rule.scope]
-  const [wide, narrowed] = [scopes(a), scopes(b)]
-  const wider = wide === null || (narrowed?.every((one) => wide.includes(one)) ?? false)
+  const conditions = new Set(b.conditions.map(stableJson))
+  const wider =
+    scopesOf(a).length === 0 || (scopesOf(b).length > 0 && scopesOf(b).every((one) => scopesOf(a).includes(one)))
   const strict = { block: 2, warn: 1, log: 0 }
   const requires =
     a.requirements.length === 0 ||
     (b.requirements.length > 0 && b.requirements.every((one) => a.requirements.includes(one)))
   return (
     wider &&
-    strict[a.action] >= strict[b.action] &&
     requires &&
-    a.conditions.every((one) => conditions.has(stable(one)))
+    strict[a.action] >= strict[b.action] &&
+    a.conditions.every((one) => conditions.has(stableJson(one)))
   )
 }
 
-/**
- * Findings over a set of rules, in the order of the rules.
- * @param context_fields fields of the context that callers are known to give; others are taken as they come
- */
+function shadows(rule: Rule, index: number, all: readonly Rule[]): Found[] {
+  const cover = all.find((other, at) => other !== rule && covers(other, rule) && (!covers(rule, other) || at < index))
+  return cover ? [['shadowed', `whatever it catches, ${cover.id} catches too`]] : []
+}
+
+/** Findings over a set of rules, in the order of the rules. */
 export function lintRules(rules: readonly LoadedRule[]): LintFinding[] {
-  return rules.flatMap((rule, index): LintFinding[] => {
-    const finding = (kind: LintFinding['kind'], message: string): LintFinding => ({
-      rule: rule.id,
-      file: rule.file,
-      line: rule.line,
-      kind,
-      message,
-    })
-    const found: LintFinding[] = []
-    const direct = rule.conditions.filter((one) => one.type === 'field')
-    for (const field of new Set(direct.map((one) => one.field))) {
-      const problem = impossible(
-        field,
-        direct.filter((one) => one.field === field),
-      )
-      if (problem) found.push(finding('never_fires', problem))
-    }
-    for (const { field } of fieldsIn(rule.conditions)) {
-      const capital = [...known].find((one) => one !== field && one === field.toLowerCase().replaceAll('-', '_'))
-      if (capital)
-        found.push(finding('unknown_field', `${field} is looked up in the context; did you mean ${capital}?`))
-    }
-    for (const field of rule.requirements) {
-      if (known.has(field) && !booleanFields.has(field))
-        found.push(finding('contradiction', `${field} is never exactly true, so the requirement can't be met`))
-      if (direct.some((one) => one.field === field && ['=', '=='].includes(one.operator) && one.value !== true)) {
-        found.push(
-          finding('contradiction', `the rule applies only when ${field} is not true, and requires it to be true`),
-        )
-      }
-    }
-    const cover = rules.find(
-      (other, at) => other !== rule && covers(other, rule) && (!covers(rule, other) || at < index),
-    )
-    if (cover) found.push(finding('shadowed', `whatever it catches, ${cover.id} catches too`))
+  return rules.flatMap((rule, index) => {
+    const found: Found[] = [
+      ...neverFires(rule),
+      ...unknownFields(rule),
+      ...contradictions(rule, rules),
+      ...shadows(rule, index, rules),
+    ]
     if (rule.action === 'block' && rule.message === undefined)
-      found.push(finding('no_message', 'a blocked agent is not told why: add a message'))
-    return found
+      found.push(['no_message', 'a blocked agent is not told why: add a message'])
+    const { id, file, line } = rule
+    return found.map(([kind, message]) => ({ rule: id, file, line, kind, message }))
   })
 }

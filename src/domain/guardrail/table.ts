@@ -1,0 +1,95 @@
+/** Table tests of rules: files of cases, run without a store, and which rules no case fires. */
+import * as v from 'valibot'
+import { type TestCase, TestFile } from '../../../sdk/schema/guardrail-test.ts'
+import type { Action } from './action.ts'
+import { type CompiledRule, evaluate, type Verdict } from './evaluate.ts'
+import { explain } from './explain.ts'
+import type { History } from './history.ts'
+import { type RuleError, readYaml } from './positions.ts'
+
+export interface Table {
+  /** Rule files beside the table; null for the one of the same name. */
+  rules: string[] | null
+  cases: (TestCase & { line: number })[]
+}
+
+/** Reads a file of table tests. Never throws. */
+export function parseTable(text: string, file: string): { table: Table | null; errors: RuleError[] } {
+  const { value, errors, at } = readYaml(text, file)
+  if (errors.length > 0) return { table: null, errors }
+  const parsed = v.safeParse(TestFile, value)
+  if (!parsed.success) {
+    const problems = parsed.issues.map((issue) => {
+      const path = (issue.path ?? []).map(({ key }) => key as string | number)
+      return at(
+        path,
+        explain(issue, path, value, () => keysAround(path)),
+      )
+    })
+    return { table: null, errors: problems }
+  }
+  const { rules, cases } = parsed.output
+  return {
+    table: {
+      rules: rules === undefined ? null : [rules].flat(),
+      cases: cases.map((one, index) => ({ ...one, line: at(['cases', index], '').line })),
+    },
+    errors: [],
+  }
+}
+
+/** The keys of a table's parts, by how deep they stand. */
+function keysAround(path: (string | number)[]): string[] {
+  const { cases } = TestFile.entries
+  const one = cases.pipe[0].item.entries
+  if (path.length === 1) return Object.keys(TestFile.entries)
+  if (path.length === 3) return Object.keys(one)
+  return path[2] === 'past' ? ['similar', 'count', 'aggregate'] : Object.keys(one.action.pipe[0].entries)
+}
+
+export interface CaseResult {
+  name: string
+  line: number
+  /** What is wrong; null where the case holds. */
+  problem: string | null
+  fired: string[]
+}
+
+const actionOf = ({ action }: TestCase): Action => ({
+  ...action,
+  category: action.category ?? null,
+  confidence: action.confidence ?? null,
+  project: action.project ?? null,
+  scope: action.scope ?? null,
+  reason_count: action.reason_count ?? null,
+  quality_score: action.quality_score ?? null,
+})
+
+/** A past of constants. @param now_ms where the case names no time */
+function pastOf({ now, past: { similar, count, aggregate } }: TestCase, now_ms: number): History {
+  const at = now === undefined ? now_ms : Date.parse(now)
+  return {
+    now: () => at,
+    similar: async () => similar,
+    count: async () => count,
+    aggregate: async () => aggregate ?? { decisions: 0, value: null },
+  }
+}
+
+function problemOf({ expect, fires }: TestCase, verdict: Verdict): string | null {
+  const found = verdict.allowed ? (verdict.warnings.length > 0 ? 'warn' : 'pass') : 'block'
+  const fired = verdict.fired.length === 0 ? 'no rule fired' : `fired: ${verdict.fired.join(', ')}`
+  if (found !== expect) return `expected ${expect}, found ${found}; ${fired}`
+  const wanted = [...(fires ?? verdict.fired)].sort().join(', ')
+  return wanted === [...verdict.fired].sort().join(', ') ? null : `expected to fire: ${wanted || 'nothing'}; ${fired}`
+}
+
+/** Runs every case of a table. */
+export async function runTable(table: Table, rules: readonly CompiledRule[], now_ms: number): Promise<CaseResult[]> {
+  const results: CaseResult[] = []
+  for (const one of table.cases) {
+    const verdict = await evaluate(rules, actionOf(one), pastOf(one, now_ms), () => {})
+    results.push({ name: one.name, line: one.line, problem: problemOf(one, verdict), fired: verdict.fired })
+  }
+  return results
+}

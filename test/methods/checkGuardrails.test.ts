@@ -1,0 +1,219 @@
+/** cstp.checkGuardrails and cstp.listGuardrails through the dispatcher: verdicts, the trail, and what fails closed. */
+import { describe, expect, test } from 'bun:test'
+import { StorageError } from '../../sdk/storage/errors.ts'
+import { forEachBackend, type TestProgram } from '../program.ts'
+
+const rules = `
+guardrails:
+  - id: confidence
+    message: too unsure
+    conditions:
+      - { type: field, field: stakes, operator: in, value: [high, critical] }
+      - { type: field, field: confidence, operator: "<", value: 0.5, when_missing: match }
+  - { id: amount, action: warn, condition_context.amount: "> 5000" }
+  - { id: noted, action: log, condition_category: payment }
+  - { id: scoped, scope: [acme/app, trading], condition_context.x: 1 }
+`
+const trail = async (program: TestProgram, more: object = {}) =>
+  (await program.call('listAudit', more, 'root')).entries.filter(({ allowed }) => allowed !== null)
+
+type Detail = { input: Record<string, unknown>; [key: string]: unknown }
+
+forEachBackend((open) => {
+  const check = (program: TestProgram, action: object, more: object = {}) =>
+    program.call('checkGuardrails', { action: { description: 'Do it', ...action }, ...more })
+
+  test('allowed or not, and why', async () => {
+    const program = await open()
+    await program.rules(rules)
+    expect(await check(program, { stakes: 'high', confidence: 0.9, context: { amount: 1 } })).toEqual({
+      allowed: true,
+      violations: [],
+      warnings: [],
+      evaluated: 4,
+      evaluated_at: '2026-07-01T12:00:00.000Z',
+      agent: 'alice',
+      policy_hash: (await program.services.policy.current()).hash,
+    })
+    const blocked = await check(program, { stakes: 'high', context: { amount: 6000 } })
+    expect(blocked.allowed).toBe(false)
+    expect(blocked.violations).toEqual([
+      {
+        guardrail_id: 'confidence',
+        name: 'confidence',
+        message: 'too unsure',
+        severity: 'block',
+        suggestion: null,
+        error: null,
+      },
+    ])
+    expect(blocked.warnings.map(({ guardrail_id, severity }) => [guardrail_id, severity])).toEqual([['amount', 'warn']])
+    expect((await check(program, { context: { x: 1 } })).allowed).toBe(true)
+    expect((await check(program, { project: 'acme/app', context: { x: 1 } })).allowed).toBe(false)
+    expect((await check(program, { scope: 'trading', context: { x: 1 } })).allowed).toBe(false)
+  })
+
+  test('every evaluation leaves one line, with what was asked and what came of it', async () => {
+    const program = await open()
+    await program.rules(rules)
+    await check(program, { category: 'payment', confidence: 0.5, context: { amount: 6000, api_key: 'abc', note: 'n' } })
+    await check(program, { stakes: 'critical' }, { agent: { id: 'sub', url: 'https://x' } })
+    const [second, first, ...rest] = await trail(program)
+    expect(rest).toEqual([])
+    expect(first).toMatchObject({
+      at: '2026-07-01T12:00:00.000Z',
+      agent: 'alice',
+      method: 'cstp.checkGuardrails',
+      allowed: true,
+      rules: ['amount', 'noted'],
+      ids: [],
+    })
+    const detail = first!.detail as Detail
+    expect(detail).toMatchObject({
+      redacted: true,
+      violations: [],
+      warnings: ['amount'],
+      policy_hash: (await program.services.policy.current()).hash,
+    })
+    expect(detail.digest).toMatch(/^[0-9a-f]{64}$/)
+    expect(detail.duration_ms).toBeNumber()
+    expect(detail.input).toMatchObject({
+      category: 'payment',
+      context: { amount: 6000, api_key: '[redacted]', note: 'n' },
+    })
+    expect(second).toMatchObject({ allowed: false, rules: ['confidence'] })
+    expect((second!.detail as Detail).claims).toEqual({ id: 'sub', url: 'https://x' })
+    expect((await trail(program, { allowed: false })).length).toBe(1)
+    expect((await trail(program, { rule: 'noted' })).length).toBe(1)
+    expect((await trail(program, { agent: 'bob' })).length).toBe(0)
+    expect((await program.refused('listAudit', {}, 'alice')).error).toBe('forbidden')
+  })
+
+  test('pages of the trail follow each other without holes', async () => {
+    const program = await open()
+    await program.rules(rules)
+    for (let at = 0; at < 7; at++) await check(program, { confidence: at / 10 })
+    const seen: number[] = []
+    for (let cursor: number | null = null; ; ) {
+      const page: { entries: { seq: number }[]; next_cursor: number | null } = await program.call(
+        'listAudit',
+        { limit: 3, ...(cursor !== null && { cursor }) },
+        'root',
+      )
+      seen.push(...page.entries.map(({ seq }) => seq))
+      cursor = page.next_cursor
+      if (cursor === null) break
+    }
+    expect(seen.length).toBe(7)
+    expect([...seen].sort((a, b) => b - a)).toEqual(seen)
+  })
+
+  test('no rule at all is told, not taken for safety', async () => {
+    const program = await open()
+    const { allowed, evaluated, warnings } = await check(program, { stakes: 'critical', confidence: 0 })
+    expect([allowed, evaluated]).toEqual([true, 0])
+    expect(warnings).toMatchObject([{ guardrail_id: 'no_rules', severity: 'warn' }])
+  })
+
+  test('identities that a caller gives decide no rule', async () => {
+    const program = await open()
+    await program.rules('- { id: r, message: m, condition_agent_id: alice }')
+    expect((await check(program, {}, { agent: { id: 'root' } })).allowed).toBe(false)
+    expect(
+      (await program.call('checkGuardrails', { action: { description: 'x' }, agent: { id: 'alice' } }, 'bob')).allowed,
+    ).toBe(true)
+  })
+
+  test('a context that is too large, too deep or broken is refused', async () => {
+    const program = await open()
+    const nested = (levels: number): unknown => (levels === 0 ? 1 : { a: nested(levels - 1) })
+    for (const context of [{ a: 'x'.repeat(65_536) }, nested(9), { a: '\ud800' }, 5, [], 'text'])
+      expect((await program.refused('checkGuardrails', { action: { description: 'x', context } })).error).toBe(
+        'invalid_params',
+      )
+    expect((await program.refused('checkGuardrails', { action: { description: ' ' } })).error).toBe('invalid_params')
+    expect((await program.refused('checkGuardrails', { action: { description: 'x', stake: 'high' } })).error).toBe(
+      'invalid_params',
+    )
+    expect(await trail(program)).toEqual([])
+  })
+
+  describe('conditions on the past', () => {
+    test('similar failures, by meaning', async () => {
+      const program = await open()
+      await program.rules(
+        '- { id: r, message: m, conditions: [{ type: semantic, threshold: 0.95, outcome: failure }] }',
+      )
+      const description = 'Replace the message queue by polling the database'
+      const id = await program.record({
+        decision: description,
+        bridge: { structure: description, function: description },
+      })
+      expect((await check(program, { description })).allowed).toBe(true)
+      await program.call('reviewDecision', { decision_id: id, outcome: 'failure' })
+      expect((await check(program, { description })).allowed).toBe(false)
+      expect((await check(program, { description: 'Paint the office walls green' })).allowed).toBe(true)
+      program.embedder.health = 'away'
+      const { allowed, violations } = await check(program, { description: 'Something else' })
+      expect(allowed).toBe(false)
+      expect(violations[0]!.error).toBe('its data could not be read')
+      expect(JSON.stringify(violations)).not.toContain('embed.secret')
+    })
+
+    test('how often and how well', async () => {
+      const program = await open()
+      await program.rules(`
+- { id: often, message: m, conditions: [{ type: temporal, field: category, value: deploy, window_hours: 1, max_occurrences: 3 }] }
+- id: badly
+  message: m
+  conditions: [{ type: aggregate, category: deploy, metric: success_rate, operator: "<", value: 0.5, min_decisions: 2 }]
+`)
+      const fired = async () => (await check(program, {})).violations.map(({ guardrail_id }) => guardrail_id)
+      const first = await program.record({ category: 'deploy' })
+      const second = await program.record({ category: 'deploy' })
+      expect(await fired()).toEqual([])
+      const third = await program.record({ category: 'deploy' })
+      expect(await fired()).toEqual(['often'])
+      program.clock.now += 3_600_001
+      expect(await fired()).toEqual([])
+      await program.call('reviewDecision', { decision_id: first, outcome: 'failure' })
+      await program.call('reviewDecision', { decision_id: third, outcome: 'abandoned' })
+      expect(await fired()).toEqual([])
+      await program.call('reviewDecision', { decision_id: second, outcome: 'partial' })
+      expect(await fired()).toEqual(['badly'])
+    })
+  })
+
+  test('a trail that can not be written is no verdict', async () => {
+    const program = await open()
+    await program.rules(rules)
+    program.services.store.transaction = async () => {
+      throw new StorageError('unavailable', 'the disk is full at /secret/path')
+    }
+    const second = await program.refused('checkGuardrails', { action: { description: 'x' } })
+    expect(second.error).toBe('guardrail_eval_failed')
+    expect(JSON.stringify(second)).not.toContain('/secret')
+  })
+
+  test('listGuardrails', async () => {
+    const program = await open()
+    await program.rules(rules)
+    const all = await program.call('listGuardrails')
+    expect(all.total).toBe(4)
+    expect(all.guardrails[3]).toEqual({
+      id: 'scoped',
+      name: null,
+      description: null,
+      action: 'block',
+      scope: 'acme/app,trading',
+      scopes: ['acme/app', 'trading'],
+      conditions: 1,
+      requirements: 0,
+      file: 'test.yaml',
+    })
+    expect(all.guardrails[0]).toMatchObject({ scope: null, scopes: [], conditions: 2 })
+    expect((await program.call('listGuardrails', { scope: 'trading' })).total).toBe(4)
+    expect((await program.call('listGuardrails', { scope: 'other' })).total).toBe(3)
+    expect(all.errors).toEqual([])
+  })
+})

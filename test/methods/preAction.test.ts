@@ -1,0 +1,181 @@
+/** cstp.preAction: precedents, verdict and record in one call. */
+import { expect, test } from 'bun:test'
+import { StorageError } from '../../sdk/storage/errors.ts'
+import { forEachBackend, type TestProgram } from '../program.ts'
+
+const rules = `
+- { id: amount, message: too much, condition_context.amount: "> 5000" }
+- { id: careful, action: warn, condition_stakes: high }
+- { id: thin, message: too thin, condition_phase: record, condition_quality_score: "< 0.05" }
+- { id: long, action: warn, condition_phase: record, condition_reason_count: "< 1" }
+`
+const action = { description: 'Cache the price list in Redis', category: 'architecture', confidence: 0.8 }
+
+forEachBackend((open) => {
+  const ready = async () => {
+    const program = await open()
+    await program.rules(rules)
+    return program
+  }
+  const total = async (program: TestProgram) => (await program.call('listDecisions')).total
+
+  test('allowed: precedents, results of all rules, and the record', async () => {
+    const program = await ready()
+    const old = await program.record({ decision: 'Cache the price list in memory', pattern: 'cache reads' })
+    const result = await program.call('preAction', {
+      action,
+      reasons: [{ type: 'analysis', text: 'fast' }],
+      tags: ['x'],
+    })
+    expect(result).toMatchObject({ allowed: true, violations: [], warnings: [], block_reasons: [] })
+    expect(result.relevant_decisions.map(({ id }) => id)).toEqual([old])
+    expect(result.patterns_summary).toEqual([{ pattern: 'cache reads', count: 1, example_ids: [old] }])
+    expect(result.guardrail_results.map(({ guardrail_id, status }) => [guardrail_id, status])).toEqual([
+      ['amount', 'pass'],
+      ['careful', 'pass'],
+      ['thin', 'pass'],
+      ['long', 'pass'],
+    ])
+    expect(result.calibration_context).toEqual({
+      reviewed_decisions: 0,
+      brier_score: null,
+      accuracy: null,
+      calibration_gap: null,
+      interpretation: 'insufficient_data',
+      suggestion: null,
+    })
+    const record = await program.call('getDecision', { id: result.decision_id! })
+    expect(record).toMatchObject({
+      decision: action.description,
+      category: 'architecture',
+      confidence: 0.8,
+      stakes: 'medium',
+      tags: ['x'],
+      recorded_by: 'alice',
+      pre_decision_protocol: { query_run: true, guardrails_checked: true },
+    })
+  })
+
+  test('blocked: nothing is recorded, and the reasons are told', async () => {
+    const program = await ready()
+    const result = await program.call('preAction', { action: { ...action, context: { amount: 9000 } } })
+    expect(result).toMatchObject({ allowed: false, decision_id: null, block_reasons: ['too much'] })
+    expect(result.guardrail_results[0]).toEqual({
+      guardrail_id: 'amount',
+      status: 'block',
+      message: 'too much',
+      suggestion: null,
+    })
+    expect(await total(program)).toBe(0)
+    const { entries } = await program.call('listAudit', {}, 'root')
+    expect(entries).toMatchObject([{ method: 'cstp.preAction', allowed: false, rules: ['amount'], ids: [] }])
+  })
+
+  test('each evaluation has its line: one for the action, one for its record', async () => {
+    const program = await ready()
+    const { decision_id, warnings } = await program.call('preAction', { action: { ...action, stakes: 'high' } })
+    expect(warnings.map(({ guardrail_id }) => guardrail_id)).toEqual(['careful', 'long'])
+    const { entries } = await program.call('listAudit', {}, 'root')
+    expect(entries.map(({ allowed, ids, rules: fired }) => [allowed, ids, fired])).toEqual([
+      [true, [decision_id!], ['careful', 'long']],
+      [true, [], ['careful']],
+    ])
+  })
+
+  test('a rule that looks at records blocks it in block mode; the context counts for the record too', async () => {
+    const program = await ready()
+    program.services.record_guardrails = 'block'
+    await program.rules('- { id: r, message: m, condition_phase: record, condition_context.amount: "> 5" }')
+    const blocked = await program.call('preAction', { action: { ...action, context: { amount: 6 } } })
+    expect(blocked).toMatchObject({ allowed: false, decision_id: null, violations: [{ guardrail_id: 'r' }] })
+    expect(await total(program)).toBe(0)
+    expect((await program.call('preAction', { action })).allowed).toBe(true)
+  })
+
+  test('auto_record off records nothing', async () => {
+    const program = await ready()
+    const result = await program.call('preAction', { action, options: { auto_record: false } })
+    expect(result).toMatchObject({ allowed: true, decision_id: null })
+    expect(await total(program)).toBe(0)
+  })
+
+  test('what was not given is assumed, and told', async () => {
+    const program = await ready()
+    const { warnings, decision_id } = await program.call('preAction', { action: { description: 'Just do it' } })
+    expect(warnings.map(({ guardrail_id }) => guardrail_id)).toEqual(['long', 'defaults_assumed'])
+    expect(await program.call('getDecision', { id: decision_id! })).toMatchObject({
+      category: 'uncategorized',
+      confidence: 0.5,
+    })
+  })
+
+  test('the same key returns the first result; a blocked call uses none up', async () => {
+    const program = await ready()
+    const blocked = { action: { ...action, context: { amount: 9000 } }, idempotency_key: 'k' }
+    expect((await program.call('preAction', blocked)).allowed).toBe(false)
+    const first = await program.call('preAction', { action, idempotency_key: 'k' })
+    const again = await program.call('preAction', { action, idempotency_key: 'k' })
+    expect(again).toEqual(first)
+    expect(await total(program)).toBe(1)
+    expect((await program.refused('preAction', blocked)).error).toBe('invalid_params')
+  })
+
+  test('precedents away: a warning; the verdict stands', async () => {
+    const program = await ready()
+    program.services.index.sync = async () => {
+      throw new StorageError('unavailable', 'gone')
+    }
+    program.services.store.decisions.keyword = async () => {
+      throw new StorageError('unavailable', 'gone')
+    }
+    const result = await program.call('preAction', { action, options: { auto_record: false } })
+    expect(result).toMatchObject({ allowed: true, relevant_decisions: [] })
+    expect(result.warnings.map(({ guardrail_id }) => guardrail_id)).toEqual(['precedents_unavailable'])
+  })
+
+  test('guardrails away: not allowed, whatever else is well', async () => {
+    const program = await ready()
+    program.services.policy.current = async () => {
+      throw new Error('no rules at /secret')
+    }
+    const broken = await program.call('preAction', { action })
+    expect(broken).toMatchObject({ allowed: false, decision_id: null })
+    expect(broken.violations).toMatchObject([{ guardrail_id: 'guardrails_unavailable', severity: 'block' }])
+    expect(JSON.stringify(broken)).not.toContain('/secret')
+    expect(await total(program)).toBe(0)
+    const { entries } = await program.call('listAudit', { rule: 'guardrails_unavailable' }, 'root')
+    expect(entries).toMatchObject([{ allowed: false, method: 'cstp.preAction' }])
+  })
+
+  test('a breaker stops the action, and the record that is let through is its probe', async () => {
+    const program = await open()
+    await program.rules(
+      'circuit_breakers: [{ scope: "agent:alice", failure_threshold: 1, window_ms: 86400000, cooldown_ms: 1000 }]',
+    )
+    await program.call('reviewDecision', { decision_id: await program.record(), outcome: 'failure' })
+    expect(await program.call('preAction', { action, agent_id: 'bob' })).toMatchObject({ allowed: false })
+    expect(await program.call('preAction', { action }, 'bob')).toMatchObject({ allowed: true })
+    program.clock.now += 1_000
+    const { decision_id } = await program.call('preAction', { action })
+    expect(await program.call('getCircuitState', { scope: 'agent:alice' })).toMatchObject({
+      state: 'half_open',
+      probe_decision_id: decision_id,
+    })
+    expect(await program.call('preAction', { action })).toMatchObject({ allowed: false, decision_id: null })
+  })
+
+  test('parameters that are wrong are refused before anything is judged', async () => {
+    const program = await ready()
+    const tags = Array.from({ length: 40 }, (_, at) => `a${at}`)
+    for (const params of [
+      {},
+      { action: { description: ' ' } },
+      { action: { ...action, context: { a: 'x'.repeat(65_536) } } },
+      { action: { ...action, tags }, tags: tags.map((tag) => `${tag}b`) },
+      { action, options: { query_limit: 0 } },
+    ])
+      expect((await program.refused('preAction', params)).error).toBe('invalid_params')
+    expect((await program.refused('preAction', { action }, 'reader')).error).toBe('forbidden')
+    expect((await program.call('listAudit', {}, 'root')).entries).toEqual([])
+  })
+})

@@ -1,0 +1,136 @@
+/** Guardrails on recordDecision: off, warn and block, and that a refusal leaves nothing but its line in the trail. */
+import { expect, test } from 'bun:test'
+import { StorageError } from '../../sdk/storage/errors.ts'
+import { forEachBackend, type TestProgram } from '../program.ts'
+
+const rules = `
+guardrails:
+  - { id: thin, message: too thin, condition_phase: record, condition_reason_count: "< 1" }
+  - { id: unsure, action: warn, condition_confidence: "< 0.5" }
+circuit_breakers:
+  - { scope: "tag:prod", failure_threshold: 1, window_ms: 86400000, cooldown_ms: 3600000 }
+`
+const given = { decision: 'Use SQLite', confidence: 0.4, category: 'architecture' }
+const reasons = [{ type: 'analysis', text: 'It is enough' }]
+
+forEachBackend((open) => {
+  const ready = async (mode: 'off' | 'warn' | 'block') => {
+    const program = await open()
+    await program.rules(rules)
+    program.services.record_guardrails = mode
+    return program
+  }
+  const trail = async (program: TestProgram) =>
+    (await program.call('listAudit', { method: 'cstp.recordDecision' }, 'root')).entries
+
+  test('off: nothing is judged', async () => {
+    const program = await ready('off')
+    const result = await program.call('recordDecision', given)
+    expect([result.guardrails_checked, result.guardrail_warnings]).toEqual([false, []])
+    expect(await trail(program)).toMatchObject([{ allowed: null, rules: [], ids: [result.decision_id] }])
+  })
+
+  test('warn: it is recorded, and told', async () => {
+    const program = await ready('warn')
+    const result = await program.call('recordDecision', { ...given, agent_id: 'sub' })
+    expect(result.guardrails_checked).toBe(true)
+    expect(result.guardrail_warnings.map(({ guardrail_id, severity }) => [guardrail_id, severity])).toEqual([
+      ['thin', 'block'],
+      ['unsure', 'warn'],
+    ])
+    const lines = await trail(program)
+    expect(lines).toMatchObject([{ allowed: false, rules: ['thin', 'unsure'], ids: [result.decision_id] }])
+    expect(lines[0]!.detail).toMatchObject({
+      claims: { agent_id: 'sub' },
+      input: { phase: 'record', agent_id: 'alice' },
+    })
+  })
+
+  test('block: nothing is written and no key is used up', async () => {
+    const program = await ready('block')
+    const blocked = await program.refused('recordDecision', { ...given, idempotency_key: 'k' })
+    expect(blocked.error).toBe('record_failed')
+    expect(blocked.data).toMatchObject({ violations: [{ guardrail_id: 'thin', message: 'too thin' }] })
+    expect((await program.call('listDecisions')).total).toBe(0)
+    expect(await trail(program)).toMatchObject([{ allowed: false, rules: ['thin', 'unsure'], ids: [] }])
+    // The key is free: even for other parameters.
+    const result = await program.call('recordDecision', { ...given, reasons, idempotency_key: 'k' })
+    expect(result.guardrail_warnings).toMatchObject([{ guardrail_id: 'unsure', severity: 'warn' }])
+    expect((await trail(program)).map(({ allowed }) => allowed)).toEqual([true, false])
+    const again = await program.call('recordDecision', { ...given, reasons, idempotency_key: 'k' })
+    expect(again.decision_id).toBe(result.decision_id)
+    expect((await trail(program)).length).toBe(2)
+  })
+
+  test('block: a rule that can not be judged stops the record', async () => {
+    const program = await ready('block')
+    await program.rules('- { id: r, message: m, conditions: [{ type: semantic, threshold: 0.9 }] }')
+    await program.record()
+    program.embedder.health = 'away'
+    const { data } = await program.refused('recordDecision', given)
+    expect(data).toMatchObject({ violations: [{ guardrail_id: 'r', error: 'its data could not be read' }] })
+    expect((await program.call('listDecisions')).total).toBe(1)
+  })
+
+  test('block: an open breaker stops the record', async () => {
+    const program = await ready('block')
+    const prod = { ...given, reasons, tags: ['prod'] }
+    await program.call('reviewDecision', { decision_id: await program.record(prod), outcome: 'failure' })
+    expect((await program.refused('recordDecision', prod)).data).toMatchObject({
+      violations: [{ guardrail_id: 'circuit_breaker:tag:prod', state: 'open' }],
+    })
+    program.clock.now += 3_600_000
+    await program.record(prod)
+    expect((await program.refused('recordDecision', prod)).data).toMatchObject({ violations: [{ state: 'half_open' }] })
+  })
+
+  test('imports are not judged; an update and a review are not either', async () => {
+    const program = await ready('block')
+    const imported = await program.call('recordDecision', { ...given, source_key: 'a' }, 'root')
+    expect(imported.guardrails_checked).toBe(false)
+    const id = imported.decision_id
+    expect((await program.call('updateDecision', { id, updates: { confidence: 0.1 } })).success).toBe(true)
+    expect((await program.call('reviewDecision', { decision_id: id, outcome: 'failure' })).success).toBe(true)
+  })
+
+  test('what rules see of a record', async () => {
+    const program = await ready('warn')
+    await program.rules(`
+- { id: quality, action: log, condition_quality_score: "> 0.2" }
+- { id: query, action: log, condition_has_query: true }
+- { id: check, action: log, condition_has_check: true }
+- { id: reasoning, action: log, condition_has_reasoning: true }
+- { id: deliberation, action: log, condition_has_deliberation: true }
+- { id: project, action: log, scope: acme/app, condition_phase: record }
+- { id: tag, action: log, condition_tags: "contains x" }
+`)
+    await program.call('recordDecision', given)
+    await program.call('recordDecision', {
+      ...given,
+      reasons,
+      tags: ['x'],
+      project: 'acme/app',
+      pattern: 'do less',
+      reasoning_trace: ['a step'],
+      deliberation: { inputs: [], steps: [{ step: 1, thought: 'hm' }] },
+      pre_decision_protocol: { query_run: true, guardrails_checked: true },
+    })
+    const [full, bare] = await trail(program)
+    expect(bare!.rules).toEqual([])
+    expect(full!.rules).toEqual(['quality', 'query', 'check', 'reasoning', 'deliberation', 'project', 'tag'])
+  })
+
+  test('a failing store leaves neither record nor line', async () => {
+    const program = await ready('warn')
+    const { transaction } = program.services.store
+    program.services.store.transaction = (work) =>
+      transaction(async (tx) => {
+        await work(tx)
+        throw new StorageError('unavailable', 'no')
+      })
+    expect((await program.refused('recordDecision', given)).error).toBe('record_failed')
+    program.services.store.transaction = transaction
+    expect(await trail(program)).toEqual([])
+    expect((await program.call('listDecisions')).total).toBe(0)
+  })
+})
