@@ -1,5 +1,7 @@
 /** Ties calls to the deliberation tracker. */
 import type { Call } from './context.ts'
+import { inputTypes } from './domain/deliberation.ts'
+import type { Hit } from './domain/search.ts'
 import type { InputDraft, SessionName } from './domain/tracker.ts'
 
 /** The session that a call belongs to. Who the agent is comes from its credentials alone. */
@@ -11,4 +13,26 @@ export const sessionOf = (
 /** Leaves an input of a call for the agent's next decision. */
 export function track(call: Call, names: Parameters<typeof sessionOf>[1], input: InputDraft): void {
   if (call.caller.tracked !== false) call.tracker.note(sessionOf(call, names), call.method, input)
+}
+
+/** Hits of a query that a later record is related to. */
+const trackedHits = 10
+
+/** A query and its best hits. */
+export const queryInput = (query: string, hits: readonly Hit[]): InputDraft => ({
+  type: inputTypes.query,
+  text: query,
+  data: {
+    hits: hits.slice(0, trackedHits).map(({ record: { id, title }, distance }) => ({ id, title, distance })),
+  },
+})
+
+/** A check of guardrails and its verdict. */
+export function checkInput(
+  description: string,
+  { allowed, violations }: { allowed: boolean; violations: readonly { guardrail_id: string }[] },
+): InputDraft {
+  const ids = violations.map(({ guardrail_id }) => guardrail_id)
+  const verdict = allowed ? 'allowed' : `blocked by ${ids.join(', ')}`
+  return { type: inputTypes.check, text: `${description}: ${verdict}`, data: { allowed, violations: ids } }
 }

@@ -1,6 +1,7 @@
 /** A consumed session as the deliberation of a record: inputs, steps, related decisions and their edges. */
 import type { DecisionRecord, Deliberation, Link } from '../../sdk/schema/decision.ts'
 import type { Session, SessionInput } from '../../sdk/storage/store.ts'
+import { quality } from './quality.ts'
 
 /** Types of inputs that show what was done before deciding. */
 export const inputTypes = {
@@ -75,7 +76,7 @@ export function withSession(record: DecisionRecord, session: Session, at: string
     }),
   )
   const protocol = record.pre_decision_protocol
-  return {
+  const whole: DecisionRecord = {
     ...record,
     deliberation: deliberationOf(record.deliberation, session),
     related_to,
@@ -86,4 +87,5 @@ export function withSession(record: DecisionRecord, session: Session, at: string
       guardrails_checked: protocol?.guardrails_checked || hasCheck(session),
     },
   }
+  return { ...whole, quality: quality(whole) }
 }

@@ -5,10 +5,12 @@ import { filledText, Outcome } from '../../sdk/schema/decision.ts'
 import { boundMs, whole } from '../../sdk/schema/params.ts'
 import type { StoredDecision } from '../../sdk/storage/store.ts'
 import { audit, type Call, timestamp } from '../context.ts'
+import type { PolicySet } from '../domain/guardrail/set.ts'
+import { linkContradictions } from '../contradict.ts'
 import { type Attribution, attribute } from '../domain/attribution.ts'
-import { subjectOf } from '../domain/breaker.ts'
+import { reviewCounts, subjectOf } from '../domain/breaker.ts'
 import { applyReview } from '../domain/decision.ts'
-import { openGuard } from '../guard.ts'
+import { guardOf } from '../guard.ts'
 import { defineMethod } from '../method.ts'
 
 const d = v.description
@@ -45,18 +47,20 @@ async function candidates(
 }
 
 /** Records the outcome, unless the decision was reviewed meanwhile. Breakers are told in the same transaction. */
-async function settle(call: Call, id: string, { outcome, reason }: Attribution): Promise<boolean> {
-  return call.store.transaction(async (tx) => {
+async function settle(call: Call, policy: PolicySet, id: string, { outcome, reason }: Attribution): Promise<boolean> {
+  const settled = await call.store.transaction(async (tx) => {
     const found = await tx.decisions.get(id)
-    if (!found || found.record.status !== 'pending' || outcome === null) return false
+    if (!found || found.record.status !== 'pending' || outcome === null) return null
     const review = { outcome, actual_result: null, lessons: null, notes: reason }
-    const record = applyReview(found.record, review, call.caller.agent, timestamp(call.now()))
-    await tx.decisions.update({ ...record, auto_attributed: true, attribution_reason: reason }, found.revision)
-    if (found.record.imported_by === null)
-      await (await openGuard(call, subjectOf(found.record))).reviewed(tx, id, outcome)
+    const reviewed = applyReview(found.record, review, call.caller.agent, timestamp(call.now()))
+    const record = { ...reviewed, auto_attributed: true, attribution_reason: reason }
+    await tx.decisions.update(record, found.revision)
+    if (reviewCounts(found.record)) await guardOf(call, policy, subjectOf(found.record)).reviewed(tx, id, outcome)
     await audit(call, tx, [id], { outcome, reason })
-    return true
+    return record
   })
+  if (settled) await linkContradictions(call, settled)
+  return settled !== null
 }
 
 export const attributeOutcomes = defineMethod({
@@ -90,10 +94,11 @@ export const attributeOutcomes = defineMethod({
   failure: 'attribution_failed',
   async handle(call, { project, since, stability_days, dry_run }) {
     const records = await candidates(call, project, sinceMs(since, call.now()))
+    const policy = await call.policy.current()
     const decisions = []
     for (const record of records) {
       const found = attribute(record, null, stability_days, call.now())
-      const applied = !dry_run && found.outcome !== null && (await settle(call, record.id, found))
+      const applied = !dry_run && found.outcome !== null && (await settle(call, policy, record.id, found))
       decisions.push({ id: record.id, pr: record.project?.pr ?? 0, ...found, applied })
     }
     const attributed = decisions.filter(({ outcome }) => outcome !== null).length

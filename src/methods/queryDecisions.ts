@@ -3,15 +3,12 @@ import * as v from 'valibot'
 import { filledText, fraction, Outcome, Stakes, Status } from '../../sdk/schema/decision.ts'
 import { Filters, trackedParams, whole } from '../../sdk/schema/params.ts'
 import { sides } from '../../sdk/storage/vectors.ts'
-import { inputTypes } from '../domain/deliberation.ts'
 import { toFilter } from '../domain/filter.ts'
 import { type Hit, search } from '../domain/search.ts'
 import { defineMethod } from '../method.ts'
-import { track } from '../track.ts'
+import { queryInput, track } from '../track.ts'
 
 const d = v.description
-/** Hits of a query that a later record is related to. */
-const trackedHits = 10
 /** A precedent as queryDecisions and preAction return it. */
 export const QueryHit = v.object({
   id: v.string(),
@@ -85,10 +82,7 @@ export const queryDecisions = defineMethod({
       offset,
       limit,
     })
-    const best = found.hits
-      .slice(0, trackedHits)
-      .map(({ record: { id, title }, distance }) => ({ id, title, distance }))
-    track(call, names, { type: inputTypes.query, text: query, data: { hits: best } })
+    track(call, names, queryInput(query, found.hits))
     return {
       decisions: found.hits.map((hit) =>
         include_reasons ? { ...hitOf(hit), reasons: hit.record.reasons.map(({ text }) => text) } : hitOf(hit),

@@ -3,11 +3,12 @@ import { CstpError, invalidParams } from '../../sdk/errors.ts'
 import type { DecisionRecord, Deliberation } from '../../sdk/schema/decision.ts'
 import { RecordParams, RecordResult } from '../../sdk/schema/record.ts'
 import { isStorageError } from '../../sdk/storage/errors.ts'
-import type { Transaction } from '../../sdk/storage/store.ts'
+import type { Session, Transaction } from '../../sdk/storage/store.ts'
 import type { VectorSet } from '../../sdk/storage/vectors.ts'
 import { audit, type Call } from '../context.ts'
 import { subjectOf } from '../domain/breaker.ts'
 import { type Draft, newRecord } from '../domain/decision.ts'
+import { hasCheck, hasQuery, hasThought, withSession } from '../domain/deliberation.ts'
 import { embedBridge } from '../domain/embed.ts'
 import type { Action } from '../domain/guardrail/action.ts'
 import type { Violation } from '../domain/guardrail/evaluate.ts'
@@ -17,6 +18,7 @@ import { pathOf } from '../domain/path.ts'
 import { instantMs } from '../domain/time.ts'
 import { openGuard } from '../guard.ts'
 import { defineMethod } from '../method.ts'
+import { sessionOf } from '../track.ts'
 
 const importFields = ['created_at', 'recorded_by', 'source_key'] as const
 
@@ -54,7 +56,13 @@ function draftOf(call: Call, given: RecordParams, imported: boolean): Draft {
 }
 
 /** The action that a record stands for. Its own text is no context of rules: they see its fields. */
-function actionOf(call: Call, given: RecordParams, record: DecisionRecord, context: Action['context']): Action {
+function actionOf(
+  call: Call,
+  given: RecordParams,
+  record: DecisionRecord,
+  session: Session | null,
+  context: Action['context'],
+): Action {
   const protocol = given.pre_decision_protocol
   return {
     description: given.decision,
@@ -68,10 +76,10 @@ function actionOf(call: Call, given: RecordParams, record: DecisionRecord, conte
     phase: 'record',
     reason_count: given.reasons.length,
     quality_score: record.quality.score,
-    has_deliberation: record.deliberation !== null,
-    has_reasoning: record.reasoning_trace.length > 0,
-    has_query: protocol?.query_run ?? false,
-    has_check: protocol?.guardrails_checked ?? false,
+    has_deliberation: record.deliberation !== null || session !== null,
+    has_reasoning: record.reasoning_trace.length > 0 || hasThought(session),
+    has_query: protocol?.query_run || hasQuery(session),
+    has_check: protocol?.guardrails_checked || hasCheck(session),
     context,
   }
 }
@@ -123,6 +131,7 @@ function answer(
   indexed: boolean,
   existing: boolean,
   judgement: Judgement | null,
+  session: Session | null = null,
 ): RecordResult {
   return {
     success: true,
@@ -133,7 +142,7 @@ function answer(
     guardrails_checked: judgement !== null,
     guardrail_warnings: judgement === null ? [] : [...judgement.violations, ...judgement.warnings],
     bridge_auto: record.bridge_method === 'rule',
-    deliberation_auto: false,
+    deliberation_auto: session !== null,
     deliberation_inputs_count: record.deliberation?.inputs.length ?? 0,
     related_count: record.related_to.length,
     quality: record.quality,
@@ -160,7 +169,9 @@ export async function prepareRecord(
   const record = newRecord(draftOf(call, given, imported), createdMs(given, now_ms), now_ms, call.randomHex(6))
   // What is imported was decided long ago: it is neither judged nor a breaker's probe.
   const guard = imported ? null : await openGuard(call, subjectOf(record))
-  const action = actionOf(call, given, record, context)
+  const name = sessionOf(call, { agent_id: given.agent_id, tracker_scope: given.decision_id })
+  await call.tracker.flush()
+  const action = actionOf(call, given, record, imported ? null : await call.tracker.peek(name), context)
   const judgement = guard && call.record_guardrails !== 'off' ? await guard.judge(action) : null
   const strict = call.record_guardrails === 'block'
   const stop = (verdict: Judgement): RecordBlocked =>
@@ -176,12 +187,14 @@ export async function prepareRecord(
     // Of two records that were judged at once, only one can be the probe.
     const stopped = guard && judgement && strict ? await guard.stopped(tx) : []
     if (judgement && stopped.length > 0) throw stop(withBreakers(judgement, stopped))
-    await tx.decisions.create(record)
+    const session = imported ? null : await call.tracker.consume(tx, name, record.id)
+    const whole = session === null ? record : withSession(record, session, record.updated_at)
+    await tx.decisions.create(whole)
     const indexed = await keepVectors(call, tx, record.id, vectors)
     if (guard) await guard.recorded(tx, record.id)
     if (guard && judgement) await guard.audit(tx, action, judgement, { ids: [record.id], ...claimsOf(given) })
     else await audit(call, tx, [record.id])
-    return answer(record, indexed, false, judgement)
+    return answer(whole, indexed, false, judgement, session)
   }
 }
 
