@@ -15,7 +15,7 @@ export function compileFilter(filter: DecisionFilter): FieldsPredicate {
   const tests: FieldsPredicate[] = []
   const { category, min_confidence, max_confidence, stakes, status, outcome, project, feature, pr, agent, tags } =
     filter
-  const { created_from_ms, created_to_ms, review_by_from_ms, review_by_to_ms, preserve, indexed } = filter
+  const { created_from_ms, created_to_ms, review_by_to_ms, preserve, indexed } = filter
   if (category !== undefined) tests.push((f) => f.category === category)
   if (project !== undefined) tests.push((f) => f.project === project)
   if (feature !== undefined) tests.push((f) => f.feature === feature)
@@ -23,7 +23,6 @@ export function compileFilter(filter: DecisionFilter): FieldsPredicate {
   if (pr !== undefined) tests.push((f) => f.pr === pr)
   if (created_from_ms !== undefined) tests.push((f) => f.created_ms >= created_from_ms)
   if (created_to_ms !== undefined) tests.push((f) => f.created_ms <= created_to_ms)
-  if (review_by_from_ms !== undefined) tests.push((f) => f.review_by_ms >= review_by_from_ms)
   if (review_by_to_ms !== undefined) tests.push((f) => f.review_by_ms <= review_by_to_ms)
   if (min_confidence !== undefined) tests.push((f) => f.confidence >= min_confidence)
   if (max_confidence !== undefined) tests.push((f) => f.confidence <= max_confidence)

@@ -103,7 +103,6 @@ export interface DecisionFilter {
   tags?: readonly string[]
   created_from_ms?: number
   created_to_ms?: number
-  review_by_from_ms?: number
   review_by_to_ms?: number
   preserve?: boolean
   indexed?: boolean

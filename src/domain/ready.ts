@@ -83,9 +83,13 @@ async function overdue(
     store.decisions.list({ filter: one, sort: 'created_at', order: 'asc', offset: 0, limit })
   const parts = await Promise.all([page(due), page(stale), page({ ...due, stakes: ['high', 'critical'] })])
   const records = new Map(parts.flatMap((part) => part.records.map((record) => [record.id, record] as const)))
-  // What is stale by age although its review lies ahead is in `stale` only.
-  const notDue = await store.decisions.count({ ...stale, review_by_from_ms: now_ms + 1 })
-  return { actions: [...records.values()].map((record) => ofDecision(record, now_ms)), total: parts[0].total + notDue }
+  // Most stale decisions are due as well: each counts once.
+  const both = await store.decisions.count({ ...due, ...stale })
+  return {
+    actions: [...records.values()].map((record) => ofDecision(record, now_ms)),
+    total: parts[0].total + parts[1].total - both,
+  }
+}
 }
 
 async function drifting({ store, now_ms }: ReadyTools, filter: DecisionFilter): Promise<ReadyAction[]> {
