@@ -90,7 +90,6 @@ async function overdue(
     total: parts[0].total + parts[1].total - both,
   }
 }
-}
 
 async function drifting({ store, now_ms }: ReadyTools, filter: DecisionFilter): Promise<ReadyAction[]> {
   return (await driftingCategories(store, filter, now_ms)).map(
