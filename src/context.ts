@@ -3,9 +3,9 @@
 import type { Embedder } from '../sdk/storage/embedder.ts'
 import type { AuditEntry, Store, Transaction } from '../sdk/storage/store.ts'
 import type { Follower } from './domain/follower.ts'
+import type { Policy } from './domain/guardrail/set.ts'
 import type { Outbox } from './domain/outbox.ts'
 import type { Tracker } from './domain/tracker.ts'
-import type { Policy } from './policy.ts'
 import type { Caller } from './surfaces/auth.ts'
 import type { Log } from './surfaces/log.ts'
 

@@ -1,7 +1,7 @@
 /** Parameters as they come to parameters as they are declared: aliases, unknown names, validation. Derived from the schemas alone. */
 import * as v from 'valibot'
 import { type CstpError, type Issue, invalidParams } from '../sdk/errors.ts'
-import { nearest } from './domain/nearest.ts'
+import { nearest } from '../sdk/nearest.ts'
 
 type Schema = v.GenericSchema<unknown, unknown>
 /** The parts of valibot's schema objects that are walked here. */
@@ -84,6 +84,15 @@ function normaliseObject(entries: Record<string, Schema>, open: boolean): Normal
   }
   const names = Object.keys(entries)
   return (value, path, found) => {
+    if (Array.isArray(value)) {
+      const [expected, received] = ['an object', 'an array']
+      found.issues.push({
+        path: shorten(path),
+        message: `expected ${expected}, received ${received}`,
+        expected,
+        received,
+      })
+    }
     if (!plainObject(value)) return value
     const result: Record<string, unknown> = {}
     for (const key of Object.keys(value)) {

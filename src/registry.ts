@@ -1,9 +1,9 @@
 /** The table of methods, and the one way in which any of them is called: find, authorise, validate, handle, map errors. */
 import * as v from 'valibot'
 import { CstpError, type ErrorName } from '../sdk/errors.ts'
+import { nearest } from '../sdk/nearest.ts'
 import { isStorageError, type StorageErrorKind } from '../sdk/storage/errors.ts'
 import type { Call, Services } from './context.ts'
-import { nearest } from './domain/nearest.ts'
 import type { Method } from './method.ts'
 import * as declared from './methods/index.ts'
 import { compileParams } from './params.ts'

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import * as v from 'valibot'
 import type { CstpError, Issue } from '../sdk/errors.ts'
-import { nearest } from '../src/domain/nearest.ts'
+import { nearest } from '../sdk/nearest.ts'
 import { compileParams } from '../src/params.ts'
 
 const identifier = v.pipe(v.string(), v.metadata({ identifier: true }), v.description('an id'))
@@ -140,6 +140,13 @@ describe('values', () => {
   test('of a union the option that got furthest speaks', () => {
     expect(issuesOf({ project: { repo_name: 5 } })).toMatchObject([{ path: 'project.repo_name', expected: 'string' }])
     expect(issuesOf({ project: 5 })).toMatchObject([{ path: 'project', received: '5' }])
+  })
+
+  test('an array in place of an object is refused, though a schema without required members would take it', () => {
+    expect(issuesOf({ filters: [] })).toMatchObject([{ path: 'filters', expected: 'an object', received: 'an array' }])
+    expect(issuesOf({ reasons: [[]] })).toMatchObject([{ path: 'reasons.0', expected: 'an object' }])
+    expect(issuesOf({ project: [] })).toMatchObject([{ path: 'project', expected: 'an object' }])
+    expect(issuesOf({ protocol: [] })).toMatchObject([{ path: 'protocol', expected: 'an object' }])
   })
 
   test.each([[null], [[]], [[1]], ['text'], [5], [true]])('%j in place of the parameters', (raw) => {

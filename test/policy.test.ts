@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openPolicy, PolicyError, readPolicy } from '../src/policy.ts'
+import { openPolicy, PolicyError, readPolicy } from '../src/policy/files.ts'
 
 let dir: string
 beforeEach(async () => {

@@ -59,7 +59,13 @@ export const CalibrationReport = v.object({
     d('Spread of stated confidence.'),
   ),
   recommendations: v.pipe(
-    v.array(v.object({ type: v.string(), message: v.string(), severity: v.picklist(['info', 'warning', 'critical']) })),
+    v.array(
+      v.object({
+        type: v.string(),
+        message: v.string(),
+        severity: v.pipe(v.picklist(['info', 'warning', 'critical']), d('How urgent it is.')),
+      }),
+    ),
     d('What to do, most urgent first.'),
   ),
   by_settlement: v.pipe(

@@ -4,29 +4,42 @@ import { fraction } from './decision.ts'
 
 const d = v.description
 
+const State = v.picklist(['closed', 'open', 'half_open'])
+
 /** A violation, or a warning; entries of circuit breakers carry the last three fields. */
 export const Violation = v.object({
   guardrail_id: v.pipe(v.string(), d('Id of the rule, or `circuit_breaker:<scope>`.')),
-  name: v.string(),
+  name: v.pipe(v.string(), d('Name of the rule, else its description, else its id.')),
   message: v.pipe(v.string(), d('What is wrong.')),
-  severity: v.picklist(['block', 'warn']),
+  severity: v.pipe(v.picklist(['block', 'warn']), d('Whether it stops the action.')),
   suggestion: v.pipe(v.nullable(v.string()), d('What to do about it.')),
   error: v.pipe(v.nullable(v.string()), d('Why the rule could not be evaluated; it counts as violated then.')),
-  state: v.optional(v.picklist(['closed', 'open', 'half_open'])),
-  failure_rate: v.optional(v.nullable(fraction)),
-  reset_at: v.optional(v.nullable(v.string())),
+  state: v.pipe(v.optional(State), d('Of a circuit breaker: its state.')),
+  failure_rate: v.pipe(
+    v.optional(v.nullable(fraction)),
+    d('Of a circuit breaker: failures among the reviews within its window.'),
+  ),
+  reset_at: v.pipe(
+    v.optional(v.nullable(v.string())),
+    d('Of a circuit breaker: when an action may be tried again, RFC 3339.'),
+  ),
 })
 
 export const BreakerState = v.object({
-  scope: v.string(),
-  state: v.picklist(['closed', 'open', 'half_open']),
+  scope: v.pipe(v.string(), d('What it watches: `global`, or a category, stakes, agent, tag or project.')),
+  state: v.pipe(State, d('`open` blocks, `half_open` lets one decision through.')),
   failure_count: v.pipe(v.number(), d('Failures within the window.')),
-  failure_threshold: v.number(),
-  window_ms: v.number(),
-  cooldown_ms: v.number(),
+  failure_threshold: v.pipe(v.number(), d('Failures that open it.')),
+  window_ms: v.pipe(v.number(), d('For how long a failure counts.')),
+  cooldown_ms: v.pipe(v.number(), d('How long it stays open, and how long a probe is waited for.')),
   cooldown_remaining_ms: v.pipe(v.number(), d('Until an open breaker lets a probe through, or a probe is given up.')),
   opened_at: v.pipe(v.nullable(v.string()), d('RFC 3339.')),
   probe_decision_id: v.pipe(v.nullable(v.string()), d('The decision whose review settles a half-open breaker.')),
 })
 
-export const RuleProblem = v.object({ file: v.string(), line: v.number(), column: v.number(), message: v.string() })
+export const RuleProblem = v.object({
+  file: v.pipe(v.string(), d('Name of the file.')),
+  line: v.pipe(v.number(), d('From 1.')),
+  column: v.pipe(v.number(), d('From 1.')),
+  message: v.pipe(v.string(), d('What is wrong, and what was meant.')),
+})

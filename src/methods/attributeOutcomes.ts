@@ -5,12 +5,12 @@ import { filledText, Outcome } from '../../sdk/schema/decision.ts'
 import { boundMs, whole } from '../../sdk/schema/params.ts'
 import type { StoredDecision } from '../../sdk/storage/store.ts'
 import { audit, type Call, timestamp } from '../context.ts'
-import { linkContradictions } from '../contradict.ts'
 import { type Attribution, attribute } from '../domain/attribution.ts'
 import { reviewCounts, subjectOf } from '../domain/breaker.ts'
+import { linkContradictions } from '../domain/contradict.ts'
 import { applyReview } from '../domain/decision.ts'
+import { guardOf } from '../domain/guardrail/guard.ts'
 import type { PolicySet } from '../domain/guardrail/set.ts'
-import { guardOf } from '../guard.ts'
 import { defineMethod } from '../method.ts'
 
 const d = v.description
@@ -50,7 +50,7 @@ async function candidates(
 async function settle(call: Call, policy: PolicySet, id: string, { outcome, reason }: Attribution): Promise<boolean> {
   const settled = await call.store.transaction(async (tx) => {
     const found = await tx.decisions.get(id)
-    if (!found || found.record.status !== 'pending' || outcome === null) return null
+    if (found?.record.status !== 'pending' || outcome === null) return null
     const review = { outcome, actual_result: null, lessons: null, notes: reason }
     const reviewed = applyReview(found.record, review, call.caller.agent, timestamp(call.now()))
     const record = { ...reviewed, auto_attributed: true, attribution_reason: reason }

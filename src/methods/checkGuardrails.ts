@@ -8,9 +8,9 @@ import { type Call, timestamp } from '../context.ts'
 import { hasQuery, hasThought } from '../domain/deliberation.ts'
 import type { Action, Phase } from '../domain/guardrail/action.ts'
 import { contextProblem } from '../domain/guardrail/context.ts'
-import { openGuard } from '../guard.ts'
+import { openGuard } from '../domain/guardrail/guard.ts'
+import { checkInput, sessionOf, track } from '../domain/track.ts'
 import { defineMethod } from '../method.ts'
-import { checkInput, sessionOf, track } from '../track.ts'
 
 const d = v.description
 

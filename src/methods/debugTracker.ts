@@ -10,23 +10,26 @@ export const debugTracker = defineMethod({
   summary: "Shows the caller's deliberation sessions; with the scope admin, those of all agents.",
   params: v.object({}),
   result: v.object({
-    sessions: v.array(
-      v.object({
-        key: v.pipe(v.string(), d('Agent, and what its calls gave to tell sessions apart.')),
-        agent: v.string(),
-        input_count: v.pipe(v.number(), d('Inputs held.')),
-        dropped: v.pipe(v.number(), d('Inputs dropped because the session was full.')),
-        inputs: v.array(
-          v.object({
-            id: v.pipe(v.string(), d('Id of the input.')),
-            type: v.string(),
-            text: v.pipe(v.string(), d('What was asked, found or thought.')),
-            source: v.pipe(v.string(), d('Method that left it.')),
-            age_seconds: v.pipe(v.number(), d('Since it was left.')),
-          }),
-        ),
-        idle_seconds: v.pipe(v.number(), d('Since the last input.')),
-      }),
+    sessions: v.pipe(
+      v.array(
+        v.object({
+          key: v.pipe(v.string(), d('Agent, and what its calls gave to tell sessions apart.')),
+          agent: v.string(),
+          input_count: v.pipe(v.number(), d('Inputs held.')),
+          dropped: v.pipe(v.number(), d('Inputs dropped because the session was full.')),
+          inputs: v.array(
+            v.object({
+              id: v.pipe(v.string(), d('Id of the input.')),
+              type: v.string(),
+              text: v.pipe(v.string(), d('What was asked, found or thought.')),
+              source: v.pipe(v.string(), d('Method that left it.')),
+              age_seconds: v.pipe(v.number(), d('Since it was left.')),
+            }),
+          ),
+          idle_seconds: v.pipe(v.number(), d('Since the last input.')),
+        }),
+      ),
+      d('Sessions that wait, newest first.'),
     ),
     consumed: v.pipe(
       v.array(

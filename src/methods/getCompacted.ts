@@ -26,7 +26,7 @@ export const getCompacted = defineMethod({
       v.array(
         v.looseObject({
           id: v.string(),
-          level: v.picklist(levels),
+          level: v.pipe(v.picklist(levels), d('The detail it is shown in.')),
           decision: v.string(),
           category: v.string(),
           date: v.string(),

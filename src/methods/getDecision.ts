@@ -5,8 +5,8 @@ import { DecisionRecord } from '../../sdk/schema/decision.ts'
 import { DecisionId, trackedParams } from '../../sdk/schema/params.ts'
 import { inputTypes } from '../domain/deliberation.ts'
 import { resolveId } from '../domain/lookup.ts'
+import { track } from '../domain/track.ts'
 import { defineMethod } from '../method.ts'
-import { track } from '../track.ts'
 
 export const getDecision = defineMethod({
   summary: 'Returns the full record of a decision.',

@@ -20,14 +20,17 @@ export const getNeighbors = defineMethod({
   }),
   result: v.object({
     decision_id: v.string(),
-    neighbors: v.array(
-      v.object({
-        id: v.string(),
-        edge_type: EdgeType,
-        weight: fraction,
-        direction: v.pipe(v.picklist(['outgoing', 'incoming']), d('Seen from the decision asked about.')),
-        title: v.string(),
-      }),
+    neighbors: v.pipe(
+      v.array(
+        v.object({
+          id: v.string(),
+          edge_type: EdgeType,
+          weight: fraction,
+          direction: v.pipe(v.picklist(['outgoing', 'incoming']), d('Seen from the decision asked about.')),
+          title: v.string(),
+        }),
+      ),
+      d('Strongest link first, then by id.'),
     ),
     total: v.number(),
   }),

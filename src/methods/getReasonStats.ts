@@ -4,8 +4,8 @@ import { fraction } from '../../sdk/schema/decision.ts'
 import { trackedParams, whole } from '../../sdk/schema/params.ts'
 import { reasonStats } from '../domain/calibration/reasons.ts'
 import { inputTypes } from '../domain/deliberation.ts'
+import { track } from '../domain/track.ts'
 import { defineMethod } from '../method.ts'
-import { track } from '../track.ts'
 
 const d = v.description
 
@@ -21,15 +21,18 @@ export const getReasonStats = defineMethod({
     dominant_type: v.pipe(v.nullable(v.string()), d('The most used type; null without reasons.')),
     insufficient_data: v.pipe(v.boolean(), d('True with fewer than min_reviewed.')),
     reviewed_decisions: v.pipe(v.number(), d('Reviewed decisions in all.')),
-    types: v.array(
-      v.object({
-        type: v.string(),
-        uses: v.pipe(v.number(), d('Reasons of the type.')),
-        scored: v.pipe(v.number(), d('Scored decisions with one.')),
-        mean_strength: v.pipe(v.nullable(v.number()), d('Mean weight.')),
-        success_rate: v.pipe(v.nullable(fraction), d('Mean result.')),
-        brier_score: v.pipe(v.nullable(v.number()), d('Brier score.')),
-      }),
+    types: v.pipe(
+      v.array(
+        v.object({
+          type: v.string(),
+          uses: v.pipe(v.number(), d('Reasons of the type.')),
+          scored: v.pipe(v.number(), d('Scored decisions with one.')),
+          mean_strength: v.pipe(v.nullable(v.number()), d('Mean weight.')),
+          success_rate: v.pipe(v.nullable(fraction), d('Mean result.')),
+          brier_score: v.pipe(v.nullable(v.number()), d('Brier score.')),
+        }),
+      ),
+      d('All types in use, the most used first.'),
     ),
   }),
   scope: 'read',

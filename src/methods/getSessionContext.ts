@@ -67,18 +67,21 @@ export const getSessionContext = defineMethod({
   }),
   result: v.object({
     agent_profile: v.optional(
-      v.nullable(
-        v.object({
-          agent: v.string(),
-          total_decisions: v.pipe(v.number(), d('Decisions recorded.')),
-          reviewed_decisions: v.pipe(v.number(), d('Those that were reviewed.')),
-          accuracy: v.pipe(v.nullable(fraction), d('Mean result.')),
-          brier_score: v.pipe(v.nullable(v.number()), d('Brier score.')),
-          tendency: v.pipe(Interpretation, d('What its confidence is worth.')),
-          strongest_category: v.pipe(v.nullable(v.string()), d('Where it succeeds most.')),
-          weakest_category: v.pipe(v.nullable(v.string()), d('Where it succeeds least.')),
-          active_since: v.pipe(v.nullable(v.string()), d('Day of its first decision.')),
-        }),
+      v.pipe(
+        v.nullable(
+          v.object({
+            agent: v.string(),
+            total_decisions: v.pipe(v.number(), d('Decisions recorded.')),
+            reviewed_decisions: v.pipe(v.number(), d('Those that were reviewed.')),
+            accuracy: v.pipe(v.nullable(fraction), d('Mean result.')),
+            brier_score: v.pipe(v.nullable(v.number()), d('Brier score.')),
+            tendency: v.pipe(Interpretation, d('What its confidence is worth.')),
+            strongest_category: v.pipe(v.nullable(v.string()), d('Where it succeeds most.')),
+            weakest_category: v.pipe(v.nullable(v.string()), d('Where it succeeds least.')),
+            active_since: v.pipe(v.nullable(v.string()), d('Day of its first decision.')),
+          }),
+        ),
+        d("The caller's own record."),
       ),
     ),
     relevant_decisions: v.optional(v.pipe(v.array(QueryHit), d('Precedents of the task, or the latest decisions.'))),

@@ -19,21 +19,24 @@ export const listAudit = defineMethod({
     limit: v.optional(whole(1, 500), 50),
   }),
   result: v.object({
-    entries: v.array(
-      v.object({
-        seq: v.number(),
-        at: v.string(),
-        agent: v.string(),
-        method: v.string(),
-        request_id: v.string(),
-        ids: v.pipe(v.array(v.string()), d('Decisions concerned.')),
-        allowed: v.pipe(v.nullable(v.boolean()), d('Null where nothing was evaluated.')),
-        rules: v.pipe(v.array(v.string()), d('Rules and breakers that fired.')),
-        detail: v.pipe(
-          v.unknown(),
-          d('Of an evaluation: digest and redacted copy of the input, verdict, policy hash, duration.'),
-        ),
-      }),
+    entries: v.pipe(
+      v.array(
+        v.object({
+          seq: v.pipe(v.number(), d('Ascending in the order of commits.')),
+          at: v.pipe(v.string(), d('RFC 3339, UTC.')),
+          agent: v.string(),
+          method: v.pipe(v.string(), d('Method that was called.')),
+          request_id: v.pipe(v.string(), d('Stands in the log too.')),
+          ids: v.pipe(v.array(v.string()), d('Decisions concerned.')),
+          allowed: v.pipe(v.nullable(v.boolean()), d('Null where nothing was evaluated.')),
+          rules: v.pipe(v.array(v.string()), d('Rules and breakers that fired.')),
+          detail: v.pipe(
+            v.unknown(),
+            d('Of an evaluation: digest and redacted copy of the input, verdict, policy hash, duration.'),
+          ),
+        }),
+      ),
+      d('The lines, newest first.'),
     ),
     next_cursor: v.pipe(v.nullable(v.number()), d('Null on the last page.')),
   }),

@@ -13,18 +13,21 @@ export const listGuardrails = defineMethod({
     scope: v.optional(v.pipe(filledText(256), d('Rules of this scope or project, and those without one.'))),
   }),
   result: v.object({
-    guardrails: v.array(
-      v.object({
-        id: v.string(),
-        name: v.nullable(v.string()),
-        description: v.nullable(v.string()),
-        action: v.picklist(['block', 'warn', 'log']),
-        scope: v.pipe(v.nullable(v.string()), d('Scopes joined by commas; null for every scope.')),
-        scopes: v.array(v.string()),
-        conditions: v.pipe(v.number(), d('Number of conditions.')),
-        requirements: v.pipe(v.number(), d('Number of requirements.')),
-        file: v.pipe(v.string(), d('Name of the file.')),
-      }),
+    guardrails: v.pipe(
+      v.array(
+        v.object({
+          id: v.pipe(v.string(), d('Id of the rule.')),
+          name: v.pipe(v.nullable(v.string()), d('Short name.')),
+          description: v.pipe(v.nullable(v.string()), d('What it is for.')),
+          action: v.pipe(v.picklist(['block', 'warn', 'log']), d('What a violation does.')),
+          scope: v.pipe(v.nullable(v.string()), d('Scopes joined by commas; null for every scope.')),
+          scopes: v.pipe(v.array(v.string()), d('The same as a list; empty for every scope.')),
+          conditions: v.pipe(v.number(), d('Number of conditions.')),
+          requirements: v.pipe(v.number(), d('Number of requirements.')),
+          file: v.pipe(v.string(), d('Name of the file.')),
+        }),
+      ),
+      d('The rules, in the order of the files.'),
     ),
     total: v.number(),
     policy_hash: v.string(),

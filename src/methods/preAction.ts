@@ -8,13 +8,12 @@ import { Violation } from '../../sdk/schema/policy.ts'
 import { RecordParams, type RecordResult } from '../../sdk/schema/record.ts'
 import { audit, type Call } from '../context.ts'
 import type { CompiledRule } from '../domain/guardrail/evaluate.ts'
+import { guardOf } from '../domain/guardrail/guard.ts'
 import type { Judgement } from '../domain/guardrail/judge.ts'
 import { calibrationContext } from '../domain/profile.ts'
 import { type SearchResult, search } from '../domain/search.ts'
-import { guardOf } from '../guard.ts'
+import { checkInput, queryInput, track } from '../domain/track.ts'
 import { defineMethod } from '../method.ts'
-import { describeError } from '../surfaces/log.ts'
-import { checkInput, queryInput, track } from '../track.ts'
 import { ActionParams, noRules, toAction } from './checkGuardrails.ts'
 import { hitOf, QueryHit } from './queryDecisions.ts'
 import { prepareRecord, RecordBlocked, recordOnce } from './recordDecision.ts'
@@ -23,20 +22,26 @@ const d = v.description
 
 const params = v.object({
   action: v.pipe(ActionParams, d('What the agent intends to do; its description becomes the decision.')),
-  options: v.optional(
-    v.object({
-      query_limit: v.pipe(v.optional(whole(1, 50), 5), d('Most precedents.')),
-      auto_record: v.pipe(v.optional(v.boolean(), true), d('Record the decision when it is allowed.')),
-      include_patterns: v.pipe(v.optional(v.boolean(), true), d('Count the patterns of the precedents.')),
-    }),
-    {},
+  options: v.pipe(
+    v.optional(
+      v.object({
+        query_limit: v.pipe(v.optional(whole(1, 50), 5), d('Most precedents.')),
+        auto_record: v.pipe(v.optional(v.boolean(), true), d('Record the decision when it is allowed.')),
+        include_patterns: v.pipe(v.optional(v.boolean(), true), d('Count the patterns of the precedents.')),
+      }),
+      {},
+    ),
+    d('What to do beside judging.'),
   ),
   reasons: v.optional(v.pipe(v.array(Reason), v.maxLength(100, 'at most 100 entries')), () => []),
   tags: v.optional(v.pipe(v.array(filledText(64)), v.maxLength(50, 'at most 50 entries')), () => []),
   pattern: v.nullish(text(10_000), null),
   project: RecordParams.entries.project,
   ...trackedParams,
-  idempotency_key: v.nullish(filledText(256), null),
+  idempotency_key: v.pipe(
+    v.nullish(filledText(256), null),
+    d('The same key within 24 hours returns the first result, where that recorded a decision.'),
+  ),
 })
 type Params = v.InferOutput<typeof params>
 
@@ -94,7 +99,7 @@ async function verdictOf(call: Call, given: Params): Promise<Verdict> {
     await call.store.transaction((tx) => guard.audit(tx, action, judgement, claims))
     return { ...judgement, rules: policy.rules }
   } catch (error) {
-    call.log('error', 'guardrails could not be evaluated', { request_id: call.request_id, ...describeError(error) })
+    call.log('error', 'guardrails could not be evaluated', { request_id: call.request_id, error: String(error) })
     const { guardrail_id } = notEvaluated.violations[0]!
     // Where the store is what failed, this line can't be written either; the answer stays no.
     await call.store.transaction((tx) => audit(call, tx, [], null, [guardrail_id])).catch(() => {})
@@ -115,7 +120,7 @@ async function precedentsOf(call: Call, { action, options }: Params): Promise<Se
       limit: options.query_limit,
     })
   } catch (error) {
-    call.log('error', 'precedents could not be searched', { request_id: call.request_id, ...describeError(error) })
+    call.log('error', 'precedents could not be searched', { request_id: call.request_id, error: String(error) })
     return null
   }
 }
@@ -125,7 +130,7 @@ async function calibrationOf(call: Call, { action }: Params): Promise<Calibratio
   try {
     return await calibrationContext(call.store, call.caller.agent, action.category)
   } catch (error) {
-    call.log('error', 'calibration could not be read', { request_id: call.request_id, ...describeError(error) })
+    call.log('error', 'calibration could not be read', { request_id: call.request_id, error: String(error) })
     return null
   }
 }
@@ -215,20 +220,26 @@ export const preAction = defineMethod({
       v.nullable(v.string()),
       d('The recorded decision; null when it was blocked or not to be recorded.'),
     ),
-    relevant_decisions: v.array(QueryHit),
-    guardrail_results: v.array(
-      v.object({
-        guardrail_id: v.string(),
-        status: v.picklist(['pass', 'warn', 'block']),
-        message: v.string(),
-        suggestion: v.nullable(v.string()),
-      }),
+    relevant_decisions: v.pipe(v.array(QueryHit), d('Precedents, best first.')),
+    guardrail_results: v.pipe(
+      v.array(
+        v.object({
+          guardrail_id: v.string(),
+          status: v.picklist(['pass', 'warn', 'block']),
+          message: v.string(),
+          suggestion: v.nullable(v.string()),
+        }),
+      ),
+      d('One entry for each rule: those that fired first.'),
     ),
     violations: v.array(Violation),
     warnings: v.array(Violation),
-    calibration_context: CalibrationContext,
-    patterns_summary: v.array(v.object({ pattern: v.string(), count: v.number(), example_ids: v.array(v.string()) })),
-    block_reasons: v.array(v.string()),
+    calibration_context: v.pipe(CalibrationContext, d('How well decisions like this one were judged before.')),
+    patterns_summary: v.pipe(
+      v.array(v.object({ pattern: v.string(), count: v.number(), example_ids: v.array(v.string()) })),
+      d('Patterns of the precedents, the most frequent first.'),
+    ),
+    block_reasons: v.pipe(v.array(v.string()), d('Messages of the violations.')),
     query_time_ms: v.number(),
   }),
   scope: 'write',

@@ -5,8 +5,8 @@ import { Filters, trackedParams, whole } from '../../sdk/schema/params.ts'
 import { sides } from '../../sdk/storage/vectors.ts'
 import { toFilter } from '../domain/filter.ts'
 import { type Hit, search } from '../domain/search.ts'
+import { queryInput, track } from '../domain/track.ts'
 import { defineMethod } from '../method.ts'
-import { queryInput, track } from '../track.ts'
 
 const d = v.description
 /** A precedent as queryDecisions and preAction return it. */

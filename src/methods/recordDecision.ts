@@ -12,13 +12,13 @@ import { hasCheck, hasQuery, hasThought, withSession } from '../domain/deliberat
 import { embedBridge } from '../domain/embed.ts'
 import type { Action } from '../domain/guardrail/action.ts'
 import type { Violation } from '../domain/guardrail/evaluate.ts'
+import { openGuard } from '../domain/guardrail/guard.ts'
 import { type Judgement, withBreakers } from '../domain/guardrail/judge.ts'
 import { once } from '../domain/idempotency.ts'
 import { pathOf } from '../domain/path.ts'
 import { instantMs } from '../domain/time.ts'
-import { openGuard } from '../guard.ts'
+import { sessionOf } from '../domain/track.ts'
 import { defineMethod } from '../method.ts'
-import { sessionOf } from '../track.ts'
 
 const importFields = ['created_at', 'recorded_by', 'source_key'] as const
 
@@ -31,11 +31,14 @@ function checkImport({ caller }: Call, given: RecordParams): boolean {
   return used.length > 0
 }
 
+const firstMs = Date.parse('0000-01-01T00:00:00Z')
+
 function createdMs({ created_at }: RecordParams, now_ms: number): number {
   if (created_at === null) return now_ms
   const ms = instantMs(created_at)
   const expected = 'an RFC 3339 time or a day, not in the future'
-  if (ms !== null && ms <= now_ms) return ms
+  // A zone may push the first day into the year before 0, for which an id has no form.
+  if (ms !== null && ms >= firstMs && ms <= now_ms) return ms
   throw invalidParams({
     path: 'created_at',
     message: `expected ${expected}`,
@@ -166,6 +169,9 @@ export async function prepareRecord(
 ): Promise<(tx: Transaction) => Promise<RecordResult>> {
   const imported = checkImport(call, given)
   const now_ms = call.now()
+  const known = given.source_key === null ? null : await call.store.decisions.idOfSource(given.source_key)
+  const first = known === null ? null : await call.store.decisions.get(known)
+  if (first) return async () => answer(first.record, first.indexed, true, null)
   const record = newRecord(draftOf(call, given, imported), createdMs(given, now_ms), now_ms, call.randomHex(6))
   // What is imported was decided long ago: it is neither judged nor a breaker's probe.
   const guard = imported ? null : await openGuard(call, subjectOf(record))
@@ -225,9 +231,6 @@ export const recordDecision = defineMethod({
   async handle(call, given): Promise<RecordResult> {
     checkImport(call, given)
     createdMs(given, call.now())
-    const known = given.source_key === null ? null : await call.store.decisions.idOfSource(given.source_key)
-    const first = known === null ? null : await call.store.decisions.get(known)
-    if (first) return answer(first.record, first.indexed, true, null)
     try {
       return await recordOnce(call, given.idempotency_key, given, () => prepareRecord(call, given))
     } catch (error) {

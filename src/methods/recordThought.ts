@@ -6,8 +6,8 @@ import { DecisionId, trackedParams } from '../../sdk/schema/params.ts'
 import { audit, timestamp } from '../context.ts'
 import { resolveId } from '../domain/lookup.ts'
 import { quality } from '../domain/quality.ts'
+import { sessionOf } from '../domain/track.ts'
 import { defineMethod } from '../method.ts'
-import { sessionOf } from '../track.ts'
 
 const d = v.description
 
@@ -24,7 +24,10 @@ export const recordThought = defineMethod({
   }),
   result: v.object({
     success: v.boolean(),
-    mode: v.picklist(['pre-decision', 'post-decision']),
+    mode: v.pipe(
+      v.picklist(['pre-decision', 'post-decision']),
+      d('Whether it waits for a decision or was appended to one.'),
+    ),
     agent_id: v.pipe(v.nullable(v.string()), d('Whose thought it is; pre-decision only.')),
     decision_id: v.nullable(v.string()),
     step_number: v.pipe(v.nullable(v.number()), d('Number of the appended step; post-decision only.')),

@@ -12,7 +12,7 @@ export const reloadGuardrails = defineMethod({
     success: v.pipe(v.boolean(), v.description('False when the files are wrong; the last good rules stay in force.')),
     total: v.number(),
     policy_hash: v.string(),
-    errors: v.array(RuleProblem),
+    errors: v.pipe(v.array(RuleProblem), v.description('What is wrong with the files.')),
   }),
   scope: 'admin',
   failure: 'internal_error',

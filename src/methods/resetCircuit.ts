@@ -19,9 +19,9 @@ export const resetCircuit = defineMethod({
   }),
   result: v.object({
     success: v.boolean(),
-    scope: v.string(),
-    previous_state: State,
-    new_state: State,
+    scope: v.pipe(v.string(), v.description('Scope of the breaker.')),
+    previous_state: v.pipe(State, v.description('What it was.')),
+    new_state: v.pipe(State, v.description('What it is now.')),
     message: v.string(),
   }),
   scope: 'admin',

@@ -1,12 +1,15 @@
 /** The SQLite store and people: files added, edited, touched, broken, taken away and brought back. */
-import { expect, test } from 'bun:test'
+import { expect, setDefaultTimeout, test } from 'bun:test'
 import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { DecisionRecord } from '../../sdk/schema/decision.ts'
-import { createAll, idOf, oddRecord, recordOf } from '../../sdk/storage/conformance/store/records.ts'
+import { createAll, idOf, oddRecord, recordOf, suiteOptions } from '../../sdk/storage/conformance/store/records.ts'
 import type { Store } from '../../sdk/storage/store.ts'
 import { yamlOf } from '../../src/drivers/store/sqlite/yaml.ts'
+import { openSqliteStore } from '../../src/drivers/store/sqlite.ts'
 import { differences, freshDir, openAt, pathOf } from './sqlite-tools.ts'
+
+setDefaultTimeout(60_000)
 
 const vector = Float32Array.of(1, 0)
 const vectors = { structure: vector, function: vector, both: vector }
@@ -215,4 +218,21 @@ test('a start does not mistake the files of a store that is writing', async () =
   for (const one of await store.decisions.walk(null, 999)) expect(one.revision).toBe(2)
   await store.close()
   expect(differences(dir)).toEqual([])
+})
+
+test('words are made anew when the analysis of text has changed', async () => {
+  const dir = await prepared(
+    [1, 2, 3].map((number) => recordOf(number, { decision: 'running quickly', context: null })),
+  )
+  const backwards = (record: DecisionRecord) => {
+    const words = record.decision.split(' ').map((word) => [...word].reverse().join(''))
+    return { counts: new Map(words.map((word) => [word, 1])), length: words.length }
+  }
+  for (let start = 0; start < 2; start++) {
+    const store = await openSqliteStore({ ...suiteOptions, analyse: backwards, dir })
+    const total = async (term: string) => (await store.decisions.keyword({ terms: [term], filter: {}, limit: 9 })).total
+    expect([await total('running'), await total('gninnur')]).toEqual([0, 3])
+    expect((await store.decisions.get(idOf(1)))?.revision).toBe(1)
+    await store.close()
+  }
 })

@@ -1,5 +1,5 @@
 /** The SQLite store and its files: commits, crashes, several processes, full and read-only disks. */
-import { expect, test } from 'bun:test'
+import { expect, setDefaultTimeout, test } from 'bun:test'
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,6 +7,8 @@ import { createAll, idOf, oddRecord, recordOf } from '../../sdk/storage/conforma
 import { isStorageError } from '../../sdk/storage/errors.ts'
 import { migrations } from '../../src/drivers/store/sqlite/migrate.ts'
 import { behind, differences, filesIn, freshDir, type Logged, openAt, pathOf, startWriter } from './sqlite-tools.ts'
+
+setDefaultTimeout(60_000)
 
 const failure = (promise: Promise<unknown>) =>
   promise.then(
@@ -62,9 +64,7 @@ test('a file that can not take its place is owed, and written with the next comm
   expect(log.map(({ level }) => level)).toEqual(['error'])
   rmSync(pathOf(dir, idOf(2)), { recursive: true })
   await createAll(store, [recordOf(3)])
-  rmSync(pathOf(dir, idOf(3)))
-  writeFileSync(pathOf(dir, idOf(3)), readFileSync(pathOf(dir, idOf(1))))
-  expect(differences(dir)).toEqual([`${idOf(3)}: file and row differ`, '1 files too many'])
+  expect(differences(dir)).toEqual([])
   await store.close()
 })
 
@@ -148,7 +148,7 @@ test('killed over and over while it writes, the store keeps what it acknowledged
     await next.close()
   }
   expect(created.size > 0).toBe(true)
-}, 60_000)
+})
 
 test('the audit trail refuses changes, from whatever side', async () => {
   const dir = freshDir()

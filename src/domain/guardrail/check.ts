@@ -86,9 +86,16 @@ export function* conditionsOf(conditions: readonly Condition[], path: Path): Gen
   }
 }
 
+/** Compounds within compounds: who needs more has another problem, and evaluation must not end in the stack's end. */
+const deepest = 16
+
 /** Everything that is wrong with a rule, by path from `at`. */
 export function* ruleProblems(rule: Rule, at: Path): Generator<[Path, string]> {
   for (const [condition, path] of conditionsOf(rule.conditions, [...at, 'conditions'])) {
+    if (path.length > at.length + 2 * deepest) {
+      yield [path, `rule ${rule.id}: conditions are nested more than ${deepest} deep`]
+      return
+    }
     const problem = conditionProblem(condition)
     if (problem) yield [path, `rule ${rule.id}: ${problem}`]
   }

@@ -1,7 +1,7 @@
 /** What a schema refused, said so that a person can mend it: the key, what was expected, and the key that was meant. */
 import type * as v from 'valibot'
+import { nearest } from '../../../sdk/nearest.ts'
 import { BreakerRule, Rule, RuleFile } from '../../../sdk/schema/guardrail.ts'
-import { nearest } from '../nearest.ts'
 import type { Path } from './forms.ts'
 
 const ruleKeys = [...Object.keys(Rule.entries), 'condition_<field>', 'requires_<field>']

@@ -1,7 +1,8 @@
 /** What is suspicious about rules that load: rules that can never fire, that another one covers, or that nobody can satisfy. */
+
+import { nearest } from '../../../sdk/nearest.ts'
 import type { Condition, Rule } from '../../../sdk/schema/guardrail.ts'
 import { stableJson } from '../idempotency.ts'
-import { nearest } from '../nearest.ts'
 import { actionFields, fieldKinds } from './action.ts'
 import { scopesOf } from './evaluate.ts'
 import { fieldName, isPossible, mustHold } from './lint/possible.ts'

@@ -19,6 +19,16 @@ export interface PolicySet {
   hash: string
 }
 
+/** The rules in force. */
+export interface Policy {
+  /** The set in force, at most five minutes old. */
+  current(): Promise<PolicySet>
+  /** Reads the files now. What is wrong with them is returned; the last good set stays in force then. */
+  reload(): Promise<RuleError[]>
+  /** What was wrong at the last reading. */
+  errors(): RuleError[]
+}
+
 /** SHA-256 over the rules and breakers by id and scope, without where they stand. */
 export function policyHash(rules: readonly LoadedRule[], breakers: readonly BreakerRule[]): string {
   const bare = rules

@@ -9,13 +9,14 @@ import { committer, type Log } from './sqlite/commit.ts'
 import { connect } from './sqlite/connect.ts'
 import { decisionTable, decisionWriter } from './sqlite/decisions.ts'
 import { embeddingReader, embeddingWriter, feedReader } from './sqlite/embeddings.ts'
-import { storageErrorOf } from './sqlite/errors.ts'
+import { storageErrorOf, translated } from './sqlite/errors.ts'
 import { follow } from './sqlite/follow.ts'
 import { idempotency } from './sqlite/idempotency.ts'
 import { outboxReader, outboxWriter } from './sqlite/outbox.ts'
 import { owedFiles } from './sqlite/owed.ts'
 import { decisionReader, edgeReader } from './sqlite/read.ts'
 import { reconciler } from './sqlite/reconcile.ts'
+import { rewordWhereNeeded } from './sqlite/reword.ts'
 import { sessionReader, sessionWriter } from './sqlite/sessions.ts'
 import { statementsOf } from './sqlite/statements.ts'
 
@@ -43,7 +44,7 @@ export async function openSqliteStore({ dir, log = () => {}, analyse, now }: Sql
   try {
     const owed = owedFiles(writer, writing, root)
     await owed.settleAll()
-    const followed = await follow(reader, reading)
+    const followed = await follow(reading)
     const { refresh, memory } = followed
     const commits = committer({
       db: writer,
@@ -68,19 +69,27 @@ export async function openSqliteStore({ dir, log = () => {}, analyse, now }: Sql
       idempotency: idempotency(writing, now),
     }
     const drizzled = drizzle(reader)
-    const outbox = outboxReader(reading)
+    const outbox = translated(outboxReader(reading))
     const since = feedReader(reading)
+    let closing: Promise<void> | undefined
+    const close = async () => {
+      await commits.close()
+      // Others may be reading or writing: then the log is theirs to clear.
+      writer.run('PRAGMA wal_checkpoint(TRUNCATE)')
+      disconnect()
+    }
+    await rewordWhereNeeded({ statements: writing, words: memory.words, analyse, table, commits, log })
     let findings: StoreStatus['findings'] = await files.reconcile()
 
     return {
       driver: 'sqlite',
-      decisions: decisionReader(reading, followed),
-      edges: edgeReader(reading),
-      embeddings: embeddingReader(reading),
-      feed: { head: async () => refresh(), since: async (...query) => since(...query) },
-      sessions: sessionReader(reading, drizzled),
-      breakers: breakerReader(drizzled),
-      audit: auditReader(drizzled),
+      decisions: translated(decisionReader(reading, followed)),
+      edges: translated(edgeReader(reading)),
+      embeddings: translated(embeddingReader(reading)),
+      feed: translated({ head: refresh, since: async (...query) => since(...query) }),
+      sessions: translated(sessionReader(reading, drizzled)),
+      breakers: translated(breakerReader(drizzled)),
+      audit: translated(auditReader(drizzled)),
       outbox,
       transaction: (work) =>
         commits.run((member) => {
@@ -97,16 +106,16 @@ export async function openSqliteStore({ dir, log = () => {}, analyse, now }: Sql
           return work(tx)
         }),
       async status() {
-        refresh()
+        await refresh()
         return { decisions: memory.catalogue.size, outbox: await outbox.depth(), findings }
       },
       async reconcile() {
         findings = await files.reconcile()
         return findings
       },
-      async close() {
-        await commits.close()
-        disconnect()
+      close() {
+        closing ??= close()
+        return closing
       },
     }
   } catch (error) {

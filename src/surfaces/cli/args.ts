@@ -1,8 +1,8 @@
 /** Splits a command line into the command, its words and its flags, and says what was meant where it can't. */
 import { parseArgs } from 'node:util'
+import { nearest } from '../../../sdk/nearest.ts'
 import { settings } from '../../config.ts'
-import { nearest } from '../../domain/nearest.ts'
-import type { Command, Flags, Run } from './command.ts'
+import type { Command, Flags, Values } from './command.ts'
 import { misuse } from './failure.ts'
 
 /** Flags of every command. */
@@ -39,20 +39,22 @@ export function splitCommand(argv: readonly string[], all: Flags): { name: strin
   return { name: argv[first.index]!, rest: argv.filter((_, index) => index !== first.index) }
 }
 
-export interface Parsed {
-  flags: Run['flags']
+export interface Parsed<F extends Flags> {
+  flags: Values<F> & Values<Omit<typeof everywhere, 'config'>>
   words: string[]
   /** Values of settings by their flag, as loadSettings takes them. */
   settings: Record<string, string>
 }
 
 /** @throws Failure naming the flag that is unknown, lacks its value or has one too many */
-export function parseFlags(rest: readonly string[], own: Flags): Parsed {
-  const known: Flags = { ...settingFlags, ...everywhere, ...own }
+export function parseFlags<F extends Flags>(rest: readonly string[], own: F): Parsed<F> {
+  const { json, help, version } = everywhere
+  const counted: Flags = { json, help, version, ...own }
+  const known: Flags = { ...settingFlags, ...everywhere, ...counted }
   const flags: Record<string, boolean | string | string[] | undefined> = {}
-  for (const [name, { kind }] of Object.entries(own))
+  for (const [name, { kind }] of Object.entries(counted))
     flags[name] = kind === 'switch' ? false : kind === 'list' ? [] : undefined
-  const parsed: Parsed = { flags: flags as Run['flags'], words: [], settings: {} }
+  const parsed: Parsed<F> = { flags: flags as Parsed<F>['flags'], words: [], settings: {} }
 
   for (const token of tokensOf(rest, known)) {
     if (token.kind === 'positional') parsed.words.push(token.value)
@@ -71,7 +73,7 @@ export function parseFlags(rest: readonly string[], own: Flags): Parsed {
     if (value === undefined || (!inlineValue && value.startsWith('--')))
       throw misuse(`${rawName} needs a value: ${rawName} <${placeholder}>`)
     if (kind === 'list') (flags[name] as string[]).push(...value.split(',').map((one) => one.trim()))
-    else if (Object.hasOwn(own, name)) flags[name] = value
+    else if (Object.hasOwn(counted, name)) flags[name] = value
     else parsed.settings[`--${name}`] = value
   }
   return parsed

@@ -1,7 +1,7 @@
 /** From argv to a command, and from what went wrong to a message and an exit status: 0 done, 1 failed, 2 misunderstood. */
 import { readFile } from 'node:fs/promises'
+import { nearest } from '../../../sdk/nearest.ts'
 import { loadSettings } from '../../config.ts'
-import { nearest } from '../../domain/nearest.ts'
 import { version } from '../../version.ts'
 import { checkWords, everywhere, parseFlags, settingFlags, splitCommand } from './args.ts'
 import type { Command, Flags } from './command.ts'

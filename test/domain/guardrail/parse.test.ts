@@ -121,8 +121,11 @@ describe('errors', () => {
   })
 
   test('nesting and aliases without end are errors, not crashes', () => {
-    const deep = `- id: r\n  conditions: ${'[{type: compound, operator: and, conditions: '.repeat(3_000)}[]${'}]'.repeat(3_000)}`
-    expect(errorsOf(deep)).toHaveLength(1)
+    const deep = (levels: number) =>
+      `- id: r\n  conditions: ${'[{type: compound, operator: and, conditions: '.repeat(levels)}[{type: cel, expression: "true"}]${'}]'.repeat(levels)}`
+    expect(errorsOf(deep(15))).toEqual([])
+    expect(errorsOf(deep(16)).join()).toContain('nested more than 16 deep')
+    for (const levels of [300, 3_000, 30_000]) expect(errorsOf(deep(levels)).length).toBeGreaterThan(0)
     const bomb = ['a: &a0 [x]', ...Array.from({ length: 30 }, (_, at) => `b${at}: &a${at + 1} [*a${at}, *a${at}]`)]
     expect(errorsOf(bomb.join('\n')).length).toBeGreaterThan(0)
   })

@@ -83,6 +83,7 @@ export function testCoordination({ onEmpty, expect }: Kit): void {
       scope,
       state: 'closed',
       failures_ms: [],
+      reviews_ms: [],
       opened_ms: null,
       probe_decision_id: null,
       probe_started_ms: null,
@@ -91,6 +92,7 @@ export function testCoordination({ onEmpty, expect }: Kit): void {
     const probing = breaker('global', {
       state: 'half_open',
       failures_ms: [1, 2.5],
+      reviews_ms: [0, 1, 2.5],
       opened_ms: 3,
       probe_decision_id: idOf(1),
       probe_started_ms: 4,

@@ -2,7 +2,7 @@
 import type { DecisionRecord } from '../../../schema/decision.ts'
 import { fieldsOf, fieldsOrder } from '../../fields.ts'
 import { compileFilter } from '../../filter.ts'
-import type { CountKey, DecisionFields, DecisionSort, Store } from '../../store.ts'
+import type { CountKey, DecisionFields, DecisionSort, OutcomeGroup, Store } from '../../store.ts'
 import { filterOf, memberNames, random } from '../vectors/corpus.ts'
 import type { Kit } from './kit.ts'
 import { createAll, idOf, oddRecord, recordOf } from './records.ts'
@@ -156,6 +156,7 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
       expect(await store.decisions.count(filter)).toBe(passing.length)
       const by = keys[round % keys.length]!
       expect(await store.decisions.countBy(filter, by)).toEqual(countedBy(passing, by))
+      expect(await store.decisions.outcomes(filter)).toEqual(outcomesOf(passing))
     }
   })
 
@@ -188,6 +189,8 @@ function madeUp(number: number, next: () => number): DecisionRecord {
       next() < 0.3
         ? null
         : { name: pick([...names, null]), feature: pick([...names, null]), pr: pick([null, 1, 47]), files: [] },
+    confidence_at_review: pick([null, 0.1, 0.5]),
+    auto_attributed: next() < 0.3,
     created_at: pick([
       '1969-12-31T23:59:59.999Z',
       '2026-01-01T00:00:00Z',
@@ -204,6 +207,21 @@ async function embedSome(store: Store, records: readonly DecisionRecord[]): Prom
     for (const [at, { id }] of records.entries())
       if (at % 3 > 0) await tx.embeddings.put(id, 'test:1', { structure: vector, function: vector, both: vector })
   })
+}
+
+/** The groups of `outcomes`, one look at each record. */
+function outcomesOf(passing: readonly DecisionFields[]): OutcomeGroup[] {
+  const groups: OutcomeGroup[] = []
+  for (const { outcome, auto_attributed, confidence_at_review, confidence: present } of passing) {
+    const confidence = confidence_at_review ?? present
+    const same = groups.find(
+      (one) => one.confidence === confidence && one.outcome === outcome && one.auto_attributed === auto_attributed,
+    )
+    if (same) same.count++
+    else groups.push({ confidence, outcome, auto_attributed, count: 1 })
+  }
+  const rank = (one: OutcomeGroup) => `${one.outcome ?? ''}${one.auto_attributed ? 1 : 0}`
+  return groups.sort((a, b) => a.confidence - b.confidence || (rank(a) < rank(b) ? -1 : 1))
 }
 
 function countedBy(passing: readonly DecisionFields[], by: CountKey): { value: string; count: number }[] {

@@ -34,6 +34,7 @@ async function everything(tx: Transaction): Promise<void> {
     scope: 'global',
     state: 'open',
     failures_ms: [1],
+    reviews_ms: [1],
     opened_ms: 1,
     probe_decision_id: null,
     probe_started_ms: null,

@@ -181,6 +181,7 @@ export function committer({ db, statements, root, log, learn, beforePlacing, wri
       owesMore = false
     } catch (error) {
       if (db.inTransaction) db.run('ROLLBACK')
+      removeTemps(temps)
       owesMore = true
       log('error', 'committed decisions still lack their files; they are written at the next commit or start', {
         error: error instanceof Error ? error.message : String(error),

@@ -29,6 +29,8 @@ export interface DecisionTable {
   insert(record: DecisionRecord): number
   /** Also brings back one that was gone. @throws StorageError `conflict` when the source key is taken */
   replace(num: number, record: DecisionRecord): void
+  /** Makes the words of a decision anew. */
+  reword(num: number, record: DecisionRecord): void
   /** Gives the decision the next number in the feed. */
   touch(num: number): void
   /** Keeps it out of every answer. */
@@ -111,19 +113,18 @@ export function decisionTable({ statements, group, words, analyse }: TableOption
     return number
   }
 
-  function putDerived(num: number, seq: number, record: DecisionRecord, fresh: boolean): void {
-    putDocument.run(num, JSON.stringify(record))
+  /** @returns whether they are others than before */
+  function putWordsOf(num: number, seq: number, record: DecisionRecord, fresh: boolean): boolean {
     const terms = packTerms(analyse(record), numberOf)
     const before = fresh ? null : getWords.get(num)
-    if (before === null || !equalTerms(termsOfRow(before), terms))
-      putWords.run(num, seq, terms.length, bytesOf(terms.pairs))
-    if (!fresh) {
-      dropEdges.run(record.id)
-      dropReasons.run(num)
-      dropPattern.run(num)
-    }
-    for (const type of new Set(record.reasons.map((reason) => reason.type))) {
-      const own = record.reasons.filter((reason) => reason.type === type)
+    if (before !== null && equalTerms(termsOfRow(before), terms)) return false
+    putWords.run(num, seq, terms.length, bytesOf(terms.pairs))
+    return true
+  }
+
+  function putReasons(num: number, { reasons }: DecisionRecord): void {
+    for (const type of new Set(reasons.map((reason) => reason.type))) {
+      const own = reasons.filter((reason) => reason.type === type)
       addReason.run(
         num,
         type,
@@ -131,6 +132,17 @@ export function decisionTable({ statements, group, words, analyse }: TableOption
         own.reduce((sum, { strength }) => sum + strength, 0),
       )
     }
+  }
+
+  function putDerived(num: number, seq: number, record: DecisionRecord, fresh: boolean): void {
+    putDocument.run(num, JSON.stringify(record))
+    putWordsOf(num, seq, record, fresh)
+    if (!fresh) {
+      dropEdges.run(record.id)
+      dropReasons.run(num)
+      dropPattern.run(num)
+    }
+    putReasons(num, record)
     const pattern = patternKey(record)
     if (pattern !== null) addPattern.run(num, pattern)
     for (const edge of edgesOf(record))
@@ -174,6 +186,10 @@ export function decisionTable({ statements, group, words, analyse }: TableOption
       const seq = group.nextSeq()
       unlessTaken(record, () => update.run(seq, record.source_key, ...values, num))
       putDerived(num, seq, record, false)
+    },
+    reword(num, record) {
+      const seq = group.nextSeq()
+      if (putWordsOf(num, seq, record, false)) touch.run(seq, num)
     },
     touch: (num) => void touch.run(group.nextSeq(), num),
     hide(id, num) {

@@ -16,10 +16,25 @@ export function storageErrorOf(error: unknown, what: string): StorageError {
   if (isStorageError(error)) return error
   const message = error instanceof Error ? error.message : String(error)
   const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
-  const kind = corrupt.test(code)
-    ? 'corrupt'
-    : unavailable.test(code) || /^E[A-Z]+$/.test(code)
-      ? 'unavailable'
-      : 'invalid'
+  const kind =
+    corrupt.test(code) || error instanceof SyntaxError
+      ? 'corrupt'
+      : unavailable.test(code) || /^E[A-Z]+$/.test(code)
+        ? 'unavailable'
+        : 'invalid'
   return new StorageError(kind, `sqlite store: ${what}: ${message}${code === '' ? '' : ` (${code})`}`, { cause: error })
+}
+
+type Method = (...args: never[]) => Promise<unknown>
+
+/** The same part of a store, throwing nothing but storage errors. */
+export function translated<T extends { [K in keyof T]: Method }>(part: T): T {
+  const methods = Object.entries<Method>(part).map(([name, method]) => [
+    name,
+    (...args: never[]) =>
+      method(...args).catch((error: unknown) => {
+        throw storageErrorOf(error, 'cannot read')
+      }),
+  ])
+  return Object.fromEntries(methods) as T
 }

@@ -1,13 +1,17 @@
 /** Keeps what is resident level with the database, whoever wrote to it: a cheap look before each read, then only what is new. */
-import type { Database } from 'bun:sqlite'
 import { type Resident, resident } from '../resident.ts'
 import { type FieldRow, fieldColumns, fieldsOfRow, isIndexed, termsOfRow } from './rows.ts'
 import type { Statements } from './statements.ts'
 
+export interface Head {
+  seq: number
+  generation: number
+}
+
 export interface Followed {
   readonly memory: Resident
   /** Takes in what was committed before this call, by whatever process; returns the newest change and the active generation. */
-  refresh(): { seq: number; generation: number }
+  refresh(): Promise<Head>
   /** What the catalogue remembers of each file, by id; those taken away too. */
   fileStates(): Map<string, { size: number; mtime: number; hash: string; gone: boolean }>
 }
@@ -18,11 +22,13 @@ interface WordsRow {
 }
 type Row = FieldRow & { num: number; seq: number } & (WordsRow | { length: null; pairs: null })
 
+/** Rows at a time at the start, and later, when requests are being served. */
 const page = 5_000
+const step = 500
 
-export async function follow(db: Database, { prepare }: Statements): Promise<Followed> {
+export async function follow({ prepare }: Statements): Promise<Followed> {
   const version = prepare<{ data_version: number }, []>('PRAGMA data_version')
-  const headOf = prepare<{ seq: number; generation: number }, []>(
+  const headOf = prepare<Head, []>(
     `select (select coalesce(max(seq), 0) from decisions) as seq,
      coalesce((select number from generations where state = 'active'), 0) as generation`,
   )
@@ -48,7 +54,8 @@ export async function follow(db: Database, { prepare }: Statements): Promise<Fol
   const ids = new Map<number, string>()
   let lastWord = 0
   let seen = -1
-  let head = { seq: 0, generation: 0 }
+  let head: Head = { seq: 0, generation: 0 }
+  let catching: Promise<void> | undefined
 
   function learnWords(): void {
     for (const { number, word } of newWords.all(lastWord)) {
@@ -80,25 +87,30 @@ export async function follow(db: Database, { prepare }: Statements): Promise<Fol
     }
   }
 
-  function refresh(): { seq: number; generation: number } {
-    const now = version.get()!.data_version
-    if (now === seen) return head
-    // What is committed between these reads belongs to the next refresh, which the version will ask for.
-    db.run('BEGIN')
-    try {
-      const next = headOf.get()!
-      learnWords()
-      for (let after = head.seq; after < next.seq; ) {
-        const rows = changed.all(head.seq, after, page)
-        takeIn(rows)
-        after = rows.at(-1)?.seq ?? next.seq
-      }
-      if (next.generation !== head.generation) markIndexed(next.generation)
-      head = next
-      seen = now
-    } finally {
-      db.run('COMMIT')
+  async function catchUp(): Promise<void> {
+    // What is committed after this belongs to the next refresh, which the version will ask for.
+    const version_now = version.get()!.data_version
+    const next = headOf.get()!
+    learnWords()
+    for (let after = head.seq; after < next.seq; ) {
+      const rows = changed.all(head.seq, after, step)
+      takeIn(rows)
+      after = rows.at(-1)?.seq ?? next.seq
+      if (rows.length === step) await Bun.sleep(0)
     }
+    if (next.generation !== head.generation) markIndexed(next.generation)
+    head = next
+    seen = version_now
+  }
+
+  async function refresh(): Promise<Head> {
+    // One that is under way may have begun before the writes that this caller is to see.
+    await catching
+    if (version.get()!.data_version === seen) return head
+    catching ??= catchUp().finally(() => {
+      catching = undefined
+    })
+    await catching
     return head
   }
 
@@ -124,7 +136,7 @@ export async function follow(db: Database, { prepare }: Statements): Promise<Fol
   }
 
   await load()
-  refresh()
+  await refresh()
   return {
     memory,
     refresh,

@@ -14,7 +14,7 @@ export interface OwedFiles {
   settleAll(): Promise<void>
 }
 
-const page = 256
+const page = 64
 
 export function owedFiles(db: Database, { prepare }: Statements, root: string): OwedFiles {
   const owed = prepare<{ num: number; id: string; doc: string }, [number]>(

@@ -46,21 +46,21 @@ export function decisionReader({ prepare }: Statements, { memory, refresh }: Fol
     get: async (id) => stored(id),
     getMany: async (ids) => existing(ids),
     async findIds(prefix, limit) {
-      refresh()
+      await refresh()
       return memory.catalogue.findIds(prefix, limit)
     },
     async list(query) {
-      refresh()
+      await refresh()
       const { ids, total } = memory.list(query)
       return { records: existing(ids).map(({ record }) => record), total }
     },
     walk: async (after, limit) => walk.all(after ?? '', limit).map(storedOf),
     async count(filter) {
-      refresh()
+      await refresh()
       return memory.catalogue.count(filter)
     },
     async countBy(filter, by) {
-      refresh()
+      await refresh()
       return memory.catalogue.countBy(filter, by)
     },
     async outcomes(filter) {
@@ -77,11 +77,11 @@ export function decisionReader({ prepare }: Statements, { memory, refresh }: Fol
         .all(category ?? null, limit)
         .map(({ example_ids, ...group }) => ({ ...group, example_ids: JSON.parse(example_ids) })),
     async keyword(query) {
-      refresh()
+      await refresh()
       return memory.keyword(query)
     },
     async keywordScores(terms, ids) {
-      refresh()
+      await refresh()
       return memory.keywordScores(terms, ids)
     },
     idOfSource: async (key) => ofSource.get(key)?.id ?? null,

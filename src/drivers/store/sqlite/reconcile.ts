@@ -63,12 +63,14 @@ export function reconciler({ statements, root, followed, table, commits, now, lo
   const broken = new Set<string>()
 
   /** Ids whose file is new, touched or missing, and files that lie where they should not. */
-  function survey(): { ids: string[]; hashes: Map<string, string>; findings: Finding[] } {
+  async function survey(): Promise<{ ids: string[]; hashes: Map<string, string>; findings: Finding[] }> {
     const known = followed.fileStates()
     const hashes = new Map<string, string>()
     const ids: string[] = []
     const findings: Finding[] = []
-    for (const name of readdirSync(root, { recursive: true, encoding: 'utf8' }).sort()) {
+    const names = readdirSync(root, { recursive: true, encoding: 'utf8' }).sort()
+    for (const [at, name] of names.entries()) {
+      if (at % 2_000 === 1_999) await Bun.sleep(0)
       if (!name.endsWith('.yaml')) continue
       const path = name.replaceAll('\\', '/')
       const id = path.slice(path.lastIndexOf('/') + 1, -'.yaml'.length)
@@ -153,8 +155,7 @@ export function reconciler({ statements, root, followed, table, commits, now, lo
 
   return {
     async reconcile() {
-      followed.refresh()
-      const { ids, hashes, findings } = survey()
+      const { ids, hashes, findings } = await survey()
       broken.clear()
       for (let at = 0; at < ids.length; at += page) {
         const suspects = ids.slice(at, at + page).map((id) => read(id, hashes.get(id)))

@@ -1,19 +1,10 @@
 /** Guardrail files on disk: read at start, read again after five minutes or when told to, the last good set in force meanwhile. */
 import { readdir, readFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import type { RuleError } from './domain/guardrail/positions.ts'
-import { buildPolicy, type PolicyFile, type PolicySet } from './domain/guardrail/set.ts'
+import type { RuleError } from '../domain/guardrail/positions.ts'
+import { buildPolicy, type Policy, type PolicyFile, type PolicySet } from '../domain/guardrail/set.ts'
+import type { Log } from '../surfaces/log.ts'
 import { shippedRules, shippedTemplates } from './shipped.ts'
-import type { Log } from './surfaces/log.ts'
-
-export interface Policy {
-  /** The set in force, at most five minutes old. */
-  current(): Promise<PolicySet>
-  /** Reads the files now. What is wrong with them is returned; the last good set stays in force then. */
-  reload(): Promise<RuleError[]>
-  /** What was wrong at the last reading. */
-  errors(): RuleError[]
-}
 
 const freshMs = 300_000
 

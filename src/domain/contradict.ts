@@ -1,13 +1,26 @@
 /** Finds what a fresh outcome contradicts, and links it, so that it is known without a search later. */
-import type { DecisionRecord } from '../sdk/schema/decision.ts'
-import { type Call, timestamp } from './context.ts'
-import { sideTexts } from './domain/bridge.ts'
-import { opposites } from './domain/contradictions.ts'
-import { withLink } from './domain/link.ts'
-import { describeError } from './surfaces/log.ts'
+import type { DecisionRecord } from '../../sdk/schema/decision.ts'
+import type { Embedder } from '../../sdk/storage/embedder.ts'
+import type { Store } from '../../sdk/storage/store.ts'
+import { sideTexts } from './bridge.ts'
+import { opposites } from './contradictions.ts'
+import type { Follower } from './follower.ts'
+import { withLink } from './link.ts'
+
+/** What it needs of a call. */
+export interface ReviewCall {
+  store: Store
+  index: Follower
+  embedder: Embedder
+  embed_wait_ms: number
+  request_id: string
+  signal: AbortSignal
+  log(level: 'warn', message: string, detail: Record<string, unknown>): void
+  now(): number
+}
 
 /** The vector of the decision's purpose, or null while the index holds another embedder's. */
-async function purposeOf(call: Call, record: DecisionRecord): Promise<Float32Array | null> {
+async function purposeOf(call: ReviewCall, record: DecisionRecord): Promise<Float32Array | null> {
   await call.index.sync()
   const generation = call.index.generation()
   if (generation?.embedder !== call.embedder.id) return null
@@ -17,7 +30,7 @@ async function purposeOf(call: Call, record: DecisionRecord): Promise<Float32Arr
 }
 
 /** Links a decision with those of the same purpose and project that came out the other way. The review stands whether or not this works. */
-export async function linkContradictions(call: Call, record: DecisionRecord): Promise<void> {
+export async function linkContradictions(call: ReviewCall, record: DecisionRecord): Promise<void> {
   if (record.outcome !== 'success' && record.outcome !== 'failure') return
   if (!record.project?.name) return
   try {
@@ -34,7 +47,7 @@ export async function linkContradictions(call: Call, record: DecisionRecord): Pr
             edge_type: 'contradicts',
             weight: 1,
             context,
-            created_at: timestamp(call.now()),
+            created_at: new Date(call.now()).toISOString(),
             created_by: 'auto-link',
           }),
         now.record,
@@ -45,7 +58,7 @@ export async function linkContradictions(call: Call, record: DecisionRecord): Pr
     call.log('warn', 'contradictions could not be looked for', {
       request_id: call.request_id,
       id: record.id,
-      ...describeError(error),
+      error: String(error),
     })
   }
 }

@@ -1,21 +1,29 @@
 /** Policy for one call of a method: judging, the audit line, and the breakers' bookkeeping. */
-import type { Outcome } from '../sdk/schema/decision.ts'
-import type { BreakerRule } from '../sdk/schema/guardrail.ts'
-import type { Breaker, Transaction } from '../sdk/storage/store.ts'
-import { type Call, timestamp } from './context.ts'
-import { afterRecord, afterReview, type BreakerSubject, current, watches } from './domain/breaker.ts'
-import type { Action } from './domain/guardrail/action.ts'
-import { openHistory } from './domain/guardrail/history.ts'
-import {
-  type AuditMore,
-  auditVerdict,
-  type BreakerViolation,
-  type Judgement,
-  judge,
-  openBreakers,
-} from './domain/guardrail/judge.ts'
-import type { PolicySet } from './domain/guardrail/set.ts'
-import { describeError } from './surfaces/log.ts'
+import type { Outcome } from '../../../sdk/schema/decision.ts'
+import type { BreakerRule } from '../../../sdk/schema/guardrail.ts'
+import type { Embedder } from '../../../sdk/storage/embedder.ts'
+import type { Breaker, Store, Transaction } from '../../../sdk/storage/store.ts'
+import { afterRecord, afterReview, type BreakerSubject, current, watches } from '../breaker.ts'
+import type { Follower } from '../follower.ts'
+import type { Action } from './action.ts'
+import { openHistory } from './history.ts'
+import { type AuditMore, auditVerdict, type BreakerViolation, type Judgement, judge, openBreakers } from './judge.ts'
+import type { Policy, PolicySet } from './set.ts'
+
+/** What it needs of a call. */
+export interface GuardedCall {
+  policy: Policy
+  store: Store
+  index: Follower
+  embedder: Embedder
+  caller: { agent: string }
+  method: string
+  request_id: string
+  signal: AbortSignal
+  log(level: 'error', message: string, detail: Record<string, unknown>): void
+  now(): number
+  elapsed(): number
+}
 
 export interface Guard {
   judge(action: Action): Promise<Judgement>
@@ -30,16 +38,16 @@ export interface Guard {
 }
 
 /** Opens the policy in force for a subject. */
-export const openGuard = async (call: Call, subject: BreakerSubject): Promise<Guard> =>
+export const openGuard = async (call: GuardedCall, subject: BreakerSubject): Promise<Guard> =>
   guardOf(call, await call.policy.current(), subject)
 
 /** The same with a policy that is at hand, for use in a transaction, where nothing else may be awaited. */
-export function guardOf(call: Call, set: PolicySet, subject: BreakerSubject): Guard {
+export function guardOf(call: GuardedCall, set: PolicySet, subject: BreakerSubject): Guard {
   const onFault = (rule: string, error: unknown) =>
     call.log('error', 'a guardrail could not be evaluated', {
       rule,
       request_id: call.request_id,
-      ...describeError(error),
+      error: String(error),
     })
   /** Applies a change to each breaker that watches the subject. */
   const each = async (tx: Transaction, change: (rule: BreakerRule, before: Breaker) => Breaker): Promise<void> => {
@@ -64,7 +72,12 @@ export function guardOf(call: Call, set: PolicySet, subject: BreakerSubject): Gu
     audit: (tx, action, judgement, more) =>
       auditVerdict(
         tx,
-        { at: timestamp(call.now()), agent: call.caller.agent, method: call.method, request_id: call.request_id },
+        {
+          at: new Date(call.now()).toISOString(),
+          agent: call.caller.agent,
+          method: call.method,
+          request_id: call.request_id,
+        },
         action,
         judgement,
         more,

@@ -1,0 +1,152 @@
+/** cstp.listDecisions: filters, order and pages, on every store. */
+import { describe, expect, test } from 'bun:test'
+import { forEachBackend, type TestProgram } from '../program.ts'
+
+/** Six decisions, recorded a day apart by two agents. */
+async function fill({ record, call, clock }: TestProgram): Promise<Record<string, string>> {
+  const project = (name: string, feature: string | null = null, pr: number | null = null) => ({ name, feature, pr })
+  const given: Record<string, object> = {
+    a: { decision: 'alpha wolf', category: 'x', confidence: 0.1, stakes: 'low', tags: ['t1'], project: project('p') },
+    b: {
+      decision: 'beta',
+      category: 'x',
+      confidence: 0.9,
+      stakes: 'critical',
+      tags: ['t1', 't2'],
+      project: project('p', 'f', 3),
+    },
+    c: {
+      decision: 'gamma wolf',
+      category: 'y',
+      confidence: 0.5,
+      stakes: 'high',
+      tags: ['T1'],
+      project: project('q', 'f'),
+    },
+    d: { decision: 'delta', category: 'Y', confidence: 0.5, stakes: 'medium', context: 'a wolf, too' },
+    e: { decision: 'epsilon', category: 'z', confidence: 1, stakes: 'low', project: project('q', 'g', 4) },
+    f: { decision: 'zeta', category: 'z', confidence: 0, stakes: 'high' },
+  }
+  const ids: Record<string, string> = {}
+  for (const [name, one] of Object.entries(given)) {
+    ids[name] = await record(one as Record<string, unknown>, name < 'd' ? 'alice' : 'bob')
+    clock.now += 86_400_000
+  }
+  await call('reviewDecision', { id: ids.b, outcome: 'success' })
+  await call('reviewDecision', { id: ids.c, outcome: 'failure' })
+  await call('reviewDecision', { id: ids.e, outcome: 'abandoned' })
+  return ids
+}
+
+/** Parameters, and the decisions that they list. */
+const cases: [object, string][] = [
+  [{}, 'fedcba'],
+  [{ order: 'asc' }, 'abcdef'],
+  [{ category: 'x' }, 'ba'],
+  [{ category: 'y' }, 'c'],
+  [{ stakes: 'low' }, 'ea'],
+  [{ stakes: ['low', 'critical'] }, 'eba'],
+  [{ stakes: [] }, ''],
+  [{ status: 'reviewed' }, 'ecb'],
+  [{ status: ['pending'] }, 'fda'],
+  [{ outcome: 'success' }, 'b'],
+  [{ outcome: ['failure', 'abandoned'] }, 'ec'],
+  [{ agent: 'bob' }, 'fed'],
+  [{ agent: 'Bob' }, ''],
+  [{ project: 'q' }, 'ec'],
+  [{ feature: 'f' }, 'cb'],
+  [{ pr: 3 }, 'b'],
+  [{ tags: ['t1'] }, 'ba'],
+  [{ tags: ['t2', 'T1'] }, 'cb'],
+  [{ tags: [] }, ''],
+  [{ date_from: '2026-07-03' }, 'fedc'],
+  [{ date_to: '2026-07-03' }, 'cba'],
+  [{ dateFrom: '2026-07-02', dateTo: '2026-07-03' }, 'cb'],
+  [{ date_from: '2026-07-03T12:00:00Z', date_to: '2026-07-04T12:00:00Z' }, 'dc'],
+  [{ date_from: '2026-07-03T12:00:00.001Z', date_to: '2026-07-04T11:59:59.999Z' }, ''],
+  [{ date_from: '2026-07-03T14:00:00+02:00', date_to: '2026-07-03' }, 'c'],
+  [{ date_from: '2026-07-05', date_to: '2026-07-03' }, ''],
+  [{ project: 'p', status: 'reviewed', tags: ['t1'] }, 'b'],
+  [{ search: 'wolf' }, 'dca'],
+  [{ search: 'Wolves alpha' }, ''],
+  [{ search: 'WOLF, alpha!' }, 'a'],
+  [{ search: 'wolf', agent: 'alice', order: 'asc' }, 'ac'],
+  [{ search: 'nothing' }, ''],
+  [{ search: '"wolf" OR beta' }, ''],
+  [{ sort: 'confidence', order: 'asc' }, 'facdbe'],
+  [{ sort: 'confidence' }, 'ebdcaf'],
+  [{ sort: 'stakes' }, 'bfcdea'],
+  [{ sort: 'stakes', order: 'asc' }, 'aedcfb'],
+  [{ sort: 'category', order: 'asc' }, 'dabcef'],
+  [{ sort: 'status' }, 'ecbfda'],
+]
+
+forEachBackend((open) => {
+  test('filters and orders', async () => {
+    const program = await open()
+    const names = new Map(Object.entries(await fill(program)).map(([name, id]) => [id, name]))
+    for (const [params, expected] of cases) {
+      const { decisions, total } = await program.call('listDecisions', params)
+      expect([params, decisions.map(({ id }) => names.get(id)).join('')]).toEqual([params, expected])
+      expect(total).toBe(expected.length)
+    }
+  })
+
+  test('records are full, less their deliberation', async () => {
+    const { call, record } = await open()
+    const id = await record({ deliberation: { inputs: [], steps: [{ step: 1, thought: 't' }] }, context: 'c' })
+    const [found] = (await call('listDecisions')).decisions
+    const { deliberation, ...rest } = await call('getDecision', { id })
+    expect(deliberation).not.toBeNull()
+    expect(found).toEqual(rest)
+  })
+
+  test('pages cover everything once, in every order, and say the total', async () => {
+    const { call, record, clock } = await open()
+    const ids = new Set<string>()
+    for (let index = 0; index < 23; index++) {
+      // Ties in every sort: only the id tells them apart.
+      ids.add(await record({ confidence: (index % 3) / 10, category: `c${index % 2}` }))
+      if (index % 5 === 0) clock.now += 1
+    }
+    for (const sort of ['created_at', 'confidence', 'category', 'stakes', 'status'])
+      for (const order of ['asc', 'desc']) {
+        const seen: string[] = []
+        for (let offset = 0; offset < 30; offset += 7) {
+          const page = await call('listDecisions', { sort, order, limit: 7, offset })
+          expect(page).toMatchObject({ total: 23, limit: 7, offset })
+          seen.push(...page.decisions.map(({ id }) => id))
+        }
+        expect(seen).toHaveLength(23)
+        expect(new Set(seen)).toEqual(ids)
+        const whole = await call('listDecisions', { sort, order, limit: 500 })
+        expect(whole.decisions.map(({ id }) => id)).toEqual(seen)
+      }
+    const asc = await call('listDecisions', { order: 'asc' })
+    expect(asc.decisions).toHaveLength(20)
+    expect(asc.offset).toBe(0)
+  })
+
+  describe('is refused', () => {
+    test.each<[object, string]>([
+      [{ limit: 0 }, 'limit'],
+      [{ limit: 501 }, 'limit'],
+      [{ limit: 1.5 }, 'limit'],
+      [{ offset: -1 }, 'offset'],
+      [{ sort: 'date' }, 'sort'],
+      [{ order: 'up' }, 'order'],
+      [{ stakes: 'huge' }, 'stakes'],
+      [{ stakes: ['low', 'huge'] }, 'stakes.1'],
+      [{ date_from: '2026-02-30' }, 'date_from'],
+      [{ pr: 0 }, 'pr'],
+      [{ categories: ['x'] }, 'categories'],
+      [{ tags: 'a' }, 'tags'],
+    ])('%j', async (params, path) => {
+      const { refused } = await open()
+      expect(await refused('listDecisions', params)).toMatchObject({
+        error: 'invalid_params',
+        data: { issues: [{ path }] },
+      })
+    })
+  })
+})

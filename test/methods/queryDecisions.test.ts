@@ -1,0 +1,307 @@
+/** cstp.queryDecisions: three modes, their scores, totals and pages, on every store. */
+import { describe, expect, test } from 'bun:test'
+import { sideTexts } from '../../src/domain/bridge.ts'
+import { queryTerms, termsOf } from '../../src/domain/terms.ts'
+import { openHashEmbedder } from '../../src/drivers/embedder/hash.ts'
+import { forEachBackend, type TestProgram } from '../program.ts'
+
+const modes = ['semantic', 'keyword', 'hybrid'] as const
+
+const texts = [
+  'Cache query results in Redis to cut latency',
+  'Store sessions in Postgres because they must survive a restart',
+  'Use Redis streams for the event queue',
+  'Encrypt backups at rest so that stolen disks are useless',
+  'Drop the nightly batch job',
+]
+
+/** Records the texts a second apart; returns their ids. */
+async function fill({ record, clock }: TestProgram): Promise<string[]> {
+  const ids: string[] = []
+  for (const decision of texts) {
+    ids.push(await record({ decision }))
+    clock.now += 1_000
+  }
+  return ids
+}
+
+const round4 = (value: number) => Math.round(value * 10_000) / 10_000
+
+/** BM25 of the interface's formula over the texts (and their category), computed here from nothing but the formula. */
+function bm25(query: string): { score(text: string): number; ideal: number } {
+  const documents = texts.map((text) => termsOf(`${text}\narchitecture`))
+  const average = documents.reduce((sum, { length }) => sum + length, 0) / documents.length
+  const idf = (term: string) => {
+    const n = documents.filter(({ counts }) => counts.has(term)).length
+    return Math.log(1 + (documents.length - n + 0.5) / (n + 0.5))
+  }
+  const terms = queryTerms(query)
+  return {
+    score(text) {
+      const { counts, length } = documents[texts.indexOf(text)]!
+      const part = (term: string) => {
+        const f = counts.get(term) ?? 0
+        return (idf(term) * f * 2.2) / (f + 1.2 * (0.25 + (0.75 * length) / average))
+      }
+      return terms.reduce((sum, term) => sum + part(term), 0)
+    },
+    ideal: terms.reduce((sum, term) => sum + idf(term) * 2.2, 0),
+  }
+}
+
+forEachBackend((open) => {
+  test('answers with every field, also where nothing is recorded', async () => {
+    const { call } = await open()
+    expect(await call('queryDecisions', { query: 'anything' })).toEqual({
+      decisions: [],
+      total: 0,
+      query: 'anything',
+      query_time_ms: 0,
+      agent: 'alice',
+      retrieval_mode: 'semantic',
+      scores: {},
+      no_precedent: true,
+      degraded: false,
+    })
+  })
+
+  test('a hit has the fields of the interface; reasons are texts, and only where asked for', async () => {
+    const { call, record } = await open()
+    const reasons = [
+      { type: 'a', text: 'first' },
+      { type: 'b', text: 'second' },
+    ]
+    const id = await record({ reasons, stakes: 'high' })
+    const hit = {
+      id,
+      title: 'Use SQLite',
+      category: 'architecture',
+      confidence: 0.8,
+      stakes: 'high',
+      status: 'pending',
+      outcome: null,
+      date: '2026-07-01',
+      distance: expect.any(Number),
+      superseded_by: null,
+    }
+    const of = async (params: object) => (await call('queryDecisions', { query: 'SQLite', ...params })).decisions
+    expect(await of({})).toEqual([hit] as never)
+    expect(await of({ includeReasons: true })).toEqual([{ ...hit, reasons: ['first', 'second'] }] as never)
+    expect(await of({ retrieval_mode: 'keyword' })).toEqual([{ ...hit, distance: null }] as never)
+  })
+
+  test('semantic: by cosine distance, nearest first', async () => {
+    const program = await open()
+    const ids = await fill(program)
+    const query = 'redis cache latency'
+    const { decisions, total, scores } = await program.call('queryDecisions', { query })
+    const embedder = await openHashEmbedder()
+    const { signal } = new AbortController()
+    const records = await program.store.decisions.getMany(ids)
+    const [asked, ...vectors] = await embedder.embed(
+      [query, ...records.map(({ record }) => sideTexts(record.bridge).both)],
+      'query',
+      signal,
+    )
+    const expected = vectors
+      .map((vector, index) => ({
+        id: ids[index]!,
+        distance: 1 - vector.reduce((sum, value, at) => sum + value * asked![at]!, 0),
+      }))
+      .sort((a, b) => a.distance - b.distance)
+    expect(decisions.map(({ id }) => id)).toEqual(expected.map(({ id }) => id))
+    for (const [index, { distance }] of expected.entries()) expect(decisions[index]!.distance).toBeCloseTo(distance, 4)
+    expect(total).toBe(5)
+    expect(scores).toEqual({})
+  })
+
+  test('keyword: by BM25, only what holds a word, with scores against the best possible', async () => {
+    const program = await open()
+    const ids = await fill(program)
+    const query = 'redis caching latencies unheard'
+    const { decisions, total, scores } = await program.call('queryDecisions', { query, retrieval_mode: 'keyword' })
+    expect(decisions.map(({ id }) => id)).toEqual([ids[0]!, ids[2]!])
+    expect(decisions.map(({ distance }) => distance)).toEqual([null, null])
+    expect(total).toBe(2)
+    const { score, ideal } = bm25(query)
+    for (const index of [0, 2]) {
+      const keyword = score(texts[index]!) / ideal
+      expect(scores[ids[index]!]!.keyword).toBeCloseTo(keyword, 3)
+      expect(scores[ids[index]!]).toEqual({
+        semantic: 0,
+        keyword: round4(scores[ids[index]!]!.keyword),
+        combined: expect.any(Number),
+      })
+    }
+  })
+
+  test('hybrid: both parts, weighed, and each candidate scored exactly in both', async () => {
+    const program = await open()
+    const ids = await fill(program)
+    const query = 'redis'
+    const semantic = await program.call('queryDecisions', { query })
+    const { score, ideal } = bm25(query)
+    for (const hybrid_weight of [0, 0.3, 1]) {
+      const found = await program.call('queryDecisions', { query, retrieval_mode: 'hybrid', hybrid_weight })
+      expect(found.total).toBe(5)
+      const expected = ids.map((id, index) => {
+        const { distance } = semantic.decisions.find((hit) => hit.id === id)!
+        const parts = { semantic: Math.max(0, 1 - distance!), keyword: score(texts[index]!) / ideal }
+        return {
+          id,
+          distance,
+          ...parts,
+          combined: hybrid_weight * parts.semantic + (1 - hybrid_weight) * parts.keyword,
+        }
+      })
+      for (const { id, distance, ...parts } of expected) {
+        expect(found.decisions.find((hit) => hit.id === id)!.distance).toBe(distance)
+        for (const name of ['semantic', 'keyword', 'combined'] as const)
+          expect(found.scores[id]![name]).toBeCloseTo(parts[name], 3)
+      }
+      const combined = found.decisions.map(({ id }) => found.scores[id]!.combined)
+      expect(combined).toEqual([...combined].sort((a, b) => b - a))
+    }
+    const byDefault = await program.call('queryDecisions', { query, retrieval_mode: 'hybrid' })
+    const weighed = await program.call('queryDecisions', { query, retrieval_mode: 'hybrid', hybrid_weight: 0.7 })
+    expect(byDefault.scores).toEqual(weighed.scores)
+  })
+
+  test('the side of the bridge that is asked is the one that is compared', async () => {
+    const { call, record } = await open()
+    const bridge = (structure: string, purpose: string) => ({ bridge: { structure, function: purpose } })
+    const painted = await record(bridge('paint the fence', 'protect the wood'))
+    const oiled = await record(bridge('protect the wood', 'paint the fence'))
+    const first = async (bridge_side: string) => {
+      const { decisions } = await call('queryDecisions', { query: 'paint the fence', bridge_side })
+      return [decisions[0]!.id, decisions[0]!.distance]
+    }
+    expect(await first('structure')).toEqual([painted, 0])
+    expect(await first('function')).toEqual([oiled, 0])
+    const [, both] = await first('both')
+    expect(both).toBeGreaterThan(0.05)
+  })
+
+  describe('no precedent', () => {
+    test.each(modes)(
+      '%s: a question that nothing resembles says so, and still returns what is nearest',
+      async (retrieval_mode) => {
+        const program = await open()
+        await fill(program)
+        const far = await program.call('queryDecisions', { query: 'zzz qqq xxx', retrieval_mode })
+        expect(far.no_precedent).toBe(true)
+        expect(far.decisions).toHaveLength(retrieval_mode === 'keyword' ? 0 : 5)
+        const near = await program.call('queryDecisions', { query: 'nightly batch job', retrieval_mode })
+        expect(near.no_precedent).toBe(false)
+      },
+    )
+
+    test('one stray word of many is none', async () => {
+      const program = await open()
+      await fill(program)
+      const query = 'job interview questions about gardening tropical fruit on remote islands'
+      const { decisions, no_precedent } = await program.call('queryDecisions', { query, retrieval_mode: 'keyword' })
+      expect([decisions.length, no_precedent]).toEqual([1, true])
+    })
+  })
+
+  describe('while the embedder is away', () => {
+    test('semantic fails, hybrid answers by keyword and says so, keyword is as ever', async () => {
+      const program = await open()
+      const ids = await fill(program)
+      program.embedder.health = 'away'
+      const error = await program.refused('queryDecisions', { query: 'redis' })
+      expect(error).toMatchObject({ code: -32003, error: 'query_failed', data: { kind: 'unavailable' } })
+      expect(error.message).not.toContain('embed.secret')
+      const hybrid = await program.call('queryDecisions', {
+        query: 'redis stream',
+        retrieval_mode: 'hybrid',
+        hybrid_weight: 0.75,
+      })
+      expect(hybrid).toMatchObject({
+        degraded: true,
+        total: 2,
+        decisions: [{ id: ids[2], distance: null }, { id: ids[0] }],
+      })
+      const { keyword, combined, semantic } = hybrid.scores[ids[2]!]!
+      expect(semantic).toBe(0)
+      expect(combined).toBeCloseTo(0.25 * keyword, 3)
+      const words = await program.call('queryDecisions', { query: 'redis stream', retrieval_mode: 'keyword' })
+      expect(words).toMatchObject({ degraded: false, total: 2 })
+      expect(words.decisions).toEqual(hybrid.decisions)
+    })
+
+    test('or is another one than made the vectors, semantic fails until a reindex', async () => {
+      const program = await open()
+      await fill(program)
+      program.embedder.id = 'other/1'
+      expect((await program.refused('queryDecisions', { query: 'redis' })).code).toBe(-32003)
+      expect(await program.call('queryDecisions', { query: 'redis', retrieval_mode: 'hybrid' })).toMatchObject({
+        degraded: true,
+      })
+      await program.call('reindex', {}, 'root')
+      expect((await program.call('queryDecisions', { query: 'redis' })).decisions).toHaveLength(5)
+    })
+  })
+
+  test.each(modes)('%s: what one server recorded, another finds at its next question', async (retrieval_mode) => {
+    const one = await open()
+    const two = await one.second()
+    for (let index = 0; index < 5; index++) {
+      const id = await one.record({ decision: `Number ${index} alpha` })
+      const { decisions, total } = await two.call('queryDecisions', {
+        query: `number ${index} alpha`,
+        retrieval_mode,
+        limit: 1,
+      })
+      expect([decisions[0]!.id, total]).toEqual([id, index + 1])
+    }
+  })
+
+  test.each(modes)('%s: pages are parts of one order', async (retrieval_mode) => {
+    const { call, record } = await open()
+    // Many that are equal in every score: only the id tells them apart.
+    for (let index = 0; index < 30; index++) await record({ decision: `Use Redis ${'more '.repeat(index % 3)}` })
+    const ask = async (offset: number, limit: number) => {
+      const { decisions, total } = await call('queryDecisions', {
+        query: 'use redis more',
+        retrieval_mode,
+        offset,
+        limit,
+      })
+      expect(total).toBe(30)
+      return decisions.map(({ id }) => id)
+    }
+    const whole = await ask(0, 500)
+    expect(new Set(whole).size).toBe(30)
+    const pages = []
+    for (let offset = 0; offset < 40; offset += 7) pages.push(...(await ask(offset, 7)))
+    expect(pages).toEqual(whole)
+    expect(await ask(0, 10)).toEqual(whole.slice(0, 10))
+    expect(await ask(29, 1)).toEqual(whole.slice(29))
+    expect(await ask(30, 10)).toEqual([])
+  })
+
+  test.each(modes)('%s: hostile questions are only text', async (retrieval_mode) => {
+    const program = await open()
+    await fill(program)
+    for (const query of [
+      '"',
+      "' OR 1=1 --",
+      'a* AND NOT (',
+      'NEAR(a b)',
+      '{a b}: c',
+      '%_%',
+      '!!!',
+      '\0',
+      '😀',
+      '数据',
+      'a'.repeat(10_000),
+      '^redis$',
+    ]) {
+      const { degraded, decisions } = await program.call('queryDecisions', { query, retrieval_mode })
+      expect(degraded).toBe(false)
+      expect(decisions.length).toBeLessThanOrEqual(5)
+    }
+  })
+})

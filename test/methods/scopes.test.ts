@@ -1,0 +1,55 @@
+/** Which scope each method needs, and that no other opens it. */
+import { describe, expect, test } from 'bun:test'
+import { methods } from '../../src/registry.ts'
+import { scopes } from '../../src/surfaces/auth.ts'
+import { type As, callers, forEachBackend, type MethodName } from '../program.ts'
+
+const writing = [
+  'recordDecision',
+  'updateDecision',
+  'reviewDecision',
+  'linkDecisions',
+  'recordThought',
+  'attributeOutcomes',
+  'preAction',
+]
+const admin = ['reindex', 'resetCircuit', 'setPreserve', 'compact', 'reloadGuardrails', 'listAudit']
+const evidence = ['ingestEvidence', 'linkEvidence', 'exportEvidenceBundle']
+
+/** The scope that the contract names for a method. */
+const scopeOf = (name: string) =>
+  admin.includes(name) ? 'admin' : evidence.includes(name) ? 'evidence' : writing.includes(name) ? 'write' : 'read'
+
+const names = [...methods.keys()].map((name) => name.replace('cstp.', '') as MethodName)
+
+test('every method is declared with the scope of the contract', () => {
+  expect(names.length).toBeGreaterThanOrEqual(9)
+  for (const name of names) expect([name, methods.get(`cstp.${name}`)?.scope]).toEqual([name, scopeOf(name)])
+})
+
+forEachBackend((open) => {
+  describe.each(names)('%s', (name) => {
+    test('without its scope is -32001, before its parameters are looked at', async () => {
+      const { refused } = await open()
+      const without = Object.entries(callers).filter(([, { scopes: own }]) => !(own as Set<string>).has(scopeOf(name)))
+      expect(without.length).toBeGreaterThan(0)
+      for (const [as] of without)
+        for (const params of [{}, { nonsense: 1 }, [1], null])
+          expect(await refused(name, params, as as As)).toMatchObject({
+            code: -32001,
+            error: 'forbidden',
+            data: { scope: scopeOf(name) },
+          })
+    })
+
+    test('with it is not', async () => {
+      const { refused } = await open()
+      for (const params of [{ nonsense_parameter: 1 }, [1], null])
+        expect((await refused(name, params, 'root')).code).toBe(-32602)
+    })
+  })
+})
+
+test('there are four scopes', () => {
+  expect(scopes).toEqual(['read', 'write', 'evidence', 'admin'])
+})
