@@ -41,7 +41,7 @@ const expand = (groups: readonly Scored[], figure: (group: Scored) => number): n
   groups.flatMap((group) => Array.from({ length: group.count }, () => figure(group)))
 
 /** Numbers drawn in all: bounds the time of the test whatever the size of the history. */
-const draws = 4_000_000
+const draws = 1_000_000
 
 /**
  * One-sided permutation test: how often a random split into the same sizes shows a difference of means at least as large.
@@ -59,7 +59,7 @@ export function permutationTest(recent: readonly number[], historical: readonly 
   }
   const smaller = fewAreRecent ? recent : historical
   const observed = difference(smaller.reduce((sum, value) => sum + value, 0)) - 1e-12
-  const rounds = Math.max(200, Math.min(2_000, Math.floor(draws / few)))
+  const rounds = Math.max(200, Math.min(1_000, Math.floor(draws / few)))
   const random = seeded(0x5eed)
   let asLarge = 0
   for (let round = 0; round < rounds; round++) {

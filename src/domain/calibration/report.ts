@@ -153,8 +153,19 @@ export interface Report {
   by_settlement: { observed: Overall; attested: Overall }
 }
 
+/** In one order, so that sums come out alike to the last bit whatever order the groups came in. */
+const ordered = (groups: readonly OutcomeGroup[]): OutcomeGroup[] =>
+  [...groups].sort(
+    (a, b) =>
+      a.confidence - b.confidence ||
+      (a.outcome ?? '').localeCompare(b.outcome ?? '') ||
+      Number(a.auto_attributed) - Number(b.auto_attributed) ||
+      a.count - b.count,
+  )
+
 /** The whole report. */
-export function report(groups: readonly OutcomeGroup[]): Report {
+export function report(given: readonly OutcomeGroup[]): Report {
+  const groups = ordered(given)
   const scored = scoredOf(groups)
   const figures = overall(scored)
   const stats = confidenceStats(groups)

@@ -64,11 +64,11 @@ export function decisionReader({ prepare }: Statements, { memory, refresh }: Fol
       return memory.catalogue.countBy(filter, by)
     },
     async outcomes(filter) {
-      refresh()
+      await refresh()
       return memory.catalogue.outcomes(filter)
     },
     async outcomesBy(filter, by) {
-      refresh()
+      await refresh()
       return memory.catalogue.outcomesBy(filter, by)
     },
     reasons: async () => reasons.all(),
