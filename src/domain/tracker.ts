@@ -48,6 +48,7 @@ export interface TrackerOptions {
 }
 
 const gatherMs = 50
+const retryMs = 1_000
 const sweepMs = 60_000
 /** Inputs that a session keeps. */
 const kept = 200
@@ -94,6 +95,7 @@ export function startTracker({ store, now, newId, ttl_ms, after, failed }: Track
     } catch (error) {
       waiting = [...batch, ...waiting].slice(-mostWaiting)
       failed(error)
+      if (!closed) cancel ??= after(retryMs, () => void flush())
     }
   }
 
