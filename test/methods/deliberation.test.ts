@@ -116,7 +116,8 @@ forEachBackend((open) => {
     await program.call('recordThought', { text: 'bob' }, 'bob')
     // A name that another agent gives is not that agent.
     await program.call('recordThought', { text: 'not alice', agent_id: 'alice' }, 'bob')
-    const taken = async (given: Record<string, unknown>, as?: 'bob') => stepsOf(program, await program.record(given, as))
+    const taken = async (given: Record<string, unknown>, as?: 'bob') =>
+      stepsOf(program, await program.record(given, as))
     expect(await taken({})).toEqual(['alice'])
     expect(await taken({ decision_id: 'task-1' })).toEqual(['scoped'])
     expect(await taken({ agent_id: 'helper' })).toEqual(['helper'])
