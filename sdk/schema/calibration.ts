@@ -70,8 +70,8 @@ export const CalibrationReport = v.object({
   ),
   by_settlement: v.pipe(
     v.object({
-      observed: v.pipe(OverallFigures, d('Settled by evidence.')),
-      attested: v.pipe(OverallFigures, d('Said by the agent.')),
+      observed: v.pipe(OverallFigures, d('Attributed from what became of pull requests.')),
+      attested: v.pipe(OverallFigures, d('Said in a review.')),
     }),
     d('The same figures by who settled the outcome; never blended.'),
   ),
