@@ -40,5 +40,6 @@ export const Contradiction = v.object({
   second_id: v.pipe(v.string(), d('The other.')),
   first_title: v.pipe(v.string(), d('Title of the first.')),
   second_title: v.pipe(v.string(), d('Title of the second.')),
+  category: v.pipe(v.string(), d('Category of the first.')),
   reason: v.pipe(v.string(), d('Why they contradict each other.')),
 })

@@ -8,6 +8,8 @@ export interface Contradiction {
   second_id: string
   first_title: string
   second_title: string
+  /** Of the first. */
+  category: string
   reason: string
 }
 
@@ -42,21 +44,31 @@ const pair = ({ source_id, target_id }: Edge): string => [source_id, target_id].
 
 /** Contradictions between live decisions, newest first: neither is superseded or abandoned. */
 export async function contradictions(store: Store, limit: number): Promise<Contradiction[]> {
-  const edges = await store.edges.list({ types: ['contradicts'], limit: 4 * limit })
+  const edges = await store.edges.list({ types: ['contradicts'], limit: 10 * limit })
   if (edges.length === 0) return []
   const ids = [...new Set(edges.flatMap(({ source_id, target_id }) => [source_id, target_id]))]
   const dead = await superseded(store, ids)
   const records = new Map((await store.decisions.getMany(ids)).map(({ record }) => [record.id, record]))
+  const outcomeOf = (id: string) => records.get(id)?.outcome ?? null
+  // What was linked by its outcome holds only as long as a later review leaves the outcomes opposite.
+  const holds = ({ created_by, source_id, target_id }: Edge): boolean => {
+    const other = outcomeOf(source_id)
+    return created_by !== 'auto-link' || (other !== null && opposite[other] === outcomeOf(target_id))
+  }
   const live = (id: string) => records.has(id) && !dead.has(id) && records.get(id)?.outcome !== 'abandoned'
   const seen = new Set<string>()
   return edges
-    .filter((edge) => live(edge.source_id) && live(edge.target_id) && !seen.has(pair(edge)) && seen.add(pair(edge)))
+    .filter(
+      (edge) =>
+        holds(edge) && live(edge.source_id) && live(edge.target_id) && !seen.has(pair(edge)) && seen.add(pair(edge)),
+    )
     .slice(0, limit)
     .map(({ source_id, target_id, context }) => ({
       first_id: source_id,
       second_id: target_id,
       first_title: records.get(source_id)!.title,
       second_title: records.get(target_id)!.title,
+      category: records.get(source_id)!.category,
       reason: context ?? 'They were linked as contradicting each other',
     }))
 }

@@ -35,27 +35,22 @@ const veryStaleDays = 60
 
 function ofDecision(
   { id, category, date, title, stakes, review_by, created_at }: DecisionRecord,
+  { type, priority }: Due,
   now_ms: number,
 ): ReadyAction {
   const age_days = Math.floor((now_ms - Date.parse(created_at)) / dayMs)
-  const common = { decision_id: id, category, date, title, detail: { stakes, review_by, age_days } }
-  const weighty = stakes === 'high' || stakes === 'critical'
-  if (age_days >= staleDays) {
-    return {
-      ...common,
-      type: 'stale_pending',
-      priority: weighty || age_days >= veryStaleDays ? 'high' : 'medium',
-      reason: `Pending for ${age_days} days`,
-      suggestion: 'Review it with reviewDecision; use outcome abandoned when it never came to a test',
-    }
-  }
-  return {
-    ...common,
-    type: 'review_outcome',
-    priority: weighty ? 'high' : stakes === 'medium' ? 'medium' : 'low',
-    reason: `Its review was due on ${review_by}`,
-    suggestion: 'Say what became of it with reviewDecision',
-  }
+  const common = { type, priority, decision_id: id, category, date, title, detail: { stakes, review_by, age_days } }
+  return type === 'stale_pending'
+    ? {
+        ...common,
+        reason: `Pending for ${age_days} days`,
+        suggestion: 'Review it with reviewDecision; use outcome abandoned when it never came to a test',
+      }
+    : {
+        ...common,
+        reason: `Its review was due on ${review_by}`,
+        suggestion: 'Say what became of it with reviewDecision',
+      }
 }
 
 export interface ReadyTools {
@@ -71,24 +66,56 @@ export interface ReadyQuery {
   limit: number
 }
 
-/** Overdue decisions: the `limit` oldest, and how many there are in all. Weighty ones are asked for on their own, so that none hides behind the many. */
+const rank = (priority: Priority): number => priorities.indexOf(priority)
+const passes = (
+  { type, priority }: Pick<ReadyAction, 'type' | 'priority'>,
+  { types, min_priority }: Pick<ReadyQuery, 'types' | 'min_priority'>,
+): boolean => types.includes(type) && rank(priority) >= rank(min_priority)
+
+/** Decisions of one type and priority. */
+interface Due {
+  type: 'review_outcome' | 'stale_pending'
+  priority: Priority
+  filter: DecisionFilter
+}
+
+/** What waits for a review, each decision in one part only; the most urgent parts first. */
+function dueParts(base: DecisionFilter, now_ms: number): Due[] {
+  const pending: DecisionFilter = { ...base, status: ['pending'] }
+  const [stale_ms, veryStale_ms] = [now_ms - staleDays * dayMs, now_ms - veryStaleDays * dayMs]
+  const stale = { ...pending, created_from_ms: veryStale_ms + 1, created_to_ms: stale_ms }
+  // The day itself must be over.
+  const due = { ...pending, created_from_ms: stale_ms + 1, review_by_to_ms: now_ms - dayMs }
+  const weighty: DecisionFilter = { stakes: ['high', 'critical'] }
+  return [
+    { type: 'stale_pending', priority: 'high', filter: { ...pending, created_to_ms: veryStale_ms } },
+    { type: 'stale_pending', priority: 'high', filter: { ...stale, ...weighty } },
+    { type: 'review_outcome', priority: 'high', filter: { ...due, ...weighty } },
+    { type: 'stale_pending', priority: 'medium', filter: { ...stale, stakes: ['low', 'medium'] } },
+    { type: 'review_outcome', priority: 'medium', filter: { ...due, stakes: ['medium'] } },
+    { type: 'review_outcome', priority: 'low', filter: { ...due, stakes: ['low'] } },
+  ]
+}
+
+/** Overdue decisions that pass, the oldest of each part, and how many are overdue in all. Only as many are read as can be shown. */
 async function overdue(
   { store, now_ms }: ReadyTools,
-  filter: DecisionFilter,
-  limit: number,
+  { filter, limit, ...wanted }: ReadyQuery,
 ): Promise<{ actions: ReadyAction[]; total: number }> {
-  const due: DecisionFilter = { ...filter, status: ['pending'], review_by_to_ms: now_ms }
-  const stale: DecisionFilter = { ...filter, status: ['pending'], created_to_ms: now_ms - staleDays * dayMs }
-  const page = async (one: DecisionFilter) =>
-    store.decisions.list({ filter: one, sort: 'created_at', order: 'asc', offset: 0, limit })
-  const parts = await Promise.all([page(due), page(stale), page({ ...due, stakes: ['high', 'critical'] })])
-  const records = new Map(parts.flatMap((part) => part.records.map((record) => [record.id, record] as const)))
-  // Most stale decisions are due as well: each counts once.
-  const both = await store.decisions.count({ ...due, ...stale })
-  return {
-    actions: [...records.values()].map((record) => ofDecision(record, now_ms)),
-    total: parts[0].total + parts[1].total - both,
+  const actions: ReadyAction[] = []
+  let total = 0
+  for (const part of dueParts(filter, now_ms)) {
+    const enough = actions.filter(({ priority }) => rank(priority) > rank(part.priority)).length >= limit
+    if (enough || !passes(part, wanted)) {
+      total += await store.decisions.count(part.filter)
+      continue
+    }
+    const page = { filter: part.filter, sort: 'created_at', order: 'asc', offset: 0, limit } as const
+    const found = await store.decisions.list(page)
+    total += found.total
+    actions.push(...found.records.map((record) => ofDecision(record, part, now_ms)))
   }
+  return { actions, total }
 }
 
 async function drifting({ store, now_ms }: ReadyTools, filter: DecisionFilter): Promise<ReadyAction[]> {
@@ -136,11 +163,11 @@ async function stopped({ store, breakers, now_ms }: ReadyTools): Promise<ReadyAc
 
 async function contradicting({ store }: ReadyTools, limit: number): Promise<ReadyAction[]> {
   return (await contradictions(store, limit)).map(
-    ({ first_id, second_id, first_title, second_title, reason }): ReadyAction => ({
+    ({ first_id, second_id, first_title, second_title, category, reason }): ReadyAction => ({
       type: 'contradiction',
       priority: 'medium',
       decision_id: first_id,
-      category: null,
+      category,
       date: null,
       title: first_title,
       reason: `It contradicts "${second_title}": ${reason}`,
@@ -150,13 +177,20 @@ async function contradicting({ store }: ReadyTools, limit: number): Promise<Read
   )
 }
 
-const rank = (priority: Priority): number => priorities.indexOf(priority)
+/** What does not concern a category or an agent that was asked for. */
+const concerns = ({ category, detail }: ReadyAction, filter: DecisionFilter): boolean =>
+  (filter.category === undefined || category === filter.category) &&
+  (filter.agent === undefined ||
+    typeof detail.scope !== 'string' ||
+    !detail.scope.startsWith('agent:') ||
+    detail.scope === `agent:${filter.agent}`)
 
 /** The most urgent first, then the oldest. A part that can't be had is a warning, not a failure of the others. */
 export async function readyActions(
   tools: ReadyTools,
-  { filter, types, min_priority, limit }: ReadyQuery,
+  query: ReadyQuery,
 ): Promise<{ actions: ReadyAction[]; total: number; filtered: number; warnings: string[] }> {
+  const { filter, limit } = query
   const warnings: string[] = []
   const part = async <T>(name: string, work: Promise<T>, empty: T): Promise<T> => {
     try {
@@ -166,16 +200,14 @@ export async function readyActions(
       return empty
     }
   }
-  const decisions = await part('Overdue decisions', overdue(tools, filter, limit), { actions: [], total: 0 })
+  const decisions = await part('Overdue decisions', overdue(tools, query), { actions: [], total: 0 })
   const others = [
     ...(await part('Drift', drifting(tools, filter), [])),
     ...(await part('Circuit breakers', stopped(tools), [])),
     ...(await part('Contradictions', contradicting(tools, limit), [])),
-  ].filter(({ category }) => filter.category === undefined || category === filter.category)
+  ].filter((action) => concerns(action, filter))
   const total = decisions.total + others.length
-  const passing = [...decisions.actions, ...others].filter(
-    ({ type, priority }) => types.includes(type) && rank(priority) >= rank(min_priority),
-  )
+  const passing = [...decisions.actions, ...others].filter((action) => passes(action, query))
   passing.sort(
     (a, b) =>
       rank(b.priority) - rank(a.priority) ||

@@ -14,7 +14,7 @@ export interface Wisdom {
 }
 
 const principles = 5
-const failuresRead = 50
+const failuresRead = 20
 
 /** What failures of a category have in common: the lesson that was drawn most often, else the latest one. */
 async function failureMode(store: Store, category: string): Promise<string | null> {

@@ -47,7 +47,8 @@ export function patternGroups(
   )
   for (const record of newest) {
     const pattern = patternKey(record)
-    if (pattern === null || (category !== undefined && record.category !== category)) continue
+    if (pattern === null || record.outcome === null || (category !== undefined && record.category !== category))
+      continue
     const key = JSON.stringify([pattern, record.category])
     const group = groups.get(key) ?? {
       pattern,

@@ -101,7 +101,9 @@ export function decisionTable({ statements, group, words, analyse }: TableOption
     'insert into reasons (num, type, uses, strength) values (?, ?, ?, ?)',
   )
   const dropPattern = prepare<unknown, [number]>('delete from patterns where num = ?')
-  const addPattern = prepare<unknown, [number, string]>('insert into patterns (num, pattern) values (?, ?)')
+  const addPattern = prepare<unknown, [number, string, string, string, number]>(
+    'insert into patterns (num, pattern, category, outcome, created_ms) values (?, ?, ?, ?, ?)',
+  )
   const dropOutbox = prepare<unknown, [string]>('delete from outbox where id = ?')
   const dropOwed = prepare<unknown, [number]>('delete from pending_files where num = ?')
 
@@ -144,7 +146,9 @@ export function decisionTable({ statements, group, words, analyse }: TableOption
     }
     putReasons(num, record)
     const pattern = patternKey(record)
-    if (pattern !== null) addPattern.run(num, pattern)
+    const { category, status, outcome, created_at } = record
+    if (pattern !== null && status === 'reviewed' && outcome !== null)
+      addPattern.run(num, pattern, category, outcome, Date.parse(created_at))
     for (const edge of edgesOf(record))
       addEdge.run(
         edge.source_id,
@@ -195,6 +199,8 @@ export function decisionTable({ statements, group, words, analyse }: TableOption
     hide(id, num) {
       hide.run(group.nextSeq(), num)
       dropEdges.run(id)
+      dropReasons.run(num)
+      dropPattern.run(num)
       dropOutbox.run(id)
       dropOwed.run(num)
     },

@@ -24,16 +24,14 @@ export function decisionReader({ prepare }: Statements, { memory, refresh }: Fol
      from reasons r join decisions d on d.num = r.num where d.status = 'reviewed' and d.gone = 0
      group by 1, 2, 3 order by 1, 2, 3`,
   )
-  const patterns = prepare<Omit<PatternGroup, 'example_ids'> & { example_ids: string }, [string | null, number]>(
-    `select p.pattern, d.category, count(*) as decisions, sum(d.outcome = 'success') as successes,
-       sum(d.outcome = 'failure') as failures,
-       (select json_group_array(id) from (select n.id from patterns q join decisions n on n.num = q.num
-          where q.pattern = p.pattern and n.category = d.category and n.status = 'reviewed' and n.gone = 0
-          order by n.created_ms desc, n.id desc limit 3)) as example_ids
-     from patterns p join decisions d on d.num = p.num
-     where d.status = 'reviewed' and d.gone = 0 and (?1 is null or d.category = ?1)
-     group by p.pattern, d.category order by successes desc, p.pattern, d.category limit ?2`,
-  )
+  const ofPatterns = (where: string) =>
+    prepare<Omit<PatternGroup, 'example_ids'> & { example_ids: string }, [string | null, number]>(
+      `select t.pattern, t.category, t.decisions, t.successes, t.failures,
+         (select json_group_array(id) from (select n.id from patterns p join decisions n on n.num = p.num
+            where p.pattern = t.pattern and p.category = t.category order by p.created_ms desc, n.id desc limit 3)) as example_ids
+       from pattern_totals t where ${where} order by t.successes desc, t.pattern, t.category limit ?2`,
+    )
+  const patterns = { all: ofPatterns('?1 is null'), category: ofPatterns('t.category = ?1') }
   const ofSource = prepare<{ id: string }, [string]>('select id from decisions where source_key = ? and gone = 0')
 
   function stored(id: string): StoredDecision | null {
@@ -73,7 +71,7 @@ export function decisionReader({ prepare }: Statements, { memory, refresh }: Fol
     },
     reasons: async () => reasons.all(),
     patterns: async ({ category, limit }) =>
-      patterns
+      (category === undefined ? patterns.all : patterns.category)
         .all(category ?? null, limit)
         .map(({ example_ids, ...group }) => ({ ...group, example_ids: JSON.parse(example_ids) })),
     async keyword(query) {

@@ -1,4 +1,5 @@
 /** The tables of `cstp.db`. Migrations are generated from here: `bunx drizzle-kit generate --config src/drivers/store/sqlite/drizzle.config.ts`. */
+import { sql } from 'drizzle-orm'
 import { blob, index, integer, primaryKey, real, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 
 /** What is filtered, sorted and followed; narrow, so that all of it is read quickly at the start. */
@@ -46,14 +47,34 @@ export const reasons = sqliteTable(
   (table) => [primaryKey({ columns: [table.num, table.type] })],
 )
 
-/** The first characters of a decision's pattern, by which it is grouped. */
+/** The first characters of a reviewed decision's pattern, by which it is grouped. Triggers keep the totals. */
 export const patterns = sqliteTable(
   'patterns',
   {
     num: integer().primaryKey(),
     pattern: text().notNull(),
+    category: text().notNull(),
+    outcome: text().notNull(),
+    created_ms: real().notNull(),
   },
-  (table) => [index('patterns_pattern').on(table.pattern)],
+  (table) => [index('patterns_newest').on(table.pattern, table.category, table.created_ms)],
+)
+
+/** The same counted, so that the most confirmed are found without a look at the decisions. */
+export const pattern_totals = sqliteTable(
+  'pattern_totals',
+  {
+    pattern: text().notNull(),
+    category: text().notNull(),
+    decisions: integer().notNull(),
+    successes: integer().notNull(),
+    failures: integer().notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.pattern, table.category] }),
+    index('pattern_totals_best').on(sql`${table.successes} desc`, table.pattern, table.category),
+    index('pattern_totals_category').on(table.category, sql`${table.successes} desc`, table.pattern),
+  ],
 )
 
 export const documents = sqliteTable('documents', {
