@@ -242,6 +242,13 @@ export const settings = {
     oneOf('off', 'warn', 'block'),
     'What a violated guardrail does to a record: nothing, a warning in the answer, or a refusal.',
   ),
+  tracker_ttl_minutes: setting(
+    'tracker.ttl_minutes',
+    'CSTP_TRACKER_TTL_MINUTES',
+    120,
+    whole(1, 525_600),
+    'Minutes without an input after which a deliberation session ends.',
+  ),
   log_level: setting(
     'log.level',
     'CSTP_LOG_LEVEL',

@@ -5,6 +5,7 @@ import type { AuditEntry, Store, Transaction } from '../sdk/storage/store.ts'
 import type { Follower } from './domain/follower.ts'
 import type { Policy } from './domain/guardrail/set.ts'
 import type { Outbox } from './domain/outbox.ts'
+import type { Tracker } from './domain/tracker.ts'
 import type { Caller } from './surfaces/auth.ts'
 import type { Log } from './surfaces/log.ts'
 
@@ -21,6 +22,9 @@ export interface Services {
   now(): number
   /** `bytes` random bytes as lowercase hex. */
   randomHex(bytes: number): string
+  /** What agents look at and think before they decide. */
+  tracker: Tracker
+  tracker_ttl_ms: number
   /** The rules in force. */
   policy: Policy
   /** What a violation at recording does. */

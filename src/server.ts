@@ -12,6 +12,7 @@ import type { Services } from './context.ts'
 import { openFollower } from './domain/follower.ts'
 import { startOutbox } from './domain/outbox.ts'
 import { analyse } from './domain/terms.ts'
+import { startTracker } from './domain/tracker.ts'
 import { openHashEmbedder } from './drivers/embedder/hash.ts'
 import { openExactVectors } from './drivers/vectors/exact.ts'
 import { openPolicy } from './policy/files.ts'
@@ -89,6 +90,12 @@ export interface Program {
   close(): Promise<void>
 }
 
+/** Runs something once, after so many milliseconds; returns the cancellation. */
+function later(ms: number, run: () => void): () => void {
+  const timer = setTimeout(run, ms)
+  return () => clearTimeout(timer)
+}
+
 /** Opens everything behind the methods. Used by the server, and by the command line when it works on a data directory itself. */
 export async function openProgram(settings: Settings, log: Log, overrides: Partial<Services> = {}): Promise<Program> {
   const { data_dir } = settings
@@ -136,16 +143,25 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
         store,
         embedder,
         now,
-        after: (ms, run) => {
-          const timer = setTimeout(run, ms)
-          return () => clearTimeout(timer)
-        },
+        after: later,
         failed: (id, attempts, error) =>
           log('warn', 'vectors could not be made; they are tried again', { id, attempts, ...describeError(error) }),
       }),
     )
     const policy = await openPolicy(settings.guardrails_paths, log, now)
+    const tracker = keep(
+      startTracker({
+        store,
+        now,
+        newId: () => randomBytes(8).toString('hex'),
+        ttl_ms: settings.tracker_ttl_minutes * 60_000,
+        after: later,
+        failed: (error) => log('warn', 'deliberation could not be kept yet; it is tried again', describeError(error)),
+      }),
+    )
     const services: Services = {
+      tracker,
+      tracker_ttl_ms: settings.tracker_ttl_minutes * 60_000,
       policy,
       record_guardrails: settings.record_guardrails,
       elapsed: () => performance.now(),

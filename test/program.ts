@@ -13,6 +13,7 @@ import { openFollower } from '../src/domain/follower.ts'
 import { buildPolicy, type PolicySet } from '../src/domain/guardrail/set.ts'
 import { startOutbox } from '../src/domain/outbox.ts'
 import { analyse } from '../src/domain/terms.ts'
+import { startTracker } from '../src/domain/tracker.ts'
 import { openHashEmbedder } from '../src/drivers/embedder/hash.ts'
 import { openMemoryStore } from '../src/drivers/store/memory.ts'
 import { openSqliteStore } from '../src/drivers/store/sqlite.ts'
@@ -125,8 +126,22 @@ async function openOn(backend: Backend, dir: string, clock: { now: number }): Pr
   })
   // The outbox works when a test drains it, not on its own.
   const outbox = startOutbox({ store, embedder, now, after: () => () => {}, failed: () => {} })
+  const tracker_ttl_ms = 120 * 60_000
+  const tracker = startTracker({
+    store,
+    now,
+    newId: () => crypto.randomUUID(),
+    ttl_ms: tracker_ttl_ms,
+    after: (ms, run) => {
+      const timer = setTimeout(run, ms)
+      return () => clearTimeout(timer)
+    },
+    failed: () => {},
+  })
   const policy = { set: await policyOf('') }
   const services: Services = {
+    tracker,
+    tracker_ttl_ms,
     policy: { current: async () => policy.set, reload: async () => [], errors: () => [] },
     record_guardrails: 'warn',
     elapsed: () => performance.now(),
@@ -183,7 +198,7 @@ async function openOn(backend: Backend, dir: string, clock: { now: number }): Pr
       ).decision_id,
     second: () => openOn(backend, dir, clock),
     async close() {
-      for (const one of [outbox, index, embedder, store]) await one.close()
+      for (const one of [tracker, outbox, index, embedder, store]) await one.close()
     },
   }
   return program

@@ -29,8 +29,11 @@ const results: Record<string, string> = {
   Superseded: 'Another decision took its place.',
 }
 
-/** All rows at once, since a row that was superseded names the row that supersedes it. */
-export function pepLines(rows: readonly Pep[]): ImportLine[] {
+/**
+ * All rows at once, since a row that was superseded names the row that supersedes it.
+ * @param all keep links to proposals that are not among the data; an import reports them
+ */
+export function pepLines(rows: readonly Pep[], all = false): ImportLine[] {
   const known = new Set(rows.map(({ source }) => source))
   const supersedes = new Map<string, Set<string>>(rows.map(({ source }) => [source, new Set()]))
   for (const { source, replaces, superseded_by } of rows) {
@@ -42,8 +45,13 @@ export function pepLines(rows: readonly Pep[]): ImportLine[] {
     const links = [
       ...depends.map((target) => ({ target, edge_type: 'depends_on' as const })),
       ...[...supersedes.get(row.source)!].map((target) => ({ target, edge_type: 'supersedes' as const })),
+      // The edge would start at a decision that is not there: told from this end.
+      ...row.superseded_by
+        .map((number) => `PEP ${number}`)
+        .filter((newer) => !known.has(newer))
+        .map((target) => ({ target, edge_type: 'relates_to' as const, context: 'superseded by it' })),
       // Some rows speak of proposals that are not among the data.
-    ].filter(({ target }) => known.has(target) && target !== row.source)
+    ].filter(({ target }) => (all || known.has(target)) && target !== row.source)
     return {
       source: row.source,
       date: row.date,

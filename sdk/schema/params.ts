@@ -84,3 +84,13 @@ export const ListFilters = {
   date_from: v.optional(v.pipe(DateBound, d('Recorded on this day or instant, or later.'))),
   date_to: v.optional(v.pipe(DateBound, d('Recorded on this day or instant, or earlier.'))),
 }
+
+/** What tells the deliberation sessions of one agent apart; every tracked method takes both. */
+export const trackedParams = {
+  agent_id: v.optional(
+    v.pipe(v.nullable(name), d('Identity beside the credentials; scopes the tracked deliberation, never trusted.')),
+  ),
+  tracker_scope: v.optional(
+    v.pipe(v.nullable(name), d('Scope of the tracked deliberation; recordDecision takes it up by its `decision_id`.')),
+  ),
+}

@@ -147,6 +147,12 @@ export interface DecisionReader {
    * and the outcome. By confidence, then outcome (null first), then attribution.
    */
   outcomes(filter: DecisionFilter): Promise<OutcomeGroup[]>
+  /** The same for each value of `by`, by that value. Null values are left out. */
+  outcomesBy(filter: DecisionFilter, by: 'category' | 'agent'): Promise<{ value: string; groups: OutcomeGroup[] }[]>
+  /** Reviewed decisions by the types of their reasons. By type, confidence, outcome. */
+  reasons(): Promise<ReasonGroup[]>
+  /** Patterns of reviewed decisions (their first 300 characters), most confirmed by success first, then by text; at most `limit`. */
+  patterns(query: { category?: string; limit: number }): Promise<PatternGroup[]>
   /**
    * BM25 over all decisions (k1 1.2, b 0.75, idf = ln(1 + (N − n + .5)/(n + .5))), then the `limit` best that pass the filter.
    * `terms` are distinct and were made by the same analysis as the stored text. `ideal` is the most that these terms could score:
@@ -164,6 +170,28 @@ export interface OutcomeGroup {
   outcome: Outcome | null
   auto_attributed: boolean
   count: number
+}
+
+/** Reviewed decisions of one confidence and outcome that give a reason of this type. */
+export interface ReasonGroup {
+  type: string
+  confidence: number
+  outcome: Outcome | null
+  decisions: number
+  /** Reasons of the type; a decision may give several. */
+  uses: number
+  /** Sum of their strengths. */
+  strength: number
+}
+
+export interface PatternGroup {
+  pattern: string
+  category: string
+  decisions: number
+  successes: number
+  failures: number
+  /** At most three, newest first. */
+  example_ids: string[]
 }
 
 export type CountKey = 'category' | 'stakes' | 'status' | 'outcome' | 'agent' | 'day' | 'tag' | 'project'
@@ -216,6 +244,8 @@ export interface Edge {
 }
 
 export interface EdgeReader {
+  /** Edges of these types, newest first, then by source, target and type. */
+  list(query: { types: readonly EdgeType[]; limit: number }): Promise<Edge[]>
   /** Edges at any of these decisions; by source, target, type. Derived from the records' `links`. */
   of(
     ids: readonly string[],

@@ -139,6 +139,9 @@ export function applyReview(record: DecisionRecord, input: ReviewInput, by: stri
     reviewed_by: by,
     confidence_at_review: record.confidence_at_review ?? record.confidence,
     review_history: [...record.review_history, review],
+    // What was attributed before is said now.
+    auto_attributed: false,
+    attribution_reason: null,
     updated_at: at,
   }
 }

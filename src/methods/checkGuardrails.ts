@@ -2,11 +2,14 @@
 import * as v from 'valibot'
 import { invalidParams } from '../../sdk/errors.ts'
 import { filledText, fraction, Stakes, text } from '../../sdk/schema/decision.ts'
+import { trackedParams } from '../../sdk/schema/params.ts'
 import { Violation } from '../../sdk/schema/policy.ts'
 import { type Call, timestamp } from '../context.ts'
+import { hasQuery, hasThought } from '../domain/deliberation.ts'
 import type { Action, Phase } from '../domain/guardrail/action.ts'
 import { contextProblem } from '../domain/guardrail/context.ts'
 import { openGuard } from '../domain/guardrail/guard.ts'
+import { checkInput, sessionOf, track } from '../domain/track.ts'
 import { defineMethod } from '../method.ts'
 
 const d = v.description
@@ -72,6 +75,7 @@ export const checkGuardrails = defineMethod({
         url: v.pipe(v.optional(v.nullable(text(2_048))), d('Callback URL; recorded, never called.')),
       }),
     ),
+    ...trackedParams,
   }),
   result: v.object({
     allowed: v.boolean(),
@@ -84,12 +88,21 @@ export const checkGuardrails = defineMethod({
   }),
   scope: 'read',
   failure: 'guardrail_eval_failed',
-  async handle(call, { action: given, agent }) {
-    const action = toAction(call, given, 'check')
+  async handle(call, { action: given, agent, ...rest }) {
+    const names = { ...rest, agent_id: rest.agent_id ?? agent?.id }
+    const session = await call.tracker.peek(sessionOf(call, names))
+    const action = {
+      ...toAction(call, given, 'check'),
+      has_deliberation: session !== null,
+      has_reasoning: hasThought(session),
+      has_query: hasQuery(session),
+      has_check: true,
+    }
     const guard = await openGuard(call, { ...given, agent: call.caller.agent })
     const judgement = await guard.judge(action)
     await call.store.transaction((tx) => guard.audit(tx, action, judgement, { ...(agent && { claims: agent }) }))
     const { allowed, violations, warnings, evaluated, policy_hash } = judgement
+    track(call, names, checkInput(given.description, judgement))
     return {
       allowed,
       violations,

@@ -2,24 +2,31 @@
 import * as v from 'valibot'
 import { decisionNotFound } from '../../sdk/errors.ts'
 import { DecisionRecord } from '../../sdk/schema/decision.ts'
-import { DecisionId } from '../../sdk/schema/params.ts'
+import { DecisionId, trackedParams } from '../../sdk/schema/params.ts'
 import type { Call } from '../context.ts'
+import { inputTypes } from '../domain/deliberation.ts'
 import { resolveId } from '../domain/lookup.ts'
+import { track } from '../domain/track.ts'
 import { defineMethod } from '../method.ts'
 
-async function find({ store }: Call, id: string): Promise<string> {
-  const record = await store.decisions.json(await resolveId(store.decisions, id, 'id'))
-  if (record === null) throw decisionNotFound(id)
+const params = v.object({ id: DecisionId, ...trackedParams })
+
+async function find(call: Call, { id: given, ...names }: v.InferOutput<typeof params>): Promise<string> {
+  const { decisions } = call.store
+  const id = await resolveId(decisions, given, 'id')
+  const record = await decisions.json(id)
+  if (record === null) throw decisionNotFound(given)
+  track(call, names, { type: inputTypes.lookup, text: `Looked at ${id}`, data: { id } })
   return record
 }
 
 export const getDecision = defineMethod({
   summary: 'Returns the full record of a decision.',
-  params: v.object({ id: DecisionId }),
+  params,
   result: DecisionRecord,
   scope: 'read',
   failure: 'internal_error',
-  handle: async (call, { id }) => JSON.parse(await find(call, id)),
+  handle: async (call, given) => JSON.parse(await find(call, given)),
   // Stored records are JSON already: to parse and print one again would cost half of the request.
-  json: (call, { id }) => find(call, id),
+  json: find,
 })

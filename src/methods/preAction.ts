@@ -1,15 +1,18 @@
 /** cstp.preAction: precedents, verdict and calibration in one call, then the record when all is well. */
 import * as v from 'valibot'
 import { invalidParams } from '../../sdk/errors.ts'
+import { Interpretation } from '../../sdk/schema/calibration.ts'
 import { filledText, Reason, text } from '../../sdk/schema/decision.ts'
-import { whole } from '../../sdk/schema/params.ts'
+import { trackedParams, whole } from '../../sdk/schema/params.ts'
 import { Violation } from '../../sdk/schema/policy.ts'
 import { RecordParams, type RecordResult } from '../../sdk/schema/record.ts'
 import { audit, type Call } from '../context.ts'
 import type { CompiledRule } from '../domain/guardrail/evaluate.ts'
 import { guardOf } from '../domain/guardrail/guard.ts'
 import type { Judgement } from '../domain/guardrail/judge.ts'
+import { calibrationContext } from '../domain/profile.ts'
 import { type SearchResult, search } from '../domain/search.ts'
+import { checkInput, queryInput, track } from '../domain/track.ts'
 import { defineMethod } from '../method.ts'
 import { ActionParams, noRules, toAction } from './checkGuardrails.ts'
 import { hitOf, QueryHit } from './queryDecisions.ts'
@@ -34,7 +37,7 @@ const params = v.object({
   tags: v.optional(v.pipe(v.array(filledText(64)), v.maxLength(50, 'at most 50 entries')), () => []),
   pattern: v.nullish(text(10_000), null),
   project: RecordParams.entries.project,
-  agent_id: v.pipe(v.nullish(filledText(256), null), d('Identity beside the credentials; recorded, never trusted.')),
+  ...trackedParams,
   idempotency_key: v.pipe(
     v.nullish(filledText(256), null),
     d('The same key within 24 hours returns the first result, where that recorded a decision.'),
@@ -43,13 +46,14 @@ const params = v.object({
 type Params = v.InferOutput<typeof params>
 
 const CalibrationContext = v.object({
-  reviewed_decisions: v.number(),
-  brier_score: v.nullable(v.number()),
-  accuracy: v.nullable(v.number()),
-  calibration_gap: v.nullable(v.number()),
-  interpretation: v.string(),
-  suggestion: v.nullable(v.string()),
+  reviewed_decisions: v.pipe(v.number(), d("Reviewed decisions behind the figures: the caller's own.")),
+  brier_score: v.pipe(v.nullable(v.number()), d('Brier score; null with fewer than five scored.')),
+  accuracy: v.pipe(v.nullable(v.number()), d('Mean result.')),
+  calibration_gap: v.pipe(v.nullable(v.number()), d('Accuracy less mean confidence.')),
+  interpretation: v.pipe(Interpretation, d('What the gap means.')),
+  suggestion: v.pipe(v.nullable(v.string()), d('How to state confidence this time.')),
 })
+type CalibrationContext = v.InferOutput<typeof CalibrationContext>
 
 interface Verdict extends Pick<Judgement, 'allowed' | 'violations' | 'warnings' | 'evaluated'> {
   rules: readonly CompiledRule[]
@@ -91,7 +95,7 @@ async function verdictOf(call: Call, given: Params): Promise<Verdict> {
       agent: call.caller.agent,
     })
     const judgement = await guard.judge(action)
-    const claims = agent_id === null ? {} : { claims: { agent_id } }
+    const claims = agent_id == null ? {} : { claims: { agent_id } }
     await call.store.transaction((tx) => guard.audit(tx, action, judgement, claims))
     return { ...judgement, rules: policy.rules }
   } catch (error) {
@@ -121,6 +125,29 @@ async function precedentsOf(call: Call, { action, options }: Params): Promise<Se
   }
 }
 
+/** The caller's own calibration; null when it can't be had. */
+async function calibrationOf(call: Call, { action }: Params): Promise<CalibrationContext | null> {
+  try {
+    return await calibrationContext(call.store, call.caller.agent, action.category)
+  } catch (error) {
+    call.log('error', 'calibration could not be read', { request_id: call.request_id, error: String(error) })
+    return null
+  }
+}
+
+interface Legs {
+  verdict: Verdict
+  found: SearchResult | null
+  calibration: CalibrationContext | null
+}
+
+/** Leaves what was asked for the agent's next record, which may be this call's own. */
+function leave(call: Call, given: Params, { verdict, found }: Legs): void {
+  const { description } = given.action
+  if (found) track(call, given, queryInput(description, found.hits))
+  if (verdict !== notEvaluated) track(call, given, checkInput(description, verdict))
+}
+
 /** How often each pattern stands among the precedents. */
 function patternsOf(found: SearchResult): { pattern: string; count: number; example_ids: string[] }[] {
   const seen = new Map<string, string[]>()
@@ -132,7 +159,7 @@ function patternsOf(found: SearchResult): { pattern: string; count: number; exam
 }
 
 /** What the action is recorded as. */
-function recordParams({ action, reasons, tags, pattern, project, agent_id }: Params): RecordParams {
+function recordParams({ action, reasons, tags, pattern, project, agent_id, tracker_scope }: Params): RecordParams {
   const { description, category, confidence, stakes } = action
   const parsed = v.safeParse(RecordParams, {
     decision: description,
@@ -144,6 +171,7 @@ function recordParams({ action, reasons, tags, pattern, project, agent_id }: Par
     pattern,
     project: project ?? action.project,
     agent_id,
+    decision_id: tracker_scope,
     pre_decision_protocol: { query_run: true, guardrails_checked: true },
   })
   if (parsed.success) return parsed.output
@@ -219,9 +247,15 @@ export const preAction = defineMethod({
   async handle(call, given) {
     const start = call.elapsed()
     const params = given.options.auto_record ? recordParams(given) : null
-    let legs: [Verdict, SearchResult | null] = [notEvaluated, null]
+    let legs: Legs = { verdict: notEvaluated, found: null, calibration: null }
     const ask = async () => {
-      legs = await Promise.all([verdictOf(call, given), precedentsOf(call, given)])
+      const [verdict, found, calibration] = await Promise.all([
+        verdictOf(call, given),
+        precedentsOf(call, given),
+        calibrationOf(call, given),
+      ])
+      legs = { verdict, found, calibration }
+      leave(call, given, legs)
     }
     const answer = (record: RecordResult | null, blocked: readonly Judgement['violations'][number][] = []) =>
       answerOf(given, legs, record, blocked, call.elapsed() - start)
@@ -233,7 +267,7 @@ export const preAction = defineMethod({
       return await recordOnce(call, given.idempotency_key, given, async () => {
         await ask()
         // Without a record no key is used up: the same call may be allowed later.
-        if (!legs[0].allowed) throw new RecordBlocked([], async () => {})
+        if (!legs.verdict.allowed) throw new RecordBlocked([], async () => {})
         const record = await prepareRecord(call, params, given.action.context)
         return async (tx) => answer(await record(tx))
       })
@@ -247,7 +281,7 @@ export const preAction = defineMethod({
 /** @param blocked violations of rules that stopped only the record */
 function answerOf(
   given: Params,
-  [verdict, found]: [Verdict, SearchResult | null],
+  { verdict, found, calibration }: Legs,
   record: RecordResult | null,
   blocked: readonly Judgement['violations'][number][],
   duration_ms: number,
@@ -262,6 +296,7 @@ function answerOf(
     ...(record?.guardrail_warnings ?? []).filter(({ guardrail_id }) => !known.has(guardrail_id)),
     ...(assumptions ? [assumptions] : []),
     ...(found ? [] : [unavailable('precedents')]),
+    ...(calibration ? [] : [unavailable('calibration')]),
   ]
   const fired = [...violations, ...warnings].map(({ guardrail_id, severity, message, suggestion }) => ({
     guardrail_id,
@@ -285,15 +320,15 @@ function answerOf(
     guardrail_results: [...fired, ...passed],
     violations,
     warnings,
-    calibration_context: noCalibration,
+    calibration_context: calibration ?? noCalibration,
     patterns_summary: found && given.options.include_patterns ? patternsOf(found) : [],
     block_reasons: violations.map(({ message }) => message),
     query_time_ms: Math.round(duration_ms),
   }
 }
 
-/** Until there are figures. */
-const noCalibration = {
+/** What is said where the figures can't be had. */
+const noCalibration: CalibrationContext = {
   reviewed_decisions: 0,
   brier_score: null,
   accuracy: null,

@@ -1,10 +1,11 @@
 /** cstp.queryDecisions: precedents by meaning, by keyword, or both. */
 import * as v from 'valibot'
 import { filledText, fraction, Outcome, Stakes, Status } from '../../sdk/schema/decision.ts'
-import { Filters, whole } from '../../sdk/schema/params.ts'
+import { Filters, trackedParams, whole } from '../../sdk/schema/params.ts'
 import { sides } from '../../sdk/storage/vectors.ts'
 import { toFilter } from '../domain/filter.ts'
 import { type Hit, search } from '../domain/search.ts'
+import { queryInput, track } from '../domain/track.ts'
 import { defineMethod } from '../method.ts'
 
 const d = v.description
@@ -48,6 +49,7 @@ export const queryDecisions = defineMethod({
     ),
     hybrid_weight: v.pipe(v.optional(fraction, 0.7), d('Weight of the semantic part in hybrid mode.')),
     filters: v.optional(Filters, {}),
+    ...trackedParams,
   }),
   result: v.object({
     decisions: v.array(QueryHit),
@@ -65,7 +67,10 @@ export const queryDecisions = defineMethod({
   }),
   scope: 'read',
   failure: 'query_failed',
-  async handle(call, { query, limit, offset, include_reasons, retrieval_mode, bridge_side, hybrid_weight, filters }) {
+  async handle(
+    call,
+    { query, limit, offset, include_reasons, retrieval_mode, bridge_side, hybrid_weight, filters, ...names },
+  ) {
     const start = call.now()
     const filter = toFilter(filters)
     const found = await search(call, {
@@ -77,6 +82,7 @@ export const queryDecisions = defineMethod({
       offset,
       limit,
     })
+    track(call, names, queryInput(query, found.hits))
     return {
       decisions: found.hits.map((hit) =>
         include_reasons ? { ...hitOf(hit), reasons: hit.record.reasons.map(({ text }) => text) } : hitOf(hit),

@@ -3,11 +3,12 @@ import { CstpError, invalidParams } from '../../sdk/errors.ts'
 import type { DecisionRecord, Deliberation } from '../../sdk/schema/decision.ts'
 import { RecordParams, RecordResult } from '../../sdk/schema/record.ts'
 import { isStorageError } from '../../sdk/storage/errors.ts'
-import type { Transaction } from '../../sdk/storage/store.ts'
+import type { Session, Transaction } from '../../sdk/storage/store.ts'
 import type { VectorSet } from '../../sdk/storage/vectors.ts'
 import { audit, type Call } from '../context.ts'
 import { subjectOf } from '../domain/breaker.ts'
 import { type Draft, newRecord } from '../domain/decision.ts'
+import { withSession } from '../domain/deliberation.ts'
 import { embedBridge } from '../domain/embed.ts'
 import type { Action } from '../domain/guardrail/action.ts'
 import type { Violation } from '../domain/guardrail/evaluate.ts'
@@ -17,6 +18,7 @@ import { recordedAction } from '../domain/guardrail/recorded.ts'
 import { once } from '../domain/idempotency.ts'
 import { pathOf } from '../domain/path.ts'
 import { instantMs } from '../domain/time.ts'
+import { sessionOf } from '../domain/track.ts'
 import { defineMethod } from '../method.ts'
 
 const importFields = ['created_at', 'recorded_by', 'source_key'] as const
@@ -104,6 +106,7 @@ function answer(
   indexed: boolean,
   existing: boolean,
   judgement: Judgement | null,
+  session: Session | null = null,
 ): RecordResult {
   return {
     success: true,
@@ -114,7 +117,7 @@ function answer(
     guardrails_checked: judgement !== null,
     guardrail_warnings: judgement === null ? [] : [...judgement.violations, ...judgement.warnings],
     bridge_auto: record.bridge_method === 'rule',
-    deliberation_auto: false,
+    deliberation_auto: session !== null,
     deliberation_inputs_count: record.deliberation?.inputs.length ?? 0,
     related_count: record.related_to.length,
     quality: record.quality,
@@ -144,7 +147,11 @@ export async function prepareRecord(
   const record = newRecord(draftOf(call, given, imported), createdMs(given, now_ms), now_ms, call.randomHex(6))
   // What is imported was decided long ago: it is neither judged nor a breaker's probe.
   const guard = imported ? null : await openGuard(call, subjectOf(record))
-  const action = recordedAction(record, context)
+  const name = sessionOf(call, { agent_id: given.agent_id, tracker_scope: given.decision_id })
+  await call.tracker.flush()
+  // Rules see the record as it will be with what its agent left behind; the transaction takes that up.
+  const left = imported ? null : await call.tracker.peek(name)
+  const action = recordedAction(left === null ? record : withSession(record, left, record.updated_at), context)
   const judgement = guard && call.record_guardrails !== 'off' ? await guard.judge(action) : null
   const strict = call.record_guardrails === 'block'
   const stop = (verdict: Judgement): RecordBlocked =>
@@ -160,12 +167,14 @@ export async function prepareRecord(
     // Of two records that were judged at once, only one can be the probe.
     const stopped = guard && judgement && strict ? await guard.stopped(tx) : []
     if (judgement && stopped.length > 0) throw stop(withBreakers(judgement, stopped))
-    await tx.decisions.create(record)
+    const session = imported ? null : await call.tracker.consume(tx, name, record.id)
+    const whole = session === null ? record : withSession(record, session, record.updated_at)
+    await tx.decisions.create(whole)
     const indexed = await keepVectors(call, tx, record.id, vectors)
     if (guard) await guard.recorded(tx, record.id)
     if (guard && judgement) await guard.audit(tx, action, judgement, { ids: [record.id], ...claimsOf(given) })
     else await audit(call, tx, [record.id])
-    return answer(record, indexed, false, judgement)
+    return answer(whole, indexed, false, judgement, session)
   }
 }
 

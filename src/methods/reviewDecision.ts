@@ -5,6 +5,7 @@ import { Outcome, Status, text } from '../../sdk/schema/decision.ts'
 import { DecisionId } from '../../sdk/schema/params.ts'
 import { audit, timestamp } from '../context.ts'
 import { reviewCounts, subjectOf } from '../domain/breaker.ts'
+import { linkContradictions } from '../domain/contradict.ts'
 import { applyReview } from '../domain/decision.ts'
 import { guardOf } from '../domain/guardrail/guard.ts'
 import { resolveId } from '../domain/lookup.ts'
@@ -37,15 +38,17 @@ export const reviewDecision = defineMethod({
     const id = await resolveId(call.store.decisions, decision_id, 'decision_id')
     const reviewed_at = timestamp(call.now())
     const policy = await call.policy.current()
-    const indexed = await call.store.transaction(async (tx) => {
+    const { indexed, record } = await call.store.transaction(async (tx) => {
       const found = await tx.decisions.get(id)
       if (!found) throw decisionNotFound(decision_id)
-      await tx.decisions.update(applyReview(found.record, review, call.caller.agent, reviewed_at), found.revision)
+      const reviewed = applyReview(found.record, review, call.caller.agent, reviewed_at)
+      await tx.decisions.update(reviewed, found.revision)
       if (reviewCounts(found.record))
         await guardOf(call, policy, subjectOf(found.record)).reviewed(tx, id, review.outcome)
       await audit(call, tx, [id], { outcome: review.outcome })
-      return found.indexed
+      return { indexed: found.indexed, record: reviewed }
     })
+    await linkContradictions(call, record)
     return {
       success: true,
       decision_id: id,

@@ -16,6 +16,8 @@ export interface Credential {
 export interface Caller {
   agent: string
   scopes: ReadonlySet<Scope>
+  /** False where what is read is no deliberation of the agent: a person at the dashboard. */
+  tracked?: boolean
 }
 
 interface TokenEntry {

@@ -2,6 +2,7 @@
 import { openFollower } from '../../src/domain/follower.ts'
 import { startOutbox } from '../../src/domain/outbox.ts'
 import { analyse } from '../../src/domain/terms.ts'
+import { startTracker } from '../../src/domain/tracker.ts'
 import { openLocalEmbedder } from '../../src/drivers/embedder/local.ts'
 import { openMemoryStore } from '../../src/drivers/store/memory.ts'
 import { openExactVectors } from '../../src/drivers/vectors/exact.ts'
@@ -29,9 +30,21 @@ export async function openEngine(): Promise<Engine> {
     breathe: () => Bun.sleep(0),
   })
   const outbox = startOutbox({ store, embedder, now, after: () => () => {}, failed: () => {} })
+  const tracker_ttl_ms = 60_000
+  // Inputs are dropped with the session's end; the ranking takes none of them.
+  const tracker = startTracker({
+    store,
+    now,
+    newId: () => '',
+    ttl_ms: tracker_ttl_ms,
+    after: () => () => {},
+    failed: () => {},
+  })
   let ids = 0
   const dispatch = createDispatch(
     {
+      tracker,
+      tracker_ttl_ms,
       policy: { current: async () => noRules, reload: async () => [], errors: () => [] },
       record_guardrails: 'off',
       elapsed: () => performance.now(),
@@ -55,7 +68,7 @@ export async function openEngine(): Promise<Engine> {
   return {
     call: (method, params) => dispatch({ method: `cstp.${method}`, params, caller, request_id: 'eval', signal }),
     async close() {
-      for (const one of [outbox, index, embedder, store]) await one.close()
+      for (const one of [tracker, outbox, index, embedder, store]) await one.close()
     },
   }
 }

@@ -2,6 +2,10 @@
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import type { Action } from './action.ts'
 
+/** True when a thought stands in the deliberation. */
+const thought = ({ deliberation }: DecisionRecord): boolean =>
+  deliberation?.steps.some(({ type }) => type === 'reasoning') ?? false
+
 /** @param context of the action; the record's own text is no context of rules */
 export function recordedAction(record: DecisionRecord, context: Action['context'] = {}): Action {
   const protocol = record.pre_decision_protocol
@@ -19,7 +23,7 @@ export function recordedAction(record: DecisionRecord, context: Action['context'
     reason_count: record.reasons.length,
     quality_score: record.quality.score,
     has_deliberation: record.deliberation !== null,
-    has_reasoning: record.reasoning_trace.length > 0,
+    has_reasoning: record.reasoning_trace.length > 0 || thought(record),
     has_query: protocol?.query_run ?? false,
     has_check: protocol?.guardrails_checked ?? false,
     context,

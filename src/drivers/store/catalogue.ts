@@ -37,9 +37,31 @@ export interface Catalogue {
   count(filter: DecisionFilter): number
   countBy(filter: DecisionFilter, by: CountKey): { value: string; count: number }[]
   outcomes(filter: DecisionFilter): OutcomeGroup[]
+  outcomesBy(filter: DecisionFilter, by: 'category' | 'agent'): { value: string; groups: OutcomeGroup[] }[]
 }
 
 const dayMs = 86_400_000
+
+/** Counts decisions by what is scored of them. */
+function outcomeGroups() {
+  const groups = new Map<string, OutcomeGroup>()
+  return {
+    add({ outcome, auto_attributed, confidence_at_review, confidence: stated }: DecisionFields) {
+      const confidence = confidence_at_review ?? stated
+      const key = `${confidence} ${outcome} ${auto_attributed}`
+      const group = groups.get(key)
+      if (group) group.count++
+      else groups.set(key, { confidence, outcome, auto_attributed, count: 1 })
+    },
+    take: () =>
+      [...groups.values()].sort(
+        (a, b) =>
+          a.confidence - b.confidence ||
+          compareText(a.outcome ?? '', b.outcome ?? '') ||
+          Number(a.auto_attributed) - Number(b.auto_attributed),
+      ),
+  }
+}
 
 export function catalogue(): Catalogue {
   const rows: (DecisionFields | undefined)[] = []
@@ -147,22 +169,25 @@ export function catalogue(): Catalogue {
     },
     outcomes(filter) {
       const passes = compileFilter(filter)
-      const groups = new Map<string, OutcomeGroup>()
+      const groups = outcomeGroups()
+      for (const row of rows) if (row !== undefined && passes(row)) groups.add(row)
+      return groups.take()
+    },
+    outcomesBy(filter, by) {
+      const passes = compileFilter(filter)
+      const parts = new Map<string, ReturnType<typeof outcomeGroups>>()
       for (const row of rows) {
         if (row === undefined || !passes(row)) continue
-        const { outcome, auto_attributed } = row
-        const confidence = row.confidence_at_review ?? row.confidence
-        const key = `${confidence} ${outcome} ${auto_attributed}`
-        const group = groups.get(key)
-        if (group) group.count++
-        else groups.set(key, { confidence, outcome, auto_attributed, count: 1 })
+        let groups = parts.get(row[by])
+        if (groups === undefined) {
+          groups = outcomeGroups()
+          parts.set(row[by], groups)
+        }
+        groups.add(row)
       }
-      return [...groups.values()].sort(
-        (a, b) =>
-          a.confidence - b.confidence ||
-          compareText(a.outcome ?? '', b.outcome ?? '') ||
-          Number(a.auto_attributed) - Number(b.auto_attributed),
-      )
+      return [...parts]
+        .map(([value, groups]) => ({ value, groups: groups.take() }))
+        .sort((a, b) => compareText(a.value, b.value))
     },
   }
 }

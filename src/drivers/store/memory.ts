@@ -3,6 +3,7 @@ import { StorageError } from '../../../sdk/storage/errors.ts'
 import { compareText, fieldsOf } from '../../../sdk/storage/fields.ts'
 import type { FeedEntry, Store, StoredDecision, StoreOptions, Transaction } from '../../../sdk/storage/store.ts'
 import { edgeOrder } from './edges.ts'
+import { patternGroups, reasonGroups } from './groups.ts'
 import { newMember, verbsOf } from './member.ts'
 import { decisionWriter, embeddingWriter } from './memory/decisions.ts'
 import {
@@ -94,11 +95,26 @@ export function openMemoryStore(options: StoreOptions): Store {
       count: async (filter) => memory.catalogue.count(filter),
       countBy: async (filter, by) => memory.catalogue.countBy(filter, by),
       outcomes: async (filter) => memory.catalogue.outcomes(filter),
+      outcomesBy: async (filter, by) => memory.catalogue.outcomesBy(filter, by),
+      reasons: async () => reasonGroups(existing([...decisions.keys()]).map(({ record }) => record)),
+      patterns: async (query) =>
+        patternGroups(
+          existing([...decisions.keys()]).map(({ record }) => record),
+          query,
+        ),
       keyword: async (query) => memory.keyword(query),
       keywordScores: async (terms, ids) => memory.keywordScores(terms, ids),
       idOfSource: async (key) => tables.sources.get(key) ?? null,
     },
     edges: {
+      async list({ types, limit }) {
+        return [...decisions.values()]
+          .flatMap(({ edges }) => edges)
+          .filter(({ edge_type }) => types.includes(edge_type))
+          .sort((a, b) => compareText(b.created_at, a.created_at) || edgeOrder(a, b))
+          .slice(0, limit)
+          .map(plain)
+      },
       async of(ids, { direction, types, limit }) {
         const wanted = new Set(ids)
         return [...decisions.values()]

@@ -5,6 +5,7 @@ import { fieldsOf } from '../../../../sdk/storage/fields.ts'
 import type { DecisionWriter, StoredDecision, Terms } from '../../../../sdk/storage/store.ts'
 import { equalTerms, packTerms } from '../dictionary.ts'
 import { edgesOf } from '../edges.ts'
+import { patternKey } from '../groups.ts'
 import type { Verb } from '../member.ts'
 import type { Group, SqliteMember } from './commit.ts'
 import { isUniqueViolation } from './errors.ts'
@@ -95,6 +96,14 @@ export function decisionTable({ statements, group, words, analyse }: TableOption
     `insert into edges (source_id, target_id, edge_type, weight, context, created_at, created_by)
      values (?, ?, ?, ?, ?, ?, ?)`,
   )
+  const dropReasons = prepare<unknown, [number]>('delete from reasons where num = ?')
+  const addReason = prepare<unknown, [number, string, number, number]>(
+    'insert into reasons (num, type, uses, strength) values (?, ?, ?, ?)',
+  )
+  const dropPattern = prepare<unknown, [number]>('delete from patterns where num = ?')
+  const addPattern = prepare<unknown, [number, string, string, string, number]>(
+    'insert into patterns (num, pattern, category, outcome, created_ms) values (?, ?, ?, ?, ?)',
+  )
   const dropOutbox = prepare<unknown, [string]>('delete from outbox where id = ?')
   const dropOwed = prepare<unknown, [number]>('delete from pending_files where num = ?')
 
@@ -115,10 +124,31 @@ export function decisionTable({ statements, group, words, analyse }: TableOption
     return true
   }
 
+  function putReasons(num: number, { reasons }: DecisionRecord): void {
+    for (const type of new Set(reasons.map((reason) => reason.type))) {
+      const own = reasons.filter((reason) => reason.type === type)
+      addReason.run(
+        num,
+        type,
+        own.length,
+        own.reduce((sum, { strength }) => sum + strength, 0),
+      )
+    }
+  }
+
   function putDerived(num: number, seq: number, record: DecisionRecord, fresh: boolean): void {
     putDocument.run(num, JSON.stringify(record))
     putWordsOf(num, seq, record, fresh)
-    if (!fresh) dropEdges.run(record.id)
+    if (!fresh) {
+      dropEdges.run(record.id)
+      dropReasons.run(num)
+      dropPattern.run(num)
+    }
+    putReasons(num, record)
+    const pattern = patternKey(record)
+    const { category, status, outcome, created_at } = record
+    if (pattern !== null && status === 'reviewed' && outcome !== null)
+      addPattern.run(num, pattern, category, outcome, Date.parse(created_at))
     for (const edge of edgesOf(record))
       addEdge.run(
         edge.source_id,
@@ -169,6 +199,8 @@ export function decisionTable({ statements, group, words, analyse }: TableOption
     hide(id, num) {
       hide.run(group.nextSeq(), num)
       dropEdges.run(id)
+      dropReasons.run(num)
+      dropPattern.run(num)
       dropOutbox.run(id)
       dropOwed.run(num)
     },

@@ -1,5 +1,12 @@
 /** Reads of decisions and edges: filters and words are answered from memory, documents by the database where they were not read lately. */
-import type { DecisionReader, Edge, EdgeReader, StoredDecision } from '../../../../sdk/storage/store.ts'
+import type {
+  DecisionReader,
+  Edge,
+  EdgeReader,
+  PatternGroup,
+  ReasonGroup,
+  StoredDecision,
+} from '../../../../sdk/storage/store.ts'
 import { type GetRow, getSql, storedOf } from './decisions.ts'
 import type { Followed } from './follow.ts'
 import { isIndexed } from './rows.ts'
@@ -11,6 +18,20 @@ export function decisionReader({ prepare }: Statements, { memory, documents, ref
     `select d.revision, c.doc, ${isIndexed} as indexed from decisions d join documents c on c.num = d.num
      where d.id > ? and d.gone = 0 order by d.id limit ?`,
   )
+  const reasons = prepare<ReasonGroup, []>(
+    `select r.type, coalesce(d.confidence_at_review, d.confidence) as confidence, d.outcome, count(*) as decisions,
+       sum(r.uses) as uses, sum(r.strength) as strength
+     from reasons r join decisions d on d.num = r.num where d.status = 'reviewed' and d.gone = 0
+     group by 1, 2, 3 order by 1, 2, 3`,
+  )
+  const ofPatterns = (where: string) =>
+    prepare<Omit<PatternGroup, 'example_ids'> & { example_ids: string }, [string | null, number]>(
+      `select t.pattern, t.category, t.decisions, t.successes, t.failures,
+         (select json_group_array(id) from (select n.id from patterns p join decisions n on n.num = p.num
+            where p.pattern = t.pattern and p.category = t.category order by p.created_ms desc, n.id desc limit 3)) as example_ids
+       from pattern_totals t where ${where} order by t.successes desc, t.pattern, t.category limit ?2`,
+    )
+  const patterns = { all: ofPatterns('?1 is null'), category: ofPatterns('t.category = ?1') }
   const ofSource = prepare<{ id: string }, [string]>('select id from decisions where source_key = ? and gone = 0')
 
   function rowOf(id: string): GetRow | null {
@@ -58,9 +79,18 @@ export function decisionReader({ prepare }: Statements, { memory, documents, ref
       return memory.catalogue.countBy(filter, by)
     },
     async outcomes(filter) {
-      refresh()
+      await refresh()
       return memory.catalogue.outcomes(filter)
     },
+    async outcomesBy(filter, by) {
+      await refresh()
+      return memory.catalogue.outcomesBy(filter, by)
+    },
+    reasons: async () => reasons.all(),
+    patterns: async ({ category, limit }) =>
+      (category === undefined ? patterns.all : patterns.category)
+        .all(category ?? null, limit)
+        .map(({ example_ids, ...group }) => ({ ...group, example_ids: JSON.parse(example_ids) })),
     async keyword(query) {
       await refresh()
       return memory.keyword(query)
@@ -87,7 +117,12 @@ export function edgeReader({ prepare }: Statements): EdgeReader {
     incoming: select(`target_id ${among}`),
     both: select(`(source_id ${among} or target_id ${among})`),
   }
+  const newest = prepare<Edge, [string, number]>(
+    `select ${columns} from edges where edge_type in (select value from json_each(?1))
+     order by created_at desc, source_id, target_id, edge_type limit ?2`,
+  )
   return {
+    list: async ({ types, limit }) => newest.all(JSON.stringify(types), limit),
     async of(ids, { direction, types, limit }) {
       return statements[direction].all(JSON.stringify(ids), types === undefined ? null : JSON.stringify(types), limit)
     },

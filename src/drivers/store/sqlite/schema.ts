@@ -1,4 +1,5 @@
 /** The tables of `cstp.db`. Migrations are generated from here: `bunx drizzle-kit generate --config src/drivers/store/sqlite/drizzle.config.ts`. */
+import { sql } from 'drizzle-orm'
 import { blob, index, integer, primaryKey, real, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 
 /** What is filtered, sorted and followed; narrow, so that all of it is read quickly at the start. */
@@ -32,6 +33,49 @@ export const decisions = sqliteTable('decisions', {
   /** SHA-256 of the file, lowercase hex. */
   file_hash: text().notNull().default(''),
 })
+
+/** The types of a decision's reasons. */
+export const reasons = sqliteTable(
+  'reasons',
+  {
+    num: integer().notNull(),
+    type: text().notNull(),
+    uses: integer().notNull(),
+    /** Sum over the uses. */
+    strength: real().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.num, table.type] })],
+)
+
+/** The first characters of a reviewed decision's pattern, by which it is grouped. Triggers keep the totals. */
+export const patterns = sqliteTable(
+  'patterns',
+  {
+    num: integer().primaryKey(),
+    pattern: text().notNull(),
+    category: text().notNull(),
+    outcome: text().notNull(),
+    created_ms: real().notNull(),
+  },
+  (table) => [index('patterns_newest').on(table.pattern, table.category, table.created_ms)],
+)
+
+/** The same counted, so that the most confirmed are found without a look at the decisions. */
+export const pattern_totals = sqliteTable(
+  'pattern_totals',
+  {
+    pattern: text().notNull(),
+    category: text().notNull(),
+    decisions: integer().notNull(),
+    successes: integer().notNull(),
+    failures: integer().notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.pattern, table.category] }),
+    index('pattern_totals_best').on(sql`${table.successes} desc`, table.pattern, table.category),
+    index('pattern_totals_category').on(table.category, sql`${table.successes} desc`, table.pattern),
+  ],
+)
 
 export const documents = sqliteTable('documents', {
   num: integer().primaryKey(),
@@ -67,6 +111,7 @@ export const edges = sqliteTable(
   (table) => [
     primaryKey({ columns: [table.source_id, table.target_id, table.edge_type] }),
     index('edges_target').on(table.target_id),
+    index('edges_type').on(table.edge_type, table.created_at),
   ],
 )
 

@@ -1,0 +1,100 @@
+/** What the calibration methods return. Scores are over reviewed decisions that were not abandoned; null where fewer than five are. */
+import * as v from 'valibot'
+import { fraction } from './decision.ts'
+
+const d = v.description
+const figure = (about: string) => v.pipe(v.nullable(v.number()), d(about))
+
+export const Interpretation = v.picklist([
+  'well_calibrated',
+  'slightly_overconfident',
+  'overconfident',
+  'slightly_underconfident',
+  'underconfident',
+  'insufficient_data',
+])
+
+export const OverallFigures = v.object({
+  brier_score: figure('Mean squared distance of confidence and result; 0 is best.'),
+  accuracy: figure('Mean result: 1 for success, 0.5 for partial, 0 for failure.'),
+  calibration_gap: figure('Accuracy less mean confidence; below 0 is overconfident.'),
+  interpretation: v.pipe(Interpretation, d('What the gap means.')),
+  scored: v.pipe(v.number(), d('Decisions behind the figures.')),
+  ece: figure('Expected calibration error over the five buckets.'),
+  ece_noise_floor: figure('The error that a perfectly calibrated agent would show by chance with these confidences.'),
+  reliability: figure('Murphy: how far confidences lie from results; 0 is best.'),
+  resolution: figure('Murphy: how well confidences tell successes from failures; higher is better.'),
+  uncertainty: figure('Murphy: variance of the results.'),
+  log_score: figure('Mean negative log likelihood; 0 is best.'),
+  skill: figure('Brier skill against always stating the base rate; above 0 is better than that.'),
+})
+
+export const CalibrationReport = v.object({
+  total_decisions: v.pipe(v.number(), d('Decisions that pass the filters.')),
+  reviewed_decisions: v.pipe(v.number(), d('Those that were reviewed, abandoned ones too.')),
+  overall: v.pipe(OverallFigures, d('The figures over all of them.')),
+  buckets: v.pipe(
+    v.array(
+      v.object({
+        range: v.pipe(v.string(), d('Confidences from the first to below the second; the last includes 1.')),
+        decisions: v.pipe(v.number(), d('Scored decisions in it.')),
+        predicted: figure('Mean confidence.'),
+        actual: figure('Mean result.'),
+        brier: figure('Brier score.'),
+        actual_low: figure('Lower end of the 95 % Wilson interval of the result.'),
+        actual_high: figure('Upper end of it.'),
+      }),
+    ),
+    d('Always five.'),
+  ),
+  confidence_stats: v.pipe(
+    v.object({
+      mean: figure('Mean confidence of all decisions.'),
+      std_dev: figure('Population standard deviation.'),
+      min: figure('Lowest.'),
+      max: figure('Highest.'),
+      habituation_detected: v.pipe(v.boolean(), d('True when the confidence hardly varies.')),
+      histogram: v.pipe(v.array(v.number()), d('Decisions by tenth of confidence.')),
+    }),
+    d('Spread of stated confidence.'),
+  ),
+  recommendations: v.pipe(
+    v.array(
+      v.object({
+        type: v.string(),
+        message: v.string(),
+        severity: v.pipe(v.picklist(['info', 'warning', 'critical']), d('How urgent it is.')),
+      }),
+    ),
+    d('What to do, most urgent first.'),
+  ),
+  by_settlement: v.pipe(
+    v.object({
+      observed: v.pipe(OverallFigures, d('Attributed from what became of pull requests.')),
+      attested: v.pipe(OverallFigures, d('Said in a review.')),
+    }),
+    d('The same figures by who settled the outcome; never blended.'),
+  ),
+})
+
+export const DriftReport = v.object({
+  drift_detected: v.pipe(v.boolean(), d('True when a threshold was passed.')),
+  alerts: v.pipe(
+    v.array(
+      v.object({
+        type: v.picklist(['brier_degradation', 'accuracy_drop']),
+        recent_value: v.pipe(v.number(), d('Figure of the recent period.')),
+        historical_value: v.pipe(v.number(), d('Figure of the historical one.')),
+        change_pct: v.pipe(v.nullable(v.number()), d('Change in per cent; null from 0.')),
+        p_value: v.pipe(fraction, d('How often chance alone shows as much.')),
+        severity: v.pipe(v.picklist(['info', 'warning', 'critical']), d('`info` above p = .05.')),
+      }),
+    ),
+    d('What got worse.'),
+  ),
+  recent_period: v.pipe(v.string(), d('The days compared.')),
+  historical_period: v.pipe(v.string(), d('The days compared with.')),
+  recent_scored: v.pipe(v.number(), d('Scored decisions in the recent period.')),
+  historical_scored: v.pipe(v.number(), d('Scored decisions in the historical one.')),
+  recommendations: v.pipe(v.array(v.string()), d('What to do.')),
+})

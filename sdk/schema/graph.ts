@@ -1,0 +1,31 @@
+/** Nodes and edges as the graph methods return them. */
+import * as v from 'valibot'
+import { EdgeType, fraction, Outcome, Stakes, Status } from './decision.ts'
+
+const d = v.description
+
+export const GraphEdge = v.object({
+  source_id: v.string(),
+  target_id: v.string(),
+  edge_type: EdgeType,
+  weight: fraction,
+  context: v.pipe(v.nullable(v.string()), d('Why they are linked.')),
+  created_at: v.string(),
+  created_by: v.string(),
+})
+
+export const GraphNode = v.object({
+  id: v.string(),
+  title: v.string(),
+  category: v.string(),
+  stakes: Stakes,
+  status: Status,
+  outcome: v.nullable(Outcome),
+  confidence: fraction,
+  date: v.string(),
+  depth: v.pipe(v.number(), d('Steps from the centre.')),
+  in_degree: v.pipe(v.number(), d('Edges that end here, in the whole graph.')),
+  out_degree: v.pipe(v.number(), d('Edges that start here.')),
+})
+
+export const Direction = v.picklist(['both', 'outgoing', 'incoming'])

@@ -1,0 +1,141 @@
+/** Drift: whether recent decisions are calibrated otherwise than old ones, and how likely chance alone would show as much. */
+import { brierOf, countOf, meanOf, type Scored } from './figures.ts'
+import { leastScored, round } from './report.ts'
+
+export const recentDays = 30
+export const historicalDays = 90
+
+export interface DriftAlert {
+  type: 'brier_degradation' | 'accuracy_drop'
+  recent_value: number
+  historical_value: number
+  /** 100 · (recent − historical) / historical; null at 0. */
+  change_pct: number | null
+  /** Share of random splits that differ at least as much; `info` above .05. */
+  p_value: number
+  severity: 'info' | 'warning' | 'critical'
+}
+
+export interface Drift {
+  drift_detected: boolean
+  alerts: DriftAlert[]
+  recent_period: string
+  historical_period: string
+  recent_scored: number
+  historical_scored: number
+  recommendations: string[]
+}
+
+/** A small generator with a fixed seed, so that the same history always gives the same p-value (mulberry32). */
+function seeded(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}
+
+const expand = (groups: readonly Scored[], figure: (group: Scored) => number): number[] =>
+  groups.flatMap((group) => Array.from({ length: group.count }, () => figure(group)))
+
+/** Numbers drawn in all: bounds the time of the test whatever the size of the history. */
+const draws = 1_000_000
+
+/**
+ * One-sided permutation test: how often a random split into the same sizes shows a difference of means at least as large.
+ * @param direction 1 when more is worse, −1 when less is
+ */
+export function permutationTest(recent: readonly number[], historical: readonly number[], direction: 1 | -1): number {
+  const pool = Float64Array.from([...recent, ...historical])
+  const total = pool.reduce((sum, value) => sum + value, 0)
+  const [few, many] =
+    recent.length <= historical.length ? [recent.length, historical.length] : [historical.length, recent.length]
+  const fewAreRecent = recent.length <= historical.length
+  const difference = (sumOfFew: number): number => {
+    const [meanFew, meanMany] = [sumOfFew / few, (total - sumOfFew) / many]
+    return direction * (fewAreRecent ? meanFew - meanMany : meanMany - meanFew)
+  }
+  const smaller = fewAreRecent ? recent : historical
+  const observed = difference(smaller.reduce((sum, value) => sum + value, 0)) - 1e-12
+  const rounds = Math.max(200, Math.min(1_000, Math.floor(draws / few)))
+  const random = seeded(0x5eed)
+  let asLarge = 0
+  for (let round = 0; round < rounds; round++) {
+    let sum = 0
+    for (let at = 0; at < few; at++) {
+      const other = at + Math.floor(random() * (pool.length - at))
+      const picked = pool[other]!
+      pool[other] = pool[at]!
+      pool[at] = picked
+      sum += picked
+    }
+    if (difference(sum) >= observed) asLarge++
+  }
+  return (asLarge + 1) / (rounds + 1)
+}
+
+function alert(type: DriftAlert['type'], recent: number, historical: number, p: number, threshold: number): DriftAlert {
+  const large = Math.abs(recent - historical) >= 2 * threshold
+  return {
+    type,
+    recent_value: round(recent),
+    historical_value: round(historical),
+    change_pct: historical === 0 ? null : round((100 * (recent - historical)) / historical),
+    p_value: round(p),
+    severity: p > 0.05 ? 'info' : large ? 'critical' : 'warning',
+  }
+}
+
+/** Compares two periods. @see open points "Drift" */
+export function drift(
+  recent: readonly Scored[],
+  historical: readonly Scored[],
+  thresholds: { brier: number; accuracy: number },
+): Drift {
+  const counts = { recent_scored: countOf(recent), historical_scored: countOf(historical) }
+  const periods = {
+    recent_period: `last ${recentDays} days`,
+    historical_period: `${historicalDays} days ago and earlier`,
+  }
+  if (counts.recent_scored < leastScored || counts.historical_scored < leastScored) {
+    const message = `Not enough reviewed decisions to compare: ${counts.recent_scored} recent and ${counts.historical_scored} historical are scored, ${leastScored} of each are needed.`
+    return { drift_detected: false, alerts: [], ...periods, ...counts, recommendations: [message] }
+  }
+  const alerts: DriftAlert[] = []
+  const slack = 1e-9
+  const squared = ({ confidence, value }: Scored) => (confidence - value) ** 2
+  const [brierNow, brierThen] = [brierOf(recent), brierOf(historical)]
+  if (brierNow - brierThen >= thresholds.brier - slack && brierNow > brierThen) {
+    alerts.push(
+      alert(
+        'brier_degradation',
+        brierNow,
+        brierThen,
+        permutationTest(expand(recent, squared), expand(historical, squared), 1),
+        thresholds.brier,
+      ),
+    )
+  }
+  const value = (group: Scored) => group.value
+  const [accuracyNow, accuracyThen] = [meanOf(recent, value), meanOf(historical, value)]
+  if (accuracyThen - accuracyNow >= thresholds.accuracy - slack && accuracyNow < accuracyThen) {
+    alerts.push(
+      alert(
+        'accuracy_drop',
+        accuracyNow,
+        accuracyThen,
+        permutationTest(expand(recent, value), expand(historical, value), -1),
+        thresholds.accuracy,
+      ),
+    )
+  }
+  const recommendations = alerts.map(({ type, recent_value, historical_value, severity }) => {
+    const chance = severity === 'info' ? ' Chance alone may explain it: watch it.' : ''
+    return type === 'brier_degradation'
+      ? `The Brier score rose from ${historical_value} to ${recent_value}: state lower confidence until it falls, and look at what has changed.${chance}`
+      : `Successes fell from ${historical_value} to ${recent_value}: review the latest failures before the next decision of this kind.${chance}`
+  })
+  return { drift_detected: alerts.length > 0, alerts, ...periods, ...counts, recommendations }
+}

@@ -1,0 +1,117 @@
+/**
+ * How far confidence can be trusted: Brier score, its decomposition, calibration error, skill. Figures over groups of equal
+ * confidence and value, so that a hundred thousand decisions cost as much as their distinct confidences.
+ * @see Brier, "Verification of forecasts expressed in terms of probability", Monthly Weather Review 78 (1950)
+ * @see Murphy, "A new vector partition of the probability score", Journal of Applied Meteorology 12 (1973)
+ */
+import type { Outcome } from '../../../sdk/schema/decision.ts'
+import type { OutcomeGroup } from '../../../sdk/storage/store.ts'
+
+/** What an outcome counts; `abandoned` was never tested and enters no score. */
+export const outcomeValue: Partial<Record<Outcome, number>> = { success: 1, partial: 0.5, failure: 0 }
+
+/** Decisions of one confidence that came to one value. */
+export interface Scored {
+  confidence: number
+  /** 0, 0.5 or 1. */
+  value: number
+  count: number
+}
+
+/** The groups that enter a score. */
+export const scoredOf = (groups: readonly OutcomeGroup[]): Scored[] =>
+  groups.flatMap(({ confidence, outcome, count }) => {
+    const value = outcome === null ? undefined : outcomeValue[outcome]
+    return value === undefined ? [] : [{ confidence, value, count }]
+  })
+
+export const countOf = (groups: readonly { count: number }[]): number =>
+  groups.reduce((sum, { count }) => sum + count, 0)
+
+/** Mean of a figure over the decisions of the groups; NaN without any. */
+export const meanOf = <G extends { count: number }>(groups: readonly G[], figure: (group: G) => number): number =>
+  groups.reduce((sum, group) => sum + figure(group) * group.count, 0) / countOf(groups)
+
+export const brierOf = (groups: readonly Scored[]): number =>
+  meanOf(groups, ({ confidence, value }) => (confidence - value) ** 2)
+
+const edges = [0.2, 0.4, 0.6, 0.8]
+export const bucketNames = ['0.0-0.2', '0.2-0.4', '0.4-0.6', '0.6-0.8', '0.8-1.0'] as const
+
+/** Index of the bucket: [0, .2) … [.8, 1]. Compared with the edges themselves: 0.6 / 0.2 is not 3. */
+export const bucketOf = (confidence: number): number => edges.filter((edge) => confidence >= edge).length
+
+/** The groups by bucket. */
+export const bucketed = (groups: readonly Scored[]): Scored[][] =>
+  bucketNames.map((_, at) => groups.filter(({ confidence }) => bucketOf(confidence) === at))
+
+/** The 95 % Wilson interval of a mean of values from 0 to 1. @see Wilson, JASA 22 (1927) */
+export function wilson(mean: number, n: number): [number, number] {
+  const z = 1.959963984540054
+  const centre = mean + (z * z) / (2 * n)
+  const spread = z * Math.sqrt((mean * (1 - mean)) / n + (z * z) / (4 * n * n))
+  const scale = 1 + (z * z) / n
+  return [Math.max(0, (centre - spread) / scale), Math.min(1, (centre + spread) / scale)]
+}
+
+export interface Decomposition {
+  /** How far the buckets' confidences lie from what came true; 0 is best. */
+  reliability: number
+  /** How far the buckets' results lie from the base rate; higher is better. */
+  resolution: number
+  /** Population variance of the values. */
+  uncertainty: number
+}
+
+/** Murphy's partition over the five buckets. */
+export function decompose(groups: readonly Scored[]): Decomposition {
+  const n = countOf(groups)
+  const base = meanOf(groups, ({ value }) => value)
+  let [reliability, resolution] = [0, 0]
+  for (const bucket of bucketed(groups)) {
+    const share = countOf(bucket) / n
+    if (share === 0) continue
+    const actual = meanOf(bucket, ({ value }) => value)
+    reliability += share * (meanOf(bucket, ({ confidence }) => confidence) - actual) ** 2
+    resolution += share * (actual - base) ** 2
+  }
+  return { reliability, resolution, uncertainty: meanOf(groups, ({ value }) => (value - base) ** 2) }
+}
+
+/** Expected calibration error: the mean distance of confidence and result, over the buckets. */
+export function calibrationError(groups: readonly Scored[]): number {
+  const n = countOf(groups)
+  return bucketed(groups).reduce((sum, bucket) => {
+    const share = countOf(bucket) / n
+    return share === 0
+      ? sum
+      : sum + share * Math.abs(meanOf(bucket, ({ confidence }) => confidence) - meanOf(bucket, ({ value }) => value))
+  }, 0)
+}
+
+/**
+ * The calibration error that a perfectly calibrated forecaster with these confidences would show by chance: for each bucket the mean
+ * absolute deviation of a sum of Bernoulli trials, normal approximation. A measured error below it says nothing.
+ */
+export function noiseFloor(groups: readonly Scored[]): number {
+  const n = countOf(groups)
+  return bucketed(groups).reduce((sum, bucket) => {
+    const variance = bucket.reduce((total, { confidence, count }) => total + count * confidence * (1 - confidence), 0)
+    return sum + Math.sqrt((2 / Math.PI) * variance) / n
+  }, 0)
+}
+
+const clamp = (confidence: number): number => Math.min(1 - 1e-6, Math.max(1e-6, confidence))
+
+/** Mean negative log likelihood; 0 is best. */
+export const logScore = (groups: readonly Scored[]): number =>
+  meanOf(
+    groups,
+    ({ confidence, value }) => -(value * Math.log(clamp(confidence)) + (1 - value) * Math.log(1 - clamp(confidence))),
+  )
+
+/** Brier skill against always stating the base rate: 1 is perfect, 0 no better, null when the base rate is certain. */
+export function skill(groups: readonly Scored[]): number | null {
+  const { uncertainty } = decompose(groups)
+  return uncertainty === 0 ? null : 1 - brierOf(groups) / uncertainty
+}

@@ -1,0 +1,185 @@
+/** The calibration report: what getCalibration answers, from groups of outcomes. */
+import type { OutcomeGroup } from '../../../sdk/storage/store.ts'
+import {
+  brierOf,
+  bucketed,
+  bucketNames,
+  calibrationError,
+  countOf,
+  decompose,
+  logScore,
+  meanOf,
+  noiseFloor,
+  type Scored,
+  scoredOf,
+  skill,
+  wilson,
+} from './figures.ts'
+import { type Recommendation, recommend } from './recommend.ts'
+
+/** Fewer scored decisions tell nothing. */
+export const leastScored = 5
+
+/** Four decimals out; full precision inside. */
+export const round = (value: number): number => Math.round(value * 10_000) / 10_000
+const orNull = (value: number | null): number | null => (value === null || Number.isNaN(value) ? null : round(value))
+
+export type Interpretation =
+  | 'well_calibrated'
+  | 'slightly_overconfident'
+  | 'overconfident'
+  | 'slightly_underconfident'
+  | 'underconfident'
+  | 'insufficient_data'
+
+/** What a gap between result and confidence means. @see open points "Figures" */
+export function interpret(gap: number, scored: number): Interpretation {
+  if (scored < leastScored) return 'insufficient_data'
+  // The edges themselves are within: 0.55 − 0.5 is a little over 0.05 in binary.
+  const slack = 1e-9
+  if (Math.abs(gap) <= 0.05 + slack) return 'well_calibrated'
+  if (gap < 0) return gap < -0.1 - slack ? 'overconfident' : 'slightly_overconfident'
+  return gap > 0.1 + slack ? 'underconfident' : 'slightly_underconfident'
+}
+
+export interface Overall {
+  brier_score: number | null
+  accuracy: number | null
+  calibration_gap: number | null
+  interpretation: Interpretation
+  scored: number
+  ece: number | null
+  ece_noise_floor: number | null
+  reliability: number | null
+  resolution: number | null
+  uncertainty: number | null
+  log_score: number | null
+  skill: number | null
+}
+
+/** The figures of one set of decisions; null where fewer than five are scored. */
+export function overall(groups: readonly Scored[]): Overall {
+  const scored = countOf(groups)
+  const accuracy = meanOf(groups, ({ value }) => value)
+  const gap = accuracy - meanOf(groups, ({ confidence }) => confidence)
+  const figure = (value: () => number | null): number | null => (scored < leastScored ? null : orNull(value()))
+  const parts = decompose(groups)
+  return {
+    brier_score: figure(() => brierOf(groups)),
+    accuracy: figure(() => accuracy),
+    calibration_gap: figure(() => gap),
+    interpretation: interpret(gap, scored),
+    scored,
+    ece: figure(() => calibrationError(groups)),
+    ece_noise_floor: figure(() => noiseFloor(groups)),
+    reliability: figure(() => parts.reliability),
+    resolution: figure(() => parts.resolution),
+    uncertainty: figure(() => parts.uncertainty),
+    log_score: figure(() => logScore(groups)),
+    skill: figure(() => skill(groups)),
+  }
+}
+
+export interface Bucket {
+  range: string
+  decisions: number
+  predicted: number | null
+  actual: number | null
+  brier: number | null
+  actual_low: number | null
+  actual_high: number | null
+}
+
+/** Always five; an empty one holds nulls. */
+export const buckets = (groups: readonly Scored[]): Bucket[] =>
+  bucketed(groups).map((bucket, at) => {
+    const decisions = countOf(bucket)
+    const actual = meanOf(bucket, ({ value }) => value)
+    const [low, high] = decisions === 0 ? [Number.NaN, Number.NaN] : wilson(actual, decisions)
+    return {
+      range: bucketNames[at]!,
+      decisions,
+      predicted: orNull(meanOf(bucket, ({ confidence }) => confidence)),
+      actual: orNull(actual),
+      brier: orNull(brierOf(bucket)),
+      actual_low: orNull(low),
+      actual_high: orNull(high),
+    }
+  })
+
+export interface ConfidenceStats {
+  mean: number | null
+  std_dev: number | null
+  min: number | null
+  max: number | null
+  habituation_detected: boolean
+  /** Decisions by tenth of confidence: [0, .1) … [.9, 1]. */
+  histogram: number[]
+}
+
+const tenth = (confidence: number): number =>
+  Math.min(9, [1, 2, 3, 4, 5, 6, 7, 8, 9].filter((edge) => confidence >= edge / 10).length)
+
+/** Spread of all stated confidences, reviewed or not. */
+export function confidenceStats(groups: readonly OutcomeGroup[]): ConfidenceStats {
+  const n = countOf(groups)
+  const mean = meanOf(groups, ({ confidence }) => confidence)
+  const std_dev = Math.sqrt(meanOf(groups, ({ confidence }) => (confidence - mean) ** 2))
+  const min = groups.reduce((least, { confidence }) => Math.min(least, confidence), Number.POSITIVE_INFINITY)
+  const max = groups.reduce((most, { confidence }) => Math.max(most, confidence), Number.NEGATIVE_INFINITY)
+  const histogram = Array.from({ length: 10 }, () => 0)
+  for (const { confidence, count } of groups) histogram[tenth(confidence)]! += count
+  const flat = std_dev < 0.05 && Math.max(...histogram) > 0.7 * n
+  const habituation_detected = n >= 10 && (flat || (mean > 0.85 && min > 0.75) || (mean < 0.65 && max < 0.75))
+  const shown = (value: number) => (n === 0 ? null : round(value))
+  return {
+    mean: shown(mean),
+    std_dev: shown(std_dev),
+    min: shown(min),
+    max: shown(max),
+    habituation_detected,
+    histogram,
+  }
+}
+
+export interface Report {
+  total_decisions: number
+  reviewed_decisions: number
+  overall: Overall
+  buckets: Bucket[]
+  confidence_stats: ConfidenceStats
+  recommendations: Recommendation[]
+  /** The same figures by who settled the outcome: evidence, or the agent itself. Never blended. */
+  by_settlement: { observed: Overall; attested: Overall }
+}
+
+/** In one order, so that sums come out alike to the last bit whatever order the groups came in. */
+const ordered = (groups: readonly OutcomeGroup[]): OutcomeGroup[] =>
+  [...groups].sort(
+    (a, b) =>
+      a.confidence - b.confidence ||
+      (a.outcome ?? '').localeCompare(b.outcome ?? '') ||
+      Number(a.auto_attributed) - Number(b.auto_attributed) ||
+      a.count - b.count,
+  )
+
+/** The whole report. */
+export function report(given: readonly OutcomeGroup[]): Report {
+  const groups = ordered(given)
+  const scored = scoredOf(groups)
+  const figures = overall(scored)
+  const stats = confidenceStats(groups)
+  const five = buckets(scored)
+  return {
+    total_decisions: countOf(groups),
+    reviewed_decisions: countOf(groups.filter(({ outcome }) => outcome !== null)),
+    overall: figures,
+    buckets: five,
+    confidence_stats: stats,
+    recommendations: recommend(figures, five, stats),
+    by_settlement: {
+      observed: overall(scoredOf(groups.filter(({ auto_attributed }) => auto_attributed))),
+      attested: overall(scoredOf(groups.filter(({ auto_attributed }) => !auto_attributed))),
+    },
+  }
+}

@@ -1,0 +1,74 @@
+/** Contradictions: two decisions that can't both be right. Found when an outcome is known, kept as edges, read from there. */
+import type { DecisionRecord, Outcome } from '../../sdk/schema/decision.ts'
+import type { Edge, Store } from '../../sdk/storage/store.ts'
+import type { Follower } from './follower.ts'
+
+export interface Contradiction {
+  first_id: string
+  second_id: string
+  first_title: string
+  second_title: string
+  /** Of the first. */
+  category: string
+  reason: string
+}
+
+/** Purposes at most this far apart are the same purpose. */
+const sameFunction = 0.15
+const opposite: Partial<Record<Outcome, Outcome>> = { success: 'failure', failure: 'success' }
+const looked = 5
+
+/**
+ * Decisions of the same project with nearly the same purpose and the opposite outcome of this one.
+ * @param vector the purpose's vector, or null where it is not at hand; nothing is found then
+ */
+export async function opposites(
+  tools: { store: Store; index: Follower },
+  record: DecisionRecord,
+  vector: Float32Array | null,
+): Promise<string[]> {
+  const other = record.outcome === null ? undefined : opposite[record.outcome]
+  const project = record.project?.name
+  if (other === undefined || !project || vector === null) return []
+  const near = await tools.index.nearest({ vector, side: 'function', k: looked, filter: { project, outcome: [other] } })
+  return near.filter(({ id, distance }) => id !== record.id && distance <= sameFunction).map(({ id }) => id)
+}
+
+/** Decisions that another has taken the place of. */
+async function superseded(store: Store, ids: readonly string[]): Promise<Set<string>> {
+  const edges = await store.edges.of(ids, { direction: 'incoming', types: ['supersedes'], limit: 10_000 })
+  return new Set(edges.map(({ target_id }) => target_id))
+}
+
+const pair = ({ source_id, target_id }: Edge): string => [source_id, target_id].sort().join(' ')
+
+/** Contradictions between live decisions, newest first: neither is superseded or abandoned. */
+export async function contradictions(store: Store, limit: number): Promise<Contradiction[]> {
+  const edges = await store.edges.list({ types: ['contradicts'], limit: 10 * limit })
+  if (edges.length === 0) return []
+  const ids = [...new Set(edges.flatMap(({ source_id, target_id }) => [source_id, target_id]))]
+  const dead = await superseded(store, ids)
+  const records = new Map((await store.decisions.getMany(ids)).map(({ record }) => [record.id, record]))
+  const outcomeOf = (id: string) => records.get(id)?.outcome ?? null
+  // What was linked by its outcome holds only as long as a later review leaves the outcomes opposite.
+  const holds = ({ created_by, source_id, target_id }: Edge): boolean => {
+    const other = outcomeOf(source_id)
+    return created_by !== 'auto-link' || (other !== null && opposite[other] === outcomeOf(target_id))
+  }
+  const live = (id: string) => records.has(id) && !dead.has(id) && records.get(id)?.outcome !== 'abandoned'
+  const seen = new Set<string>()
+  return edges
+    .filter(
+      (edge) =>
+        holds(edge) && live(edge.source_id) && live(edge.target_id) && !seen.has(pair(edge)) && seen.add(pair(edge)),
+    )
+    .slice(0, limit)
+    .map(({ source_id, target_id, context }) => ({
+      first_id: source_id,
+      second_id: target_id,
+      first_title: records.get(source_id)!.title,
+      second_title: records.get(target_id)!.title,
+      category: records.get(source_id)!.category,
+      reason: context ?? 'They were linked as contradicting each other',
+    }))
+}

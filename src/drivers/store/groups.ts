@@ -1,0 +1,68 @@
+/** Reviewed decisions grouped by reasons and patterns, from the records themselves: what the durable drivers compute in their engines. */
+import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
+import { compareText } from '../../../sdk/storage/fields.ts'
+import type { PatternGroup, ReasonGroup } from '../../../sdk/storage/store.ts'
+
+/** Longest pattern that is told from others. */
+export const patternLength = 300
+
+/** The pattern as it is grouped by; null where there is none. */
+export function patternKey({ pattern }: Pick<DecisionRecord, 'pattern'>): string | null {
+  const text = pattern?.trim().slice(0, patternLength) ?? ''
+  return text === '' ? null : text
+}
+
+const reviewed = (records: readonly DecisionRecord[]) => records.filter(({ status }) => status === 'reviewed')
+
+export function reasonGroups(records: readonly DecisionRecord[]): ReasonGroup[] {
+  const groups = new Map<string, ReasonGroup>()
+  for (const { reasons, outcome, confidence: stated, confidence_at_review } of reviewed(records)) {
+    const confidence = confidence_at_review ?? stated
+    for (const type of new Set(reasons.map((reason) => reason.type))) {
+      const own = reasons.filter((reason) => reason.type === type)
+      const key = JSON.stringify([type, confidence, outcome])
+      const group = groups.get(key) ?? { type, confidence, outcome, decisions: 0, uses: 0, strength: 0 }
+      group.decisions++
+      group.uses += own.length
+      group.strength += own.reduce((sum, { strength }) => sum + strength, 0)
+      groups.set(key, group)
+    }
+  }
+  return [...groups.values()].sort(
+    (a, b) =>
+      compareText(a.type, b.type) || a.confidence - b.confidence || compareText(a.outcome ?? '', b.outcome ?? ''),
+  )
+}
+
+export const patternOrder = (a: PatternGroup, b: PatternGroup): number =>
+  b.successes - a.successes || compareText(a.pattern, b.pattern) || compareText(a.category, b.category)
+
+export function patternGroups(
+  records: readonly DecisionRecord[],
+  { category, limit }: { category?: string; limit: number },
+): PatternGroup[] {
+  const groups = new Map<string, PatternGroup>()
+  const newest = [...reviewed(records)].sort(
+    (a, b) => compareText(b.created_at, a.created_at) || compareText(b.id, a.id),
+  )
+  for (const record of newest) {
+    const pattern = patternKey(record)
+    if (pattern === null || record.outcome === null || (category !== undefined && record.category !== category))
+      continue
+    const key = JSON.stringify([pattern, record.category])
+    const group = groups.get(key) ?? {
+      pattern,
+      category: record.category,
+      decisions: 0,
+      successes: 0,
+      failures: 0,
+      example_ids: [],
+    }
+    group.decisions++
+    if (record.outcome === 'success') group.successes++
+    if (record.outcome === 'failure') group.failures++
+    if (group.example_ids.length < 3) group.example_ids.push(record.id)
+    groups.set(key, group)
+  }
+  return [...groups.values()].sort(patternOrder).slice(0, limit)
+}

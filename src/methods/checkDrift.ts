@@ -1,0 +1,25 @@
+/** cstp.checkDrift: whether recent decisions are calibrated otherwise than old ones. */
+import * as v from 'valibot'
+import { DriftReport } from '../../sdk/schema/calibration.ts'
+import { filledText, fraction } from '../../sdk/schema/decision.ts'
+import { driftOf } from '../domain/calibration/periods.ts'
+import { given } from '../domain/filter.ts'
+import { defineMethod } from '../method.ts'
+
+const d = v.description
+
+export const checkDrift = defineMethod({
+  summary: 'Compares the calibration of the last 30 days with that of 90 days ago and earlier.',
+  params: v.object({
+    category: v.optional(v.pipe(filledText(256), d('Exactly this category.'))),
+    project: v.optional(v.pipe(filledText(256), d('Project name.'))),
+    agent: v.optional(v.pipe(filledText(256), d('Agent that recorded the decisions.'))),
+    brier_threshold: v.pipe(v.optional(fraction, 0.05), d('Rise of the Brier score that raises an alert.')),
+    accuracy_threshold: v.pipe(v.optional(fraction, 0.1), d('Fall of the accuracy that raises one.')),
+  }),
+  result: DriftReport,
+  scope: 'read',
+  failure: 'internal_error',
+  handle: ({ store, now }, { brier_threshold, accuracy_threshold, ...filter }) =>
+    driftOf(store, given(filter), now(), { brier: brier_threshold, accuracy: accuracy_threshold }),
+})

@@ -1,0 +1,31 @@
+/** cstp.compact: how many decisions stand at which level of detail. */
+import * as v from 'valibot'
+import { filledText } from '../../sdk/schema/decision.ts'
+import { audit } from '../context.ts'
+import { given } from '../domain/filter.ts'
+import { countLevels, LevelCounts } from '../domain/levels.ts'
+import { defineMethod } from '../method.ts'
+
+const d = v.description
+
+export const compact = defineMethod({
+  summary: 'Counts decisions by their level of detail. Levels follow from age; nothing is deleted.',
+  params: v.object({
+    category: v.optional(v.pipe(filledText(64), d('Exactly this category.'))),
+    dry_run: v.pipe(v.optional(v.boolean(), false), d('Leave no line in the audit trail.')),
+  }),
+  result: v.object({
+    compacted: v.pipe(v.number(), d('Decisions shown shorter than full.')),
+    preserved: v.pipe(v.number(), d('Reviewed decisions that are kept at full detail.')),
+    levels: v.pipe(LevelCounts, d('Decisions at each level.')),
+    dry_run: v.pipe(v.boolean(), d('As it was asked.')),
+  }),
+  scope: 'admin',
+  failure: 'internal_error',
+  async handle(call, { category, dry_run }) {
+    const { levels, preserved } = await countLevels(call.store, given({ category }), call.now())
+    const compacted = levels.summary + levels.digest + levels.wisdom
+    if (!dry_run) await call.store.transaction((tx) => audit(call, tx, [], { compacted, preserved, levels }))
+    return { compacted, preserved, levels, dry_run }
+  },
+})

@@ -1,0 +1,73 @@
+/** cstp.debugTracker: the deliberation sessions that wait for a decision. */
+import * as v from 'valibot'
+import { defineMethod } from '../method.ts'
+
+const d = v.description
+const mostSessions = 100
+const mostConsumed = 50
+
+export const debugTracker = defineMethod({
+  summary: "Shows the caller's deliberation sessions; with the scope admin, those of all agents.",
+  params: v.object({}),
+  result: v.object({
+    sessions: v.pipe(
+      v.array(
+        v.object({
+          key: v.pipe(v.string(), d('Agent, and what its calls gave to tell sessions apart.')),
+          agent: v.string(),
+          input_count: v.pipe(v.number(), d('Inputs held.')),
+          dropped: v.pipe(v.number(), d('Inputs dropped because the session was full.')),
+          inputs: v.array(
+            v.object({
+              id: v.pipe(v.string(), d('Id of the input.')),
+              type: v.string(),
+              text: v.pipe(v.string(), d('What was asked, found or thought.')),
+              source: v.pipe(v.string(), d('Method that left it.')),
+              age_seconds: v.pipe(v.number(), d('Since it was left.')),
+            }),
+          ),
+          idle_seconds: v.pipe(v.number(), d('Since the last input.')),
+        }),
+      ),
+      d('Sessions that wait, newest first.'),
+    ),
+    consumed: v.pipe(
+      v.array(
+        v.object({
+          key: v.pipe(v.string(), d('Key of the session.')),
+          agent: v.string(),
+          decision_id: v.string(),
+          input_count: v.pipe(v.number(), d('Inputs taken.')),
+          age_seconds: v.pipe(v.number(), d('Since it was taken.')),
+        }),
+      ),
+      d('The last sessions that a decision took, newest first.'),
+    ),
+  }),
+  scope: 'read',
+  failure: 'internal_error',
+  async handle({ store, tracker, caller, now, tracker_ttl_ms }) {
+    await tracker.flush()
+    const own = caller.scopes.has('admin') ? {} : { agent: caller.agent }
+    const seconds = (ms: number) => Math.max(0, Math.round((now() - ms) / 1_000))
+    const sessions = await store.sessions.list({ ...own, since_ms: now() - tracker_ttl_ms, limit: mostSessions })
+    const consumed = await store.sessions.consumed({ ...own, limit: mostConsumed })
+    return {
+      sessions: sessions.map(({ key, agent, inputs, dropped, updated_ms }) => ({
+        key,
+        agent,
+        input_count: inputs.length,
+        dropped,
+        inputs: inputs.map(({ id, type, text, source, timestamp }) => ({
+          id,
+          type,
+          text,
+          source,
+          age_seconds: seconds(Date.parse(timestamp)),
+        })),
+        idle_seconds: seconds(updated_ms),
+      })),
+      consumed: consumed.map(({ consumed_ms, ...one }) => ({ ...one, age_seconds: seconds(consumed_ms) })),
+    }
+  },
+})

@@ -1,0 +1,32 @@
+/** cstp.getCalibration: how far stated confidence can be trusted. */
+import * as v from 'valibot'
+import { CalibrationReport } from '../../sdk/schema/calibration.ts'
+import { filledText, Stakes } from '../../sdk/schema/decision.ts'
+import { report } from '../domain/calibration/report.ts'
+import { given } from '../domain/filter.ts'
+import { defineMethod } from '../method.ts'
+
+const name = (about: string) => v.optional(v.pipe(filledText(256), v.description(about)))
+const dayMs = 86_400_000
+
+export const getCalibration = defineMethod({
+  summary: 'Compares stated confidence with what came true: Brier score, calibration, and what to do about it.',
+  params: v.object({
+    agent: name('Agent that recorded the decisions.'),
+    category: name('Exactly this category.'),
+    stakes: v.optional(v.pipe(Stakes, v.description('Exactly these stakes.'))),
+    project: name('Project name.'),
+    feature: name('Feature of a project.'),
+    window: v.pipe(
+      v.optional(v.picklist(['30d', '60d', '90d', 'all']), 'all'),
+      v.description('Decisions recorded within so many days.'),
+    ),
+  }),
+  result: CalibrationReport,
+  scope: 'read',
+  failure: 'internal_error',
+  async handle({ store, now }, { window, stakes, ...rest }) {
+    const created_from_ms = window === 'all' ? undefined : now() - Number.parseInt(window, 10) * dayMs
+    return report(await store.decisions.outcomes(given({ ...rest, stakes: stakes && [stakes], created_from_ms })))
+  },
+})

@@ -1,0 +1,37 @@
+/** cstp.getGraph: the decisions around one. */
+import * as v from 'valibot'
+import { decisionNotFound } from '../../sdk/errors.ts'
+import { EdgeType } from '../../sdk/schema/decision.ts'
+import { Direction, GraphEdge, GraphNode } from '../../sdk/schema/graph.ts'
+import { DecisionId, whole } from '../../sdk/schema/params.ts'
+import { neighbourhood } from '../domain/graph.ts'
+import { resolveId } from '../domain/lookup.ts'
+import { defineMethod } from '../method.ts'
+
+const d = v.description
+
+export const getGraph = defineMethod({
+  summary: 'Returns the decisions within some steps of one, with the edges among them.',
+  params: v.object({
+    decision_id: DecisionId,
+    depth: v.pipe(v.optional(whole(1, 5), 1), d('Steps from the centre.')),
+    edge_types: v.optional(v.pipe(v.array(EdgeType), d('Follow only edges of these types.'))),
+    direction: v.pipe(v.optional(Direction, 'both'), d('Follow edges from source to target, the other way, or both.')),
+    limit: v.pipe(v.optional(whole(1, 1_000), 200), d('Most decisions.')),
+  }),
+  result: v.object({
+    center_id: v.pipe(v.string(), d('Id of the centre.')),
+    depth: v.pipe(v.number(), d('Steps that were followed.')),
+    nodes: v.pipe(v.array(GraphNode), d('By distance from the centre.')),
+    edges: v.pipe(v.array(GraphEdge), d('Edges that were followed between them.')),
+    truncated: v.pipe(v.boolean(), d('True when the limit cut it.')),
+  }),
+  scope: 'read',
+  failure: 'internal_error',
+  async handle({ store }, { decision_id, depth, edge_types, direction, limit }) {
+    const center = await resolveId(store.decisions, decision_id, 'decision_id')
+    if (!(await store.decisions.get(center))) throw decisionNotFound(decision_id)
+    const types = edge_types?.length ? edge_types : undefined
+    return { center_id: center, depth, ...(await neighbourhood(store, { center, depth, types, direction, limit })) }
+  },
+})

@@ -1,0 +1,38 @@
+/** cstp.ready: what is to be done next. */
+import * as v from 'valibot'
+import { filledText } from '../../sdk/schema/decision.ts'
+import { ReadyAction } from '../../sdk/schema/memory.ts'
+import { whole } from '../../sdk/schema/params.ts'
+import { given } from '../domain/filter.ts'
+import { actionTypes, priorities, readyActions } from '../domain/ready.ts'
+import { defineMethod } from '../method.ts'
+
+const d = v.description
+
+export const ready = defineMethod({
+  summary:
+    'Lists what is to be done: reviews that are due, decisions left pending, drift, open breakers, contradictions.',
+  params: v.object({
+    min_priority: v.pipe(v.optional(v.picklist(priorities), 'low'), d('Least priority.')),
+    action_types: v.optional(v.pipe(v.array(v.picklist(actionTypes)), d('These types only.'))),
+    limit: v.optional(whole(1, 200), 20),
+    category: v.optional(v.pipe(filledText(64), d('Exactly this category.'))),
+    agent: v.optional(v.pipe(filledText(256), d('Decisions of this agent.'))),
+  }),
+  result: v.object({
+    actions: v.pipe(v.array(ReadyAction), d('Most urgent first, then oldest.')),
+    total: v.number(),
+    filtered: v.pipe(v.number(), d('How many of them were left out by the filters or the limit.')),
+    warnings: v.pipe(v.array(v.string()), d('Parts that could not be read.')),
+  }),
+  scope: 'read',
+  failure: 'internal_error',
+  async handle({ store, policy, now }, { min_priority, action_types, limit, category, agent }) {
+    const { breakers } = await policy.current()
+    const types = action_types?.length ? action_types : actionTypes
+    return readyActions(
+      { store, breakers, now_ms: now() },
+      { filter: given({ category, agent }), types, min_priority, limit },
+    )
+  },
+})

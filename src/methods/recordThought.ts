@@ -1,0 +1,70 @@
+/** cstp.recordThought: reasoning, before a decision or after it. */
+import * as v from 'valibot'
+import { decisionNotFound } from '../../sdk/errors.ts'
+import { filledText } from '../../sdk/schema/decision.ts'
+import { DecisionId, trackedParams } from '../../sdk/schema/params.ts'
+import { audit, timestamp } from '../context.ts'
+import { resolveId } from '../domain/lookup.ts'
+import { quality } from '../domain/quality.ts'
+import { sessionOf } from '../domain/track.ts'
+import { defineMethod } from '../method.ts'
+
+const d = v.description
+
+export const recordThought = defineMethod({
+  summary: 'Keeps a thought for the next decision, or appends it to a recorded one.',
+  params: v.object({
+    text: v.pipe(filledText(10_000), d('The thought.')),
+    decision_id: v.pipe(
+      v.nullish(DecisionId, null),
+      v.metadata({ identifier: true }),
+      d('The decision to append it to; without it the next record takes the thought.'),
+    ),
+    ...trackedParams,
+  }),
+  result: v.object({
+    success: v.boolean(),
+    mode: v.pipe(
+      v.picklist(['pre-decision', 'post-decision']),
+      d('Whether it waits for a decision or was appended to one.'),
+    ),
+    agent_id: v.pipe(v.nullable(v.string()), d('Whose thought it is; pre-decision only.')),
+    decision_id: v.nullable(v.string()),
+    step_number: v.pipe(v.nullable(v.number()), d('Number of the appended step; post-decision only.')),
+  }),
+  scope: 'write',
+  failure: 'internal_error',
+  async handle(call, { text, decision_id, ...names }) {
+    if (decision_id === null) {
+      await call.tracker.flush()
+      await call.store.transaction(async (tx) => {
+        await call.tracker.think(tx, sessionOf(call, names), call.method, text)
+        await audit(call, tx, [])
+      })
+      return {
+        success: true,
+        mode: 'pre-decision' as const,
+        agent_id: names.agent_id ?? call.caller.agent,
+        decision_id: null,
+        step_number: null,
+      }
+    }
+    const id = await resolveId(call.store.decisions, decision_id, 'decision_id')
+    const step_number = await call.store.transaction(async (tx) => {
+      const found = await tx.decisions.get(id)
+      if (!found) throw decisionNotFound(decision_id)
+      const { inputs, steps } = found.record.deliberation ?? { inputs: [], steps: [] }
+      const step = steps.reduce((most, one) => Math.max(most, one.step), 0) + 1
+      const at = timestamp(call.now())
+      const deliberation = {
+        inputs,
+        steps: [...steps, { step, type: 'reasoning', thought: text, timestamp: at, agent: call.caller.agent }],
+      }
+      const record = { ...found.record, deliberation, updated_at: at }
+      await tx.decisions.update({ ...record, quality: quality(record) }, found.revision)
+      await audit(call, tx, [id], { step })
+      return step
+    })
+    return { success: true, mode: 'post-decision' as const, agent_id: null, decision_id: id, step_number }
+  },
+})

@@ -1,0 +1,32 @@
+/** cstp.setPreserve: keeps a decision at full detail. */
+import * as v from 'valibot'
+import { decisionNotFound } from '../../sdk/errors.ts'
+import { DecisionId } from '../../sdk/schema/params.ts'
+import { audit, timestamp } from '../context.ts'
+import { resolveId } from '../domain/lookup.ts'
+import { defineMethod } from '../method.ts'
+
+export const setPreserve = defineMethod({
+  summary: 'Keeps a decision at full detail in compaction, or lets it go again.',
+  params: v.object({
+    decision_id: DecisionId,
+    preserve: v.pipe(v.optional(v.boolean(), true), v.description('False lets it be compacted.')),
+  }),
+  result: v.object({
+    success: v.boolean(),
+    decision_id: v.string(),
+    preserve: v.pipe(v.boolean(), v.description('As it stands now.')),
+  }),
+  scope: 'admin',
+  failure: 'internal_error',
+  async handle(call, { decision_id, preserve }) {
+    const id = await resolveId(call.store.decisions, decision_id, 'decision_id')
+    await call.store.transaction(async (tx) => {
+      const found = await tx.decisions.get(id)
+      if (!found) throw decisionNotFound(decision_id)
+      await tx.decisions.update({ ...found.record, preserve, updated_at: timestamp(call.now()) }, found.revision)
+      await audit(call, tx, [id], { preserve })
+    })
+    return { success: true, decision_id: id, preserve }
+  },
+})

@@ -1,0 +1,118 @@
+/** Drift: the thresholds of the contract, and p-values that mean what they say. */
+import { describe, expect, test } from 'bun:test'
+import { drift, permutationTest } from '../../../src/domain/calibration/drift.ts'
+import type { Scored } from '../../../src/domain/calibration/figures.ts'
+import { random } from './groups.ts'
+
+const thresholds = { brier: 0.05, accuracy: 0.1 }
+const soak = process.env.CSTP_SOAK === '1'
+const histories = soak ? 5_000 : 1_000
+
+/** So many decisions at one confidence, of which some succeed. */
+const of = (confidence: number, successes: number, failures: number): Scored[] => [
+  { confidence, value: 1, count: successes },
+  { confidence, value: 0, count: failures },
+]
+
+test('what stays as it was raises nothing', () => {
+  expect(drift(of(0.8, 40, 10), of(0.8, 160, 40), thresholds)).toEqual({
+    drift_detected: false,
+    alerts: [],
+    recent_period: 'last 30 days',
+    historical_period: '90 days ago and earlier',
+    recent_scored: 50,
+    historical_scored: 200,
+    recommendations: [],
+  })
+})
+
+test('what got much worse raises both alerts, with figures and advice', () => {
+  const { drift_detected, alerts, recommendations } = drift(of(0.8, 20, 30), of(0.8, 160, 40), thresholds)
+  expect(drift_detected).toBe(true)
+  expect(alerts).toMatchObject([
+    { type: 'brier_degradation', recent_value: 0.4, historical_value: 0.16, change_pct: 150, severity: 'critical' },
+    { type: 'accuracy_drop', recent_value: 0.4, historical_value: 0.8, change_pct: -50, severity: 'critical' },
+  ])
+  for (const { p_value } of alerts) expect(p_value).toBeLessThan(0.01)
+  expect(recommendations.length).toBe(2)
+})
+
+test('what got better raises nothing', () => {
+  expect(drift(of(0.8, 48, 2), of(0.8, 100, 100), thresholds).alerts).toEqual([])
+})
+
+test('the thresholds are absolute differences, and their own value is beyond them', () => {
+  const historical = of(1, 90, 10)
+  const alerts = (recent: Scored[], given = thresholds) =>
+    drift(recent, historical, given).alerts.map(({ type }) => type)
+  expect(alerts(of(1, 80, 20))).toEqual(['brier_degradation', 'accuracy_drop'])
+  expect(alerts(of(1, 81, 19))).toEqual(['brier_degradation'])
+  expect(alerts(of(1, 86, 14))).toEqual([])
+  expect(alerts(of(1, 86, 14), { brier: 0.04, accuracy: 0.04 })).toEqual(['brier_degradation', 'accuracy_drop'])
+  expect(alerts(of(1, 89, 11), { brier: 0, accuracy: 0 })).toEqual(['brier_degradation', 'accuracy_drop'])
+  expect(alerts(historical, { brier: 0, accuracy: 0 })).toEqual([])
+})
+
+test('a rise from 0 has no percentage', () => {
+  expect(drift(of(1, 10, 10), of(1, 20, 0), thresholds).alerts[0]).toMatchObject({
+    change_pct: null,
+    historical_value: 0,
+  })
+})
+
+test('what chance explains is information, no warning', () => {
+  const { alerts, recommendations } = drift(of(0.8, 3, 2), of(0.8, 4, 1), thresholds)
+  expect(alerts.map(({ severity }) => severity)).toEqual(['info', 'info'])
+  expect(alerts[0]!.p_value).toBeGreaterThan(0.05)
+  expect(recommendations[0]).toContain('Chance')
+})
+
+test.each([
+  [4, 50],
+  [50, 4],
+  [0, 0],
+])('with %d recent and %d historical there is nothing to compare', (recent, historical) => {
+  const found = drift(of(0.8, 0, recent), of(0.8, historical, 0), thresholds)
+  expect(found).toMatchObject({
+    drift_detected: false,
+    alerts: [],
+    recent_scored: recent,
+    historical_scored: historical,
+  })
+  expect(found.recommendations[0]).toStartWith('Not enough reviewed decisions')
+})
+
+/** Squared errors of a forecaster whose calibration never changes. */
+function squares(next: () => number, count: number): number[] {
+  return Array.from({ length: count }, () => {
+    const confidence = 0.3 + 0.65 * next()
+    return (confidence - (next() < confidence - 0.1 ? 1 : 0)) ** 2
+  })
+}
+
+describe('on stationary histories', () => {
+  const simulate = (recent: number, historical: number) =>
+    Array.from({ length: histories }, (_, seed) => {
+      const next = random(seed + 1)
+      return permutationTest(squares(next, recent), squares(next, historical), 1)
+    })
+
+  test.each([
+    [25, 60],
+    [60, 25],
+  ])(`p ≤ .05 comes up in about 5 %% of ${histories}: %d recent, %d historical`, (recent, historical) => {
+    const p = simulate(recent, historical)
+    const share = (limit: number) => p.filter((one) => one <= limit).length / histories
+    expect(share(0.05)).toBeGreaterThan(0.03)
+    expect(share(0.05)).toBeLessThan(0.07)
+    expect(share(0.5)).toBeGreaterThan(0.45)
+    expect(share(0.5)).toBeLessThan(0.55)
+    expect(share(0)).toBe(0)
+  })
+
+  test('the same history has the same p-value', () => {
+    const [recent, historical] = [squares(random(1), 40), squares(random(2), 90)]
+    const p = permutationTest(recent, historical, 1)
+    expect(permutationTest(recent, historical, 1)).toBe(p)
+  })
+})

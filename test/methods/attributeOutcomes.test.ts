@@ -1,0 +1,133 @@
+/** cstp.attributeOutcomes: outcomes by age, a dry run, the look-back, and who is told, on every store. */
+import { expect, test } from 'bun:test'
+import { attribute } from '../../src/domain/attribution.ts'
+import { forEachBackend, type TestProgram } from '../program.ts'
+import { recordOf, testStart } from '../record.ts'
+
+const day = 86_400_000
+const name = 'acme/app'
+
+forEachBackend((open) => {
+  const decided = (program: TestProgram, days: number, given: Record<string, unknown> = {}) => {
+    const created_at = new Date(program.clock.now - days * day).toISOString()
+    return program.record({ created_at, project: { name, pr: 7 }, ...given }, 'root')
+  }
+
+  test('what has stood long enough succeeded; the rest waits', async () => {
+    const program = await open()
+    const [old, exact, young] = [await decided(program, 20), await decided(program, 7), await decided(program, 6.99)]
+    await decided(program, 20, { project: { name } })
+    await decided(program, 20, { project: { name: 'other', pr: 7 } })
+    const found = await program.call('attributeOutcomes', { project: name })
+    expect(found).toEqual({
+      processed: 3,
+      attributed: 2,
+      skipped: 1,
+      dry_run: false,
+      decisions: [
+        { id: old, pr: 7, outcome: 'success', basis: 'age', reason: expect.any(String), applied: true },
+        { id: exact, pr: 7, outcome: 'success', basis: 'age', reason: expect.any(String), applied: true },
+        { id: young, pr: 7, outcome: null, basis: 'age', reason: expect.any(String), applied: false },
+      ],
+    })
+    const { reason } = found.decisions[0]!
+    expect(reason).toContain('No evidence was found for PR 7')
+    expect(await program.call('getDecision', { id: old })).toMatchObject({
+      status: 'reviewed',
+      outcome: 'success',
+      auto_attributed: true,
+      attribution_reason: reason,
+      confidence_at_review: 0.8,
+      reviewed_by: 'alice',
+      review_history: [{ outcome: 'success', notes: reason }],
+    })
+    expect(await program.call('attributeOutcomes', { project: name })).toMatchObject({ processed: 1, attributed: 0 })
+  })
+
+  test('a dry run shows the same and writes nothing', async () => {
+    const program = await open()
+    const id = await decided(program, 20)
+    const { entries: before } = await program.call('listAudit', {}, 'root')
+    expect(await program.call('attributeOutcomes', { project: name, dry_run: true })).toMatchObject({
+      attributed: 1,
+      dry_run: true,
+      decisions: [{ id, outcome: 'success', applied: false }],
+    })
+    expect((await program.call('getDecision', { id })).status).toBe('pending')
+    expect((await program.call('listAudit', {}, 'root')).entries.length).toBe(before.length)
+  })
+
+  test('the look-back is a number of days or a date; stability is in days', async () => {
+    const program = await open()
+    for (const days of [5, 40, 100]) await decided(program, days)
+    const processed = async (given: object) =>
+      (await program.call('attributeOutcomes', { project: name, dry_run: true, ...given })).processed
+    expect(await processed({})).toBe(1)
+    expect(await processed({ since: '50d' })).toBe(2)
+    expect(await processed({ since: '2026-01-01' })).toBe(3)
+    expect(await processed({ since: '2026-06-26T12:00:00Z' })).toBe(1)
+    const attributed = async (stability_days: number) =>
+      (await program.call('attributeOutcomes', { project: name, since: '365d', dry_run: true, stability_days }))
+        .attributed
+    expect([await attributed(0), await attributed(41), await attributed(101)]).toEqual([3, 1, 0])
+    for (const given of [
+      { since: 'lately' },
+      { since: '0d' },
+      { since: '2026-02-31' },
+      { stability_days: -1 },
+      { project: '' },
+    ])
+      expect((await program.refused('attributeOutcomes', { project: name, ...given })).error).toBe('invalid_params')
+  })
+
+  test('breakers and search are told; a later review is the agent’s own word again', async () => {
+    const program = await open()
+    await program.rules(
+      'circuit_breakers: [{ scope: "category:architecture", failure_threshold: 1, window_ms: 86400000, cooldown_ms: 1000 }]',
+    )
+    await program.call('reviewDecision', { id: await program.record({ project: { name, pr: 7 } }), outcome: 'failure' })
+    program.clock.now += 1_000
+    const probe = await program.record({ project: { name, pr: 7 } })
+    await program.call('attributeOutcomes', { project: name, stability_days: 0 })
+    const { state } = await program.call('getCircuitState', { scope: 'category:architecture' })
+    expect(state).toBe('closed')
+    const filters = { has_outcome: true }
+    expect(
+      (await program.call('queryDecisions', { query: 'SQLite', filters })).decisions.map(({ id }) => id),
+    ).toContain(probe)
+    await program.call('reviewDecision', { id: probe, outcome: 'failure' })
+    expect(await program.call('getDecision', { id: probe })).toMatchObject({
+      outcome: 'failure',
+      auto_attributed: false,
+      attribution_reason: null,
+    })
+  })
+
+  test('two servers at once settle each decision once', async () => {
+    const one = await open()
+    const two = await one.second()
+    for (let at = 0; at < 6; at++) await decided(one, 20)
+    const found = await Promise.all([one, two].map((program) => program.call('attributeOutcomes', { project: name })))
+    const applied = found.flatMap(({ decisions }) => decisions.filter((each) => each.applied).map(({ id }) => id))
+    expect(applied.length).toBe(6)
+    expect(new Set(applied).size).toBe(6)
+  })
+})
+
+const at = (days: number) => new Date(testStart + days * day).toISOString()
+test.each<[string, Parameters<typeof attribute>[1], number, string | null]>([
+  ['merged and stable', { merged_at: at(0), reverted_at: null, closed_at: null }, 7, 'success'],
+  ['merged lately', { merged_at: at(0), reverted_at: null, closed_at: null }, 6, null],
+  ['reverted in time', { merged_at: at(0), reverted_at: at(7), closed_at: null }, 30, 'failure'],
+  ['reverted later', { merged_at: at(0), reverted_at: at(8), closed_at: null }, 30, 'success'],
+  ['closed without a merge', { merged_at: null, reverted_at: null, closed_at: at(1) }, 30, 'abandoned'],
+  ['still open', { merged_at: null, reverted_at: null, closed_at: null }, 30, null],
+])('by evidence: %s', (_, history, days, outcome) => {
+  const found = attribute(
+    recordOf({ project: { name, feature: null, pr: 7, files: [] } }),
+    history,
+    7,
+    testStart + days * day,
+  )
+  expect([found.basis, found.outcome]).toEqual(['evidence', outcome as never])
+})

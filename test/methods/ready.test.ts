@@ -1,0 +1,190 @@
+/** cstp.ready: every type, priorities, order, totals; and contradictions, which it tells of, on every store. */
+import { expect, test } from 'bun:test'
+import { StorageError } from '../../sdk/storage/errors.ts'
+import { forEachBackend, type TestProgram } from '../program.ts'
+
+const day = 86_400_000
+
+forEachBackend((open) => {
+  const decided = (program: TestProgram, days: number, given: Record<string, unknown> = {}) => {
+    const created_at = new Date(program.clock.now - days * day).toISOString()
+    return program.record({ created_at, recorded_by: 'alice', ...given }, 'root')
+  }
+  const shown = async ({ call }: TestProgram, params: object = {}) =>
+    (await call('ready', params)).actions.map(({ type, priority }) => `${type} ${priority}`)
+
+  test('nothing is to be done at first', async () => {
+    const { call } = await open()
+    expect(await call('ready')).toEqual({ actions: [], total: 0, filtered: 0, warnings: [] })
+  })
+
+  test('a review is due when its day has passed, and not before', async () => {
+    const program = await open()
+    const id = await program.record({ review_in: '3d', stakes: 'high' })
+    program.clock.now = Date.parse('2026-07-04T23:59:59.999Z')
+    expect(await shown(program)).toEqual([])
+    program.clock.now += 1
+    expect((await program.call('ready')).actions).toEqual([
+      {
+        type: 'review_outcome',
+        priority: 'high',
+        decision_id: id,
+        category: 'architecture',
+        date: '2026-07-01',
+        title: 'Use SQLite',
+        reason: 'Its review was due on 2026-07-04',
+        suggestion: expect.any(String),
+        detail: { stakes: 'high', review_by: '2026-07-04', age_days: 3 },
+      },
+    ])
+    await program.call('reviewDecision', { id, outcome: 'success' })
+    expect(await shown(program)).toEqual([])
+  })
+
+  test('priorities follow stakes and age; the most urgent first, then the oldest', async () => {
+    const program = await open()
+    for (const [days, stakes] of [
+      [61, 'low'],
+      [59, 'medium'],
+      [31, 'critical'],
+      [29, 'critical'],
+      [29, 'medium'],
+      [29, 'low'],
+    ] as const)
+      await decided(program, days, { stakes })
+    await decided(program, 90, { review_in: '52w', stakes: 'low' })
+    await decided(program, 5, { review_in: '7d' })
+    expect(await shown(program)).toEqual([
+      'stale_pending high',
+      'stale_pending high',
+      'stale_pending high',
+      'review_outcome high',
+      'stale_pending medium',
+      'review_outcome medium',
+      'review_outcome low',
+    ])
+    const dates = (await program.call('ready')).actions.slice(0, 4).map(({ date }) => date!)
+    expect(dates).toEqual([...dates].sort())
+  })
+
+  test('types, priority, agent, category and limit restrict; totals tell how much was left out', async () => {
+    const program = await open()
+    for (let at = 0; at < 30; at++) await decided(program, 40)
+    await decided(program, 20, { stakes: 'low' })
+    await decided(program, 20, { stakes: 'high', category: 'trading', recorded_by: 'bob' })
+    expect(await program.call('ready', { limit: 3 })).toMatchObject({ total: 32, filtered: 29 })
+    // The one that waits for its review is not hidden by the many that are older.
+    expect(await shown(program, { action_types: ['review_outcome'], limit: 2 })).toEqual([
+      'review_outcome high',
+      'review_outcome low',
+    ])
+    expect(await shown(program, { min_priority: 'high' })).toEqual(['review_outcome high'])
+    expect(await program.call('ready', { min_priority: 'medium', limit: 200 })).toMatchObject({
+      total: 32,
+      filtered: 1,
+    })
+    expect(await program.call('ready', { agent: 'bob' })).toMatchObject({ total: 1, filtered: 0 })
+    expect(await program.call('ready', { category: 'trading' })).toMatchObject({ total: 1, filtered: 0 })
+    expect((await program.refused('ready', { action_types: ['sleep'] })).error).toBe('invalid_params')
+  })
+
+  test('drift of a category is told with its figures, and only beyond chance', async () => {
+    const program = await open()
+    const many = async (category: string, count: number, days: number, outcome: string) => {
+      for (let at = 0; at < count; at++)
+        await program.call('reviewDecision', { id: await decided(program, days, { category }), outcome })
+    }
+    await many('trading', 12, 100, 'success')
+    await many('trading', 8, 5, 'failure')
+    await many('calm', 12, 100, 'success')
+    await many('calm', 8, 5, 'success')
+    const { actions } = await program.call('ready', { agent: 'alice' })
+    expect(actions).toMatchObject([{ type: 'calibration_drift', priority: 'high', category: 'trading' }])
+    expect(actions[0]!.reason).toContain('Accuracy went from 1 to 0')
+    expect(await shown(program, { category: 'calm' })).toEqual([])
+    expect(await shown(program, { agent: 'bob' })).toEqual([])
+  })
+
+  test('an open breaker is told until it closes, to those whom it concerns', async () => {
+    const program = await open()
+    await program.rules(
+      'circuit_breakers: [{ scope: "agent:alice", failure_threshold: 1, window_ms: 86400000, cooldown_ms: 1000 }]',
+    )
+    await program.call('reviewDecision', { id: await program.record(), outcome: 'failure' })
+    expect((await program.call('ready')).actions).toMatchObject([
+      { type: 'open_breaker', priority: 'high', reason: 'The circuit breaker agent:alice is open', decision_id: null },
+    ])
+    expect(await shown(program, { agent: 'bob' })).toEqual([])
+    program.clock.now += 1_000
+    const probe = await program.record()
+    expect((await program.call('ready')).actions).toMatchObject([{ decision_id: probe, suggestion: `Review ${probe}` }])
+    await program.call('reviewDecision', { id: probe, outcome: 'success' })
+    expect(await shown(program)).toEqual([])
+  })
+
+  test('what can not be read is a warning; the rest is told', async () => {
+    const program = await open()
+    await decided(program, 40)
+    program.store.breakers.list = async () => {
+      throw new StorageError('unavailable', 'gone')
+    }
+    const { actions, warnings } = await program.call('ready')
+    expect(warnings).toEqual(['Circuit breakers could not be read'])
+    expect(actions.length).toBe(1)
+  })
+
+  test('the same purpose with opposite outcomes in one project is found at the review', async () => {
+    const program = await open()
+    const bridge = { structure: 'a queue', function: 'to keep orders when the shop is down' }
+    const given = { bridge, project: { name: 'acme/shop' } }
+    const [good, bad, elsewhere, other] = [
+      await program.record({ ...given, decision: 'Queue orders in Redis' }),
+      await program.record({ ...given, decision: 'Queue orders in a table', category: 'trading' }),
+      await program.record({ ...given, project: { name: 'acme/app' } }),
+      await program.record({ ...given, bridge: { structure: 'b', function: 'to sort apples by size' } }),
+    ]
+    for (const id of [good, elsewhere, other]) await program.call('reviewDecision', { id, outcome: 'success' })
+    expect((await program.call('getSessionContext')).contradictions).toEqual([])
+    await program.call('reviewDecision', { id: bad, outcome: 'failure' })
+    const expected = {
+      first_id: bad,
+      second_id: good,
+      first_title: 'Queue orders in a table',
+      second_title: 'Queue orders in Redis',
+      category: 'trading',
+      reason: 'The same purpose in one project, with opposite outcomes',
+    }
+    expect((await program.call('getSessionContext')).contradictions).toEqual([expected])
+    expect((await program.call('ready', { category: 'trading' })).actions).toMatchObject([
+      { type: 'contradiction', decision_id: bad, detail: { other_id: good } },
+    ])
+    // A later review that agrees ends it.
+    await program.call('reviewDecision', { id: bad, outcome: 'success' })
+    expect((await program.call('getSessionContext')).contradictions).toEqual([])
+  })
+
+  test('linked contradictions hold between live decisions only, once for each pair', async () => {
+    const program = await open()
+    const [a, b, c] = [await program.record(), await program.record(), await program.record()]
+    const link = (source_id: string, target_id: string, edge_type: string, context?: string) =>
+      program.call('linkDecisions', { source_id, target_id, edge_type, context })
+    await link(a, b, 'contradicts', 'one region or two')
+    await link(b, a, 'contradicts', 'one region or two')
+    expect((await program.call('ready')).actions).toMatchObject([{ type: 'contradiction', priority: 'medium' }])
+    await link(c, b, 'supersedes')
+    expect(await shown(program)).toEqual([])
+    await link(a, c, 'contradicts')
+    expect((await program.call('ready')).actions[0]!.reason).toContain('linked as contradicting')
+    await program.call('reviewDecision', { id: c, outcome: 'abandoned' })
+    expect(await shown(program)).toEqual([])
+  })
+
+  test('a review stands when contradictions can not be looked for', async () => {
+    const program = await open()
+    const id = await program.record({ project: { name: 'acme/shop' } })
+    program.embedder.health = 'away'
+    expect(await program.call('reviewDecision', { id, outcome: 'failure' })).toMatchObject({ success: true })
+    program.embedder.health = 'hangs'
+    expect(await program.call('reviewDecision', { id, outcome: 'failure' })).toMatchObject({ success: true })
+  })
+})
