@@ -50,7 +50,7 @@ forEachBackend((open) => {
       { type: 'query', content: 'where to keep the catalogue', source: 'cstp.queryDecisions', timestamp },
       { type: 'guardrail_check', content: 'Keep it in SQLite: allowed', source: 'cstp.checkGuardrails' },
       { type: 'reason_stats', source: 'cstp.getReasonStats' },
-      { type: 'lookup', content: 'Keep the catalogue in SQLite', source: 'cstp.getDecision' },
+      { type: 'lookup', content: `Looked at ${old}`, source: 'cstp.getDecision' },
     ])
     expect(deliberation!.steps.map(({ step, type }) => [step, type])).toEqual([
       [1, 'query'],

@@ -83,9 +83,11 @@ export function sessionWriter(statements: Statements): (verb: Verb) => SessionWr
     get: verb(get),
     append: verb((key: string, agent: string, inputs: readonly SessionInput[], keep: number, now_ms: number) => {
       start.run(key, agent, now_ms, now_ms)
-      for (const input of inputs) add.run(key, JSON.stringify({ ...input, data: input.data ?? null }))
-      const { changes } = trim.run(key, key, keep)
-      if (changes > 0) drop.run(changes, key)
+      // Busy readers leave thousands at once: those that would be trimmed again are not written first.
+      const late = inputs.slice(-keep)
+      for (const input of late) add.run(key, JSON.stringify({ ...input, data: input.data ?? null }))
+      const dropped = inputs.length - late.length + trim.run(key, key, keep).changes
+      if (dropped > 0) drop.run(dropped, key)
     }),
     consume: verb((key: string, decision_id: string, now_ms: number) => {
       const session = get(key)
