@@ -4,6 +4,7 @@ import { type Bench, openBench } from './bench.ts'
 import { engines } from './parts/engines.ts'
 import { http } from './parts/http.ts'
 import { imports } from './parts/imports.ts'
+import { learning } from './parts/learning.ts'
 import { memory } from './parts/memory.ts'
 import { queries } from './parts/queries.ts'
 import { record } from './parts/record.ts'
@@ -18,6 +19,7 @@ const parts: Record<string, (bench: Bench) => Promise<void>> = {
   record,
   import: imports,
   startup,
+  learning,
   memory,
 }
 
