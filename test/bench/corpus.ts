@@ -5,7 +5,7 @@ import type { DecisionRecord } from '../../sdk/schema/decision.ts'
 import type { RecordParams } from '../../sdk/schema/record.ts'
 import { random } from '../../sdk/storage/conformance/vectors/corpus.ts'
 import type { VectorSet } from '../../sdk/storage/vectors.ts'
-import { newRecord } from '../../src/domain/decision.ts'
+import { applyReview, newRecord } from '../../src/domain/decision.ts'
 import { assets } from '../../src/drivers/embedder/local/assets.ts'
 
 const vocabularySize = 20_000
@@ -84,7 +84,19 @@ export function recordOf(number: number): DecisionRecord {
     source_key: null,
     bridge: null,
   }
-  return newRecord(draft, createdMs(number), createdMs(number), suffixOf(number))
+  const record = newRecord(draft, createdMs(number), createdMs(number), suffixOf(number))
+  return number % 3 === 0 ? record : reviewed(record, number)
+}
+
+/** Two of three were reviewed a month later; the surer, the more often they succeeded. */
+function reviewed(record: DecisionRecord, number: number): DecisionRecord {
+  const next = random(3_000_001 + number)
+  const share = next()
+  const outcome =
+    share < 0.05 ? 'abandoned' : share < 0.15 ? 'partial' : next() < record.confidence ? 'success' : 'failure'
+  const review = { outcome, actual_result: text(next, 6), lessons: text(next, 8), notes: null } as const
+  const at = new Date(createdMs(number) + 30 * 86_400_000).toISOString()
+  return applyReview(record, review, record.recorded_by, at)
 }
 
 /** A question of eight words that stand together in some decision. */

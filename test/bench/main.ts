@@ -6,6 +6,7 @@ import { engines } from './parts/engines.ts'
 import { guardrails } from './parts/guardrails.ts'
 import { http } from './parts/http.ts'
 import { imports } from './parts/imports.ts'
+import { learning } from './parts/learning.ts'
 import { memory } from './parts/memory.ts'
 import { queries } from './parts/queries.ts'
 import { record } from './parts/record.ts'
@@ -21,6 +22,7 @@ const parts: Record<string, (bench: Bench) => Promise<void>> = {
   guardrails,
   import: imports,
   startup,
+  learning,
   memory,
 }
 

@@ -3,6 +3,7 @@ import type { TestRunner } from './runner.ts'
 import { testCoordination } from './store/coordination.ts'
 import { testDecisions } from './store/decisions.ts'
 import { testEmbeddings } from './store/embeddings.ts'
+import { testGroups } from './store/groups.ts'
 import { testKeyword } from './store/keyword.ts'
 import { kitOf, type StoreSuite } from './store/kit.ts'
 import { testShared } from './store/shared.ts'
@@ -19,6 +20,7 @@ export function storeConformance(runner: TestRunner, suite: StoreSuite): void {
     keyword: testKeyword,
     transactions: testTransactions,
     embeddings: testEmbeddings,
+    groups: testGroups,
   }
   for (const [part, register] of Object.entries({ ...parts, coordination: testCoordination }))
     runner.describe(`store: ${suite.name}: ${part}`, () => register(kit))

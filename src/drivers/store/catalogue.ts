@@ -1,5 +1,5 @@
 /** The filter fields of all decisions, resident: filters, lists, counts and id prefixes without a look at the disk. */
-import { compareText, fieldsOrder } from '../../../sdk/storage/fields.ts'
+import { fieldsOrder } from '../../../sdk/storage/fields.ts'
 import { compileFilter, isEmptyFilter } from '../../../sdk/storage/filter.ts'
 import type {
   CountKey,
@@ -8,6 +8,7 @@ import type {
   DecisionSort,
   OutcomeGroup,
 } from '../../../sdk/storage/store.ts'
+import { columns, type Visit } from './columns.ts'
 import { enlarged } from './postings.ts'
 import { sortedIds } from './sorted-ids.ts'
 import { top } from './top.ts'
@@ -38,29 +39,6 @@ export interface Catalogue {
   countBy(filter: DecisionFilter, by: CountKey): { value: string; count: number }[]
   outcomes(filter: DecisionFilter): OutcomeGroup[]
   outcomesBy(filter: DecisionFilter, by: 'category' | 'agent'): { value: string; groups: OutcomeGroup[] }[]
-}
-
-const dayMs = 86_400_000
-
-/** Counts decisions by what is scored of them. */
-function outcomeGroups() {
-  const groups = new Map<string, OutcomeGroup>()
-  return {
-    add({ outcome, auto_attributed, confidence_at_review, confidence: stated }: DecisionFields) {
-      const confidence = confidence_at_review ?? stated
-      const key = `${confidence} ${outcome} ${auto_attributed}`
-      const group = groups.get(key)
-      if (group) group.count++
-      else groups.set(key, { confidence, outcome, auto_attributed, count: 1 })
-    },
-    take: () =>
-      [...groups.values()].sort(
-        (a, b) =>
-          a.confidence - b.confidence ||
-          compareText(a.outcome ?? '', b.outcome ?? '') ||
-          Number(a.auto_attributed) - Number(b.auto_attributed),
-      ),
-  }
 }
 
 export function catalogue(): Catalogue {
@@ -97,6 +75,20 @@ export function catalogue(): Catalogue {
     vectorless[slot] = missing
   }
 
+  const counted = columns((each) => {
+    for (let slot = 0; slot < rows.length; slot++) if (rows[slot] !== undefined) each(slot)
+  })
+
+  const visitor = (filter: DecisionFilter): Visit => {
+    const passes = compileFilter(filter)
+    return (each) => {
+      for (let slot = 0; slot < rows.length; slot++) {
+        const row = rows[slot]
+        if (row !== undefined && passes(row)) each(slot)
+      }
+    }
+  }
+
   return {
     get size() {
       return slots.size
@@ -114,7 +106,9 @@ export function catalogue(): Catalogue {
         slots.set(fields.id, slot)
         ids.add(fields.id)
       }
-      rows[slot] = withShared(fields)
+      const kept = withShared(fields)
+      rows[slot] = kept
+      counted.put(slot, kept)
       mark(slot, fields.indexed ? 0 : 1)
       return slot
     },
@@ -125,6 +119,7 @@ export function catalogue(): Catalogue {
       ids.remove(id)
       mark(slot, 0)
       rows[slot] = undefined
+      counted.remove(slot)
       return slot
     },
     findIds: (prefix, limit) => ids.find(prefix, limit),
@@ -151,46 +146,8 @@ export function catalogue(): Catalogue {
       for (const row of rows) if (row !== undefined && passes(row)) count++
       return count
     },
-    countBy(filter, by) {
-      const passes = compileFilter(filter)
-      const counts = new Map<string | number, number>()
-      const add = (value: string | number | null) => {
-        if (value !== null) counts.set(value, (counts.get(value) ?? 0) + 1)
-      }
-      for (const row of rows) {
-        if (row === undefined || !passes(row)) continue
-        if (by === 'tag') for (const tag of new Set(row.tags)) add(tag)
-        else add(by === 'day' ? Math.floor(row.created_ms / dayMs) : row[by])
-      }
-      const entries = [...counts].map(([value, count]) => ({ value: dayText(value), count }))
-      return by === 'day'
-        ? entries.sort((a, b) => compareText(a.value, b.value))
-        : entries.sort((a, b) => b.count - a.count || compareText(a.value, b.value))
-    },
-    outcomes(filter) {
-      const passes = compileFilter(filter)
-      const groups = outcomeGroups()
-      for (const row of rows) if (row !== undefined && passes(row)) groups.add(row)
-      return groups.take()
-    },
-    outcomesBy(filter, by) {
-      const passes = compileFilter(filter)
-      const parts = new Map<string, ReturnType<typeof outcomeGroups>>()
-      for (const row of rows) {
-        if (row === undefined || !passes(row)) continue
-        let groups = parts.get(row[by])
-        if (groups === undefined) {
-          groups = outcomeGroups()
-          parts.set(row[by], groups)
-        }
-        groups.add(row)
-      }
-      return [...parts]
-        .map(([value, groups]) => ({ value, groups: groups.take() }))
-        .sort((a, b) => compareText(a.value, b.value))
-    },
+    countBy: (filter, by) => counted.countBy(isEmptyFilter(filter) ? null : visitor(filter), by),
+    outcomes: (filter) => counted.outcomes(visitor(filter)),
+    outcomesBy: (filter, by) => counted.outcomesBy(visitor(filter), by),
   }
 }
-
-const dayText = (value: string | number): string =>
-  typeof value === 'string' ? value : new Date(value * dayMs).toISOString().slice(0, 10)

@@ -1,0 +1,169 @@
+/** Store suite: decisions grouped by outcome, reason and pattern, and edges by type, against the records themselves. */
+import type { DecisionRecord, Outcome } from '../../../schema/decision.ts'
+import { compareText } from '../../fields.ts'
+import type { Edge, Store } from '../../store.ts'
+import { random } from '../vectors/corpus.ts'
+import type { Kit } from './kit.ts'
+import { createAll, idOf, recordOf } from './records.ts'
+
+const types = ['analysis', 'risk', 'risk', 'pattern']
+const patterns = ['do less', ' do less ', 'cache reads', 'x'.repeat(400), '   ', null]
+const outcomes: (Outcome | null)[] = ['success', 'failure', 'partial', 'abandoned', null]
+const edgeKinds = ['relates_to', 'contradicts', 'supersedes'] as const
+
+/** A record like many others: few confidences, patterns and types, so that groups hold several. */
+function variedRecord(number: number, next: () => number): DecisionRecord {
+  const one = <T>(values: readonly T[]): T => values[Math.floor(next() * values.length)]!
+  const outcome = one(outcomes)
+  const confidence = one([0.3, 0.6, 0.9])
+  return recordOf(number, {
+    confidence,
+    outcome,
+    status: outcome === null ? 'pending' : 'reviewed',
+    confidence_at_review: outcome === null ? null : one([confidence, 0.5]),
+    auto_attributed: outcome !== null && next() < 0.3,
+    pattern: one(patterns),
+    reasons: Array.from({ length: Math.floor(next() * 4) }, () => ({
+      type: one(types),
+      text: 'because',
+      strength: one([0.25, 0.5, 1]),
+    })),
+    links: edgeKinds
+      .filter(() => next() < 0.3)
+      .map((edge_type) => ({
+        target_id: idOf(Math.floor(next() * 40)),
+        edge_type,
+        weight: 0.5,
+        context: null,
+        created_at: `2026-0${1 + Math.floor(next() * 3)}-01T00:00:00.000Z`,
+        created_by: 'ada',
+      })),
+  })
+}
+
+/** Counts by a key; the sums that `more` names are added up. */
+function tally<T extends object>(items: readonly { key: unknown[]; group: T; more: Record<string, number> }[]) {
+  const groups = new Map<string, T & Record<string, number>>()
+  for (const { key, group, more } of items) {
+    const text = JSON.stringify(key)
+    const known =
+      groups.get(text) ?? Object.assign({ ...group }, Object.fromEntries(Object.keys(more).map((name) => [name, 0])))
+    for (const [name, value] of Object.entries(more))
+      Object.assign(known, { [name]: (known as Record<string, number>)[name]! + value })
+    groups.set(text, known as T & Record<string, number>)
+  }
+  return [...groups.values()]
+}
+
+const scored = ({ confidence, confidence_at_review }: DecisionRecord): number => confidence_at_review ?? confidence
+
+const expectedOutcomes = (records: readonly DecisionRecord[]) =>
+  tally(
+    records.map((record) => {
+      const group = { confidence: scored(record), outcome: record.outcome, auto_attributed: record.auto_attributed }
+      return { key: Object.values(group), group, more: { count: 1 } }
+    }),
+  ).sort(
+    (a, b) =>
+      a.confidence - b.confidence ||
+      compareText(a.outcome ?? '', b.outcome ?? '') ||
+      Number(a.auto_attributed) - Number(b.auto_attributed),
+  )
+
+const expectedReasons = (records: readonly DecisionRecord[]) =>
+  tally(
+    records
+      .filter(({ status }) => status === 'reviewed')
+      .flatMap((record) =>
+        [...new Set(record.reasons.map(({ type }) => type))].map((type) => {
+          const own = record.reasons.filter((reason) => reason.type === type)
+          const group = { type, confidence: scored(record), outcome: record.outcome }
+          const strength = own.reduce((sum, reason) => sum + reason.strength, 0)
+          return { key: Object.values(group), group, more: { decisions: 1, uses: own.length, strength } }
+        }),
+      ),
+  ).sort(
+    (a, b) =>
+      compareText(a.type, b.type) || a.confidence - b.confidence || compareText(a.outcome ?? '', b.outcome ?? ''),
+  )
+
+function expectedPatterns(records: readonly DecisionRecord[], category: string | undefined, limit: number) {
+  const reviewed = records
+    .filter(
+      (record) =>
+        record.status === 'reviewed' && record.pattern?.trim() && (category ?? record.category) === record.category,
+    )
+    .sort((a, b) => compareText(b.created_at, a.created_at) || compareText(b.id, a.id))
+  const keyOf = (record: DecisionRecord) => JSON.stringify([record.pattern!.trim().slice(0, 300), record.category])
+  return [...new Set(reviewed.map(keyOf))]
+    .map((key) => {
+      const own = reviewed.filter((record) => keyOf(record) === key)
+      const [pattern, of] = JSON.parse(key) as [string, string]
+      const count = (outcome: Outcome) => own.filter((record) => record.outcome === outcome).length
+      return {
+        pattern,
+        category: of,
+        decisions: own.length,
+        successes: count('success'),
+        failures: count('failure'),
+        example_ids: own.slice(0, 3).map(({ id }) => id),
+      }
+    })
+    .sort(
+      (a, b) => b.successes - a.successes || compareText(a.pattern, b.pattern) || compareText(a.category, b.category),
+    )
+    .slice(0, limit)
+}
+
+const expectedEdges = (records: readonly DecisionRecord[], kinds: readonly string[], limit: number): Edge[] =>
+  records
+    .flatMap(({ id, links }) => links.map((link) => ({ source_id: id, ...link })))
+    .filter(({ edge_type }) => kinds.includes(edge_type))
+    .sort(
+      (a, b) =>
+        compareText(b.created_at, a.created_at) ||
+        compareText(a.source_id, b.source_id) ||
+        compareText(a.target_id, b.target_id) ||
+        compareText(a.edge_type, b.edge_type),
+    )
+    .slice(0, limit)
+
+export function testGroups({ onEmpty, expect }: Kit): void {
+  async function check(store: Store, records: readonly DecisionRecord[]): Promise<void> {
+    const { decisions, edges } = store
+    expect(await decisions.outcomes({})).toEqual(expectedOutcomes(records))
+    for (const by of ['category', 'agent'] as const) {
+      const nameOf = (record: DecisionRecord) => (by === 'category' ? record.category : record.recorded_by)
+      const of = records.filter(({ stakes }) => stakes !== 'low')
+      const values = [...new Set(of.map(nameOf))].sort(compareText)
+      expect(await decisions.outcomesBy({ stakes: ['medium', 'high', 'critical'] }, by)).toEqual(
+        values.map((value) => ({ value, groups: expectedOutcomes(of.filter((record) => nameOf(record) === value)) })),
+      )
+    }
+    expect(await decisions.reasons()).toEqual(expectedReasons(records))
+    for (const category of [undefined, 'process', 'none'])
+      for (const limit of [1, 3, 50]) {
+        const query = category === undefined ? { limit } : { category, limit }
+        expect(await decisions.patterns(query)).toEqual(expectedPatterns(records, category, limit))
+      }
+    for (const kinds of [['contradicts'], ['relates_to', 'supersedes'], []] as const)
+      for (const limit of [2, 100])
+        expect(await edges.list({ types: kinds, limit })).toEqual(expectedEdges(records, kinds, limit))
+  }
+
+  onEmpty('an empty store has no groups', async (store) => check(store, []))
+
+  for (const seed of [1, 2, 3])
+    onEmpty(`groups follow creations and updates, seed ${seed}`, async (store) => {
+      const next = random(seed)
+      const records = Array.from({ length: 40 }, (_, number) => variedRecord(number, next))
+      await createAll(store, records)
+      await check(store, records)
+      for (let number = 0; number < 40; number += 3) {
+        const changed = { ...variedRecord(number, next), id: idOf(number) }
+        records[number] = changed
+        await store.transaction((tx) => tx.decisions.update(changed, 1))
+      }
+      await check(store, records)
+    })
+}
