@@ -82,6 +82,7 @@ describe('settings', () => {
         SOME_KEY: 'top-secret',
         CSTP_AUTH_TOKENS: 'ann:hidden1,bob:hidden2',
         CSTP_CONFIG: file,
+        COLUMNS: '200',
       })
       const shown = await cstp(['config', '--host', '0.0.0.0'], env)
       expect(shown.status).toBe(0)
