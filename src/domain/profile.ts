@@ -43,8 +43,12 @@ export const byCategory = (parts: readonly { value: string; groups: OutcomeGroup
     })
     .sort((a, b) => b.decisions - a.decisions || (a.category < b.category ? -1 : 1))
 
-export async function agentProfile(store: Store, agent: string): Promise<AgentProfile> {
-  const parts = await store.decisions.outcomesBy({ agent }, 'category')
+/** @param parts the agent's decisions by category */
+export async function agentProfile(
+  store: Store,
+  agent: string,
+  parts: readonly { value: string; groups: OutcomeGroup[] }[],
+): Promise<AgentProfile> {
   const groups = parts.flatMap((part) => part.groups)
   const { accuracy, brier_score, interpretation } = overall(scoredOf(groups))
   const ranked = byCategory(parts)

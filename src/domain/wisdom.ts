@@ -1,5 +1,5 @@
 /** Wisdom: what a category's reviewed decisions taught. */
-import type { PatternGroup, Store } from '../../sdk/storage/store.ts'
+import type { OutcomeGroup, PatternGroup, Store } from '../../sdk/storage/store.ts'
 import { brierOf, countOf, meanOf, scoredOf } from './calibration/figures.ts'
 import { round } from './calibration/report.ts'
 
@@ -14,24 +14,28 @@ export interface Wisdom {
 }
 
 const principles = 5
-const failuresRead = 20
+const failuresRead = 100
 
-/** What failures of a category have in common: the lesson that was drawn most often, else the latest one. */
-async function failureMode(store: Store, category: string): Promise<string | null> {
+/** The lesson of each category's failures: the one that was drawn most often, else the latest. */
+async function failureModes(store: Store, category: string | undefined): Promise<Map<string, string>> {
   const { records } = await store.decisions.list({
-    filter: { category, outcome: ['failure'] },
+    filter: { outcome: ['failure'], ...(category !== undefined && { category }) },
     sort: 'created_at',
     order: 'desc',
     offset: 0,
     limit: failuresRead,
   })
-  const counts = new Map<string, number>()
-  for (const { lessons, actual_result } of records) {
-    const text = (lessons ?? actual_result)?.trim().replace(/\s+/g, ' ')
-    if (text) counts.set(text, (counts.get(text) ?? 0) + 1)
+  const modes = new Map<string, string>()
+  for (const [of, failures] of Map.groupBy(records, (record) => record.category)) {
+    const counts = new Map<string, number>()
+    for (const { lessons, actual_result } of failures) {
+      const text = (lessons ?? actual_result)?.trim().replace(/\s+/g, ' ')
+      if (text) counts.set(text, (counts.get(text) ?? 0) + 1)
+    }
+    const [first] = [...counts].sort((a, b) => b[1] - a[1])
+    if (first) modes.set(of, first[0])
   }
-  const [first] = [...counts].sort((a, b) => b[1] - a[1])
-  return first?.[0] ?? null
+  return modes
 }
 
 const confirmed = (groups: readonly PatternGroup[]) =>
@@ -45,6 +49,12 @@ export async function wisdom(store: Store, query: { category?: string; min_decis
   const categories = (await store.decisions.outcomesBy(filter, 'category')).filter(
     ({ groups }) => countOf(groups) >= query.min_decisions,
   )
+  const modes = await failureModes(store, query.category)
+  // The latest failures of all say nothing of a category that fails seldom: such a one is asked for on its own.
+  const modeOf = async (category: string, groups: readonly OutcomeGroup[]): Promise<string | null> => {
+    if (modes.has(category) || !groups.some(({ outcome }) => outcome === 'failure')) return modes.get(category) ?? null
+    return (await failureModes(store, category)).get(category) ?? null
+  }
   const found = await Promise.all(
     categories.map(async ({ value: category, groups }): Promise<Wisdom> => {
       const scored = scoredOf(groups)
@@ -54,7 +64,7 @@ export async function wisdom(store: Store, query: { category?: string; min_decis
         decisions: countOf(groups),
         success_rate: figure(meanOf(scored, ({ value }) => value)),
         key_principles: confirmed(await store.decisions.patterns({ category, limit: principles })),
-        common_failure_mode: await failureMode(store, category),
+        common_failure_mode: await modeOf(category, groups),
         avg_confidence: figure(meanOf(groups, ({ confidence }) => confidence)),
         brier_score: figure(brierOf(scored)),
       }

@@ -142,8 +142,9 @@ export const getSessionContext = defineMethod({
     const when = async <T>(part: Part, work: () => Promise<T>, empty: T): Promise<T> =>
       wanted.has(part) ? work() : empty
     const { rules, breakers } = await call.policy.current()
+    const own = await store.decisions.outcomesBy({ agent: caller.agent }, 'category')
     const context = {
-      agent_profile: await agentProfile(store, caller.agent),
+      agent_profile: await agentProfile(store, caller.agent, own),
       relevant_decisions: await when('decisions', () => relevant(call, task_description, decisions_limit), []),
       active_guardrails: wanted.has('guardrails')
         ? rules.map(({ rule }) => ({
@@ -152,11 +153,7 @@ export const getSessionContext = defineMethod({
             description: rule.description ?? rule.message ?? null,
           }))
         : [],
-      calibration_by_category: await when(
-        'calibration',
-        async () => byCategory(await store.decisions.outcomesBy({ agent: caller.agent }, 'category')),
-        [],
-      ),
+      calibration_by_category: wanted.has('calibration') ? byCategory(own) : [],
       ready_queue: await when(
         'ready',
         async () =>
