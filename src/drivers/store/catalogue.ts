@@ -140,7 +140,8 @@ export function catalogue(): Catalogue {
       return { ids: page.map((row) => row.id), total }
     },
     count(filter) {
-      if (isEmptyFilter(filter)) return slots.size
+      const { indexed, ...rest } = filter
+      if (isEmptyFilter(rest)) return indexed === undefined ? slots.size : indexed ? slots.size - unindexed : unindexed
       const passes = compileFilter(filter)
       let count = 0
       for (const row of rows) if (row !== undefined && passes(row)) count++
