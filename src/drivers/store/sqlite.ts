@@ -32,7 +32,7 @@ export interface SqliteStoreOptions extends StoreOptions {
  */
 export async function openSqliteStore({ dir, log = () => {}, analyse, now }: SqliteStoreOptions): Promise<Store> {
   const root = join(dir, 'decisions')
-  const { writer, reader } = connect(dir)
+  const { writer, reader } = await connect(dir)
   const writing = statementsOf(writer)
   const reading = statementsOf(reader)
   const disconnect = () => {

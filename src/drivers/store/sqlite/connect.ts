@@ -2,7 +2,7 @@
 import { Database } from 'bun:sqlite'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { storageErrorOf } from './errors.ts'
+import { isBusy, storageErrorOf } from './errors.ts'
 import { migrate } from './migrate.ts'
 
 export interface Connections {
@@ -10,8 +10,27 @@ export interface Connections {
   reader: Database
 }
 
-/** @throws StorageError that names the folder, when it can't be written in */
-export function connect(dir: string): Connections {
+/** How long servers that start together on one folder wait for each other. */
+const patience_ms = 10_000
+
+/**
+ * Opens both. Of servers that start together one makes the database, and SQLite tells the others at once that it is busy, whatever
+ * its timeout: they try again.
+ * @throws StorageError that names the folder, when it can't be written in
+ */
+export async function connect(dir: string): Promise<Connections> {
+  for (const deadline = performance.now() + patience_ms; ; ) {
+    try {
+      return connectOnce(dir)
+    } catch (error) {
+      const busy = error instanceof Error && isBusy(error.cause)
+      if (!busy || performance.now() > deadline) throw error
+    }
+    await Bun.sleep(10 + Math.random() * 40)
+  }
+}
+
+function connectOnce(dir: string): Connections {
   const path = join(dir, 'cstp.db')
   let writer: Database | undefined
   try {
