@@ -1,6 +1,7 @@
 /** What a handler gets: the caller, the stores, and the outside world as values and functions. */
 
 import type { Embedder } from '../sdk/storage/embedder.ts'
+import type { Evidence } from '../sdk/storage/evidence.ts'
 import type { AuditEntry, Store, Transaction } from '../sdk/storage/store.ts'
 import type { Follower } from './domain/follower.ts'
 import type { Policy } from './domain/guardrail/set.ts'
@@ -15,6 +16,8 @@ export interface Services {
   /** Nearest neighbours, always level with the store. */
   index: Follower
   embedder: Embedder
+  /** The chain of evidence. */
+  evidence: Evidence
   /** Makes the vectors that a record could not wait for. */
   outbox: Outbox
   log: Log

@@ -1,8 +1,9 @@
 /**
- * The evidence port: an append-only log of hash-chained records. It has no verb that changes or removes a record.
+ * The evidence port: an append-only log of hash-chained records with the Merkle tree over them. It has no verb that changes or removes
+ * a record.
  *
  * A driver promises atomic batches, sequence numbers without a gap from 1, one order over all processes, and durability when a
- * promise resolves.
+ * promise resolves. It stores the tree's nodes with the records that complete them; computing them is the domain's.
  * @see the suite in `conformance/evidence.ts`
  */
 
@@ -23,17 +24,39 @@ export interface EvidenceRecord {
   hash: string
 }
 
-/** Where the log ends. An empty log has `seq` 0 and a hash of 64 zeros. */
+/** Where the log ends. An empty log has `seq` 0, a hash of 64 zeros and an empty frontier. */
 export interface EvidenceHead {
   seq: number
   hash: string
+  /**
+   * Roots of the perfect subtrees that cover all records, the largest first, lowercase hex: one for each bit that is set in `seq`.
+   * From it the tree grows and its root is known without a look at any record.
+   */
+  frontier: readonly string[]
+}
+
+/** The root of a perfect subtree over the records `index·2^level + 1 … (index + 1)·2^level`. */
+export interface TreeNode {
+  level: number
+  index: number
+  /** Lowercase hex. */
+  hash: string
+}
+
+/** What one append adds. */
+export interface EvidenceBatch {
+  records: readonly EvidenceRecord[]
+  /** Nodes that the records complete, of those levels that are kept. */
+  nodes: readonly TreeNode[]
+  /** The frontier after the last record. */
+  frontier: readonly string[]
 }
 
 /** What an export or a witness was told: kept so that a later truncation shows. */
 export interface StoredCheckpoint {
   size: number
   head_hash: string
-  /** The signed note, or the empty string before checkpoints are signed. */
+  /** The signed note. */
   note: string
   /** RFC 3339, UTC. */
   created_at: string
@@ -47,9 +70,15 @@ export interface Evidence {
    * `make` is synchronous, may be called again, and may throw to append nothing.
    * @throws StorageError `invalid` when the records do not follow the head, `unavailable` when the engine could not commit
    */
-  append(make: (head: EvidenceHead) => readonly EvidenceRecord[]): Promise<EvidenceHead>
+  append(make: (head: EvidenceHead) => EvidenceBatch): Promise<EvidenceHead>
   /** Records from `seq` on, ascending, at most `limit`. */
   read(seq: number, limit: number): Promise<EvidenceRecord[]>
+  /** Hashes of the records from `seq` on, ascending, at most `limit`. */
+  hashes(seq: number, limit: number): Promise<string[]>
+  /** Hashes of the stored nodes of a level from `index` on, ascending, at most `limit`; it ends before the first one that is missing. */
+  nodes(level: number, index: number, limit: number): Promise<string[]>
+  /** The number of the record with this hash, or null. */
+  find(hash: string): Promise<number | null>
   saveCheckpoint(checkpoint: StoredCheckpoint): Promise<void>
   /** In the order in which they were saved. */
   checkpoints(): Promise<StoredCheckpoint[]>

@@ -1,6 +1,6 @@
 /** The suite that proves an evidence driver keeps its promises. Run it with any test runner of the usual shape. */
 import { isStorageError } from '../errors.ts'
-import type { Evidence, EvidenceHead, EvidenceRecord } from '../evidence.ts'
+import type { Evidence, EvidenceBatch, EvidenceHead, EvidenceRecord } from '../evidence.ts'
 import { noHash } from '../evidence-checks.ts'
 import type { TestRunner } from './runner.ts'
 
@@ -8,7 +8,20 @@ import type { TestRunner } from './runner.ts'
 const hashOf = (seq: number, salt: string): string =>
   `${seq.toString(16).padStart(8, '0')}${salt.repeat(56)}`.slice(0, 64)
 
-const following = (head: EvidenceHead, count: number, salt = 'a'): EvidenceRecord[] =>
+/** As many stand-ins as perfect subtrees cover so many records. */
+const frontierOf = (size: number): string[] =>
+  [...size.toString(2)].flatMap((bit, index) => (bit === '1' ? [hashOf(index, 'f')] : []))
+
+const batchOf = (head: EvidenceHead, records: EvidenceRecord[]): EvidenceBatch => ({
+  records,
+  nodes: [],
+  frontier: frontierOf(head.seq + records.length),
+})
+
+const following = (head: EvidenceHead, count: number, salt = 'a'): EvidenceBatch =>
+  batchOf(head, recordsAfter(head, count, salt))
+
+const recordsAfter = (head: EvidenceHead, count: number, salt = 'a'): EvidenceRecord[] =>
   Array.from({ length: count }, (_, index) => {
     const seq = head.seq + index + 1
     return {
@@ -47,7 +60,7 @@ export function evidenceConformance(
     test(
       'an empty log ends at 0 with 64 zeros',
       using(async (log) => {
-        expect(await log.head()).toEqual({ seq: 0, hash: noHash })
+        expect(await log.head()).toEqual({ seq: 0, hash: noHash, frontier: [] })
         expect(await log.read(1, 10)).toEqual([])
         expect(await log.checkpoints()).toEqual([])
       }),
@@ -56,8 +69,9 @@ export function evidenceConformance(
     test(
       'what was appended is read back as it was given',
       using(async (log) => {
-        const records = following(await log.head(), 5)
-        expect(await log.append(() => records)).toEqual({ seq: 5, hash: records[4]!.hash })
+        const batch = following(await log.head(), 5)
+        const { records } = batch
+        expect(await log.append(() => batch)).toEqual({ seq: 5, hash: records[4]!.hash, frontier: batch.frontier })
         expect(await log.read(1, 100)).toEqual(records)
         expect(await log.read(2, 2)).toEqual(records.slice(1, 3))
         expect(await log.read(6, 10)).toEqual([])
@@ -73,7 +87,7 @@ export function evidenceConformance(
           seen = head
           return following(head, 1)
         })
-        expect(seen).toEqual({ seq: 3, hash: hashOf(3, 'a') })
+        expect(seen).toEqual({ seq: 3, hash: hashOf(3, 'a'), frontier: frontierOf(3) })
       }),
     )
 
@@ -87,7 +101,8 @@ export function evidenceConformance(
           }),
         )
         expect((thrown as Error).message).toBe('not this one')
-        expect(await log.append(() => [])).toEqual({ seq: 2, hash: hashOf(2, 'a') })
+        const same = await log.append((head) => batchOf(head, []))
+        expect(same).toEqual({ seq: 2, hash: hashOf(2, 'a'), frontier: frontierOf(2) })
         expect((await log.head()).seq).toBe(2)
       }),
     )
@@ -103,7 +118,7 @@ export function evidenceConformance(
           (records) => [records[0]!, { ...records[1]!, hash: 'ABC' }],
         ]
         for (const spoil of wrong) {
-          const error = await refusal(log.append((head) => spoil(following(head, 2, 'b'))))
+          const error = await refusal(log.append((head) => batchOf(head, spoil(recordsAfter(head, 2, 'b')))))
           expect(isStorageError(error, 'invalid')).toBe(true)
         }
         expect((await log.read(1, 10)).length).toBe(2)
@@ -128,8 +143,8 @@ export function evidenceConformance(
     test(
       'what a caller does to its records later changes nothing',
       using(async (log) => {
-        const records = following(await log.head(), 1)
-        await log.append(() => records)
+        const records = recordsAfter(await log.head(), 1)
+        await log.append((head) => batchOf(head, records))
         records[0]!.payload = '{}'
         expect((await log.read(1, 1))[0]!.payload).not.toBe('{}')
       }),
