@@ -81,6 +81,18 @@ export function postgres(): Postgres | null {
 export const whyNoPostgres =
   'there is no PostgreSQL on this machine (Debian: postgresql); CSTP_TEST_POSTGRES names one that runs'
 
+export const whyNoPgvector =
+  'there is no PostgreSQL with pgvector on this machine (its source package builds in seconds against postgresql-server-dev)'
+
+/** The same server where it has pgvector; null elsewhere. */
+export function pgvector(): Postgres | null {
+  const bin = binaries()
+  if (process.env.CSTP_TEST_POSTGRES) return postgres()
+  if (bin === null) return null
+  const { stdout } = spawnSync(join(bin, 'pg_config'), ['--sharedir'], { encoding: 'utf8' })
+  return safeList(join((stdout ?? '').trim(), 'extension')).includes('vector.control') ? postgres() : null
+}
+
 let databases = 0
 
 /** Address of a fresh, empty database. */

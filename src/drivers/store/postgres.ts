@@ -1,8 +1,8 @@
 /** The store for many servers: PostgreSQL holds the document and everything that the servers agree on. Opens it and puts its parts together. */
 import type { Store, StoreOptions } from '../../../sdk/storage/store.ts'
+import { type ClientOptions, connect, storageErrorOf } from '../postgres/client.ts'
 import { auditReader, auditWriter } from './postgres/audit.ts'
 import { breakerReader, breakerWriter } from './postgres/breakers.ts'
-import { type ClientOptions, connect, storageErrorOf } from './postgres/client.ts'
 import { decisionWriter } from './postgres/decisions.ts'
 import { embeddingReader, embeddingWriter, feedReader } from './postgres/embeddings.ts'
 import { idempotency } from './postgres/idempotency.ts'

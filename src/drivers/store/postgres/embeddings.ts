@@ -11,12 +11,12 @@ import type {
   Generation,
 } from '../../../../sdk/storage/store.ts'
 import type { VectorSet } from '../../../../sdk/storage/vectors.ts'
+import type { Client, Query } from '../../postgres/client.ts'
+import { fromText, toText } from '../../postgres/text.ts'
 import { checkVectors } from '../vector-check.ts'
 import { packVectors, unpackVectors, type VectorRow } from '../vector-pack.ts'
-import type { Client, Query } from './client.ts'
 import { isIndexed } from './filter.ts'
 import { feedLock } from './locks.ts'
-import { fromText, toText } from './text.ts'
 import type { Connection, Verb } from './transaction.ts'
 
 async function inState(query: Query, state: Generation['state']): Promise<Generation | null> {

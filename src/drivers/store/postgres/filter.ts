@@ -1,46 +1,10 @@
-/** A filter as SQL. */
-import { stakesValues } from '../../../../sdk/schema/decision.ts'
+/** Filters on the decisions of the store. */
 import type { DecisionFilter } from '../../../../sdk/storage/store.ts'
-import { toText } from './text.ts'
+import { whereOf as conditionOf } from '../../postgres/filter.ts'
 
 /** Whether the active generation holds the vectors of `d`. */
 export const isIndexed = `exists (select from embeddings e join generations g on g.number = e.generation
   where g.state = 'active' and e.num = d.num)`
 
-export const rankOf = (stakes: (typeof stakesValues)[number]): number => stakesValues.indexOf(stakes)
-
-/**
- * The condition on `decisions d` that a filter stands for.
- * @param values gets the parameters; those already in it keep their numbers
- */
-export function whereOf(filter: DecisionFilter, values: unknown[]): string {
-  const tests: string[] = []
-  const bind = (value: unknown): string => `$${values.push(value)}`
-  const equal = (column: string, value: string | number | boolean | undefined) => {
-    if (value !== undefined) tests.push(`d.${column} = ${bind(typeof value === 'string' ? toText(value) : value)}`)
-  }
-  const bound = (column: string, operator: '>=' | '<=', value: number | undefined) => {
-    if (value !== undefined) tests.push(`d.${column} ${operator} ${bind(value)}::float8`)
-  }
-  const anyOf = (column: string, type: 'text' | 'int', list: readonly (string | number)[] | undefined) => {
-    if (list !== undefined) tests.push(`d.${column} = any(${bind([...list])}::${type}[])`)
-  }
-  const { tags, indexed } = filter
-  equal('category', filter.category)
-  equal('project', filter.project)
-  equal('feature', filter.feature)
-  equal('agent', filter.agent)
-  if (filter.pr !== undefined) tests.push(`d.pr = ${bind(filter.pr)}::bigint`)
-  bound('created_ms', '>=', filter.created_from_ms)
-  bound('created_ms', '<=', filter.created_to_ms)
-  bound('review_by_ms', '<=', filter.review_by_to_ms)
-  bound('confidence', '>=', filter.min_confidence)
-  bound('confidence', '<=', filter.max_confidence)
-  anyOf('stakes', 'int', filter.stakes?.map(rankOf))
-  anyOf('status', 'text', filter.status)
-  anyOf('outcome', 'text', filter.outcome)
-  if (tags !== undefined) tests.push(`d.tags && ${bind(tags.map(toText))}::text[]`)
-  equal('preserve', filter.preserve)
-  if (indexed !== undefined) tests.push(indexed ? isIndexed : `not ${isIndexed}`)
-  return tests.length === 0 ? 'true' : tests.join(' and ')
-}
+/** The condition on `decisions d` that a filter stands for; `values` gets its parameters. */
+export const whereOf = (filter: DecisionFilter, values: unknown[]): string => conditionOf(filter, values, isIndexed)

@@ -1,10 +1,10 @@
 /** BM25 in SQL over postings: the same figures as the resident index of the embedded store. */
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import type { DecisionReader, Terms } from '../../../../sdk/storage/store.ts'
+import type { Query } from '../../postgres/client.ts'
+import { fromText, toText } from '../../postgres/text.ts'
 import { curve, weight } from '../bm25.ts'
-import type { Query } from './client.ts'
 import { isIndexed, whereOf } from './filter.ts'
-import { fromText, toText } from './text.ts'
 
 /** Rows of totals from which a reader folds them into one. */
 const foldFrom = 256

@@ -11,11 +11,11 @@ import type {
   PatternGroup,
   ReasonGroup,
 } from '../../../../sdk/storage/store.ts'
-import type { Client } from './client.ts'
+import type { Client } from '../../postgres/client.ts'
+import { fromText, toText } from '../../postgres/text.ts'
 import { type StoredRow, storedColumns, storedOf } from './decisions.ts'
 import { whereOf } from './filter.ts'
 import { holdsAll, keywordReader } from './keywords.ts'
-import { fromText, toText } from './text.ts'
 
 const sortColumns = {
   created_at: 'd.created_ms',

@@ -3,7 +3,7 @@
  * read stays true. Two that wait for each other are told apart by the engine, and one runs again.
  */
 import { isStorageError, StorageError } from '../../../../sdk/storage/errors.ts'
-import { type Client, isRetryable, type Query, storageErrorOf } from './client.ts'
+import { type Client, isRetryable, type Query, storageErrorOf } from '../../postgres/client.ts'
 import { feedLock, keyLock, type LockKind } from './locks.ts'
 
 export interface Connection {

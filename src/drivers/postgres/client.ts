@@ -1,6 +1,6 @@
 /** The pool of connections to PostgreSQL, and what its errors mean. */
 import { SQL } from 'bun'
-import { isStorageError, StorageError } from '../../../../sdk/storage/errors.ts'
+import { isStorageError, StorageError } from '../../../sdk/storage/errors.ts'
 
 /** Runs a statement with parameters `$1 …`; rows as plain objects. The pool, or one connection inside a transaction. */
 export type Query = <Row>(sql: string, values?: readonly unknown[]) => Promise<Row[]>
@@ -19,6 +19,8 @@ export interface ClientOptions {
   /** Connections at most. */
   connections: number
   statement_timeout_ms: number
+  /** Further settings of each connection. */
+  settings?: Record<string, string>
 }
 
 /** Seconds until a connection that can't be made is given up. */
@@ -61,7 +63,12 @@ export function storageErrorOf(error: unknown, what: string): StorageError {
 }
 
 /** Opens the pool and makes the schema where it is missing. @throws StorageError `unavailable` */
-export async function connect({ url: given, connections, statement_timeout_ms }: ClientOptions): Promise<Client> {
+export async function connect({
+  url: given,
+  connections,
+  statement_timeout_ms,
+  settings,
+}: ClientOptions): Promise<Client> {
   const { url, schema } = addressOf(given)
   const sql = new SQL({
     url,
@@ -71,6 +78,7 @@ export async function connect({ url: given, connections, statement_timeout_ms }:
       application_name: 'cstp',
       search_path: `${schema}, public`,
       statement_timeout: String(statement_timeout_ms),
+      ...settings,
     },
   })
   const query: Query = (text, values = []) => sql.unsafe(text, values as unknown[])
