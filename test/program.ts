@@ -17,6 +17,7 @@ import { analyse } from '../src/domain/terms.ts'
 import { startTracker } from '../src/domain/tracker.ts'
 import { openHashEmbedder } from '../src/drivers/embedder/hash.ts'
 import { openMemoryEvidence } from '../src/drivers/evidence/memory.ts'
+import { openSqliteEvidence } from '../src/drivers/evidence/sqlite.ts'
 import { openMemoryStore } from '../src/drivers/store/memory.ts'
 import { openSqliteStore } from '../src/drivers/store/sqlite.ts'
 import { openExactVectors } from '../src/drivers/vectors/exact.ts'
@@ -93,7 +94,11 @@ const backends: Backend[] = [
     },
     evidence: memoryEvidence,
   },
-  { name: 'sqlite', open: (options, dir) => openSqliteStore({ ...options, dir }), evidence: memoryEvidence },
+  {
+    name: 'sqlite',
+    open: (options, dir) => openSqliteStore({ ...options, dir }),
+    evidence: (dir) => openSqliteEvidence(join(dir, 'provenance.db')),
+  },
 ]
 
 /** The hash embedder, as healthy as a test wants it. */
