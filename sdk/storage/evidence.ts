@@ -64,7 +64,7 @@ export interface StoredCheckpoint {
 
 /** What a payload holds in one of the fields by which records of webhooks are found: an integer for `pr_number`, else text. */
 export interface WebhookKey {
-  field: 'pr_number' | 'sha' | 'delivery_id' | 'body_sha256'
+  field: 'pr_number' | 'sha' | 'merge_commit_sha' | 'delivery_id' | 'body_sha256'
   value: string | number
 }
 

@@ -194,7 +194,7 @@ export function evidenceConformance(
           ['webhook:suite', '{"delivery_id":"d1","pr_number":1,"sha":"aa"}'],
           ['suite', '{"delivery_id":"d1","pr_number":1,"sha":"aa"}'],
           ['webhook:suite', '{"body_sha256":"b2","delivery_id":"d2","pr_number":2}'],
-          ['webhook:suite', '{"delivery_id":true,"pr_number":true,"sha":"d1"}'],
+          ['webhook:suite', '{"delivery_id":true,"merge_commit_sha":"cc","pr_number":true,"sha":"d1"}'],
         ])
         const known = async (...keys: WebhookKey[]) => {
           let seen: readonly EvidenceRecord[] = []
@@ -209,6 +209,7 @@ export function evidenceConformance(
         expect(await known({ field: 'pr_number', value: 1 })).toEqual([1])
         expect(await known({ field: 'body_sha256', value: 'b2' }, { field: 'sha', value: 'aa' })).toEqual([1, 3])
         expect(await known({ field: 'sha', value: 'aa' }, { field: 'pr_number', value: 1 })).toEqual([1])
+        expect(await known({ field: 'merge_commit_sha', value: 'cc' })).toEqual([4])
         expect(await known({ field: 'sha', value: 'zz' })).toEqual([])
       }),
     )
