@@ -22,6 +22,7 @@ import { openMemoryStore } from '../src/drivers/store/memory.ts'
 import { openSqliteStore } from '../src/drivers/store/sqlite.ts'
 import { openExactVectors } from '../src/drivers/vectors/exact.ts'
 import type * as declared from '../src/methods/index.ts'
+import { loadControls } from '../src/policy/controls.ts'
 import { createDispatch, type Dispatch, methods, toJson } from '../src/registry.ts'
 import type { Caller, Scope } from '../src/surfaces/auth.ts'
 import { testStart } from './record.ts'
@@ -165,6 +166,8 @@ async function openOn(backend: Backend, dir: string, clock: { now: number }): Pr
     elapsed: () => performance.now(),
     store,
     evidence,
+    controls: loadControls(),
+    breathe: async () => {},
     index,
     embedder,
     outbox,
