@@ -16,7 +16,7 @@ import { startTracker } from './domain/tracker.ts'
 import { openHashEmbedder } from './drivers/embedder/hash.ts'
 import { openExactVectors } from './drivers/vectors/exact.ts'
 import { openPolicy } from './policy/files.ts'
-import { createDispatch, type Dispatch, methods } from './registry.ts'
+import { createDispatch, type Dispatch, discover, methods } from './registry.ts'
 import { createAuthenticator } from './surfaces/auth.ts'
 import { createFetch, largestBody } from './surfaces/http.ts'
 import { describeError, type Log } from './surfaces/log.ts'
@@ -111,7 +111,7 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
   }
   try {
     const now = overrides.now ?? Date.now
-    const metrics = createMetrics(version, new Set(methods.keys()))
+    const metrics = createMetrics(version, new Set([...methods.keys(), discover]))
     const { openSqliteStore } = await import('./drivers/store/sqlite.ts')
     const [store, bare] = await Promise.all([
       openSqliteStore({ dir: data_dir, analyse, now, log }).then(keep),

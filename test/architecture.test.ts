@@ -86,8 +86,13 @@ const mayImport: [RegExp, RegExp, string][] = [
     'settings and token know credentials',
   ],
   [
+    /^src\/(?:json-schema\.ts$|openrpc(?:\.ts$|\/))/,
+    /^sdk\/|^src\/(?:json-schema|method|version)\.ts$|^src\/openrpc\/|^valibot$|^@valibot\/to-json-schema$/,
+    'documents are made from declarations alone',
+  ],
+  [
     /^src\/registry\.ts$/,
-    /^sdk\/|^src\/(?:methods|surfaces)\/|^src\/(?:context|method|params)\.ts$|^valibot$/,
+    /^sdk\/|^src\/(?:methods|surfaces)\/|^src\/(?:context|method|openrpc|params)\.ts$|^valibot$/,
     'the registry knows methods',
   ],
   [/^src\/(?:server|main|generate)(?:\.ts$|\/)/, /./, 'server, main and generate import everything'],
@@ -111,6 +116,8 @@ const touches: [RegExp, RegExp][] = [
   [/^src\/config\.ts$/, /^['"]node:os$/],
   [/^src\/registry\.ts$/, /^performance\.$/],
   [/^sdk\/storage\/conformance\//, /./],
+  // Web standards only.
+  [/^sdk\/client\//, /^(?:fetch\(|setTimeout\(|performance\.|Math\.random)$/],
 ]
 
 function reaching({ path, code }: Source): string[] {
