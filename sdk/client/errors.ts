@@ -62,7 +62,10 @@ export interface ErrorData {
 }
 
 /** A {@link CstpError} whose name, and so the shape of its data, is known. */
-export type CstpErrorOf<N extends ErrorName> = CstpError & { readonly error: N; readonly data: ErrorData[N] }
+export type CstpErrorOf<N extends ErrorName> = Omit<CstpError, 'error' | 'data'> & {
+  readonly error: N
+  readonly data: ErrorData[N]
+}
 
 /** True for an error that the service answered, of the given name where one is given. */
 export function isCstpError(error: unknown): error is CstpError
