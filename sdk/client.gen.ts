@@ -165,6 +165,15 @@ export interface Methods {
   listGuardrails(params?: ListGuardrailsParams, options?: CallOptions): Promise<ListGuardrailsResult>
 
   /**
+   * Runs the control rules over all evidence: which controls it speaks for, by class, and where it is insufficient
+   * and why.
+   *
+   * Needs the scope `read`; a failing engine is the error `internal_error` (-32603). It reads, and is sent again
+   * where its answer was lost.
+   */
+  mapControls(params?: MapControlsParams, options?: CallOptions): Promise<MapControlsResult>
+
+  /**
    * Asks for precedents, checks the guardrails and gives the calibration in one call; records the decision when it
    * is allowed.
    *
@@ -277,6 +286,7 @@ export const methods = {
   listBreakers: 'read',
   listDecisions: 'read',
   listGuardrails: 'read',
+  mapControls: 'read',
   preAction: 'keyed',
   queryDecisions: 'read',
   ready: 'read',
@@ -1129,6 +1139,107 @@ export interface ListGuardrailsResult {
   policy_hash: string
   /** What was wrong at the last reading; the last good rules stay in force. */
   errors: RuleProblem[]
+}
+
+/** Parameters of `cstp.mapControls`. */
+export type MapControlsParams = Record<string, never>
+
+/** Result of `cstp.mapControls`. */
+export interface MapControlsResult {
+  /** By class of evidence; the two are never added up. */
+  coverage: {
+    observed: {
+      /** Events of the class. */
+      total_events: number
+      /** Events that speak for at least one control. */
+      mapped_events: number
+      /** The others. */
+      unmapped_events: number
+      /** Mapped events of all events of the class, 0 to 100 with two decimals; 0 where there are none. */
+      coverage_pct: number
+      /** Events by source, ascending by name. */
+      by_source: {
+        /** Who reported them. */
+        source: string
+        /** How many events. */
+        events: number
+      }[]
+    }
+    attested: {
+      /** Events of the class. */
+      total_events: number
+      /** Events that speak for at least one control. */
+      mapped_events: number
+      /** The others. */
+      unmapped_events: number
+      /** Mapped events of all events of the class, 0 to 100 with two decimals; 0 where there are none. */
+      coverage_pct: number
+      /** Events by source, ascending by name. */
+      by_source: {
+        /** Who reported them. */
+        source: string
+        /** How many events. */
+        events: number
+      }[]
+    }
+  }
+  /** By `seq`, then in the order of the rules. */
+  mappings: {
+    /** Number of the event in the chain. */
+    seq: number
+    /** Type of the event. */
+    event_type: string
+    /** Pull request that the payload names. */
+    pr_number: number | null
+    /** The rule that made the mapping. */
+    rule_id: string
+    /** Framework of the control. */
+    framework: string
+    /** Part of the framework that the control belongs to. */
+    stage: string
+    /** Identifier of the control. */
+    function_id: string
+    /** Name of the control. */
+    control_name: string
+    /** `observed` by a third party, or `attested` by an agent of itself. */
+    evidence_class: 'observed' | 'attested'
+    /** Kind of the entry. */
+    type: 'mapping'
+  }[]
+  /** Controls that an event should speak for and does not, by `seq`. */
+  insufficient_evidence: {
+    /** Number of the event in the chain. */
+    seq: number
+    /** Pull request that the payload names. */
+    pr_number: number | null
+    /** Framework of the control. */
+    framework: string
+    /** Identifier of the control. */
+    function_id: string
+    /** Name of the control. */
+    control_name: string
+    /** `observed` by a third party, or `attested` by an agent of itself. */
+    evidence_class: 'observed' | 'attested'
+    /** Kind of the entry. */
+    type: 'INSUFFICIENT_EVIDENCE'
+    /** Why the event does not support the control, in plain language. */
+    reason: string
+  }[]
+  /** Length of `insufficient_evidence`. */
+  insufficient_evidence_count: number
+  /** Events without a mapping, by `seq`. */
+  unmapped: {
+    /** Number of the event in the chain. */
+    seq: number
+    /** Type of the event. */
+    event_type: string
+    /** Pull request that the payload names. */
+    pr_number: number | null
+    /** `observed` by a third party, or `attested` by an agent of itself. */
+    evidence_class: 'observed' | 'attested'
+  }[]
+  /** Controls that stand on what agents say of themselves alone, ascending. */
+  attested_only_controls: string[]
 }
 
 /** Parameters of `cstp.preAction`. */

@@ -4,8 +4,10 @@ import { startOutbox } from '../../src/domain/outbox.ts'
 import { analyse } from '../../src/domain/terms.ts'
 import { startTracker } from '../../src/domain/tracker.ts'
 import { openLocalEmbedder } from '../../src/drivers/embedder/local.ts'
+import { openMemoryEvidence } from '../../src/drivers/evidence/memory.ts'
 import { openMemoryStore } from '../../src/drivers/store/memory.ts'
 import { openExactVectors } from '../../src/drivers/vectors/exact.ts'
+import { loadControls } from '../../src/policy/controls.ts'
 import { createDispatch } from '../../src/registry.ts'
 import { createLog } from '../../src/surfaces/log.ts'
 
@@ -48,6 +50,9 @@ export async function openEngine(): Promise<Engine> {
       policy: { current: async () => noRules, reload: async () => [], errors: () => [] },
       record_guardrails: 'off',
       elapsed: () => performance.now(),
+      evidence: openMemoryEvidence(),
+      controls: loadControls(),
+      breathe: () => Bun.sleep(0),
       store,
       index,
       embedder,
