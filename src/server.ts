@@ -15,6 +15,7 @@ import { openPolicy } from './policy/files.ts'
 import { createDispatch, type Dispatch, methods } from './registry.ts'
 import { metered, openEmbedder, openEvidence, openVectors } from './server/drivers.ts'
 import { folderInside } from './server/folder.ts'
+import { githubRoutes } from './server/github.ts'
 import { card, health } from './server/public.ts'
 import { createAuthenticator } from './surfaces/auth.ts'
 import { createFetch, largestBody } from './surfaces/http.ts'
@@ -170,6 +171,7 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
     burst: Math.max(100, Math.ceil(settings.rate_limit / 6)),
     now: Date.now,
   }
+  const logins = createRateLimiter({ per_minute: failedLoginsPerMinute, burst: failedLoginsPerMinute, now: Date.now })
   const options = {
     dispatch,
     authenticate: createAuthenticator({
@@ -178,10 +180,11 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
       evidence: settings.evidence_agents,
     }),
     requests: createRateLimiter(rate),
-    logins: createRateLimiter({ per_minute: failedLoginsPerMinute, burst: failedLoginsPerMinute, now: Date.now }),
+    logins,
     cors_origins: settings.cors_origins,
     max_body_bytes: settings.max_body_bytes,
     trust_proxy: settings.trust_proxy,
+    routes: githubRoutes(settings, program, logins),
     newRequestId: () => `${boot}-${(requests++).toString(36)}`,
     ready: () => ready,
     health: () => health(started),
