@@ -11,6 +11,7 @@ import { openFollower } from './domain/follower.ts'
 import { startOutbox } from './domain/outbox.ts'
 import { analyse } from './domain/terms.ts'
 import { startTracker } from './domain/tracker.ts'
+import { loadControls } from './policy/controls.ts'
 import { openPolicy } from './policy/files.ts'
 import { createDispatch, type Dispatch, methods } from './registry.ts'
 import { metered, openEmbedder, openEvidence, openVectors } from './server/drivers.ts'
@@ -69,15 +70,14 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
       openEvidence(settings).then(keep),
     ])
     const embedder = metered(bare, metrics)
+    const breathe = () => Bun.sleep(0)
     const every = (ms: number, work: () => void) => {
       const timer = setInterval(work, ms)
       return () => clearInterval(timer)
     }
     const { vectors, tail } = await openVectors(settings, log)
     keep(vectors)
-    const index = keep(
-      await openFollower({ store, vectors, ...(tail && { tail }), log, every, breathe: () => Bun.sleep(0) }),
-    )
+    const index = keep(await openFollower({ store, vectors, ...(tail && { tail }), log, every, breathe }))
     const made = index.generation()
     if (made && made.embedder !== embedder.id) {
       log('warn', 'the vectors in store were made by another embedder; semantic search waits for cstp reindex', {
@@ -120,6 +120,8 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
       index,
       embedder,
       evidence,
+      controls: loadControls(),
+      breathe,
       outbox,
       log,
       now,

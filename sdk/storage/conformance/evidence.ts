@@ -246,6 +246,93 @@ export function evidenceConformance(
     )
 
     test(
+      'hashes are read from any record on',
+      using(async (log) => {
+        await log.append((head) => following(head, 5))
+        const hashes = [1, 2, 3, 4, 5].map((seq) => hashOf(seq, 'a'))
+        expect(await log.hashes(1, 100)).toEqual(hashes)
+        expect(await log.hashes(3, 2)).toEqual(hashes.slice(2, 4))
+        expect(await log.hashes(6, 10)).toEqual([])
+      }),
+    )
+
+    test(
+      'a record is found by its hash',
+      using(async (log) => {
+        expect(await log.find(hashOf(1, 'a'))).toBe(null)
+        await log.append((head) => following(head, 3))
+        expect(await log.find(hashOf(1, 'a'))).toBe(1)
+        expect(await log.find(hashOf(3, 'a'))).toBe(3)
+        expect(await log.find(hashOf(4, 'a'))).toBe(null)
+        expect(await log.find(noHash)).toBe(null)
+      }),
+    )
+
+    test(
+      'nodes are kept with the records that complete them, and read up to the first that is missing',
+      using(async (log) => {
+        const node = (level: number, index: number) => ({ level, index, hash: hashOf(index, 'd') })
+        const nodes = [node(1, 0), node(1, 1), node(1, 3), node(2, 0)]
+        await log.append((head) => ({ ...following(head, 8), nodes: nodes.slice(0, 3) }))
+        expect(await log.nodes(1, 0, 10)).toEqual([hashOf(0, 'd'), hashOf(1, 'd')])
+        expect(await log.nodes(1, 1, 1)).toEqual([hashOf(1, 'd')])
+        expect(await log.nodes(1, 2, 10)).toEqual([])
+        expect(await log.nodes(1, 3, 10)).toEqual([hashOf(3, 'd')])
+        expect(await log.nodes(2, 0, 10)).toEqual([])
+        await log.append((head) => ({ ...following(head, 8), nodes: [node(3, 1)] }))
+        expect(await log.nodes(3, 1, 1)).toEqual([hashOf(1, 'd')])
+      }),
+    )
+
+    test(
+      'a tree that can’t be that of the records is refused whole',
+      using(async (log) => {
+        await log.append((head) => following(head, 3))
+        const good = following(await log.head(), 2)
+        const node = { level: 2, index: 0, hash: hashOf(0, 'd') }
+        const wrong: EvidenceBatch[] = [
+          { ...good, frontier: frontierOf(7) },
+          { ...good, frontier: [hashOf(0, 'f'), 'x'] },
+          { ...good, nodes: [{ ...node, index: 1 }] },
+          { ...good, nodes: [{ ...node, level: 1 }] },
+          { ...good, nodes: [{ ...node, hash: 'ABC' }] },
+        ]
+        for (const batch of wrong) expect(isStorageError(await refusal(log.append(() => batch)), 'invalid')).toBe(true)
+        expect(await log.head()).toEqual({ seq: 3, hash: hashOf(3, 'a'), frontier: frontierOf(3) })
+        expect(await log.nodes(2, 0, 10)).toEqual([])
+        expect((await log.append(() => ({ ...good, nodes: [node] }))).seq).toBe(5)
+        expect(await log.nodes(2, 0, 10)).toEqual([node.hash])
+      }),
+    )
+
+    test(
+      'of appends at once one that throws fails alone',
+      using(async (log) => {
+        const results = await Promise.allSettled(
+          Array.from({ length: 30 }, (_, index) =>
+            log.append((head) => {
+              if (index % 3 === 1) throw new Error('not this one')
+              const batch = following(head, 2)
+              return index % 3 === 2 ? { ...batch, frontier: [] } : batch
+            }),
+          ),
+        )
+        const appended = results.flatMap((one) => (one.status === 'fulfilled' ? [one.value.seq] : []))
+        expect(appended.sort((a, b) => a - b)).toEqual(Array.from({ length: 10 }, (_, index) => 2 * (index + 1)))
+        expect((await log.hashes(1, 1_000)).length).toBe(20)
+      }),
+    )
+
+    test(
+      'reads that begin below the first record begin with it',
+      using(async (log) => {
+        await log.append((head) => following(head, 3))
+        expect((await log.read(-5, 2)).map(({ seq }) => seq)).toEqual([1, 2])
+        expect(await log.hashes(0, 1)).toEqual([hashOf(1, 'a')])
+      }),
+    )
+
+    test(
       'checkpoints stay in the order in which they were saved',
       using(async (log) => {
         const checkpoints = [3, 1, 2].map((size) => ({
