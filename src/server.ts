@@ -7,6 +7,7 @@ import { mkdir } from 'node:fs/promises'
 
 import type { Settings } from './config.ts'
 import type { Services } from './context.ts'
+import { createCheckpoints } from './domain/evidence/checkpoints.ts'
 import { openFollower } from './domain/follower.ts'
 import { startOutbox } from './domain/outbox.ts'
 import { analyse } from './domain/terms.ts'
@@ -14,8 +15,10 @@ import { startTracker } from './domain/tracker.ts'
 import { openPolicy } from './policy/files.ts'
 import { createDispatch, type Dispatch, methods } from './registry.ts'
 import { metered, openEmbedder, openEvidence, openVectors } from './server/drivers.ts'
+import { evidencePaths } from './server/evidence.ts'
 import { folderInside } from './server/folder.ts'
 import { card, health } from './server/public.ts'
+import { openSigner } from './server/signer.ts'
 import { createAuthenticator } from './surfaces/auth.ts'
 import { createFetch, largestBody } from './surfaces/http.ts'
 import { describeError, type Log } from './surfaces/log.ts'
@@ -98,6 +101,7 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
           log('warn', 'vectors could not be made; they are tried again', { id, attempts, ...describeError(error) }),
       }),
     )
+    const signer = await openSigner(settings)
     const policy = await openPolicy(settings.guardrails_paths, log, now)
     const tracker = keep(
       startTracker({
@@ -119,6 +123,8 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
       index,
       embedder,
       evidence,
+      signer,
+      checkpoints: createCheckpoints({ evidence, signer, now }),
       outbox,
       log,
       now,
@@ -187,6 +193,7 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
     health: () => health(started),
     card: () => card(settings.public_url ?? url),
     metrics: async () => ({ text: await metrics.render(services.store), content_type: metrics.content_type }),
+    routes: { ...evidencePaths(settings, services, dispatch) },
     stopping: stopping.signal,
   }
   const handle = createFetch(options)
