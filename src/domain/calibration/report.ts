@@ -149,7 +149,7 @@ export interface Report {
   buckets: Bucket[]
   confidence_stats: ConfidenceStats
   recommendations: Recommendation[]
-  /** The same figures by who settled the outcome: evidence, or the agent itself. Never blended. */
+  /** The same figures by what settled the outcome: evidence; or the agent's word, or nothing but time. Never blended. */
   by_settlement: { observed: Overall; attested: Overall }
 }
 
@@ -159,9 +159,12 @@ const ordered = (groups: readonly OutcomeGroup[]): OutcomeGroup[] =>
     (a, b) =>
       a.confidence - b.confidence ||
       (a.outcome ?? '').localeCompare(b.outcome ?? '') ||
-      Number(a.auto_attributed) - Number(b.auto_attributed) ||
+      (a.attribution_basis ?? '').localeCompare(b.attribution_basis ?? '') ||
       a.count - b.count,
   )
+
+/** Settled by what others saw. An outcome that rests on the age of the decision alone was seen by nobody. */
+const isObserved = ({ attribution_basis }: OutcomeGroup): boolean => attribution_basis === 'evidence'
 
 /** The whole report. */
 export function report(given: readonly OutcomeGroup[]): Report {
@@ -178,8 +181,8 @@ export function report(given: readonly OutcomeGroup[]): Report {
     confidence_stats: stats,
     recommendations: recommend(figures, five, stats),
     by_settlement: {
-      observed: overall(scoredOf(groups.filter(({ auto_attributed }) => auto_attributed))),
-      attested: overall(scoredOf(groups.filter(({ auto_attributed }) => !auto_attributed))),
+      observed: overall(scoredOf(groups.filter(isObserved))),
+      attested: overall(scoredOf(groups.filter((group) => !isObserved(group)))),
     },
   }
 }

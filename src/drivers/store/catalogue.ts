@@ -1,5 +1,6 @@
 /** The filter fields of all decisions, resident: filters, lists, counts and id prefixes without a look at the disk. */
-import { fieldsOrder } from '../../../sdk/storage/fields.ts'
+import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
+import { fieldsOf, fieldsOrder } from '../../../sdk/storage/fields.ts'
 import { compileFilter, isEmptyFilter } from '../../../sdk/storage/filter.ts'
 import type {
   CountKey,
@@ -32,6 +33,8 @@ export interface Catalogue {
     slots?: readonly number[]
     sort: DecisionSort
     order: 'asc' | 'desc'
+    /** Only what stands behind it in the order. */
+    after?: DecisionRecord
     offset: number
     limit: number
   }): { ids: string[]; total: number }
@@ -123,14 +126,16 @@ export function catalogue(): Catalogue {
       return slot
     },
     findIds: (prefix, limit) => ids.find(prefix, limit),
-    list({ filter, slots: only, sort, order, offset, limit }) {
+    list({ filter, slots: only, sort, order, after, offset, limit }) {
       const passes = compileFilter(filter)
-      const best = top(offset + limit, fieldsOrder(sort, order))
+      const inOrder = fieldsOrder(sort, order)
+      const best = top(offset + limit, inOrder)
+      const last = after && fieldsOf(after, false)
       let total = 0
       const visit = (row: DecisionFields | undefined) => {
         if (row === undefined || !passes(row)) return
         total++
-        best.offer(row)
+        if (last === undefined || inOrder(last, row) < 0) best.offer(row)
       }
       if (only !== undefined) for (const slot of only) visit(rows[slot])
       // Slots ascend with time: walked from the end that a list by time begins with, few rows displace another.

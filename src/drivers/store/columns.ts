@@ -73,7 +73,7 @@ export function columns(every: Visit): Columns {
         (a, b) =>
           a.confidence - b.confidence ||
           compareText(a.outcome ?? '', b.outcome ?? '') ||
-          Number(a.auto_attributed) - Number(b.auto_attributed),
+          compareText(a.attribution_basis ?? '', b.attribution_basis ?? ''),
       )
 
   return {
@@ -85,10 +85,10 @@ export function columns(every: Visit): Columns {
         slot,
         [...new Set(fields.tags)].map((tag) => tags.number(tag)),
       )
-      const { outcome, auto_attributed } = fields
+      const { outcome, attribution_basis } = fields
       const confidence = fields.confidence_at_review ?? fields.confidence
-      scored.set(slot, `${confidence} ${outcome} ${auto_attributed}`)
-      groups[scored.codes()[slot]!] ??= { confidence, outcome, auto_attributed }
+      scored.set(slot, `${confidence} ${outcome} ${attribution_basis}`)
+      groups[scored.codes()[slot]!] ??= { confidence, outcome, attribution_basis }
     },
     remove: (slot) => setTags(slot, []),
     countBy(visit, by) {

@@ -40,7 +40,7 @@ const outcome = fc.constantFrom<Outcome | null>('success', 'failure', 'partial',
 const judged = fc.record({
   confidence: fc.double({ min: 0, max: 1, noNaN: true }),
   outcome,
-  auto_attributed: fc.boolean(),
+  attribution_basis: fc.constantFrom(null, 'age' as const, 'evidence' as const),
 })
 const many = fc.array(judged, { minLength: 5, maxLength: 60 })
 
@@ -61,7 +61,7 @@ describe('laws', () => {
     const exact = fc.record({
       confidence: fc.constantFrom(0.1, 0.3, 0.5, 0.7, 0.9),
       outcome,
-      auto_attributed: fc.boolean(),
+      attribution_basis: fc.constantFrom(null, 'age' as const, 'evidence' as const),
     })
     fc.assert(
       fc.property(fc.array(exact, { minLength: 5, maxLength: 60 }), (decisions) => {
@@ -103,7 +103,8 @@ describe('laws', () => {
   test('observed and attested outcomes are reported apart, and neither touches the other', () => {
     fc.assert(
       fc.property(many, (decisions) => {
-        const of = (auto: boolean) => report(groupsOf(decisions.filter((one) => one.auto_attributed === auto))).overall
+        const of = (observed: boolean) =>
+          report(groupsOf(decisions.filter((one) => (one.attribution_basis === 'evidence') === observed))).overall
         expect(report(groupsOf(decisions)).by_settlement).toEqual({ observed: of(true), attested: of(false) })
       }),
     )
