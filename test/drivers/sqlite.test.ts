@@ -111,6 +111,20 @@ test('two processes write at once: nothing is lost, rows and files agree', async
   await store.close()
 })
 
+test('servers that start together on a new folder all open it', async () => {
+  for (let round = 0; round < 4; round++) {
+    const dir = join(freshDir(), 'new')
+    const writers = [1, 2, 3, 4].map((number) => startWriter(dir, [number, 1]))
+    const said = await Promise.all(writers.map(({ stdout }) => new Response(stdout).text()))
+    expect(said).toEqual([1, 2, 3, 4].map((number) => `ready\ncreated ${number}\n`))
+    expect(await Promise.all(writers.map(({ exited }) => exited))).toEqual([0, 0, 0, 0])
+    const store = await openAt(dir)
+    expect(await store.decisions.count({})).toBe(4)
+    expect(differences(dir)).toEqual([])
+    await store.close()
+  }
+})
+
 test('two stores that change the same decisions leave the newest text in the files', async () => {
   const dir = freshDir()
   const stores = [await openAt(dir), await openAt(dir)]
