@@ -42,8 +42,11 @@ export const bucketNames = ['0.0-0.2', '0.2-0.4', '0.4-0.6', '0.6-0.8', '0.8-1.0
 export const bucketOf = (confidence: number): number => edges.filter((edge) => confidence >= edge).length
 
 /** The groups by bucket. */
-export const bucketed = (groups: readonly Scored[]): Scored[][] =>
-  bucketNames.map((_, at) => groups.filter(({ confidence }) => bucketOf(confidence) === at))
+export function bucketed(groups: readonly Scored[]): Scored[][] {
+  const buckets: Scored[][] = bucketNames.map(() => [])
+  for (const group of groups) buckets[bucketOf(group.confidence)]!.push(group)
+  return buckets
+}
 
 /** The 95 % Wilson interval of a mean of values from 0 to 1. @see Wilson, JASA 22 (1927) */
 export function wilson(mean: number, n: number): [number, number] {

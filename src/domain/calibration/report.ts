@@ -1,4 +1,5 @@
 /** The calibration report: what getCalibration answers, from groups of outcomes. */
+import { compareText } from '../../../sdk/storage/fields.ts'
 import type { OutcomeGroup } from '../../../sdk/storage/store.ts'
 import {
   brierOf,
@@ -158,8 +159,8 @@ const ordered = (groups: readonly OutcomeGroup[]): OutcomeGroup[] =>
   [...groups].sort(
     (a, b) =>
       a.confidence - b.confidence ||
-      (a.outcome ?? '').localeCompare(b.outcome ?? '') ||
-      (a.attribution_basis ?? '').localeCompare(b.attribution_basis ?? '') ||
+      compareText(a.outcome ?? '', b.outcome ?? '') ||
+      compareText(a.attribution_basis ?? '', b.attribution_basis ?? '') ||
       a.count - b.count,
   )
 
