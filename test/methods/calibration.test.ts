@@ -124,7 +124,10 @@ forEachBackend((open) => {
       ['accuracy_drop', 'critical'],
     ])
     for (const other of [{ category: 'other' }, { project: 'other' }, { agent: 'root' }])
-      expect((await program.call('checkDrift', { ...asked, ...other })).recent_scored).toBe(0)
+      expect(await program.call('checkDrift', { ...asked, ...other })).toMatchObject({
+        recent_scored: 0,
+        historical_scored: 0,
+      })
     expect((await program.call('checkDrift', { brier_threshold: 1, accuracy_threshold: 1 })).alerts).toEqual([
       expect.objectContaining({ type: 'accuracy_drop' }),
     ])

@@ -48,15 +48,6 @@ export function bucketed(groups: readonly Scored[]): Scored[][] {
   return buckets
 }
 
-/** The 95 % Wilson interval of a mean of values from 0 to 1. @see Wilson, JASA 22 (1927) */
-export function wilson(mean: number, n: number): [number, number] {
-  const z = 1.959963984540054
-  const centre = mean + (z * z) / (2 * n)
-  const spread = z * Math.sqrt((mean * (1 - mean)) / n + (z * z) / (4 * n * n))
-  const scale = 1 + (z * z) / n
-  return [Math.max(0, (centre - spread) / scale), Math.min(1, (centre + spread) / scale)]
-}
-
 export interface Decomposition {
   /** How far the buckets' confidences lie from what came true; 0 is best. */
   reliability: number

@@ -1,6 +1,7 @@
 /** The calibration report: what getCalibration answers, from groups of outcomes. */
 import { compareText } from '../../../sdk/storage/fields.ts'
 import type { OutcomeGroup } from '../../../sdk/storage/store.ts'
+import { wilson } from '../wilson.ts'
 import {
   brierOf,
   bucketed,
@@ -14,7 +15,6 @@ import {
   type Scored,
   scoredOf,
   skill,
-  wilson,
 } from './figures.ts'
 import { type Recommendation, recommend } from './recommend.ts'
 
@@ -96,15 +96,15 @@ export const buckets = (groups: readonly Scored[]): Bucket[] =>
   bucketed(groups).map((bucket, at) => {
     const decisions = countOf(bucket)
     const actual = meanOf(bucket, ({ value }) => value)
-    const [low, high] = decisions === 0 ? [Number.NaN, Number.NaN] : wilson(actual, decisions)
+    const interval = wilson(actual * decisions, decisions)
     return {
       range: bucketNames[at]!,
       decisions,
       predicted: orNull(meanOf(bucket, ({ confidence }) => confidence)),
       actual: orNull(actual),
       brier: orNull(brierOf(bucket)),
-      actual_low: orNull(low),
-      actual_high: orNull(high),
+      actual_low: orNull(interval?.low ?? null),
+      actual_high: orNull(interval?.high ?? null),
     }
   })
 

@@ -68,6 +68,16 @@ test('what chance explains is information, no warning', () => {
   expect(recommendations[0]).toContain('Chance')
 })
 
+test.each<[string, Scored[], string[]]>([
+  ['twice the threshold is critical', of(0.8, 550, 450), ['critical', 'critical']],
+  ['less is a warning', of(0.8, 690, 310), ['warning', 'warning']],
+  ['unlikely, but not unlikely enough', of(0.8, 10, 5), ['info', 'info']],
+])('severity: %s', (_, recent, severities) => {
+  const { alerts } = drift(recent, of(0.8, 400, 100), thresholds)
+  expect(alerts.map(({ severity }) => severity)).toEqual(severities as never)
+  for (const { p_value, severity } of alerts) expect(p_value > 0.05 && p_value < 0.5).toBe(severity === 'info')
+})
+
 test.each([
   [4, 50],
   [50, 4],
@@ -165,6 +175,12 @@ describe('the p-value is the exact one', () => {
       const slack = Math.min(size, all - size) < 100 ? 0.045 * Math.sqrt(p) + 0.004 : 0.003
       for (const one of found) expect(Math.abs(one - p)).toBeLessThan(slack)
     }
+  })
+
+  test('what no split of a thousand shows is still not impossible', () => {
+    const [recent, historical] = [[{ figure: 1, count: 20 }], [{ figure: 0, count: 20 }]]
+    expect(permutationTest(recent, historical, 1)).toBe(1 / 1_001)
+    expect(permutationTest(recent, historical, -1)).toBe(1)
   })
 
   test('where all figures are alike nothing is worse than chance', () => {
