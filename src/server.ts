@@ -14,7 +14,7 @@ import { analyse } from './domain/terms.ts'
 import { startTracker } from './domain/tracker.ts'
 import { loadControls } from './policy/controls.ts'
 import { openPolicy } from './policy/files.ts'
-import { createDispatch, type Dispatch, methods } from './registry.ts'
+import { createDispatch, type Dispatch, discover, methods } from './registry.ts'
 import { metered, openEmbedder, openEvidence, openVectors } from './server/drivers.ts'
 import { evidencePaths } from './server/evidence.ts'
 import { folderInside } from './server/folder.ts'
@@ -65,7 +65,7 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
   }
   try {
     const now = overrides.now ?? Date.now
-    const metrics = createMetrics(version, new Set(methods.keys()))
+    const metrics = createMetrics(version, new Set([...methods.keys(), discover]))
     const { openSqliteStore } = await import('./drivers/store/sqlite.ts')
     const [store, bare, evidence] = await Promise.all([
       openSqliteStore({ dir: data_dir, analyse, now, log }).then(keep),
