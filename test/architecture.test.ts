@@ -83,9 +83,9 @@ const mayImport: [RegExp, RegExp, string][] = [
   ],
   [/^src\/(?:params|version)\.ts$/, /^sdk\/|^valibot$|^package\.json$/, 'params and version are leaves'],
   [
-    /^src\/(?:config(?:\.ts$|\/)|token\.ts$)/,
+    /^src\/(?:config(?:\.ts$|\/)|(?:token|key)\.ts$)/,
     /^sdk\/|^src\/surfaces\/auth\.ts$|^src\/config\/|^node:|^yaml$/,
-    'settings and token know credentials',
+    'settings, token and keys know credentials',
   ],
   [
     /^src\/(?:json-schema\.ts$|openrpc(?:\.ts$|\/))/,
@@ -113,7 +113,7 @@ const machine =
 /** Where that is allowed. Domain, methods and sdk get it handed in. */
 const touches: [RegExp, RegExp][] = [
   [/^src\/(?:drivers|surfaces)\//, /./],
-  [/^src\/(?:server|main|generate)(?:\.ts$|\/)|^src\/token\.ts$/, /./],
+  [/^src\/(?:server|main|generate)(?:\.ts$|\/)|^src\/(?:token|key)\.ts$/, /./],
   [/^src\/policy\//, /^['"]node:fs$/],
   [/^src\/config(?:\.ts$|\/)/, /^['"]node:os$/],
   [/^src\/registry\.ts$/, /^performance\.$/],
