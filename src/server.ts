@@ -62,10 +62,10 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
     const now = overrides.now ?? Date.now
     const metrics = createMetrics(version, new Set(methods.keys()))
     const { openSqliteStore } = await import('./drivers/store/sqlite.ts')
-    const [store, bare, evidence] = await Promise.all([
+    const [store, bare, { evidence, chain }] = await Promise.all([
       openSqliteStore({ dir: data_dir, analyse, now, log }).then(keep),
       openEmbedder(settings, log).then(keep),
-      openEvidence(settings).then(keep),
+      openEvidence(settings, log).then(keep),
     ])
     const embedder = metered(bare, metrics)
     const every = (ms: number, work: () => void) => {
@@ -119,6 +119,7 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
       index,
       embedder,
       evidence,
+      chain,
       outbox,
       log,
       now,
@@ -186,7 +187,7 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
     ready: () => ready,
     health: () => health(started),
     card: () => card(settings.public_url ?? url),
-    metrics: async () => ({ text: await metrics.render(services.store), content_type: metrics.content_type }),
+    metrics: async () => ({ text: await metrics.render(services), content_type: metrics.content_type }),
     stopping: stopping.signal,
   }
   const handle = createFetch(options)

@@ -10,6 +10,7 @@ import { StorageError } from '../sdk/storage/errors.ts'
 import type { Evidence } from '../sdk/storage/evidence.ts'
 import type { Store, StoreOptions } from '../sdk/storage/store.ts'
 import type { Services } from '../src/context.ts'
+import { openChain } from '../src/domain/evidence/chain.ts'
 import { openFollower } from '../src/domain/follower.ts'
 import { buildPolicy, type PolicySet } from '../src/domain/guardrail/set.ts'
 import { startOutbox } from '../src/domain/outbox.ts'
@@ -165,6 +166,7 @@ async function openOn(backend: Backend, dir: string, clock: { now: number }): Pr
     elapsed: () => performance.now(),
     store,
     evidence,
+    chain: openChain({ evidence, breathe: async () => {} }),
     index,
     embedder,
     outbox,

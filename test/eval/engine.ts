@@ -1,4 +1,5 @@
 /** The engine with everything in memory and the real local model: what is measured is the ranking, through the methods themselves. */
+import { openChain } from '../../src/domain/evidence/chain.ts'
 import { openFollower } from '../../src/domain/follower.ts'
 import { startOutbox } from '../../src/domain/outbox.ts'
 import { analyse } from '../../src/domain/terms.ts'
@@ -42,6 +43,7 @@ export async function openEngine(): Promise<Engine> {
     failed: () => {},
   })
   let ids = 0
+  const evidence = openMemoryEvidence()
   const dispatch = createDispatch(
     {
       tracker,
@@ -49,7 +51,8 @@ export async function openEngine(): Promise<Engine> {
       policy: { current: async () => noRules, reload: async () => [], errors: () => [] },
       record_guardrails: 'off',
       elapsed: () => performance.now(),
-      evidence: openMemoryEvidence(),
+      evidence,
+      chain: openChain({ evidence, breathe: async () => {} }),
       store,
       index,
       embedder,
