@@ -1,5 +1,6 @@
 /** The chain as a program uses it: appends that refuse to build on damage, and verification. */
 import { CstpError } from '../../../sdk/errors.ts'
+import { isStorageError } from '../../../sdk/storage/errors.ts'
 import type { Evidence, EvidenceBatch, EvidenceHead, EvidenceRecord } from '../../../sdk/storage/evidence.ts'
 import { noHash } from '../../../sdk/storage/evidence-checks.ts'
 import { recordHash } from './hash.ts'
@@ -23,13 +24,18 @@ export function follow(head: EvidenceHead, events: readonly NewEvent[]): Evidenc
   return { records, ...grow(head.frontier, head.seq, hashes) }
 }
 
-/** Appends events as one batch, whatever they follow. Programs append through a {@link Chain}. */
+/**
+ * Appends events as one batch, whatever they follow. Programs append through a {@link Chain}.
+ * @param sound throws where nothing may follow this head
+ */
 export async function appendEvents(
   evidence: Pick<Evidence, 'append'>,
   events: readonly NewEvent[],
+  sound: (head: EvidenceHead) => void = () => {},
 ): Promise<{ first_seq: number; head: EvidenceHead }> {
   let first_seq = 0
   const head = await evidence.append((before) => {
+    sound(before)
     first_seq = before.seq + 1
     return follow(before, events)
   })
@@ -123,15 +129,19 @@ export function openChain(options: VerifyOptions): Chain {
   return {
     async append(events) {
       if (latest === null) await walk()
-      let first_seq = 0
-      const head = await evidence.append((before) => {
+      const sound = (before: EvidenceHead) => {
         checkEnd(before)
         if (flaw !== null) throw damaged(flaw)
-        first_seq = before.seq + 1
-        return follow(before, events)
-      })
-      if (head.seq > seen.seq) seen = head
-      return { first_seq, head }
+      }
+      if (flaw !== null) throw damaged(flaw)
+      try {
+        const appended = await appendEvents(evidence, events, sound)
+        if (appended.head.seq > seen.seq) seen = appended.head
+        return appended
+      } catch (error) {
+        if (!isStorageError(error, 'corrupt')) throw error
+        throw damaged({ seq: null, reason: 'the log does not end where its head says' })
+      }
     },
     async verify(expected) {
       const walked = await walk()
