@@ -12,11 +12,13 @@ import { openFollower } from './domain/follower.ts'
 import { startOutbox } from './domain/outbox.ts'
 import { analyse } from './domain/terms.ts'
 import { startTracker } from './domain/tracker.ts'
+import { loadControls } from './policy/controls.ts'
 import { openPolicy } from './policy/files.ts'
 import { createDispatch, type Dispatch, methods } from './registry.ts'
 import { metered, openEmbedder, openEvidence, openVectors } from './server/drivers.ts'
 import { evidencePaths } from './server/evidence.ts'
 import { folderInside } from './server/folder.ts'
+import { githubRoutes } from './server/github.ts'
 import { card, health } from './server/public.ts'
 import { openSigner } from './server/signer.ts'
 import { createAuthenticator } from './surfaces/auth.ts'
@@ -71,15 +73,14 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
       openEvidence(settings).then(keep),
     ])
     const embedder = metered(bare, metrics)
+    const breathe = () => Bun.sleep(0)
     const every = (ms: number, work: () => void) => {
       const timer = setInterval(work, ms)
       return () => clearInterval(timer)
     }
     const { vectors, tail } = await openVectors(settings, log)
     keep(vectors)
-    const index = keep(
-      await openFollower({ store, vectors, ...(tail && { tail }), log, every, breathe: () => Bun.sleep(0) }),
-    )
+    const index = keep(await openFollower({ store, vectors, ...(tail && { tail }), log, every, breathe }))
     const made = index.generation()
     if (made && made.embedder !== embedder.id) {
       log('warn', 'the vectors in store were made by another embedder; semantic search waits for cstp reindex', {
@@ -125,6 +126,8 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
       evidence,
       signer,
       checkpoints: createCheckpoints({ evidence, signer, now }),
+      controls: loadControls(),
+      breathe,
       outbox,
       log,
       now,
@@ -176,6 +179,7 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
     burst: Math.max(100, Math.ceil(settings.rate_limit / 6)),
     now: Date.now,
   }
+  const logins = createRateLimiter({ per_minute: failedLoginsPerMinute, burst: failedLoginsPerMinute, now: Date.now })
   const options = {
     dispatch,
     authenticate: createAuthenticator({
@@ -184,10 +188,11 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
       evidence: settings.evidence_agents,
     }),
     requests: createRateLimiter(rate),
-    logins: createRateLimiter({ per_minute: failedLoginsPerMinute, burst: failedLoginsPerMinute, now: Date.now }),
+    logins,
     cors_origins: settings.cors_origins,
     max_body_bytes: settings.max_body_bytes,
     trust_proxy: settings.trust_proxy,
+    routes: githubRoutes(settings, program, logins),
     newRequestId: () => `${boot}-${(requests++).toString(36)}`,
     ready: () => ready,
     health: () => health(started),

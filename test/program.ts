@@ -20,10 +20,12 @@ import { analyse } from '../src/domain/terms.ts'
 import { startTracker } from '../src/domain/tracker.ts'
 import { openHashEmbedder } from '../src/drivers/embedder/hash.ts'
 import { openMemoryEvidence } from '../src/drivers/evidence/memory.ts'
+import { openSqliteEvidence } from '../src/drivers/evidence/sqlite.ts'
 import { openMemoryStore } from '../src/drivers/store/memory.ts'
 import { openSqliteStore } from '../src/drivers/store/sqlite.ts'
 import { openExactVectors } from '../src/drivers/vectors/exact.ts'
 import type * as declared from '../src/methods/index.ts'
+import { loadControls } from '../src/policy/controls.ts'
 import { createDispatch, type Dispatch, methods, toJson } from '../src/registry.ts'
 import type { Caller, Scope } from '../src/surfaces/auth.ts'
 import { testStart } from './record.ts'
@@ -99,7 +101,11 @@ const backends: Backend[] = [
     },
     evidence: memoryEvidence,
   },
-  { name: 'sqlite', open: (options, dir) => openSqliteStore({ ...options, dir }), evidence: memoryEvidence },
+  {
+    name: 'sqlite',
+    open: (options, dir) => openSqliteStore({ ...options, dir }),
+    evidence: (dir) => openSqliteEvidence(join(dir, 'provenance.db')),
+  },
 ]
 
 /** The hash embedder, as healthy as a test wants it. */
@@ -168,6 +174,8 @@ async function openOn(backend: Backend, dir: string, clock: { now: number }): Pr
     evidence,
     signer: testSigner,
     checkpoints: createCheckpoints({ evidence, signer: testSigner, now }),
+    controls: loadControls(),
+    breathe: async () => {},
     index,
     embedder,
     outbox,
