@@ -192,13 +192,12 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
     cors_origins: settings.cors_origins,
     max_body_bytes: settings.max_body_bytes,
     trust_proxy: settings.trust_proxy,
-    routes: githubRoutes(settings, program, logins),
+    routes: { ...githubRoutes(settings, program, logins), ...evidencePaths(settings, services, dispatch) },
     newRequestId: () => `${boot}-${(requests++).toString(36)}`,
     ready: () => ready,
     health: () => health(started),
     card: () => card(settings.public_url ?? url),
     metrics: async () => ({ text: await metrics.render(services.store), content_type: metrics.content_type }),
-    routes: { ...evidencePaths(settings, services, dispatch) },
     stopping: stopping.signal,
   }
   const handle = createFetch(options)

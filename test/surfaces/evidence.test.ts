@@ -187,7 +187,6 @@ describe('bundles', () => {
     'link.json',
     'up/secret.json',
     'a-1.json/',
-    './a-1.json',
     '../secret.json',
     '..%2fsecret.json',
     '%2e%2e/secret.json',
