@@ -13,7 +13,7 @@ import type { Judgement } from '../domain/guardrail/judge.ts'
 import { calibrationContext } from '../domain/profile.ts'
 import { type SearchResult, search } from '../domain/search.ts'
 import { checkInput, queryInput, track } from '../domain/track.ts'
-import { defineMethod } from '../method.ts'
+import { defineMethod, toolInput } from '../method.ts'
 import { ActionParams, noRules, toAction } from './checkGuardrails.ts'
 import { hitOf, QueryHit } from './queryDecisions.ts'
 import { prepareRecord, RecordBlocked, recordOnce } from './recordDecision.ts'
@@ -243,6 +243,34 @@ export const preAction = defineMethod({
     query_time_ms: v.number(),
   }),
   scope: 'write',
+  mcp: {
+    name: 'pre_action',
+    title: 'Decide and record',
+    description:
+      'The standard way to decide: call it once before you act. It finds precedents, checks the guardrails, gives your calibration, and, when allowed, records the decision (auto_record) with what you asked and thought before. Act only with `allowed: true`; keep `decision_id` for review_outcome.',
+    input: toolInput(
+      v.object({
+        description: v.pipe(ActionParams.entries.description, d('What you intend to do; it becomes the decision.')),
+        category: ActionParams.entries.category,
+        stakes: ActionParams.entries.stakes,
+        confidence: v.pipe(ActionParams.entries.confidence, d('How sure you are that it will turn out well, 0 to 1.')),
+        context: ActionParams.entries.context,
+        reasons: v.pipe(params.entries.reasons, d('Why.')),
+        tags: v.pipe(params.entries.tags, d('Tags for finding it again.')),
+        pattern: v.pipe(params.entries.pattern, d('The abstract principle behind it.')),
+        project: v.optional(v.pipe(filledText(256), d('Project, as owner/repo.'))),
+        auto_record: v.pipe(v.optional(v.boolean(), true), d('Record the decision when it is allowed.')),
+        query_limit: v.pipe(v.optional(whole(1, 50), 5), d('Most precedents.')),
+        agent_id: trackedParams.agent_id,
+        idempotency_key: params.entries.idempotency_key,
+      }),
+      ({ description, category, stakes, confidence, context, auto_record, query_limit, ...rest }) => ({
+        action: { description, category, stakes, confidence, context },
+        options: { auto_record, query_limit },
+        ...rest,
+      }),
+    ),
+  },
   failure: 'guardrail_eval_failed',
   async handle(call, given) {
     const start = call.elapsed()

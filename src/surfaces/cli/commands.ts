@@ -6,12 +6,14 @@ import { config } from './config.ts'
 import { exportDecisions } from './export.ts'
 import { guardrails } from './guardrails.ts'
 import { importDecisions } from './import.ts'
+import { mcp } from './mcp.ts'
 import { query } from './query.ts'
 import { reindex } from './reindex.ts'
 import { serve } from './serve.ts'
 
 export const commands: readonly Command[] = [
   serve,
+  mcp,
   query,
   call,
   guardrails,
