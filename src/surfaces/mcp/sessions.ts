@@ -32,6 +32,26 @@ export interface Sessions {
 const refusal = (status: number, code: number, message: string): Response =>
   Response.json({ jsonrpc: '2.0', error: { code, message }, id: null }, { status })
 
+const greeting = new TextEncoder().encode(': open\n\n')
+
+/** The stream with a comment in front, as the head of an answer leaves with its first byte only. @param ended called once */
+function opened(stream: ReadableStream<Uint8Array>, ended: () => void): ReadableStream<Uint8Array> {
+  const reader = stream.getReader()
+  return new ReadableStream({
+    start: (controller) => controller.enqueue(greeting),
+    async pull(controller) {
+      const { done, value } = await reader.read()
+      if (!done) return controller.enqueue(value)
+      ended()
+      controller.close()
+    },
+    async cancel(reason) {
+      ended()
+      await reader.cancel(reason)
+    },
+  })
+}
+
 const opens = (body: unknown): boolean =>
   (Array.isArray(body) ? body : [body]).some((one) => (one as { method?: unknown } | null)?.method === 'initialize')
 
@@ -71,15 +91,13 @@ export function openSessions({ createServer, idle_ms, most, now }: SessionOption
     session.used_ms = now()
     const response = await session.transport.handleRequest(request, { parsedBody: body })
     session.used_ms = now()
-    if (request.method === 'GET' && response.ok) {
-      session.streams++
-      const closed = () => {
-        session.streams--
-        session.used_ms = now()
-      }
-      request.signal.addEventListener('abort', closed, { once: true })
-    }
-    return response
+    if (request.method !== 'GET' || !response.ok || response.body === null) return response
+    session.streams++
+    const stream = opened(response.body, () => {
+      session.streams--
+      session.used_ms = now()
+    })
+    return new Response(stream, response)
   }
 
   return {
