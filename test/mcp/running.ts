@@ -1,5 +1,5 @@
 /** A server in this process for the MCP tests, with two agents that may read and write and one that may do nothing. */
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loadSettings } from '../../src/config.ts'
@@ -18,7 +18,8 @@ export interface Running extends Serving {
   call(method: string, params?: unknown, as?: Agent): Promise<Record<string, unknown>>
 }
 
-export async function startServing(env: Record<string, string> = {}): Promise<Running> {
+/** @param config path of a YAML file with settings */
+export async function startServing(env: Record<string, string> = {}, config?: string): Promise<Running> {
   const dir = await mkdtemp(join(tmpdir(), 'cstp-mcp-'))
   let text = ''
   const write = (line: string) => {
@@ -33,8 +34,8 @@ export async function startServing(env: Record<string, string> = {}): Promise<Ru
       CSTP_AUTH_TOKENS: Object.values(tokens).join(','),
       ...env,
     },
-    flags: {},
-    readFile: () => Promise.reject(new Error('no file')),
+    flags: config ? { '--config': config } : {},
+    readFile: (path) => readFile(path, 'utf8'),
   })
   const serving = await serve(settings, log)
   const send: Running['fetch'] = (path, { as = 'ada', headers, ...init } = {}) =>
