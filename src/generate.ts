@@ -6,6 +6,7 @@ import { codes, type ErrorName, meanings } from '../sdk/errors.ts'
 import { glossary } from '../sdk/schema/glossary.ts'
 import { type SettingName, settings } from './config.ts'
 import { guardrailsPage, rulesSchema, testsSchema } from './generate/guardrails.ts'
+import { mcpPage } from './generate/mcp.ts'
 import { methods } from './registry.ts'
 
 const root = join(import.meta.dir, '..')
@@ -133,6 +134,7 @@ async function driversPage(): Promise<string> {
 export async function generated(): Promise<Map<string, string>> {
   return new Map([
     ['docs/reference/methods.md', methodsPage()],
+    ['docs/reference/mcp.md', mcpPage(rows, head)],
     ['docs/reference/settings.md', settingsPage()],
     ['docs/reference/errors.md', errorsPage()],
     ['docs/reference/guardrails.md', guardrailsPage(rows, head)],

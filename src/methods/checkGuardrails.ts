@@ -18,8 +18,9 @@ const d = v.description
 const Context = v.pipe(
   v.unknown(),
   v.check((value) => value !== null && typeof value === 'object' && !Array.isArray(value), 'an object'),
-  v.transform((value) => value as Record<string, unknown>),
+  // For JSON Schema, which can't see what the check says.
   v.metadata({ type: 'object' }),
+  v.transform((value) => value as Record<string, unknown>),
 )
 
 /** The action of checkGuardrails and preAction. */

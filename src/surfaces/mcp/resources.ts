@@ -20,7 +20,7 @@ export const templates: ResourceTemplateType[] = [
   },
 ]
 
-const fixed: Resource[] = [
+export const fixed: Resource[] = [
   {
     name: 'session-context',
     title: 'Session context',
