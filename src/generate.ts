@@ -5,6 +5,7 @@ import { toJsonSchema } from '@valibot/to-json-schema'
 import { codes, type ErrorName, meanings } from '../sdk/errors.ts'
 import { glossary } from '../sdk/schema/glossary.ts'
 import { type SettingName, settings } from './config.ts'
+import { controlsPage, controlsSchema } from './generate/controls.ts'
 import { guardrailsPage, rulesSchema, testsSchema } from './generate/guardrails.ts'
 import { mcpPage } from './generate/mcp.ts'
 import { methods } from './registry.ts'
@@ -140,6 +141,8 @@ export async function generated(): Promise<Map<string, string>> {
     ['docs/reference/guardrails.md', guardrailsPage(rows, head)],
     ['docs/reference/guardrails.schema.json', rulesSchema()],
     ['docs/reference/guardrail-tests.schema.json', testsSchema()],
+    ['docs/reference/controls.md', controlsPage(head)],
+    ['docs/reference/controls.schema.json', controlsSchema()],
     ['docs/reference/drivers.md', await driversPage()],
   ])
 }

@@ -30,14 +30,18 @@ export interface Request {
 
 /** A result that is JSON already: passed on as it is, it need not be parsed to be printed again. */
 export class JsonText {
-  readonly text: string
+  /** The text, or its pieces in order; they can be gone through once. */
+  readonly text: string | Iterable<string>
 
-  constructor(text: string) {
+  constructor(text: string | Iterable<string>) {
     this.text = text
   }
 }
 
-export const toJson = (result: unknown): string => (result instanceof JsonText ? result.text : JSON.stringify(result))
+export function toJson(result: unknown): string {
+  if (!(result instanceof JsonText)) return JSON.stringify(result)
+  return typeof result.text === 'string' ? result.text : [...result.text].join('')
+}
 
 /** Told of every call, for metrics and the log. `code` is 0 for a success. */
 export type Observe = (seen: { request: Request; code: number; duration_ms: number }) => void
@@ -98,8 +102,10 @@ export function createDispatch(
         request.prints && method.json
           ? new JsonText(await method.json(call, params))
           : await method.handle(call, params)
-      if (options.verify_results) v.parse(method.result, JSON.parse(toJson(result)))
-      return result
+      if (!options.verify_results) return result
+      const text = toJson(result)
+      v.parse(method.result, JSON.parse(text))
+      return result instanceof JsonText ? new JsonText(text) : result
     } catch (error) {
       throw mapError(error, method.failure, request, services)
     }

@@ -11,10 +11,12 @@ import { openFollower } from './domain/follower.ts'
 import { startOutbox } from './domain/outbox.ts'
 import { analyse } from './domain/terms.ts'
 import { startTracker } from './domain/tracker.ts'
+import { loadControls } from './policy/controls.ts'
 import { openPolicy } from './policy/files.ts'
 import { createDispatch, type Dispatch, methods } from './registry.ts'
 import { metered, openEmbedder, openEvidence, openVectors } from './server/drivers.ts'
 import { folderInside } from './server/folder.ts'
+import { githubRoutes } from './server/github.ts'
 import { card, health } from './server/public.ts'
 import { createAuthenticator } from './surfaces/auth.ts'
 import { createFetch, largestBody } from './surfaces/http.ts'
@@ -70,15 +72,14 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
       openEvidence(settings).then(keep),
     ])
     const embedder = metered(bare, metrics)
+    const breathe = () => Bun.sleep(0)
     const every = (ms: number, work: () => void) => {
       const timer = setInterval(work, ms)
       return () => clearInterval(timer)
     }
     const { vectors, tail } = await openVectors(settings, log)
     keep(vectors)
-    const index = keep(
-      await openFollower({ store, vectors, ...(tail && { tail }), log, every, breathe: () => Bun.sleep(0) }),
-    )
+    const index = keep(await openFollower({ store, vectors, ...(tail && { tail }), log, every, breathe }))
     const made = index.generation()
     if (made && made.embedder !== embedder.id) {
       log('warn', 'the vectors in store were made by another embedder; semantic search waits for cstp reindex', {
@@ -121,6 +122,8 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
       index,
       embedder,
       evidence,
+      controls: loadControls(),
+      breathe,
       outbox,
       log,
       now,
@@ -181,6 +184,7 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
     stopping: stopping.signal,
     log,
   })
+  const logins = createRateLimiter({ per_minute: failedLoginsPerMinute, burst: failedLoginsPerMinute, now: Date.now })
   const options = {
     dispatch,
     authenticate: createAuthenticator({
@@ -189,7 +193,7 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
       evidence: settings.evidence_agents,
     }),
     requests: createRateLimiter(rate),
-    logins: createRateLimiter({ per_minute: failedLoginsPerMinute, burst: failedLoginsPerMinute, now: Date.now }),
+    logins,
     cors_origins: settings.cors_origins,
     max_body_bytes: settings.max_body_bytes,
     trust_proxy: settings.trust_proxy,
@@ -198,7 +202,7 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
     health: () => health(started),
     card: () => card(settings.public_url ?? url),
     metrics: async () => ({ text: await metrics.render(services.store), content_type: metrics.content_type }),
-    routes: { '/mcp': mcp.route },
+    routes: { ...githubRoutes(settings, program, logins), '/mcp': mcp.route },
     stopping: stopping.signal,
   }
   const handle = createFetch(options)

@@ -17,10 +17,12 @@ import { analyse } from '../src/domain/terms.ts'
 import { startTracker } from '../src/domain/tracker.ts'
 import { openHashEmbedder } from '../src/drivers/embedder/hash.ts'
 import { openMemoryEvidence } from '../src/drivers/evidence/memory.ts'
+import { openSqliteEvidence } from '../src/drivers/evidence/sqlite.ts'
 import { openMemoryStore } from '../src/drivers/store/memory.ts'
 import { openSqliteStore } from '../src/drivers/store/sqlite.ts'
 import { openExactVectors } from '../src/drivers/vectors/exact.ts'
 import type * as declared from '../src/methods/index.ts'
+import { loadControls } from '../src/policy/controls.ts'
 import { createDispatch, type Dispatch, methods, toJson } from '../src/registry.ts'
 import type { Caller, Scope } from '../src/surfaces/auth.ts'
 import { testStart } from './record.ts'
@@ -93,7 +95,11 @@ const backends: Backend[] = [
     },
     evidence: memoryEvidence,
   },
-  { name: 'sqlite', open: (options, dir) => openSqliteStore({ ...options, dir }), evidence: memoryEvidence },
+  {
+    name: 'sqlite',
+    open: (options, dir) => openSqliteStore({ ...options, dir }),
+    evidence: (dir) => openSqliteEvidence(join(dir, 'provenance.db')),
+  },
 ]
 
 /** The hash embedder, as healthy as a test wants it. */
@@ -160,6 +166,8 @@ async function openOn(backend: Backend, dir: string, clock: { now: number }): Pr
     elapsed: () => performance.now(),
     store,
     evidence,
+    controls: loadControls(),
+    breathe: async () => {},
     index,
     embedder,
     outbox,

@@ -7,6 +7,7 @@ import { openLocalEmbedder } from '../../src/drivers/embedder/local.ts'
 import { openMemoryEvidence } from '../../src/drivers/evidence/memory.ts'
 import { openMemoryStore } from '../../src/drivers/store/memory.ts'
 import { openExactVectors } from '../../src/drivers/vectors/exact.ts'
+import { loadControls } from '../../src/policy/controls.ts'
 import { createDispatch } from '../../src/registry.ts'
 import { createLog } from '../../src/surfaces/log.ts'
 
@@ -50,6 +51,8 @@ export async function openEngine(): Promise<Engine> {
       record_guardrails: 'off',
       elapsed: () => performance.now(),
       evidence: openMemoryEvidence(),
+      controls: loadControls(),
+      breathe: () => Bun.sleep(0),
       store,
       index,
       embedder,
