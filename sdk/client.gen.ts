@@ -402,7 +402,7 @@ export interface CheckGuardrailsParams {
     /** Scope of rules that apply beside those of the project. */
     scope?: string | null | undefined
     /** Any fields for conditions to look at; at most 64 KiB and 8 deep. Default `{}`. */
-    context?: Record<string, never> | undefined
+    context?: Record<string, unknown> | undefined
   }
   /** The authenticated agent. */
   agent?: {
@@ -1367,7 +1367,7 @@ export interface PreActionParams {
     /** Scope of rules that apply beside those of the project. */
     scope?: string | null | undefined
     /** Any fields for conditions to look at; at most 64 KiB and 8 deep. Default `{}`. */
-    context?: Record<string, never> | undefined
+    context?: Record<string, unknown> | undefined
   }
   /** What to do beside judging. Default `{}`. */
   options?: {

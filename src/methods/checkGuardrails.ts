@@ -16,11 +16,10 @@ const d = v.description
 
 /** A record schema would take a list, and drop keys such as `constructor`: rules and trail see what was sent. */
 const Context = v.pipe(
-  v.unknown(),
+  v.unknown() as v.GenericSchema<Record<string, unknown>>,
   v.check((value) => value !== null && typeof value === 'object' && !Array.isArray(value), 'an object'),
   // For JSON Schema, which can't see what the check says.
-  v.metadata({ type: 'object' }),
-  v.transform((value) => value as Record<string, unknown>),
+  v.metadata({ type: 'object', additionalProperties: {} }),
 )
 
 /** The action of checkGuardrails and preAction. */
