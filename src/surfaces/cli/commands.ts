@@ -9,6 +9,7 @@ import { importDecisions } from './import.ts'
 import { query } from './query.ts'
 import { reindex } from './reindex.ts'
 import { serve } from './serve.ts'
+import { verify } from './verify.ts'
 
 export const commands: readonly Command[] = [
   serve,
@@ -16,6 +17,7 @@ export const commands: readonly Command[] = [
   call,
   guardrails,
   audit,
+  verify,
   importDecisions,
   exportDecisions,
   reindex,
