@@ -14,6 +14,23 @@ const entriesOf: Record<ListName, (conclusion: Conclusion, unmapped: Fields) => 
   unmapped: ({ mappings }, unmapped) => (mappings.length === 0 ? [unmapped] : []),
 }
 
+type Template = (pr: number | null, seq: number) => string
+
+/** Canonical text of an entry once its pull request and its number are put in. */
+function templateOf(entry: Fields): Template {
+  const pieces: string[] = []
+  let text = ''
+  for (const [at, key] of [...Object.keys(entry), 'pr_number', 'seq'].sort().entries()) {
+    text += `${at === 0 ? '{' : ','}${canonicalText(key)}:`
+    if (key === 'pr_number' || key === 'seq') {
+      pieces.push(text)
+      text = ''
+    } else text += canonicalText(entry[key])
+  }
+  const [before, middle] = pieces
+  return (pr, seq) => `${before}${pr}${middle}${seq}${text}}`
+}
+
 /** As the service counts it: two decimals, 0 and 100 only for none and all. */
 function percent(part: number, whole: number): number {
   if (whole === 0 || part === 0) return 0
@@ -39,8 +56,9 @@ export function openConclusionsCheck(findings: Findings): Conclusions {
   /** By event. */
   const kinds: number[] = []
   const prs: (number | null)[] = []
-  const known = new Map<string, number>()
-  const made: { conclusion: Conclusion; unmapped: Fields }[] = []
+  const known = new Map<Conclusion, number>()
+  /** Entries of each list by kind. */
+  const made: Record<ListName, Template[]>[] = []
   const tally = { observed: { total: 0, mapped: 0 }, attested: { total: 0, mapped: 0 } }
   const sources = { observed: new Map<string, number>(), attested: new Map<string, number>() }
   const spoken = { observed: new Set<unknown>(), attested: new Set<unknown>() }
@@ -55,13 +73,11 @@ export function openConclusionsCheck(findings: Findings): Conclusions {
   const next = (list: ListName): { text: string; seq: number } | null => {
     const place = places[list]
     for (; place.event < kinds.length; place.event++, place.entry = 0) {
-      const kind = made[kinds[place.event]!]
-      const entries = kind ? entriesOf[list](kind.conclusion, kind.unmapped) : []
-      const entry = entries[place.entry]
+      const entry = made[kinds[place.event]!]?.[list][place.entry]
       if (!entry) continue
       place.entry++
       const seq = place.event + 1
-      return { text: canonicalText({ ...entry, pr_number: prs[place.event], seq }), seq }
+      return { text: entry(prs[place.event]!, seq), seq }
     }
     return null
   }
@@ -83,13 +99,17 @@ export function openConclusionsCheck(findings: Findings): Conclusions {
       }
       const { event_type, evidence_class, payload, source } = event
       const conclusion = concluding(event_type, evidence_class, payload)
-      const ids = conclusion.mappings.map(({ rule_id }) => rule_id)
-      const reasons = conclusion.insufficient.map(({ function_id, reason }) => [function_id, reason])
-      const key = JSON.stringify([event_type, evidence_class, ids, reasons])
-      let kind = known.get(key)
+      let kind = known.get(conclusion)
       if (kind === undefined) {
-        kind = made.push({ conclusion, unmapped: { event_type, evidence_class } }) - 1
-        known.set(key, kind)
+        const templates = (list: ListName) =>
+          entriesOf[list](conclusion, { event_type, evidence_class }).map(templateOf)
+        kind =
+          made.push({
+            mappings: templates('mappings'),
+            insufficient_evidence: templates('insufficient_evidence'),
+            unmapped: templates('unmapped'),
+          }) - 1
+        known.set(conclusion, kind)
         for (const { function_id } of conclusion.mappings) spoken[evidence_class].add(function_id)
       }
       kinds.push(kind)

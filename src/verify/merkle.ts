@@ -1,11 +1,8 @@
 /** The verifier's own Merkle tree: roots of a growing list of record hashes. @see RFC 9162 section 2.1 */
-import { createHash } from 'node:crypto'
+import { hash as digestOf } from 'node:crypto'
 
-const digest = (prefix: number, ...parts: Uint8Array[]): Buffer => {
-  const hash = createHash('sha256').update(Uint8Array.of(prefix))
-  for (const part of parts) hash.update(part)
-  return hash.digest()
-}
+const digest = (prefix: number, ...parts: Uint8Array[]): Buffer =>
+  digestOf('sha256', Buffer.concat([Uint8Array.of(prefix), ...parts]), 'buffer')
 
 export interface Merkle {
   /** @param record_hash 64 hexadecimal digits */
@@ -29,7 +26,7 @@ export function openMerkle(): Merkle {
     root() {
       let root: Buffer | null = null
       for (const { hash } of [...stack].reverse()) root = root ? digest(1, hash, root) : hash
-      return (root ?? createHash('sha256').digest()).toString('hex')
+      return (root ?? digestOf('sha256', '', 'buffer')).toString('hex')
     },
   }
 }

@@ -108,7 +108,8 @@ export function openConclusions(book: RuleBook) {
       found[0].push(...mapped)
       if (mapped.length === 0) found[1].push(...fits.slice(0, 1))
     }
-    const key = JSON.stringify([event_type, evidence_class, ...found.map((rules) => rules.map(({ id }) => id))])
+    let key = `${evidence_class} ${found[0].length} ${event_type}`
+    for (const { id } of [...found[0], ...found[1]]) key += `\n${id}`
     const before = known.get(key)
     if (before) return before
     const conclusion: Conclusion = {
