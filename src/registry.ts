@@ -72,6 +72,21 @@ function mapError(error: unknown, failure: ErrorName, request: Request, services
   return new CstpError('internal_error', 'Internal error', { request_id }, { cause: error })
 }
 
+/** The method that describes all others, as OpenRPC names it. It stands in no list of them. */
+export const discover = 'rpc.discover'
+const discoverParams = compileParams(v.object({}))
+let described: string | null = null
+
+/** The OpenRPC document. */
+async function describeMethods({ caller, params, prints }: Request): Promise<unknown> {
+  if (!caller.scopes.has('read'))
+    throw new CstpError('forbidden', `${discover} needs the scope read`, { scope: 'read' })
+  discoverParams(params)
+  // Made when it is first asked for: the start need not wait for it.
+  described ??= JSON.stringify((await import('./openrpc.ts')).openRpc(methods))
+  return prints ? new JsonText(described) : JSON.parse(described)
+}
+
 /**
  * @param options.verify_results checks every result against its schema; for tests
  */
@@ -84,6 +99,7 @@ export function createDispatch(
   const table = new Map([...methods].map(([name, method]) => [name, { method, parse: compileParams(method.params) }]))
 
   const run = async (request: Request): Promise<unknown> => {
+    if (request.method === discover) return describeMethods(request)
     const entry = table.get(request.method)
     if (!entry) {
       const near = nearest(request.method, names)
