@@ -11,6 +11,7 @@ import { mcp } from './mcp.ts'
 import { query } from './query.ts'
 import { reindex } from './reindex.ts'
 import { serve } from './serve.ts'
+import { verify } from './verify.ts'
 import { witness } from './witness.ts'
 
 export const commands: readonly Command[] = [
@@ -20,6 +21,7 @@ export const commands: readonly Command[] = [
   call,
   guardrails,
   audit,
+  verify,
   importDecisions,
   exportDecisions,
   reindex,
