@@ -22,14 +22,14 @@ export interface Services {
   embedder: Embedder
   /** The log of evidence, to read. */
   evidence: Evidence
-  /** Appends to that log, and verifies it. */
-  chain: Chain
   /** The rules by which evidence speaks for controls. */
   controls: ControlRules
   /** Signs notes in the name of the chain. */
   signer: Signer
   /** What the chain says that it is, signed. */
   checkpoints: Checkpoints
+  /** Appends to that log, and verifies it. */
+  chain: Chain
   /** Makes the vectors that a record could not wait for. */
   outbox: Outbox
   log: Log
