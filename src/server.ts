@@ -36,6 +36,8 @@ export interface Program {
   services: Services
   dispatch: Dispatch
   metrics: Metrics
+  /** Rejects when what loads beside the first calls can't; never resolves. */
+  failure: Promise<never>
   close(): Promise<void>
 }
 
@@ -58,13 +60,16 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
     opened.push(one)
     return one
   }
+  const { promise: failure, reject: fail } = Promise.withResolvers<never>()
+  // Whoever serves waits for it; a command that ends first need not hear of it.
+  failure.catch(() => {})
   try {
     const now = overrides.now ?? Date.now
     const metrics = createMetrics(version, new Set(methods.keys()))
     const { openSqliteStore } = await import('./drivers/store/sqlite.ts')
     const [store, bare, evidence] = await Promise.all([
       openSqliteStore({ dir: data_dir, analyse, now, log }).then(keep),
-      openEmbedder(settings, log).then(keep),
+      openEmbedder(settings, log, fail).then(keep),
       openEvidence(settings).then(keep),
     ])
     const embedder = metered(bare, metrics)
@@ -139,7 +144,7 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
         code,
       })
     })
-    return { services, dispatch, metrics, close }
+    return { services, dispatch, metrics, failure, close }
   } catch (error) {
     await close()
     throw error
@@ -150,6 +155,8 @@ export interface Serving {
   url: string
   /** Reads the guardrail files anew; what is wrong with them is logged. */
   reload(): Promise<void>
+  /** Rejects when what loads beside the first calls can't; the service is to be stopped then. */
+  failure: Promise<never>
   /** Stops taking calls, lets those under way end, and closes everything. */
   stop(): Promise<void>
 }
@@ -219,6 +226,7 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
 
   return {
     url,
+    failure: program.failure,
     reload: async () => void (await services.policy.reload()),
     async stop() {
       ready = false

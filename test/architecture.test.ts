@@ -90,7 +90,7 @@ const mayImport: [RegExp, RegExp, string][] = [
     /^sdk\/|^src\/(?:methods|surfaces)\/|^src\/(?:context|method|params)\.ts$|^valibot$/,
     'the registry knows methods',
   ],
-  [/^src\/(?:server|main|generate)(?:\.ts$|\/)/, /./, 'server, main and generate import everything'],
+  [/^src\/(?:server|main|generate|build)(?:\.ts$|\/)/, /./, 'server, main, generate and build import everything'],
 ]
 
 const strangers = (source: Source): string[] => {
@@ -106,7 +106,7 @@ const machine =
 /** Where that is allowed. Domain, methods and sdk get it handed in. */
 const touches: [RegExp, RegExp][] = [
   [/^src\/(?:drivers|surfaces)\//, /./],
-  [/^src\/(?:server|main|generate)(?:\.ts$|\/)|^src\/token\.ts$/, /./],
+  [/^src\/(?:server|main|generate|build)(?:\.ts$|\/)|^src\/token\.ts$/, /./],
   [/^src\/policy\//, /^['"]node:fs$/],
   [/^src\/config(?:\.ts$|\/)/, /^['"]node:os$/],
   [/^src\/registry\.ts$/, /^performance\.$/],
