@@ -13,6 +13,7 @@ import { analyse } from './domain/terms.ts'
 import { startTracker } from './domain/tracker.ts'
 import { openPolicy } from './policy/files.ts'
 import { createDispatch, type Dispatch, methods } from './registry.ts'
+import { refuseUnfinished } from './server/backup/unfinished.ts'
 import { metered, openEmbedder, openEvidence, openVectors } from './server/drivers.ts'
 import { folderInside } from './server/folder.ts'
 import { card, health } from './server/public.ts'
@@ -51,6 +52,7 @@ function later(ms: number, run: () => void): () => void {
 export async function openProgram(settings: Settings, log: Log, overrides: Partial<Services> = {}): Promise<Program> {
   const { data_dir } = settings
   await mkdir(data_dir, { recursive: true, mode: 0o700 })
+  refuseUnfinished(data_dir)
   const opened: { close(): Promise<void> }[] = []
   const close = async () => {
     for (const one of opened.splice(0).reverse())

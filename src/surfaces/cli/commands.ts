@@ -1,5 +1,6 @@
 /** Every command, in the order of the help. */
 import { audit } from './audit.ts'
+import { backup } from './backup.ts'
 import { call } from './call.ts'
 import type { Command } from './command.ts'
 import { config } from './config.ts'
@@ -8,6 +9,7 @@ import { guardrails } from './guardrails.ts'
 import { importDecisions } from './import.ts'
 import { query } from './query.ts'
 import { reindex } from './reindex.ts'
+import { restore } from './restore.ts'
 import { serve } from './serve.ts'
 
 export const commands: readonly Command[] = [
@@ -19,5 +21,7 @@ export const commands: readonly Command[] = [
   importDecisions,
   exportDecisions,
   reindex,
+  backup,
+  restore,
   config,
 ]
