@@ -4,6 +4,7 @@ import { backup } from './backup.ts'
 import { call } from './call.ts'
 import type { Command } from './command.ts'
 import { config } from './config.ts'
+import { doctor } from './doctor.ts'
 import { exportDecisions } from './export.ts'
 import { guardrails } from './guardrails.ts'
 import { importDecisions } from './import.ts'
@@ -23,5 +24,6 @@ export const commands: readonly Command[] = [
   reindex,
   backup,
   restore,
+  doctor,
   config,
 ]
