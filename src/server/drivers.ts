@@ -1,10 +1,10 @@
 /** The drivers that the settings name; a driver's libraries are loaded only when it is chosen. */
+import { join } from 'node:path'
 import type { Embedder } from '../../sdk/storage/embedder.ts'
 import type { Evidence } from '../../sdk/storage/evidence.ts'
 import type { Vectors } from '../../sdk/storage/vectors.ts'
 import type { Settings } from '../config.ts'
 import { openHashEmbedder } from '../drivers/embedder/hash.ts'
-import { openMemoryEvidence } from '../drivers/evidence/memory.ts'
 import { openExactVectors } from '../drivers/vectors/exact.ts'
 import type { Log } from '../surfaces/log.ts'
 import type { Metrics } from '../surfaces/metrics.ts'
@@ -32,9 +32,10 @@ export async function openVectors(settings: Settings, log: Log): Promise<{ vecto
   return { vectors: await openLanceVectors({ url: settings.vector_url, log }), tail: openExactVectors() }
 }
 
-/** The evidence driver that is chosen. */
-export async function openEvidence(_settings: Settings): Promise<Evidence> {
-  return openMemoryEvidence()
+/** The evidence log. */
+export async function openEvidence({ provenance_db, data_dir }: Settings): Promise<Evidence> {
+  const { openSqliteEvidence } = await import('../drivers/evidence/sqlite.ts')
+  return openSqliteEvidence(provenance_db ?? join(data_dir, 'provenance.db'))
 }
 
 /** Tells the metrics of each call of an embedder. */

@@ -36,6 +36,7 @@ forEachBackend((open) => {
       status: 'reviewed',
       outcome: 'success',
       auto_attributed: true,
+      attribution_basis: 'age',
       attribution_reason: reason,
       confidence_at_review: 0.8,
       reviewed_by: 'alice',
@@ -99,8 +100,34 @@ forEachBackend((open) => {
     expect(await program.call('getDecision', { id: probe })).toMatchObject({
       outcome: 'failure',
       auto_attributed: false,
+      attribution_basis: null,
       attribution_reason: null,
     })
+  })
+
+  test('more than a page is settled without a gap, in any mixture, and many of one instant too', async () => {
+    const program = await open()
+    const drafts = Array.from({ length: 450 }, (_, at) => ({
+      days: at < 300 ? 20 : at % 3 === 0 ? 6 : 21,
+      project: { name, pr: at % 5 === 4 ? null : 7 },
+    }))
+    await program.store.transaction(async (tx) => {
+      for (const [at, { days, project }] of drafts.entries()) {
+        const created_at = new Date(program.clock.now - days * day).toISOString()
+        const id = `${created_at.slice(0, 10)}-decision-${at.toString(16).padStart(12, '0')}`
+        await tx.decisions.create(recordOf({ id, created_at, project: { ...project, feature: null, files: [] } }))
+      }
+    })
+    const withPr = drafts.filter(({ project }) => project.pr !== null)
+    const old = withPr.filter(({ days }) => days > 7)
+    const expected = { processed: withPr.length, attributed: old.length, skipped: withPr.length - old.length }
+    const dry = await program.call('attributeOutcomes', { project: name, dry_run: true })
+    expect(dry).toMatchObject(expected)
+    const found = await program.call('attributeOutcomes', { project: name })
+    expect(found).toMatchObject(expected)
+    expect(found.decisions.map(({ id }) => id)).toEqual(dry.decisions.map(({ id }) => id))
+    expect(new Set(found.decisions.map(({ id }) => id)).size).toBe(withPr.length)
+    expect(found.decisions.filter(({ applied }) => applied).length).toBe(old.length)
   })
 
   test('two servers at once settle each decision once', async () => {
