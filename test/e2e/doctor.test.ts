@@ -7,7 +7,8 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { loadSettings } from '../../src/config.ts'
-import { recordHash } from '../../src/domain/evidence/hash.ts'
+import { appendEvents } from '../../src/domain/evidence/chain.ts'
+import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite.ts'
 import { examine } from '../../src/server/doctor.ts'
 import { bareEnv, cstp } from './program.ts'
 
@@ -22,6 +23,18 @@ beforeAll(async () => {
     `${JSON.stringify({ decision: `Decide ${n}`, confidence: 0.7, category: 'c', date: '2026-07-01', source: `s${n}` })}\n`
   const lines = [1, 2, 3].map(line).join('')
   expect(await cstp(['import', '-', '--local'], bareEnv(seed), lines)).toMatchObject({ status: 0 })
+  const log = await openSqliteEvidence(join(seed, 'provenance.db'))
+  const event = {
+    ts: '2026-07-01T00:00:00Z',
+    source: 'ci',
+    event_type: 'pr_opened',
+    evidence_class: 'observed',
+  } as const
+  await appendEvents(
+    log,
+    [1, 2, 3].map((n) => ({ ...event, payload: `{"pr_number":${n}}` })),
+  )
+  await log.close()
 })
 afterAll(() => rm(home, { recursive: true, force: true }))
 beforeEach(() => {
@@ -49,40 +62,18 @@ const decisions = () =>
     .map((name) => join(dir, 'decisions', name))
     .sort()
 
-function sql(text: string, file = 'cstp.db'): void {
-  const db = new Database(join(dir, file))
+function sql(text: string): void {
+  const db = new Database(join(dir, 'cstp.db'))
   db.run(text)
   db.close()
 }
 
-/** An evidence database of three records. */
-function evidence(): void {
-  const db = new Database(join(dir, 'provenance.db'), { create: true })
-  db.run(
-    'create table events (seq integer primary key, ts text, source text, event_type text, evidence_class text, payload text, prev_hash text, hash text)',
-  )
-  let prev_hash = '0'.repeat(64)
-  for (const seq of [1, 2, 3]) {
-    const record = {
-      seq,
-      ts: '2026-07-01T00:00:00Z',
-      source: 'ci',
-      event_type: 'pr_opened',
-      payload: `{"pr_number":${seq}}`,
-    }
-    const hash = recordHash({ ...record, evidence_class: 'observed', prev_hash })
-    db.query('insert into events values (?, ?, ?, ?, ?, ?, ?, ?)').run(
-      seq,
-      record.ts,
-      record.source,
-      record.event_type,
-      'observed',
-      record.payload,
-      prev_hash,
-      hash,
-    )
-    prev_hash = hash
-  }
+/** Changes the log of evidence past what protects it. */
+function tamper(change: string): void {
+  const db = new Database(join(dir, 'provenance.db'))
+  for (const { name } of db.query<{ name: string }, []>(`select name from sqlite_schema where type = 'trigger'`).all())
+    db.run(`drop trigger ${name}`)
+  db.run(change)
   db.close()
 }
 
@@ -93,7 +84,8 @@ const pem = (type: 'ed25519' | 'x25519') =>
 
 async function key(text: string, mode = 0o600): Promise<void> {
   mkdirSync(join(dir, 'keys'), { recursive: true })
-  await writeFile(join(dir, 'keys/evidence.pem'), text, { mode })
+  await writeFile(join(dir, 'keys/evidence.pem'), text)
+  chmodSync(join(dir, 'keys/evidence.pem'), mode)
 }
 
 async function rules(text: string | null): Promise<Record<string, string>> {
@@ -103,8 +95,6 @@ async function rules(text: string | null): Promise<Record<string, string>> {
 }
 
 test('a healthy folder, with everything in it', async () => {
-  evidence()
-  await key(pem('ed25519'))
   expect(await look()).toEqual([])
 })
 
@@ -185,7 +175,7 @@ describe('finds what is wrong with', () => {
       () => sql('PRAGMA user_version = 99'),
       /^databases error: .*has version 99; .*→ start the newer program/,
     ],
-    ['database: older', () => sql('PRAGMA user_version = 2'), /^databases note: .*has version 2; the next start/],
+    ['database: older', () => sql('PRAGMA user_version = 1'), /^databases note: .*has version 1; the next start/],
     ['database: none', () => rmSync(join(dir, 'cstp.db')), /^decisions note: there is no catalogue/],
     [
       'decisions: broken',
@@ -285,18 +275,26 @@ describe('finds what is wrong with', () => {
     [
       'evidence: changed',
       () => {
-        evidence()
-        sql(`update events set payload = '{}' where seq = 2`, 'provenance.db')
+        tamper(`update events set payload = '{}' where seq = 2`)
       },
       /^evidence error: the chain of evidence is broken at record 2/,
     ],
     [
       'evidence: taken out',
       () => {
-        evidence()
-        sql('delete from events where seq = 2', 'provenance.db')
+        tamper('delete from events where seq = 2')
       },
       /^evidence error: the chain of evidence is broken at record 2/,
+    ],
+    [
+      'evidence: cut off',
+      () => tamper('delete from events where seq = 3'),
+      /^evidence error: .* cut off: it ends at record 2, its head says 3/,
+    ],
+    [
+      'evidence: newer',
+      () => tamper('PRAGMA user_version = 7'),
+      /^databases error: .*provenance\.db has version 7; .*→ start the newer program/,
     ],
     [
       'evidence: no database',
@@ -304,12 +302,16 @@ describe('finds what is wrong with', () => {
       /^databases error: .*provenance\.db can't be read/,
     ],
     ['keys: readable', () => key(pem('ed25519'), 0o644), /^keys warning: other users can read the key .* → chmod 600/],
-    ['keys: no key', () => key('-----BEGIN'), /^keys error: the key .*evidence\.pem can't be read/],
-    ['keys: another kind', () => key(pem('x25519')), /^keys error: the key .* is x25519, not Ed25519/],
+    ['keys: no key', () => key('-----BEGIN'), /^keys error: .* expected an Ed25519 private key in .*evidence\.pem/],
+    [
+      'keys: another kind',
+      () => key(pem('x25519')),
+      /^keys error: .* expected an Ed25519 private key in .*evidence\.pem/,
+    ],
     [
       'keys: named and not there',
       () => ({ CSTP_EVIDENCE_KEY: join(home, 'none.pem') }),
-      /^keys error: the key .*none\.pem can't be read: ENOENT/,
+      /^keys error: .*none\.pem can't be read \(ENOENT\)/,
     ],
     [
       'guardrails: wrong',

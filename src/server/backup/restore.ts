@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
+import { evidenceVersion } from '../../drivers/evidence/sqlite/connect.ts'
 import { openExisting } from '../../drivers/store/sqlite/backup.ts'
 import { migrations } from '../../drivers/store/sqlite/migrate.ts'
 import { copy, each, measured, syncFolder, syncFolders } from './files.ts'
@@ -27,8 +28,8 @@ export async function checkBackup(folder: string): Promise<Manifest> {
     const more = problems.length > 5 ? `; and ${problems.length - 5} more` : ''
     throw new Error(`the backup is damaged: ${problems.sort().slice(0, 5).join('; ')}${more}`)
   }
-  const tables = manifest.databases['cstp.db'] ?? 0
-  if (tables > migrations.length)
+  const { 'cstp.db': catalogue = 0, 'provenance.db': evidence = 0 } = manifest.databases
+  if (catalogue > migrations.length || evidence > evidenceVersion)
     throw new Error(`cstp ${manifest.version} made the backup, and this program is older: take the newer program`)
   return manifest
 }

@@ -1,14 +1,15 @@
 /** The databases: whole, and of a version that this program knows. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { evidenceVersion } from '../../drivers/evidence/sqlite/connect.ts'
 import { openExisting, versionOf } from '../../drivers/store/sqlite/backup.ts'
 import { migrations } from '../../drivers/store/sqlite/migrate.ts'
 import { type Check, error, type Finding, note, reason } from './finding.ts'
 
 const restore = 'stop the service and restore a backup: cstp restore <folder> --force'
 
-/** @param known versions up to this one can be opened; null where only wholeness is looked at */
-function* look(path: string, known: number | null, otherwise: string): Generator<Finding> {
+/** @param known versions up to this one can be opened */
+function* look(path: string, known: number, otherwise: string): Generator<Finding> {
   if (!existsSync(path)) return
   try {
     const db = openExisting(path)
@@ -16,7 +17,6 @@ function* look(path: string, known: number | null, otherwise: string): Generator
       const [first] = db.query<{ quick_check: string }, []>('PRAGMA quick_check(1)').all()
       if (first?.quick_check !== 'ok') yield error(`${path} is damaged: ${first?.quick_check}`, otherwise)
       const version = versionOf(db)
-      if (known === null) return
       if (version > known)
         yield error(
           `${path} has version ${version}; this program knows versions up to ${known}`,
@@ -47,6 +47,6 @@ export const checkDatabases: Check = {
       migrations.length,
       `${restore}; without one, move cstp.db away: the next start makes it of the decisions' files, without audit trail and vectors`,
     )
-    yield* look(evidencePath(settings), null, restore)
+    yield* look(evidencePath(settings), evidenceVersion, restore)
   },
 }
