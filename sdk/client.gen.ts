@@ -53,6 +53,14 @@ export interface Methods {
   getCalibration(params?: GetCalibrationParams, options?: CallOptions): Promise<GetCalibrationResult>
 
   /**
+   * Returns a signed checkpoint of the evidence log: its size and the root of its Merkle tree.
+   *
+   * Needs the scope `read`; a failing engine is the error `internal_error` (-32603). It reads, and is sent again
+   * where its answer was lost.
+   */
+  getCheckpoint(params?: GetCheckpointParams, options?: CallOptions): Promise<GetCheckpointResult>
+
+  /**
    * Returns the state of one circuit breaker.
    *
    * Needs the scope `read`; a failing engine is the error `internal_error` (-32603). It reads, and is sent again
@@ -69,6 +77,14 @@ export interface Methods {
   getCompacted(params?: GetCompactedParams, options?: CallOptions): Promise<GetCompactedResult>
 
   /**
+   * Proves that the evidence log only grew: that its tree of one size begins with that of a smaller one.
+   *
+   * Needs the scope `read`; a failing engine is the error `internal_error` (-32603). It reads, and is sent again
+   * where its answer was lost.
+   */
+  getConsistencyProof(params: GetConsistencyProofParams, options?: CallOptions): Promise<GetConsistencyProofResult>
+
+  /**
    * Returns the full record of a decision.
    *
    * Needs the scope `read`; a failing engine is the error `internal_error` (-32603). It reads, and is sent again
@@ -83,6 +99,14 @@ export interface Methods {
    * where its answer was lost.
    */
   getGraph(params: GetGraphParams, options?: CallOptions): Promise<GetGraphResult>
+
+  /**
+   * Proves that a record stands in the evidence log: the hashes that lead from it to the root of a checkpoint.
+   *
+   * Needs the scope `read`; a failing engine is the error `internal_error` (-32603). It reads, and is sent again
+   * where its answer was lost.
+   */
+  getInclusionProof(params: GetInclusionProofParams, options?: CallOptions): Promise<GetInclusionProofResult>
 
   /**
    * Lists the decisions that one is linked with, strongest first.
@@ -125,12 +149,28 @@ export interface Methods {
   getWisdom(params?: GetWisdomParams, options?: CallOptions): Promise<GetWisdomResult>
 
   /**
+   * Appends events of other systems to the evidence chain, all of them or none; their class is always `observed`.
+   *
+   * Needs the scope `evidence`; a failing engine is the error `internal_error` (-32603). It writes, and is never
+   * sent again where its answer was lost.
+   */
+  ingestEvidence(params: IngestEvidenceParams, options?: CallOptions): Promise<IngestEvidenceResult>
+
+  /**
    * Links two decisions; the same source, target and type replaces the edge that was there.
    *
    * Needs the scope `write`; a failing engine is the error `internal_error` (-32603). It writes, and is never sent
    * again where its answer was lost.
    */
   linkDecisions(params: LinkDecisionsParams, options?: CallOptions): Promise<LinkDecisionsResult>
+
+  /**
+   * Links a decision to observed events by one attested record at the end of the evidence chain.
+   *
+   * Needs the scope `evidence`; a failing engine is the error `internal_error` (-32603). It writes, and is never
+   * sent again where its answer was lost.
+   */
+  linkEvidence(params: LinkEvidenceParams, options?: CallOptions): Promise<LinkEvidenceResult>
 
   /**
    * Lists the audit trail, newest first: every write and every evaluation of guardrails.
@@ -155,6 +195,14 @@ export interface Methods {
    * where its answer was lost.
    */
   listDecisions(params?: ListDecisionsParams, options?: CallOptions): Promise<ListDecisionsResult>
+
+  /**
+   * Lists records of the evidence chain by number, type and class, oldest first.
+   *
+   * Needs the scope `read`; a failing engine is the error `internal_error` (-32603). It reads, and is sent again
+   * where its answer was lost.
+   */
+  listEvidence(params?: ListEvidenceParams, options?: CallOptions): Promise<ListEvidenceResult>
 
   /**
    * Lists the guardrails in force, and what is wrong with their files.
@@ -262,6 +310,15 @@ export interface Methods {
    * again where its answer was lost.
    */
   updateDecision(params: UpdateDecisionParams, options?: CallOptions): Promise<UpdateDecisionResult>
+
+  /**
+   * Walks the whole evidence chain: every record must follow the one before it, the Merkle tree must be theirs,
+   * and every exported head must stand in it.
+   *
+   * Needs the scope `read`; a failing engine is the error `internal_error` (-32603). It reads, and is sent again
+   * where its answer was lost.
+   */
+  verifyEvidenceChain(params?: VerifyEvidenceChainParams, options?: CallOptions): Promise<VerifyEvidenceChainResult>
 }
 
 /** Which calls may be sent again when their answer was lost: those that read, those that write with an `idempotency_key`, or none. */
@@ -272,19 +329,25 @@ export const methods = {
   compact: 'write',
   debugTracker: 'read',
   getCalibration: 'read',
+  getCheckpoint: 'read',
   getCircuitState: 'read',
   getCompacted: 'read',
+  getConsistencyProof: 'read',
   getDecision: 'read',
   getGraph: 'read',
+  getInclusionProof: 'read',
   getNeighbors: 'read',
   getReasonStats: 'read',
   getSessionContext: 'read',
   getStats: 'read',
   getWisdom: 'read',
+  ingestEvidence: 'write',
   linkDecisions: 'write',
+  linkEvidence: 'write',
   listAudit: 'write',
   listBreakers: 'read',
   listDecisions: 'read',
+  listEvidence: 'read',
   listGuardrails: 'read',
   mapControls: 'read',
   preAction: 'keyed',
@@ -298,6 +361,7 @@ export const methods = {
   reviewDecision: 'write',
   setPreserve: 'write',
   updateDecision: 'write',
+  verifyEvidenceChain: 'read',
 } as const satisfies Record<keyof Methods, 'read' | 'keyed' | 'write'>
 
 /** Parameters of `cstp.attributeOutcomes`. */
@@ -331,7 +395,7 @@ export interface AttributeOutcomesResult {
     /** Null where it was skipped. */
     outcome: Outcome | null
     /** What it was settled by. */
-    basis: 'evidence' | 'age'
+    basis: AttributionBasis
     /** Why. */
     reason: string
     /** Whether it was written. */
@@ -502,6 +566,30 @@ export interface GetCalibrationParams {
 /** Result of `cstp.getCalibration`. */
 export type GetCalibrationResult = CalibrationReport
 
+/** Parameters of `cstp.getCheckpoint`. */
+export interface GetCheckpointParams {
+  /** How old the look at the log may be; by default it is looked at now. Default `0`. */
+  max_age_seconds?: number | undefined
+}
+
+/** Result of `cstp.getCheckpoint`. */
+export interface GetCheckpointResult {
+  /** Which log it is: the name of its key. */
+  origin: string
+  /** Records. */
+  size: number
+  /** Root of the RFC 9162 Merkle tree, lowercase hex. */
+  root_hash: string
+  /** Hash of the last record; 64 zeros where there is none. */
+  head_hash: string
+  /** Checkpoint in the C2SP tlog-checkpoint form, signed with Ed25519. */
+  note: string
+  /** C2SP verifier key that the note is checked with. */
+  verifier_key: string
+  /** When it was signed, RFC 3339, UTC. */
+  created_at: string
+}
+
 /** Parameters of `cstp.getCircuitState`. */
 export interface GetCircuitStateParams {
   /** Scope of the breaker, such as category:deployment. */
@@ -559,6 +647,28 @@ export interface GetCompactedResult {
   }
 }
 
+/** Parameters of `cstp.getConsistencyProof`. */
+export interface GetConsistencyProofParams {
+  /** Size of the older checkpoint. */
+  old: number
+  /** Size of the newer checkpoint; by default all records. */
+  new?: number | undefined
+}
+
+/** Result of `cstp.getConsistencyProof`. */
+export interface GetConsistencyProofResult {
+  /** Size of the older tree. */
+  old: number
+  /** Size of the newer tree. */
+  new: number
+  /** Root of the older tree. */
+  old_root: string
+  /** Root of the newer tree. */
+  new_root: string
+  /** SHA-256, lowercase hex, in the order of RFC 9162. */
+  hashes: string[]
+}
+
 /** Parameters of `cstp.getDecision`. */
 export interface GetDecisionParams {
   /** Full id, or a unique prefix of 8 or more characters. */
@@ -598,6 +708,34 @@ export interface GetGraphResult {
   edges: GraphEdge[]
   /** True when the limit cut it. */
   truncated: boolean
+}
+
+/** Parameters of `cstp.getInclusionProof`. */
+export interface GetInclusionProofParams {
+  /** Number of the record. */
+  seq: number
+  /** Size of the checkpoint that the caller holds; by default that of a new one. */
+  size?: number | undefined
+}
+
+/** Result of `cstp.getInclusionProof`. */
+export interface GetInclusionProofResult {
+  /** Number of the record. */
+  seq: number
+  /** Its place in the tree, from 0: one less than `seq`. */
+  index: number
+  /** Records that the proof is about. */
+  size: number
+  /** Hash of the record in the chain. */
+  record_hash: string
+  /** `SHA-256(0x00 || record hash)`. */
+  leaf_hash: string
+  /** Root of the tree of that size. */
+  root_hash: string
+  /** SHA-256, lowercase hex, in the order of RFC 9162. */
+  hashes: string[]
+  /** Signed checkpoint of that size; null where `size` was given. */
+  checkpoint: string | null
 }
 
 /** Parameters of `cstp.getNeighbors`. */
@@ -858,6 +996,31 @@ export interface GetWisdomResult {
   categories_analyzed: number
 }
 
+/** Parameters of `cstp.ingestEvidence`. */
+export interface IngestEvidenceParams {
+  /** Where the events come from; the prefixes `cstp:` and `webhook:` are reserved. */
+  source: string
+  /** The events, in the order in which they are appended; at most 10 000, and 16 MiB in all. */
+  events: {
+    /** What happened: `pr_opened`, `pr_commit`, `pr_review_approved`, `pr_merged`, `ci_completed` … */
+    event_type: string
+    /** When it happened, RFC 3339; kept as given. */
+    ts: string
+    /** Any I-JSON object; kept in its canonical form (RFC 8785). */
+    payload: unknown
+  }[]
+}
+
+/** Result of `cstp.ingestEvidence`. */
+export interface IngestEvidenceResult {
+  /** Events appended. */
+  ingested: number
+  /** Hash of the last record of the chain after them. */
+  head_hash: string
+  /** Number of the first of them; the others follow it. */
+  first_seq: number
+}
+
 /** Parameters of `cstp.linkDecisions`. */
 export interface LinkDecisionsParams {
   /** Full id, or a unique prefix of 8 or more characters. */
@@ -893,6 +1056,28 @@ export interface LinkDecisionsResult {
     /** The agent that made it. */
     created_by: string
   }
+}
+
+/** Parameters of `cstp.linkEvidence`. */
+export interface LinkEvidenceParams {
+  /** Full id, or a unique prefix of 8 or more characters. */
+  decision_id: string
+  /** Numbers of observed events, each once; at most 1 000. */
+  event_seqs: number[]
+  /** The decision’s own, which is the default; anything else is refused. */
+  stakes?: Stakes | null | undefined
+  /** Whether the decision is reviewed, which is the default; anything else is refused. */
+  has_outcome?: boolean | null | undefined
+}
+
+/** Result of `cstp.linkEvidence`. */
+export interface LinkEvidenceResult {
+  /** Events linked. */
+  linked: number
+  /** Id of the decision. */
+  decision_id: string
+  /** Number of the new record. */
+  attested_seq: number
 }
 
 /** Parameters of `cstp.listAudit`. */
@@ -1093,6 +1278,11 @@ export interface ListDecisionsResult {
     preserve: boolean
     /** True when the outcome was attributed, not said. */
     auto_attributed: boolean
+    /**
+     * What an attributed outcome rests on: `evidence` of its pull request, or the `age` of the decision alone; null
+     * where it was said.
+     */
+    attribution_basis: AttributionBasis | null
     /** Why the outcome was attributed. */
     attribution_reason: string | null
   }[]
@@ -1102,6 +1292,45 @@ export interface ListDecisionsResult {
   limit: number
   /** Results skipped. */
   offset: number
+}
+
+/** Parameters of `cstp.listEvidence`. */
+export interface ListEvidenceParams {
+  /** Least number, included; `next_seq` of the page before. Default `1`. */
+  seq_from?: number | undefined
+  /** Greatest number, included. Default `9007199254740991`. */
+  seq_to?: number | undefined
+  /** Exactly this type. */
+  event_type?: string | undefined
+  /** Only records of this class. */
+  evidence_class?: 'observed' | 'attested' | undefined
+  /** Most results. Default `50`. */
+  limit?: number | undefined
+}
+
+/** Result of `cstp.listEvidence`. */
+export interface ListEvidenceResult {
+  /** The records. */
+  events: {
+    /** Its number, from 1 on without a gap. */
+    seq: number
+    /** When it happened, RFC 3339, as it was given. */
+    ts: string
+    /** Where it comes from; `cstp:<agent>` for links. */
+    source: string
+    /** What happened. */
+    event_type: string
+    /** `observed` for events of other systems, `attested` for what agents say. */
+    evidence_class: 'observed' | 'attested'
+    /** What is known of it. */
+    payload: Record<string, unknown>
+    /** Hash of the record before it; 64 zeros before the first. */
+    prev_hash: string
+    /** SHA-256 of the canonical JSON of the other seven fields, lowercase hex. */
+    hash: string
+  }[]
+  /** Where to go on; null on the last page. A page of a rare type may hold few records and still not be the last. */
+  next_seq: number | null
 }
 
 /** Parameters of `cstp.listGuardrails`. */
@@ -1722,6 +1951,32 @@ export interface UpdateDecisionResult {
   indexed: boolean
 }
 
+/** Parameters of `cstp.verifyEvidenceChain`. */
+export interface VerifyEvidenceChainParams {
+  /** A hash that must stand in the chain, so that a tail cut off shows; by default that of the latest export. */
+  expected_head_hash?: string | null | undefined
+}
+
+/** Result of `cstp.verifyEvidenceChain`. */
+export interface VerifyEvidenceChainResult {
+  /** Whether nothing is wrong. */
+  intact: boolean
+  /** The first record that does not follow; null where each does, even if the end is missing. */
+  broken_at_seq: number | null
+  /** Hash of the last record; 64 zeros for an empty chain. */
+  head_hash: string
+  /** The hash that was looked for; null where there was none. */
+  expected_hash: string | null
+  /** Whether a hash was looked for. */
+  tail_check: boolean
+  /** What is wrong; null where nothing is. */
+  reason: string | null
+  /** Records that follow, from the first on. */
+  records: number
+}
+
+export type AttributionBasis = 'evidence' | 'age'
+
 export interface BreakerState {
   /** What it watches: `global`, or a category, stakes, agent, tag or project. */
   scope: string
@@ -1817,11 +2072,11 @@ export interface CalibrationReport {
     /** How urgent it is. */
     severity: 'info' | 'warning' | 'critical'
   }[]
-  /** The same figures by who settled the outcome; never blended. */
+  /** The same figures by what settled the outcome; never blended. */
   by_settlement: {
-    /** Attributed from what became of pull requests. */
+    /** Settled by evidence of what became of pull requests. */
     observed: OverallFigures
-    /** Said in a review. */
+    /** Said in a review, or attributed by age alone. */
     attested: OverallFigures
   }
 }
@@ -1946,6 +2201,11 @@ export interface DecisionRecord {
   preserve: boolean
   /** True when the outcome was attributed, not said. */
   auto_attributed: boolean
+  /**
+   * What an attributed outcome rests on: `evidence` of its pull request, or the `age` of the decision alone; null
+   * where it was said.
+   */
+  attribution_basis: AttributionBasis | null
   /** Why the outcome was attributed. */
   attribution_reason: string | null
 }

@@ -32,8 +32,11 @@ export async function build(target: string | undefined, given: string | undefine
   mkdirSync(dirname(outfile), { recursive: true })
   await Bun.build({
     root: join(root, 'src'),
-    // The thread of the local model is a program of its own.
-    entrypoints: [join(root, 'src/main.ts'), join(root, 'src/drivers/embedder/local/worker.ts')],
+    // Each thread is a program of its own.
+    entrypoints: [
+      join(root, 'src/main.ts'),
+      ...new Bun.Glob('src/**/*worker.ts').scanSync({ cwd: root, absolute: true }),
+    ],
     // Native onnxruntime is built for the GNU C library; elsewhere its WebAssembly build serves.
     plugins: [nativeRuntime(platform, target?.includes('musl') ? 'musl' : arch)],
     target: 'bun',

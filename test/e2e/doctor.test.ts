@@ -277,19 +277,19 @@ describe('finds what is wrong with', () => {
       () => {
         tamper(`update events set payload = '{}' where seq = 2`)
       },
-      /^evidence error: the chain of evidence is broken at record 2/,
+      /^evidence error: the chain of evidence is damaged: .*record 2/,
     ],
     [
       'evidence: taken out',
       () => {
         tamper('delete from events where seq = 2')
       },
-      /^evidence error: the chain of evidence is broken at record 2/,
+      /^evidence error: the chain of evidence is damaged: .*record 2/,
     ],
     [
       'evidence: cut off',
       () => tamper('delete from events where seq = 3'),
-      /^evidence error: .* cut off: it ends at record 2, its head says 3/,
+      /^evidence error: .*the log was cut off: it ends at record 2, its head says 3/,
     ],
     [
       'evidence: newer',
