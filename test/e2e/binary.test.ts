@@ -4,6 +4,9 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { build } from '../../src/build.ts'
+import { appendEvents } from '../../src/domain/evidence/chain.ts'
+import { pieceSize } from '../../src/domain/evidence/walk.ts'
+import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite.ts'
 import { version } from '../../src/version.ts'
 import { type Ended, cstp as run, type Service, serve as start, type Way } from './program.ts'
 
@@ -90,6 +93,26 @@ test('explains itself, its settings and its rules', async () => {
   expect((await cstp(['config', '--port', '1234'])).out).toMatch(/CSTP_PORT +1234 +flag --port/)
   const tested = await cstp(['guardrails', 'test'])
   expect(tested).toMatchObject({ status: 0, out: expect.stringMatching(/^(\d+) of \1 cases hold/) })
+})
+
+test('verifies long evidence in threads of its own', async () => {
+  const log = await openSqliteEvidence(join(dir, 'provenance.db'))
+  const event = {
+    ts: '2026-07-01T00:00:00Z',
+    source: 'ci',
+    event_type: 'pr_opened',
+    evidence_class: 'observed',
+  } as const
+  // As many as make the threads worth their start.
+  const events = Array.from({ length: 4 * pieceSize }, (_, n) => ({ ...event, payload: `{"pr_number":${n}}` }))
+  await appendEvents(log, events)
+  await log.close()
+  const service = await serve({ CSTP_EMBEDDER: 'hash', PROVENANCE_DB: join(dir, 'provenance.db') })
+  const { out } = await cstp(['call', 'verifyEvidenceChain', '--url', service.url])
+  expect(JSON.parse(out)).toMatchObject({ intact: true })
+  const ended = await service.stop()
+  expect(ended.err).toContain('"method":"cstp.verifyEvidenceChain"')
+  expect(ended.err).not.toContain('a thread that verifies evidence failed')
 })
 
 test('is not changed by the folder that it is started in', async () => {
