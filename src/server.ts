@@ -15,6 +15,7 @@ import { startTracker } from './domain/tracker.ts'
 import { loadControls } from './policy/controls.ts'
 import { openPolicy } from './policy/files.ts'
 import { createDispatch, type Dispatch, discover, methods } from './registry.ts'
+import { refuseUnfinished } from './server/backup/unfinished.ts'
 import { metered, openEmbedder, openEvidence, openVectors } from './server/drivers.ts'
 import { evidencePaths } from './server/evidence.ts'
 import { folderInside } from './server/folder.ts'
@@ -43,6 +44,8 @@ export interface Program {
   services: Services
   dispatch: Dispatch
   metrics: Metrics
+  /** Rejects when what loads beside the first calls can't; never resolves. */
+  failure: Promise<never>
   close(): Promise<void>
 }
 
@@ -56,6 +59,7 @@ function later(ms: number, run: () => void): () => void {
 export async function openProgram(settings: Settings, log: Log, overrides: Partial<Services> = {}): Promise<Program> {
   const { data_dir } = settings
   await mkdir(data_dir, { recursive: true, mode: 0o700 })
+  refuseUnfinished(data_dir)
   const opened: { close(): Promise<void> }[] = []
   const close = async () => {
     for (const one of opened.splice(0).reverse())
@@ -65,13 +69,16 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
     opened.push(one)
     return one
   }
+  const { promise: failure, reject: fail } = Promise.withResolvers<never>()
+  // Whoever serves waits for it; a command that ends first need not hear of it.
+  failure.catch(() => {})
   try {
     const now = overrides.now ?? Date.now
     const metrics = createMetrics(version, new Set([...methods.keys(), discover]))
     const { openSqliteStore } = await import('./drivers/store/sqlite.ts')
     const [store, bare, { evidence, chain }] = await Promise.all([
       openSqliteStore({ dir: data_dir, analyse, now, log }).then(keep),
-      openEmbedder(settings, log).then(keep),
+      openEmbedder(settings, log, fail).then(keep),
       openEvidence(settings, log).then(keep),
     ])
     const embedder = metered(bare, metrics)
@@ -151,7 +158,7 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
         code,
       })
     })
-    return { services, dispatch, metrics, close }
+    return { services, dispatch, metrics, failure, close }
   } catch (error) {
     await close()
     throw error
@@ -162,6 +169,8 @@ export interface Serving {
   url: string
   /** Reads the guardrail files anew; what is wrong with them is logged. */
   reload(): Promise<void>
+  /** Rejects when what loads beside the first calls can't; the service is to be stopped then. */
+  failure: Promise<never>
   /** Stops taking calls, lets those under way end, and closes everything. */
   stop(): Promise<void>
 }
@@ -250,6 +259,7 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
 
   return {
     url,
+    failure: program.failure,
     reload: async () => void (await services.policy.reload()),
     async stop() {
       ready = false

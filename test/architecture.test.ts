@@ -107,7 +107,7 @@ const mayImport: [RegExp, RegExp, string][] = [
     /^sdk\/|^src\/(?:methods|surfaces)\/|^src\/(?:context|method|openrpc|params)\.ts$|^valibot$/,
     'the registry knows methods',
   ],
-  [/^src\/(?:server|main|generate)(?:\.ts$|\/)/, /./, 'server, main and generate import everything'],
+  [/^src\/(?:server|main|generate|build)(?:\.ts$|\/)/, /./, 'server, main, generate and build import everything'],
 ]
 
 const strangers = (source: Source): string[] => {
@@ -123,7 +123,7 @@ const machine =
 /** Where that is allowed. Domain, methods and sdk get it handed in. */
 const touches: [RegExp, RegExp][] = [
   [/^src\/(?:drivers|surfaces)\//, /./],
-  [/^src\/(?:server|main|generate)(?:\.ts$|\/)|^src\/(?:token|key)\.ts$|^src\/transparency\//, /./],
+  [/^src\/(?:server|main|generate|build)(?:\.ts$|\/)|^src\/(?:token|key)\.ts$|^src\/transparency\//, /./],
   [/^src\/policy\//, /^['"]node:fs$/],
   [/^src\/config(?:\.ts$|\/)/, /^['"]node:os$/],
   [/^src\/registry\.ts$/, /^performance\.$/],

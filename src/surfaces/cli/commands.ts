@@ -1,8 +1,10 @@
 /** Every command, in the order of the help. */
 import { audit } from './audit.ts'
+import { backup } from './backup.ts'
 import { call } from './call.ts'
 import type { Command } from './command.ts'
 import { config } from './config.ts'
+import { doctor } from './doctor.ts'
 import { evidence } from './evidence.ts'
 import { exportDecisions } from './export.ts'
 import { guardrails } from './guardrails.ts'
@@ -10,6 +12,7 @@ import { importDecisions } from './import.ts'
 import { mcp } from './mcp.ts'
 import { query } from './query.ts'
 import { reindex } from './reindex.ts'
+import { restore } from './restore.ts'
 import { serve } from './serve.ts'
 import { verify } from './verify.ts'
 import { witness } from './witness.ts'
@@ -27,5 +30,8 @@ export const commands: readonly Command[] = [
   reindex,
   evidence,
   witness,
+  backup,
+  restore,
+  doctor,
   config,
 ]
