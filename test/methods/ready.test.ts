@@ -207,7 +207,7 @@ forEachBackend((open) => {
 
   test('dead ones hide no live ones: as many as asked for are told, of the newest', async () => {
     const program = await open()
-    const ids = []
+    const ids: string[] = []
     for (let at = 0; at < 8; at++) ids.push(await program.record())
     const link = (source: number, target: number, edge_type: string) =>
       program.call('linkDecisions', { source_id: ids[source], target_id: ids[target], edge_type })
