@@ -1,7 +1,11 @@
 /** What a handler gets: the caller, the stores, and the outside world as values and functions. */
 
 import type { Embedder } from '../sdk/storage/embedder.ts'
+import type { Evidence } from '../sdk/storage/evidence.ts'
 import type { AuditEntry, Store, Transaction } from '../sdk/storage/store.ts'
+import type { Checkpoints } from './domain/evidence/checkpoints.ts'
+import type { ControlRules } from './domain/evidence/controls.ts'
+import type { Signer } from './domain/evidence/note.ts'
 import type { Follower } from './domain/follower.ts'
 import type { Policy } from './domain/guardrail/set.ts'
 import type { Outbox } from './domain/outbox.ts'
@@ -15,6 +19,14 @@ export interface Services {
   /** Nearest neighbours, always level with the store. */
   index: Follower
   embedder: Embedder
+  /** The chain of evidence. */
+  evidence: Evidence
+  /** The rules by which evidence speaks for controls. */
+  controls: ControlRules
+  /** Signs notes in the name of the chain. */
+  signer: Signer
+  /** What the chain says that it is, signed. */
+  checkpoints: Checkpoints
   /** Makes the vectors that a record could not wait for. */
   outbox: Outbox
   log: Log
@@ -35,6 +47,8 @@ export interface Services {
   embed_wait_ms: number
   /** The path of a folder relative to the data directory, links resolved; null when it does not exist or lies outside. */
   folderInside(path: string): Promise<string | null>
+  /** Resolves when other calls had their turn. */
+  breathe(): Promise<void>
   /** Told how far a reindex is. */
   reindexProgress(done: number, total: number): void
 }

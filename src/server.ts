@@ -3,27 +3,31 @@
  * become things; read it first to see the whole system.
  */
 import { randomBytes } from 'node:crypto'
-import { mkdir, realpath, stat } from 'node:fs/promises'
-import { isAbsolute, relative, resolve, sep } from 'node:path'
-import type { Embedder } from '../sdk/storage/embedder.ts'
-import type { Vectors } from '../sdk/storage/vectors.ts'
+import { mkdir } from 'node:fs/promises'
+
 import type { Settings } from './config.ts'
 import type { Services } from './context.ts'
+import { createCheckpoints } from './domain/evidence/checkpoints.ts'
 import { openFollower } from './domain/follower.ts'
 import { startOutbox } from './domain/outbox.ts'
 import { analyse } from './domain/terms.ts'
 import { startTracker } from './domain/tracker.ts'
-import { openHashEmbedder } from './drivers/embedder/hash.ts'
-import { openExactVectors } from './drivers/vectors/exact.ts'
+import { loadControls } from './policy/controls.ts'
 import { openPolicy } from './policy/files.ts'
-import { createDispatch, type Dispatch, methods } from './registry.ts'
+import { createDispatch, type Dispatch, discover, methods } from './registry.ts'
+import { metered, openEmbedder, openEvidence, openVectors } from './server/drivers.ts'
+import { evidencePaths } from './server/evidence.ts'
+import { folderInside } from './server/folder.ts'
+import { githubRoutes } from './server/github.ts'
+import { card, health } from './server/public.ts'
+import { openSigner } from './server/signer.ts'
 import { createAuthenticator } from './surfaces/auth.ts'
 import { createFetch, largestBody } from './surfaces/http.ts'
 import { describeError, type Log } from './surfaces/log.ts'
 import { createMetrics, type Metrics } from './surfaces/metrics.ts'
 import { createRateLimiter } from './surfaces/rate.ts'
 import { localCredentials } from './token.ts'
-import { protocolVersion, serviceName, version } from './version.ts'
+import { version } from './version.ts'
 
 /** How long a record waits for its vectors before they are left to the outbox. */
 const embedWaitMs = 2_000
@@ -32,56 +36,6 @@ const drainMs = 10_000
 const failedLoginsPerMinute = 20
 /** Decisions from which an index on disk serves better than exact search in memory. */
 const lanceFrom = 200_000
-
-/** The embedder that is chosen; a driver's libraries are loaded only then. */
-async function openEmbedder(settings: Settings, log: Log): Promise<Embedder> {
-  const { embedding_model: model, embedding_url: url, embedding_api_key: api_key } = settings
-  const remote = { ...(model && { model }), ...(url && { url }), ...(api_key && { api_key }) }
-  switch (settings.embedder) {
-    case 'hash':
-      return openHashEmbedder()
-    case 'local':
-      return (await import('./drivers/embedder/local.ts')).openLocalEmbedder({ log })
-    case 'huggingface':
-      return (await import('./drivers/embedder/huggingface.ts')).openHuggingfaceEmbedder(remote)
-    case 'openai':
-      return (await import('./drivers/embedder/openai.ts')).openOpenaiEmbedder({ ...remote, model: model!, url: url! })
-  }
-}
-
-/** The vectors driver that is chosen, with a resident tail where it takes new vectors in batches only. */
-async function openVectors(settings: Settings, log: Log): Promise<{ vectors: Vectors; tail?: Vectors }> {
-  if (settings.vector_url === null) return { vectors: openExactVectors() }
-  const { openLanceVectors } = await import('./drivers/vectors/lancedb.ts')
-  return { vectors: await openLanceVectors({ url: settings.vector_url, log }), tail: openExactVectors() }
-}
-
-/** Tells the metrics of each call of an embedder. */
-function metered(embedder: Embedder, metrics: Metrics): Embedder {
-  return {
-    ...embedder,
-    async embed(texts, kind, signal) {
-      const start = performance.now()
-      let failed = true
-      try {
-        const vectors = await embedder.embed(texts, kind, signal)
-        failed = false
-        return vectors
-      } finally {
-        metrics.embed(kind, texts.length, performance.now() - start, failed)
-      }
-    },
-  }
-}
-
-/** A folder inside the data directory, by its path relative to the folder of the decisions; null for anything else. */
-async function folderInside(data_dir: string, given: string): Promise<string | null> {
-  const root = await realpath(data_dir)
-  const found = await realpath(isAbsolute(given) ? given : resolve(root, given)).catch(() => null)
-  if (found === null || !(found === root || found.startsWith(root + sep)) || !(await stat(found)).isDirectory())
-    return null
-  return found === root ? '' : relative(root, found).split(sep).join('/')
-}
 
 export interface Program {
   services: Services
@@ -111,22 +65,22 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
   }
   try {
     const now = overrides.now ?? Date.now
-    const metrics = createMetrics(version, new Set(methods.keys()))
+    const metrics = createMetrics(version, new Set([...methods.keys(), discover]))
     const { openSqliteStore } = await import('./drivers/store/sqlite.ts')
-    const [store, bare] = await Promise.all([
+    const [store, bare, evidence] = await Promise.all([
       openSqliteStore({ dir: data_dir, analyse, now, log }).then(keep),
       openEmbedder(settings, log).then(keep),
+      openEvidence(settings).then(keep),
     ])
     const embedder = metered(bare, metrics)
+    const breathe = () => Bun.sleep(0)
     const every = (ms: number, work: () => void) => {
       const timer = setInterval(work, ms)
       return () => clearInterval(timer)
     }
     const { vectors, tail } = await openVectors(settings, log)
     keep(vectors)
-    const index = keep(
-      await openFollower({ store, vectors, ...(tail && { tail }), log, every, breathe: () => Bun.sleep(0) }),
-    )
+    const index = keep(await openFollower({ store, vectors, ...(tail && { tail }), log, every, breathe }))
     const made = index.generation()
     if (made && made.embedder !== embedder.id) {
       log('warn', 'the vectors in store were made by another embedder; semantic search waits for cstp reindex', {
@@ -148,6 +102,7 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
           log('warn', 'vectors could not be made; they are tried again', { id, attempts, ...describeError(error) }),
       }),
     )
+    const signer = await openSigner(settings)
     const policy = await openPolicy(settings.guardrails_paths, log, now)
     const tracker = keep(
       startTracker({
@@ -168,6 +123,11 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
       store,
       index,
       embedder,
+      evidence,
+      controls: loadControls(),
+      breathe,
+      signer,
+      checkpoints: createCheckpoints({ evidence, signer, now }),
       outbox,
       log,
       now,
@@ -219,6 +179,7 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
     burst: Math.max(100, Math.ceil(settings.rate_limit / 6)),
     now: Date.now,
   }
+  const logins = createRateLimiter({ per_minute: failedLoginsPerMinute, burst: failedLoginsPerMinute, now: Date.now })
   const options = {
     dispatch,
     authenticate: createAuthenticator({
@@ -227,37 +188,16 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
       evidence: settings.evidence_agents,
     }),
     requests: createRateLimiter(rate),
-    logins: createRateLimiter({ per_minute: failedLoginsPerMinute, burst: failedLoginsPerMinute, now: Date.now }),
+    logins,
     cors_origins: settings.cors_origins,
     max_body_bytes: settings.max_body_bytes,
     trust_proxy: settings.trust_proxy,
     newRequestId: () => `${boot}-${(requests++).toString(36)}`,
     ready: () => ready,
-    health: () => ({
-      status: 'ok',
-      version,
-      agent: serviceName,
-      uptime_seconds: Math.floor((Date.now() - started) / 1_000),
-      timestamp: new Date().toISOString(),
-    }),
-    card: () => ({
-      name: serviceName,
-      description: 'Decision memory for software agents: precedents, policy, calibration and evidence.',
-      version,
-      url: settings.public_url ?? url,
-      capabilities: [
-        'queryDecisions',
-        'checkGuardrails',
-        'recordDecision',
-        'reviewDecision',
-        'getCalibration',
-        'getDecision',
-        'getReasonStats',
-      ],
-      protocol: 'cstp',
-      protocolVersion,
-    }),
+    health: () => health(started),
+    card: () => card(settings.public_url ?? url),
     metrics: async () => ({ text: await metrics.render(services.store), content_type: metrics.content_type }),
+    routes: { ...evidencePaths(settings, services, dispatch), ...githubRoutes(settings, program, logins) },
     stopping: stopping.signal,
   }
   const handle = createFetch(options)

@@ -1,5 +1,6 @@
 /** The whole engine on real drivers with a clock that tests move; one suite for every store that can hold it. */
 import { afterEach, describe } from 'bun:test'
+import { generateKeyPairSync } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,18 +8,24 @@ import type * as v from 'valibot'
 import type { CstpError } from '../sdk/errors.ts'
 import type { Embedder } from '../sdk/storage/embedder.ts'
 import { StorageError } from '../sdk/storage/errors.ts'
+import type { Evidence } from '../sdk/storage/evidence.ts'
 import type { Store, StoreOptions } from '../sdk/storage/store.ts'
 import type { Services } from '../src/context.ts'
+import { createCheckpoints } from '../src/domain/evidence/checkpoints.ts'
+import { signerOf } from '../src/domain/evidence/note.ts'
 import { openFollower } from '../src/domain/follower.ts'
 import { buildPolicy, type PolicySet } from '../src/domain/guardrail/set.ts'
 import { startOutbox } from '../src/domain/outbox.ts'
 import { analyse } from '../src/domain/terms.ts'
 import { startTracker } from '../src/domain/tracker.ts'
 import { openHashEmbedder } from '../src/drivers/embedder/hash.ts'
+import { openMemoryEvidence } from '../src/drivers/evidence/memory.ts'
+import { openSqliteEvidence } from '../src/drivers/evidence/sqlite.ts'
 import { openMemoryStore } from '../src/drivers/store/memory.ts'
 import { openSqliteStore } from '../src/drivers/store/sqlite.ts'
 import { openExactVectors } from '../src/drivers/vectors/exact.ts'
 import type * as declared from '../src/methods/index.ts'
+import { loadControls } from '../src/policy/controls.ts'
 import { createDispatch, type Dispatch, methods, toJson } from '../src/registry.ts'
 import type { Caller, Scope } from '../src/surfaces/auth.ts'
 import { testStart } from './record.ts'
@@ -36,6 +43,9 @@ export const callers = {
   writer: { agent: 'writer', scopes: new Set<Scope>(['write']) },
 } satisfies Record<string, Caller>
 export type As = keyof typeof callers
+
+/** The key of every test's chain: two servers on one chain sign alike. */
+export const testSigner = signerOf('cstp.test/log', generateKeyPairSync('ed25519').privateKey)
 
 /** How the embedder behaves: it answers, refuses, or never answers until the caller gives up. */
 export type Health = 'up' | 'away' | 'hangs'
@@ -66,9 +76,18 @@ export interface TestProgram {
 interface Backend {
   name: string
   open(options: StoreOptions, dir: string): Promise<Store>
+  evidence(dir: string): Promise<Evidence>
 }
 
 const memories = new Map<string, Store>()
+const chains = new Map<string, Evidence>()
+
+/** Two servers on one memory have one chain; it is closed with its directory. */
+async function memoryEvidence(dir: string): Promise<Evidence> {
+  const evidence = chains.get(dir) ?? openMemoryEvidence()
+  chains.set(dir, evidence)
+  return { ...evidence, close: async () => {} }
+}
 
 /** Every store on which the methods must behave alike. */
 const backends: Backend[] = [
@@ -80,8 +99,13 @@ const backends: Backend[] = [
       memories.set(dir, store)
       return { ...store, close: async () => {} }
     },
+    evidence: memoryEvidence,
   },
-  { name: 'sqlite', open: (options, dir) => openSqliteStore({ ...options, dir }) },
+  {
+    name: 'sqlite',
+    open: (options, dir) => openSqliteStore({ ...options, dir }),
+    evidence: (dir) => openSqliteEvidence(join(dir, 'provenance.db')),
+  },
 ]
 
 /** The hash embedder, as healthy as a test wants it. */
@@ -116,6 +140,7 @@ async function openOn(backend: Backend, dir: string, clock: { now: number }): Pr
   const now = () => clock.now
   const embedder = await switchableEmbedder(state)
   const store = await backend.open({ analyse, now }, dir)
+  const evidence = await backend.evidence(dir)
   const log = Object.assign(() => {}, { flush() {} })
   const index = await openFollower({
     store,
@@ -146,6 +171,11 @@ async function openOn(backend: Backend, dir: string, clock: { now: number }): Pr
     record_guardrails: 'warn',
     elapsed: () => performance.now(),
     store,
+    evidence,
+    controls: loadControls(),
+    breathe: async () => {},
+    signer: testSigner,
+    checkpoints: createCheckpoints({ evidence, signer: testSigner, now }),
     index,
     embedder,
     outbox,
@@ -200,7 +230,7 @@ async function openOn(backend: Backend, dir: string, clock: { now: number }): Pr
       ).decision_id,
     second: () => openOn(backend, dir, clock),
     async close() {
-      for (const one of [tracker, outbox, index, embedder, store]) await one.close()
+      for (const one of [tracker, outbox, index, embedder, evidence, store]) await one.close()
     },
   }
   return program
@@ -223,6 +253,7 @@ export function forEachBackend(suite: (open: Open) => void): void {
         for (const { program, dir } of opened.splice(0)) {
           await program.close()
           memories.delete(dir)
+          chains.delete(dir)
           await rm(dir, { recursive: true, force: true })
         }
       })

@@ -1,20 +1,36 @@
 /** What every evidence driver checks before it appends; the hashes themselves are the domain's to make and to verify. */
 import { StorageError } from './errors.ts'
-import type { EvidenceHead, EvidenceRecord } from './evidence.ts'
+import type { EvidenceBatch, EvidenceHead } from './evidence.ts'
 
 /** The hash before the first record. */
 export const noHash = '0'.repeat(64)
 
-/** @throws StorageError `invalid` when a record does not follow the one before it */
-export function followsHead(head: EvidenceHead, records: readonly EvidenceRecord[]): void {
+const isHash = (text: string): boolean => /^[0-9a-f]{64}$/.test(text)
+
+/** How many perfect subtrees cover `size` records. */
+function subtrees(size: number): number {
+  let count = 0
+  for (let left = size; left > 0; left = Math.floor(left / 2)) count += left % 2
+  return count
+}
+
+/** @throws StorageError `invalid` when a record does not follow the one before it, or the tree can't be theirs */
+export function followsHead(head: EvidenceHead, { records, nodes, frontier }: EvidenceBatch): void {
   let { seq, hash } = head
   for (const record of records) {
     if (record.seq !== seq + 1)
       throw new StorageError('invalid', `the record after ${seq} has the number ${record.seq}`)
     if (record.prev_hash !== hash)
       throw new StorageError('invalid', `record ${record.seq} does not name the hash before it`)
-    if (!/^[0-9a-f]{64}$/.test(record.hash))
+    if (!isHash(record.hash))
       throw new StorageError('invalid', `record ${record.seq}: the hash is not 64 lower-case hexadecimal digits`)
     ;({ seq, hash } = record)
+  }
+  if (frontier.length !== subtrees(seq) || !frontier.every(isHash))
+    throw new StorageError('invalid', `the frontier does not cover ${seq} records`)
+  for (const { level, index, hash } of nodes) {
+    const last = (index + 1) * 2 ** level
+    if (!isHash(hash) || last <= head.seq || last > seq)
+      throw new StorageError('invalid', `the node ${index} of level ${level} is not completed by these records`)
   }
 }

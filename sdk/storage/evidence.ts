@@ -1,8 +1,9 @@
 /**
- * The evidence port: an append-only log of hash-chained records. It has no verb that changes or removes a record.
+ * The evidence port: an append-only log of hash-chained records with the Merkle tree over them. It has no verb that changes or removes
+ * a record.
  *
  * A driver promises atomic batches, sequence numbers without a gap from 1, one order over all processes, and durability when a
- * promise resolves.
+ * promise resolves. It stores the tree's nodes with the records that complete them; computing them is the domain's.
  * @see the suite in `conformance/evidence.ts`
  */
 
@@ -23,20 +24,48 @@ export interface EvidenceRecord {
   hash: string
 }
 
-/** Where the log ends. An empty log has `seq` 0 and a hash of 64 zeros. */
+/** Where the log ends. An empty log has `seq` 0, a hash of 64 zeros and an empty frontier. */
 export interface EvidenceHead {
   seq: number
   hash: string
+  /**
+   * Roots of the perfect subtrees that cover all records, the largest first, lowercase hex: one for each bit that is set in `seq`.
+   * From it the tree grows and its root is known without a look at any record.
+   */
+  frontier: readonly string[]
+}
+
+/** The root of a perfect subtree over the records `index·2^level + 1 … (index + 1)·2^level`. */
+export interface TreeNode {
+  level: number
+  index: number
+  /** Lowercase hex. */
+  hash: string
+}
+
+/** What one append adds. */
+export interface EvidenceBatch {
+  records: readonly EvidenceRecord[]
+  /** Nodes that the records complete, of those levels that are kept. */
+  nodes: readonly TreeNode[]
+  /** The frontier after the last record. */
+  frontier: readonly string[]
 }
 
 /** What an export or a witness was told: kept so that a later truncation shows. */
 export interface StoredCheckpoint {
   size: number
   head_hash: string
-  /** The signed note, or the empty string before checkpoints are signed. */
+  /** The signed note. */
   note: string
   /** RFC 3339, UTC. */
   created_at: string
+}
+
+/** What a payload holds in one of the fields by which records of webhooks are found: an integer for `pr_number`, else text. */
+export interface WebhookKey {
+  field: 'pr_number' | 'sha' | 'merge_commit_sha' | 'delivery_id' | 'body_sha256'
+  value: string | number
 }
 
 export interface Evidence {
@@ -45,11 +74,24 @@ export interface Evidence {
   /**
    * Appends what `make` returns for the head that the records will follow. Serialised over processes: no other append comes between.
    * `make` is synchronous, may be called again, and may throw to append nothing.
+   * @param keys `make` also gets the records up to that head that have one of these in their payload and a source that begins with
+   * `webhook:`, ascending; so what it decides by them still holds when its own records are appended
    * @throws StorageError `invalid` when the records do not follow the head, `unavailable` when the engine could not commit
    */
-  append(make: (head: EvidenceHead) => readonly EvidenceRecord[]): Promise<EvidenceHead>
+  append(
+    make: (head: EvidenceHead, known: readonly EvidenceRecord[]) => EvidenceBatch,
+    keys?: readonly WebhookKey[],
+  ): Promise<EvidenceHead>
   /** Records from `seq` on, ascending, at most `limit`. */
   read(seq: number, limit: number): Promise<EvidenceRecord[]>
+  /** Records of any source from `seq` on whose payload has this integer as `pr_number`, ascending, at most `limit`; by an index. */
+  ofPullRequest(pr_number: number, seq: number, limit: number): Promise<EvidenceRecord[]>
+  /** Hashes of the records from `seq` on, ascending, at most `limit`. */
+  hashes(seq: number, limit: number): Promise<string[]>
+  /** Hashes of the stored nodes of a level from `index` on, ascending, at most `limit`; it ends before the first one that is missing. */
+  nodes(level: number, index: number, limit: number): Promise<string[]>
+  /** The number of the record with this hash, or null. */
+  find(hash: string): Promise<number | null>
   saveCheckpoint(checkpoint: StoredCheckpoint): Promise<void>
   /** In the order in which they were saved. */
   checkpoints(): Promise<StoredCheckpoint[]>

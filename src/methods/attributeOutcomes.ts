@@ -8,6 +8,7 @@ import { type Attribution, attribute } from '../domain/attribution.ts'
 import { reviewCounts, subjectOf } from '../domain/breaker.ts'
 import { linkContradictions } from '../domain/contradict.ts'
 import { applyReview } from '../domain/decision.ts'
+import { pullRequestHistory } from '../domain/evidence/pull-requests.ts'
 import { guardOf } from '../domain/guardrail/guard.ts'
 import type { PolicySet } from '../domain/guardrail/set.ts'
 import { defineMethod } from '../method.ts'
@@ -97,7 +98,8 @@ export const attributeOutcomes = defineMethod({
     const policy = await call.policy.current()
     const decisions = []
     for await (const record of candidates(call, project, sinceMs(since, call.now()))) {
-      const found = attribute(record, null, stability_days, call.now())
+      const history = await pullRequestHistory(call.evidence, project, record.project?.pr ?? 0)
+      const found = attribute(record, history, stability_days, call.now())
       const applied = !dry_run && found.outcome !== null && (await settle(call, policy, record.id, found))
       decisions.push({ id: record.id, pr: record.project?.pr ?? 0, ...found, applied })
     }

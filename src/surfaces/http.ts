@@ -1,7 +1,7 @@
 /** HTTP: routes, authentication, limits, CORS. Everything that is the same for each path stands here once. */
 import { CstpError, type ErrorName } from '../../sdk/errors.ts'
 import type { Dispatch } from '../registry.ts'
-import { type Authenticate, type Caller, clientAddress } from './auth.ts'
+import { type Authenticate, type Caller, clientAddress, type Scope } from './auth.ts'
 import { answer, errorBody } from './jsonrpc.ts'
 import type { RateLimiter } from './rate.ts'
 
@@ -20,8 +20,29 @@ export interface HttpOptions {
   card(): unknown
   ready(): boolean
   metrics(): Promise<{ text: string; content_type: string }>
+  /** Further paths. One that ends with a slash serves everything below it. */
+  routes?: Record<string, Route>
   /** Aborts when the server stops waiting for calls under way. */
   stopping: AbortSignal
+}
+
+/** A path beside the service's own. CORS, OPTIONS, the method, the login and the rate limit are seen to before `handle` runs. */
+export interface Route {
+  methods: readonly string[]
+  /** What the caller's credentials must allow; without it the path needs none, and `visit.caller` is null. */
+  scope?: Scope
+  handle(request: Request, visit: Visit): Promise<Response> | Response
+}
+
+export interface Visit {
+  caller: Caller | null
+  /** The path of the URL as it was sent, without its query. */
+  path: string
+  /** Asked only where it matters, as it costs a call of the system. */
+  address: Address
+  newRequestId(): string
+  /** Aborts when the server stops waiting for calls under way. */
+  signal: AbortSignal
 }
 
 /** Body limit of agents that ingest evidence. */
@@ -31,20 +52,38 @@ const exposed = 'Retry-After, Mcp-Session-Id'
 const statusOf: Partial<Record<ErrorName, number>> = { rate_limited: 429, forbidden: 403 }
 
 /** The address of the connection; asked for only where it matters, as it costs a call of the system. */
-type Address = () => string
-type Handler = (request: Request, address: Address) => Promise<Response> | Response
+export type Address = () => string
+type Handler = (request: Request, address: Address, path: string) => Promise<Response> | Response
 
 /** An error outside of JSON-RPC. */
-function plainError(status: number, error: string, message: string, headers: Record<string, string> = {}): Response {
+export function plainError(
+  status: number,
+  error: string,
+  message: string,
+  headers: Record<string, string> = {},
+): Response {
   return new Response(JSON.stringify({ error, message }), { status, headers: { ...jsonType, ...headers } })
 }
 
-const json = (value: unknown, status = 200): Response =>
+export const json = (value: unknown, status = 200): Response =>
   new Response(JSON.stringify(value), { status, headers: jsonType })
 /** What is left of the body is not read, so the connection can't be used again. */
-const tooLarge = (limit: number): Response =>
+export const tooLarge = (limit: number): Response =>
   plainError(413, 'payload_too_large', `The body is over the limit of ${limit} bytes`, { connection: 'close' })
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
+
+/** A body that is made as fast as it is read, so that it never stands in memory as a whole. */
+function streamOf(pieces: Iterable<string>): ReadableStream<Uint8Array> {
+  const rest = pieces[Symbol.iterator]()
+  const encoder = new TextEncoder()
+  return new ReadableStream({
+    pull(controller) {
+      const { done, value } = rest.next()
+      if (done) controller.close()
+      else controller.enqueue(encoder.encode(value))
+    },
+  })
+}
 
 export type Fetch = (request: Request, address: Address) => Promise<Response>
 
@@ -53,7 +92,7 @@ export const largestBody = (options: Pick<HttpOptions, 'max_body_bytes'>): numbe
   Math.max(options.max_body_bytes, evidenceBodyBytes)
 
 /** The body, read no further than the limit; null when it is longer. */
-async function readBody(request: Request, limit: number): Promise<Uint8Array | null> {
+export async function readBody(request: Request, limit: number): Promise<Uint8Array | null> {
   // Where the length is known it was checked before. Asked for first: a look at `body` alone makes a stream.
   if (request.headers.has('content-length') || request.body === null) return request.bytes()
   const parts: Uint8Array[] = []
@@ -87,12 +126,18 @@ export function createFetch(options: HttpOptions): Fetch {
     })
   }
 
-  const rpc: Handler = async (request, address) => {
+  /** The caller, once it may spend a request; or the answer that refuses it. */
+  const admit = (request: Request, address: Address): Caller | Response => {
     if (!options.ready()) return plainError(503, 'unavailable', 'The server is shutting down', { 'retry-after': '1' })
     const caller = login(request, address)
     if (caller instanceof Response) return caller
     const wait = options.requests.take(caller.agent, 1)
-    if (wait > 0) return limited(wait)
+    return wait > 0 ? limited(wait) : caller
+  }
+
+  const rpc: Handler = async (request, address) => {
+    const caller = admit(request, address)
+    if (caller instanceof Response) return caller
     const limit = caller.scopes.has('evidence') ? largestBody(options) : options.max_body_bytes
     if (Number(request.headers.get('content-length') ?? 0) > limit) return tooLarge(limit)
     const type = request.headers.get('content-type') ?? ''
@@ -121,7 +166,8 @@ export function createFetch(options: HttpOptions): Fetch {
     )
     if (body === null) return new Response(null, { status: 204 })
     const headers = retry_after > 0 ? { ...jsonType, 'retry-after': String(retry_after) } : jsonType
-    return new Response(body, { status: (error && statusOf[error]) ?? 200, headers })
+    const sent = typeof body === 'string' ? body : streamOf(body)
+    return new Response(sent, { status: (error && statusOf[error]) ?? 200, headers })
   }
 
   const metrics: Handler = async (request, address) => {
@@ -132,8 +178,23 @@ export function createFetch(options: HttpOptions): Fetch {
     return new Response(text, { headers: { 'content-type': content_type } })
   }
 
+  /** A further path, behind the same checks as the service's own. */
+  const visited =
+    ({ scope, handle }: Route): Handler =>
+    (request, address, path) => {
+      let caller: Caller | null = null
+      if (scope) {
+        const admitted = admit(request, address)
+        if (admitted instanceof Response) return admitted
+        if (!admitted.scopes.has(scope)) return plainError(403, 'forbidden', `This path needs the scope ${scope}`)
+        caller = admitted
+      }
+      const { newRequestId, stopping: signal } = options
+      return handle(request, { caller, path, address, newRequestId, signal })
+    }
+
   const get = (handle: Handler) => ({ methods: ['GET', 'HEAD'], handle })
-  const routes = new Map<string, { methods: string[]; handle: Handler }>([
+  const routes = new Map<string, { methods: readonly string[]; handle: Handler }>([
     ['/cstp', { methods: ['POST'], handle: rpc }],
     ['/health', get(() => json(options.health()))],
     ['/ready', get(() => (options.ready() ? json({ status: 'ready' }) : json({ status: 'unavailable' }, 503)))],
@@ -141,10 +202,16 @@ export function createFetch(options: HttpOptions): Fetch {
     ['/.well-known/agent.json', get(() => json(options.card()))],
     ['/.well-known/agent-card.json', get(() => json(options.card()))],
   ])
+  const below: [string, { methods: readonly string[]; handle: Handler }][] = []
+  for (const [path, route] of Object.entries(options.routes ?? {})) {
+    const entry = { methods: route.methods, handle: visited(route) }
+    if (path.endsWith('/')) below.push([path, entry])
+    else routes.set(path, entry)
+  }
+  const find = (path: string) => routes.get(path) ?? below.find(([start]) => path.startsWith(start))?.[1]
 
-  const handle: Handler = (request, address) => {
-    const path = pathOf(request.url)
-    const route = routes.get(path)
+  const handle: Handler = (request, address, path) => {
+    const route = find(path)
     if (!route) return plainError(404, 'not_found', 'There is nothing at this path')
     if (request.method === 'OPTIONS') {
       const allow = [...route.methods, 'OPTIONS'].join(', ')
@@ -163,11 +230,11 @@ export function createFetch(options: HttpOptions): Fetch {
         allow: [...route.methods, 'OPTIONS'].join(', '),
       })
     }
-    return route.handle(request, address)
+    return route.handle(request, address, path)
   }
 
   return async (request, address) => {
-    const response = await handle(request, address)
+    const response = await handle(request, address, pathOf(request.url))
     const origin = request.headers.get('origin')
     if (origin !== null && (anyOrigin || options.cors_origins.includes(origin))) {
       response.headers.set('access-control-allow-origin', anyOrigin ? '*' : origin)

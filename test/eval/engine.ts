@@ -1,11 +1,16 @@
 /** The engine with everything in memory and the real local model: what is measured is the ranking, through the methods themselves. */
+import { generateKeyPairSync } from 'node:crypto'
+import { createCheckpoints } from '../../src/domain/evidence/checkpoints.ts'
+import { signerOf } from '../../src/domain/evidence/note.ts'
 import { openFollower } from '../../src/domain/follower.ts'
 import { startOutbox } from '../../src/domain/outbox.ts'
 import { analyse } from '../../src/domain/terms.ts'
 import { startTracker } from '../../src/domain/tracker.ts'
 import { openLocalEmbedder } from '../../src/drivers/embedder/local.ts'
+import { openMemoryEvidence } from '../../src/drivers/evidence/memory.ts'
 import { openMemoryStore } from '../../src/drivers/store/memory.ts'
 import { openExactVectors } from '../../src/drivers/vectors/exact.ts'
+import { loadControls } from '../../src/policy/controls.ts'
 import { createDispatch } from '../../src/registry.ts'
 import { createLog } from '../../src/surfaces/log.ts'
 
@@ -40,6 +45,8 @@ export async function openEngine(): Promise<Engine> {
     after: () => () => {},
     failed: () => {},
   })
+  const evidence = openMemoryEvidence()
+  const signer = signerOf('cstp.test/eval', generateKeyPairSync('ed25519').privateKey)
   let ids = 0
   const dispatch = createDispatch(
     {
@@ -48,6 +55,11 @@ export async function openEngine(): Promise<Engine> {
       policy: { current: async () => noRules, reload: async () => [], errors: () => [] },
       record_guardrails: 'off',
       elapsed: () => performance.now(),
+      controls: loadControls(),
+      breathe: () => Bun.sleep(0),
+      evidence,
+      signer,
+      checkpoints: createCheckpoints({ evidence, signer, now }),
       store,
       index,
       embedder,

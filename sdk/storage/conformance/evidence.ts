@@ -1,6 +1,6 @@
 /** The suite that proves an evidence driver keeps its promises. Run it with any test runner of the usual shape. */
 import { isStorageError } from '../errors.ts'
-import type { Evidence, EvidenceHead, EvidenceRecord } from '../evidence.ts'
+import type { Evidence, EvidenceBatch, EvidenceHead, EvidenceRecord, WebhookKey } from '../evidence.ts'
 import { noHash } from '../evidence-checks.ts'
 import type { TestRunner } from './runner.ts'
 
@@ -8,7 +8,20 @@ import type { TestRunner } from './runner.ts'
 const hashOf = (seq: number, salt: string): string =>
   `${seq.toString(16).padStart(8, '0')}${salt.repeat(56)}`.slice(0, 64)
 
-const following = (head: EvidenceHead, count: number, salt = 'a'): EvidenceRecord[] =>
+/** As many stand-ins as perfect subtrees cover so many records. */
+const frontierOf = (size: number): string[] =>
+  [...size.toString(2)].flatMap((bit, index) => (bit === '1' ? [hashOf(index, 'f')] : []))
+
+const batchOf = (head: EvidenceHead, records: EvidenceRecord[]): EvidenceBatch => ({
+  records,
+  nodes: [],
+  frontier: frontierOf(head.seq + records.length),
+})
+
+const following = (head: EvidenceHead, count: number, salt = 'a'): EvidenceBatch =>
+  batchOf(head, recordsAfter(head, count, salt))
+
+const recordsAfter = (head: EvidenceHead, count: number, salt = 'a'): EvidenceRecord[] =>
   Array.from({ length: count }, (_, index) => {
     const seq = head.seq + index + 1
     return {
@@ -47,7 +60,7 @@ export function evidenceConformance(
     test(
       'an empty log ends at 0 with 64 zeros',
       using(async (log) => {
-        expect(await log.head()).toEqual({ seq: 0, hash: noHash })
+        expect(await log.head()).toEqual({ seq: 0, hash: noHash, frontier: [] })
         expect(await log.read(1, 10)).toEqual([])
         expect(await log.checkpoints()).toEqual([])
       }),
@@ -56,8 +69,9 @@ export function evidenceConformance(
     test(
       'what was appended is read back as it was given',
       using(async (log) => {
-        const records = following(await log.head(), 5)
-        expect(await log.append(() => records)).toEqual({ seq: 5, hash: records[4]!.hash })
+        const batch = following(await log.head(), 5)
+        const { records } = batch
+        expect(await log.append(() => batch)).toEqual({ seq: 5, hash: records[4]!.hash, frontier: batch.frontier })
         expect(await log.read(1, 100)).toEqual(records)
         expect(await log.read(2, 2)).toEqual(records.slice(1, 3))
         expect(await log.read(6, 10)).toEqual([])
@@ -73,7 +87,7 @@ export function evidenceConformance(
           seen = head
           return following(head, 1)
         })
-        expect(seen).toEqual({ seq: 3, hash: hashOf(3, 'a') })
+        expect(seen).toEqual({ seq: 3, hash: hashOf(3, 'a'), frontier: frontierOf(3) })
       }),
     )
 
@@ -87,7 +101,8 @@ export function evidenceConformance(
           }),
         )
         expect((thrown as Error).message).toBe('not this one')
-        expect(await log.append(() => [])).toEqual({ seq: 2, hash: hashOf(2, 'a') })
+        const same = await log.append((head) => batchOf(head, []))
+        expect(same).toEqual({ seq: 2, hash: hashOf(2, 'a'), frontier: frontierOf(2) })
         expect((await log.head()).seq).toBe(2)
       }),
     )
@@ -103,7 +118,7 @@ export function evidenceConformance(
           (records) => [records[0]!, { ...records[1]!, hash: 'ABC' }],
         ]
         for (const spoil of wrong) {
-          const error = await refusal(log.append((head) => spoil(following(head, 2, 'b'))))
+          const error = await refusal(log.append((head) => batchOf(head, spoil(recordsAfter(head, 2, 'b')))))
           expect(isStorageError(error, 'invalid')).toBe(true)
         }
         expect((await log.read(1, 10)).length).toBe(2)
@@ -125,13 +140,195 @@ export function evidenceConformance(
       }),
     )
 
+    /** One record for each payload, in one batch. */
+    const holding = (log: Evidence, payloads: [source: string, payload: string][]) =>
+      log.append((head) =>
+        batchOf(
+          head,
+          recordsAfter(head, payloads.length).map((record, index) => {
+            const [source, payload] = payloads[index]!
+            return { ...record, source, payload }
+          }),
+        ),
+      )
+    const numbers = (records: readonly EvidenceRecord[]) => records.map(({ seq }) => seq)
+
+    test(
+      'records of a pull request are found by its number, whoever sent them',
+      using(async (log) => {
+        await holding(log, [
+          ['suite', '{"pr_number":7}'],
+          ['webhook:suite', '{"n":1,"pr_number":7}'],
+          ['suite', '{"pr_number":77}'],
+          ['suite', '{"inner":{"pr_number":7}}'],
+          ['suite', '{"pr_number":7,"title":"Zoë"}'],
+        ])
+        const found = await log.ofPullRequest(7, 1, 10)
+        expect(numbers(found)).toEqual([1, 2, 5])
+        expect(found[2]).toEqual((await log.read(5, 1))[0]!)
+        expect(numbers(await log.ofPullRequest(7, 2, 1))).toEqual([2])
+        expect(numbers(await log.ofPullRequest(7, 3, 10))).toEqual([5])
+        expect(await log.ofPullRequest(8, 1, 10)).toEqual([])
+      }),
+    )
+
+    test(
+      'a pull request is an integer and nothing that looks like one',
+      using(async (log) => {
+        await holding(log, [
+          ['suite', '{"pr_number":"1"}'],
+          ['suite', '{"pr_number":true}'],
+          ['suite', '{"pr_number":1.5}'],
+          ['suite', '{"pr_number":[1]}'],
+          ['suite', '{"pr_number":null}'],
+          ['suite', '{"pr_number":1}'],
+        ])
+        expect(numbers(await log.ofPullRequest(1, 1, 10))).toEqual([6])
+      }),
+    )
+
+    test(
+      'make gets what webhooks have appended under its keys, up to the head that it follows',
+      using(async (log) => {
+        await holding(log, [
+          ['webhook:suite', '{"delivery_id":"d1","pr_number":1,"sha":"aa"}'],
+          ['suite', '{"delivery_id":"d1","pr_number":1,"sha":"aa"}'],
+          ['webhook:suite', '{"body_sha256":"b2","delivery_id":"d2","pr_number":2}'],
+          ['webhook:suite', '{"delivery_id":true,"merge_commit_sha":"cc","pr_number":true,"sha":"d1"}'],
+        ])
+        const known = async (...keys: WebhookKey[]) => {
+          let seen: readonly EvidenceRecord[] = []
+          await log.append((head, records) => {
+            seen = records
+            return batchOf(head, [])
+          }, keys)
+          return numbers(seen)
+        }
+        expect(await known()).toEqual([])
+        expect(await known({ field: 'delivery_id', value: 'd1' })).toEqual([1])
+        expect(await known({ field: 'pr_number', value: 1 })).toEqual([1])
+        expect(await known({ field: 'body_sha256', value: 'b2' }, { field: 'sha', value: 'aa' })).toEqual([1, 3])
+        expect(await known({ field: 'sha', value: 'aa' }, { field: 'pr_number', value: 1 })).toEqual([1])
+        expect(await known({ field: 'merge_commit_sha', value: 'cc' })).toEqual([4])
+        expect(await known({ field: 'sha', value: 'zz' })).toEqual([])
+      }),
+    )
+
+    test(
+      'of appends at once under one key, each sees those before it',
+      using(async (log) => {
+        const once = () =>
+          log.append(
+            (head, known) =>
+              batchOf(
+                head,
+                recordsAfter(head, known.length === 0 ? 1 : 0).map((record) => ({
+                  ...record,
+                  source: 'webhook:suite',
+                  payload: '{"delivery_id":"once"}',
+                })),
+              ),
+            [{ field: 'delivery_id', value: 'once' }],
+          )
+        await Promise.all(Array.from({ length: 20 }, once))
+        expect((await log.head()).seq).toBe(1)
+      }),
+    )
+
     test(
       'what a caller does to its records later changes nothing',
       using(async (log) => {
-        const records = following(await log.head(), 1)
-        await log.append(() => records)
+        const records = recordsAfter(await log.head(), 1)
+        await log.append((head) => batchOf(head, records))
         records[0]!.payload = '{}'
         expect((await log.read(1, 1))[0]!.payload).not.toBe('{}')
+      }),
+    )
+
+    test(
+      'hashes are read from any record on',
+      using(async (log) => {
+        await log.append((head) => following(head, 5))
+        const hashes = [1, 2, 3, 4, 5].map((seq) => hashOf(seq, 'a'))
+        expect(await log.hashes(1, 100)).toEqual(hashes)
+        expect(await log.hashes(3, 2)).toEqual(hashes.slice(2, 4))
+        expect(await log.hashes(6, 10)).toEqual([])
+      }),
+    )
+
+    test(
+      'a record is found by its hash',
+      using(async (log) => {
+        expect(await log.find(hashOf(1, 'a'))).toBe(null)
+        await log.append((head) => following(head, 3))
+        expect(await log.find(hashOf(1, 'a'))).toBe(1)
+        expect(await log.find(hashOf(3, 'a'))).toBe(3)
+        expect(await log.find(hashOf(4, 'a'))).toBe(null)
+        expect(await log.find(noHash)).toBe(null)
+      }),
+    )
+
+    test(
+      'nodes are kept with the records that complete them, and read up to the first that is missing',
+      using(async (log) => {
+        const node = (level: number, index: number) => ({ level, index, hash: hashOf(index, 'd') })
+        const nodes = [node(1, 0), node(1, 1), node(1, 3), node(2, 0)]
+        await log.append((head) => ({ ...following(head, 8), nodes: nodes.slice(0, 3) }))
+        expect(await log.nodes(1, 0, 10)).toEqual([hashOf(0, 'd'), hashOf(1, 'd')])
+        expect(await log.nodes(1, 1, 1)).toEqual([hashOf(1, 'd')])
+        expect(await log.nodes(1, 2, 10)).toEqual([])
+        expect(await log.nodes(1, 3, 10)).toEqual([hashOf(3, 'd')])
+        expect(await log.nodes(2, 0, 10)).toEqual([])
+        await log.append((head) => ({ ...following(head, 8), nodes: [node(3, 1)] }))
+        expect(await log.nodes(3, 1, 1)).toEqual([hashOf(1, 'd')])
+      }),
+    )
+
+    test(
+      'a tree that can’t be that of the records is refused whole',
+      using(async (log) => {
+        await log.append((head) => following(head, 3))
+        const good = following(await log.head(), 2)
+        const node = { level: 2, index: 0, hash: hashOf(0, 'd') }
+        const wrong: EvidenceBatch[] = [
+          { ...good, frontier: frontierOf(7) },
+          { ...good, frontier: [hashOf(0, 'f'), 'x'] },
+          { ...good, nodes: [{ ...node, index: 1 }] },
+          { ...good, nodes: [{ ...node, level: 1 }] },
+          { ...good, nodes: [{ ...node, hash: 'ABC' }] },
+        ]
+        for (const batch of wrong) expect(isStorageError(await refusal(log.append(() => batch)), 'invalid')).toBe(true)
+        expect(await log.head()).toEqual({ seq: 3, hash: hashOf(3, 'a'), frontier: frontierOf(3) })
+        expect(await log.nodes(2, 0, 10)).toEqual([])
+        expect((await log.append(() => ({ ...good, nodes: [node] }))).seq).toBe(5)
+        expect(await log.nodes(2, 0, 10)).toEqual([node.hash])
+      }),
+    )
+
+    test(
+      'of appends at once one that throws fails alone',
+      using(async (log) => {
+        const results = await Promise.allSettled(
+          Array.from({ length: 30 }, (_, index) =>
+            log.append((head) => {
+              if (index % 3 === 1) throw new Error('not this one')
+              const batch = following(head, 2)
+              return index % 3 === 2 ? { ...batch, frontier: [] } : batch
+            }),
+          ),
+        )
+        const appended = results.flatMap((one) => (one.status === 'fulfilled' ? [one.value.seq] : []))
+        expect(appended.sort((a, b) => a - b)).toEqual(Array.from({ length: 10 }, (_, index) => 2 * (index + 1)))
+        expect((await log.hashes(1, 1_000)).length).toBe(20)
+      }),
+    )
+
+    test(
+      'reads that begin below the first record begin with it',
+      using(async (log) => {
+        await log.append((head) => following(head, 3))
+        expect((await log.read(-5, 2)).map(({ seq }) => seq)).toEqual([1, 2])
+        expect(await log.hashes(0, 1)).toEqual([hashOf(1, 'a')])
       }),
     )
 

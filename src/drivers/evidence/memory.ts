@@ -1,23 +1,55 @@
 /** Evidence in memory: the reference that tests use, gone with the process. */
 
-import type { Evidence, EvidenceRecord, StoredCheckpoint } from '../../../sdk/storage/evidence.ts'
+import type { Evidence, EvidenceHead, EvidenceRecord, StoredCheckpoint } from '../../../sdk/storage/evidence.ts'
 import { followsHead, noHash } from '../../../sdk/storage/evidence-checks.ts'
+
+const copy = (record: EvidenceRecord): EvidenceRecord => ({ ...record })
+const holds = ({ payload }: EvidenceRecord, field: string, value: string | number): boolean =>
+  (JSON.parse(payload) as Record<string, unknown>)[field] === value
 
 export function openMemoryEvidence(): Evidence {
   const records: EvidenceRecord[] = []
+  const nodes = new Map<string, string>()
   const checkpoints: StoredCheckpoint[] = []
-  const head = () => ({ seq: records.length, hash: records.at(-1)?.hash ?? noHash })
+  let frontier: readonly string[] = []
+  const head = (): EvidenceHead => ({ seq: records.length, hash: records.at(-1)?.hash ?? noHash, frontier })
+  const page = (seq: number, limit: number) => records.slice(Math.max(0, seq - 1), Math.max(0, seq - 1) + limit)
   return {
     driver: 'memory',
     head: async () => head(),
-    async append(make) {
-      const added = make(head())
-      followsHead(head(), added)
-      records.push(...added.map((record) => ({ ...record })))
+    async append(make, keys = []) {
+      const known = records.filter(
+        (record) =>
+          record.source.startsWith('webhook:') && keys.some(({ field, value }) => holds(record, field, value)),
+      )
+      const batch = make(head(), known.map(copy))
+      followsHead(head(), batch)
+      records.push(...batch.records.map(copy))
+      for (const { level, index, hash } of batch.nodes) nodes.set(`${level}/${index}`, hash)
+      frontier = [...batch.frontier]
       return head()
     },
-    read: async (seq, limit) =>
-      records.slice(Math.max(0, seq - 1), Math.max(0, seq - 1) + limit).map((record) => ({ ...record })),
+    read: async (seq, limit) => page(seq, limit).map(copy),
+    ofPullRequest: async (pr_number, seq, limit) =>
+      records
+        .slice(Math.max(0, seq - 1))
+        .filter((record) => holds(record, 'pr_number', pr_number))
+        .slice(0, limit)
+        .map(copy),
+    hashes: async (seq, limit) => page(seq, limit).map(({ hash }) => hash),
+    async nodes(level, index, limit) {
+      const found: string[] = []
+      for (let at = index; at < index + limit; at++) {
+        const hash = nodes.get(`${level}/${at}`)
+        if (hash === undefined) break
+        found.push(hash)
+      }
+      return found
+    },
+    async find(hash) {
+      const found = records.findIndex((record) => record.hash === hash)
+      return found === -1 ? null : found + 1
+    },
     async saveCheckpoint(checkpoint) {
       checkpoints.push({ ...checkpoint })
     },
