@@ -53,6 +53,14 @@ export interface Methods {
   getCalibration(params?: GetCalibrationParams, options?: CallOptions): Promise<GetCalibrationResult>
 
   /**
+   * Returns a signed checkpoint of the evidence log: its size and the root of its Merkle tree.
+   *
+   * Needs the scope `read`; a failing engine is the error `internal_error` (-32603). It reads, and is sent again
+   * where its answer was lost.
+   */
+  getCheckpoint(params?: GetCheckpointParams, options?: CallOptions): Promise<GetCheckpointResult>
+
+  /**
    * Returns the state of one circuit breaker.
    *
    * Needs the scope `read`; a failing engine is the error `internal_error` (-32603). It reads, and is sent again
@@ -69,6 +77,14 @@ export interface Methods {
   getCompacted(params?: GetCompactedParams, options?: CallOptions): Promise<GetCompactedResult>
 
   /**
+   * Proves that the evidence log only grew: that its tree of one size begins with that of a smaller one.
+   *
+   * Needs the scope `read`; a failing engine is the error `internal_error` (-32603). It reads, and is sent again
+   * where its answer was lost.
+   */
+  getConsistencyProof(params: GetConsistencyProofParams, options?: CallOptions): Promise<GetConsistencyProofResult>
+
+  /**
    * Returns the full record of a decision.
    *
    * Needs the scope `read`; a failing engine is the error `internal_error` (-32603). It reads, and is sent again
@@ -83,6 +99,14 @@ export interface Methods {
    * where its answer was lost.
    */
   getGraph(params: GetGraphParams, options?: CallOptions): Promise<GetGraphResult>
+
+  /**
+   * Proves that a record stands in the evidence log: the hashes that lead from it to the root of a checkpoint.
+   *
+   * Needs the scope `read`; a failing engine is the error `internal_error` (-32603). It reads, and is sent again
+   * where its answer was lost.
+   */
+  getInclusionProof(params: GetInclusionProofParams, options?: CallOptions): Promise<GetInclusionProofResult>
 
   /**
    * Lists the decisions that one is linked with, strongest first.
@@ -272,10 +296,13 @@ export const methods = {
   compact: 'write',
   debugTracker: 'read',
   getCalibration: 'read',
+  getCheckpoint: 'read',
   getCircuitState: 'read',
   getCompacted: 'read',
+  getConsistencyProof: 'read',
   getDecision: 'read',
   getGraph: 'read',
+  getInclusionProof: 'read',
   getNeighbors: 'read',
   getReasonStats: 'read',
   getSessionContext: 'read',
@@ -331,7 +358,7 @@ export interface AttributeOutcomesResult {
     /** Null where it was skipped. */
     outcome: Outcome | null
     /** What it was settled by. */
-    basis: 'evidence' | 'age'
+    basis: AttributionBasis
     /** Why. */
     reason: string
     /** Whether it was written. */
@@ -502,6 +529,30 @@ export interface GetCalibrationParams {
 /** Result of `cstp.getCalibration`. */
 export type GetCalibrationResult = CalibrationReport
 
+/** Parameters of `cstp.getCheckpoint`. */
+export interface GetCheckpointParams {
+  /** How old the look at the log may be; by default it is looked at now. Default `0`. */
+  max_age_seconds?: number | undefined
+}
+
+/** Result of `cstp.getCheckpoint`. */
+export interface GetCheckpointResult {
+  /** Which log it is: the name of its key. */
+  origin: string
+  /** Records. */
+  size: number
+  /** Root of the RFC 9162 Merkle tree, lowercase hex. */
+  root_hash: string
+  /** Hash of the last record; 64 zeros where there is none. */
+  head_hash: string
+  /** Checkpoint in the C2SP tlog-checkpoint form, signed with Ed25519. */
+  note: string
+  /** C2SP verifier key that the note is checked with. */
+  verifier_key: string
+  /** When it was signed, RFC 3339, UTC. */
+  created_at: string
+}
+
 /** Parameters of `cstp.getCircuitState`. */
 export interface GetCircuitStateParams {
   /** Scope of the breaker, such as category:deployment. */
@@ -559,6 +610,28 @@ export interface GetCompactedResult {
   }
 }
 
+/** Parameters of `cstp.getConsistencyProof`. */
+export interface GetConsistencyProofParams {
+  /** Size of the older checkpoint. */
+  old: number
+  /** Size of the newer checkpoint; by default all records. */
+  new?: number | undefined
+}
+
+/** Result of `cstp.getConsistencyProof`. */
+export interface GetConsistencyProofResult {
+  /** Size of the older tree. */
+  old: number
+  /** Size of the newer tree. */
+  new: number
+  /** Root of the older tree. */
+  old_root: string
+  /** Root of the newer tree. */
+  new_root: string
+  /** SHA-256, lowercase hex, in the order of RFC 9162. */
+  hashes: string[]
+}
+
 /** Parameters of `cstp.getDecision`. */
 export interface GetDecisionParams {
   /** Full id, or a unique prefix of 8 or more characters. */
@@ -598,6 +671,34 @@ export interface GetGraphResult {
   edges: GraphEdge[]
   /** True when the limit cut it. */
   truncated: boolean
+}
+
+/** Parameters of `cstp.getInclusionProof`. */
+export interface GetInclusionProofParams {
+  /** Number of the record. */
+  seq: number
+  /** Size of the checkpoint that the caller holds; by default that of a new one. */
+  size?: number | undefined
+}
+
+/** Result of `cstp.getInclusionProof`. */
+export interface GetInclusionProofResult {
+  /** Number of the record. */
+  seq: number
+  /** Its place in the tree, from 0: one less than `seq`. */
+  index: number
+  /** Records that the proof is about. */
+  size: number
+  /** Hash of the record in the chain. */
+  record_hash: string
+  /** `SHA-256(0x00 || record hash)`. */
+  leaf_hash: string
+  /** Root of the tree of that size. */
+  root_hash: string
+  /** SHA-256, lowercase hex, in the order of RFC 9162. */
+  hashes: string[]
+  /** Signed checkpoint of that size; null where `size` was given. */
+  checkpoint: string | null
 }
 
 /** Parameters of `cstp.getNeighbors`. */
@@ -1093,6 +1194,11 @@ export interface ListDecisionsResult {
     preserve: boolean
     /** True when the outcome was attributed, not said. */
     auto_attributed: boolean
+    /**
+     * What an attributed outcome rests on: `evidence` of its pull request, or the `age` of the decision alone; null
+     * where it was said.
+     */
+    attribution_basis: AttributionBasis | null
     /** Why the outcome was attributed. */
     attribution_reason: string | null
   }[]
@@ -1722,6 +1828,8 @@ export interface UpdateDecisionResult {
   indexed: boolean
 }
 
+export type AttributionBasis = 'evidence' | 'age'
+
 export interface BreakerState {
   /** What it watches: `global`, or a category, stakes, agent, tag or project. */
   scope: string
@@ -1817,11 +1925,11 @@ export interface CalibrationReport {
     /** How urgent it is. */
     severity: 'info' | 'warning' | 'critical'
   }[]
-  /** The same figures by who settled the outcome; never blended. */
+  /** The same figures by what settled the outcome; never blended. */
   by_settlement: {
-    /** Attributed from what became of pull requests. */
+    /** Settled by evidence of what became of pull requests. */
     observed: OverallFigures
-    /** Said in a review. */
+    /** Said in a review, or attributed by age alone. */
     attested: OverallFigures
   }
 }
@@ -1946,6 +2054,11 @@ export interface DecisionRecord {
   preserve: boolean
   /** True when the outcome was attributed, not said. */
   auto_attributed: boolean
+  /**
+   * What an attributed outcome rests on: `evidence` of its pull request, or the `age` of the decision alone; null
+   * where it was said.
+   */
+  attribution_basis: AttributionBasis | null
   /** Why the outcome was attributed. */
   attribution_reason: string | null
 }
