@@ -92,7 +92,7 @@ async function engine(bench: Bench, dir: string, bases: ReadonlyMap<number, Row>
       const from = number % (given.length - count + 1)
       return chain.append(observedEvents(source, given.slice(from, from + count)))
     }
-    const alone = rowOf(part, `engine, batches of ${count}`, { clients: '1', ...(await timed(count, append)) })
+    const alone = rowOf(part, `engine, ${count} a batch`, { clients: '1', ...(await timed(count, append)) })
     bench.add(against(alone, bases.get(count)!))
     if (count === 1) {
       const many = await timed(32, (number) => Promise.all(Array.from({ length: 32 }, (_, at) => append(number + at))))
