@@ -4,6 +4,9 @@ import type { Embedder } from '../sdk/storage/embedder.ts'
 import type { Evidence } from '../sdk/storage/evidence.ts'
 import type { AuditEntry, Store, Transaction } from '../sdk/storage/store.ts'
 import type { Chain } from './domain/evidence/chain.ts'
+import type { Checkpoints } from './domain/evidence/checkpoints.ts'
+import type { ControlRules } from './domain/evidence/controls.ts'
+import type { Signer } from './domain/evidence/note.ts'
 import type { Follower } from './domain/follower.ts'
 import type { Policy } from './domain/guardrail/set.ts'
 import type { Outbox } from './domain/outbox.ts'
@@ -19,6 +22,12 @@ export interface Services {
   embedder: Embedder
   /** The log of evidence, to read. */
   evidence: Evidence
+  /** The rules by which evidence speaks for controls. */
+  controls: ControlRules
+  /** Signs notes in the name of the chain. */
+  signer: Signer
+  /** What the chain says that it is, signed. */
+  checkpoints: Checkpoints
   /** Appends to that log, and verifies it. */
   chain: Chain
   /** Makes the vectors that a record could not wait for. */
@@ -41,6 +50,8 @@ export interface Services {
   embed_wait_ms: number
   /** The path of a folder relative to the data directory, links resolved; null when it does not exist or lies outside. */
   folderInside(path: string): Promise<string | null>
+  /** Resolves when other calls had their turn. */
+  breathe(): Promise<void>
   /** Told how far a reindex is. */
   reindexProgress(done: number, total: number): void
 }

@@ -20,8 +20,11 @@ export interface Method<P extends ParamsSchema = ParamsSchema, R extends ResultS
   failure: ErrorName
   /** Runs the method on valid parameters. May throw CstpError for the caller; a StorageError becomes `failure`. */
   handle(call: Call, params: v.InferOutput<P>): Promise<v.InferInput<R>>
-  /** What `handle` resolves with, as JSON, for callers that print it. Only where that text is at hand. */
-  json?(call: Call, params: v.InferOutput<P>): Promise<string>
+  /**
+   * What `handle` resolves with, as JSON, for callers that print it. Only where that text is at hand. A long one comes in pieces, made
+   * as they are sent.
+   */
+  json?(call: Call, params: v.InferOutput<P>): Promise<string | Iterable<string>>
 }
 
 /** Declares a method; the identity, with types inferred from the schemas. */

@@ -30,14 +30,18 @@ export interface Request {
 
 /** A result that is JSON already: passed on as it is, it need not be parsed to be printed again. */
 export class JsonText {
-  readonly text: string
+  /** The text, or its pieces in order; they can be gone through once. */
+  readonly text: string | Iterable<string>
 
-  constructor(text: string) {
+  constructor(text: string | Iterable<string>) {
     this.text = text
   }
 }
 
-export const toJson = (result: unknown): string => (result instanceof JsonText ? result.text : JSON.stringify(result))
+export function toJson(result: unknown): string {
+  if (!(result instanceof JsonText)) return JSON.stringify(result)
+  return typeof result.text === 'string' ? result.text : [...result.text].join('')
+}
 
 /** Told of every call, for metrics and the log. `code` is 0 for a success. */
 export type Observe = (seen: { request: Request; code: number; duration_ms: number }) => void
@@ -72,6 +76,21 @@ function mapError(error: unknown, failure: ErrorName, request: Request, services
   return new CstpError('internal_error', 'Internal error', { request_id }, { cause: error })
 }
 
+/** The method that describes all others, as OpenRPC names it. It stands in no list of them. */
+export const discover = 'rpc.discover'
+const discoverParams = compileParams(v.object({}))
+let described: string | null = null
+
+/** The OpenRPC document. */
+async function describeMethods({ caller, params, prints }: Request): Promise<unknown> {
+  if (!caller.scopes.has('read'))
+    throw new CstpError('forbidden', `${discover} needs the scope read`, { scope: 'read' })
+  discoverParams(params)
+  // Made when it is first asked for: the start need not wait for it.
+  described ??= JSON.stringify((await import('./openrpc.ts')).openRpc(methods))
+  return prints ? new JsonText(described) : JSON.parse(described)
+}
+
 /**
  * @param options.verify_results checks every result against its schema; for tests
  */
@@ -84,6 +103,7 @@ export function createDispatch(
   const table = new Map([...methods].map(([name, method]) => [name, { method, parse: compileParams(method.params) }]))
 
   const run = async (request: Request): Promise<unknown> => {
+    if (request.method === discover) return describeMethods(request)
     const entry = table.get(request.method)
     if (!entry) {
       const near = nearest(request.method, names)
@@ -102,8 +122,10 @@ export function createDispatch(
         request.prints && method.json
           ? new JsonText(await method.json(call, params))
           : await method.handle(call, params)
-      if (options.verify_results) v.parse(method.result, JSON.parse(toJson(result)))
-      return result
+      if (!options.verify_results) return result
+      const text = toJson(result)
+      v.parse(method.result, JSON.parse(text))
+      return result instanceof JsonText ? new JsonText(text) : result
     } catch (error) {
       throw mapError(error, method.failure, request, services)
     }

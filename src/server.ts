@@ -7,15 +7,20 @@ import { mkdir } from 'node:fs/promises'
 
 import type { Settings } from './config.ts'
 import type { Services } from './context.ts'
+import { createCheckpoints } from './domain/evidence/checkpoints.ts'
 import { openFollower } from './domain/follower.ts'
 import { startOutbox } from './domain/outbox.ts'
 import { analyse } from './domain/terms.ts'
 import { startTracker } from './domain/tracker.ts'
+import { loadControls } from './policy/controls.ts'
 import { openPolicy } from './policy/files.ts'
-import { createDispatch, type Dispatch, methods } from './registry.ts'
+import { createDispatch, type Dispatch, discover, methods } from './registry.ts'
 import { metered, openEmbedder, openEvidence, openVectors } from './server/drivers.ts'
+import { evidencePaths } from './server/evidence.ts'
 import { folderInside } from './server/folder.ts'
+import { githubRoutes } from './server/github.ts'
 import { card, health } from './server/public.ts'
+import { openSigner } from './server/signer.ts'
 import { createAuthenticator } from './surfaces/auth.ts'
 import { createFetch, largestBody } from './surfaces/http.ts'
 import { describeError, type Log } from './surfaces/log.ts'
@@ -60,7 +65,7 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
   }
   try {
     const now = overrides.now ?? Date.now
-    const metrics = createMetrics(version, new Set(methods.keys()))
+    const metrics = createMetrics(version, new Set([...methods.keys(), discover]))
     const { openSqliteStore } = await import('./drivers/store/sqlite.ts')
     const [store, bare, { evidence, chain }] = await Promise.all([
       openSqliteStore({ dir: data_dir, analyse, now, log }).then(keep),
@@ -68,15 +73,14 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
       openEvidence(settings, log).then(keep),
     ])
     const embedder = metered(bare, metrics)
+    const breathe = () => Bun.sleep(0)
     const every = (ms: number, work: () => void) => {
       const timer = setInterval(work, ms)
       return () => clearInterval(timer)
     }
     const { vectors, tail } = await openVectors(settings, log)
     keep(vectors)
-    const index = keep(
-      await openFollower({ store, vectors, ...(tail && { tail }), log, every, breathe: () => Bun.sleep(0) }),
-    )
+    const index = keep(await openFollower({ store, vectors, ...(tail && { tail }), log, every, breathe }))
     const made = index.generation()
     if (made && made.embedder !== embedder.id) {
       log('warn', 'the vectors in store were made by another embedder; semantic search waits for cstp reindex', {
@@ -98,6 +102,7 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
           log('warn', 'vectors could not be made; they are tried again', { id, attempts, ...describeError(error) }),
       }),
     )
+    const signer = await openSigner(settings)
     const policy = await openPolicy(settings.guardrails_paths, log, now)
     const tracker = keep(
       startTracker({
@@ -119,6 +124,10 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
       index,
       embedder,
       evidence,
+      controls: loadControls(),
+      breathe,
+      signer,
+      checkpoints: createCheckpoints({ evidence, signer, now }),
       chain,
       outbox,
       log,
@@ -171,6 +180,7 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
     burst: Math.max(100, Math.ceil(settings.rate_limit / 6)),
     now: Date.now,
   }
+  const logins = createRateLimiter({ per_minute: failedLoginsPerMinute, burst: failedLoginsPerMinute, now: Date.now })
   const options = {
     dispatch,
     authenticate: createAuthenticator({
@@ -179,7 +189,7 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
       evidence: settings.evidence_agents,
     }),
     requests: createRateLimiter(rate),
-    logins: createRateLimiter({ per_minute: failedLoginsPerMinute, burst: failedLoginsPerMinute, now: Date.now }),
+    logins,
     cors_origins: settings.cors_origins,
     max_body_bytes: settings.max_body_bytes,
     trust_proxy: settings.trust_proxy,
@@ -188,6 +198,7 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
     health: () => health(started),
     card: () => card(settings.public_url ?? url),
     metrics: async () => ({ text: await metrics.render(services), content_type: metrics.content_type }),
+    routes: { ...evidencePaths(settings, services, dispatch), ...githubRoutes(settings, program, logins) },
     stopping: stopping.signal,
   }
   const handle = createFetch(options)

@@ -29,7 +29,9 @@ export function parseSource(path: string, text: string): Source {
 
 const sources = await Promise.all(
   ['src', 'sdk'].map(async (folder) => {
-    const files = (await readdir(join(root, folder), { recursive: true })).filter((file) => file.endsWith('.ts'))
+    const files = (await readdir(join(root, folder), { recursive: true })).filter(
+      (file) => file.endsWith('.ts') && !file.startsWith('dist/'),
+    )
     return Promise.all(
       files.map(async (file) => {
         const path = join(folder, file)
@@ -53,6 +55,11 @@ const mayImport: [RegExp, RegExp, string][] = [
     /^src\/policy\//,
     /^sdk\/|^src\/domain\/|^src\/policy\/|^src\/surfaces\/log\.ts$|^node:|^guardrails\//,
     'policy reads rule files for the domain',
+  ],
+  [
+    /^src\/transparency\//,
+    /^sdk\/|^src\/domain\/evidence\/|^src\/transparency\/|^src\/key\.ts$|^node:/,
+    'who looks at a log from outside knows its proofs and nothing of the server',
   ],
   [
     /^src\/methods\//,
@@ -81,13 +88,18 @@ const mayImport: [RegExp, RegExp, string][] = [
   ],
   [/^src\/(?:params|version)\.ts$/, /^sdk\/|^valibot$|^package\.json$/, 'params and version are leaves'],
   [
-    /^src\/(?:config(?:\.ts$|\/)|token\.ts$)/,
+    /^src\/(?:config(?:\.ts$|\/)|(?:token|key)\.ts$)/,
     /^sdk\/|^src\/surfaces\/auth\.ts$|^src\/config\/|^node:|^yaml$/,
-    'settings and token know credentials',
+    'settings, token and keys know credentials',
+  ],
+  [
+    /^src\/(?:json-schema\.ts$|openrpc(?:\.ts$|\/))/,
+    /^sdk\/|^src\/(?:json-schema|method|version)\.ts$|^src\/openrpc\/|^valibot$|^@valibot\/to-json-schema$/,
+    'documents are made from declarations alone',
   ],
   [
     /^src\/registry\.ts$/,
-    /^sdk\/|^src\/(?:methods|surfaces)\/|^src\/(?:context|method|params)\.ts$|^valibot$/,
+    /^sdk\/|^src\/(?:methods|surfaces)\/|^src\/(?:context|method|openrpc|params)\.ts$|^valibot$/,
     'the registry knows methods',
   ],
   [/^src\/(?:server|main|generate)(?:\.ts$|\/)/, /./, 'server, main and generate import everything'],
@@ -106,11 +118,13 @@ const machine =
 /** Where that is allowed. Domain, methods and sdk get it handed in. */
 const touches: [RegExp, RegExp][] = [
   [/^src\/(?:drivers|surfaces)\//, /./],
-  [/^src\/(?:server|main|generate)(?:\.ts$|\/)|^src\/token\.ts$/, /./],
+  [/^src\/(?:server|main|generate)(?:\.ts$|\/)|^src\/(?:token|key)\.ts$|^src\/transparency\//, /./],
   [/^src\/policy\//, /^['"]node:fs$/],
   [/^src\/config(?:\.ts$|\/)/, /^['"]node:os$/],
   [/^src\/registry\.ts$/, /^performance\.$/],
   [/^sdk\/storage\/conformance\//, /./],
+  // Web standards only.
+  [/^sdk\/client\//, /^(?:fetch\(|setTimeout\(|performance\.|Math\.random)$/],
 ]
 
 function reaching({ path, code }: Source): string[] {

@@ -104,7 +104,7 @@ test.each(bodies)(
     await Bun.sleep(6)
     look()
     clearInterval(timer)
-    const replies = [JSON.parse(body!)].flat() as { error?: { code: number } }[]
+    const replies = [JSON.parse([...body!].join(''))].flat() as { error?: { code: number } }[]
     for (const { error } of replies) expect(codes).toContain(error?.code ?? 0)
     expect(held).toBeLessThan(1_500)
   },

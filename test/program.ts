@@ -1,5 +1,6 @@
 /** The whole engine on real drivers with a clock that tests move; one suite for every store that can hold it. */
 import { afterEach, describe } from 'bun:test'
+import { generateKeyPairSync } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,6 +12,8 @@ import type { Evidence } from '../sdk/storage/evidence.ts'
 import type { Store, StoreOptions } from '../sdk/storage/store.ts'
 import type { Services } from '../src/context.ts'
 import { openChain } from '../src/domain/evidence/chain.ts'
+import { createCheckpoints } from '../src/domain/evidence/checkpoints.ts'
+import { signerOf } from '../src/domain/evidence/note.ts'
 import { openFollower } from '../src/domain/follower.ts'
 import { buildPolicy, type PolicySet } from '../src/domain/guardrail/set.ts'
 import { startOutbox } from '../src/domain/outbox.ts'
@@ -23,6 +26,7 @@ import { openMemoryStore } from '../src/drivers/store/memory.ts'
 import { openSqliteStore } from '../src/drivers/store/sqlite.ts'
 import { openExactVectors } from '../src/drivers/vectors/exact.ts'
 import type * as declared from '../src/methods/index.ts'
+import { loadControls } from '../src/policy/controls.ts'
 import { createDispatch, type Dispatch, methods, toJson } from '../src/registry.ts'
 import type { Caller, Scope } from '../src/surfaces/auth.ts'
 import { testStart } from './record.ts'
@@ -40,6 +44,9 @@ export const callers = {
   writer: { agent: 'writer', scopes: new Set<Scope>(['write']) },
 } satisfies Record<string, Caller>
 export type As = keyof typeof callers
+
+/** The key of every test's chain: two servers on one chain sign alike. */
+export const testSigner = signerOf('cstp.test/log', generateKeyPairSync('ed25519').privateKey)
 
 /** How the embedder behaves: it answers, refuses, or never answers until the caller gives up. */
 export type Health = 'up' | 'away' | 'hangs'
@@ -166,6 +173,10 @@ async function openOn(backend: Backend, dir: string, clock: { now: number }): Pr
     elapsed: () => performance.now(),
     store,
     evidence,
+    controls: loadControls(),
+    breathe: async () => {},
+    signer: testSigner,
+    checkpoints: createCheckpoints({ evidence, signer: testSigner, now }),
     chain: openChain({ evidence, breathe: async () => {} }),
     index,
     embedder,

@@ -62,17 +62,30 @@ export interface StoredCheckpoint {
   created_at: string
 }
 
+/** What a payload holds in one of the fields by which records of webhooks are found: an integer for `pr_number`, else text. */
+export interface WebhookKey {
+  field: 'pr_number' | 'sha' | 'merge_commit_sha' | 'delivery_id' | 'body_sha256'
+  value: string | number
+}
+
 export interface Evidence {
   readonly driver: string
   head(): Promise<EvidenceHead>
   /**
    * Appends what `make` returns for the head that the records will follow. Serialised over processes: no other append comes between.
    * `make` is synchronous, may be called again, and may throw to append nothing.
+   * @param keys `make` also gets the records up to that head that have one of these in their payload and a source that begins with
+   * `webhook:`, ascending; so what it decides by them still holds when its own records are appended
    * @throws StorageError `invalid` when the records do not follow the head, `unavailable` when the engine could not commit
    */
-  append(make: (head: EvidenceHead) => EvidenceBatch): Promise<EvidenceHead>
+  append(
+    make: (head: EvidenceHead, known: readonly EvidenceRecord[]) => EvidenceBatch,
+    keys?: readonly WebhookKey[],
+  ): Promise<EvidenceHead>
   /** Records from `seq` on, ascending, at most `limit`. */
   read(seq: number, limit: number): Promise<EvidenceRecord[]>
+  /** Records of any source from `seq` on whose payload has this integer as `pr_number`, ascending, at most `limit`; by an index. */
+  ofPullRequest(pr_number: number, seq: number, limit: number): Promise<EvidenceRecord[]>
   /** Hashes of the records from `seq` on, ascending, at most `limit`. */
   hashes(seq: number, limit: number): Promise<string[]>
   /** Hashes of the stored nodes of a level from `index` on, ascending, at most `limit`; it ends before the first one that is missing. */

@@ -72,6 +72,19 @@ export const tooLarge = (limit: number): Response =>
   plainError(413, 'payload_too_large', `The body is over the limit of ${limit} bytes`, { connection: 'close' })
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
 
+/** A body that is made as fast as it is read, so that it never stands in memory as a whole. */
+function streamOf(pieces: Iterable<string>): ReadableStream<Uint8Array> {
+  const rest = pieces[Symbol.iterator]()
+  const encoder = new TextEncoder()
+  return new ReadableStream({
+    pull(controller) {
+      const { done, value } = rest.next()
+      if (done) controller.close()
+      else controller.enqueue(encoder.encode(value))
+    },
+  })
+}
+
 export type Fetch = (request: Request, address: Address) => Promise<Response>
 
 /** The largest body that any caller may send. */
@@ -153,7 +166,8 @@ export function createFetch(options: HttpOptions): Fetch {
     )
     if (body === null) return new Response(null, { status: 204 })
     const headers = retry_after > 0 ? { ...jsonType, 'retry-after': String(retry_after) } : jsonType
-    return new Response(body, { status: (error && statusOf[error]) ?? 200, headers })
+    const sent = typeof body === 'string' ? body : streamOf(body)
+    return new Response(sent, { status: (error && statusOf[error]) ?? 200, headers })
   }
 
   const metrics: Handler = async (request, address) => {

@@ -1,6 +1,6 @@
 /** JSON-RPC 2.0: single requests, batches and notifications, from text to text. */
 import { CstpError, type ErrorName } from '../../sdk/errors.ts'
-import { type Dispatch, toJson } from '../registry.ts'
+import { type Dispatch, JsonText, toJson } from '../registry.ts'
 import type { Caller } from './auth.ts'
 
 /** Most entries of a batch. */
@@ -15,8 +15,8 @@ export interface Exchange {
 }
 
 export interface Answer {
-  /** JSON, or null where there is nothing to answer. */
-  body: string | null
+  /** JSON, in pieces where it is long, or null where there is nothing to answer. */
+  body: string | Iterable<string> | null
   /** Set where a single request failed, for the HTTP status. */
   error: ErrorName | null
   retry_after: number
@@ -53,11 +53,17 @@ function readEnvelope(value: unknown): Envelope | { error: CstpError; id: Id } {
   return { method, params: params === undefined ? {} : params, id: id as Id | undefined }
 }
 
+function* around(start: string, pieces: Iterable<string>, end: string): Generator<string> {
+  yield start
+  yield* pieces
+  yield end
+}
+
 async function answerOne(
   value: unknown,
   exchange: Exchange,
   dispatch: Dispatch,
-): Promise<{ body: string | null; error: ErrorName | null }> {
+): Promise<Pick<Answer, 'body' | 'error'>> {
   const envelope = readEnvelope(value)
   if ('error' in envelope) return { body: errorBody(envelope.error, envelope.id), error: envelope.error.error }
   const { method, params, id } = envelope
@@ -71,7 +77,10 @@ async function answerOne(
       prints: true,
     })
     if (id === undefined) return { body: null, error: null }
-    return { body: `{"jsonrpc":"2.0","result":${toJson(result)},"id":${JSON.stringify(id)}}`, error: null }
+    const [start, end] = ['{"jsonrpc":"2.0","result":', `,"id":${JSON.stringify(id)}}`]
+    if (result instanceof JsonText && typeof result.text !== 'string')
+      return { body: around(start, result.text, end), error: null }
+    return { body: start + toJson(result) + end, error: null }
   } catch (error) {
     if (!(error instanceof CstpError)) throw error
     return { body: id === undefined ? null : errorBody(error, id), error: error.error }
@@ -143,6 +152,8 @@ export async function answer(text: string, exchange: Exchange, dispatch: Dispatc
     started.push(one)
     await turn()
   }
-  const bodies = (await Promise.all(started)).flatMap(({ body }) => body ?? [])
+  const bodies = (await Promise.all(started)).flatMap(({ body }) =>
+    body === null ? [] : typeof body === 'string' ? body : [...body].join(''),
+  )
   return { body: bodies.length === 0 ? null : `[${bodies.join(',')}]`, error: null, retry_after: 0 }
 }

@@ -6,6 +6,8 @@ import type { Store } from '../../sdk/storage/store.ts'
 export interface Metrics {
   call(method: string, code: number, duration_ms: number): void
   embed(kind: 'document' | 'query', texts: number, duration_ms: number, failed: boolean): void
+  /** A delivery of GitHub and what became of it. */
+  delivery(result: string): void
   /** How far a reindex is. */
   reindex(done: number, total: number): void
   /** The exposition text. */
@@ -64,6 +66,12 @@ export function createMetrics(version: string, known: ReadonlySet<string>): Metr
     labelNames: ['kind'],
     registers,
   })
+  const deliveries = new Counter({
+    name: 'cstp_webhook_deliveries_total',
+    help: 'Deliveries of GitHub by what became of them.',
+    labelNames: ['result'],
+    registers,
+  })
   const reindexed = new Gauge({
     name: 'cstp_reindex_decisions',
     help: 'Decisions of the last reindex: done and in all.',
@@ -100,6 +108,7 @@ export function createMetrics(version: string, known: ReadonlySet<string>): Metr
       if (failed) embedFailures.inc({ kind })
       else embedTexts.inc({ kind }, texts)
     },
+    delivery: (result) => deliveries.inc({ result }),
     reindex(done, total) {
       reindexed.set({ of: 'done' }, done)
       reindexed.set({ of: 'total' }, total)

@@ -1,5 +1,8 @@
 /** The engine with everything in memory and the real local model: what is measured is the ranking, through the methods themselves. */
+import { generateKeyPairSync } from 'node:crypto'
 import { openChain } from '../../src/domain/evidence/chain.ts'
+import { createCheckpoints } from '../../src/domain/evidence/checkpoints.ts'
+import { signerOf } from '../../src/domain/evidence/note.ts'
 import { openFollower } from '../../src/domain/follower.ts'
 import { startOutbox } from '../../src/domain/outbox.ts'
 import { analyse } from '../../src/domain/terms.ts'
@@ -8,6 +11,7 @@ import { openLocalEmbedder } from '../../src/drivers/embedder/local.ts'
 import { openMemoryEvidence } from '../../src/drivers/evidence/memory.ts'
 import { openMemoryStore } from '../../src/drivers/store/memory.ts'
 import { openExactVectors } from '../../src/drivers/vectors/exact.ts'
+import { loadControls } from '../../src/policy/controls.ts'
 import { createDispatch } from '../../src/registry.ts'
 import { createLog } from '../../src/surfaces/log.ts'
 
@@ -42,8 +46,9 @@ export async function openEngine(): Promise<Engine> {
     after: () => () => {},
     failed: () => {},
   })
-  let ids = 0
   const evidence = openMemoryEvidence()
+  const signer = signerOf('cstp.test/eval', generateKeyPairSync('ed25519').privateKey)
+  let ids = 0
   const dispatch = createDispatch(
     {
       tracker,
@@ -51,7 +56,11 @@ export async function openEngine(): Promise<Engine> {
       policy: { current: async () => noRules, reload: async () => [], errors: () => [] },
       record_guardrails: 'off',
       elapsed: () => performance.now(),
+      controls: loadControls(),
+      breathe: () => Bun.sleep(0),
       evidence,
+      signer,
+      checkpoints: createCheckpoints({ evidence, signer, now }),
       chain: openChain({ evidence, breathe: async () => {} }),
       store,
       index,

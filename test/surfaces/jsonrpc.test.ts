@@ -36,7 +36,7 @@ function harness(tokens = 1_000) {
       seen.push(request)
       return spec(request)
     })
-    return { ...given, json: given.body === null ? null : (JSON.parse(given.body) as unknown) }
+    return { ...given, json: given.body === null ? null : (JSON.parse([...given.body].join('')) as unknown) }
   }
   return { send, seen, left: () => left }
 }

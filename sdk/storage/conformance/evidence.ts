@@ -1,6 +1,6 @@
 /** The suite that proves an evidence driver keeps its promises. Run it with any test runner of the usual shape. */
 import { isStorageError } from '../errors.ts'
-import type { Evidence, EvidenceBatch, EvidenceHead, EvidenceRecord } from '../evidence.ts'
+import type { Evidence, EvidenceBatch, EvidenceHead, EvidenceRecord, WebhookKey } from '../evidence.ts'
 import { noHash } from '../evidence-checks.ts'
 import type { TestRunner } from './runner.ts'
 
@@ -137,6 +137,101 @@ export function evidenceConformance(
           expect(record.prev_hash).toBe(index === 0 ? noHash : records[index - 1]!.hash)
         })
         expect(records.length).toBe(Array.from({ length: 40 }, (_, index) => 1 + (index % 3)).reduce((a, b) => a + b))
+      }),
+    )
+
+    /** One record for each payload, in one batch. */
+    const holding = (log: Evidence, payloads: [source: string, payload: string][]) =>
+      log.append((head) =>
+        batchOf(
+          head,
+          recordsAfter(head, payloads.length).map((record, index) => {
+            const [source, payload] = payloads[index]!
+            return { ...record, source, payload }
+          }),
+        ),
+      )
+    const numbers = (records: readonly EvidenceRecord[]) => records.map(({ seq }) => seq)
+
+    test(
+      'records of a pull request are found by its number, whoever sent them',
+      using(async (log) => {
+        await holding(log, [
+          ['suite', '{"pr_number":7}'],
+          ['webhook:suite', '{"n":1,"pr_number":7}'],
+          ['suite', '{"pr_number":77}'],
+          ['suite', '{"inner":{"pr_number":7}}'],
+          ['suite', '{"pr_number":7,"title":"Zoë"}'],
+        ])
+        const found = await log.ofPullRequest(7, 1, 10)
+        expect(numbers(found)).toEqual([1, 2, 5])
+        expect(found[2]).toEqual((await log.read(5, 1))[0]!)
+        expect(numbers(await log.ofPullRequest(7, 2, 1))).toEqual([2])
+        expect(numbers(await log.ofPullRequest(7, 3, 10))).toEqual([5])
+        expect(await log.ofPullRequest(8, 1, 10)).toEqual([])
+      }),
+    )
+
+    test(
+      'a pull request is an integer and nothing that looks like one',
+      using(async (log) => {
+        await holding(log, [
+          ['suite', '{"pr_number":"1"}'],
+          ['suite', '{"pr_number":true}'],
+          ['suite', '{"pr_number":1.5}'],
+          ['suite', '{"pr_number":[1]}'],
+          ['suite', '{"pr_number":null}'],
+          ['suite', '{"pr_number":1}'],
+        ])
+        expect(numbers(await log.ofPullRequest(1, 1, 10))).toEqual([6])
+      }),
+    )
+
+    test(
+      'make gets what webhooks have appended under its keys, up to the head that it follows',
+      using(async (log) => {
+        await holding(log, [
+          ['webhook:suite', '{"delivery_id":"d1","pr_number":1,"sha":"aa"}'],
+          ['suite', '{"delivery_id":"d1","pr_number":1,"sha":"aa"}'],
+          ['webhook:suite', '{"body_sha256":"b2","delivery_id":"d2","pr_number":2}'],
+          ['webhook:suite', '{"delivery_id":true,"merge_commit_sha":"cc","pr_number":true,"sha":"d1"}'],
+        ])
+        const known = async (...keys: WebhookKey[]) => {
+          let seen: readonly EvidenceRecord[] = []
+          await log.append((head, records) => {
+            seen = records
+            return batchOf(head, [])
+          }, keys)
+          return numbers(seen)
+        }
+        expect(await known()).toEqual([])
+        expect(await known({ field: 'delivery_id', value: 'd1' })).toEqual([1])
+        expect(await known({ field: 'pr_number', value: 1 })).toEqual([1])
+        expect(await known({ field: 'body_sha256', value: 'b2' }, { field: 'sha', value: 'aa' })).toEqual([1, 3])
+        expect(await known({ field: 'sha', value: 'aa' }, { field: 'pr_number', value: 1 })).toEqual([1])
+        expect(await known({ field: 'merge_commit_sha', value: 'cc' })).toEqual([4])
+        expect(await known({ field: 'sha', value: 'zz' })).toEqual([])
+      }),
+    )
+
+    test(
+      'of appends at once under one key, each sees those before it',
+      using(async (log) => {
+        const once = () =>
+          log.append(
+            (head, known) =>
+              batchOf(
+                head,
+                recordsAfter(head, known.length === 0 ? 1 : 0).map((record) => ({
+                  ...record,
+                  source: 'webhook:suite',
+                  payload: '{"delivery_id":"once"}',
+                })),
+              ),
+            [{ field: 'delivery_id', value: 'once' }],
+          )
+        await Promise.all(Array.from({ length: 20 }, once))
+        expect((await log.head()).seq).toBe(1)
       }),
     )
 

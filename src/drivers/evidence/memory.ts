@@ -3,6 +3,10 @@
 import type { Evidence, EvidenceHead, EvidenceRecord, StoredCheckpoint } from '../../../sdk/storage/evidence.ts'
 import { followsHead, noHash } from '../../../sdk/storage/evidence-checks.ts'
 
+const copy = (record: EvidenceRecord): EvidenceRecord => ({ ...record })
+const holds = ({ payload }: EvidenceRecord, field: string, value: string | number): boolean =>
+  (JSON.parse(payload) as Record<string, unknown>)[field] === value
+
 export function openMemoryEvidence(): Evidence {
   const records: EvidenceRecord[] = []
   const nodes = new Map<string, string>()
@@ -13,15 +17,25 @@ export function openMemoryEvidence(): Evidence {
   return {
     driver: 'memory',
     head: async () => head(),
-    async append(make) {
-      const batch = make(head())
+    async append(make, keys = []) {
+      const known = records.filter(
+        (record) =>
+          record.source.startsWith('webhook:') && keys.some(({ field, value }) => holds(record, field, value)),
+      )
+      const batch = make(head(), known.map(copy))
       followsHead(head(), batch)
-      records.push(...batch.records.map((record) => ({ ...record })))
+      records.push(...batch.records.map(copy))
       for (const { level, index, hash } of batch.nodes) nodes.set(`${level}/${index}`, hash)
       frontier = [...batch.frontier]
       return head()
     },
-    read: async (seq, limit) => page(seq, limit).map((record) => ({ ...record })),
+    read: async (seq, limit) => page(seq, limit).map(copy),
+    ofPullRequest: async (pr_number, seq, limit) =>
+      records
+        .slice(Math.max(0, seq - 1))
+        .filter((record) => holds(record, 'pr_number', pr_number))
+        .slice(0, limit)
+        .map(copy),
     hashes: async (seq, limit) => page(seq, limit).map(({ hash }) => hash),
     async nodes(level, index, limit) {
       const found: string[] = []

@@ -1,0 +1,65 @@
+/** Shapes in which mappings leave the program, in answers and in bundles. */
+import * as v from 'valibot'
+
+const d = v.description
+
+const EvidenceClass = v.pipe(
+  v.picklist(['observed', 'attested']),
+  d('`observed` by a third party, or `attested` by an agent of itself.'),
+)
+const Pr = v.pipe(v.nullable(v.number()), d('Pull request that the payload names.'))
+const Seq = v.pipe(v.number(), d('Number of the event in the chain.'))
+const EventType = v.pipe(v.string(), d('Type of the event.'))
+const Framework = v.pipe(v.string(), d('Framework of the control.'))
+const FunctionId = v.pipe(v.string(), d('Identifier of the control.'))
+const ControlName = v.pipe(v.string(), d('Name of the control.'))
+
+export const Mapping = v.object({
+  seq: Seq,
+  event_type: EventType,
+  pr_number: Pr,
+  rule_id: v.pipe(v.string(), d('The rule that made the mapping.')),
+  framework: Framework,
+  stage: v.pipe(v.string(), d('Part of the framework that the control belongs to.')),
+  function_id: FunctionId,
+  control_name: ControlName,
+  evidence_class: EvidenceClass,
+  type: v.pipe(v.literal('mapping'), d('Kind of the entry.')),
+})
+
+export const Shortfall = v.object({
+  seq: Seq,
+  pr_number: Pr,
+  framework: Framework,
+  function_id: FunctionId,
+  control_name: ControlName,
+  evidence_class: EvidenceClass,
+  type: v.pipe(v.literal('INSUFFICIENT_EVIDENCE'), d('Kind of the entry.')),
+  reason: v.pipe(v.string(), d('Why the event does not support the control, in plain language.')),
+})
+
+export const Unmapped = v.object({ seq: Seq, event_type: EventType, pr_number: Pr, evidence_class: EvidenceClass })
+
+const ClassCoverage = v.object({
+  total_events: v.pipe(v.number(), d('Events of the class.')),
+  mapped_events: v.pipe(v.number(), d('Events that speak for at least one control.')),
+  unmapped_events: v.pipe(v.number(), d('The others.')),
+  coverage_pct: v.pipe(
+    v.number(),
+    d('Mapped events of all events of the class, 0 to 100 with two decimals; 0 where there are none.'),
+  ),
+  by_source: v.pipe(
+    v.array(
+      v.object({
+        source: v.pipe(v.string(), d('Who reported them.')),
+        events: v.pipe(v.number(), d('How many events.')),
+      }),
+    ),
+    d('Events by source, ascending by name.'),
+  ),
+})
+
+export const Coverage = v.pipe(
+  v.object({ observed: ClassCoverage, attested: ClassCoverage }),
+  d('By class of evidence; the two are never added up.'),
+)

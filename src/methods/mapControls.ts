@@ -1,0 +1,40 @@
+/** cstp.mapControls: which controls the evidence speaks for, and where it falls short. */
+import * as v from 'valibot'
+import type { Call } from '../context.ts'
+import { mapEvidence } from '../domain/evidence/controls.ts'
+import { mappedText } from '../domain/evidence/mapping-text.ts'
+import { Coverage, Mapping, Shortfall, Unmapped } from '../domain/evidence/results.ts'
+import { defineMethod } from '../method.ts'
+
+const d = v.description
+
+async function text({ evidence, controls, breathe }: Call): Promise<Iterable<string>> {
+  const { seq } = await evidence.head()
+  return mappedText(await mapEvidence(evidence, controls, seq, breathe))
+}
+
+export const mapControls = defineMethod({
+  summary:
+    'Runs the control rules over all evidence: which controls it speaks for, by class, and where it is insufficient and why.',
+  params: v.object({}),
+  result: v.object({
+    coverage: Coverage,
+    mappings: v.pipe(v.array(Mapping), d('By `seq`, then in the order of the rules.')),
+    insufficient_evidence: v.pipe(
+      v.array(Shortfall),
+      d('Controls that an event should speak for and does not, by `seq`.'),
+    ),
+    insufficient_evidence_count: v.pipe(v.number(), d('Length of `insufficient_evidence`.')),
+    unmapped: v.pipe(v.array(Unmapped), d('Events without a mapping, by `seq`.')),
+    attested_only_controls: v.pipe(
+      v.array(v.string()),
+      d('Controls that stand on what agents say of themselves alone, ascending.'),
+    ),
+  }),
+  scope: 'read',
+  failure: 'internal_error',
+  async handle(call) {
+    return JSON.parse([...(await text(call))].join(''))
+  },
+  json: text,
+})
