@@ -52,6 +52,11 @@ const mayImport: [RegExp, RegExp, string][] = [
   ],
   [/^src\/domain\//, /^sdk\/|^src\/domain\/|^node:crypto$|^valibot$/, 'domain imports sdk and domain'],
   [
+    /^src\/verify\//,
+    /^src\/verify\/|^src\/domain\/evidence\/hash\.ts$|^node:crypto$/,
+    'the offline verifier shares the hash formula with the writer, and nothing else',
+  ],
+  [
     /^src\/policy\//,
     /^sdk\/|^src\/domain\/|^src\/policy\/|^src\/surfaces\/log\.ts$|^node:|^guardrails\//,
     'policy reads rule files for the domain',
@@ -83,7 +88,7 @@ const mayImport: [RegExp, RegExp, string][] = [
   ],
   [
     /^src\/surfaces\//,
-    /^sdk\/|^src\/surfaces\/|^src\/(?:registry|method|params|version)\.ts$|^(?!src\/)/,
+    /^sdk\/|^src\/surfaces\/|^src\/(?:registry|method|params|json-schema|version)\.ts$|^(?!src\/)/,
     'surfaces import registry, sdk and surfaces',
   ],
   [/^src\/(?:params|version)\.ts$/, /^sdk\/|^valibot$|^package\.json$/, 'params and version are leaves'],
@@ -198,6 +203,8 @@ describe('the rules find what breaks them', () => {
     ['src/params.ts', "import { a } from './registry.ts'"],
     ['src/registry.ts', "import { a } from './drivers/store/memory.ts'"],
     ['src/registry.ts', 'setTimeout(() => {}, 1)'],
+    ['src/verify/x.ts', "import { canonical } from '../domain/evidence/canonical.ts'"],
+    ['src/verify/x.ts', "import type { EvidenceRecord } from '../../sdk/storage/evidence.ts'"],
     ['src/utils.ts', ''],
     ['src/drivers/x.ts', ''],
   ])('%j: %j', (path, text) => expect(broken(path, text)).not.toEqual([]))

@@ -7,17 +7,21 @@ import { evidence } from './evidence.ts'
 import { exportDecisions } from './export.ts'
 import { guardrails } from './guardrails.ts'
 import { importDecisions } from './import.ts'
+import { mcp } from './mcp.ts'
 import { query } from './query.ts'
 import { reindex } from './reindex.ts'
 import { serve } from './serve.ts'
+import { verify } from './verify.ts'
 import { witness } from './witness.ts'
 
 export const commands: readonly Command[] = [
   serve,
+  mcp,
   query,
   call,
   guardrails,
   audit,
+  verify,
   importDecisions,
   exportDecisions,
   reindex,
