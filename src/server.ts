@@ -14,7 +14,7 @@ import { analyse } from './domain/terms.ts'
 import { startTracker } from './domain/tracker.ts'
 import { loadControls } from './policy/controls.ts'
 import { openPolicy } from './policy/files.ts'
-import { createDispatch, type Dispatch, methods } from './registry.ts'
+import { createDispatch, type Dispatch, discover, methods } from './registry.ts'
 import { metered, openEmbedder, openEvidence, openVectors } from './server/drivers.ts'
 import { evidencePaths } from './server/evidence.ts'
 import { folderInside } from './server/folder.ts'
@@ -65,12 +65,12 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
   }
   try {
     const now = overrides.now ?? Date.now
-    const metrics = createMetrics(version, new Set(methods.keys()))
+    const metrics = createMetrics(version, new Set([...methods.keys(), discover]))
     const { openSqliteStore } = await import('./drivers/store/sqlite.ts')
-    const [store, bare, evidence] = await Promise.all([
+    const [store, bare, { evidence, chain }] = await Promise.all([
       openSqliteStore({ dir: data_dir, analyse, now, log }).then(keep),
       openEmbedder(settings, log).then(keep),
-      openEvidence(settings).then(keep),
+      openEvidence(settings, log).then(keep),
     ])
     const embedder = metered(bare, metrics)
     const breathe = () => Bun.sleep(0)
@@ -124,10 +124,11 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
       index,
       embedder,
       evidence,
-      signer,
-      checkpoints: createCheckpoints({ evidence, signer, now }),
       controls: loadControls(),
       breathe,
+      signer,
+      checkpoints: createCheckpoints({ evidence, signer, now }),
+      chain,
       outbox,
       log,
       now,
@@ -192,12 +193,12 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
     cors_origins: settings.cors_origins,
     max_body_bytes: settings.max_body_bytes,
     trust_proxy: settings.trust_proxy,
-    routes: { ...githubRoutes(settings, program, logins), ...evidencePaths(settings, services, dispatch) },
     newRequestId: () => `${boot}-${(requests++).toString(36)}`,
     ready: () => ready,
     health: () => health(started),
     card: () => card(settings.public_url ?? url),
-    metrics: async () => ({ text: await metrics.render(services.store), content_type: metrics.content_type }),
+    metrics: async () => ({ text: await metrics.render(services), content_type: metrics.content_type }),
+    routes: { ...evidencePaths(settings, services, dispatch), ...githubRoutes(settings, program, logins) },
     stopping: stopping.signal,
   }
   const handle = createFetch(options)

@@ -29,7 +29,9 @@ export function parseSource(path: string, text: string): Source {
 
 const sources = await Promise.all(
   ['src', 'sdk'].map(async (folder) => {
-    const files = (await readdir(join(root, folder), { recursive: true })).filter((file) => file.endsWith('.ts'))
+    const files = (await readdir(join(root, folder), { recursive: true })).filter(
+      (file) => file.endsWith('.ts') && !file.startsWith('dist/'),
+    )
     return Promise.all(
       files.map(async (file) => {
         const path = join(folder, file)
@@ -91,8 +93,13 @@ const mayImport: [RegExp, RegExp, string][] = [
     'settings, token and keys know credentials',
   ],
   [
+    /^src\/(?:json-schema\.ts$|openrpc(?:\.ts$|\/))/,
+    /^sdk\/|^src\/(?:json-schema|method|version)\.ts$|^src\/openrpc\/|^valibot$|^@valibot\/to-json-schema$/,
+    'documents are made from declarations alone',
+  ],
+  [
     /^src\/registry\.ts$/,
-    /^sdk\/|^src\/(?:methods|surfaces)\/|^src\/(?:context|method|params)\.ts$|^valibot$/,
+    /^sdk\/|^src\/(?:methods|surfaces)\/|^src\/(?:context|method|openrpc|params)\.ts$|^valibot$/,
     'the registry knows methods',
   ],
   [/^src\/(?:server|main|generate)(?:\.ts$|\/)/, /./, 'server, main and generate import everything'],
@@ -116,6 +123,8 @@ const touches: [RegExp, RegExp][] = [
   [/^src\/config(?:\.ts$|\/)/, /^['"]node:os$/],
   [/^src\/registry\.ts$/, /^performance\.$/],
   [/^sdk\/storage\/conformance\//, /./],
+  // Web standards only.
+  [/^sdk\/client\//, /^(?:fetch\(|setTimeout\(|performance\.|Math\.random)$/],
 ]
 
 function reaching({ path, code }: Source): string[] {

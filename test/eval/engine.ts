@@ -1,5 +1,6 @@
 /** The engine with everything in memory and the real local model: what is measured is the ranking, through the methods themselves. */
 import { generateKeyPairSync } from 'node:crypto'
+import { openChain } from '../../src/domain/evidence/chain.ts'
 import { createCheckpoints } from '../../src/domain/evidence/checkpoints.ts'
 import { signerOf } from '../../src/domain/evidence/note.ts'
 import { openFollower } from '../../src/domain/follower.ts'
@@ -55,11 +56,12 @@ export async function openEngine(): Promise<Engine> {
       policy: { current: async () => noRules, reload: async () => [], errors: () => [] },
       record_guardrails: 'off',
       elapsed: () => performance.now(),
+      controls: loadControls(),
+      breathe: () => Bun.sleep(0),
       evidence,
       signer,
       checkpoints: createCheckpoints({ evidence, signer, now }),
-      controls: loadControls(),
-      breathe: () => Bun.sleep(0),
+      chain: openChain({ evidence, breathe: async () => {} }),
       store,
       index,
       embedder,

@@ -98,6 +98,10 @@ forEachBackend((open) => {
     await many('trading', 8, 5, 'failure')
     await many('calm', 12, 100, 'success')
     await many('calm', 8, 5, 'success')
+    // Worse, but as chance would have it.
+    await many('chance', 5, 100, 'success')
+    await many('chance', 4, 5, 'success')
+    await many('chance', 1, 5, 'failure')
     const { actions } = await program.call('ready', { agent: 'alice' })
     expect(actions).toMatchObject([{ type: 'calibration_drift', priority: 'high', category: 'trading' }])
     expect(actions[0]!.reason).toContain('Accuracy went from 1 to 0')

@@ -1,0 +1,12 @@
+/** Every valibot schema of the wire and of the rule files; needs valibot beside this package. */
+export * from './calibration.ts'
+export * from './control.ts'
+export * from './decision.ts'
+export * from './glossary.ts'
+export * from './graph.ts'
+export * from './guardrail.ts'
+export * from './guardrail-test.ts'
+export * from './memory.ts'
+export * from './params.ts'
+export * from './policy.ts'
+export * from './record.ts'
