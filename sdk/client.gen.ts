@@ -439,7 +439,7 @@ export interface CheckGuardrailsParams {
     /** Scope of rules that apply beside those of the project. */
     scope?: string | null | undefined
     /** Any fields for conditions to look at; at most 64 KiB and 8 deep. Default `{}`. */
-    context?: unknown | undefined
+    context?: Record<string, unknown> | undefined
   }
   /** The authenticated agent. */
   agent?: {
@@ -1490,7 +1490,7 @@ export interface PreActionParams {
     /** Scope of rules that apply beside those of the project. */
     scope?: string | null | undefined
     /** Any fields for conditions to look at; at most 64 KiB and 8 deep. Default `{}`. */
-    context?: unknown | undefined
+    context?: Record<string, unknown> | undefined
   }
   /** What to do beside judging. Default `{}`. */
   options?: {

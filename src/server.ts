@@ -24,6 +24,8 @@ import { openSigner } from './server/signer.ts'
 import { createAuthenticator } from './surfaces/auth.ts'
 import { createFetch, largestBody } from './surfaces/http.ts'
 import { describeError, type Log } from './surfaces/log.ts'
+import { hostsOf } from './surfaces/mcp/guests.ts'
+import { createMcp } from './surfaces/mcp/http.ts'
 import { createMetrics, type Metrics } from './surfaces/metrics.ts'
 import { createRateLimiter } from './surfaces/rate.ts'
 import { localCredentials } from './token.ts'
@@ -180,6 +182,15 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
     burst: Math.max(100, Math.ceil(settings.rate_limit / 6)),
     now: Date.now,
   }
+  const newRequestId = () => `${boot}-${(requests++).toString(36)}`
+  const mcp = createMcp({
+    dispatch,
+    newRequestId,
+    cors_origins: settings.cors_origins,
+    hosts: hostsOf(settings),
+    stopping: stopping.signal,
+    log,
+  })
   const logins = createRateLimiter({ per_minute: failedLoginsPerMinute, burst: failedLoginsPerMinute, now: Date.now })
   const options = {
     dispatch,
@@ -193,12 +204,16 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
     cors_origins: settings.cors_origins,
     max_body_bytes: settings.max_body_bytes,
     trust_proxy: settings.trust_proxy,
-    newRequestId: () => `${boot}-${(requests++).toString(36)}`,
+    newRequestId,
     ready: () => ready,
     health: () => health(started),
     card: () => card(settings.public_url ?? url),
     metrics: async () => ({ text: await metrics.render(services), content_type: metrics.content_type }),
-    routes: { ...evidencePaths(settings, services, dispatch), ...githubRoutes(settings, program, logins) },
+    routes: {
+      ...evidencePaths(settings, services, dispatch),
+      ...githubRoutes(settings, program, logins),
+      '/mcp': mcp.route,
+    },
     stopping: stopping.signal,
   }
   const handle = createFetch(options)
@@ -212,7 +227,11 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
       async fetch(request, { requestIP }) {
         underWay++
         try {
-          return await handle(request, () => requestIP.call(server, request)?.address ?? '')
+          return await handle(
+            request,
+            () => requestIP.call(server, request)?.address ?? '',
+            () => server.timeout(request, 0),
+          )
         } finally {
           underWay--
         }
@@ -237,6 +256,7 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
       const end = Date.now() + drainMs
       while (underWay > 0 && Date.now() < end) await Bun.sleep(5)
       stopping.abort(new Error('the server stops'))
+      await mcp.close()
       await server.stop(true)
       await program.close()
     },

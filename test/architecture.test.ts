@@ -83,7 +83,7 @@ const mayImport: [RegExp, RegExp, string][] = [
   ],
   [
     /^src\/surfaces\//,
-    /^sdk\/|^src\/surfaces\/|^src\/(?:registry|method|params|version)\.ts$|^(?!src\/)/,
+    /^sdk\/|^src\/surfaces\/|^src\/(?:registry|method|params|json-schema|version)\.ts$|^(?!src\/)/,
     'surfaces import registry, sdk and surfaces',
   ],
   [/^src\/(?:params|version)\.ts$/, /^sdk\/|^valibot$|^package\.json$/, 'params and version are leaves'],

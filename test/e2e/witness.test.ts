@@ -177,11 +177,16 @@ test('cstp evidence prints checkpoints and proofs that hold, from a server and f
     // What the server says is the same either way; the rest need not be asked twice.
     if (where.includes('--local')) continue
     expect((await run('prove', '3', '--size', '64')).out).toStartWith('record 3 stands in the log of 64 records')
+    const whole = await run('verify')
+    expect([whole.status, whole.out.split('\n')[0]]).toEqual([0, 'the chain of 70 records is intact'])
     const grew = JSON.parse((await run('consistency', '31', '--json')).out)
     const { old_root, new_root, hashes } = grew
     expect(verifyConsistency({ old_size: 31, new_size: 70, old_root, new_root, hashes })).toBe(true)
     expect((await run('consistency', '31', '64')).out).toStartWith('the log of 64 records begins with the 31')
   }
+  expect(
+    (await cstp(['evidence', 'verify', '--expected-head', 'f'.repeat(64), '--url', service.url], env)).status,
+  ).toBe(1)
   const wrong: [string[], number, string][] = [
     [['prove', '71'], 1, 'the log has 70 records'],
     [['prove'], 2, 'cstp help evidence'],

@@ -7,6 +7,7 @@ import { evidence } from './evidence.ts'
 import { exportDecisions } from './export.ts'
 import { guardrails } from './guardrails.ts'
 import { importDecisions } from './import.ts'
+import { mcp } from './mcp.ts'
 import { query } from './query.ts'
 import { reindex } from './reindex.ts'
 import { serve } from './serve.ts'
@@ -14,6 +15,7 @@ import { witness } from './witness.ts'
 
 export const commands: readonly Command[] = [
   serve,
+  mcp,
   query,
   call,
   guardrails,
