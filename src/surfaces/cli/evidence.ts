@@ -1,7 +1,7 @@
 /** cstp evidence: checkpoints and proofs of the evidence log. */
 import { consistencyHolds, inclusionHolds, tlogProof } from '../../transparency/check-proof.ts'
 import { defineCommand } from './command.ts'
-import type { Connection } from './connection.ts'
+import type { Connection, Result } from './connection.ts'
 import { Failure, misuse } from './failure.ts'
 import { connectionFlags, openConnection } from './open-connection.ts'
 import { plain, prettyJson, type Terminal } from './terminal.ts'
@@ -64,17 +64,12 @@ async function consistency(connection: Connection, old: number, size: number | u
   return { proof, text: `${lines.join('\n')}\n` }
 }
 
-interface Verified {
-  intact: boolean
-  broken_at_seq: number | null
-  head_hash: string
-  tail_check: boolean
-  reason?: string | null
-}
-
-function verdict({ intact, broken_at_seq, head_hash, tail_check, reason }: Verified, { paint }: Terminal): string {
+function verdict(found: Result<'verifyEvidenceChain'>, { paint }: Terminal): string {
+  const { intact, broken_at_seq, records, head_hash, tail_check, reason } = found
   const where = broken_at_seq === null ? '' : ` at record ${broken_at_seq}`
-  const head = intact ? paint.green('the chain is intact') : paint.red(`the chain is broken${where}`)
+  const head = intact
+    ? paint.green(`the chain of ${records} records is intact`)
+    : paint.red(`the chain is broken${where}`)
   const tail = tail_check ? 'checked' : 'not checked: there is no head to compare with'
   return [head, ...(reason ? [plain(reason)] : []), `head  ${head_hash}`, `end   ${tail}`, ''].join('\n')
 }
@@ -123,7 +118,7 @@ export const evidence = defineCommand({
         case 'verify': {
           const expected = given['expected-head']
           const params = expected === undefined ? {} : { expected_head_hash: expected }
-          const result = (await connection.send('cstp.verifyEvidenceChain', params)) as Verified
+          const result = await connection.call('verifyEvidenceChain', params)
           await print(result, verdict(result, terminal))
           return result.intact ? 0 : 1
         }
