@@ -149,12 +149,28 @@ export interface Methods {
   getWisdom(params?: GetWisdomParams, options?: CallOptions): Promise<GetWisdomResult>
 
   /**
+   * Appends events of other systems to the evidence chain, all of them or none; their class is always `observed`.
+   *
+   * Needs the scope `evidence`; a failing engine is the error `internal_error` (-32603). It writes, and is never
+   * sent again where its answer was lost.
+   */
+  ingestEvidence(params: IngestEvidenceParams, options?: CallOptions): Promise<IngestEvidenceResult>
+
+  /**
    * Links two decisions; the same source, target and type replaces the edge that was there.
    *
    * Needs the scope `write`; a failing engine is the error `internal_error` (-32603). It writes, and is never sent
    * again where its answer was lost.
    */
   linkDecisions(params: LinkDecisionsParams, options?: CallOptions): Promise<LinkDecisionsResult>
+
+  /**
+   * Links a decision to observed events by one attested record at the end of the evidence chain.
+   *
+   * Needs the scope `evidence`; a failing engine is the error `internal_error` (-32603). It writes, and is never
+   * sent again where its answer was lost.
+   */
+  linkEvidence(params: LinkEvidenceParams, options?: CallOptions): Promise<LinkEvidenceResult>
 
   /**
    * Lists the audit trail, newest first: every write and every evaluation of guardrails.
@@ -179,6 +195,14 @@ export interface Methods {
    * where its answer was lost.
    */
   listDecisions(params?: ListDecisionsParams, options?: CallOptions): Promise<ListDecisionsResult>
+
+  /**
+   * Lists records of the evidence chain by number, type and class, oldest first.
+   *
+   * Needs the scope `read`; a failing engine is the error `internal_error` (-32603). It reads, and is sent again
+   * where its answer was lost.
+   */
+  listEvidence(params?: ListEvidenceParams, options?: CallOptions): Promise<ListEvidenceResult>
 
   /**
    * Lists the guardrails in force, and what is wrong with their files.
@@ -286,6 +310,15 @@ export interface Methods {
    * again where its answer was lost.
    */
   updateDecision(params: UpdateDecisionParams, options?: CallOptions): Promise<UpdateDecisionResult>
+
+  /**
+   * Walks the whole evidence chain: every record must follow the one before it, the Merkle tree must be theirs,
+   * and every exported head must stand in it.
+   *
+   * Needs the scope `read`; a failing engine is the error `internal_error` (-32603). It reads, and is sent again
+   * where its answer was lost.
+   */
+  verifyEvidenceChain(params?: VerifyEvidenceChainParams, options?: CallOptions): Promise<VerifyEvidenceChainResult>
 }
 
 /** Which calls may be sent again when their answer was lost: those that read, those that write with an `idempotency_key`, or none. */
@@ -308,10 +341,13 @@ export const methods = {
   getSessionContext: 'read',
   getStats: 'read',
   getWisdom: 'read',
+  ingestEvidence: 'write',
   linkDecisions: 'write',
+  linkEvidence: 'write',
   listAudit: 'write',
   listBreakers: 'read',
   listDecisions: 'read',
+  listEvidence: 'read',
   listGuardrails: 'read',
   mapControls: 'read',
   preAction: 'keyed',
@@ -325,6 +361,7 @@ export const methods = {
   reviewDecision: 'write',
   setPreserve: 'write',
   updateDecision: 'write',
+  verifyEvidenceChain: 'read',
 } as const satisfies Record<keyof Methods, 'read' | 'keyed' | 'write'>
 
 /** Parameters of `cstp.attributeOutcomes`. */
@@ -959,6 +996,31 @@ export interface GetWisdomResult {
   categories_analyzed: number
 }
 
+/** Parameters of `cstp.ingestEvidence`. */
+export interface IngestEvidenceParams {
+  /** Where the events come from; the prefixes `cstp:` and `webhook:` are reserved. */
+  source: string
+  /** The events, in the order in which they are appended; at most 10 000, and 16 MiB in all. */
+  events: {
+    /** What happened: `pr_opened`, `pr_commit`, `pr_review_approved`, `pr_merged`, `ci_completed` … */
+    event_type: string
+    /** When it happened, RFC 3339; kept as given. */
+    ts: string
+    /** Any I-JSON object; kept in its canonical form (RFC 8785). */
+    payload: unknown
+  }[]
+}
+
+/** Result of `cstp.ingestEvidence`. */
+export interface IngestEvidenceResult {
+  /** Events appended. */
+  ingested: number
+  /** Hash of the last record of the chain after them. */
+  head_hash: string
+  /** Number of the first of them; the others follow it. */
+  first_seq: number
+}
+
 /** Parameters of `cstp.linkDecisions`. */
 export interface LinkDecisionsParams {
   /** Full id, or a unique prefix of 8 or more characters. */
@@ -994,6 +1056,28 @@ export interface LinkDecisionsResult {
     /** The agent that made it. */
     created_by: string
   }
+}
+
+/** Parameters of `cstp.linkEvidence`. */
+export interface LinkEvidenceParams {
+  /** Full id, or a unique prefix of 8 or more characters. */
+  decision_id: string
+  /** Numbers of observed events, each once; at most 1 000. */
+  event_seqs: number[]
+  /** The decision’s own, which is the default; anything else is refused. */
+  stakes?: Stakes | null | undefined
+  /** Whether the decision is reviewed, which is the default; anything else is refused. */
+  has_outcome?: boolean | null | undefined
+}
+
+/** Result of `cstp.linkEvidence`. */
+export interface LinkEvidenceResult {
+  /** Events linked. */
+  linked: number
+  /** Id of the decision. */
+  decision_id: string
+  /** Number of the new record. */
+  attested_seq: number
 }
 
 /** Parameters of `cstp.listAudit`. */
@@ -1208,6 +1292,45 @@ export interface ListDecisionsResult {
   limit: number
   /** Results skipped. */
   offset: number
+}
+
+/** Parameters of `cstp.listEvidence`. */
+export interface ListEvidenceParams {
+  /** Least number, included; `next_seq` of the page before. Default `1`. */
+  seq_from?: number | undefined
+  /** Greatest number, included. Default `9007199254740991`. */
+  seq_to?: number | undefined
+  /** Exactly this type. */
+  event_type?: string | undefined
+  /** Only records of this class. */
+  evidence_class?: 'observed' | 'attested' | undefined
+  /** Most results. Default `50`. */
+  limit?: number | undefined
+}
+
+/** Result of `cstp.listEvidence`. */
+export interface ListEvidenceResult {
+  /** The records. */
+  events: {
+    /** Its number, from 1 on without a gap. */
+    seq: number
+    /** When it happened, RFC 3339, as it was given. */
+    ts: string
+    /** Where it comes from; `cstp:<agent>` for links. */
+    source: string
+    /** What happened. */
+    event_type: string
+    /** `observed` for events of other systems, `attested` for what agents say. */
+    evidence_class: 'observed' | 'attested'
+    /** What is known of it. */
+    payload: Record<string, unknown>
+    /** Hash of the record before it; 64 zeros before the first. */
+    prev_hash: string
+    /** SHA-256 of the canonical JSON of the other seven fields, lowercase hex. */
+    hash: string
+  }[]
+  /** Where to go on; null on the last page. A page of a rare type may hold few records and still not be the last. */
+  next_seq: number | null
 }
 
 /** Parameters of `cstp.listGuardrails`. */
@@ -1826,6 +1949,30 @@ export interface UpdateDecisionResult {
   applied: string[]
   /** Whether it can be found by its new meaning already. */
   indexed: boolean
+}
+
+/** Parameters of `cstp.verifyEvidenceChain`. */
+export interface VerifyEvidenceChainParams {
+  /** A hash that must stand in the chain, so that a tail cut off shows; by default that of the latest export. */
+  expected_head_hash?: string | null | undefined
+}
+
+/** Result of `cstp.verifyEvidenceChain`. */
+export interface VerifyEvidenceChainResult {
+  /** Whether nothing is wrong. */
+  intact: boolean
+  /** The first record that does not follow; null where each does, even if the end is missing. */
+  broken_at_seq: number | null
+  /** Hash of the last record; 64 zeros for an empty chain. */
+  head_hash: string
+  /** The hash that was looked for; null where there was none. */
+  expected_hash: string | null
+  /** Whether a hash was looked for. */
+  tail_check: boolean
+  /** What is wrong; null where nothing is. */
+  reason: string | null
+  /** Records that follow, from the first on. */
+  records: number
 }
 
 export type AttributionBasis = 'evidence' | 'age'

@@ -59,8 +59,12 @@ const kinds: Record<StorageErrorKind, string> = {
 
 /** What was thrown, as an error for the caller. The original goes to the log only: it may name files or hold secrets. */
 function mapError(error: unknown, failure: ErrorName, request: Request, services: Services): CstpError {
-  if (error instanceof CstpError) return error
   const { request_id, method, caller } = request
+  if (error instanceof CstpError) {
+    if (error.error !== 'internal_error') return error
+    services.log('error', 'method failed', { request_id, method, agent: caller.agent, ...describeError(error) })
+    return new CstpError(error.error, error.message, { ...error.data, request_id }, { cause: error })
+  }
   services.log('error', 'method failed', { request_id, method, agent: caller.agent, ...describeError(error) })
   if (isStorageError(error))
     return new CstpError(

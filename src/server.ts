@@ -69,10 +69,10 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
     const now = overrides.now ?? Date.now
     const metrics = createMetrics(version, new Set([...methods.keys(), discover]))
     const { openSqliteStore } = await import('./drivers/store/sqlite.ts')
-    const [store, bare, evidence] = await Promise.all([
+    const [store, bare, { evidence, chain }] = await Promise.all([
       openSqliteStore({ dir: data_dir, analyse, now, log }).then(keep),
       openEmbedder(settings, log).then(keep),
-      openEvidence(settings).then(keep),
+      openEvidence(settings, log).then(keep),
     ])
     const embedder = metered(bare, metrics)
     const breathe = () => Bun.sleep(0)
@@ -130,6 +130,7 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
       breathe,
       signer,
       checkpoints: createCheckpoints({ evidence, signer, now }),
+      chain,
       outbox,
       log,
       now,
@@ -207,7 +208,7 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
     ready: () => ready,
     health: () => health(started),
     card: () => card(settings.public_url ?? url),
-    metrics: async () => ({ text: await metrics.render(services.store), content_type: metrics.content_type }),
+    metrics: async () => ({ text: await metrics.render(services), content_type: metrics.content_type }),
     routes: {
       ...evidencePaths(settings, services, dispatch),
       ...githubRoutes(settings, program, logins),

@@ -57,6 +57,11 @@ const mayImport: [RegExp, RegExp, string][] = [
     'policy reads rule files for the domain',
   ],
   [
+    /^src\/transparency\//,
+    /^sdk\/|^src\/domain\/evidence\/|^src\/transparency\/|^src\/key\.ts$|^node:/,
+    'who looks at a log from outside knows its proofs and nothing of the server',
+  ],
+  [
     /^src\/methods\//,
     /^sdk\/|^src\/domain\/|^src\/methods\/|^src\/(?:method|context)\.ts$|^valibot$/,
     'methods import sdk, domain, method and context',
@@ -113,7 +118,7 @@ const machine =
 /** Where that is allowed. Domain, methods and sdk get it handed in. */
 const touches: [RegExp, RegExp][] = [
   [/^src\/(?:drivers|surfaces)\//, /./],
-  [/^src\/(?:server|main|generate)(?:\.ts$|\/)|^src\/(?:token|key)\.ts$/, /./],
+  [/^src\/(?:server|main|generate)(?:\.ts$|\/)|^src\/(?:token|key)\.ts$|^src\/transparency\//, /./],
   [/^src\/policy\//, /^['"]node:fs$/],
   [/^src\/config(?:\.ts$|\/)/, /^['"]node:os$/],
   [/^src\/registry\.ts$/, /^performance\.$/],

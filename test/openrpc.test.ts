@@ -14,7 +14,7 @@ interface Document {
   openrpc: string
   methods: {
     name: string
-    params: { name: string; required: boolean; schema: object }[]
+    params: { name: string; required: boolean; description?: string; schema: object }[]
     result: { schema: object }
     errors: { $ref: string }[]
     examples?: { params: { name: string; value: unknown }[]; result: { value: unknown } }[]
@@ -53,9 +53,11 @@ test('is valid against the meta-schema of OpenRPC', () => {
 test('lists every method with every parameter, and itself nowhere', () => {
   expect(document.methods.map(({ name }) => name)).toEqual([...methods.keys()])
   for (const { name, params } of document.methods) {
-    const declared = methods.get(name)!.params.entries
-    expect(params.map((one) => one.name)).toEqual(Object.keys(declared))
-    for (const one of params) expect([name, one.name, 'description' in one || one.schema]).not.toContain('')
+    const declared = methods.get(name)!.params
+    expect([name, ...params.map((one) => one.name)]).toEqual([name, ...Object.keys(declared.entries)])
+    const missing = v.safeParse(declared, {}).issues?.map(({ path }) => path?.[0]?.key as string) ?? []
+    expect([name, params.filter(({ required }) => required).map((one) => one.name)]).toEqual([name, missing])
+    for (const { description } of params) expect(description).toMatch(/\S/)
   }
 })
 

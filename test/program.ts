@@ -11,6 +11,7 @@ import { StorageError } from '../sdk/storage/errors.ts'
 import type { Evidence } from '../sdk/storage/evidence.ts'
 import type { Store, StoreOptions } from '../sdk/storage/store.ts'
 import type { Services } from '../src/context.ts'
+import { openChain } from '../src/domain/evidence/chain.ts'
 import { createCheckpoints } from '../src/domain/evidence/checkpoints.ts'
 import { signerOf } from '../src/domain/evidence/note.ts'
 import { openFollower } from '../src/domain/follower.ts'
@@ -176,6 +177,7 @@ async function openOn(backend: Backend, dir: string, clock: { now: number }): Pr
     breathe: async () => {},
     signer: testSigner,
     checkpoints: createCheckpoints({ evidence, signer: testSigner, now }),
+    chain: openChain({ evidence, breathe: async () => {} }),
     index,
     embedder,
     outbox,

@@ -1,5 +1,6 @@
 /** Every valibot schema of the wire and of the rule files; needs valibot beside this package. */
 export * from './calibration.ts'
+export * from './control.ts'
 export * from './decision.ts'
 export * from './glossary.ts'
 export * from './graph.ts'

@@ -1,5 +1,6 @@
 /** The engine with everything in memory and the real local model: what is measured is the ranking, through the methods themselves. */
 import { generateKeyPairSync } from 'node:crypto'
+import { openChain } from '../../src/domain/evidence/chain.ts'
 import { createCheckpoints } from '../../src/domain/evidence/checkpoints.ts'
 import { signerOf } from '../../src/domain/evidence/note.ts'
 import { openFollower } from '../../src/domain/follower.ts'
@@ -60,6 +61,7 @@ export async function openEngine(): Promise<Engine> {
       evidence,
       signer,
       checkpoints: createCheckpoints({ evidence, signer, now }),
+      chain: openChain({ evidence, breathe: async () => {} }),
       store,
       index,
       embedder,

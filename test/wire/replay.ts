@@ -29,10 +29,11 @@ export interface TransportKind {
   open(server: WireServer): Promise<Transport>
 }
 
-type Saved = Record<string, unknown>
+/** What `save` kept, by name. */
+export type Saved = Record<string, unknown>
 
 /** A value with what was saved in the place of its names. */
-function filled(value: unknown, saved: Saved): unknown {
+export function filled(value: unknown, saved: Saved): unknown {
   if (Array.isArray(value)) return value.map((one) => filled(one, saved))
   if (value !== null && typeof value === 'object')
     return Object.fromEntries(
@@ -48,7 +49,8 @@ function filled(value: unknown, saved: Saved): unknown {
   )
 }
 
-const at = (value: unknown, path: string): unknown =>
+/** What stands at a path such as `decisions.0.id`. */
+export const at = (value: unknown, path: string): unknown =>
   path.split('.').reduce<unknown>((inner, key) => (inner as Record<string, unknown> | undefined)?.[key], value)
 
 /** What is wrong with an outcome. */
@@ -67,6 +69,9 @@ function judge(step: CallStep, outcome: Outcome, saved: Saved): string[] {
 
 const units: Record<string, number> = { d: 86_400_000, h: 3_600_000, m: 60_000 }
 
+/** Milliseconds of a `pass`, such as `8d`. */
+export const passing = (time: string): number => Number.parseInt(time, 10) * units[time.at(-1)!]!
+
 /** Replays one case on a fresh program. @throws with the step and every difference */
 export async function replay(
   { method, rules, steps }: WireCase,
@@ -77,7 +82,7 @@ export async function replay(
   if (rules !== undefined) await program.rules(rules)
   const saved: Saved = {}
   for (const [index, step] of steps.entries()) {
-    if ('pass' in step) program.clock.now += Number.parseInt(step.pass, 10) * units[step.pass.at(-1)!]!
+    if ('pass' in step) program.clock.now += passing(step.pass)
     else if ('embedder' in step) program.embedder.health = step.embedder
     else {
       const name = step.call ?? method

@@ -3,6 +3,7 @@ import { audit } from './audit.ts'
 import { call } from './call.ts'
 import type { Command } from './command.ts'
 import { config } from './config.ts'
+import { evidence } from './evidence.ts'
 import { exportDecisions } from './export.ts'
 import { guardrails } from './guardrails.ts'
 import { importDecisions } from './import.ts'
@@ -10,6 +11,7 @@ import { mcp } from './mcp.ts'
 import { query } from './query.ts'
 import { reindex } from './reindex.ts'
 import { serve } from './serve.ts'
+import { witness } from './witness.ts'
 
 export const commands: readonly Command[] = [
   serve,
@@ -21,5 +23,7 @@ export const commands: readonly Command[] = [
   importDecisions,
   exportDecisions,
   reindex,
+  evidence,
+  witness,
   config,
 ]
