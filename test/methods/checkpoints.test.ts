@@ -256,7 +256,7 @@ describe('a log that was changed signs nothing and proves nothing', () => {
     expect(await refusedWith({ checkpoints: async () => [otherHead] })).toContain('its first 90 records')
     const otherRoot = {
       ...kept!,
-      note: testSigner.sign(note.split('\n\n')[0]!.replace(/[^\n]+$/, `${'A'.repeat(43)}=`) + '\n'),
+      note: testSigner.sign(`${note.split('\n\n')[0]!.replace(/[^\n]+$/, `${'A'.repeat(43)}=`)}\n`),
     }
     expect(await refusedWith({ checkpoints: async () => [otherRoot] })).toContain('its first 90 records')
     const nodes = async () => ['b'.repeat(64)]
