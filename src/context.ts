@@ -3,7 +3,10 @@
 import type { Embedder } from '../sdk/storage/embedder.ts'
 import type { Evidence } from '../sdk/storage/evidence.ts'
 import type { AuditEntry, Store, Transaction } from '../sdk/storage/store.ts'
+import type { Chain } from './domain/evidence/chain.ts'
+import type { Checkpoints } from './domain/evidence/checkpoints.ts'
 import type { ControlRules } from './domain/evidence/controls.ts'
+import type { Signer } from './domain/evidence/note.ts'
 import type { Follower } from './domain/follower.ts'
 import type { Policy } from './domain/guardrail/set.ts'
 import type { Outbox } from './domain/outbox.ts'
@@ -17,10 +20,16 @@ export interface Services {
   /** Nearest neighbours, always level with the store. */
   index: Follower
   embedder: Embedder
-  /** The chain of evidence. */
+  /** The log of evidence, to read. */
   evidence: Evidence
   /** The rules by which evidence speaks for controls. */
   controls: ControlRules
+  /** Signs notes in the name of the chain. */
+  signer: Signer
+  /** What the chain says that it is, signed. */
+  checkpoints: Checkpoints
+  /** Appends to that log, and verifies it. */
+  chain: Chain
   /** Makes the vectors that a record could not wait for. */
   outbox: Outbox
   log: Log
@@ -78,4 +87,25 @@ export function audit(
     rules: stopped_by ?? [],
     detail,
   })
+}
+
+/**
+ * Adds the audit row of what stands in the evidence log already: the log and the store share no transaction. The log comes first, so
+ * that no row speaks of what is not there; a row that can't be written is left to the server's log, as the append itself stands.
+ */
+export async function auditAppended(call: Call, ids: string[], detail: Record<string, unknown>): Promise<void> {
+  try {
+    await call.store.transaction((tx) => audit(call, tx, ids, detail))
+  } catch (error) {
+    const { method, request_id, caller } = call
+    const why = error instanceof Error ? error.message : String(error)
+    call.log('error', 'evidence was appended, but not audited', {
+      method,
+      request_id,
+      agent: caller.agent,
+      ids,
+      detail,
+      error: why,
+    })
+  }
 }

@@ -1,12 +1,15 @@
-/** Writes what derives from the registry, the settings, the errors and the drivers: `docs/reference/*`. With `--check` it only compares. */
+/** Writes what derives from the registry, the settings, the errors and the drivers: `docs/reference/*` and the client's types. With `--check` it only compares. */
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { toJsonSchema } from '@valibot/to-json-schema'
 import { codes, type ErrorName, meanings } from '../sdk/errors.ts'
 import { glossary } from '../sdk/schema/glossary.ts'
 import { type SettingName, settings } from './config.ts'
+import { clientSource } from './generate/client.ts'
 import { controlsPage, controlsSchema } from './generate/controls.ts'
 import { guardrailsPage, rulesSchema, testsSchema } from './generate/guardrails.ts'
+import { mcpPage } from './generate/mcp.ts'
+import { openRpc } from './openrpc.ts'
 import { methods } from './registry.ts'
 
 const root = join(import.meta.dir, '..')
@@ -134,6 +137,7 @@ async function driversPage(): Promise<string> {
 export async function generated(): Promise<Map<string, string>> {
   return new Map([
     ['docs/reference/methods.md', methodsPage()],
+    ['docs/reference/mcp.md', mcpPage(rows, head)],
     ['docs/reference/settings.md', settingsPage()],
     ['docs/reference/errors.md', errorsPage()],
     ['docs/reference/guardrails.md', guardrailsPage(rows, head)],
@@ -142,6 +146,8 @@ export async function generated(): Promise<Map<string, string>> {
     ['docs/reference/controls.md', controlsPage(head)],
     ['docs/reference/controls.schema.json', controlsSchema()],
     ['docs/reference/drivers.md', await driversPage()],
+    ['docs/reference/openrpc.json', `${JSON.stringify(openRpc(methods), null, 2)}\n`],
+    ['sdk/client.gen.ts', clientSource(methods)],
   ])
 }
 

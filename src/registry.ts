@@ -59,8 +59,12 @@ const kinds: Record<StorageErrorKind, string> = {
 
 /** What was thrown, as an error for the caller. The original goes to the log only: it may name files or hold secrets. */
 function mapError(error: unknown, failure: ErrorName, request: Request, services: Services): CstpError {
-  if (error instanceof CstpError) return error
   const { request_id, method, caller } = request
+  if (error instanceof CstpError) {
+    if (error.error !== 'internal_error') return error
+    services.log('error', 'method failed', { request_id, method, agent: caller.agent, ...describeError(error) })
+    return new CstpError(error.error, error.message, { ...error.data, request_id }, { cause: error })
+  }
   services.log('error', 'method failed', { request_id, method, agent: caller.agent, ...describeError(error) })
   if (isStorageError(error))
     return new CstpError(
@@ -70,6 +74,21 @@ function mapError(error: unknown, failure: ErrorName, request: Request, services
       { cause: error },
     )
   return new CstpError('internal_error', 'Internal error', { request_id }, { cause: error })
+}
+
+/** The method that describes all others, as OpenRPC names it. It stands in no list of them. */
+export const discover = 'rpc.discover'
+const discoverParams = compileParams(v.object({}))
+let described: string | null = null
+
+/** The OpenRPC document. */
+async function describeMethods({ caller, params, prints }: Request): Promise<unknown> {
+  if (!caller.scopes.has('read'))
+    throw new CstpError('forbidden', `${discover} needs the scope read`, { scope: 'read' })
+  discoverParams(params)
+  // Made when it is first asked for: the start need not wait for it.
+  described ??= JSON.stringify((await import('./openrpc.ts')).openRpc(methods))
+  return prints ? new JsonText(described) : JSON.parse(described)
 }
 
 /**
@@ -84,6 +103,7 @@ export function createDispatch(
   const table = new Map([...methods].map(([name, method]) => [name, { method, parse: compileParams(method.params) }]))
 
   const run = async (request: Request): Promise<unknown> => {
+    if (request.method === discover) return describeMethods(request)
     const entry = table.get(request.method)
     if (!entry) {
       const near = nearest(request.method, names)

@@ -7,19 +7,26 @@ import { mkdir } from 'node:fs/promises'
 
 import type { Settings } from './config.ts'
 import type { Services } from './context.ts'
+import { createCheckpoints } from './domain/evidence/checkpoints.ts'
 import { openFollower } from './domain/follower.ts'
 import { startOutbox } from './domain/outbox.ts'
 import { analyse } from './domain/terms.ts'
 import { startTracker } from './domain/tracker.ts'
 import { loadControls } from './policy/controls.ts'
 import { openPolicy } from './policy/files.ts'
-import { createDispatch, type Dispatch, methods } from './registry.ts'
+import { createDispatch, type Dispatch, discover, methods } from './registry.ts'
+import { refuseUnfinished } from './server/backup/unfinished.ts'
 import { metered, openEmbedder, openEvidence, openVectors } from './server/drivers.ts'
+import { evidencePaths } from './server/evidence.ts'
 import { folderInside } from './server/folder.ts'
+import { githubRoutes } from './server/github.ts'
 import { card, health } from './server/public.ts'
+import { openSigner } from './server/signer.ts'
 import { createAuthenticator } from './surfaces/auth.ts'
 import { createFetch, largestBody } from './surfaces/http.ts'
 import { describeError, type Log } from './surfaces/log.ts'
+import { hostsOf } from './surfaces/mcp/guests.ts'
+import { createMcp } from './surfaces/mcp/http.ts'
 import { createMetrics, type Metrics } from './surfaces/metrics.ts'
 import { createRateLimiter } from './surfaces/rate.ts'
 import { localCredentials } from './token.ts'
@@ -37,6 +44,8 @@ export interface Program {
   services: Services
   dispatch: Dispatch
   metrics: Metrics
+  /** Rejects when what loads beside the first calls can't; never resolves. */
+  failure: Promise<never>
   close(): Promise<void>
 }
 
@@ -50,6 +59,7 @@ function later(ms: number, run: () => void): () => void {
 export async function openProgram(settings: Settings, log: Log, overrides: Partial<Services> = {}): Promise<Program> {
   const { data_dir } = settings
   await mkdir(data_dir, { recursive: true, mode: 0o700 })
+  refuseUnfinished(data_dir)
   const opened: { close(): Promise<void> }[] = []
   const close = async () => {
     for (const one of opened.splice(0).reverse())
@@ -59,14 +69,17 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
     opened.push(one)
     return one
   }
+  const { promise: failure, reject: fail } = Promise.withResolvers<never>()
+  // Whoever serves waits for it; a command that ends first need not hear of it.
+  failure.catch(() => {})
   try {
     const now = overrides.now ?? Date.now
-    const metrics = createMetrics(version, new Set(methods.keys()))
+    const metrics = createMetrics(version, new Set([...methods.keys(), discover]))
     const { openSqliteStore } = await import('./drivers/store/sqlite.ts')
-    const [store, bare, evidence] = await Promise.all([
+    const [store, bare, { evidence, chain }] = await Promise.all([
       openSqliteStore({ dir: data_dir, analyse, now, log }).then(keep),
-      openEmbedder(settings, log).then(keep),
-      openEvidence(settings).then(keep),
+      openEmbedder(settings, log, fail).then(keep),
+      openEvidence(settings, log).then(keep),
     ])
     const embedder = metered(bare, metrics)
     const breathe = () => Bun.sleep(0)
@@ -98,6 +111,7 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
           log('warn', 'vectors could not be made; they are tried again', { id, attempts, ...describeError(error) }),
       }),
     )
+    const signer = await openSigner(settings)
     const policy = await openPolicy(settings.guardrails_paths, log, now)
     const tracker = keep(
       startTracker({
@@ -121,6 +135,9 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
       evidence,
       controls: loadControls(),
       breathe,
+      signer,
+      checkpoints: createCheckpoints({ evidence, signer, now }),
+      chain,
       outbox,
       log,
       now,
@@ -141,7 +158,7 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
         code,
       })
     })
-    return { services, dispatch, metrics, close }
+    return { services, dispatch, metrics, failure, close }
   } catch (error) {
     await close()
     throw error
@@ -152,6 +169,8 @@ export interface Serving {
   url: string
   /** Reads the guardrail files anew; what is wrong with them is logged. */
   reload(): Promise<void>
+  /** Rejects when what loads beside the first calls can't; the service is to be stopped then. */
+  failure: Promise<never>
   /** Stops taking calls, lets those under way end, and closes everything. */
   stop(): Promise<void>
 }
@@ -172,6 +191,16 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
     burst: Math.max(100, Math.ceil(settings.rate_limit / 6)),
     now: Date.now,
   }
+  const newRequestId = () => `${boot}-${(requests++).toString(36)}`
+  const mcp = createMcp({
+    dispatch,
+    newRequestId,
+    cors_origins: settings.cors_origins,
+    hosts: hostsOf(settings),
+    stopping: stopping.signal,
+    log,
+  })
+  const logins = createRateLimiter({ per_minute: failedLoginsPerMinute, burst: failedLoginsPerMinute, now: Date.now })
   const options = {
     dispatch,
     authenticate: createAuthenticator({
@@ -180,15 +209,20 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
       evidence: settings.evidence_agents,
     }),
     requests: createRateLimiter(rate),
-    logins: createRateLimiter({ per_minute: failedLoginsPerMinute, burst: failedLoginsPerMinute, now: Date.now }),
+    logins,
     cors_origins: settings.cors_origins,
     max_body_bytes: settings.max_body_bytes,
     trust_proxy: settings.trust_proxy,
-    newRequestId: () => `${boot}-${(requests++).toString(36)}`,
+    newRequestId,
     ready: () => ready,
     health: () => health(started),
     card: () => card(settings.public_url ?? url),
-    metrics: async () => ({ text: await metrics.render(services.store), content_type: metrics.content_type }),
+    metrics: async () => ({ text: await metrics.render(services), content_type: metrics.content_type }),
+    routes: {
+      ...evidencePaths(settings, services, dispatch),
+      ...githubRoutes(settings, program, logins),
+      '/mcp': mcp.route,
+    },
     stopping: stopping.signal,
   }
   const handle = createFetch(options)
@@ -202,7 +236,11 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
       async fetch(request, { requestIP }) {
         underWay++
         try {
-          return await handle(request, () => requestIP.call(server, request)?.address ?? '')
+          return await handle(
+            request,
+            () => requestIP.call(server, request)?.address ?? '',
+            () => server.timeout(request, 0),
+          )
         } finally {
           underWay--
         }
@@ -221,12 +259,14 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
 
   return {
     url,
+    failure: program.failure,
     reload: async () => void (await services.policy.reload()),
     async stop() {
       ready = false
       const end = Date.now() + drainMs
       while (underWay > 0 && Date.now() < end) await Bun.sleep(5)
       stopping.abort(new Error('the server stops'))
+      await mcp.close()
       await server.stop(true)
       await program.close()
     },

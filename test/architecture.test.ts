@@ -29,7 +29,9 @@ export function parseSource(path: string, text: string): Source {
 
 const sources = await Promise.all(
   ['src', 'sdk'].map(async (folder) => {
-    const files = (await readdir(join(root, folder), { recursive: true })).filter((file) => file.endsWith('.ts'))
+    const files = (await readdir(join(root, folder), { recursive: true })).filter(
+      (file) => file.endsWith('.ts') && !file.startsWith('dist/'),
+    )
     return Promise.all(
       files.map(async (file) => {
         const path = join(folder, file)
@@ -50,9 +52,19 @@ const mayImport: [RegExp, RegExp, string][] = [
   ],
   [/^src\/domain\//, /^sdk\/|^src\/domain\/|^node:crypto$|^valibot$/, 'domain imports sdk and domain'],
   [
+    /^src\/verify\//,
+    /^src\/verify\/|^src\/domain\/evidence\/hash\.ts$|^node:crypto$/,
+    'the offline verifier shares the hash formula with the writer, and nothing else',
+  ],
+  [
     /^src\/policy\//,
     /^sdk\/|^src\/domain\/|^src\/policy\/|^src\/surfaces\/log\.ts$|^node:|^guardrails\//,
     'policy reads rule files for the domain',
+  ],
+  [
+    /^src\/transparency\//,
+    /^sdk\/|^src\/domain\/evidence\/|^src\/transparency\/|^src\/key\.ts$|^node:/,
+    'who looks at a log from outside knows its proofs and nothing of the server',
   ],
   [
     /^src\/methods\//,
@@ -77,21 +89,26 @@ const mayImport: [RegExp, RegExp, string][] = [
   ],
   [
     /^src\/surfaces\//,
-    /^sdk\/|^src\/surfaces\/|^src\/(?:registry|method|params|version)\.ts$|^(?!src\/)/,
+    /^sdk\/|^src\/surfaces\/|^src\/(?:registry|method|params|json-schema|version)\.ts$|^(?!src\/)/,
     'surfaces import registry, sdk and surfaces',
   ],
   [/^src\/(?:params|version)\.ts$/, /^sdk\/|^valibot$|^package\.json$/, 'params and version are leaves'],
   [
-    /^src\/(?:config(?:\.ts$|\/)|token\.ts$)/,
+    /^src\/(?:config(?:\.ts$|\/)|(?:token|key)\.ts$)/,
     /^sdk\/|^src\/surfaces\/auth\.ts$|^src\/config\/|^node:|^yaml$/,
-    'settings and token know credentials',
+    'settings, token and keys know credentials',
+  ],
+  [
+    /^src\/(?:json-schema\.ts$|openrpc(?:\.ts$|\/))/,
+    /^sdk\/|^src\/(?:json-schema|method|version)\.ts$|^src\/openrpc\/|^valibot$|^@valibot\/to-json-schema$/,
+    'documents are made from declarations alone',
   ],
   [
     /^src\/registry\.ts$/,
-    /^sdk\/|^src\/(?:methods|surfaces)\/|^src\/(?:context|method|params)\.ts$|^valibot$/,
+    /^sdk\/|^src\/(?:methods|surfaces)\/|^src\/(?:context|method|openrpc|params)\.ts$|^valibot$/,
     'the registry knows methods',
   ],
-  [/^src\/(?:server|main|generate)(?:\.ts$|\/)/, /./, 'server, main and generate import everything'],
+  [/^src\/(?:server|main|generate|build)(?:\.ts$|\/)/, /./, 'server, main, generate and build import everything'],
 ]
 
 const strangers = (source: Source): string[] => {
@@ -107,11 +124,13 @@ const machine =
 /** Where that is allowed. Domain, methods and sdk get it handed in. */
 const touches: [RegExp, RegExp][] = [
   [/^src\/(?:drivers|surfaces)\//, /./],
-  [/^src\/(?:server|main|generate)(?:\.ts$|\/)|^src\/token\.ts$/, /./],
+  [/^src\/(?:server|main|generate|build)(?:\.ts$|\/)|^src\/(?:token|key)\.ts$|^src\/transparency\//, /./],
   [/^src\/policy\//, /^['"]node:fs$/],
   [/^src\/config(?:\.ts$|\/)/, /^['"]node:os$/],
   [/^src\/registry\.ts$/, /^performance\.$/],
   [/^sdk\/storage\/conformance\//, /./],
+  // Web standards only.
+  [/^sdk\/client\//, /^(?:fetch\(|setTimeout\(|performance\.|Math\.random)$/],
 ]
 
 function reaching({ path, code }: Source): string[] {
@@ -185,6 +204,8 @@ describe('the rules find what breaks them', () => {
     ['src/params.ts', "import { a } from './registry.ts'"],
     ['src/registry.ts', "import { a } from './drivers/store/memory.ts'"],
     ['src/registry.ts', 'setTimeout(() => {}, 1)'],
+    ['src/verify/x.ts', "import { canonical } from '../domain/evidence/canonical.ts'"],
+    ['src/verify/x.ts', "import type { EvidenceRecord } from '../../sdk/storage/evidence.ts'"],
     ['src/utils.ts', ''],
     ['src/drivers/x.ts', ''],
   ])('%j: %j', (path, text) => expect(broken(path, text)).not.toEqual([]))

@@ -1,5 +1,6 @@
 /** The whole engine on real drivers with a clock that tests move; one suite for every store that can hold it. */
 import { afterEach, describe } from 'bun:test'
+import { generateKeyPairSync } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,6 +11,9 @@ import { StorageError } from '../sdk/storage/errors.ts'
 import type { Evidence } from '../sdk/storage/evidence.ts'
 import type { Store, StoreOptions } from '../sdk/storage/store.ts'
 import type { Services } from '../src/context.ts'
+import { openChain } from '../src/domain/evidence/chain.ts'
+import { createCheckpoints } from '../src/domain/evidence/checkpoints.ts'
+import { signerOf } from '../src/domain/evidence/note.ts'
 import { openFollower } from '../src/domain/follower.ts'
 import { buildPolicy, type PolicySet } from '../src/domain/guardrail/set.ts'
 import { startOutbox } from '../src/domain/outbox.ts'
@@ -40,6 +44,9 @@ export const callers = {
   writer: { agent: 'writer', scopes: new Set<Scope>(['write']) },
 } satisfies Record<string, Caller>
 export type As = keyof typeof callers
+
+/** The key of every test's chain: two servers on one chain sign alike. */
+export const testSigner = signerOf('cstp.test/log', generateKeyPairSync('ed25519').privateKey)
 
 /** How the embedder behaves: it answers, refuses, or never answers until the caller gives up. */
 export type Health = 'up' | 'away' | 'hangs'
@@ -168,6 +175,9 @@ async function openOn(backend: Backend, dir: string, clock: { now: number }): Pr
     evidence,
     controls: loadControls(),
     breathe: async () => {},
+    signer: testSigner,
+    checkpoints: createCheckpoints({ evidence, signer: testSigner, now }),
+    chain: openChain({ evidence, breathe: async () => {} }),
     index,
     embedder,
     outbox,

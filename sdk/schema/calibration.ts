@@ -70,10 +70,10 @@ export const CalibrationReport = v.object({
   ),
   by_settlement: v.pipe(
     v.object({
-      observed: v.pipe(OverallFigures, d('Attributed from what became of pull requests.')),
-      attested: v.pipe(OverallFigures, d('Said in a review.')),
+      observed: v.pipe(OverallFigures, d('Settled by evidence of what became of pull requests.')),
+      attested: v.pipe(OverallFigures, d('Said in a review, or attributed by age alone.')),
     }),
-    d('The same figures by who settled the outcome; never blended.'),
+    d('The same figures by what settled the outcome; never blended.'),
   ),
 })
 

@@ -104,6 +104,10 @@ export const Link = v.object({
 })
 export type Link = v.InferOutput<typeof Link>
 
+/** What an attributed outcome rests on. */
+export const AttributionBasis = v.picklist(['evidence', 'age'])
+export type AttributionBasis = v.InferOutput<typeof AttributionBasis>
+
 export const Review = v.object({
   outcome: Outcome,
   actual_result: v.nullable(v.string()),
@@ -169,6 +173,12 @@ export const DecisionRecord = v.object({
   revisions: v.pipe(v.array(Revision), d('Every update with the values that stood before, oldest first.')),
   preserve: v.pipe(v.boolean(), d('True keeps the record at full detail in compaction.')),
   auto_attributed: v.pipe(v.boolean(), d('True when the outcome was attributed, not said.')),
+  attribution_basis: v.pipe(
+    v.nullable(AttributionBasis),
+    d(
+      'What an attributed outcome rests on: `evidence` of its pull request, or the `age` of the decision alone; null where it was said.',
+    ),
+  ),
   attribution_reason: v.pipe(nullableText, d('Why the outcome was attributed.')),
 })
 export type DecisionRecord = v.InferOutput<typeof DecisionRecord>

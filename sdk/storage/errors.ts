@@ -19,7 +19,8 @@ export class StorageError extends Error {
   }
 }
 
-/** True for a {@link StorageError}, of the given kind where one is named. */
+/** True for a {@link StorageError}, of the given kind where one is named; also for one of another copy of this package. */
 export function isStorageError(error: unknown, kind?: StorageErrorKind): error is StorageError {
-  return error instanceof StorageError && (kind === undefined || error.kind === kind)
+  if (!(error instanceof Error) || error.name !== 'StorageError') return false
+  return kind === undefined || (error as StorageError).kind === kind
 }

@@ -24,7 +24,7 @@ export function fieldsOf(record: DecisionRecord, indexed: boolean): DecisionFiel
     created_ms: milliseconds(record.created_at, 'created_at'),
     review_by_ms: milliseconds(record.review_by, 'review_by'),
     confidence_at_review: record.confidence_at_review,
-    auto_attributed: record.auto_attributed,
+    attribution_basis: record.attribution_basis,
     preserve: record.preserve,
     indexed,
   }

@@ -11,7 +11,7 @@
  * Whatever goes wrong is thrown as a StorageError.
  * @see the suite in `conformance/store.ts`, which proves all of it on a driver
  */
-import type { DecisionRecord, EdgeType, Outcome, Stakes, Status } from '../schema/decision.ts'
+import type { AttributionBasis, DecisionRecord, EdgeType, Outcome, Stakes, Status } from '../schema/decision.ts'
 import type { VectorSet } from './vectors.ts'
 
 export interface Store {
@@ -80,7 +80,7 @@ export interface DecisionFields {
   /** `review_by` in milliseconds since 1970, UTC. */
   review_by_ms: number
   confidence_at_review: number | null
-  auto_attributed: boolean
+  attribution_basis: AttributionBasis | null
   preserve: boolean
   /** True when the active generation holds its vectors. */
   indexed: boolean
@@ -134,6 +134,11 @@ export interface DecisionReader {
     terms?: readonly string[]
     sort: DecisionSort
     order: 'asc' | 'desc'
+    /**
+     * Keep only decisions that stand behind this one in the order, whether or not it still passes: walks a list page by page while
+     * decisions enter and leave it. `total` counts those before it too.
+     */
+    after?: DecisionRecord
     offset: number
     limit: number
   }): Promise<{ records: DecisionRecord[]; total: number }>
@@ -144,12 +149,12 @@ export interface DecisionReader {
   countBy(filter: DecisionFilter, by: CountKey): Promise<{ value: string; count: number }[]>
   /**
    * The decisions that pass, grouped by what is scored: the confidence that stood at the first review (the present one while pending)
-   * and the outcome. By confidence, then outcome (null first), then attribution.
+   * and the outcome. By confidence, then outcome (null first), then basis of the attribution (null first).
    */
   outcomes(filter: DecisionFilter): Promise<OutcomeGroup[]>
   /** The same for each value of `by`, by that value. Null values are left out. */
   outcomesBy(filter: DecisionFilter, by: 'category' | 'agent'): Promise<{ value: string; groups: OutcomeGroup[] }[]>
-  /** Reviewed decisions by the types of their reasons. By type, confidence, outcome. */
+  /** Reviewed decisions with an outcome by the types of their reasons. By type, confidence, outcome. */
   reasons(): Promise<ReasonGroup[]>
   /** Patterns of reviewed decisions (their first 300 characters), most confirmed by success first, then by text; at most `limit`. */
   patterns(query: { category?: string; limit: number }): Promise<PatternGroup[]>
@@ -168,7 +173,7 @@ export interface DecisionReader {
 export interface OutcomeGroup {
   confidence: number
   outcome: Outcome | null
-  auto_attributed: boolean
+  attribution_basis: AttributionBasis | null
   count: number
 }
 
@@ -176,7 +181,7 @@ export interface OutcomeGroup {
 export interface ReasonGroup {
   type: string
   confidence: number
-  outcome: Outcome | null
+  outcome: Outcome
   decisions: number
   /** Reasons of the type; a decision may give several. */
   uses: number

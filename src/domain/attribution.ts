@@ -1,5 +1,5 @@
 /** Outcomes from what became of a pull request: by evidence where it is known, by age where it is not. */
-import type { DecisionRecord, Outcome } from '../../sdk/schema/decision.ts'
+import type { AttributionBasis, DecisionRecord, Outcome } from '../../sdk/schema/decision.ts'
 
 /** What the evidence store knows of a pull request. */
 export interface PullRequestHistory {
@@ -11,7 +11,7 @@ export interface PullRequestHistory {
 
 export interface Attribution {
   outcome: Outcome | null
-  basis: 'evidence' | 'age'
+  basis: AttributionBasis
   reason: string
 }
 

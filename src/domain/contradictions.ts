@@ -42,10 +42,8 @@ async function superseded(store: Store, ids: readonly string[]): Promise<Set<str
 
 const pair = ({ source_id, target_id }: Edge): string => [source_id, target_id].sort().join(' ')
 
-/** Contradictions between live decisions, newest first: neither is superseded or abandoned. */
-export async function contradictions(store: Store, limit: number): Promise<Contradiction[]> {
-  const edges = await store.edges.list({ types: ['contradicts'], limit: 10 * limit })
-  if (edges.length === 0) return []
+/** Those of the edges whose ends are live, neither superseded nor abandoned, each pair once. */
+async function standing(store: Store, edges: readonly Edge[], seen: Set<string>): Promise<Contradiction[]> {
   const ids = [...new Set(edges.flatMap(({ source_id, target_id }) => [source_id, target_id]))]
   const dead = await superseded(store, ids)
   const records = new Map((await store.decisions.getMany(ids)).map(({ record }) => [record.id, record]))
@@ -55,14 +53,12 @@ export async function contradictions(store: Store, limit: number): Promise<Contr
     const other = outcomeOf(source_id)
     return created_by !== 'auto-link' || (other !== null && opposite[other] === outcomeOf(target_id))
   }
-  const live = (id: string) => records.has(id) && !dead.has(id) && records.get(id)?.outcome !== 'abandoned'
-  const seen = new Set<string>()
+  const live = (id: string) => records.has(id) && !dead.has(id) && outcomeOf(id) !== 'abandoned'
   return edges
     .filter(
       (edge) =>
         holds(edge) && live(edge.source_id) && live(edge.target_id) && !seen.has(pair(edge)) && seen.add(pair(edge)),
     )
-    .slice(0, limit)
     .map(({ source_id, target_id, context }) => ({
       first_id: source_id,
       second_id: target_id,
@@ -71,4 +67,14 @@ export async function contradictions(store: Store, limit: number): Promise<Contr
       category: records.get(source_id)!.category,
       reason: context ?? 'They were linked as contradicting each other',
     }))
+}
+
+/** Contradictions between live decisions, newest first. Looks at ten times as many edges at most, and reads no more of them than it needs. */
+export async function contradictions(store: Store, limit: number): Promise<Contradiction[]> {
+  const edges = await store.edges.list({ types: ['contradicts'], limit: 10 * limit })
+  const seen = new Set<string>()
+  const found: Contradiction[] = []
+  for (let from = 0; from < edges.length && found.length < limit; from += limit)
+    found.push(...(await standing(store, edges.slice(from, from + limit), seen)))
+  return found.slice(0, limit)
 }

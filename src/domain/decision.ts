@@ -83,6 +83,7 @@ export function newRecord(draft: Draft, created_ms: number, now_ms: number, id_s
     revisions: [],
     preserve: false,
     auto_attributed: false,
+    attribution_basis: null,
     attribution_reason: null,
   }
 }
@@ -141,6 +142,7 @@ export function applyReview(record: DecisionRecord, input: ReviewInput, by: stri
     review_history: [...record.review_history, review],
     // What was attributed before is said now.
     auto_attributed: false,
+    attribution_basis: null,
     attribution_reason: null,
     updated_at: at,
   }

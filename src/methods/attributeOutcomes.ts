@@ -1,14 +1,14 @@
 /** cstp.attributeOutcomes: settles pending decisions by what became of their pull requests. */
 import * as v from 'valibot'
 import { invalidParams } from '../../sdk/errors.ts'
-import { filledText, Outcome } from '../../sdk/schema/decision.ts'
+import { AttributionBasis, type DecisionRecord, filledText, Outcome } from '../../sdk/schema/decision.ts'
 import { boundMs, whole } from '../../sdk/schema/params.ts'
-import type { StoredDecision } from '../../sdk/storage/store.ts'
 import { audit, type Call, timestamp } from '../context.ts'
 import { type Attribution, attribute } from '../domain/attribution.ts'
 import { reviewCounts, subjectOf } from '../domain/breaker.ts'
 import { linkContradictions } from '../domain/contradict.ts'
 import { applyReview } from '../domain/decision.ts'
+import { pullRequestHistory } from '../domain/evidence/pull-requests.ts'
 import { guardOf } from '../domain/guardrail/guard.ts'
 import type { PolicySet } from '../domain/guardrail/set.ts'
 import { defineMethod } from '../method.ts'
@@ -26,37 +26,39 @@ function sinceMs(since: string, now_ms: number): number {
   throw invalidParams({ path: 'since', message: `expected ${expected}`, expected, received: since.slice(0, 100) })
 }
 
-/** Pending decisions of the project with a pull request, oldest first. All are read before any is settled. */
-async function candidates(
-  { store }: Call,
-  project: string,
-  created_from_ms: number,
-): Promise<StoredDecision['record'][]> {
-  const found: StoredDecision['record'][] = []
-  for (let offset = 0; ; offset += page) {
+/** Pending decisions of the project with a pull request, oldest first. One page is held at a time; those settled meanwhile skip none. */
+async function* candidates({ store }: Call, project: string, created_from_ms: number): AsyncGenerator<DecisionRecord> {
+  for (let after: DecisionRecord | undefined; ; ) {
     const { records } = await store.decisions.list({
       filter: { project, status: ['pending'], created_from_ms },
       sort: 'created_at',
       order: 'asc',
-      offset,
+      ...(after && { after }),
+      offset: 0,
       limit: page,
     })
-    found.push(...records.filter(({ project: own }) => own?.pr != null))
-    if (records.length < page) return found
+    yield* records.filter(({ project: own }) => own?.pr != null)
+    after = records.at(-1)
+    if (records.length < page || after === undefined) return
   }
 }
 
 /** Records the outcome, unless the decision was reviewed meanwhile. Breakers are told in the same transaction. */
-async function settle(call: Call, policy: PolicySet, id: string, { outcome, reason }: Attribution): Promise<boolean> {
+async function settle(
+  call: Call,
+  policy: PolicySet,
+  id: string,
+  { outcome, basis, reason }: Attribution,
+): Promise<boolean> {
   const settled = await call.store.transaction(async (tx) => {
     const found = await tx.decisions.get(id)
     if (found?.record.status !== 'pending' || outcome === null) return null
     const review = { outcome, actual_result: null, lessons: null, notes: reason }
     const reviewed = applyReview(found.record, review, call.caller.agent, timestamp(call.now()))
-    const record = { ...reviewed, auto_attributed: true, attribution_reason: reason }
+    const record = { ...reviewed, auto_attributed: true, attribution_basis: basis, attribution_reason: reason }
     await tx.decisions.update(record, found.revision)
     if (reviewCounts(found.record)) await guardOf(call, policy, subjectOf(found.record)).reviewed(tx, id, outcome)
-    await audit(call, tx, [id], { outcome, reason })
+    await audit(call, tx, [id], { outcome, basis, reason })
     return record
   })
   if (settled) await linkContradictions(call, settled)
@@ -84,7 +86,7 @@ export const attributeOutcomes = defineMethod({
         id: v.string(),
         pr: v.pipe(v.number(), d('Pull request number.')),
         outcome: v.pipe(v.nullable(Outcome), d('Null where it was skipped.')),
-        basis: v.pipe(v.picklist(['evidence', 'age']), d('What it was settled by.')),
+        basis: v.pipe(AttributionBasis, d('What it was settled by.')),
         reason: v.string(),
         applied: v.pipe(v.boolean(), d('Whether it was written.')),
       }),
@@ -93,11 +95,11 @@ export const attributeOutcomes = defineMethod({
   scope: 'write',
   failure: 'attribution_failed',
   async handle(call, { project, since, stability_days, dry_run }) {
-    const records = await candidates(call, project, sinceMs(since, call.now()))
     const policy = await call.policy.current()
     const decisions = []
-    for (const record of records) {
-      const found = attribute(record, null, stability_days, call.now())
+    for await (const record of candidates(call, project, sinceMs(since, call.now()))) {
+      const history = await pullRequestHistory(call.evidence, project, record.project?.pr ?? 0)
+      const found = attribute(record, history, stability_days, call.now())
       const applied = !dry_run && found.outcome !== null && (await settle(call, policy, record.id, found))
       decisions.push({ id: record.id, pr: record.project?.pr ?? 0, ...found, applied })
     }

@@ -1,15 +1,25 @@
 /** Prometheus metrics of the process: what was asked, how long it took, what is in store and what still waits. */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { Evidence } from '../../sdk/storage/evidence.ts'
 import type { Store } from '../../sdk/storage/store.ts'
 
 export interface Metrics {
   call(method: string, code: number, duration_ms: number): void
   embed(kind: 'document' | 'query', texts: number, duration_ms: number, failed: boolean): void
+  /** A delivery of GitHub and what became of it. */
+  delivery(result: string): void
   /** How far a reindex is. */
   reindex(done: number, total: number): void
   /** The exposition text. */
-  render(store: Store): Promise<string>
+  render(services: Measured): Promise<string>
   content_type: string
+}
+
+/** What is looked at when the metrics are asked for. */
+export interface Measured {
+  store: Pick<Store, 'status'>
+  evidence: Pick<Evidence, 'head'>
+  chain: { latest(): { intact: boolean } | null }
 }
 
 const seconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -56,10 +66,22 @@ export function createMetrics(version: string, known: ReadonlySet<string>): Metr
     labelNames: ['kind'],
     registers,
   })
+  const deliveries = new Counter({
+    name: 'cstp_webhook_deliveries_total',
+    help: 'Deliveries of GitHub by what became of them.',
+    labelNames: ['result'],
+    registers,
+  })
   const reindexed = new Gauge({
     name: 'cstp_reindex_decisions',
     help: 'Decisions of the last reindex: done and in all.',
     labelNames: ['of'],
+    registers,
+  })
+  const records = new Gauge({ name: 'cstp_evidence_records', help: 'Records in the chain of evidence.', registers })
+  const intact = new Gauge({
+    name: 'cstp_evidence_intact',
+    help: 'Whether the latest verification found the chain intact: 1, 0, or -1 while there was none.',
     registers,
   })
   const memory = new Gauge({
@@ -86,12 +108,23 @@ export function createMetrics(version: string, known: ReadonlySet<string>): Metr
       if (failed) embedFailures.inc({ kind })
       else embedTexts.inc({ kind }, texts)
     },
+    delivery: (result) => deliveries.inc({ result }),
     reindex(done, total) {
       reindexed.set({ of: 'done' }, done)
       reindexed.set({ of: 'total' }, total)
     },
-    async render(store) {
-      const status = await store.status()
+    async render({ store, evidence, chain }) {
+      const [status, seq] = await Promise.all([
+        store.status(),
+        // A damaged log must not take the other figures with it.
+        evidence.head().then(
+          ({ seq }) => seq,
+          () => Number.NaN,
+        ),
+      ])
+      const verified = chain.latest()
+      records.set(seq)
+      intact.set(verified === null ? -1 : verified.intact ? 1 : 0)
       decisions.set(status.decisions)
       outbox.set(status.outbox)
       memory.set(process.memoryUsage.rss())

@@ -3,6 +3,7 @@ import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { assets } from '../../src/drivers/embedder/local/assets.ts'
+import { caller } from './corpus.ts'
 import { type Child, runToEnd, startChild } from './process.ts'
 import { line, type Row } from './report.ts'
 
@@ -13,7 +14,7 @@ export const embedders = {
 } as const
 export type EmbedderName = keyof typeof embedders
 
-export const token = 'bench:bench-token'
+export const token = `${caller}:bench-token`
 
 export interface ServerOptions {
   embedder?: EmbedderName

@@ -1,7 +1,7 @@
-/** Made-up decisions, the same in every run: words as frequent as in real text, fields spread as in real use. */
+/** Made-up decisions, the same in every run but for their dates: words as frequent as in real text, fields spread as in real use. */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import type { DecisionRecord } from '../../sdk/schema/decision.ts'
+import type { DecisionRecord, Link } from '../../sdk/schema/decision.ts'
 import type { RecordParams } from '../../sdk/schema/record.ts'
 import { random } from '../../sdk/storage/conformance/vectors/corpus.ts'
 import type { VectorSet } from '../../sdk/storage/vectors.ts'
@@ -9,8 +9,12 @@ import { applyReview, newRecord } from '../../src/domain/decision.ts'
 import { assets } from '../../src/drivers/embedder/local/assets.ts'
 
 const vocabularySize = 20_000
-const start_ms = Date.UTC(2023, 0, 1)
-const spanMs = 900 * 86_400_000
+/** The agent that asks; a quarter of the decisions are its own. */
+export const caller = 'bench'
+const dayMs = 86_400_000
+/** Midnight before the run: the newest decision is of the day before. */
+const end_ms = Math.floor(Date.now() / dayMs) * dayMs
+const spanMs = 400 * dayMs
 
 /** The words of the local model's vocabulary, in the order of their frequency: made-up ones would be torn into many tokens. */
 const words = Object.keys(JSON.parse(readFileSync(assets.tokenizer.path, 'utf8')).model.vocab as Record<string, number>)
@@ -43,7 +47,8 @@ const sentences = (next: () => number, counts: readonly number[]): string =>
 
 const categories = ['architecture', 'process', 'tooling', 'security', 'operations', 'data', 'product', 'testing']
 export const categoryOf = (number: number): string => categories[number % categories.length]!
-const createdMs = (number: number): number => start_ms + ((number * 7_919 * 86_399) % (spanMs / 1_000)) * 1_000
+/** Spread evenly, so that so many of a hundred are of the last month. */
+const createdMs = (number: number): number => end_ms - spanMs + ((number * 7_919 * 86_399) % (spanMs / 1_000)) * 1_000
 const suffixOf = (number: number): string =>
   createHash('sha256').update(`decision ${number}`).digest('hex').slice(0, 12)
 
@@ -66,8 +71,15 @@ export function paramsOf(number: number) {
     ],
     alternatives_considered: [text(next, 8), text(next, 8)],
     tags: Array.from({ length: 3 }, () => words[300 + Math.floor(next() * 200)]!),
-    pattern: sentences(next, [8]),
-    project: { name: `team/service-${Math.floor(next() * 40)}`, feature: null, pr: null, files: [] },
+    // Half of them follow one of a few patterns that many follow.
+    pattern: next() < 0.5 ? sentences(random(7 * Math.floor(next() * 200) + 1), [8]) : sentences(next, [8]),
+    // One in eight is of one large project.
+    project: {
+      name: `team/service-${Math.floor(next() ** 1.7 * 40)}`,
+      feature: null,
+      pr: 1 + (number % 500),
+      files: [],
+    },
   } satisfies Partial<RecordParams>
 }
 
@@ -78,24 +90,39 @@ export function recordOf(number: number): DecisionRecord {
     reasoning_trace: [],
     deliberation: null,
     pre_decision_protocol: null,
-    recorded_by: `agent-${number % 12}`,
+    recorded_by: number % 4 === 0 ? caller : `agent-${number % 12}`,
     agent_id: null,
     imported_by: null,
     source_key: null,
     bridge: null,
   }
   const record = newRecord(draft, createdMs(number), createdMs(number), suffixOf(number))
-  return number % 3 === 0 ? record : reviewed(record, number)
+  if (number % 100 === 1) record.links = [contradiction(number)]
+  return number % 3 === 0 || record.created_at > new Date(end_ms - reviewAfterMs).toISOString()
+    ? record
+    : reviewed(record, number)
 }
 
-/** Two of three were reviewed a month later; the surer, the more often they succeeded. */
+const contradiction = (number: number): Link => ({
+  target_id: idOf(number - 1),
+  edge_type: 'contradicts',
+  weight: 1,
+  context: null,
+  created_at: new Date(createdMs(number)).toISOString(),
+  created_by: caller,
+})
+
+const reviewAfterMs = 4 * dayMs
+
+/** Two of three were reviewed days later; the surer, the more often they succeeded, but less often of late in two categories. */
 function reviewed(record: DecisionRecord, number: number): DecisionRecord {
   const next = random(3_000_001 + number)
   const share = next()
-  const outcome =
-    share < 0.05 ? 'abandoned' : share < 0.15 ? 'partial' : next() < record.confidence ? 'success' : 'failure'
+  const drifted = number % categories.length < 2 && createdMs(number) > end_ms - 30 * dayMs
+  const chance = record.confidence - (drifted ? 0.25 : 0)
+  const outcome = share < 0.05 ? 'abandoned' : share < 0.15 ? 'partial' : next() < chance ? 'success' : 'failure'
   const review = { outcome, actual_result: text(next, 6), lessons: text(next, 8), notes: null } as const
-  const at = new Date(createdMs(number) + 30 * 86_400_000).toISOString()
+  const at = new Date(createdMs(number) + reviewAfterMs).toISOString()
   return applyReview(record, review, record.recorded_by, at)
 }
 

@@ -1,5 +1,5 @@
 /** Child processes of a measurement: started, waited for, watched in /proc, ended. */
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { freePort } from '../server.ts'
 
@@ -15,6 +15,9 @@ export interface Child {
   cpuSeconds(): number
   /** Resident memory in bytes. */
   rss(): number
+  /** Most resident memory in bytes since the last {@link forgetPeak}. */
+  peakRss(): number
+  forgetPeak(): void
   stop(): Promise<void>
 }
 
@@ -29,8 +32,8 @@ function cpuSeconds(pid: number): number {
   return fields ? (Number(fields[11]) + Number(fields[12])) / ticksPerSecond : Number.NaN
 }
 
-const rss = (pid: number): number =>
-  Number(/VmRSS:\s+(\d+)/.exec(procFile(pid, 'status') ?? '')?.[1] ?? Number.NaN) * 1_024
+const memory = (pid: number, name: 'VmRSS' | 'VmHWM'): number =>
+  Number(new RegExp(`${name}:\\s+(\\d+)`).exec(procFile(pid, 'status') ?? '')?.[1] ?? Number.NaN) * 1_024
 
 /** Runs a script of ours to its end. */
 export async function runToEnd(script: string, args: readonly (string | number)[]): Promise<void> {
@@ -86,5 +89,15 @@ export async function startChild(input: {
     )
   }
   const answered_ms = performance.now() - start
-  return { url, port, answered_ms, cpuSeconds: () => cpuSeconds(child.pid), rss: () => rss(child.pid), stop }
+  return {
+    url,
+    port,
+    answered_ms,
+    cpuSeconds: () => cpuSeconds(child.pid),
+    rss: () => memory(child.pid, 'VmRSS'),
+    peakRss: () => memory(child.pid, 'VmHWM'),
+    // See proc(5): 5 sets the peak back to what is resident now.
+    forgetPeak: () => writeFileSync(`/proc/${child.pid}/clear_refs`, '5'),
+    stop,
+  }
 }

@@ -73,3 +73,14 @@ export function startWriter(dir: string, args: (number | string)[]) {
   const script = join(import.meta.dir, 'store-writer.ts')
   return Bun.spawn([process.execPath, script, dir, ...args.map(String)], { stdout: 'pipe', stderr: 'inherit' })
 }
+
+/** What a process says, line by line. */
+export async function* lines(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  let rest = ''
+  const text = new TextDecoder()
+  for await (const part of stream) {
+    const whole = (rest + text.decode(part, { stream: true })).split('\n')
+    rest = whole.pop()!
+    yield* whole
+  }
+}

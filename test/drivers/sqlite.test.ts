@@ -7,7 +7,17 @@ import { createAll, idOf, oddRecord, recordOf } from '../../sdk/storage/conforma
 import { isStorageError } from '../../sdk/storage/errors.ts'
 import type { Store } from '../../sdk/storage/store.ts'
 import { migrations } from '../../src/drivers/store/sqlite/migrate.ts'
-import { behind, differences, filesIn, freshDir, type Logged, openAt, pathOf, startWriter } from './sqlite-tools.ts'
+import {
+  behind,
+  differences,
+  filesIn,
+  freshDir,
+  type Logged,
+  lines,
+  openAt,
+  pathOf,
+  startWriter,
+} from './sqlite-tools.ts'
 
 setDefaultTimeout(60_000)
 
@@ -109,6 +119,31 @@ test('two processes write at once: nothing is lost, rows and files agree', async
     expect((await store.decisions.keyword({ terms: [`writer${number}`], filter: {}, limit: 2 })).total).toBe(1)
   expect(differences(dir)).toEqual([])
   await store.close()
+})
+
+test('servers that start together on a new folder all open it', async () => {
+  const script = join(import.meta.dir, 'store-opener.ts')
+  const openers = [1, 2, 3, 4].map((number) =>
+    Bun.spawn([process.execPath, script, String(number)], { stdin: 'pipe', stdout: 'pipe', stderr: 'inherit' }),
+  )
+  const heard = openers.map(({ stdout }) => lines(stdout))
+  const next = () => Promise.all(heard.map(async (one) => (await one.next()).value))
+  expect(await next()).toEqual(Array(4).fill('up'))
+  for (let round = 0; round < 30; round++) {
+    const dir = join(freshDir(), 'new')
+    const at = Date.now() + 20
+    for (const { stdin } of openers) {
+      stdin.write(`${JSON.stringify([at, dir])}\n`)
+      stdin.flush()
+    }
+    expect(await next()).toEqual(Array(4).fill('opened'))
+    const store = await openAt(dir)
+    expect(await store.decisions.count({})).toBe(4)
+    expect(differences(dir)).toEqual([])
+    await store.close()
+  }
+  for (const { stdin } of openers) stdin.end()
+  expect(await Promise.all(openers.map(({ exited }) => exited))).toEqual([0, 0, 0, 0])
 })
 
 test('two stores that change the same decisions leave the newest text in the files', async () => {

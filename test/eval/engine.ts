@@ -1,4 +1,8 @@
 /** The engine with everything in memory and the real local model: what is measured is the ranking, through the methods themselves. */
+import { generateKeyPairSync } from 'node:crypto'
+import { openChain } from '../../src/domain/evidence/chain.ts'
+import { createCheckpoints } from '../../src/domain/evidence/checkpoints.ts'
+import { signerOf } from '../../src/domain/evidence/note.ts'
 import { openFollower } from '../../src/domain/follower.ts'
 import { startOutbox } from '../../src/domain/outbox.ts'
 import { analyse } from '../../src/domain/terms.ts'
@@ -42,6 +46,8 @@ export async function openEngine(): Promise<Engine> {
     after: () => () => {},
     failed: () => {},
   })
+  const evidence = openMemoryEvidence()
+  const signer = signerOf('cstp.test/eval', generateKeyPairSync('ed25519').privateKey)
   let ids = 0
   const dispatch = createDispatch(
     {
@@ -50,9 +56,12 @@ export async function openEngine(): Promise<Engine> {
       policy: { current: async () => noRules, reload: async () => [], errors: () => [] },
       record_guardrails: 'off',
       elapsed: () => performance.now(),
-      evidence: openMemoryEvidence(),
       controls: loadControls(),
       breathe: () => Bun.sleep(0),
+      evidence,
+      signer,
+      checkpoints: createCheckpoints({ evidence, signer, now }),
+      chain: openChain({ evidence, breathe: async () => {} }),
       store,
       index,
       embedder,

@@ -1,6 +1,8 @@
 /** cstp.attributeOutcomes: outcomes by age, a dry run, the look-back, and who is told, on every store. */
 import { expect, test } from 'bun:test'
 import { attribute } from '../../src/domain/attribution.ts'
+import { canonical } from '../../src/domain/evidence/canonical.ts'
+import { appendEvents } from '../../src/domain/evidence/chain.ts'
 import { forEachBackend, type TestProgram } from '../program.ts'
 import { recordOf, testStart } from '../record.ts'
 
@@ -36,6 +38,7 @@ forEachBackend((open) => {
       status: 'reviewed',
       outcome: 'success',
       auto_attributed: true,
+      attribution_basis: 'age',
       attribution_reason: reason,
       confidence_at_review: 0.8,
       reviewed_by: 'alice',
@@ -99,8 +102,50 @@ forEachBackend((open) => {
     expect(await program.call('getDecision', { id: probe })).toMatchObject({
       outcome: 'failure',
       auto_attributed: false,
+      attribution_basis: null,
       attribution_reason: null,
     })
+  })
+
+  test('more than a page is settled without a gap, in any mixture, and many of one instant too', async () => {
+    const program = await open()
+    const drafts = Array.from({ length: 450 }, (_, at) => ({
+      days: at < 300 ? 20 : at % 3 === 0 ? 6 : 21,
+      project: { name, pr: at % 5 === 4 ? null : 7 },
+    }))
+    await program.store.transaction(async (tx) => {
+      for (const [at, { days, project }] of drafts.entries()) {
+        const created_at = new Date(program.clock.now - days * day).toISOString()
+        const id = `${created_at.slice(0, 10)}-decision-${at.toString(16).padStart(12, '0')}`
+        await tx.decisions.create(recordOf({ id, created_at, project: { ...project, feature: null, files: [] } }))
+      }
+    })
+    const withPr = drafts.filter(({ project }) => project.pr !== null)
+    const old = withPr.filter(({ days }) => days > 7)
+    const expected = { processed: withPr.length, attributed: old.length, skipped: withPr.length - old.length }
+    const dry = await program.call('attributeOutcomes', { project: name, dry_run: true })
+    expect(dry).toMatchObject(expected)
+    const found = await program.call('attributeOutcomes', { project: name })
+    expect(found).toMatchObject(expected)
+    expect(found.decisions.map(({ id }) => id)).toEqual(dry.decisions.map(({ id }) => id))
+    expect(new Set(found.decisions.map(({ id }) => id)).size).toBe(withPr.length)
+    expect(found.decisions.filter(({ applied }) => applied).length).toBe(old.length)
+  })
+
+  test('each outcome stands in the audit trail with what it rests on, and contradictions are looked for', async () => {
+    const program = await open()
+    const bridge = { structure: 'a queue', function: 'to keep orders when the shop is down' }
+    const failed = await program.record({ bridge, project: { name } })
+    await program.call('reviewDecision', { id: failed, outcome: 'failure' })
+    const id = await decided(program, 20, { bridge })
+    const { decisions } = await program.call('attributeOutcomes', { project: name })
+    const { entries } = await program.call('listAudit', {}, 'root')
+    expect(entries.filter(({ method }) => method === 'cstp.attributeOutcomes')).toMatchObject([
+      { ids: [id], agent: 'alice', detail: { outcome: 'success', basis: 'age', reason: decisions[0]!.reason } },
+    ])
+    expect((await program.call('getSessionContext')).contradictions).toMatchObject([
+      { first_id: id, second_id: failed },
+    ])
   })
 
   test('two servers at once settle each decision once', async () => {
@@ -114,9 +159,186 @@ forEachBackend((open) => {
   })
 })
 
+/** Of an event: its type, the days after the decision, what its payload holds beside number and repository, and how it was told. */
+type Told = [event_type: string, days: number, more?: Record<string, unknown>, given?: object]
+
+const histories: [string, Told[], string, string | null][] = [
+  [
+    'merged and stable',
+    [
+      ['pr_opened', 1],
+      ['pr_merged', 3],
+    ],
+    'evidence',
+    'success',
+  ],
+  ['merged and no more', [['pr_merged', 3]], 'evidence', 'success'],
+  [
+    'merged lately',
+    [
+      ['pr_opened', 1],
+      ['pr_merged', 25],
+    ],
+    'evidence',
+    null,
+  ],
+  [
+    'reverted within',
+    [
+      ['pr_merged', 3],
+      ['pr_reverted', 10],
+    ],
+    'evidence',
+    'failure',
+  ],
+  [
+    'reverted later',
+    [
+      ['pr_merged', 3],
+      ['pr_reverted', 10.5],
+    ],
+    'evidence',
+    'success',
+  ],
+  [
+    'reverted twice',
+    [
+      ['pr_merged', 3],
+      ['pr_reverted', 20],
+      ['pr_reverted', 5],
+    ],
+    'evidence',
+    'failure',
+  ],
+  [
+    'ingested in another order',
+    [
+      ['pr_reverted', 5],
+      ['pr_merged', 3],
+      ['pr_opened', 1],
+    ],
+    'evidence',
+    'failure',
+  ],
+  [
+    'a revert before the merge',
+    [
+      ['pr_reverted', 2],
+      ['pr_merged', 3],
+    ],
+    'evidence',
+    'success',
+  ],
+  [
+    'closed without a merge',
+    [
+      ['pr_opened', 1],
+      ['pr_closed', 3],
+    ],
+    'evidence',
+    'abandoned',
+  ],
+  [
+    'opened again',
+    [
+      ['pr_closed', 3],
+      ['pr_opened', 4],
+    ],
+    'evidence',
+    null,
+  ],
+  [
+    'opened again and merged',
+    [
+      ['pr_closed', 3],
+      ['pr_opened', 4],
+      ['pr_merged', 5],
+    ],
+    'evidence',
+    'success',
+  ],
+  [
+    'still open',
+    [
+      ['pr_opened', 1],
+      ['pr_review_approved', 2],
+    ],
+    'evidence',
+    null,
+  ],
+  [
+    'after more events than a page',
+    [...Array.from({ length: 600 }, (): Told => ['pr_commit', 1]), ['pr_closed', 2]],
+    'evidence',
+    'abandoned',
+  ],
+  ['another pull request', [['pr_closed', 3, { pr_number: 9_999 }]], 'age', 'success'],
+  ['a number that is text', [['pr_closed', 3, { pr_number: '115' }]], 'age', 'success'],
+  ['the number of another repository', [['pr_closed', 3, { repo: 'acme/other' }]], 'age', 'success'],
+  [
+    'two repositories',
+    [
+      ['pr_closed', 3, { repo: 'acme/other' }],
+      ['pr_merged', 3],
+    ],
+    'evidence',
+    'success',
+  ],
+  ['nothing names a repository', [['pr_closed', 3, { repo: null }]], 'evidence', 'abandoned'],
+  [
+    'one that names none beside one that does',
+    [
+      ['pr_closed', 3, { repo: null }],
+      ['pr_opened', 1],
+    ],
+    'evidence',
+    null,
+  ],
+  [
+    'none beside one of another',
+    [
+      ['pr_closed', 3, { repo: null }],
+      ['pr_opened', 1, { repo: 'x' }],
+    ],
+    'age',
+    'success',
+  ],
+  ['attested, not observed', [['pr_closed', 3, {}, { evidence_class: 'attested' }]], 'age', 'success'],
+]
+
+forEachBackend((open) => {
+  test('where the evidence knows the pull request, it decides: each by its own events, and a dry run shows the same', async () => {
+    const program = await open()
+    const start = program.clock.now - 30 * day
+    const at = (days: number) => new Date(start + days * day).toISOString()
+    const prOf = (index: number) => 101 + index
+    for (const [index, [, told]] of histories.entries()) {
+      await program.record({ created_at: at(index / 1_000), project: { name, pr: prOf(index) } }, 'root')
+      const events = told.map(([event_type, days, more, given]) => ({
+        ts: at(days),
+        source: 'github',
+        event_type,
+        evidence_class: 'observed' as const,
+        payload: canonical({ pr_number: prOf(index), repo: name, ...more }),
+        ...given,
+      }))
+      await appendEvents(program.services.evidence, events)
+    }
+    const settle = async (dry_run: boolean) => {
+      const { decisions } = await program.call('attributeOutcomes', { project: name, since: '90d', dry_run })
+      return decisions.map(({ pr, outcome, basis }) => [histories[pr - prOf(0)]![0], basis, outcome])
+    }
+    const expected = histories.map(([what, , basis, outcome]) => [what, basis, outcome])
+    expect(await settle(true)).toEqual(expected)
+    expect(await settle(false)).toEqual(expected)
+    expect(await settle(false)).toEqual(expected.filter(([, , outcome]) => outcome === null))
+  })
+})
+
 const at = (days: number) => new Date(testStart + days * day).toISOString()
 test.each<[string, Parameters<typeof attribute>[1], number, string | null]>([
   ['merged and stable', { merged_at: at(0), reverted_at: null, closed_at: null }, 7, 'success'],
+  ['merged, which closed it', { merged_at: at(0), reverted_at: null, closed_at: at(0) }, 7, 'success'],
   ['merged lately', { merged_at: at(0), reverted_at: null, closed_at: null }, 6, null],
   ['reverted in time', { merged_at: at(0), reverted_at: at(7), closed_at: null }, 30, 'failure'],
   ['reverted later', { merged_at: at(0), reverted_at: at(8), closed_at: null }, 30, 'success'],

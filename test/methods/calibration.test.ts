@@ -78,18 +78,30 @@ forEachBackend((open) => {
     expect((await program.call('getCalibration')).overall).toEqual(before)
   })
 
-  test('what was attributed and what was said are told apart', async () => {
+  test('only what evidence settled is observed: age and the agent’s own word are attested', async () => {
     const program = await open()
     const project = { name: 'acme/app', pr: 7 }
     for (let at = 0; at < 6; at++) await decided(program, 9, { project })
     await program.call('attributeOutcomes', { project: 'acme/app' })
     await many(program, 5, 1, {}, 'failure')
     const { by_settlement, overall } = await program.call('getCalibration')
-    expect(by_settlement).toMatchObject({
-      observed: { scored: 6, accuracy: 1 },
-      attested: { scored: 5, accuracy: 0 },
-    })
+    expect(by_settlement).toMatchObject({ observed: { scored: 0, accuracy: null }, attested: { scored: 11 } })
     expect(overall.scored).toBe(11)
+    // As an attribution by evidence leaves it.
+    const { decisions } = await program.call('listDecisions', { project: 'acme/app' })
+    await program.store.transaction(async (tx) => {
+      for (const { id } of decisions) {
+        const { record, revision } = (await tx.decisions.get(id))!
+        await tx.decisions.update({ ...record, attribution_basis: 'evidence' }, revision)
+      }
+    })
+    const { by_settlement: apart } = await program.call('getCalibration')
+    expect(apart).toMatchObject({ observed: { scored: 6, accuracy: 1 }, attested: { scored: 5, accuracy: 0 } })
+    await program.call('reviewDecision', { id: decisions[0]!.id, outcome: 'success' })
+    expect((await program.call('getCalibration')).by_settlement).toMatchObject({
+      observed: { scored: 5 },
+      attested: { scored: 6 },
+    })
   })
 
   test('drift compares the last 30 days with 90 days ago and earlier, and looks at nothing between', async () => {
@@ -112,7 +124,10 @@ forEachBackend((open) => {
       ['accuracy_drop', 'critical'],
     ])
     for (const other of [{ category: 'other' }, { project: 'other' }, { agent: 'root' }])
-      expect((await program.call('checkDrift', { ...asked, ...other })).recent_scored).toBe(0)
+      expect(await program.call('checkDrift', { ...asked, ...other })).toMatchObject({
+        recent_scored: 0,
+        historical_scored: 0,
+      })
     expect((await program.call('checkDrift', { brier_threshold: 1, accuracy_threshold: 1 })).alerts).toEqual([
       expect.objectContaining({ type: 'accuracy_drop' }),
     ])

@@ -1,6 +1,8 @@
 /** Metrics: what is counted, under which labels. */
 import { expect, test } from 'bun:test'
+import { openChain } from '../../src/domain/evidence/chain.ts'
 import { analyse } from '../../src/domain/terms.ts'
+import { openMemoryEvidence } from '../../src/drivers/evidence/memory.ts'
 import { openMemoryStore } from '../../src/drivers/store/memory.ts'
 import { createMetrics } from '../../src/surfaces/metrics.ts'
 import { recordOf, testStart } from '../record.ts'
@@ -12,6 +14,8 @@ test('calls, embeddings, decisions and what is owed', async () => {
     await tx.decisions.create(record)
     await tx.outbox.add(record.id, testStart)
   })
+  const evidence = openMemoryEvidence()
+  const chain = openChain({ evidence, breathe: async () => {} })
   const metrics = createMetrics('1.2.3', new Set(['cstp.getStats']))
   metrics.call('cstp.getStats', 0, 2)
   metrics.call('cstp.getStats', -32602, 2)
@@ -20,7 +24,7 @@ test('calls, embeddings, decisions and what is owed', async () => {
   metrics.embed('query', 3, 10, false)
   metrics.embed('document', 1, 10, true)
   metrics.reindex(4, 9)
-  const text = await metrics.render(store)
+  const text = await metrics.render({ store, evidence, chain })
   const value = (line: string) =>
     Number(
       text

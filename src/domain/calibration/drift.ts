@@ -1,5 +1,6 @@
 /** Drift: whether recent decisions are calibrated otherwise than old ones, and how likely chance alone would show as much. */
 import { brierOf, countOf, meanOf, type Scored } from './figures.ts'
+import { type Counted, permutationTest } from './permutation.ts'
 import { leastScored, round } from './report.ts'
 
 export const recentDays = 30
@@ -26,56 +27,6 @@ export interface Drift {
   recommendations: string[]
 }
 
-/** A small generator with a fixed seed, so that the same history always gives the same p-value (mulberry32). */
-function seeded(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
-}
-
-const expand = (groups: readonly Scored[], figure: (group: Scored) => number): number[] =>
-  groups.flatMap((group) => Array.from({ length: group.count }, () => figure(group)))
-
-/** Numbers drawn in all: bounds the time of the test whatever the size of the history. */
-const draws = 1_000_000
-
-/**
- * One-sided permutation test: how often a random split into the same sizes shows a difference of means at least as large.
- * @param direction 1 when more is worse, −1 when less is
- */
-export function permutationTest(recent: readonly number[], historical: readonly number[], direction: 1 | -1): number {
-  const pool = Float64Array.from([...recent, ...historical])
-  const total = pool.reduce((sum, value) => sum + value, 0)
-  const [few, many] =
-    recent.length <= historical.length ? [recent.length, historical.length] : [historical.length, recent.length]
-  const fewAreRecent = recent.length <= historical.length
-  const difference = (sumOfFew: number): number => {
-    const [meanFew, meanMany] = [sumOfFew / few, (total - sumOfFew) / many]
-    return direction * (fewAreRecent ? meanFew - meanMany : meanMany - meanFew)
-  }
-  const smaller = fewAreRecent ? recent : historical
-  const observed = difference(smaller.reduce((sum, value) => sum + value, 0)) - 1e-12
-  const rounds = Math.max(200, Math.min(1_000, Math.floor(draws / few)))
-  const random = seeded(0x5eed)
-  let asLarge = 0
-  for (let round = 0; round < rounds; round++) {
-    let sum = 0
-    for (let at = 0; at < few; at++) {
-      const other = at + Math.floor(random() * (pool.length - at))
-      const picked = pool[other]!
-      pool[other] = pool[at]!
-      pool[at] = picked
-      sum += picked
-    }
-    if (difference(sum) >= observed) asLarge++
-  }
-  return (asLarge + 1) / (rounds + 1)
-}
-
 function alert(type: DriftAlert['type'], recent: number, historical: number, p: number, threshold: number): DriftAlert {
   const large = Math.abs(recent - historical) >= 2 * threshold
   return {
@@ -87,6 +38,9 @@ function alert(type: DriftAlert['type'], recent: number, historical: number, p: 
     severity: p > 0.05 ? 'info' : large ? 'critical' : 'warning',
   }
 }
+
+const figures = (groups: readonly Scored[], figure: (group: Scored) => number): Counted[] =>
+  groups.map((group) => ({ figure: figure(group), count: group.count }))
 
 /** Compares two periods. @see open points "Drift" */
 export function drift(
@@ -113,7 +67,7 @@ export function drift(
         'brier_degradation',
         brierNow,
         brierThen,
-        permutationTest(expand(recent, squared), expand(historical, squared), 1),
+        permutationTest(figures(recent, squared), figures(historical, squared), 1),
         thresholds.brier,
       ),
     )
@@ -126,7 +80,7 @@ export function drift(
         'accuracy_drop',
         accuracyNow,
         accuracyThen,
-        permutationTest(expand(recent, value), expand(historical, value), -1),
+        permutationTest(figures(recent, value), figures(historical, value), -1),
         thresholds.accuracy,
       ),
     )

@@ -42,16 +42,10 @@ export const bucketNames = ['0.0-0.2', '0.2-0.4', '0.4-0.6', '0.6-0.8', '0.8-1.0
 export const bucketOf = (confidence: number): number => edges.filter((edge) => confidence >= edge).length
 
 /** The groups by bucket. */
-export const bucketed = (groups: readonly Scored[]): Scored[][] =>
-  bucketNames.map((_, at) => groups.filter(({ confidence }) => bucketOf(confidence) === at))
-
-/** The 95 % Wilson interval of a mean of values from 0 to 1. @see Wilson, JASA 22 (1927) */
-export function wilson(mean: number, n: number): [number, number] {
-  const z = 1.959963984540054
-  const centre = mean + (z * z) / (2 * n)
-  const spread = z * Math.sqrt((mean * (1 - mean)) / n + (z * z) / (4 * n * n))
-  const scale = 1 + (z * z) / n
-  return [Math.max(0, (centre - spread) / scale), Math.min(1, (centre + spread) / scale)]
+export function bucketed(groups: readonly Scored[]): Scored[][] {
+  const buckets: Scored[][] = bucketNames.map(() => [])
+  for (const group of groups) buckets[bucketOf(group.confidence)]!.push(group)
+  return buckets
 }
 
 export interface Decomposition {

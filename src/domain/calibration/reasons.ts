@@ -27,7 +27,7 @@ export function reasonStats(groups: readonly ReasonGroup[], reviewed: number, mi
   const types = [...new Set(groups.map(({ type }) => type))].map((type) => {
     const own = groups.filter((group) => group.type === type)
     const scored = own.flatMap((group) => {
-      const value = group.outcome === null ? undefined : outcomeValue[group.outcome]
+      const value = outcomeValue[group.outcome]
       return value === undefined ? [] : [{ confidence: group.confidence, value, count: group.decisions }]
     })
     const uses = own.reduce((sum, group) => sum + group.uses, 0)

@@ -1,5 +1,7 @@
 /** The calibration report: what getCalibration answers, from groups of outcomes. */
+import { compareText } from '../../../sdk/storage/fields.ts'
 import type { OutcomeGroup } from '../../../sdk/storage/store.ts'
+import { wilson } from '../wilson.ts'
 import {
   brierOf,
   bucketed,
@@ -13,7 +15,6 @@ import {
   type Scored,
   scoredOf,
   skill,
-  wilson,
 } from './figures.ts'
 import { type Recommendation, recommend } from './recommend.ts'
 
@@ -95,15 +96,15 @@ export const buckets = (groups: readonly Scored[]): Bucket[] =>
   bucketed(groups).map((bucket, at) => {
     const decisions = countOf(bucket)
     const actual = meanOf(bucket, ({ value }) => value)
-    const [low, high] = decisions === 0 ? [Number.NaN, Number.NaN] : wilson(actual, decisions)
+    const interval = wilson(actual * decisions, decisions)
     return {
       range: bucketNames[at]!,
       decisions,
       predicted: orNull(meanOf(bucket, ({ confidence }) => confidence)),
       actual: orNull(actual),
       brier: orNull(brierOf(bucket)),
-      actual_low: orNull(low),
-      actual_high: orNull(high),
+      actual_low: orNull(interval?.low ?? null),
+      actual_high: orNull(interval?.high ?? null),
     }
   })
 
@@ -149,7 +150,7 @@ export interface Report {
   buckets: Bucket[]
   confidence_stats: ConfidenceStats
   recommendations: Recommendation[]
-  /** The same figures by who settled the outcome: evidence, or the agent itself. Never blended. */
+  /** The same figures by what settled the outcome: evidence; or the agent's word, or nothing but time. Never blended. */
   by_settlement: { observed: Overall; attested: Overall }
 }
 
@@ -158,10 +159,13 @@ const ordered = (groups: readonly OutcomeGroup[]): OutcomeGroup[] =>
   [...groups].sort(
     (a, b) =>
       a.confidence - b.confidence ||
-      (a.outcome ?? '').localeCompare(b.outcome ?? '') ||
-      Number(a.auto_attributed) - Number(b.auto_attributed) ||
+      compareText(a.outcome ?? '', b.outcome ?? '') ||
+      compareText(a.attribution_basis ?? '', b.attribution_basis ?? '') ||
       a.count - b.count,
   )
+
+/** Settled by what others saw. An outcome that rests on the age of the decision alone was seen by nobody. */
+const isObserved = ({ attribution_basis }: OutcomeGroup): boolean => attribution_basis === 'evidence'
 
 /** The whole report. */
 export function report(given: readonly OutcomeGroup[]): Report {
@@ -178,8 +182,8 @@ export function report(given: readonly OutcomeGroup[]): Report {
     confidence_stats: stats,
     recommendations: recommend(figures, five, stats),
     by_settlement: {
-      observed: overall(scoredOf(groups.filter(({ auto_attributed }) => auto_attributed))),
-      attested: overall(scoredOf(groups.filter(({ auto_attributed }) => !auto_attributed))),
+      observed: overall(scoredOf(groups.filter(isObserved))),
+      attested: overall(scoredOf(groups.filter((group) => !isObserved(group)))),
     },
   }
 }

@@ -20,19 +20,43 @@ export class NotInteroperable extends Error {
 /** Levels of nesting; deeper values are refused. */
 export const deepestLevel = 64
 
-function number(value: number, path: (string | number)[]): string {
-  if (!Number.isFinite(value)) throw new NotInteroperable(path, 'a finite number')
+type Path = (string | number)[]
+
+function number(value: number, path: Path): string {
+  if (!Number.isFinite(value)) throw new NotInteroperable([...path], 'a finite number')
   if (Number.isInteger(value) && !Number.isSafeInteger(value))
-    throw new NotInteroperable(path, 'an integer within ±(2^53 − 1)')
+    throw new NotInteroperable([...path], 'an integer within ±(2^53 − 1)')
   return JSON.stringify(value)
 }
 
-function string(value: string, path: (string | number)[]): string {
-  if (!value.isWellFormed()) throw new NotInteroperable(path, 'text without lone surrogates')
+function string(value: string, path: Path): string {
+  if (!value.isWellFormed()) throw new NotInteroperable([...path], 'text without lone surrogates')
   return JSON.stringify(value)
 }
 
-function write(value: unknown, path: (string | number)[]): string {
+function array(value: readonly unknown[], path: Path): string {
+  let text = '['
+  for (let index = 0; index < value.length; index++) {
+    path.push(index)
+    text += (index === 0 ? '' : ',') + write(value[index], path)
+    path.pop()
+  }
+  return `${text}]`
+}
+
+function object(value: Record<string, unknown>, path: Path): string {
+  let text = '{'
+  // The default order of sort is that of UTF-16 code units, as RFC 8785 asks.
+  for (const key of Object.keys(value).sort()) {
+    path.push(key)
+    text += `${text.length === 1 ? '' : ','}${string(key, path)}:${write(value[key], path)}`
+    path.pop()
+  }
+  return `${text}}`
+}
+
+/** @param path where the value stands: one array for the whole walk, for its sake it grows and shrinks */
+function write(value: unknown, path: Path): string {
   switch (typeof value) {
     case 'string':
       return string(value, path)
@@ -43,19 +67,11 @@ function write(value: unknown, path: (string | number)[]): string {
     case 'object':
       break
     default:
-      throw new NotInteroperable(path, 'a JSON value')
+      throw new NotInteroperable([...path], 'a JSON value')
   }
   if (value === null) return 'null'
-  if (path.length >= deepestLevel) throw new NotInteroperable(path, `at most ${deepestLevel} levels of nesting`)
-  if (Array.isArray(value)) return `[${value.map((item, index) => write(item, [...path, index])).join(',')}]`
-  // The default order of sort is that of UTF-16 code units, as RFC 8785 asks.
-  const members = Object.keys(value)
-    .sort()
-    .map((key) => {
-      const at = [...path, key]
-      return `${string(key, at)}:${write((value as Record<string, unknown>)[key], at)}`
-    })
-  return `{${members.join(',')}}`
+  if (path.length >= deepestLevel) throw new NotInteroperable([...path], `at most ${deepestLevel} levels of nesting`)
+  return Array.isArray(value) ? array(value, path) : object(value as Record<string, unknown>, path)
 }
 
 /** The canonical text of a JSON value. @throws NotInteroperable for what I-JSON can't carry */

@@ -1,7 +1,18 @@
-/** Appending to the chain: numbers, hashes and the tree's growth for events that are already checked. */
-import type { Evidence, EvidenceBatch, EvidenceHead, EvidenceRecord } from '../../../sdk/storage/evidence.ts'
+/** The chain as a program uses it: appends that refuse to build on damage, and verification. */
+import { CstpError } from '../../../sdk/errors.ts'
+import { isStorageError } from '../../../sdk/storage/errors.ts'
+import type {
+  Evidence,
+  EvidenceBatch,
+  EvidenceHead,
+  EvidenceRecord,
+  WebhookKey,
+} from '../../../sdk/storage/evidence.ts'
+import { noHash } from '../../../sdk/storage/evidence-checks.ts'
 import { recordHash } from './hash.ts'
 import { grow } from './tree.ts'
+import { type VerifyOptions, type Walked, walkLog } from './verify.ts'
+import type { Flaw } from './walk.ts'
 
 /** An event before it has a place: its payload is canonical JSON. */
 export type NewEvent = Pick<EvidenceRecord, 'ts' | 'source' | 'event_type' | 'evidence_class' | 'payload'>
@@ -19,15 +30,150 @@ export function follow(head: EvidenceHead, events: readonly NewEvent[]): Evidenc
   return { records, ...grow(head.frontier, head.seq, hashes) }
 }
 
-/** Appends events as one batch. */
+/** Events, or what makes them of the records that webhooks have appended under some keys; it may be called again. */
+export type Events = readonly NewEvent[] | ((known: readonly EvidenceRecord[]) => readonly NewEvent[])
+
+/**
+ * Appends events as one batch, whatever they follow. Programs append through a {@link Chain}.
+ * @param sound throws where nothing may follow this head
+ */
 export async function appendEvents(
-  evidence: Evidence,
-  events: readonly NewEvent[],
+  evidence: Pick<Evidence, 'append'>,
+  events: Events,
+  sound: (head: EvidenceHead) => void = () => {},
+  keys: readonly WebhookKey[] = [],
 ): Promise<{ first_seq: number; head: EvidenceHead }> {
   let first_seq = 0
-  const head = await evidence.append((before) => {
+  const head = await evidence.append((before, known) => {
+    sound(before)
     first_seq = before.seq + 1
-    return follow(before, events)
-  })
+    return follow(before, typeof events === 'function' ? events(known) : events)
+  }, keys)
   return { first_seq, head }
+}
+
+/** What a verification found. */
+export interface Verification {
+  intact: boolean
+  /** The first record that does not follow; null where each does. */
+  broken_at_seq: number | null
+  /** Hash of the last record; 64 zeros where there is none. */
+  head_hash: string
+  /** The hash that had to stand in the chain: the given one, else the one of the latest export; null where there is neither. */
+  expected_hash: string | null
+  /** Whether there was an expected hash, so that a tail cut off shows. */
+  tail_check: boolean
+  /** What is wrong; null where nothing is. */
+  reason: string | null
+  /** Records that follow, from the first on. */
+  records: number
+}
+
+export interface Chain {
+  /**
+   * Appends events as one batch.
+   * @param keys of the records that `events` is made of, where it is a function
+   * @throws CstpError `internal_error` with `reason` and `broken_at_seq` where the chain is damaged; nothing is appended then
+   */
+  append(events: Events, keys?: readonly WebhookKey[]): Promise<{ first_seq: number; head: EvidenceHead }>
+  /** Walks the whole chain, which must hold `expected`, or where that is null the head of the latest export. */
+  verify(expected: string | null): Promise<Verification>
+  /** What the latest verification in this process found; null before the first. */
+  latest(): { intact: boolean; records: number } | null
+}
+
+const damaged = ({ seq, reason }: Flaw): CstpError =>
+  new CstpError('internal_error', `The evidence chain is damaged and takes nothing more: ${reason}`, {
+    kind: 'corrupt',
+    broken_at_seq: seq,
+    reason,
+  })
+
+/**
+ * A damaged chain must not grow: nobody could tell later what stood before the damage. So the first append of a process waits for a walk
+ * over the whole log; later ones look whether the log still ends where it was left, or behind that. Every verification renews the verdict.
+ */
+export function openChain(options: VerifyOptions): Chain {
+  const { evidence } = options
+  let latest: Walked | null = null
+  let flaw: Flaw | null = null
+  /** Where the log ended when this process last saw it. */
+  let seen = { seq: 0, hash: noHash }
+  let walking: Promise<unknown> = Promise.resolve()
+  let waiting: Promise<Walked> | null = null
+
+  /** A walk that begins after this call. Who asks while another is under way shares the next. */
+  function walk(): Promise<Walked> {
+    waiting ??= walking.then(async () => {
+      waiting = null
+      const before = seen
+      const walked = await walkLog(options)
+      walked.flaw ??= await lossOf(before, walked.records)
+      latest = walked
+      flaw = walked.flaw
+      if (walked.flaw === null && walked.records > seen.seq) seen = { seq: walked.records, hash: walked.hash }
+      return walked
+    })
+    walking = waiting.catch(() => {})
+    return waiting
+  }
+
+  const loss = ({ seq }: { seq: number }, records: number): Flaw => ({
+    seq: null,
+    reason:
+      records < seq
+        ? `the log was cut off: this process has seen ${seq} records, and it ends at ${records} now`
+        : `the log was rewritten: this process has seen another record ${seq}`,
+  })
+
+  /** What was seen before a walk must stand there after it. */
+  async function lossOf(before: { seq: number; hash: string }, records: number): Promise<Flaw | null> {
+    if (before.seq === 0) return null
+    const [hash] = await evidence.hashes(before.seq, 1)
+    return hash === before.hash && records >= before.seq ? null : loss(before, records)
+  }
+
+  function checkEnd({ seq, hash }: EvidenceHead): void {
+    if (seq < seen.seq || (seq === seen.seq && hash !== seen.hash)) flaw = loss(seen, seq)
+  }
+
+  return {
+    async append(events, keys) {
+      if (latest === null) await walk()
+      const sound = (before: EvidenceHead) => {
+        checkEnd(before)
+        if (flaw !== null) throw damaged(flaw)
+      }
+      if (flaw !== null) throw damaged(flaw)
+      try {
+        const appended = await appendEvents(evidence, events, sound, keys)
+        if (appended.head.seq > seen.seq) seen = appended.head
+        return appended
+      } catch (error) {
+        if (!isStorageError(error, 'corrupt')) throw error
+        throw damaged({ seq: null, reason: 'the log does not end where its head says' })
+      }
+    },
+    async verify(expected) {
+      const walked = await walk()
+      const expected_hash = expected ?? (await evidence.checkpoints()).at(-1)?.head_hash ?? null
+      const stands =
+        expected_hash === null ||
+        expected_hash === noHash ||
+        expected_hash === walked.hash ||
+        (await evidence.find(expected_hash)) !== null
+      const missing = 'the expected hash stands nowhere in the chain: its end was cut off, or it was rewritten'
+      const found = walked.flaw ?? (stands ? null : { seq: null, reason: missing })
+      return {
+        intact: found === null,
+        broken_at_seq: found?.seq ?? null,
+        head_hash: walked.last_hash,
+        expected_hash,
+        tail_check: expected_hash !== null,
+        reason: found?.reason ?? null,
+        records: walked.records,
+      }
+    },
+    latest: () => latest && { intact: flaw === null, records: latest.records },
+  }
 }

@@ -146,12 +146,17 @@ function percent(part: number, total: number): number {
 
 const byName = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-/** Walks the chain up to `size` records. @param breathe lets others have their turn between pages */
+/**
+ * Walks the chain up to `size` records.
+ * @param breathe lets others have their turn between pages
+ * @param look is shown each record on the way
+ */
 export async function mapEvidence(
   evidence: Pick<Evidence, 'read'>,
   rules: ControlRules,
   size: number,
   breathe: () => Promise<void>,
+  look: (record: EvidenceRecord, payload: Payload) => void = () => {},
 ): Promise<Mapped> {
   const [seqs, verdictOf, prs] = [new Float64Array(size), new Uint32Array(size), new Float64Array(size)]
   const verdicts: Verdict[] = []
@@ -183,6 +188,7 @@ export async function mapEvidence(
 
   const take = (record: EvidenceRecord): void => {
     const payload = parsePayload(record.payload)
+    look(record, payload)
     const index = verdictFor(record, payload)
     const verdict = verdicts[index]!
     const { pr_number } = payload

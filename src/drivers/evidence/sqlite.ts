@@ -24,9 +24,14 @@ export async function openSqliteEvidence(path: string): Promise<Evidence> {
       writer.run('PRAGMA wal_checkpoint(TRUNCATE)')
       writer.close()
     }
+    const read = reads(reader)
     return {
       driver: 'sqlite',
-      ...reads(reader),
+      ...read,
+      async ofPullRequest(pr_number, seq, limit) {
+        await commits.indexPullRequests()
+        return read.ofPullRequest(pr_number, seq, limit)
+      },
       append: commits.append,
       saveCheckpoint: commits.saveCheckpoint,
       close() {

@@ -1,6 +1,7 @@
 /** The filter fields of all decisions, resident: filters, lists, counts and id prefixes without a look at the disk. */
-import { fieldsOrder } from '../../../sdk/storage/fields.ts'
-import { compileFilter, isEmptyFilter } from '../../../sdk/storage/filter.ts'
+import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
+import { fieldsOf, fieldsOrder } from '../../../sdk/storage/fields.ts'
+import { isEmptyFilter } from '../../../sdk/storage/filter.ts'
 import type {
   CountKey,
   DecisionFields,
@@ -8,7 +9,7 @@ import type {
   DecisionSort,
   OutcomeGroup,
 } from '../../../sdk/storage/store.ts'
-import { columns, type Visit } from './columns.ts'
+import { columns } from './columns.ts'
 import { enlarged } from './postings.ts'
 import { sortedIds } from './sorted-ids.ts'
 import { top } from './top.ts'
@@ -32,6 +33,8 @@ export interface Catalogue {
     slots?: readonly number[]
     sort: DecisionSort
     order: 'asc' | 'desc'
+    /** Only what stands behind it in the order. */
+    after?: DecisionRecord
     offset: number
     limit: number
   }): { ids: string[]; total: number }
@@ -75,19 +78,7 @@ export function catalogue(): Catalogue {
     vectorless[slot] = missing
   }
 
-  const counted = columns((each) => {
-    for (let slot = 0; slot < rows.length; slot++) if (rows[slot] !== undefined) each(slot)
-  })
-
-  const visitor = (filter: DecisionFilter): Visit => {
-    const passes = compileFilter(filter)
-    return (each) => {
-      for (let slot = 0; slot < rows.length; slot++) {
-        const row = rows[slot]
-        if (row !== undefined && passes(row)) each(slot)
-      }
-    }
-  }
+  const counted = columns((slot) => rows[slot])
 
   return {
     get size() {
@@ -123,32 +114,40 @@ export function catalogue(): Catalogue {
       return slot
     },
     findIds: (prefix, limit) => ids.find(prefix, limit),
-    list({ filter, slots: only, sort, order, offset, limit }) {
-      const passes = compileFilter(filter)
-      const best = top(offset + limit, fieldsOrder(sort, order))
+    list({ filter, slots: only, sort, order, after, offset, limit }) {
+      const inOrder = fieldsOrder(sort, order)
+      const best = top(offset + limit, inOrder)
+      const last = after && fieldsOf(after, false)
+      const mask = counted.passing(filter)
+      const created = sort === 'created_at' ? counted.created() : null
       let total = 0
-      const visit = (row: DecisionFields | undefined) => {
-        if (row === undefined || !passes(row)) return
+      const visit = (slot: number) => {
+        if (mask[slot] !== 1) return
         total++
-        best.offer(row)
+        const worst = created && best.last()
+        // Most rows of a list by time are too old or too new: they are told by their time, without a look at the row.
+        if (worst && (order === 'asc' ? created[slot]! > worst.created_ms : created[slot]! < worst.created_ms)) return
+        const row = rows[slot]!
+        if (last === undefined || inOrder(last, row) < 0) best.offer(row)
       }
-      if (only !== undefined) for (const slot of only) visit(rows[slot])
-      // Slots ascend with time: walked from the end that a list by time begins with, few rows displace another.
-      else if (order === 'desc') for (let slot = rows.length - 1; slot >= 0; slot--) visit(rows[slot])
-      else for (let slot = 0; slot < rows.length; slot++) visit(rows[slot])
+      if (only !== undefined) for (const slot of only) visit(slot)
+      // Slots mostly ascend with time: walked from the end that a list by time begins with, few rows displace another.
+      else if (order === 'desc') for (let slot = mask.length - 1; slot >= 0; slot--) visit(slot)
+      else for (let slot = 0; slot < mask.length; slot++) visit(slot)
       const page = best.take().slice(offset)
       return { ids: page.map((row) => row.id), total }
     },
     count(filter) {
       const { indexed, ...rest } = filter
       if (isEmptyFilter(rest)) return indexed === undefined ? slots.size : indexed ? slots.size - unindexed : unindexed
-      const passes = compileFilter(filter)
+      const mask = counted.passing(filter)
       let count = 0
-      for (const row of rows) if (row !== undefined && passes(row)) count++
+      // By index: an iterator takes thirty times as long.
+      for (let slot = 0; slot < mask.length; slot++) count += mask[slot]!
       return count
     },
-    countBy: (filter, by) => counted.countBy(isEmptyFilter(filter) ? null : visitor(filter), by),
-    outcomes: (filter) => counted.outcomes(visitor(filter)),
-    outcomesBy: (filter, by) => counted.outcomesBy(visitor(filter), by),
+    countBy: counted.countBy,
+    outcomes: counted.outcomes,
+    outcomesBy: counted.outcomesBy,
   }
 }

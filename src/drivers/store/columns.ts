@@ -1,49 +1,26 @@
 /** What decisions are counted by, as small numbers by slot: counting a hundred thousand takes a millisecond, not a map of text for each. */
 import { compareText } from '../../../sdk/storage/fields.ts'
-import type { CountKey, DecisionFields, OutcomeGroup } from '../../../sdk/storage/store.ts'
+import { isEmptyFilter } from '../../../sdk/storage/filter.ts'
+import type { CountKey, DecisionFields, DecisionFilter, OutcomeGroup } from '../../../sdk/storage/store.ts'
+import { column } from './column.ts'
+import { selection } from './selection.ts'
 
 const dayMs = 86_400_000
 
-/** Values with their numbers, and the number of each slot; −1 for null. */
-function column<V extends string | number>() {
-  const numbers = new Map<V, number>()
-  const values: V[] = []
-  let codes = new Int32Array(1_024)
-  return {
-    values,
-    codes: () => codes,
-    number(value: V): number {
-      const known = numbers.get(value)
-      if (known !== undefined) return known
-      numbers.set(value, values.length)
-      return values.push(value) - 1
-    },
-    set(slot: number, value: V | null) {
-      if (slot >= codes.length) {
-        const grown = new Int32Array(2 * Math.max(slot, codes.length))
-        grown.set(codes)
-        codes = grown
-      }
-      codes[slot] = value === null ? -1 : this.number(value)
-    },
-  }
-}
-
-/** Slots in which a decision stands that passes. */
-export type Visit = (each: (slot: number) => void) => void
-
 export interface Columns {
   put(slot: number, fields: DecisionFields): void
-  /** Forgets the tags of a slot that is freed. */
   remove(slot: number): void
-  /** @param visit null for all decisions */
-  countBy(visit: Visit | null, by: CountKey): { value: string; count: number }[]
-  outcomes(visit: Visit): OutcomeGroup[]
-  outcomesBy(visit: Visit, by: 'category' | 'agent'): { value: string; groups: OutcomeGroup[] }[]
+  /** 1 for each slot that passes; valid until the next call of anything here. */
+  passing(filter: DecisionFilter): Uint8Array
+  /** `created_ms` by slot. */
+  created(): Float64Array
+  countBy(filter: DecisionFilter, by: CountKey): { value: string; count: number }[]
+  outcomes(filter: DecisionFilter): OutcomeGroup[]
+  outcomesBy(filter: DecisionFilter, by: 'category' | 'agent'): { value: string; groups: OutcomeGroup[] }[]
 }
 
-/** @param every visits all slots in use */
-export function columns(every: Visit): Columns {
+/** @param at the fields of a slot in use */
+export function columns(at: (slot: number) => DecisionFields | undefined): Columns {
   const texts = {
     category: column<string>(),
     stakes: column<string>(),
@@ -52,6 +29,8 @@ export function columns(every: Visit): Columns {
     agent: column<string>(),
     project: column<string>(),
   }
+  const selected = selection(texts)
+  const passing = (filter: DecisionFilter) => selected.passing(filter, at)
   const days = column<number>()
   const tags = column<string>()
   const tagsOf: number[][] = []
@@ -73,11 +52,14 @@ export function columns(every: Visit): Columns {
         (a, b) =>
           a.confidence - b.confidence ||
           compareText(a.outcome ?? '', b.outcome ?? '') ||
-          Number(a.auto_attributed) - Number(b.auto_attributed),
+          compareText(a.attribution_basis ?? '', b.attribution_basis ?? ''),
       )
 
   return {
+    passing,
+    created: selected.created,
     put(slot, fields) {
+      selected.put(slot, fields)
       for (const key of ['category', 'stakes', 'status', 'outcome', 'agent', 'project'] as const)
         texts[key].set(slot, fields[key])
       days.set(slot, Math.floor(fields.created_ms / dayMs))
@@ -85,24 +67,28 @@ export function columns(every: Visit): Columns {
         slot,
         [...new Set(fields.tags)].map((tag) => tags.number(tag)),
       )
-      const { outcome, auto_attributed } = fields
+      const { outcome, attribution_basis } = fields
       const confidence = fields.confidence_at_review ?? fields.confidence
-      scored.set(slot, `${confidence} ${outcome} ${auto_attributed}`)
-      groups[scored.codes()[slot]!] ??= { confidence, outcome, auto_attributed }
+      scored.set(slot, `${confidence} ${outcome} ${attribution_basis}`)
+      groups[scored.codes()[slot]!] ??= { confidence, outcome, attribution_basis }
     },
-    remove: (slot) => setTags(slot, []),
-    countBy(visit, by) {
+    remove(slot) {
+      selected.remove(slot)
+      setTags(slot, [])
+    },
+    countBy(filter, by) {
       const own = by === 'tag' ? tags : by === 'day' ? days : texts[by]
       const counts = new Uint32Array(own.values.length)
-      if (by === 'tag' && visit === null) counts.set(tagTotals)
-      else if (by === 'tag') {
-        visit!((slot) => {
-          for (const number of tagsOf[slot]!) counts[number]!++
-        })
-      } else {
+      if (by === 'tag' && isEmptyFilter(filter)) counts.set(tagTotals)
+      else {
+        const mask = passing(filter)
         const codes = own.codes()
-        // A number of −1 is no index: it counts nowhere.
-        ;(visit ?? every)((slot) => counts[codes[slot]!]!++)
+        for (let slot = 0; slot < mask.length; slot++) {
+          if (mask[slot] === 0) continue
+          if (by === 'tag') for (const number of tagsOf[slot]!) counts[number]!++
+          // A number of −1 is no index: it counts nowhere.
+          else counts[codes[slot]!]!++
+        }
       }
       const entries = own.values.flatMap((value, number) => {
         const text = typeof value === 'number' ? new Date(value * dayMs).toISOString().slice(0, 10) : value
@@ -112,21 +98,24 @@ export function columns(every: Visit): Columns {
         ? entries.sort((a, b) => compareText(a.value, b.value))
         : entries.sort((a, b) => b.count - a.count || compareText(a.value, b.value))
     },
-    outcomes(visit) {
+    outcomes(filter) {
       const counts = new Uint32Array(groups.length)
+      const mask = passing(filter)
       const codes = scored.codes()
-      visit((slot) => counts[codes[slot]!]!++)
+      for (let slot = 0; slot < mask.length; slot++) if (mask[slot] === 1) counts[codes[slot]!]!++
       return groupsOf(counts)
     },
-    outcomesBy(visit, by) {
+    outcomesBy(filter, by) {
       const { values, codes } = texts[by]
       const [of, group] = [codes(), scored.codes()]
+      const mask = passing(filter)
       const parts: (Uint32Array | undefined)[] = []
-      visit((slot) => {
+      for (let slot = 0; slot < mask.length; slot++) {
+        if (mask[slot] === 0) continue
         const number = of[slot]!
         parts[number] ??= new Uint32Array(groups.length)
         parts[number][group[slot]!]!++
-      })
+      }
       return parts
         .flatMap((counts, number) => (counts ? [{ value: values[number]!, groups: groupsOf(counts) }] : []))
         .sort((a, b) => compareText(a.value, b.value))

@@ -1,5 +1,5 @@
 /** Reviewed decisions grouped by reasons and patterns, from the records themselves: what the durable drivers compute in their engines. */
-import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
+import type { DecisionRecord, Outcome } from '../../../sdk/schema/decision.ts'
 import { compareText } from '../../../sdk/storage/fields.ts'
 import type { PatternGroup, ReasonGroup } from '../../../sdk/storage/store.ts'
 
@@ -12,25 +12,34 @@ export function patternKey({ pattern }: Pick<DecisionRecord, 'pattern'>): string
   return text === '' ? null : text
 }
 
-const reviewed = (records: readonly DecisionRecord[]) => records.filter(({ status }) => status === 'reviewed')
+/** The types of a decision's reasons, with how often each stands and the sum of its strengths. */
+export const reasonUses = ({ reasons }: Pick<DecisionRecord, 'reasons'>) =>
+  [...Map.groupBy(reasons, ({ type }) => type)].map(([type, own]) => ({
+    type,
+    uses: own.length,
+    strength: own.reduce((sum, { strength }) => sum + strength, 0),
+  }))
+
+type Reviewed = DecisionRecord & { outcome: Outcome }
+const reviewed = (records: readonly DecisionRecord[]) =>
+  records.filter((record): record is Reviewed => record.status === 'reviewed' && record.outcome !== null)
 
 export function reasonGroups(records: readonly DecisionRecord[]): ReasonGroup[] {
   const groups = new Map<string, ReasonGroup>()
-  for (const { reasons, outcome, confidence: stated, confidence_at_review } of reviewed(records)) {
-    const confidence = confidence_at_review ?? stated
-    for (const type of new Set(reasons.map((reason) => reason.type))) {
-      const own = reasons.filter((reason) => reason.type === type)
+  for (const record of reviewed(records)) {
+    const { outcome } = record
+    const confidence = record.confidence_at_review ?? record.confidence
+    for (const { type, uses, strength } of reasonUses(record)) {
       const key = JSON.stringify([type, confidence, outcome])
       const group = groups.get(key) ?? { type, confidence, outcome, decisions: 0, uses: 0, strength: 0 }
       group.decisions++
-      group.uses += own.length
-      group.strength += own.reduce((sum, { strength }) => sum + strength, 0)
+      group.uses += uses
+      group.strength += strength
       groups.set(key, group)
     }
   }
   return [...groups.values()].sort(
-    (a, b) =>
-      compareText(a.type, b.type) || a.confidence - b.confidence || compareText(a.outcome ?? '', b.outcome ?? ''),
+    (a, b) => compareText(a.type, b.type) || a.confidence - b.confidence || compareText(a.outcome, b.outcome),
   )
 }
 
@@ -47,8 +56,7 @@ export function patternGroups(
   )
   for (const record of newest) {
     const pattern = patternKey(record)
-    if (pattern === null || record.outcome === null || (category !== undefined && record.category !== category))
-      continue
+    if (pattern === null || (category !== undefined && record.category !== category)) continue
     const key = JSON.stringify([pattern, record.category])
     const group = groups.get(key) ?? {
       pattern,

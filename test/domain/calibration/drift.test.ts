@@ -1,7 +1,8 @@
 /** Drift: the thresholds of the contract, and p-values that mean what they say. */
 import { describe, expect, test } from 'bun:test'
-import { drift, permutationTest } from '../../../src/domain/calibration/drift.ts'
+import { drift } from '../../../src/domain/calibration/drift.ts'
 import type { Scored } from '../../../src/domain/calibration/figures.ts'
+import { type Counted, permutationTest } from '../../../src/domain/calibration/permutation.ts'
 import { random } from './groups.ts'
 
 const thresholds = { brier: 0.05, accuracy: 0.1 }
@@ -67,6 +68,16 @@ test('what chance explains is information, no warning', () => {
   expect(recommendations[0]).toContain('Chance')
 })
 
+test.each<[string, Scored[], string[]]>([
+  ['twice the threshold is critical', of(0.8, 550, 450), ['critical', 'critical']],
+  ['less is a warning', of(0.8, 690, 310), ['warning', 'warning']],
+  ['unlikely, but not unlikely enough', of(0.8, 10, 5), ['info', 'info']],
+])('severity: %s', (_, recent, severities) => {
+  const { alerts } = drift(recent, of(0.8, 400, 100), thresholds)
+  expect(alerts.map(({ severity }) => severity)).toEqual(severities as never)
+  for (const { p_value, severity } of alerts) expect(p_value > 0.05 && p_value < 0.5).toBe(severity === 'info')
+})
+
 test.each([
   [4, 50],
   [50, 4],
@@ -83,10 +94,10 @@ test.each([
 })
 
 /** Squared errors of a forecaster whose calibration never changes. */
-function squares(next: () => number, count: number): number[] {
+function squares(next: () => number, count: number): Counted[] {
   return Array.from({ length: count }, () => {
     const confidence = 0.3 + 0.65 * next()
-    return (confidence - (next() < confidence - 0.1 ? 1 : 0)) ** 2
+    return { figure: (confidence - (next() < confidence - 0.1 ? 1 : 0)) ** 2, count: 1 }
   })
 }
 
@@ -100,6 +111,8 @@ describe('on stationary histories', () => {
   test.each([
     [25, 60],
     [60, 25],
+    [120, 300],
+    [300, 120],
   ])(`p ≤ .05 comes up in about 5 %% of ${histories}: %d recent, %d historical`, (recent, historical) => {
     const p = simulate(recent, historical)
     const share = (limit: number) => p.filter((one) => one <= limit).length / histories
@@ -114,5 +127,64 @@ describe('on stationary histories', () => {
     const [recent, historical] = [squares(random(1), 40), squares(random(2), 90)]
     const p = permutationTest(recent, historical, 1)
     expect(permutationTest(recent, historical, 1)).toBe(p)
+  })
+})
+
+/** Logarithm of the number of ways to choose k of n. */
+const choices = (n: number, k: number): number =>
+  Array.from({ length: k }, (_, at) => Math.log((n - at) / (at + 1))).reduce((sum, one) => sum + one, 0)
+
+/** How often at least k of `size` drawn are among `marked` of `all`: what the p-value of figures 1 and 0 is, exactly. */
+const exactly = (all: number, marked: number, size: number, k: number): number =>
+  Array.from({ length: Math.min(size, marked) - k + 1 }, (_, at) =>
+    Math.exp(choices(marked, k + at) + choices(all - marked, size - k - at) - choices(all, size)),
+  ).reduce((sum, one) => sum + one, 0)
+
+describe('the p-value is the exact one', () => {
+  test.each([
+    [30, 90, 40],
+    [99, 1_000, 800],
+    [100, 1_000, 800],
+    [100, 1_000, 50],
+    [110, 200, 40],
+    [400, 5_000, 100],
+    [1_000, 12_000, 9_000],
+    [600, 1_000, 300],
+  ])('%d of %d, of which %d are marked', (size, all, marked) => {
+    const expected = (size * marked) / all
+    const spread = Math.sqrt(expected * (1 - marked / all) * (1 - size / all))
+    for (const deviations of [0, 1, 1.64, 2, 3]) {
+      const k = Math.round(expected + deviations * spread)
+      const recent = [
+        { figure: 1, count: k },
+        { figure: 0, count: size - k },
+      ]
+      const historical = [
+        { figure: 1, count: marked - k },
+        { figure: 0, count: all - marked - size + k },
+      ]
+      const p = exactly(all, marked, size, k)
+      const negated = (groups: Counted[]) => groups.map(({ figure, count }) => ({ figure: -figure, count }))
+      const found = [
+        permutationTest(recent, historical, 1),
+        permutationTest(negated(recent), negated(historical), -1),
+        // What is more of one side is less of the other.
+        permutationTest(historical, recent, -1),
+      ]
+      // Sampled p-values vary with the root; the limit is nearer.
+      const slack = Math.min(size, all - size) < 100 ? 0.045 * Math.sqrt(p) + 0.004 : 0.003
+      for (const one of found) expect(Math.abs(one - p)).toBeLessThan(slack)
+    }
+  })
+
+  test('what no split of a thousand shows is still not impossible', () => {
+    const [recent, historical] = [[{ figure: 1, count: 20 }], [{ figure: 0, count: 20 }]]
+    expect(permutationTest(recent, historical, 1)).toBe(1 / 1_001)
+    expect(permutationTest(recent, historical, -1)).toBe(1)
+  })
+
+  test('where all figures are alike nothing is worse than chance', () => {
+    const same = (count: number) => [{ figure: 0.25, count }]
+    expect([permutationTest(same(10), same(20), 1), permutationTest(same(200), same(300), 1)]).toEqual([1, 1])
   })
 })

@@ -1,19 +1,19 @@
 /** Groups of outcomes from decisions written down one by one. */
-import type { Outcome } from '../../../sdk/schema/decision.ts'
+import type { AttributionBasis, Outcome } from '../../../sdk/schema/decision.ts'
 import type { OutcomeGroup } from '../../../sdk/storage/store.ts'
 
 export interface Judged {
   confidence: number
   outcome: Outcome | null
-  auto_attributed?: boolean
+  attribution_basis?: AttributionBasis | null
 }
 
 /** One group for each, as a store would give them where no two are alike. */
 export const groupsOf = (decisions: readonly Judged[]): OutcomeGroup[] =>
-  decisions.map(({ confidence, outcome, auto_attributed = false }) => ({
+  decisions.map(({ confidence, outcome, attribution_basis = null }) => ({
     confidence,
     outcome,
-    auto_attributed,
+    attribution_basis,
     count: 1,
   }))
 

@@ -2,15 +2,9 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { Outcome } from '../../../sdk/schema/decision.ts'
-import {
-  brierOf,
-  calibrationError,
-  decompose,
-  noiseFloor,
-  scoredOf,
-  wilson,
-} from '../../../src/domain/calibration/figures.ts'
+import { brierOf, calibrationError, decompose, noiseFloor, scoredOf } from '../../../src/domain/calibration/figures.ts'
 import { interpret, report, round } from '../../../src/domain/calibration/report.ts'
+import { wilson } from '../../../src/domain/wilson.ts'
 import { sharedText } from '../../shared.ts'
 import { groupsOf, type Judged, random } from './groups.ts'
 
@@ -40,7 +34,7 @@ const outcome = fc.constantFrom<Outcome | null>('success', 'failure', 'partial',
 const judged = fc.record({
   confidence: fc.double({ min: 0, max: 1, noNaN: true }),
   outcome,
-  auto_attributed: fc.boolean(),
+  attribution_basis: fc.constantFrom(null, 'age' as const, 'evidence' as const),
 })
 const many = fc.array(judged, { minLength: 5, maxLength: 60 })
 
@@ -57,11 +51,23 @@ describe('laws', () => {
     )
   })
 
+  test('nor does the last digit, where the figure lies between two', () => {
+    const next = random(5)
+    for (let round = 0; round < 200; round++) {
+      const decisions = Array.from(
+        { length: 20 },
+        (): Judged => ({ confidence: Math.round(next() * 100) / 100, outcome: next() < 0.5 ? 'success' : 'failure' }),
+      )
+      const shuffled = decisions.map((one) => ({ one, key: next() })).sort((a, b) => a.key - b.key)
+      expect(report(groupsOf(shuffled.map(({ one }) => one)))).toEqual(report(groupsOf(decisions)))
+    }
+  })
+
   test('Brier = reliability − resolution + uncertainty where each bucket holds one confidence', () => {
     const exact = fc.record({
       confidence: fc.constantFrom(0.1, 0.3, 0.5, 0.7, 0.9),
       outcome,
-      auto_attributed: fc.boolean(),
+      attribution_basis: fc.constantFrom(null, 'age' as const, 'evidence' as const),
     })
     fc.assert(
       fc.property(fc.array(exact, { minLength: 5, maxLength: 60 }), (decisions) => {
@@ -103,7 +109,8 @@ describe('laws', () => {
   test('observed and attested outcomes are reported apart, and neither touches the other', () => {
     fc.assert(
       fc.property(many, (decisions) => {
-        const of = (auto: boolean) => report(groupsOf(decisions.filter((one) => one.auto_attributed === auto))).overall
+        const of = (observed: boolean) =>
+          report(groupsOf(decisions.filter((one) => (one.attribution_basis === 'evidence') === observed))).overall
         expect(report(groupsOf(decisions)).by_settlement).toEqual({ observed: of(true), attested: of(false) })
       }),
     )
@@ -164,6 +171,12 @@ test.each<[number, ReturnType<typeof interpret>]>([
   expect(interpret(gap, 4)).toBe('insufficient_data')
 })
 
+test('edges of tenths belong to the upper one, and 1 to the last', () => {
+  const confidences = [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1]
+  const { confidence_stats } = report(groupsOf(confidences.map((confidence) => ({ confidence, outcome: null }))))
+  expect(confidence_stats.histogram).toEqual([1, 1, 1, 1, 1, 1, 1, 1, 1, 2])
+})
+
 test('edges of buckets belong to the upper one, and 1 to the last', () => {
   const { buckets } = report(
     groupsOf([0, 0.2, 0.4, 0.6, 0.8, 1, 0.1 + 0.2 + 0.3].map((confidence) => ({ confidence, outcome: 'success' }))),
@@ -174,14 +187,21 @@ test('edges of buckets belong to the upper one, and 1 to the last', () => {
 })
 
 test('an interval holds where the normal one fails: no successes, all successes, one trial', () => {
-  expect(wilson(0, 10).map(round)).toEqual([0, 0.2775])
-  expect(wilson(1, 10).map(round)).toEqual([0.7225, 1])
-  expect(wilson(1, 1).map(round)).toEqual([0.2065, 1])
+  const rounded = (hits: number, of: number) => Object.values(wilson(hits, of)!).map(round)
+  expect(rounded(0, 10)).toEqual([0, 0.2775])
+  expect(rounded(10, 10)).toEqual([0.7225, 1])
+  expect(rounded(1, 1)).toEqual([0.2065, 1])
+  for (let of = 1; of <= 300; of++) {
+    expect(wilson(0, of)!.low >= 0).toBe(true)
+    expect(wilson(of, of)!.high <= 1).toBe(true)
+  }
 })
 
 test('certainty that was wrong costs much in the log score, but not without end', () => {
   const wrong = Array.from({ length: 5 }, () => ({ confidence: 1, outcome: 'failure' as const }))
   expect(report(groupsOf(wrong)).overall).toMatchObject({ brier_score: 1, log_score: 13.8155, skill: null })
+  const doubted = Array.from({ length: 5 }, () => ({ confidence: 0, outcome: 'success' as const }))
+  expect(report(groupsOf(doubted)).overall.log_score).toBe(13.8155)
 })
 
 describe('habituation', () => {
@@ -196,6 +216,7 @@ describe('habituation', () => {
     ['all high but one', [...times(9, 0.95), 0.7], false],
     ['all low', [...times(9, 0.5), 0.3], true],
     ['all low but one', [...times(9, 0.5), 0.8], false],
+    ['close together, but over the edge of a tenth', [...times(5, 0.69), ...times(5, 0.71)], false],
     ['the whole scale', [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1], false],
   ])('%s', (_, confidences, expected) => expect(of(confidences)).toBe(expected))
 })
@@ -221,4 +242,46 @@ test('advice says what to state instead, the worst first', () => {
   expect(report(groupsOf(of(0.9, 3, 0))).recommendations).toMatchObject([
     { type: 'insufficient_data', severity: 'info', message: expect.stringContaining('at least 2 more') },
   ])
+})
+
+test('advice needs five decisions in a range', () => {
+  const others = Array.from(
+    { length: 10 },
+    (_, at): Judged => ({ confidence: 0.5, outcome: at % 2 ? 'success' : 'failure' }),
+  )
+  const failed = (count: number) =>
+    Array.from({ length: count }, (): Judged => ({ confidence: 0.95, outcome: 'failure' }))
+  const ranges = (count: number) =>
+    report(groupsOf([...others, ...failed(count)])).recommendations.filter(({ type }) => type === 'overconfident_range')
+  expect([ranges(4).length, ranges(5).length]).toEqual([0, 1])
+})
+
+test('habituation is advised against, with its figures', () => {
+  const same = Array.from(
+    { length: 20 },
+    (_, at): Judged => ({ confidence: 0.9, outcome: at < 18 ? 'success' : 'failure' }),
+  )
+  expect(report(groupsOf(same)).recommendations).toEqual([
+    {
+      type: 'habituation',
+      message:
+        'Your confidence hardly varies (0.9 to 0.9, mean 0.9): use the whole scale, so that it tells sure from unsure.',
+      severity: 'warning',
+    },
+  ])
+})
+
+test.each<[string, number, number]>([
+  ['Your confidence is as good as chance lets it be measured', 0.5, 0.9],
+  ['No range of confidence is clearly off', 0.6, 0.8],
+])('where nothing is off: %s', (message, low, high) => {
+  // Half of the lower and nine of ten of the upper come true; the nearer to that the confidence, the more is it chance.
+  const of = (confidence: number, successes: number, failures: number) => [
+    ...Array.from({ length: successes }, (): Judged => ({ confidence, outcome: 'success' })),
+    ...Array.from({ length: failures }, (): Judged => ({ confidence, outcome: 'failure' })),
+  ]
+  const { recommendations, overall } = report(groupsOf([...of(low, 10, 10), ...of(high, 18, 2)]))
+  expect(recommendations).toMatchObject([{ type: 'well_calibrated', severity: 'info' }])
+  expect(recommendations[0]!.message).toStartWith(message)
+  expect(overall.ece! <= overall.ece_noise_floor!).toBe(low === 0.5)
 })

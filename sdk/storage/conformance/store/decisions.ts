@@ -157,6 +157,12 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
       const sorted = [...passing].sort(fieldsOrder(sort, order)).map(({ id }) => id)
       expect(page.total).toBe(passing.length)
       expect(page.records.map(({ id }) => id)).toEqual(sorted.slice(offset, offset + limit))
+      const after = records[Math.floor(next() * records.length)]!
+      const inOrder = fieldsOrder(sort, order)
+      const behind = sorted.filter((id) => inOrder(fieldsOf(after, false), fields.find((one) => one.id === id)!) < 0)
+      const rest = await store.decisions.list({ filter, sort, order, after, offset, limit })
+      expect(rest.total).toBe(passing.length)
+      expect(rest.records.map(({ id }) => id)).toEqual(behind.slice(offset, offset + limit))
       expect(await store.decisions.count(filter)).toBe(passing.length)
       const by = keys[round % keys.length]!
       expect(await store.decisions.countBy(filter, by)).toEqual(countedBy(passing, by))
@@ -194,7 +200,7 @@ function madeUp(number: number, next: () => number): DecisionRecord {
         ? null
         : { name: pick([...names, null]), feature: pick([...names, null]), pr: pick([null, 1, 47]), files: [] },
     confidence_at_review: pick([null, 0.1, 0.5]),
-    auto_attributed: next() < 0.3,
+    attribution_basis: next() < 0.3 ? 'age' : null,
     created_at: pick([
       '1969-12-31T23:59:59.999Z',
       '2026-01-01T00:00:00Z',
@@ -216,15 +222,15 @@ async function embedSome(store: Store, records: readonly DecisionRecord[]): Prom
 /** The groups of `outcomes`, one look at each record. */
 function outcomesOf(passing: readonly DecisionFields[]): OutcomeGroup[] {
   const groups: OutcomeGroup[] = []
-  for (const { outcome, auto_attributed, confidence_at_review, confidence: present } of passing) {
+  for (const { outcome, attribution_basis, confidence_at_review, confidence: present } of passing) {
     const confidence = confidence_at_review ?? present
     const same = groups.find(
-      (one) => one.confidence === confidence && one.outcome === outcome && one.auto_attributed === auto_attributed,
+      (one) => one.confidence === confidence && one.outcome === outcome && one.attribution_basis === attribution_basis,
     )
     if (same) same.count++
-    else groups.push({ confidence, outcome, auto_attributed, count: 1 })
+    else groups.push({ confidence, outcome, attribution_basis, count: 1 })
   }
-  const rank = (one: OutcomeGroup) => `${one.outcome ?? ''}${one.auto_attributed ? 1 : 0}`
+  const rank = (one: OutcomeGroup) => `${one.outcome ?? ''} ${one.attribution_basis ?? ''}`
   return groups.sort((a, b) => a.confidence - b.confidence || (rank(a) < rank(b) ? -1 : 1))
 }
 

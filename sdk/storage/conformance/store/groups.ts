@@ -21,7 +21,7 @@ function variedRecord(number: number, next: () => number): DecisionRecord {
     outcome,
     status: outcome === null ? 'pending' : 'reviewed',
     confidence_at_review: outcome === null ? null : one([confidence, 0.5]),
-    auto_attributed: outcome !== null && next() < 0.3,
+    attribution_basis: outcome === null ? null : one([null, null, 'age', 'evidence']),
     pattern: one(patterns),
     reasons: Array.from({ length: Math.floor(next() * 4) }, () => ({
       type: one(types),
@@ -60,14 +60,14 @@ const scored = ({ confidence, confidence_at_review }: DecisionRecord): number =>
 const expectedOutcomes = (records: readonly DecisionRecord[]) =>
   tally(
     records.map((record) => {
-      const group = { confidence: scored(record), outcome: record.outcome, auto_attributed: record.auto_attributed }
+      const group = { confidence: scored(record), outcome: record.outcome, attribution_basis: record.attribution_basis }
       return { key: Object.values(group), group, more: { count: 1 } }
     }),
   ).sort(
     (a, b) =>
       a.confidence - b.confidence ||
       compareText(a.outcome ?? '', b.outcome ?? '') ||
-      Number(a.auto_attributed) - Number(b.auto_attributed),
+      compareText(a.attribution_basis ?? '', b.attribution_basis ?? ''),
   )
 
 const expectedReasons = (records: readonly DecisionRecord[]) =>

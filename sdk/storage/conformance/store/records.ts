@@ -70,6 +70,7 @@ export function recordOf(number: number, changes: Partial<DecisionRecord> = {}):
     revisions: [],
     preserve: number % 8 === 0,
     auto_attributed: number % 9 === 0,
+    attribution_basis: number % 9 === 0 ? 'age' : null,
     attribution_reason: null,
     ...changes,
   }

@@ -63,7 +63,7 @@ export function fields(id: string, next: () => number): DecisionFields {
     created_ms: pick(next, times),
     review_by_ms: pick(next, times),
     confidence_at_review: maybe(next, confidences),
-    auto_attributed: next() < 0.5,
+    attribution_basis: next() < 0.5 ? 'age' : null,
     preserve: next() < 0.5,
     indexed: next() < 0.8,
   }

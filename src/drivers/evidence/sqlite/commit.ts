@@ -4,14 +4,24 @@
  */
 import type { Database } from 'bun:sqlite'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
-import type { EvidenceBatch, EvidenceHead, StoredCheckpoint } from '../../../../sdk/storage/evidence.ts'
+import type {
+  Evidence,
+  EvidenceBatch,
+  EvidenceHead,
+  EvidenceRecord,
+  StoredCheckpoint,
+  WebhookKey,
+} from '../../../../sdk/storage/evidence.ts'
 import { followsHead, noHash } from '../../../../sdk/storage/evidence-checks.ts'
 import { begin } from './connect.ts'
 import { storageErrorOf } from './errors.ts'
+import { pullRequestIndex, webhookKeys } from './lookup.ts'
 import { headReader } from './read.ts'
 
 export interface Committer {
-  append(make: (head: EvidenceHead) => EvidenceBatch): Promise<EvidenceHead>
+  append: Evidence['append']
+  /** Brings {@link pullRequestIndex} level with the log. */
+  indexPullRequests(): Promise<void>
   saveCheckpoint(checkpoint: StoredCheckpoint): Promise<void>
   /** Resolves when what was under way has ended; nothing more is taken. */
   end(): Promise<void>
@@ -19,7 +29,8 @@ export interface Committer {
 
 /** One append that waits. */
 interface Job {
-  make(head: EvidenceHead): EvidenceBatch
+  make(head: EvidenceHead, known: readonly EvidenceRecord[]): EvidenceBatch
+  keys: readonly WebhookKey[]
   resolve(head: EvidenceHead): void
   reject(error: unknown): void
 }
@@ -46,6 +57,8 @@ export function committer(db: Database): Committer {
   const insertNode = db.prepare('insert into nodes (level, "index", hash) values (?, ?, ?)')
   const setHead = db.prepare('update head set seq = ?, hash = ?, frontier = ?')
   const insertCheckpoint = db.prepare('insert into checkpoints (size, head_hash, note, created_at) values (?, ?, ?, ?)')
+  const keys = webhookKeys(db)
+  const index = pullRequestIndex(db)
   const queue: Job[] = []
   let lane: Promise<unknown> = Promise.resolve()
   let scheduled = false
@@ -83,19 +96,24 @@ export function committer(db: Database): Committer {
       for (const record of records) {
         const { seq, ts, source, event_type, evidence_class, payload, prev_hash, hash } = record
         insert.run(seq, ts, source, event_type, evidence_class, payload, prev_hash, hash)
+        keys.add(record)
         if (++written % writtenAtOnce === 0) await Bun.sleep(0)
       }
       for (const { level, index, hash } of nodes) insertNode.run(level, index, hash)
     }
   }
 
-  /** Lets each make what it appends, on the head that the one before it left; what can't is refused at once. */
+  /**
+   * Lets each make what it appends, on the head that the one before it left; what can't is refused at once. One with keys begins a group,
+   * as what is planned before it could not be found by them yet.
+   */
   function plan(jobs: Job[], start: EvidenceHead): Planned[] {
     const planned: Planned[] = []
     let head = start
-    for (let job = jobs.shift(); job; job = head.seq - start.seq < manyRecords ? jobs.shift() : undefined) {
+    const next = () => (head.seq - start.seq < manyRecords && jobs[0]?.keys.length === 0 ? jobs.shift() : undefined)
+    for (let job = jobs.shift(); job; job = next()) {
       try {
-        const batch = job.make(head)
+        const batch = job.make(head, keys.find(job.keys))
         followsHead(head, batch)
         const { seq, hash } = batch.records.at(-1) ?? head
         head = { seq, hash, frontier: [...batch.frontier] }
@@ -138,20 +156,24 @@ export function committer(db: Database): Committer {
   function schedule() {
     if (scheduled) return
     scheduled = true
-    // Whoever calls in this same turn of the loop belongs to the group.
-    void Promise.resolve().then(runGroup)
+    // Requests that came in together are each read in a turn of their own: the group begins when all have been.
+    setImmediate(runGroup)
   }
 
   const open = () => {
     if (closed) throw new StorageError('unavailable', 'the evidence is closed')
   }
   return {
-    async append(make) {
+    async append(make, keys = []) {
       open()
       return new Promise((resolve, reject) => {
-        queue.push({ make, resolve, reject })
+        queue.push({ make, keys, resolve, reject })
         schedule()
       })
+    },
+    async indexPullRequests() {
+      open()
+      for (let behind = index.behind(); behind; ) behind = await transaction(async () => index.advance())
     },
     async saveCheckpoint({ size, head_hash, note, created_at }) {
       open()
@@ -160,10 +182,7 @@ export function committer(db: Database): Committer {
     async end() {
       closed = true
       // What was begun may leave a further group behind.
-      while (scheduled || queue.length > 0) {
-        await null
-        await lane
-      }
+      while (scheduled || queue.length > 0) await new Promise(setImmediate)
       await lane
     },
   }

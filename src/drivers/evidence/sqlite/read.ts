@@ -4,11 +4,16 @@ import { StorageError } from '../../../../sdk/storage/errors.ts'
 import type { Evidence, EvidenceHead, EvidenceRecord, StoredCheckpoint } from '../../../../sdk/storage/evidence.ts'
 import { storageErrorOf } from './errors.ts'
 
-export type Reads = Pick<Evidence, 'head' | 'read' | 'hashes' | 'nodes' | 'find' | 'checkpoints'>
+export type Reads = Pick<Evidence, 'head' | 'read' | 'ofPullRequest' | 'hashes' | 'nodes' | 'find' | 'checkpoints'>
 
 /** Records that are searched in one go; others have their turn in between. */
 const searched = 20_000
-const columns = ['ts', 'source', 'event_type', 'evidence_class', 'payload', 'prev_hash', 'hash'] as const
+export const columns = ['ts', 'source', 'event_type', 'evidence_class', 'payload', 'prev_hash', 'hash'] as const
+
+/** SQL of the integer that a payload has as `pr_number`; null where it has none, or is no JSON. */
+export const prNumber = (payload: string): string =>
+  `case when json_valid(${payload}) then case when json_type(${payload}, '$.pr_number') = 'integer'
+   then json_extract(${payload}, '$.pr_number') end end`
 
 interface HeadRow {
   seq: number
@@ -46,6 +51,11 @@ export function reads(db: Database): Reads {
   )
   const nodes = db.prepare<{ at: number; hash: string }, [number, number, number]>(
     'select "index" as at, hash from nodes where level = ? and "index" >= ? order by "index" limit ?',
+  )
+  // What was written past this program may not be in step with the index.
+  const ofPullRequest = db.prepare<EvidenceRecord, [number, number, number]>(
+    `select e.seq, ${columns.map((name) => `e.${name}`)} from pull_requests p join events e on e.seq = p.seq
+     where p.pr_number = ? and p.seq >= ? and ${prNumber('e.payload')} = p.pr_number order by p.seq limit ?`,
   )
   const last = db.prepare<{ seq: number | null }, []>('select max(seq) as seq from events')
   const found = db.prepare<{ seq: number }, [number, number, string]>(
@@ -85,6 +95,9 @@ export function reads(db: Database): Reads {
       const end = rows.findIndex(({ at }, offset) => at !== index + offset)
       return (end === -1 ? rows : rows.slice(0, end)).map(({ hash }) => hash)
     }),
+    ofPullRequest: translated((pr_number: number, seq: number, limit: number) =>
+      ofPullRequest.all(pr_number, seq, limit),
+    ),
     find: translated(async (hash: string) => {
       const end = last.get()?.seq ?? 0
       for (let seq = 0; seq < end; seq += searched) {

@@ -35,6 +35,25 @@ CREATE TABLE checkpoints (
   created_at TEXT NOT NULL
 );
 
+-- By which keys of their payloads records of webhooks are found; written with them.
+CREATE TABLE webhook_keys (
+  field TEXT NOT NULL,
+  value NOT NULL,
+  seq INTEGER NOT NULL,
+  PRIMARY KEY (field, value, seq)
+) WITHOUT ROWID;
+
+-- Which records are of which pull request, up to the record `indexed`: filled when it is asked for, as an append would pay a third more.
+CREATE TABLE pull_requests (
+  pr_number INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  PRIMARY KEY (pr_number, seq)
+) WITHOUT ROWID;
+CREATE TABLE indexed (id INTEGER PRIMARY KEY CHECK (id = 1), seq INTEGER NOT NULL);
+INSERT INTO indexed VALUES (1, 0);
+
+CREATE TRIGGER webhook_keys_no_update BEFORE UPDATE ON webhook_keys BEGIN SELECT RAISE(ABORT, 'evidence is append-only'); END;
+CREATE TRIGGER webhook_keys_no_delete BEFORE DELETE ON webhook_keys BEGIN SELECT RAISE(ABORT, 'evidence is append-only'); END;
 CREATE TRIGGER events_no_update BEFORE UPDATE ON events BEGIN SELECT RAISE(ABORT, 'evidence is append-only'); END;
 CREATE TRIGGER events_no_delete BEFORE DELETE ON events BEGIN SELECT RAISE(ABORT, 'evidence is append-only'); END;
 CREATE TRIGGER nodes_no_update BEFORE UPDATE ON nodes BEGIN SELECT RAISE(ABORT, 'evidence is append-only'); END;

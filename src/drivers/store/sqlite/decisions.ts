@@ -5,7 +5,7 @@ import { fieldsOf } from '../../../../sdk/storage/fields.ts'
 import type { DecisionWriter, StoredDecision, Terms } from '../../../../sdk/storage/store.ts'
 import { equalTerms, packTerms } from '../dictionary.ts'
 import { edgesOf } from '../edges.ts'
-import { patternKey } from '../groups.ts'
+import { patternKey, reasonUses } from '../groups.ts'
 import type { Verb } from '../member.ts'
 import type { Group, SqliteMember } from './commit.ts'
 import { isUniqueViolation } from './errors.ts'
@@ -97,8 +97,8 @@ export function decisionTable({ statements, group, words, analyse }: TableOption
      values (?, ?, ?, ?, ?, ?, ?)`,
   )
   const dropReasons = prepare<unknown, [number]>('delete from reasons where num = ?')
-  const addReason = prepare<unknown, [number, string, number, number]>(
-    'insert into reasons (num, type, uses, strength) values (?, ?, ?, ?)',
+  const addReason = prepare<unknown, [number, string, number, string, number, number]>(
+    'insert into reasons (num, type, confidence, outcome, uses, strength) values (?, ?, ?, ?, ?, ?)',
   )
   const dropPattern = prepare<unknown, [number]>('delete from patterns where num = ?')
   const addPattern = prepare<unknown, [number, string, string, string, number]>(
@@ -124,16 +124,14 @@ export function decisionTable({ statements, group, words, analyse }: TableOption
     return true
   }
 
-  function putReasons(num: number, { reasons }: DecisionRecord): void {
-    for (const type of new Set(reasons.map((reason) => reason.type))) {
-      const own = reasons.filter((reason) => reason.type === type)
-      addReason.run(
-        num,
-        type,
-        own.length,
-        own.reduce((sum, { strength }) => sum + strength, 0),
-      )
-    }
+  /** What a reviewed decision is grouped by. */
+  function putGroups(num: number, record: DecisionRecord): void {
+    const { category, status, outcome, created_at, confidence, confidence_at_review } = record
+    if (status !== 'reviewed' || outcome === null) return
+    for (const { type, uses, strength } of reasonUses(record))
+      addReason.run(num, type, confidence_at_review ?? confidence, outcome, uses, strength)
+    const pattern = patternKey(record)
+    if (pattern !== null) addPattern.run(num, pattern, category, outcome, Date.parse(created_at))
   }
 
   function putDerived(num: number, seq: number, record: DecisionRecord, fresh: boolean): void {
@@ -144,11 +142,7 @@ export function decisionTable({ statements, group, words, analyse }: TableOption
       dropReasons.run(num)
       dropPattern.run(num)
     }
-    putReasons(num, record)
-    const pattern = patternKey(record)
-    const { category, status, outcome, created_at } = record
-    if (pattern !== null && status === 'reviewed' && outcome !== null)
-      addPattern.run(num, pattern, category, outcome, Date.parse(created_at))
+    putGroups(num, record)
     for (const edge of edgesOf(record))
       addEdge.run(
         edge.source_id,

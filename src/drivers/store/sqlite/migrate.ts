@@ -2,11 +2,10 @@
 import type { Database } from 'bun:sqlite'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import tables from './migrations/0000_tables.sql' with { type: 'text' }
-import auditAppendOnly from './migrations/0001_audit_append_only.sql' with { type: 'text' }
-import groups from './migrations/0002_groups.sql' with { type: 'text' }
+import triggers from './migrations/0001_triggers.sql' with { type: 'text' }
 
 /** In the order of the folder; a test compares it with the folder. */
-export const migrations: readonly string[] = [tables, auditAppendOnly, groups]
+export const migrations: readonly string[] = [tables, triggers]
 
 /** @throws StorageError `invalid` when the database is newer than the program */
 export function migrate(db: Database, path: string): void {

@@ -19,10 +19,7 @@ export function decisionReader({ prepare }: Statements, { memory, documents, ref
      where d.id > ? and d.gone = 0 order by d.id limit ?`,
   )
   const reasons = prepare<ReasonGroup, []>(
-    `select r.type, coalesce(d.confidence_at_review, d.confidence) as confidence, d.outcome, count(*) as decisions,
-       sum(r.uses) as uses, sum(r.strength) as strength
-     from reasons r join decisions d on d.num = r.num where d.status = 'reviewed' and d.gone = 0
-     group by 1, 2, 3 order by 1, 2, 3`,
+    'select type, confidence, outcome, decisions, uses, strength from reason_totals order by type, confidence, outcome',
   )
   const ofPatterns = (where: string) =>
     prepare<Omit<PatternGroup, 'example_ids'> & { example_ids: string }, [string | null, number]>(

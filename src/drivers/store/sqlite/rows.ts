@@ -4,7 +4,7 @@ import type { PackedTerms } from '../dictionary.ts'
 
 /** Columns of `decisions d` that {@link fieldsOfRow} reads. */
 export const fieldColumns = `d.id, d.category, d.confidence, d.stakes, d.status, d.outcome, d.project, d.feature, d.pr, d.tags,
-  d.agent, d.created_ms, d.review_by_ms, d.confidence_at_review, d.auto_attributed, d.preserve`
+  d.agent, d.created_ms, d.review_by_ms, d.confidence_at_review, d.attribution_basis, d.preserve`
 
 export interface FieldRow {
   id: string
@@ -21,7 +21,7 @@ export interface FieldRow {
   created_ms: number
   review_by_ms: number
   confidence_at_review: number | null
-  auto_attributed: number
+  attribution_basis: DecisionFields['attribution_basis']
   preserve: number
 }
 
@@ -41,7 +41,7 @@ export function fieldsOfRow(row: FieldRow, indexed: boolean): DecisionFields {
     created_ms: row.created_ms,
     review_by_ms: row.review_by_ms,
     confidence_at_review: row.confidence_at_review,
-    auto_attributed: row.auto_attributed === 1,
+    attribution_basis: row.attribution_basis,
     preserve: row.preserve === 1,
     indexed,
   }
@@ -63,7 +63,7 @@ export const fieldValues = (fields: DecisionFields) =>
     fields.created_ms,
     fields.review_by_ms,
     fields.confidence_at_review,
-    fields.auto_attributed ? 1 : 0,
+    fields.attribution_basis,
     fields.preserve ? 1 : 0,
   ] as const
 
@@ -82,7 +82,7 @@ export const fieldNames = [
   'created_ms',
   'review_by_ms',
   'confidence_at_review',
-  'auto_attributed',
+  'attribution_basis',
   'preserve',
 ] as const
 

@@ -1,4 +1,4 @@
-/** The tables of `cstp.db`. Migrations are generated from here: `bunx drizzle-kit generate --config src/drivers/store/sqlite/drizzle.config.ts`. */
+/** The tables of `cstp.db`. Migrations are generated from here, triggers are written by hand: `bunx drizzle-kit generate --config src/drivers/store/sqlite/drizzle.config.ts`. */
 import { sql } from 'drizzle-orm'
 import { blob, index, integer, primaryKey, real, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 
@@ -24,7 +24,7 @@ export const decisions = sqliteTable('decisions', {
   created_ms: real().notNull(),
   review_by_ms: real().notNull(),
   confidence_at_review: real(),
-  auto_attributed: integer().notNull(),
+  attribution_basis: text(),
   preserve: integer().notNull(),
   /** 1 when its file was taken away: kept out of every answer, but not forgotten. */
   gone: integer().notNull().default(0),
@@ -34,17 +34,34 @@ export const decisions = sqliteTable('decisions', {
   file_hash: text().notNull().default(''),
 })
 
-/** The types of a decision's reasons. */
+/** The types of a reviewed decision's reasons. Triggers keep the totals. */
 export const reasons = sqliteTable(
   'reasons',
   {
     num: integer().notNull(),
     type: text().notNull(),
+    /** The one that is scored. */
+    confidence: real().notNull(),
+    outcome: text().notNull(),
     uses: integer().notNull(),
     /** Sum over the uses. */
     strength: real().notNull(),
   },
   (table) => [primaryKey({ columns: [table.num, table.type] })],
+)
+
+/** The same counted: few rows, however many decisions there are. */
+export const reason_totals = sqliteTable(
+  'reason_totals',
+  {
+    type: text().notNull(),
+    confidence: real().notNull(),
+    outcome: text().notNull(),
+    decisions: integer().notNull(),
+    uses: integer().notNull(),
+    strength: real().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.type, table.confidence, table.outcome] })],
 )
 
 /** The first characters of a reviewed decision's pattern, by which it is grouped. Triggers keep the totals. */

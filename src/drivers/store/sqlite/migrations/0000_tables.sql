@@ -56,7 +56,7 @@ CREATE TABLE `decisions` (
 	`created_ms` real NOT NULL,
 	`review_by_ms` real NOT NULL,
 	`confidence_at_review` real,
-	`auto_attributed` integer NOT NULL,
+	`attribution_basis` text,
 	`preserve` integer NOT NULL,
 	`gone` integer DEFAULT 0 NOT NULL,
 	`file_size` integer DEFAULT -1 NOT NULL,
@@ -84,6 +84,7 @@ CREATE TABLE `edges` (
 );
 --> statement-breakpoint
 CREATE INDEX `edges_target` ON `edges` (`target_id`);--> statement-breakpoint
+CREATE INDEX `edges_type` ON `edges` (`edge_type`,`created_at`);--> statement-breakpoint
 CREATE TABLE `embeddings` (
 	`num` integer NOT NULL,
 	`generation` integer NOT NULL,
@@ -127,9 +128,49 @@ CREATE TABLE `outbox` (
 );
 --> statement-breakpoint
 CREATE INDEX `outbox_due` ON `outbox` (`due_ms`);--> statement-breakpoint
+CREATE TABLE `pattern_totals` (
+	`pattern` text NOT NULL,
+	`category` text NOT NULL,
+	`decisions` integer NOT NULL,
+	`successes` integer NOT NULL,
+	`failures` integer NOT NULL,
+	PRIMARY KEY(`pattern`, `category`)
+);
+--> statement-breakpoint
+CREATE INDEX `pattern_totals_best` ON `pattern_totals` ("successes" desc,`pattern`,`category`);--> statement-breakpoint
+CREATE INDEX `pattern_totals_category` ON `pattern_totals` (`category`,"successes" desc,`pattern`);--> statement-breakpoint
+CREATE TABLE `patterns` (
+	`num` integer PRIMARY KEY NOT NULL,
+	`pattern` text NOT NULL,
+	`category` text NOT NULL,
+	`outcome` text NOT NULL,
+	`created_ms` real NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX `patterns_newest` ON `patterns` (`pattern`,`category`,`created_ms`);--> statement-breakpoint
 CREATE TABLE `pending_files` (
 	`num` integer PRIMARY KEY NOT NULL,
 	`revision` integer NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `reason_totals` (
+	`type` text NOT NULL,
+	`confidence` real NOT NULL,
+	`outcome` text NOT NULL,
+	`decisions` integer NOT NULL,
+	`uses` integer NOT NULL,
+	`strength` real NOT NULL,
+	PRIMARY KEY(`type`, `confidence`, `outcome`)
+);
+--> statement-breakpoint
+CREATE TABLE `reasons` (
+	`num` integer NOT NULL,
+	`type` text NOT NULL,
+	`confidence` real NOT NULL,
+	`outcome` text NOT NULL,
+	`uses` integer NOT NULL,
+	`strength` real NOT NULL,
+	PRIMARY KEY(`num`, `type`)
 );
 --> statement-breakpoint
 CREATE TABLE `session_inputs` (

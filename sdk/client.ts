@@ -1,0 +1,163 @@
+/** The client of a cstp service: one typed function per method, batches, and nothing but web standards underneath. */
+import { ClientError, readError } from './client/errors.ts'
+import { createExchange } from './client/http.ts'
+import type { CallOptions, ClientOptions } from './client/options.ts'
+import { type Deadline, retrying, within } from './client/retry.ts'
+import { type Methods, methods } from './client.gen.ts'
+import type { CstpError } from './errors.ts'
+
+export {
+  ClientError,
+  type ClientErrorKind,
+  type CstpErrorOf,
+  type ErrorData,
+  isClientError,
+  isCstpError,
+} from './client/errors.ts'
+export type { CallOptions, ClientOptions, RetryOptions } from './client/options.ts'
+export type * from './client.gen.ts'
+export { CstpError, codes, type ErrorName, type Issue, meanings } from './errors.ts'
+
+/** Name of a method without `cstp.`. */
+export type MethodName = keyof Methods
+/** What a method takes. */
+export type ParamsOf<N extends MethodName> = NonNullable<Parameters<Methods[N]>[0]>
+/** What a method answers. */
+export type ResultOf<N extends MethodName> = Awaited<ReturnType<Methods[N]>>
+
+/** One entry of a batch; `params` may be left out where none is required. */
+export type BatchCall = {
+  [N in MethodName]: { method: N } & (undefined extends Parameters<Methods[N]>[0]
+    ? { params?: ParamsOf<N> }
+    : { params: ParamsOf<N> })
+}[MethodName]
+
+/** What became of one entry of a batch. */
+export type BatchAnswer<N extends MethodName> = { ok: true; result: ResultOf<N> } | { ok: false; error: CstpError }
+
+/** Answers in the order of the calls. */
+export type BatchAnswers<C extends readonly BatchCall[]> = { -readonly [I in keyof C]: BatchAnswer<C[I]['method']> }
+
+/** What `GET /health` answers. */
+export interface Health {
+  status: 'ok'
+  /** Version of the service. */
+  version: string
+  /** Name of the service. */
+  agent: string
+  uptime_seconds: number
+  /** RFC 3339, UTC. */
+  timestamp: string
+}
+
+/** What `GET /.well-known/agent.json` answers. */
+export interface AgentCard {
+  name: string
+  description: string
+  version: string
+  /** Address of the service. */
+  url: string
+  capabilities: string[]
+  protocol: string
+  protocolVersion: string
+}
+
+/**
+ * Every function rejects with a {@link CstpError} where the service refuses the call, a {@link ClientError} where no proper answer
+ * comes, and the signal's reason where the caller aborts. Nothing else.
+ */
+export interface Client extends Methods {
+  /** Calls any method by its name, with or without `cstp.`: for those that this client has no function for. */
+  call(method: string, params?: object, options?: CallOptions): Promise<unknown>
+  /**
+   * Makes up to 100 calls in one request. They run at the same time, each succeeds or fails on its own, and the answers stand in their
+   * order. The request is sent again where its answer was lost only if that holds for every call in it.
+   */
+  batch<const C extends readonly BatchCall[]>(calls: C, options?: CallOptions): Promise<BatchAnswers<C>>
+  /** Whether the service runs; needs no token. */
+  health(options?: CallOptions): Promise<Health>
+  /** What the service is and can do; needs no token. */
+  card(options?: CallOptions): Promise<AgentCard>
+}
+
+interface Answer {
+  id?: unknown
+  result?: unknown
+  error?: unknown
+}
+
+const table: Readonly<Record<string, 'read' | 'keyed' | 'write'>> = methods
+const bare = (method: string): string => method.replace(/^cstp\./, '')
+
+/** Whether making a call twice is the same as making it once. */
+function repeatable(method: string, params: object | undefined): boolean {
+  const kind = Object.hasOwn(table, method) ? table[method] : 'write'
+  return (
+    kind === 'read' || (kind === 'keyed' && typeof (params as Record<string, unknown>)?.idempotency_key === 'string')
+  )
+}
+
+const envelope = (method: string, params: object | undefined, id: number) => ({
+  jsonrpc: '2.0',
+  method: method.includes('.') ? method : `cstp.${method}`,
+  params: params ?? {},
+  id,
+})
+
+const malformed = (): ClientError =>
+  new ClientError('malformed', 'The answer is not one of JSON-RPC 2.0 to what was asked', { status: 200 })
+
+const isAnswer = (value: unknown): value is Answer =>
+  value !== null && typeof value === 'object' && ('result' in value || 'error' in value)
+
+/**
+ * Makes a client. It holds no connection and needs no closing.
+ *
+ * Calls that read, and writes with an `idempotency_key`, are made again where the connection fails or the service is unavailable; any
+ * call where the service limits the rate. Between attempts lies a random, growing wait, at least the `Retry-After` of the service.
+ * @throws TypeError where an option can't be meant
+ */
+export function createClient(options: ClientOptions): Client {
+  const { timeoutMs = 30_000, retry } = options
+  const exchange = createExchange(options)
+  const run = (again: boolean, given: CallOptions | undefined, attempt: (deadline: Deadline) => Promise<unknown>) =>
+    within({ ...given, timeoutMs: given?.timeoutMs ?? timeoutMs }, (deadline) =>
+      retrying(retry, again, deadline, () => attempt(deadline)),
+    )
+  const get = (path: string, given?: CallOptions) => run(true, given, ({ signal }) => exchange(path, null, signal))
+
+  const call = (method: string, params?: object, given?: CallOptions): Promise<unknown> => {
+    const body = JSON.stringify(envelope(method, params, 1))
+    return run(repeatable(bare(method), params), given, async ({ signal }) => {
+      const answer = await exchange('/cstp', body, signal)
+      if (!isAnswer(answer) || answer.id !== 1) throw malformed()
+      return answer.result
+    })
+  }
+
+  const batch = async (calls: readonly BatchCall[], given?: CallOptions): Promise<BatchAnswer<MethodName>[]> => {
+    if (calls.length === 0) return []
+    const body = JSON.stringify(calls.map(({ method, params }, id) => envelope(method, params, id)))
+    const again = calls.every(({ method, params }) => repeatable(method, params))
+    const answers = await run(again, given, ({ signal }) => exchange('/cstp', body, signal))
+    if (!Array.isArray(answers)) throw malformed()
+    const byId = new Map(answers.filter(isAnswer).map((one) => [one.id, one]))
+    return calls.map((_, id) => {
+      const one = byId.get(id)
+      if (!one) throw malformed()
+      if (one.error !== undefined) return { ok: false, error: readError(one.error, null) }
+      return { ok: true, result: one.result as never }
+    })
+  }
+
+  const functions = Object.fromEntries(
+    Object.keys(methods).map((name) => [name, (params?: object, given?: CallOptions) => call(name, params, given)]),
+  ) as unknown as Methods
+  return {
+    ...functions,
+    call,
+    batch: batch as Client['batch'],
+    health: (given) => get('/health', given) as Promise<Health>,
+    card: (given) => get('/.well-known/agent.json', given) as Promise<AgentCard>,
+  }
+}

@@ -1,0 +1,94 @@
+/** The two errors of the client: what the service answered (`CstpError`), and that no proper answer came (`ClientError`). */
+import type { Violation } from '../client.gen.ts'
+import { CstpError, codes, type ErrorName, type Issue } from '../errors.ts'
+
+/**
+ * - `unreachable`: the connection failed. A write may have been done.
+ * - `timeout`: no answer within `timeoutMs`. A write may have been done.
+ * - `unavailable`: HTTP 502, 503 or 504; the server starts, stops, or a proxy can't reach it.
+ * - `unauthorized`: HTTP 401; agent and token do not fit.
+ * - `refused`: another HTTP status, such as 413 for a body over the limit, or a redirect.
+ * - `malformed`: what answers at the address does not speak JSON-RPC 2.0.
+ */
+export type ClientErrorKind = 'unreachable' | 'timeout' | 'unavailable' | 'unauthorized' | 'refused' | 'malformed'
+
+/** No proper answer came. */
+export class ClientError extends Error {
+  readonly kind: ClientErrorKind
+  /** HTTP status; null where there was no answer. */
+  readonly status: number | null
+  /** Seconds that the server asked to wait; null where it did not. */
+  readonly retryAfter: number | null
+
+  constructor(
+    kind: ClientErrorKind,
+    message: string,
+    more: { status?: number; retryAfter?: number | null; cause?: unknown } = {},
+  ) {
+    super(message, more.cause === undefined ? undefined : { cause: more.cause })
+    this.name = 'ClientError'
+    this.kind = kind
+    this.status = more.status ?? null
+    this.retryAfter = more.retryAfter ?? null
+  }
+}
+
+/** Members of `data` where a driver failed: the kind of the failure and what finds it in the server's log. */
+interface EngineFailure {
+  kind?: 'not_found' | 'conflict' | 'invalid' | 'unavailable' | 'corrupt'
+  request_id?: string
+}
+
+/** What `data` of an error holds, by its name. */
+export interface ErrorData {
+  parse_error: undefined
+  invalid_request: undefined
+  /** Names of all methods. */
+  method_not_found: { available: string[] }
+  /** `candidates`: ids that an ambiguous prefix could mean. */
+  invalid_params: { issues: Issue[]; candidates?: string[] }
+  internal_error: EngineFailure | undefined
+  /** The scope that is missing. */
+  forbidden: { scope: string }
+  /** `retry_after`: seconds. */
+  rate_limited: { retry_after?: number } | undefined
+  query_failed: EngineFailure
+  guardrail_eval_failed: EngineFailure
+  /** `violations`: guardrails that blocked the record; nothing was written. */
+  record_failed: EngineFailure & { violations?: Violation[] }
+  review_failed: EngineFailure
+  decision_not_found: { id: string }
+  attribution_failed: EngineFailure
+}
+
+/** A {@link CstpError} whose name, and so the shape of its data, is known. */
+export type CstpErrorOf<N extends ErrorName> = Omit<CstpError, 'error' | 'data'> & {
+  readonly error: N
+  readonly data: ErrorData[N]
+}
+
+/** True for an error that the service answered, of the given name where one is given. */
+export function isCstpError(error: unknown): error is CstpError
+export function isCstpError<N extends ErrorName>(error: unknown, name: N): error is CstpErrorOf<N>
+export function isCstpError(error: unknown, name?: ErrorName): boolean {
+  return error instanceof CstpError && (name === undefined || error.error === name)
+}
+
+/** True where no proper answer came, for the given reason where one is given. */
+export function isClientError(error: unknown, kind?: ClientErrorKind): error is ClientError {
+  return error instanceof ClientError && (kind === undefined || error.kind === kind)
+}
+
+const names = new Map<unknown, ErrorName>(Object.entries(codes).map(([name, code]) => [code, name as ErrorName]))
+
+/** The `error` of an answer. A code that this client does not know is an `internal_error` that names it in its data. */
+export function readError(error: unknown, retryAfter: number | null): CstpError {
+  const { code, message, data } = error as { code?: unknown; message?: unknown; data?: Record<string, unknown> }
+  const name = names.get(code)
+  const more = { ...data, ...(name === undefined && { code }), ...(retryAfter !== null && { retry_after: retryAfter }) }
+  return new CstpError(
+    name ?? 'internal_error',
+    typeof message === 'string' ? message : 'The server gave no message',
+    data === undefined && Object.keys(more).length === 0 ? undefined : more,
+  )
+}

@@ -1,0 +1,76 @@
+/** Evidence on the wire: events as they are given, records as they are kept. */
+import * as v from 'valibot'
+import { filledText } from './decision.ts'
+
+const d = v.description
+
+const timestampForm =
+  /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.\d+)?(?:[Zz]|([+-])([01]\d|2[0-3]):([0-5]\d))$/
+
+/**
+ * Whether a text is an instant of RFC 3339: a day of the calendar, a time of the day, and an offset. Second 60 exists only where a leap
+ * second can be: at the end of a month in UTC.
+ * @see RFC 3339 sections 5.6 and 5.7
+ */
+export function isTimestamp(text: string): boolean {
+  const match = timestampForm.exec(text)
+  if (!match) return false
+  const [year, month, day, hour, minute, second] = match.slice(1, 7).map(Number) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+  ]
+  if (hour > 23 || minute > 59 || second > 60) return false
+  const offset = match[7] === undefined ? 0 : (match[7] === '-' ? -1 : 1) * (60 * Number(match[8]) + Number(match[9]))
+  const at = new Date(0)
+  // Date.UTC would take the year 50 for 1950.
+  at.setUTCFullYear(year, month - 1, day)
+  if (at.getUTCMonth() !== month - 1 || at.getUTCDate() !== day) return false
+  if (second < 60) return true
+  at.setUTCHours(hour, minute - offset + 1)
+  return at.getUTCDate() === 1 && at.getUTCHours() === 0 && at.getUTCMinutes() === 0
+}
+
+export const EvidenceClass = v.picklist(['observed', 'attested'])
+
+/** 64 lowercase hexadecimal digits. */
+export const Hash = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, '64 lower-case hexadecimal digits'))
+
+/** A record schema would take a list, and drop keys such as `constructor`: what is hashed is what was sent. */
+const Payload = v.pipe(
+  v.unknown(),
+  d('Any I-JSON object; kept in its canonical form (RFC 8785).'),
+  v.check((value) => value !== null && typeof value === 'object' && !Array.isArray(value), 'an object'),
+  v.transform((value) => value as Record<string, unknown>),
+)
+
+/** An event of a system that the agent does not control. */
+export const EvidenceEvent = v.object({
+  event_type: v.pipe(
+    filledText(128),
+    d('What happened: `pr_opened`, `pr_commit`, `pr_review_approved`, `pr_merged`, `ci_completed` …'),
+  ),
+  ts: v.pipe(
+    v.string(),
+    v.maxLength(64, 'at most 64 characters'),
+    v.check(isTimestamp, 'an RFC 3339 instant with its offset, such as 2026-07-01T10:00:00Z'),
+    d('When it happened, RFC 3339; kept as given.'),
+  ),
+  payload: Payload,
+})
+export type EvidenceEvent = v.InferOutput<typeof EvidenceEvent>
+
+/** A record of the chain. */
+export const EvidenceEntry = v.object({
+  seq: v.pipe(v.number(), d('Its number, from 1 on without a gap.')),
+  ts: v.pipe(v.string(), d('When it happened, RFC 3339, as it was given.')),
+  source: v.pipe(v.string(), d('Where it comes from; `cstp:<agent>` for links.')),
+  event_type: v.pipe(v.string(), d('What happened.')),
+  evidence_class: v.pipe(EvidenceClass, d('`observed` for events of other systems, `attested` for what agents say.')),
+  payload: v.pipe(v.record(v.string(), v.unknown()), d('What is known of it.')),
+  prev_hash: v.pipe(v.string(), d('Hash of the record before it; 64 zeros before the first.')),
+  hash: v.pipe(v.string(), d('SHA-256 of the canonical JSON of the other seven fields, lowercase hex.')),
+})

@@ -1,0 +1,6 @@
+/** The suites that prove a driver keeps its port; run them with bun:test, vitest or jest. */
+export { type EmbedderSuite, type TestRunner as EmbedderRunner, testEmbedder } from './embedder.ts'
+export { evidenceConformance } from './evidence.ts'
+export type { Expectation, TestRunner } from './runner.ts'
+export { type StoreSuite, storeConformance, suiteOptions } from './store.ts'
+export { testVectors, type VectorsSuite } from './vectors.ts'

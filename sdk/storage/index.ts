@@ -1,0 +1,10 @@
+/** The four storage ports and what their drivers share; everything that a driver written outside needs. */
+export * from './embedder.ts'
+export * from './errors.ts'
+export * from './evidence.ts'
+export * from './evidence-checks.ts'
+export * from './fields.ts'
+export * from './filter.ts'
+export * from './store.ts'
+export * from './vector-checks.ts'
+export * from './vectors.ts'

@@ -1,0 +1,109 @@
+/** How likely chance alone splits a history so unevenly: a permutation test over counted figures, as cheap for a million decisions as for a thousand. */
+import { countOf, meanOf } from './figures.ts'
+
+/** So many decisions of one figure. */
+export interface Counted {
+  figure: number
+  count: number
+}
+
+/** A small generator with a fixed seed, so that the same history always gives the same p-value (mulberry32). */
+function seeded(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}
+
+/** Draws figures without replacement. A tree of counts finds the one drawn in as many steps as the number of figures has bits. */
+function urn(pool: readonly Counted[], random: () => number) {
+  const leaves = 2 ** Math.ceil(Math.log2(Math.max(2, pool.length)))
+  const full = new Int32Array(2 * leaves)
+  for (const [at, { count }] of pool.entries()) full[leaves + at] = count
+  for (let node = leaves - 1; node > 0; node--) full[node] = full[2 * node]! + full[2 * node + 1]!
+  const left = full.slice()
+  return {
+    refill: () => left.set(full),
+    draw(): number {
+      let rest = Math.floor(random() * left[1]!)
+      let node = 1
+      while (node < leaves) {
+        left[node]!--
+        node *= 2
+        if (rest >= left[node]!) rest -= left[node++]!
+      }
+      left[node]!--
+      return pool[node - leaves]!.figure
+    },
+  }
+}
+
+/** Share of a normal distribution beyond `z` deviations. @see Abramowitz and Stegun, "Handbook of Mathematical Functions", 7.1.26 */
+function upperTail(z: number): number {
+  const x = Math.abs(z) / Math.SQRT2
+  const t = 1 / (1 + 0.3275911 * x)
+  const series = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))))
+  const half = (series * Math.exp(-x * x)) / 2
+  return z >= 0 ? half : 1 - half
+}
+
+/** Step of the sums of these figures where all lie on one grid, such as 0, 0.5, 1; 0 where they do not. @param pool ascending */
+function gridStep(pool: readonly Counted[]): number {
+  const gaps = pool.slice(1).map(({ figure }, at) => figure - pool[at]!.figure)
+  const step = Math.min(...gaps)
+  return gaps.every((gap) => Math.abs(gap / step - Math.round(gap / step)) < 1e-6) ? step : 0
+}
+
+/**
+ * Share of the random splits whose smaller side sums up to at least `sum`: the normal limit, corrected for skewness and for sums that lie on a grid.
+ * @see Robinson, "An asymptotic expansion for samples from a finite population", Annals of Statistics 6 (1978)
+ */
+function limitTail(pool: readonly Counted[], size: number, sum: number): number {
+  const all = countOf(pool)
+  const mean = meanOf(pool, ({ figure }) => figure)
+  const moment = (power: number) => meanOf(pool, ({ figure }) => (figure - mean) ** power)
+  const variance = moment(2)
+  if (variance === 0) return 1
+  const part = size / all
+  const z = (sum - gridStep(pool) / 2 - size * mean) / Math.sqrt((size * (1 - part) * variance * all) / (all - 1))
+  const skewness = (moment(3) / variance ** 1.5) * ((1 - 2 * part) / Math.sqrt(size * (1 - part)))
+  const density = Math.exp((-z * z) / 2) / Math.sqrt(2 * Math.PI)
+  return Math.min(1, Math.max(0, upperTail(z) + (skewness / 6) * (z * z - 1) * density))
+}
+
+const rounds = 1_000
+/** From so many on, the limit is nearer to the truth than the rounds are. */
+const limitFrom = 100
+
+/**
+ * One-sided permutation test: how often a random split into the same sizes shows a difference of means at least as large. Sampled
+ * with a fixed seed where the smaller side is small; from the normal limit of the same distribution where it is large.
+ * @param direction 1 when more is worse, −1 when less is
+ */
+export function permutationTest(recent: readonly Counted[], historical: readonly Counted[], direction: 1 | -1): number {
+  const counts = new Map<number, number>()
+  for (const { figure, count } of [...recent, ...historical]) counts.set(figure, (counts.get(figure) ?? 0) + count)
+  const pool = [...counts].map(([figure, count]) => ({ figure, count })).sort((a, b) => a.figure - b.figure)
+  const recentIsFewer = countOf(recent) <= countOf(historical)
+  const fewer = recentIsFewer ? recent : historical
+  const size = countOf(fewer)
+  // Sizes and total are fixed: the difference of means grows with the sum of one side, falls with that of the other.
+  const sign = recentIsFewer ? direction : -direction
+  const observed = sign * fewer.reduce((sum, { figure, count }) => sum + figure * count, 0) - 1e-9
+  if (size >= limitFrom) {
+    const flipped = sign === 1 ? pool : pool.map(({ figure, count }) => ({ figure: -figure, count })).reverse()
+    return limitTail(flipped, size, observed)
+  }
+  const { refill, draw } = urn(pool, seeded(0x5eed))
+  let asLarge = 0
+  for (let round = 0; round < rounds; round++) {
+    refill()
+    let sum = 0
+    for (let drawn = 0; drawn < size; drawn++) sum += draw()
+    if (sign * sum >= observed) asLarge++
+  }
+  return (asLarge + 1) / (rounds + 1)
+}

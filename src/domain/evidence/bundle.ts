@@ -1,0 +1,162 @@
+/** The bundle: everything that an outsider needs to check the chain and what was concluded from it, as canonical JSON in pieces. */
+import { createHash } from 'node:crypto'
+import { StorageError } from '../../../sdk/storage/errors.ts'
+import type { Evidence, EvidenceRecord } from '../../../sdk/storage/evidence.ts'
+import { noHash } from '../../../sdk/storage/evidence-checks.ts'
+import type { DecisionReader } from '../../../sdk/storage/store.ts'
+import { stableJson } from '../idempotency.ts'
+import { canonical, NotInteroperable } from './canonical.ts'
+import { type ControlRules, type Mapped, mapEvidence } from './controls.ts'
+import { chainFormat, recordHash } from './hash.ts'
+import { listText } from './mapping-text.ts'
+
+/** Version of the bundle's own form. */
+export const bundleFormat = 1
+const pageSize = 1_000
+
+/** What the chain was when the bundle was made; the bundle ends there, however the chain grows. */
+export interface BundleHead {
+  size: number
+  head_hash: string
+  root_hash: string
+  /** The signed checkpoint of this size. */
+  note: string
+}
+
+/** What a bundle is made from. */
+export interface BundleSources {
+  evidence: Pick<Evidence, 'read'>
+  decisions: Pick<DecisionReader, 'getMany'>
+  controls: ControlRules
+  breathe(): Promise<void>
+}
+
+/** A decision that the evidence is linked to. */
+export interface DecisionDigest {
+  id: string
+  /** SHA-256 of the record as canonical JSON, lowercase hex; null where the decision is there no more. */
+  sha256: string | null
+}
+
+/** A bundle before it is written: all but the events themselves. */
+export interface Bundle {
+  bundle_id: string
+  /** RFC 3339, UTC. */
+  generated_at: string
+  service_version: string
+  policy_hash: string
+  /** The C2SP key that the checkpoint is checked with. */
+  verifier_key: string
+  head: BundleHead
+  mapped: Mapped
+  decisions: DecisionDigest[]
+}
+
+/** RFC 8785 of a decision; an integer that I-JSON would refuse is written as JavaScript does. */
+function decisionText(record: unknown): string {
+  try {
+    // Members that are undefined are not there.
+    return canonical(JSON.parse(JSON.stringify(record)))
+  } catch (error) {
+    if (error instanceof NotInteroperable) return stableJson(record)
+    throw error
+  }
+}
+
+async function digests(decisions: BundleSources['decisions'], ids: readonly string[]): Promise<DecisionDigest[]> {
+  const found: DecisionDigest[] = []
+  for (let from = 0; from < ids.length; from += pageSize) {
+    const page = ids.slice(from, from + pageSize)
+    const records = new Map((await decisions.getMany(page)).map(({ record }) => [record.id, record]))
+    for (const id of page) {
+      const record = records.get(id)
+      const sha256 = record ? createHash('sha256').update(decisionText(record)).digest('hex') : null
+      found.push({ id, sha256 })
+    }
+  }
+  return found
+}
+
+/** Maps the chain up to the head and looks the linked decisions up. */
+export async function prepareBundle(
+  sources: BundleSources,
+  head: BundleHead,
+  facts: Omit<Bundle, 'head' | 'mapped' | 'decisions'>,
+): Promise<Bundle> {
+  const linked = new Set<string>()
+  const look = ({ event_type, evidence_class }: EvidenceRecord, { decision_id }: Record<string, unknown>) => {
+    if (event_type === 'cstp_decision_linked' && evidence_class === 'attested' && typeof decision_id === 'string')
+      linked.add(decision_id)
+  }
+  const mapped = await mapEvidence(sources.evidence, sources.controls, head.size, sources.breathe, look)
+  const ids = [...linked].sort((a, b) => (a < b ? -1 : 1))
+  return { ...facts, head, mapped, decisions: await digests(sources.decisions, ids) }
+}
+
+const broken = (seq: number): StorageError =>
+  new StorageError('corrupt', `the evidence chain is not intact: record ${seq} does not follow`)
+
+const recordText = ({
+  seq,
+  ts,
+  source,
+  event_type,
+  evidence_class,
+  payload,
+  prev_hash,
+  hash,
+}: EvidenceRecord): string =>
+  `{"event_type":${JSON.stringify(event_type)},"evidence_class":"${evidence_class}","hash":"${hash}","payload":${payload},"prev_hash":"${prev_hash}","seq":${seq},"source":${JSON.stringify(source)},"ts":${JSON.stringify(ts)}}`
+
+/** The events up to the head, each checked once more: what a bundle holds was intact when it was written. */
+async function* eventsText({ evidence, breathe }: BundleSources, head: BundleHead): AsyncGenerator<string> {
+  let hash = noHash
+  let seq = 0
+  while (seq < head.size) {
+    const page = await evidence.read(seq + 1, Math.min(pageSize, head.size - seq))
+    if (page.length === 0) throw broken(seq + 1)
+    let piece = ''
+    for (const record of page) {
+      if (record.seq !== seq + 1 || record.prev_hash !== hash || recordHash(record) !== record.hash)
+        throw broken(seq + 1)
+      piece += seq === 0 ? recordText(record) : `,${recordText(record)}`
+      seq = record.seq
+      hash = record.hash
+    }
+    yield piece
+    await breathe()
+  }
+  if (hash !== head.head_hash) throw broken(seq)
+}
+
+/**
+ * The bundle as canonical JSON: keys in order, no space. Equal chains, times and ids give equal bytes.
+ * @throws StorageError `corrupt` when the chain turns out not to be intact
+ */
+export async function* bundleText(bundle: Bundle, sources: BundleSources): AsyncGenerator<string> {
+  const { head, mapped } = bundle
+  const text = canonical
+  yield [
+    `{"attested_only_controls":${text(mapped.attested_only_controls)}`,
+    `"bundle_format":${bundleFormat}`,
+    `"bundle_id":${text(bundle.bundle_id)}`,
+    `"chain_format":${chainFormat}`,
+    `"chain_head_hash":${text(head.head_hash)}`,
+    `"chain_intact":true`,
+    `"chain_root_hash":${text(head.root_hash)}`,
+    `"chain_size":${head.size}`,
+    `"checkpoint":${text({ note: head.note, verifier_key: bundle.verifier_key })}`,
+    `"control_rules":${text(sources.controls.sets)}`,
+    `"coverage":${text(mapped.coverage)}`,
+    `"decisions":${text(bundle.decisions)}`,
+    '"events":[',
+  ].join(',')
+  yield* eventsText(sources, head)
+  yield `],"generated_at":${text(bundle.generated_at)},"insufficient_evidence":`
+  yield* listText(mapped, 'insufficient_evidence')
+  yield `,"insufficient_evidence_count":${mapped.insufficient_evidence_count},"mappings":`
+  yield* listText(mapped, 'mappings')
+  yield `,"policy_hash":${text(bundle.policy_hash)},"service_version":${text(bundle.service_version)},"unmapped":`
+  yield* listText(mapped, 'unmapped')
+  yield '}'
+}

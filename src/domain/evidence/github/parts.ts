@@ -1,0 +1,81 @@
+/** What the deliveries of GitHub share: the forms of their parts, and how an event is made of them. */
+import * as v from 'valibot'
+import type { WebhookKey } from '../../../../sdk/storage/evidence.ts'
+import { instantMs } from '../../time.ts'
+import { canonical } from '../canonical.ts'
+import type { NewEvent } from '../chain.ts'
+
+export const source = 'webhook:github'
+
+/** A delivery whose signature holds. */
+export interface Delivery {
+  /** `X-GitHub-Delivery`. */
+  id: string
+  /** `X-GitHub-Event`: outside of the signature. */
+  kind: string
+  /** SHA-256 of the body as it was sent, lowercase hex. */
+  body_sha256: string
+  body: unknown
+}
+
+/** What the mapping needs beside the body. */
+export interface Origin {
+  delivery: Delivery
+  bots: readonly string[]
+}
+
+/** An event with its payload as an object: one that the log knows, or one that is about to be added. */
+export interface Seen {
+  event_type: string
+  ts: string
+  payload: Readonly<Record<string, unknown>>
+}
+
+/** What a delivery becomes. */
+export interface Plan {
+  repo: string
+  /** What its events depend on. */
+  keys: WebhookKey[]
+  /** @param known what the log knows under the keys of this repository, in the order of the log */
+  events(known: readonly Seen[]): Seen[]
+}
+
+/** A kind of delivery: the form of its body, and what becomes of it. Null where nothing of it is recorded. */
+export interface Kind {
+  plan(origin: Origin): Plan | null
+}
+
+/** @throws v.ValiError from `plan` when the body has another form */
+export const kind = <S extends v.GenericSchema>(
+  schema: S,
+  plan: (body: v.InferOutput<S>, origin: Origin) => Plan | null,
+): Kind => ({
+  plan: (origin) => plan(v.parse(schema, origin.delivery.body), origin),
+})
+
+export const Count = v.pipe(v.number(), v.safeInteger(), v.minValue(1))
+export const Text = v.string()
+export const Sha = v.pipe(v.string(), v.regex(/^[0-9a-f]{40}(?:[0-9a-f]{24})?$/, 'Expected the hash of a commit'))
+export const Time = v.pipe(
+  v.string(),
+  v.check((value) => instantMs(value) !== null, 'Expected an RFC 3339 time'),
+)
+export const Repository = v.object({ full_name: v.pipe(v.string(), v.minLength(1)) })
+/** A member that shows the body to be of another kind. */
+export const foreign = v.optional(v.never('this member belongs to another kind of event'))
+
+/** @param payload members that are undefined are left out */
+export const event = (event_type: string, ts: string, payload: Record<string, unknown>): Seen => ({
+  event_type,
+  ts,
+  payload: Object.fromEntries(Object.entries(payload).filter(([, value]) => value !== undefined)),
+})
+
+/** As it is appended: with the keys of its delivery, by which a repetition is known. @throws NotInteroperable */
+export const stored = ({ event_type, ts, payload }: Seen, { id, body_sha256 }: Delivery): NewEvent => ({
+  ts,
+  source,
+  event_type,
+  evidence_class: 'observed',
+  payload: canonical({ ...payload, delivery_id: id, body_sha256 }),
+})

@@ -1,0 +1,88 @@
+/** Deliveries on pushes: commits of open pull requests, and reverts that came without a pull request of their own. */
+import * as v from 'valibot'
+import type { WebhookKey } from '../../../../sdk/storage/evidence.ts'
+import { Account, isHuman } from './accounts.ts'
+import { event, foreign, kind, Repository, type Seen, Sha, Text, Time } from './parts.ts'
+import { reversals, revertedCommits } from './reverts.ts'
+
+/** GitHub sends no more. */
+const mostCommits = 2_048
+const heads = 'refs/heads/'
+
+/** The pull requests that were open with this head, as they were last described. */
+function openAt(known: readonly Seen[], sha: string, branch: string, repo: string): Seen[] {
+  const last = new Map<unknown, Seen>()
+  for (const seen of known) {
+    if (seen.payload.sha === sha && /^pr_(?:opened|commit|merged|closed)$/.test(seen.event_type))
+      last.set(seen.payload.pr_number, seen)
+  }
+  return [...last.values()].filter(
+    ({ event_type, payload }) =>
+      event_type !== 'pr_merged' &&
+      event_type !== 'pr_closed' &&
+      payload.head_ref === branch &&
+      payload.head_repo === repo,
+  )
+}
+
+export const push = kind(
+  v.object({
+    ref: Text,
+    before: Sha,
+    after: Sha,
+    commits: v.pipe(
+      v.array(v.object({ id: Sha, message: Text, author: v.nullish(v.object({ username: v.optional(Text) })) })),
+      v.maxLength(mostCommits),
+    ),
+    repository: v.object({
+      ...Repository.entries,
+      /** Seconds since 1970. */
+      pushed_at: v.union([v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(253_402_300_799)), Time]),
+    }),
+    sender: Account,
+    action: foreign,
+    pull_request: foreign,
+    check_suite: foreign,
+    check_run: foreign,
+  }),
+  ({ ref, before, commits, repository, sender }, { bots }) => {
+    if (!ref.startsWith(heads) || commits.length === 0) return null
+    const repo = repository.full_name
+    const branch = ref.slice(heads.length)
+    const { pushed_at } = repository
+    const ts = typeof pushed_at === 'number' ? new Date(pushed_at * 1_000).toISOString() : pushed_at
+    const actor = { sender: sender?.login, actor_is_human: isHuman(sender, bots) }
+    const reverts = commits
+      .flatMap(({ id, message }) => revertedCommits(message).map((sha) => ({ sha, by: id })))
+      .slice(0, mostCommits)
+    const keys: WebhookKey[] = [before, ...commits.map(({ id }) => id)].map((value) => ({ field: 'sha', value }))
+    keys.push(...reverts.map(({ sha }) => ({ field: 'merge_commit_sha' as const, value: sha })))
+    return {
+      repo,
+      keys,
+      events(known) {
+        const told = (pr_number: unknown, sha: string) =>
+          known.some(
+            ({ event_type, payload }) =>
+              event_type === 'pr_commit' && payload.pr_number === pr_number && payload.sha === sha,
+          )
+        const added = openAt(known, before, branch, repo).flatMap(({ payload }) => {
+          const { pr_number, title, author, is_agent_authored, agent_type, head_ref, head_repo, base_ref } = payload
+          const pull = { repo, pr_number, title, author, is_agent_authored, agent_type, head_ref, head_repo, base_ref }
+          return commits
+            .filter(({ id }) => !told(pr_number, id))
+            .map((commit) =>
+              event('pr_commit', ts, { ...pull, sha: commit.id, commit_author: commit.author?.username, ...actor }),
+            )
+        })
+        const taken: Seen[] = []
+        for (const { sha, by } of reverts) {
+          const about = { reverted_by_sha: by, ...actor }
+          const reverting = { repo, branch, numbers: [], commits: [sha], ts, about }
+          taken.push(...reversals(reverting, [...known, ...taken]))
+        }
+        return [...added, ...taken]
+      },
+    }
+  },
+)

@@ -1,0 +1,134 @@
+/**
+ * Signed notes: a text that people can read, and lines of signatures under it.
+ * @see C2SP signed-note; C2SP tlog-cosignature for the signatures of witnesses
+ */
+import { type KeyObject, sign, verify } from 'node:crypto'
+import { bytesOfBase64, isKeyName, NoteError, type Verifier, verifierOf } from './keys.ts'
+
+/** What signs notes in the name of a log. */
+export interface Signer {
+  /** Key name, which is the origin of the log's checkpoints. */
+  name: string
+  /** The verifier key as text, to be given to anyone. */
+  verifier_key: string
+  /** The note of a text. @param text lines, the last one ended too @throws NoteError where a note can't carry it */
+  sign(text: string): string
+}
+
+export interface Note {
+  /** What is signed, with its last newline. */
+  text: string
+  signatures: {
+    name: string
+    /** Eight lower-case hexadecimal digits. */
+    id: string
+    /** What follows the key id. */
+    bytes: Buffer
+    /** The line as it stands, with its newline. */
+    line: string
+  }[]
+}
+
+/** A signature that was checked. */
+export interface Verified {
+  verifier: Verifier
+  /** When a witness cosigned, in seconds since 1970; null for a signature of a log. */
+  timestamp: number | null
+}
+
+const mostCharacters = 262_144
+const mostSignatures = 100
+const signatureLength = 64
+const timestampLength = 8
+
+/** @throws NoteError */
+function checkText(text: string): void {
+  if (text.length > mostCharacters) throw new NoteError(`expected a note of at most ${mostCharacters} characters`)
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
+  if (!text.isWellFormed() || /[\x00-\x09\x0b-\x1f]/.test(text))
+    throw new NoteError('expected a note without control characters and lone surrogates')
+  if (!text.endsWith('\n')) throw new NoteError('expected a note that ends with a newline')
+}
+
+/** Reads a note without a look at whether its signatures hold. @throws NoteError */
+export function parseNote(note: string): Note {
+  checkText(note)
+  const end = note.lastIndexOf('\n\n')
+  if (end === -1) throw new NoteError('expected a note with an empty line before its signatures')
+  const lines = note.slice(end + 2, -1).split('\n')
+  if (lines.length > mostSignatures) throw new NoteError(`expected a note of at most ${mostSignatures} signatures`)
+  const signatures = lines.map((line) => {
+    const [, name = '', encoded = ''] = /^— ([^ ]+) ([^ ]+)$/.exec(line) ?? []
+    const bytes = bytesOfBase64(encoded)
+    if (!isKeyName(name) || bytes === null || bytes.length < 5)
+      throw new NoteError('expected signature lines of the form "— name base64"')
+    return { name, id: bytes.toString('hex', 0, 4), bytes: bytes.subarray(4), line: `${line}\n` }
+  })
+  return { text: note.slice(0, end + 1), signatures }
+}
+
+const signatureLine = ({ name, id }: Verifier, bytes: Buffer): string =>
+  `— ${name} ${Buffer.concat([Buffer.from(id, 'hex'), bytes]).toString('base64')}\n`
+
+/** What a witness signs: the time, and the text. */
+const cosigned = (text: string, timestamp: bigint): Buffer => Buffer.from(`cosignature/v1\ntime ${timestamp}\n${text}`)
+
+/** A signer of notes. @param key a private Ed25519 key */
+export function signerOf(name: string, key: KeyObject): Signer {
+  const verifier = verifierOf(name, 'note', key)
+  return {
+    name,
+    verifier_key: verifier.text,
+    sign(text) {
+      checkText(text)
+      return `${text}\n${signatureLine(verifier, sign(null, Buffer.from(text), key))}`
+    },
+  }
+}
+
+/**
+ * Adds a witness's signature to a note; an older one of the same witness gives way.
+ * @param timestamp seconds since 1970
+ * @throws NoteError where the note is none
+ */
+export function cosign(note: string, witness: Verifier, key: KeyObject, timestamp: number): string {
+  const { text, signatures } = parseNote(note)
+  const time = Buffer.alloc(timestampLength)
+  time.writeBigUInt64BE(BigInt(timestamp))
+  const line = signatureLine(witness, Buffer.concat([time, sign(null, cosigned(text, BigInt(timestamp)), key)]))
+  const others = signatures.filter(({ name, id }) => name !== witness.name || id !== witness.id)
+  return `${text}\n${others.map((one) => one.line).join('')}${line}`
+}
+
+function check(text: string, bytes: Buffer, verifier: Verifier): Verified | null {
+  if (verifier.type === 'note') {
+    const holds = bytes.length === signatureLength && verify(null, Buffer.from(text), verifier.key, bytes)
+    return holds ? { verifier, timestamp: null } : null
+  }
+  if (bytes.length !== timestampLength + signatureLength) return null
+  const timestamp = bytes.readBigUInt64BE()
+  // Beyond this no date can be told; the specification itself ends at 2^63 − 1.
+  if (timestamp > BigInt(Number.MAX_SAFE_INTEGER)) return null
+  const holds = verify(null, cosigned(text, timestamp), verifier.key, bytes.subarray(timestampLength))
+  return holds ? { verifier, timestamp: Number(timestamp) } : null
+}
+
+/**
+ * The text of a note that the verifiers vouch for. Signatures of unknown keys are passed over.
+ * @returns the text, and the signatures that hold, at least one
+ * @throws NoteError where the note is none, a known key's signature does not hold, or no known key signed
+ */
+export function openNote(note: string, verifiers: readonly Verifier[]): { text: string; verified: Verified[] } {
+  const { text, signatures } = parseNote(note)
+  const verified: Verified[] = []
+  for (const { name, id, bytes } of signatures) {
+    const verifier = verifiers.find((one) => one.name === name && one.id === id)
+    if (!verifier) continue
+    const found = check(text, bytes, verifier)
+    if (!found) throw new NoteError(`the signature of ${name} does not fit the text`)
+    verified.push(found)
+  }
+  if (verified.length === 0)
+    throw new NoteError(`there is no signature of ${verifiers.map(({ name }) => name).join(' or ')}`)
+  return { text, verified }
+}

@@ -1,0 +1,111 @@
+/** The evidence report as a document: a bundle as one would hand it to an auditor. */
+import type { Evidence, EvidenceRecord } from '../../../../sdk/storage/evidence.ts'
+import type { Bundle } from '../bundle.ts'
+import type { ControlRules } from '../controls.ts'
+import type { Printer } from '../files.ts'
+import {
+  controls,
+  cover,
+  coverage,
+  decisions,
+  insufficient,
+  integrity,
+  register,
+  registerEnds,
+  sources,
+  summary,
+} from './sections.ts'
+import { tallies } from './tallies.ts'
+import { heading, type Node, openWriter, paragraph } from './text.ts'
+
+const styles = {
+  title: { fontSize: 30, bold: true, color: '#1f3a5f' },
+  subtitle: { fontSize: 13, color: '#4b5563' },
+  heading: { fontSize: 15, bold: true, color: '#1f3a5f', margin: [0, 18, 0, 6] },
+  subheading: { fontSize: 11, bold: true, margin: [0, 8, 0, 3] },
+  paragraph: { margin: [0, 0, 0, 6] },
+  table: { margin: [0, 2, 0, 10] },
+  head: { bold: true, fontSize: 8, color: '#374151' },
+  name: { bold: true, color: '#374151' },
+  small: { fontSize: 7.5, color: '#6b7280' },
+  code: { fontSize: 8, color: '#111827', lineHeight: 1.15 },
+}
+const grey = '#6b7280'
+
+/** The records that the register shows. */
+async function ends(evidence: Pick<Evidence, 'read'>, size: number): Promise<EvidenceRecord[]> {
+  if (size <= 2 * registerEnds) return size === 0 ? [] : evidence.read(1, size)
+  return [...(await evidence.read(1, registerEnds)), ...(await evidence.read(size - registerEnds + 1, registerEnds))]
+}
+
+/** What pdfmake tells of a node when it asks for a page break. */
+interface Placed {
+  headlineLevel?: number
+}
+interface Around {
+  getFollowingNodesOnPage(): Placed[]
+}
+
+/** When the first and the last event of the chain happened, as they were reported. */
+const periodOf = (records: readonly EvidenceRecord[]): string =>
+  records.length === 0 ? 'no events' : `from ${records[0]!.ts} to ${records.at(-1)!.ts}`
+
+/** @param json the JSON bundle beside it, where there is one */
+export async function reportDocument(
+  bundle: Bundle,
+  sources_of: { evidence: Pick<Evidence, 'read'>; controls: ControlRules },
+  printer: Pick<Printer, 'covers'>,
+  json: { name: string; sha256: string } | null,
+): Promise<object> {
+  const { head, mapped, bundle_id, generated_at } = bundle
+  const writer = openWriter(printer)
+  const records = await ends(sources_of.evidence, head.size)
+  const sums = tallies(mapped, sources_of.controls)
+  const log = writer.text(head.note.split('\n')[0])
+  const content: Node[] = [
+    ...cover(bundle, log, writer.text(periodOf(records))),
+    ...summary(bundle, sums),
+    ...coverage(bundle, sums, writer),
+    ...controls(sums),
+    ...insufficient(sums),
+    ...decisions(bundle, writer),
+    ...integrity(bundle, json),
+    ...sources(sources_of.controls),
+    ...register(records, head.size, writer),
+  ]
+  if (writer.replaced())
+    content.push(
+      heading('Characters'),
+      paragraph(
+        'The fonts of this document have the Latin, Greek and Cyrillic scripts. Other characters, and those that can’t be seen, are shown by their numbers in Unicode, such as [U+4E2D]. The JSON bundle holds the texts themselves.',
+      ),
+    )
+  return {
+    pageSize: 'A4',
+    pageMargins: [50, 56, 50, 54],
+    info: {
+      title: 'Evidence report',
+      subject: `Log ${log}, ${head.size} events, head ${head.head_hash}`,
+      creator: `cstp ${bundle.service_version}`,
+      producer: 'cstp',
+      creationDate: new Date(generated_at),
+    },
+    defaultStyle: { font: 'Roboto', fontSize: 9.5, lineHeight: 1.15 },
+    styles,
+    content,
+    // A heading never stands alone at the end of a page.
+    pageBreakBefore: (node: Placed, { getFollowingNodesOnPage }: Around) =>
+      node.headlineLevel !== undefined && getFollowingNodesOnPage().length === 0,
+    header: (page: number) =>
+      page === 1 ? null : { text: `Evidence report · ${log}`, margin: [50, 28, 50, 0], fontSize: 8, color: grey },
+    footer: (page: number, pages: number) => ({
+      columns: [
+        { text: `Bundle ${bundle_id} · ${generated_at}` },
+        { text: `Page ${page} of ${pages}`, alignment: 'right', width: 90 },
+      ],
+      margin: [50, 18, 50, 0],
+      fontSize: 8,
+      color: grey,
+    }),
+  }
+}

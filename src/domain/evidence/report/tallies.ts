@@ -1,0 +1,109 @@
+/** What a mapping says in total: by control, by reason, by type. Numbers of events as ranges, so that long chains stay short. */
+import type { EvidenceClass } from '../../../../sdk/storage/evidence.ts'
+import type { ControlRules, Mapped } from '../controls.ts'
+
+/** Ranges that are told; what follows is counted. */
+const mostRanges = 24
+
+/** Numbers that are added in ascending order. */
+export interface Ranges {
+  add(value: number): void
+  count(): number
+  text(): string
+}
+
+export function openRanges(): Ranges {
+  const told: [first: number, last: number][] = []
+  let count = 0
+  let untold = 0
+  return {
+    add(value) {
+      const last = told.at(-1)
+      if (last && untold === 0 && value === last[1]) return
+      count++
+      if (last && untold === 0 && value === last[1] + 1) last[1] = value
+      else if (told.length < mostRanges) told.push([value, value])
+      else untold++
+    },
+    count: () => count,
+    text() {
+      const parts = told.map(([first, last]) => (first === last ? `${first}` : `${first}–${last}`))
+      return parts.join(', ') + (untold > 0 ? ` and ${untold} more` : '')
+    },
+  }
+}
+
+export interface ControlTally {
+  framework: string
+  stage: string
+  function_id: string
+  control_name: string
+  mapped: Record<EvidenceClass, number>
+  insufficient: number
+  attested_only: boolean
+}
+
+export interface ReasonTally {
+  function_id: string
+  control_name: string
+  evidence_class: EvidenceClass
+  reason: string
+  events: Ranges
+}
+
+export interface TypeTally {
+  event_type: string
+  evidence_class: EvidenceClass
+  total: number
+  unmapped: Ranges
+}
+
+export interface Tallies {
+  /** Every control of the rules, also those without any event, in the order of the rules. */
+  controls: ControlTally[]
+  reasons: ReasonTally[]
+  types: TypeTally[]
+}
+
+export function tallies(mapped: Mapped, { sets }: ControlRules): Tallies {
+  const controls = new Map<string, ControlTally>()
+  const reasons = new Map<string, ReasonTally>()
+  const types = new Map<string, TypeTally>()
+  for (const set of sets)
+    for (const { function_id, stage, control_name, framework = set.framework } of set.rules)
+      if (!controls.has(function_id))
+        controls.set(function_id, {
+          ...{ framework, stage, function_id, control_name },
+          mapped: { observed: 0, attested: 0 },
+          insufficient: 0,
+          attested_only: mapped.attested_only_controls.includes(function_id),
+        })
+  const places = mapped.verdicts.map(({ event_type, evidence_class, mappings, shortfalls }) => {
+    const key = `${evidence_class} ${event_type}`
+    const type = types.get(key) ?? { event_type, evidence_class, total: 0, unmapped: openRanges() }
+    types.set(key, type)
+    const short = shortfalls.map(({ id, function_id, control_name, reason = '' }) => {
+      const found = reasons.get(id) ?? { function_id, control_name, evidence_class, reason, events: openRanges() }
+      reasons.set(id, found)
+      return found
+    })
+    return { type, short, mappings, evidence_class }
+  })
+  for (let at = 0; at < mapped.size; at++) {
+    const { type, short, mappings, evidence_class } = places[mapped.verdictOf[at]!]!
+    const seq = mapped.seqs[at]!
+    type.total++
+    if (mappings.length === 0) type.unmapped.add(seq)
+    for (const { function_id } of mappings) controls.get(function_id)!.mapped[evidence_class]++
+    for (const one of short) {
+      one.events.add(seq)
+      controls.get(one.function_id)!.insufficient++
+    }
+  }
+  const order = [...controls.keys()]
+  return {
+    controls: [...controls.values()],
+    reasons: [...reasons.values()].sort((a, b) => order.indexOf(a.function_id) - order.indexOf(b.function_id)),
+    types: [...types.values()],
+  }
+}

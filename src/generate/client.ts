@@ -1,0 +1,135 @@
+/** The typed half of the client, from the registry: parameters and results as TypeScript, a documented function for each method. */
+import { codes, type ErrorName } from '../../sdk/errors.ts'
+import { type JsonSchema, jsonSchema, nameOf } from '../json-schema.ts'
+import type { Method } from '../method.ts'
+
+function wrap(text: string, columns: number): string[] {
+  const lines = ['']
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1)!
+    if (last === '') lines[lines.length - 1] = word
+    else if (last.length + word.length + 1 > columns) lines.push(word)
+    else lines[lines.length - 1] = `${last} ${word}`
+  }
+  return lines
+}
+
+/** A doc comment of these paragraphs. */
+function comment(paragraphs: string[], indent: string): string {
+  const safe = paragraphs.map((text) => text.replaceAll('*/', '* /'))
+  if (safe.length === 1 && safe[0]!.length <= 110) return `${indent}/** ${safe[0]} */\n`
+  const lines = safe.flatMap((text, index) => [...(index > 0 ? [''] : []), ...wrap(text, 110)])
+  return `${indent}/**\n${lines.map((line) => `${indent} *${line && ` ${line}`}\n`).join('')}${indent} */\n`
+}
+
+const spelt = (value: unknown): string =>
+  typeof value === 'string' ? `'${value.replaceAll("'", "\\'")}'` : JSON.stringify(value)
+
+/** Types that were referred to by name, for {@link declarations}. */
+type Used = Map<string, JsonSchema>
+
+function typeOf(schema: JsonSchema, indent: string, used: Used): string {
+  const name = nameOf(schema)
+  if (name !== null) {
+    used.set(name, schema)
+    return name
+  }
+  return shapeOf(schema, indent, used)
+}
+
+function shapeOf(schema: JsonSchema, indent: string, used: Used): string {
+  const { const: only, enum: values, anyOf, items, properties, additionalProperties: others, type } = schema
+  if (only !== undefined) return spelt(only)
+  if (values) return values.map(spelt).join(' | ')
+  if (anyOf) return [...new Set(anyOf.map((one) => typeOf(one, indent, used)))].join(' | ')
+  if (type === 'array') {
+    const item = items ? typeOf(items, indent, used) : 'unknown'
+    return /[ |]/.test(item) && !item.startsWith('{') ? `(${item})[]` : `${item}[]`
+  }
+  if (properties && Object.keys(properties).length > 0) return objectOf(schema, indent, used)
+  if (type === 'object')
+    return typeof others === 'object' ? `Record<string, ${typeOf(others, indent, used)}>` : 'Record<string, never>'
+  if (type === 'integer') return 'number'
+  return type ?? 'unknown'
+}
+
+function objectOf(
+  { properties = {}, required = [], additionalProperties }: JsonSchema,
+  indent: string,
+  used: Used,
+): string {
+  const inner = `${indent}  `
+  const fields = Object.entries(properties).map(([name, field]) => {
+    const fallback = field.default
+    const shown = fallback === undefined || fallback === null ? '' : ` Default \`${JSON.stringify(fallback)}\`.`
+    const about = `${field.description ?? ''}${shown}`.trim()
+    const type = typeOf(field, inner, used)
+    return `${about ? comment([about], inner) : ''}${inner}${name}${required.includes(name) ? `: ${type}` : `?: ${type} | undefined`}\n`
+  })
+  const open = typeof additionalProperties === 'object' ? `${inner}[field: string]: unknown\n` : ''
+  return `{\n${fields.join('')}${open}${indent}}`
+}
+
+const declared = (name: string, schema: JsonSchema, used: Used): string =>
+  schema.properties && Object.keys(schema.properties).length > 0
+    ? `export interface ${name} ${objectOf(schema, '', used)}\n`
+    : `export type ${name} = ${shapeOf(schema, '', used)}\n`
+
+/** Whether a call may be sent again when its answer was lost. */
+const repeatable = ({ scope, params }: Method): 'read' | 'keyed' | 'write' =>
+  scope === 'read' ? 'read' : 'idempotency_key' in params.entries ? 'keyed' : 'write'
+
+const again = {
+  read: 'It reads, and is sent again where its answer was lost.',
+  keyed: 'It is sent again where its answer was lost, if it has an `idempotency_key`.',
+  write: 'It writes, and is never sent again where its answer was lost.',
+} as const
+
+const upper = (name: string): string => name[0]!.toUpperCase() + name.slice(1)
+
+function method(name: string, one: Method, params: JsonSchema): string {
+  const failure: ErrorName = one.failure
+  const paragraphs = [
+    one.summary,
+    `Needs the scope \`${one.scope}\`; a failing engine is the error \`${failure}\` (${codes[failure]}). ${again[repeatable(one)]}`,
+  ]
+  const optional = (params.required ?? []).length === 0 ? '?' : ''
+  const type = upper(name)
+  return `${comment(paragraphs, '  ')}  ${name}(params${optional}: ${type}Params, options?: CallOptions): Promise<${type}Result>\n`
+}
+
+/** The text of `sdk/client.gen.ts`. */
+export function clientSource(methods: ReadonlyMap<string, Method>): string {
+  const used: Used = new Map()
+  const table: string[] = []
+  const functions: string[] = []
+  const types: string[] = []
+  for (const [wire, one] of methods) {
+    const name = wire.slice('cstp.'.length)
+    const params = jsonSchema(one.params, 'input')
+    const result = jsonSchema(one.result, 'output')
+    functions.push(method(name, one, params))
+    table.push(`  ${name}: '${repeatable(one)}',\n`)
+    types.push(`${comment([`Parameters of \`${wire}\`.`], '')}${declared(`${upper(name)}Params`, params, used)}`)
+    const known = nameOf(result)
+    if (known !== null) used.set(known, result)
+    const body =
+      known === null ? declared(`${upper(name)}Result`, result, used) : `export type ${upper(name)}Result = ${known}\n`
+    types.push(`${comment([`Result of \`${wire}\`.`], '')}${body}`)
+  }
+  const shapes = new Map<string, string>()
+  for (let size = -1; size !== shapes.size; ) {
+    size = shapes.size
+    for (const [name, schema] of [...used]) if (!shapes.has(name)) shapes.set(name, declared(name, schema, used))
+  }
+  const named = [...shapes].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, text]) => text)
+  return [
+    '/** Types and functions of every method. Generated by `bun run generate`. */\n' +
+      "import type { CallOptions } from './client/options.ts'\n",
+    `/** A function for each method of the service, by its name without \`cstp.\`. */\nexport interface Methods {\n${functions.join('\n')}}\n`,
+    '/** Which calls may be sent again when their answer was lost: those that read, those that write with an `idempotency_key`, or none. */\n' +
+      `export const methods = {\n${table.join('')}} as const satisfies Record<keyof Methods, 'read' | 'keyed' | 'write'>\n`,
+    ...types,
+    ...named,
+  ].join('\n')
+}

@@ -1,0 +1,47 @@
+/** cstp.getConsistencyProof: that the evidence log only grew between two sizes. */
+import * as v from 'valibot'
+import { invalidParams } from '../../sdk/errors.ts'
+import { Hash } from '../../sdk/schema/evidence.ts'
+import { ProofHashes } from '../../sdk/schema/log.ts'
+import { whole } from '../../sdk/schema/params.ts'
+import { proveConsistency } from '../domain/evidence/prove.ts'
+import { defineMethod } from '../method.ts'
+
+const d = v.description
+const most = Number.MAX_SAFE_INTEGER
+
+export const getConsistencyProof = defineMethod({
+  summary: 'Proves that the evidence log only grew: that its tree of one size begins with that of a smaller one.',
+  params: v.object({
+    old: v.pipe(whole(0, most), d('Size of the older checkpoint.')),
+    new: v.optional(v.pipe(whole(0, most), d('Size of the newer checkpoint; by default all records.'))),
+  }),
+  result: v.object({
+    old: v.pipe(v.number(), d('Size of the older tree.')),
+    new: v.pipe(v.number(), d('Size of the newer tree.')),
+    old_root: v.pipe(Hash, d('Root of the older tree.')),
+    new_root: v.pipe(Hash, d('Root of the newer tree.')),
+    hashes: ProofHashes,
+  }),
+  scope: 'read',
+  failure: 'internal_error',
+  async handle({ evidence }, { old, new: given }) {
+    const { seq: end } = await evidence.head()
+    const size = given ?? end
+    if (size > end)
+      throw invalidParams({
+        path: 'new',
+        message: `the log has ${end} records`,
+        expected: `at most ${end}`,
+        received: String(size),
+      })
+    if (old > size)
+      throw invalidParams({
+        path: 'old',
+        message: given === undefined ? `the log has ${end} records` : 'is more than new',
+        expected: `at most ${size}`,
+        received: String(old),
+      })
+    return proveConsistency(evidence, old, size)
+  },
+})

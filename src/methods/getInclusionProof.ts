@@ -1,0 +1,53 @@
+/** cstp.getInclusionProof: that a record stands in the evidence log, provable to anyone with a checkpoint. */
+import * as v from 'valibot'
+import { invalidParams } from '../../sdk/errors.ts'
+import { Hash } from '../../sdk/schema/evidence.ts'
+import { ProofHashes, SignedNote } from '../../sdk/schema/log.ts'
+import { whole } from '../../sdk/schema/params.ts'
+import { proveInclusion } from '../domain/evidence/prove.ts'
+import { defineMethod } from '../method.ts'
+
+const d = v.description
+const most = Number.MAX_SAFE_INTEGER
+
+export const getInclusionProof = defineMethod({
+  summary: 'Proves that a record stands in the evidence log: the hashes that lead from it to the root of a checkpoint.',
+  params: v.object({
+    seq: v.pipe(whole(1, most), d('Number of the record.')),
+    size: v.optional(
+      v.pipe(whole(1, most), d('Size of the checkpoint that the caller holds; by default that of a new one.')),
+    ),
+  }),
+  result: v.object({
+    seq: v.pipe(v.number(), d('Number of the record.')),
+    index: v.pipe(v.number(), d('Its place in the tree, from 0: one less than `seq`.')),
+    size: v.pipe(v.number(), d('Records that the proof is about.')),
+    record_hash: v.pipe(Hash, d('Hash of the record in the chain.')),
+    leaf_hash: v.pipe(Hash, d('`SHA-256(0x00 || record hash)`.')),
+    root_hash: v.pipe(Hash, d('Root of the tree of that size.')),
+    hashes: ProofHashes,
+    checkpoint: v.pipe(v.nullable(SignedNote), d('Signed checkpoint of that size; null where `size` was given.')),
+  }),
+  scope: 'read',
+  failure: 'internal_error',
+  async handle({ evidence, checkpoints }, { seq, size: held }) {
+    const signed = held === undefined ? await checkpoints.latest() : null
+    const end = signed?.size ?? (await evidence.head()).seq
+    const size = held ?? end
+    if (size > end)
+      throw invalidParams({
+        path: 'size',
+        message: `the log has ${end} records`,
+        expected: `at most ${end}`,
+        received: String(size),
+      })
+    if (seq > size)
+      throw invalidParams({
+        path: 'seq',
+        message: `${held === undefined ? 'the log' : 'that checkpoint'} has ${size} records`,
+        expected: `at most ${size}`,
+        received: String(seq),
+      })
+    return { ...(await proveInclusion(evidence, seq, size, signed?.root_hash)), checkpoint: signed?.note ?? null }
+  },
+})

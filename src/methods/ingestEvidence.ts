@@ -1,0 +1,36 @@
+/** cstp.ingestEvidence: events of other systems, appended to the hash chain as one batch. */
+import * as v from 'valibot'
+import { filledText } from '../../sdk/schema/decision.ts'
+import { EvidenceEvent } from '../../sdk/schema/evidence.ts'
+import { auditAppended } from '../context.ts'
+import { mostEvents, observedEvents } from '../domain/evidence/events.ts'
+import { defineMethod } from '../method.ts'
+
+const d = v.description
+
+export const ingestEvidence = defineMethod({
+  summary:
+    'Appends events of other systems to the evidence chain, all of them or none; their class is always `observed`.',
+  params: v.object({
+    source: v.pipe(filledText(256), d('Where the events come from; the prefixes `cstp:` and `webhook:` are reserved.')),
+    events: v.pipe(
+      v.array(EvidenceEvent),
+      v.minLength(1, 'at least 1 event'),
+      v.maxLength(mostEvents, `at most ${mostEvents} events`),
+      d('The events, in the order in which they are appended; at most 10 000, and 16 MiB in all.'),
+    ),
+  }),
+  result: v.object({
+    ingested: v.pipe(v.number(), d('Events appended.')),
+    head_hash: v.pipe(v.string(), d('Hash of the last record of the chain after them.')),
+    first_seq: v.pipe(v.number(), d('Number of the first of them; the others follow it.')),
+  }),
+  scope: 'evidence',
+  failure: 'internal_error',
+  async handle(call, { source, events }) {
+    const { first_seq, head } = await call.chain.append(observedEvents(source, events))
+    const result = { ingested: events.length, head_hash: head.hash, first_seq }
+    await auditAppended(call, [], { source, ...result })
+    return result
+  },
+})

@@ -1,0 +1,42 @@
+/** cstp.linkEvidence: attests that a decision and observed events belong together. */
+import * as v from 'valibot'
+import { Stakes } from '../../sdk/schema/decision.ts'
+import { DecisionId, whole } from '../../sdk/schema/params.ts'
+import { auditAppended, timestamp } from '../context.ts'
+import { attestation } from '../domain/evidence/link.ts'
+import { defineMethod } from '../method.ts'
+
+const d = v.description
+
+export const linkEvidence = defineMethod({
+  summary: 'Links a decision to observed events by one attested record at the end of the evidence chain.',
+  params: v.object({
+    decision_id: DecisionId,
+    event_seqs: v.pipe(
+      v.array(whole(1, Number.MAX_SAFE_INTEGER)),
+      v.minLength(1, 'at least 1 event'),
+      v.maxLength(1_000, 'at most 1000 events'),
+      d('Numbers of observed events, each once; at most 1 000.'),
+    ),
+    stakes: v.pipe(v.nullish(Stakes, null), d('The decision’s own, which is the default; anything else is refused.')),
+    has_outcome: v.pipe(
+      v.nullish(v.boolean(), null),
+      d('Whether the decision is reviewed, which is the default; anything else is refused.'),
+    ),
+  }),
+  result: v.object({
+    linked: v.pipe(v.number(), d('Events linked.')),
+    decision_id: v.string(),
+    attested_seq: v.pipe(v.number(), d('Number of the new record.')),
+  }),
+  scope: 'evidence',
+  failure: 'internal_error',
+  async handle(call, link) {
+    const { evidence, store, caller } = call
+    const given = { agent: caller.agent, ts: timestamp(call.now()), link }
+    const { id, event } = await attestation({ decisions: store.decisions, evidence }, given)
+    const { first_seq: attested_seq } = await call.chain.append([event])
+    await auditAppended(call, [id], { attested_seq, event_seqs: link.event_seqs })
+    return { linked: link.event_seqs.length, decision_id: id, attested_seq }
+  },
+})

@@ -1,0 +1,34 @@
+/** cstp.listEvidence: the records of the evidence chain, oldest first. */
+import * as v from 'valibot'
+import { filledText } from '../../sdk/schema/decision.ts'
+import { EvidenceClass, EvidenceEntry } from '../../sdk/schema/evidence.ts'
+import { whole } from '../../sdk/schema/params.ts'
+import { listEvidence as list } from '../domain/evidence/list.ts'
+import { defineMethod } from '../method.ts'
+
+const d = v.description
+const seq = whole(1, Number.MAX_SAFE_INTEGER)
+
+export const listEvidence = defineMethod({
+  summary: 'Lists records of the evidence chain by number, type and class, oldest first.',
+  params: v.object({
+    seq_from: v.pipe(v.optional(seq, 1), d('Least number, included; `next_seq` of the page before.')),
+    seq_to: v.pipe(v.optional(seq, Number.MAX_SAFE_INTEGER), d('Greatest number, included.')),
+    event_type: v.optional(v.pipe(filledText(128), d('Exactly this type.'))),
+    evidence_class: v.optional(v.pipe(EvidenceClass, d('Only records of this class.'))),
+    limit: v.optional(whole(1, 500), 50),
+  }),
+  result: v.object({
+    events: v.pipe(v.array(EvidenceEntry), d('The records.')),
+    next_seq: v.pipe(
+      v.nullable(v.number()),
+      d('Where to go on; null on the last page. A page of a rare type may hold few records and still not be the last.'),
+    ),
+  }),
+  scope: 'read',
+  failure: 'internal_error',
+  async handle({ evidence }, query) {
+    const { records, next_seq } = await list(evidence, query)
+    return { events: records.map((record) => ({ ...record, payload: JSON.parse(record.payload) })), next_seq }
+  },
+})

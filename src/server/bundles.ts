@@ -1,0 +1,110 @@
+/** The folder of evidence bundles: paths that callers name are held inside it, and files appear in it whole or not at all. */
+import { createHash } from 'node:crypto'
+import { lstat, mkdir, open, realpath, rename, rm, rmdir } from 'node:fs/promises'
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import type { BundleFiles, NewFile, Written } from '../domain/evidence/files.ts'
+
+const longestPath = 1_024
+const longestName = 255
+
+const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code
+
+/** What stands at a path, links not followed: null where there is nothing. */
+async function kindAt(path: string): Promise<'folder' | 'other' | null> {
+  try {
+    return (await lstat(path)).isDirectory() ? 'folder' : 'other'
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return null
+    if (codeOf(error) === 'ENOTDIR' || codeOf(error) === 'ENAMETOOLONG') return 'other'
+    throw error
+  }
+}
+
+/** Steps from the root down to a path that a caller named; null where it can lead out of it. */
+function stepsBelow(root: string, given: string): string[] | null {
+  if (given.includes('\0') || given.length > longestPath || given.split(/[\\/]/).includes('..')) return null
+  const below = relative(root, isAbsolute(given) ? resolve(given) : resolve(root, given))
+  if (below === '') return []
+  const steps = below.split(sep)
+  const wrong = isAbsolute(below) || steps.includes('..') || steps.some((step) => Buffer.byteLength(step) > longestName)
+  return wrong ? null : steps
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r')
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}
+
+/** Writes a new file to the end of its content. @returns its SHA-256 */
+async function writeFile(path: string, content: AsyncIterable<string | Uint8Array>): Promise<string> {
+  const hash = createHash('sha256')
+  const file = await open(path, 'wx', 0o600)
+  try {
+    for await (const piece of content) {
+      const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece
+      hash.update(bytes)
+      for (let at = 0; at < bytes.length; ) at += (await file.write(bytes, at)).bytesWritten
+    }
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  return hash.digest('hex')
+}
+
+/** Makes a folder below one that exists. @returns those that were made, the outermost first */
+async function makeFolders(path: string): Promise<string[]> {
+  const first = await mkdir(path, { recursive: true, mode: 0o700 })
+  if (first === undefined) return []
+  const made = [first]
+  for (const step of relative(first, path).split(sep).filter(Boolean)) made.push(join(made.at(-1)!, step))
+  return made
+}
+
+/** @param root absolute path of the folder of bundles; it need not exist yet */
+export function openBundleFiles(root: string): BundleFiles {
+  return {
+    async folder(given = '') {
+      const steps = stepsBelow(root, given)
+      if (steps === null) return null
+      let path = root
+      for (const step of steps) {
+        path = join(path, step)
+        const kind = await kindAt(path)
+        if (kind === 'other') return null
+        if (kind === null) break
+      }
+      return join(root, ...steps)
+    },
+    async write(folder, files: readonly NewFile[]) {
+      const made = await makeFolders(folder)
+      const left: string[] = []
+      try {
+        // A link may have been put in the way since the path was looked at.
+        if ((await realpath(folder)) !== join(await realpath(root), relative(root, folder)))
+          throw new Error('the folder of a bundle was replaced by a link')
+        const written: (Written & { temporary: string })[] = []
+        for (const { name, content } of files) {
+          const temporary = join(folder, `.${name}.part`)
+          left.push(temporary)
+          written.push({ temporary, path: join(folder, name), sha256: await writeFile(temporary, content(written)) })
+        }
+        for (const { temporary, path } of written) {
+          left.push(path)
+          await rename(temporary, path)
+        }
+        for (const path of new Set([folder, ...made.map(dirname)])) await syncFolder(path)
+        return written.map(({ path, sha256 }) => ({ path, sha256 }))
+      } catch (error) {
+        for (const path of left) await rm(path, { force: true })
+        // Another export may be writing there by now.
+        for (const path of made.reverse()) await rmdir(path).catch(() => null)
+        throw error
+      }
+    },
+  }
+}

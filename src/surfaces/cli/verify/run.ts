@@ -1,0 +1,98 @@
+/** Opens the files that cstp verify was given, and prints the report. */
+import { createReadStream } from 'node:fs'
+import { readFile, stat } from 'node:fs/promises'
+import { NoteFormError, type NoteKey, readKey } from '../../../verify/note.ts'
+import { meaning, type Report, verifyBundle } from '../../../verify/verify.ts'
+import type { Run } from '../command.ts'
+import { Failure, misuse } from '../failure.ts'
+import { plain, prettyJson, type Terminal, wrap } from '../terminal.ts'
+
+type VerifyRun = Pick<Run, 'words' | 'json' | 'terminal'> & {
+  flags: { key: string | undefined; witness: string | undefined; against: string | undefined }
+}
+
+const chunkBytes = 1_048_576
+const longestKeyFile = 4_096
+
+async function openFile(path: string): Promise<AsyncIterable<Uint8Array>> {
+  try {
+    if (!(await stat(path)).isFile()) throw misuse(`${path} is no file`)
+  } catch (error) {
+    if (error instanceof Failure) throw error
+    throw misuse(`can't read ${path}: ${(error as NodeJS.ErrnoException).code ?? 'unknown'}`)
+  }
+  return createReadStream(path, { highWaterMark: chunkBytes })
+}
+
+/** A key as text, or the file that holds it. */
+async function openKey(
+  flag: 'key' | 'witness',
+  kind: NoteKey['kind'],
+  given: string | undefined,
+): Promise<NoteKey | null> {
+  if (given === undefined) return null
+  const found = await stat(given).catch(() => null)
+  if (found?.isFile() && found.size > longestKeyFile) throw misuse(`--${flag}: ${given} is too long to hold a key`)
+  const text = found?.isFile() ? await readFile(given, 'utf8') : given
+  try {
+    const key = readKey(text)
+    if (key.kind !== kind)
+      throw misuse(`--${flag}: ${key.name} is the key of a ${key.kind}, expected that of a ${kind}`)
+    return key
+  } catch (error) {
+    if (!(error instanceof NoteFormError)) throw error
+    throw misuse(`--${flag}: ${error.message}`)
+  }
+}
+
+const marks = { passed: '✓', failed: '✗', unasked: '·' } as const
+
+function reportText(path: string, report: Report, { width, paint }: Pick<Terminal, 'width' | 'paint'>): string {
+  const colours = { passed: paint.green, failed: paint.red, unasked: paint.dim } as const
+  const indented = (text: string, by: number): string[] =>
+    wrap(plain(text), Math.max(20, width - by)).map((line, at) => (at === 0 ? line : ' '.repeat(by) + line))
+  const lines: string[] = [
+    report.verified
+      ? paint.green(`${plain(path)} holds: nothing is wrong with it.`)
+      : paint.red(
+          `${plain(path)} does NOT hold: ${report.findings.length === 20 ? 'many things are' : 'something is'} wrong with it.`,
+        ),
+    '',
+  ]
+  for (const { check, question, result, detail } of report.checks) {
+    const note = result === 'unasked' ? 'not asked' : detail
+    lines.push(`${colours[result](marks[result])} ${indented(note ? `${question} (${note})` : question, 2).join('\n')}`)
+    for (const { message } of report.findings.filter((one) => one.check === check))
+      lines.push(`    ${indented(message, 4).join('\n')}`)
+  }
+  const { bundle } = report
+  lines.push(
+    '',
+    `Bundle ${plain(String(bundle.id))} of ${plain(String(bundle.generated_at))}, made by version ${plain(String(bundle.service_version))}`,
+    ...bundle.rules.map(
+      ({ framework, evidence_class, digest }) =>
+        `Rules ${plain(String(framework))} for ${plain(String(evidence_class))} events, digest ${digest}`,
+    ),
+  )
+  const { proved, open } = meaning(report)
+  const list = (title: string, sentences: string[]) => {
+    if (sentences.length > 0) lines.push('', title)
+    for (const one of sentences) lines.push(`- ${indented(one, 2).join('\n')}`)
+  }
+  list('This is proved:', proved)
+  list(report.verified ? 'This is not:' : '', open)
+  return `${lines.join('\n')}\n`
+}
+
+/** Resolves with the exit status: 0 where everything holds, 1 where not. @throws Failure where a file or a key can't be read */
+export async function runVerify({ words, flags, json, terminal }: VerifyRun): Promise<number> {
+  const [path] = words as [string]
+  const wanted = {
+    key: await openKey('key', 'log', flags.key),
+    witness: await openKey('witness', 'witness', flags.witness),
+    older: flags.against === undefined ? null : await openFile(flags.against),
+  }
+  const report = await verifyBundle(await openFile(path), wanted)
+  await terminal.out(json ? prettyJson({ ...report, ...meaning(report) }) : reportText(path, report, terminal))
+  return report.verified ? 0 : 1
+}

@@ -1,0 +1,102 @@
+/** Walks the events of a bundle: their form, their hashes, their order, and the tree over them. */
+import { recordHash } from '../domain/evidence/hash.ts'
+import type { Findings } from './findings.ts'
+import { NotCanonical, parseCanonical } from './jcs.ts'
+import { openMerkle } from './merkle.ts'
+import { type Fields, isFields } from './rules.ts'
+
+const hex = /^[0-9a-f]{64}$/
+const zeros = '0'.repeat(64)
+const fields = ['event_type', 'evidence_class', 'hash', 'payload', 'prev_hash', 'seq', 'source', 'ts']
+
+export interface VerifiedEvent {
+  seq: number
+  source: string
+  event_type: string
+  evidence_class: 'observed' | 'attested'
+  payload: Fields
+}
+
+export interface Chain {
+  /** @param text the event as it stands in the bundle. @returns the event; null where it is none */
+  take(text: string): VerifiedEvent | null
+  size(): number
+  /** Hash that the events give, of the last one; 64 zeros before the first. */
+  head(): string
+  root(): string
+  /** The hash that the content of an event gives. @param seq from 1 */
+  hashOf(seq: number): string
+}
+
+/** Hashes side by side: a million of them are 32 MB. */
+function openHashes() {
+  let bytes = Buffer.alloc(32 * 1_024)
+  let count = 0
+  return {
+    push(hash: string) {
+      if (32 * (count + 1) > bytes.length) bytes = Buffer.concat([bytes, Buffer.alloc(bytes.length)])
+      bytes.write(hash, 32 * count++, 'hex')
+    },
+    at: (index: number) => bytes.toString('hex', 32 * index, 32 * index + 32),
+    size: () => count,
+  }
+}
+
+function readEvent(text: string): { event: Fields; payload: string } {
+  const event = parseCanonical(text)
+  if (!isFields(event) || Object.keys(event).join() !== fields.join())
+    throw new NotCanonical(`has not exactly the fields ${fields.join(', ')}`)
+  for (const name of ['event_type', 'source', 'ts'])
+    if (typeof event[name] !== 'string' || event[name] === '') throw new NotCanonical(`has no ${name}`)
+  for (const name of ['hash', 'prev_hash'])
+    if (!hex.test(String(event[name]))) throw new NotCanonical(`has a ${name} that is not 64 hexadecimal digits`)
+  if (event.evidence_class !== 'observed' && event.evidence_class !== 'attested')
+    throw new NotCanonical('has an evidence_class that is neither observed nor attested')
+  if (!isFields(event.payload)) throw new NotCanonical('has a payload that is no object')
+  if (!Number.isSafeInteger(event.seq)) throw new NotCanonical('has a seq that is no whole number')
+  // The text is canonical, so what stands between these two names is the payload's own text.
+  const start = text.indexOf('"payload":') + '"payload":'.length
+  return { event, payload: text.slice(start, text.lastIndexOf(',"prev_hash":"')) }
+}
+
+export function openChain(findings: Findings): Chain {
+  const merkle = openMerkle()
+  const hashes = openHashes()
+  /** What the event before says that its hash is. */
+  let said = zeros
+
+  return {
+    take(text) {
+      const seq = hashes.size() + 1
+      let read: ReturnType<typeof readEvent>
+      try {
+        read = readEvent(text)
+      } catch (error) {
+        if (!(error instanceof NotCanonical)) throw error
+        findings.add('chain', `event ${seq} ${error.message}`, seq)
+        hashes.push(zeros)
+        merkle.add(zeros)
+        return null
+      }
+      const event = read.event as unknown as VerifiedEvent & { ts: string; hash: string; prev_hash: string }
+      if (event.seq !== seq) findings.add('chain', `event ${seq} has the number ${event.seq}`, seq)
+      if (event.prev_hash !== said)
+        findings.add(
+          'chain',
+          `event ${seq} does not follow: it names another event before it than the one that is there`,
+          seq,
+        )
+      const hash = recordHash({ ...event, payload: read.payload })
+      if (hash !== event.hash)
+        findings.add('chain', `event ${seq} was changed: its content does not give its hash`, seq)
+      said = event.hash
+      hashes.push(hash)
+      merkle.add(hash)
+      return event
+    },
+    size: hashes.size,
+    head: () => (hashes.size() === 0 ? zeros : hashes.at(hashes.size() - 1)),
+    root: merkle.root,
+    hashOf: (seq) => hashes.at(seq - 1),
+  }
+}

@@ -1,0 +1,93 @@
+/**
+ * The verifier's own reading of signed notes, checkpoints and keys.
+ * @see C2SP signed-note, tlog-checkpoint, tlog-cosignature
+ */
+import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto'
+
+/** A public key with a name. `kind` is the signature that it makes: of a log, or of a witness. */
+export interface NoteKey {
+  name: string
+  id: string
+  kind: 'log' | 'witness'
+  key: KeyObject
+}
+
+/** Thrown for a text that is no key, note or checkpoint. */
+export class NoteFormError extends Error {
+  override name = 'NoteFormError'
+}
+
+/** What goes before the 32 bytes of an Ed25519 key in its DER form. */
+const derHead = '302a300506032b6570032100'
+const kinds: Record<number, NoteKey['kind']> = { 1: 'log', 4: 'witness' }
+
+function base64(text: string): Buffer | null {
+  const bytes = Buffer.from(text, 'base64')
+  return text !== '' && bytes.toString('base64') === text ? bytes : null
+}
+
+/** Reads `name+hash+base64`. @throws NoteFormError */
+export function readKey(text: string): NoteKey {
+  const parts = text.trim().split('+')
+  const [name = '', id = ''] = parts
+  // The last part is base64, which may hold a plus itself.
+  const bytes = base64(parts.slice(2).join('+'))
+  const kind = kinds[bytes?.[0] ?? 0]
+  if (name === '' || /\s/.test(name) || !bytes || bytes.length !== 33 || !kind)
+    throw new NoteFormError('expected a key of the form name+hash+base64, as /.well-known/cstp-evidence-key shows it')
+  const right = createHash('sha256').update(`${name}\n`).update(bytes).digest('hex').slice(0, 8)
+  if (right !== id)
+    throw new NoteFormError(`the hash in the key ${name} is ${id}, but should be ${right}: is it mistyped?`)
+  const der = Buffer.concat([Buffer.from(derHead, 'hex'), bytes.subarray(1)])
+  return { name, id, kind, key: createPublicKey({ key: der, format: 'der', type: 'spki' }) }
+}
+
+export interface ReadNote {
+  text: string
+  signatures: { name: string; id: string; bytes: Buffer }[]
+  origin: string
+  size: number
+  /** Lowercase hex. */
+  root_hash: string
+}
+
+/** Reads the note of a checkpoint, without a look at its signatures. @throws NoteFormError */
+export function readNote(note: string): ReadNote {
+  const gap = note.lastIndexOf('\n\n')
+  if (gap === -1 || !note.endsWith('\n')) throw new NoteFormError('is no signed note: text, an empty line, signatures')
+  const text = note.slice(0, gap + 1)
+  const signatures = note
+    .slice(gap + 2, -1)
+    .split('\n')
+    .map((line) => {
+      const [dash, name = '', encoded = '', more] = line.split(' ')
+      const bytes = base64(encoded)
+      if (dash !== '—' || name === '' || more !== undefined || !bytes || bytes.length < 5)
+        throw new NoteFormError('has a line among its signatures that is none')
+      return { name, id: bytes.toString('hex', 0, 4), bytes: bytes.subarray(4) }
+    })
+  const [origin = '', size = '', root = ''] = text.split('\n')
+  const hash = base64(root)
+  if (
+    origin === '' ||
+    !/^(?:0|[1-9]\d{0,15})$/.test(size) ||
+    !Number.isSafeInteger(Number(size)) ||
+    hash?.length !== 32
+  )
+    throw new NoteFormError('is no checkpoint: the name of the log, its size, its root')
+  return { text, signatures, origin, size: Number(size), root_hash: hash.toString('hex') }
+}
+
+/** What a key says of a note: it signed (with the time where it is a witness), it did not, or a signature in its name is wrong. */
+export function signedBy(
+  { text, signatures }: ReadNote,
+  { name, id, kind, key }: NoteKey,
+): 'no' | 'wrong' | { at: number | null } {
+  const own = signatures.find((one) => one.name === name && one.id === id)
+  if (!own) return 'no'
+  if (kind === 'log') return verify(null, Buffer.from(text), key, own.bytes) ? { at: null } : 'wrong'
+  if (own.bytes.length !== 72) return 'wrong'
+  const time = own.bytes.readBigUInt64BE()
+  const message = Buffer.from(`cosignature/v1\ntime ${time}\n${text}`)
+  return verify(null, message, key, own.bytes.subarray(8)) ? { at: Number(time) } : 'wrong'
+}

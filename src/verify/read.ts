@@ -1,0 +1,136 @@
+/** Reads the canonical JSON of a bundle piece by piece: members of the one object, and the items of those that are arrays. */
+
+/** One value of the bundle. `item` is null for a member that is no array, else the index; an empty array has the one part −1. */
+export interface Part {
+  member: string
+  item: number | null
+  /** JSON; empty for the part −1. */
+  text: string
+  /** Where it begins, in bytes. */
+  at: number
+}
+
+/** Thrown where the bytes are not those of one JSON object without space. */
+export class FormError extends Error {
+  override name = 'FormError'
+}
+
+const code = (char: string): number => char.charCodeAt(0)
+const [quote, backslash, comma, colon] = [code('"'), code('\\'), code(','), code(':')]
+const [open, close, openList, closeList] = [code('{'), code('}'), code('['), code(']')]
+/** Larger values are no part of any bundle. */
+const longestPart = 64 * 1_048_576
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** Where the string ends that begins at `from`, its quote included; −1 where it goes on. */
+function endOfString(bytes: Buffer, from: number): number {
+  for (let at = bytes.indexOf(quote, from + 1); at !== -1; at = bytes.indexOf(quote, at + 1)) {
+    let escapes = 0
+    while (bytes[at - 1 - escapes] === backslash) escapes++
+    if (escapes % 2 === 0) return at + 1
+  }
+  return -1
+}
+
+/** Where the value ends that begins at `from`; −1 where it goes on. */
+function endOfValue(bytes: Buffer, from: number): number {
+  const first = bytes[from]
+  if (first === quote) return endOfString(bytes, from)
+  let depth = 0
+  for (let at = from; at < bytes.length; at++) {
+    const byte = bytes[at]!
+    if (byte === quote) {
+      at = endOfString(bytes, at) - 1
+      if (at < 0) return -1
+    } else if (byte === open || byte === openList) depth++
+    else if (byte === close || byte === closeList) {
+      if (depth === 0) return at
+      if (--depth === 0) return at + 1
+    } else if (byte === comma && depth === 0) return at
+  }
+  return -1
+}
+
+/** @throws FormError where the bytes are no such object, or end before it does */
+export async function* readParts(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Part> {
+  const source = chunks[Symbol.asyncIterator]()
+  let bytes = Buffer.alloc(0)
+  let at = 0
+  /** Bytes that were read before `bytes`. */
+  let before = 0
+
+  const fail = (expected: string): FormError => new FormError(`at byte ${before + at}: expected ${expected}`)
+  const more = async (): Promise<boolean> => {
+    const { done, value } = await source.next()
+    if (done) return false
+    if (bytes.length - at > longestPart) throw fail(`a value of at most ${longestPart} bytes`)
+    before += at
+    bytes = at === bytes.length ? Buffer.from(value) : Buffer.concat([bytes.subarray(at), value])
+    at = 0
+    return true
+  }
+  const peek = async (): Promise<number> => {
+    while (at >= bytes.length) if (!(await more())) throw fail('more: the file ends here')
+    return bytes[at]!
+  }
+  const take = async (byte: number): Promise<void> => {
+    if ((await peek()) !== byte) throw fail(JSON.stringify(String.fromCharCode(byte)))
+    at++
+  }
+  const decode = (from: number, to: number): string => {
+    try {
+      return utf8.decode(bytes.subarray(from, to))
+    } catch {
+      throw fail('UTF-8')
+    }
+  }
+  const value = async (): Promise<string> => {
+    await peek()
+    for (;;) {
+      const end = endOfValue(bytes, at)
+      if (end === at) throw fail('a value')
+      if (end !== -1) {
+        const text = decode(at, end)
+        at = end
+        return text
+      }
+      if (!(await more())) throw fail('more: the file ends within this value')
+    }
+  }
+
+  await take(open)
+  for (let first = true; ; first = false) {
+    if (!first) {
+      if ((await peek()) === close) break
+      await take(comma)
+    }
+    if ((await peek()) !== quote) throw fail('the name of a member')
+    const name = await value()
+    let member: string
+    try {
+      member = JSON.parse(name) as string
+    } catch {
+      throw fail('the name of a member')
+    }
+    await take(colon)
+    if ((await peek()) !== openList) {
+      const start = before + at
+      yield { member, item: null, text: await value(), at: start }
+      continue
+    }
+    at++
+    if ((await peek()) === closeList) yield { member, item: -1, text: '', at: before + at }
+    else
+      for (let item = 0; ; item++) {
+        const start = before + at
+        yield { member, item, text: await value(), at: start }
+        if ((await peek()) === closeList) break
+        await take(comma)
+      }
+    await take(closeList)
+  }
+  at++
+  // Nothing follows, not even a newline.
+  if (at < bytes.length || (await more())) throw fail('the end of the file')
+}

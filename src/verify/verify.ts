@@ -1,0 +1,143 @@
+/** Verifies a bundle with nothing but the file and what its reader already holds: a key, a witness, an older bundle. */
+import { type Walked, walkBundle } from './bundle.ts'
+import type { Chain } from './chain.ts'
+import { type CheckName, checks, type Finding, type Findings, openFindings } from './findings.ts'
+import { type NoteKey, signedBy } from './note.ts'
+
+export interface Wanted {
+  /** The log's key, from somewhere other than the bundle. */
+  key: NoteKey | null
+  witness: NoteKey | null
+  /** The bytes of a bundle that was made earlier. */
+  older: AsyncIterable<Uint8Array> | null
+}
+
+export interface Report {
+  verified: boolean
+  /** `unasked`: nothing was given to check it with. */
+  checks: { check: CheckName; question: string; result: 'passed' | 'failed' | 'unasked'; detail: string }[]
+  /** At most twenty of each check. */
+  findings: Finding[]
+  bundle: {
+    id: unknown
+    generated_at: unknown
+    service_version: unknown
+    events: number
+    head_hash: string
+    root_hash: string
+    log: string | null
+    rules: Walked['rules']
+    insufficient_evidence_count: number
+    decisions: number
+  }
+}
+
+/** Checks the signature of a key that did not come with the bundle. */
+function checkKey(check: 'key' | 'witness', key: NoteKey, { note }: Walked, findings: Findings): string {
+  if (note === null) {
+    findings.add(check, 'there is no checkpoint that it could have signed')
+    return ''
+  }
+  if (check === 'key' && key.name !== note.origin)
+    findings.add(check, `the key is that of the log ${key.name}, but the checkpoint is of the log ${note.origin}`)
+  const signed = signedBy(note, key)
+  if (signed === 'no') findings.add(check, `${key.name} with the key ${key.id} did not sign the checkpoint`)
+  else if (signed === 'wrong') findings.add(check, `the signature of ${key.name} does not fit the checkpoint`)
+  else if (signed.at !== null) {
+    const when = new Date(signed.at * 1_000)
+    return `${key.name} at ${Number.isNaN(when.getTime()) ? `second ${signed.at}` : when.toISOString()}`
+  }
+  return `${key.name}+${key.id}`
+}
+
+/** Walks the older bundle beside the chain of the newer one. */
+async function checkOlder(chunks: AsyncIterable<Uint8Array>, chain: Chain, findings: Findings): Promise<string> {
+  const own = openFindings()
+  let forked: number | null = null
+  const compare = (seq: number, older: Chain) => {
+    if (forked === null && seq <= chain.size() && older.hashOf(seq) !== chain.hashOf(seq)) forked = seq
+  }
+  const older = await walkBundle(chunks, own, compare)
+  for (const { message, seq } of own.list) findings.add('older', `the older bundle itself is damaged: ${message}`, seq)
+  const size = older.chain.size()
+  if (forked !== null)
+    findings.add(
+      'older',
+      `event ${forked as number} was another one in the older bundle: history was rewritten`,
+      forked,
+    )
+  else if (size > chain.size())
+    findings.add(
+      'older',
+      `the older bundle has ${size} events, this one ${chain.size()}: the end was cut off`,
+      chain.size() + 1,
+    )
+  return `${size} events, ${chain.size() - size} more since`
+}
+
+/** @throws whatever reading the files throws; what is wrong with their content is in the report */
+export async function verifyBundle(chunks: AsyncIterable<Uint8Array>, wanted: Wanted): Promise<Report> {
+  const findings = openFindings()
+  const walked = await walkBundle(chunks, findings)
+  const { chain, stated, note, rules, decisions, counts } = walked
+  const details: Partial<Record<CheckName, string>> = {
+    chain: `${chain.size()} events`,
+    head: chain.head(),
+    conclusions: rules.map(({ framework, version }) => `${String(framework)} (rules ${String(version)})`).join(', '),
+    decisions: `${decisions}`,
+    ...(note && { checkpoint: `${note.origin}, size ${note.size}` }),
+    ...(wanted.key && { key: checkKey('key', wanted.key, walked, findings) }),
+    ...(wanted.witness && { witness: checkKey('witness', wanted.witness, walked, findings) }),
+    ...(wanted.older && { older: await checkOlder(wanted.older, chain, findings) }),
+  }
+  const asked = (check: CheckName) =>
+    check === 'key' || check === 'witness' || check === 'older' ? wanted[check] !== null : true
+  return {
+    verified: findings.list.length === 0,
+    checks: (Object.keys(checks) as CheckName[]).map((check) => ({
+      check,
+      question: checks[check],
+      result: findings.count(check) > 0 ? 'failed' : asked(check) ? 'passed' : 'unasked',
+      detail: details[check] ?? '',
+    })),
+    findings: findings.list,
+    bundle: {
+      id: stated.bundle_id ?? null,
+      generated_at: stated.generated_at ?? null,
+      service_version: stated.service_version ?? null,
+      events: chain.size(),
+      head_hash: chain.head(),
+      root_hash: chain.root(),
+      log: note?.origin ?? null,
+      rules,
+      insufficient_evidence_count: counts.insufficient,
+      decisions,
+    },
+  }
+}
+
+/** What a verified bundle proves and what it does not, in sentences. */
+export function meaning({ checks: results, verified }: Report): { proved: string[]; open: string[] } {
+  const passed = (check: CheckName) => results.some((one) => one.check === check && one.result === 'passed')
+  if (!verified) return { proved: [], open: ['Something is wrong with this bundle: rely on nothing in it.'] }
+  const proved = [
+    passed('key')
+      ? 'The holder of the key that you gave signed exactly these events in this order: none was changed, left out, inserted or moved since.'
+      : 'The bundle agrees with itself: the holder of the key in it signed exactly these events in this order.',
+    'The mappings, insufficiencies and coverage are what the rules in the bundle say of these events.',
+  ]
+  const open = [
+    'Whether what was reported to the service was true: observed events are as good as their sources, attested ones are self-reported.',
+    'Time of generation, policy hash, service version and digests of decisions are statements of the service; no signature covers them.',
+    'Whether the rules in the bundle are the published ones: compare their digests with docs/reference/controls.md.',
+  ]
+  if (!passed('key'))
+    open.unshift(
+      'Who made the bundle: anybody can rewrite a chain and sign it with a key of their own. Give the log’s key with --key.',
+    )
+  if (passed('witness')) proved.push('The witness saw this state of the log and had seen no contradiction to it.')
+  if (passed('older')) proved.push('Nothing of the older bundle was removed or rewritten.')
+  if (!passed('witness') && !passed('older'))
+    open.push('Whether the log showed others another history, or was cut off at its end: --witness and --against tell.')
+  return { proved, open }
+}

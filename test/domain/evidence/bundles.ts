@@ -1,0 +1,44 @@
+/** Bundles for tests, made by the program's writer from chains in memory. */
+import type { DecisionReader } from '../../../sdk/storage/store.ts'
+import { bundleText, prepareBundle } from '../../../src/domain/evidence/bundle.ts'
+import type { NewEvent } from '../../../src/domain/evidence/chain.ts'
+import type { ControlRules } from '../../../src/domain/evidence/controls.ts'
+import { rootOf } from '../../../src/domain/evidence/tree.ts'
+import { loadControls } from '../../../src/policy/controls.ts'
+import { chainOf } from './events.ts'
+import { notary } from './notary.ts'
+
+export interface Made {
+  bundle_id?: string
+  generated_at?: string
+  log?: ReturnType<typeof notary>
+  /** What is done to the note before it goes into the bundle. */
+  note?(note: string): string
+  controls?: ControlRules
+  /** Records by id. */
+  decisions?: Record<string, unknown>
+}
+
+const shipped = loadControls()
+
+export async function bundleOf(events: readonly NewEvent[], made: Made = {}): Promise<string> {
+  const { log = notary(), note = (text) => text, decisions = {}, controls = shipped } = made
+  const evidence = await chainOf(events)
+  const { seq, hash, frontier } = await evidence.head()
+  const root_hash = rootOf(frontier)
+  const known = {
+    getMany: async (ids: readonly string[]) => ids.flatMap((id) => (decisions[id] ? { record: decisions[id] } : [])),
+  } as unknown as DecisionReader
+  const sources = { evidence, decisions: known, controls, breathe: async () => {} }
+  const head = { size: seq, head_hash: hash, root_hash, note: note(log.note(seq, root_hash)) }
+  const bundle = await prepareBundle(sources, head, {
+    bundle_id: made.bundle_id ?? '00000000-0000-4000-8000-000000000000',
+    generated_at: made.generated_at ?? '2026-07-02T00:00:00.000Z',
+    service_version: '0.0.0',
+    policy_hash: 'a'.repeat(64),
+    verifier_key: log.verifier_key,
+  })
+  let text = ''
+  for await (const piece of bundleText(bundle, sources)) text += piece
+  return text
+}

@@ -1,0 +1,179 @@
+/** The offline verifier: the corpus of damaged bundles, keys, witnesses, older bundles, and any byte at all. */
+import { describe, expect, test } from 'bun:test'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import * as fc from 'fast-check'
+import { readKey } from '../../src/verify/note.ts'
+import { verifyBundle, type Wanted } from '../../src/verify/verify.ts'
+import { bundleOf } from '../domain/evidence/bundles.ts'
+import { event, link, story } from '../domain/evidence/events.ts'
+import { notary, witness } from '../domain/evidence/notary.ts'
+import { cases, corpus, decision, events, exampleControls, good, log } from './damage.ts'
+
+/** The bytes in chunks of a size, as a file would give them. */
+async function* chunks(given: string | Uint8Array, size = 65_536) {
+  const bytes = Buffer.from(given)
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
+}
+const nothing: Wanted = { key: null, witness: null, older: null }
+const verify = (bundle: string | Uint8Array, wanted: Partial<Wanted> = {}, size?: number) =>
+  verifyBundle(chunks(bundle, size), { ...nothing, ...wanted })
+
+describe.each(cases)('$name', ({ bytes, what, finds, seq, says }) => {
+  test(what, async () => {
+    const { verified, findings, checks } = await verify(bytes)
+    expect(verified).toBe(finds === null)
+    if (finds === null) return
+    expect(checks.find(({ check }) => check === finds)?.result).toBe('failed')
+    const found = findings.filter(({ check }) => check === finds)
+    if (seq !== undefined) expect(found[0]!.seq).toBe(seq)
+    if (says !== undefined) expect(found.map(({ message }) => message).join('\n')).toContain(says)
+  })
+})
+
+test('the corpus in the folder is what the script makes', async () => {
+  const folder = join(import.meta.dir, 'bundles')
+  const made = corpus()
+  expect((await readdir(folder)).sort()).toEqual([...made.keys()].sort())
+  for (const [name, bytes] of made) expect((await readFile(join(folder, name))).equals(bytes)).toBe(true)
+})
+
+test('however the file comes in pieces, the report is the same', async () => {
+  const whole = await verify(good)
+  for (const size of [1, 7, 1_000]) expect(await verify(good, {}, size)).toEqual(whole)
+})
+
+test('a change of any byte is found, or concerns what no signature covers', async () => {
+  const unsigned = new Set(['bundle_id', 'generated_at', 'policy_hash', 'service_version', 'decisions'])
+  await fc.assert(
+    fc.asyncProperty(fc.nat(Buffer.byteLength(good) - 1), fc.integer({ min: 1, max: 255 }), async (at, by) => {
+      const bytes = Buffer.from(good)
+      bytes[at]! ^= by
+      const { verified } = await verify(bytes)
+      if (!verified) return
+      const [before, after] = [JSON.parse(good), JSON.parse(bytes.toString())] as Record<string, unknown>[]
+      const changed = Object.keys(before!).filter((name) => !Bun.deepEquals(before![name], after![name]))
+      // The text of a rule set is covered by its digest, which stands beside it.
+      expect(changed.filter((name) => !unsigned.has(name))).toEqual([])
+    }),
+    { numRuns: 400 },
+  )
+})
+
+test('bundles of the shipped rules hold, whatever the events', async () => {
+  const payload = fc.dictionary(
+    fc.oneof(fc.constantFrom('actor_is_human', 'human_approval_count', 'pr_number', 'conclusion'), fc.string()),
+    fc.oneof(
+      fc.boolean(),
+      fc.integer(),
+      fc.double({ noNaN: true, noDefaultInfinity: true, max: 1e9, min: -1e9 }),
+      fc.string(),
+      fc.constant(null),
+    ),
+  )
+  const type = fc.constantFrom('pr_opened', 'pr_merged', 'pr_review_approved', 'ci_completed', 'pr_closed', 'other "ü"')
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.tuple(type, payload), { maxLength: 20 }), async (given) => {
+      const bundle = await bundleOf(given.map(([kind, body]) => event(kind, body)))
+      expect((await verify(bundle)).findings).toEqual([])
+    }),
+    { numRuns: 60 },
+  )
+})
+
+test('the same chain at the same time gives the same bytes', async () => {
+  const given = [...story(1), ...story(2), link(decision, [1])]
+  expect(await bundleOf(given)).toBe(await bundleOf(given))
+  const other = await bundleOf(given, { bundle_id: '11111111-0000-4000-8000-000000000000' })
+  expect(other.replace('11111111', '00000000')).toBe(await bundleOf(given))
+})
+
+describe('with a key', () => {
+  const forged = cases.find(({ name }) => name === 'rewritten-own-key')!.bytes
+  test('that of the log', async () => {
+    const { verified, checks } = await verify(good, { key: readKey(log.verifier_key) })
+    expect(verified).toBe(true)
+    expect(checks.find(({ check }) => check === 'key')?.result).toBe('passed')
+  })
+  test('a chain that was rewritten and signed with another key is found', async () => {
+    expect((await verify(forged)).verified).toBe(true)
+    const { verified, findings } = await verify(forged, { key: readKey(log.verifier_key) })
+    expect(verified).toBe(false)
+    expect(findings).toMatchObject([{ check: 'key', message: expect.stringContaining('did not sign') }])
+  })
+  test('the key of another log', async () => {
+    const { findings } = await verify(good, { key: readKey(notary('other.example').verifier_key) })
+    expect(findings[0]!.message).toContain('the checkpoint is of the log log.example/1')
+  })
+})
+
+describe('with a witness', () => {
+  const own = witness()
+  const key = readKey(own.verifier_key)
+  const cosigned = (note: (text: string) => string) => bundleOf(events, { controls: exampleControls, note })
+  test('that cosigned', async () => {
+    const report = await verify(await cosigned((note) => own.cosign(note, 1_790_000_000)), { witness: key })
+    expect(report.verified).toBe(true)
+    expect(report.checks.find(({ check }) => check === 'witness')?.detail).toContain('2026-09-21T14:13:20.000Z')
+  })
+  test('that did not', async () => {
+    expect((await verify(good, { witness: key })).findings[0]!.message).toContain('did not sign')
+  })
+  test('whose signature is of another checkpoint', async () => {
+    const line = own
+      .cosign(log.note(5, 'a'.repeat(64)), 5)
+      .split('\n')
+      .at(-2)
+    const bundle = await cosigned((note) => `${note}${line}\n`)
+    expect((await verify(bundle, { witness: key })).findings[0]!.message).toContain('does not fit')
+    // Who does not ask about the witness is not bothered with it.
+    expect((await verify(bundle)).verified).toBe(true)
+  })
+})
+
+describe('against an older bundle', () => {
+  const older = (given: typeof events) => bundleOf(given, { controls: exampleControls })
+  test('of the same history', async () => {
+    for (const size of [0, 1, 3, 5]) {
+      const report = await verify(good, { older: chunks(await older(events.slice(0, size))) })
+      expect([size, report.findings]).toEqual([size, []])
+    }
+  })
+  test('of a longer one: the end was cut off', async () => {
+    const cut = await older(events.slice(0, 3))
+    const { verified, findings } = await verify(cut, { older: chunks(good) })
+    expect(verified).toBe(false)
+    expect(findings).toMatchObject([{ check: 'older', seq: 4, message: expect.stringContaining('cut off') }])
+  })
+  test('of another one: the first event that differs is named', async () => {
+    const other = [...events.slice(0, 2), event('pr_closed'), ...events.slice(3)]
+    const { findings } = await verify(await older(other), { older: chunks(good) })
+    expect(findings).toMatchObject([{ check: 'older', seq: 3, message: expect.stringContaining('rewritten') }])
+  })
+  test('that is damaged itself', async () => {
+    const { findings } = await verify(good, { older: chunks(cases.find(({ name }) => name === 'payload')!.bytes) })
+    expect(findings[0]!.message).toContain('the older bundle itself is damaged')
+  })
+})
+
+test('a file of a million open brackets, or of one endless text, is refused and no more', async () => {
+  for (const text of [
+    `{"a":${'['.repeat(1_000_000)}`,
+    `{"events":[${'{"a":'.repeat(50_000)}1${'}'.repeat(50_000)}]}`,
+    `{"${'a'.repeat(3_000_000)}`,
+  ])
+    expect((await verify(text)).verified).toBe(false)
+})
+
+test('a key that is mistyped is refused with what was expected', () => {
+  const { verifier_key } = log
+  for (const wrong of [
+    '',
+    'x',
+    verifier_key.slice(0, -4),
+    verifier_key.replace('+', '+0'),
+    verifier_key.replace('log', 'lag'),
+  ])
+    expect(() => readKey(wrong)).toThrow(/expected|mistyped/)
+  expect(readKey(`${verifier_key}\n`).name).toBe('log.example/1')
+})

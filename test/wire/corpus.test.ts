@@ -1,0 +1,88 @@
+/** The corpus of transcripts over every transport, on every store; and that it covers every method. */
+import { afterEach, describe, expect, test } from 'bun:test'
+import { methods } from '../../src/registry.ts'
+import { forEachBackend } from '../program.ts'
+import { type CallStep, wireCases } from './case.ts'
+import { differences } from './match.ts'
+import { replay, type TransportKind } from './replay.ts'
+import { serveProgram, type WireServer } from './server.ts'
+import { client, commandLine, http } from './transports.ts'
+
+const transports: TransportKind[] = [http, client, commandLine]
+const cases = await wireCases()
+
+const servers: WireServer[] = []
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.stop()
+})
+
+for (const transport of transports)
+  describe(`over ${transport.name}`, () => {
+    forEachBackend((open) => {
+      test.each(cases.map((one) => [`${one.method}: ${one.name}`, one] as const))('%s', async (_, one) => {
+        const program = await open()
+        const server = serveProgram(program)
+        servers.push(server)
+        const opened = await transport.open(server)
+        await replay(one, program, opened, await http.open(server))
+        await opened.close?.()
+      })
+    })
+  })
+
+describe('the corpus', () => {
+  const calls = cases.flatMap(({ method, steps }) =>
+    steps.flatMap((step) => ('pass' in step || 'embedder' in step ? [] : [{ ...step, call: step.call ?? method }])),
+  )
+  const of = (name: string): CallStep[] => calls.filter(({ call }) => call === name)
+
+  test.each([...methods])('has the main case and the main errors of %s', (wire, { params }) => {
+    const steps = of(wire.replace('cstp.', ''))
+    const errors = new Set(steps.flatMap(({ error }) => error?.error ?? []))
+    expect(steps.some(({ result }) => result !== undefined)).toBe(true)
+    expect([...errors]).toContain('invalid_params')
+    expect([...errors]).toContain('forbidden')
+    if ('id' in params.entries || 'decision_id' in params.entries || 'source_id' in params.entries)
+      if (wire !== 'cstp.recordDecision') expect([...errors]).toContain('decision_not_found')
+  })
+
+  test('names no method that is not there, but to show so', () => {
+    const stray = calls.filter(({ call, error }) => !methods.has(`cstp.${call}`) && error?.error !== 'method_not_found')
+    expect(stray).toEqual([])
+  })
+})
+
+describe('matching', () => {
+  test.each<[unknown, unknown]>([
+    ['<id>', '2026-07-01-decision-0123456789ab'],
+    ['<time>', '2026-07-01T12:00:00.000Z'],
+    ['<0.5 ± 0.01>', 0.509],
+    ['</^a.c$/>', 'abc'],
+    [
+      { a: 1, '...': 'more' },
+      { a: 1, b: 2 },
+    ],
+    [
+      [1, '...'],
+      [1, 2, 3],
+    ],
+    ['<nothing known>', '<nothing known>'],
+    [null, null],
+  ])('%j fits %j', (expected, value) => expect(differences(expected, value)).toEqual([]))
+
+  test.each<[unknown, unknown]>([
+    ['<id>', 'x'],
+    ['<number>', '1'],
+    ['<number>', Number.NaN],
+    ['<0.5 ± 0.01>', 0.52],
+    ['<any>', undefined],
+    [{ a: 1 }, { a: 1, b: 2 }],
+    [{ a: 1 }, {}],
+    [[1], [1, 2]],
+    [[1, 2, '...'], [1]],
+    [null, undefined],
+    [0, false],
+    [{}, []],
+    ['<nothing known>', 'x'],
+  ])('%j does not fit %j', (expected, value) => expect(differences(expected, value)).not.toEqual([]))
+})

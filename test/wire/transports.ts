@@ -1,0 +1,91 @@
+/** The transports of the service: plain HTTP, the published client, the command line. */
+import { type Client, createClient, isCstpError } from '../../sdk/client.ts'
+import { loadSettings } from '../../src/config.ts'
+import { call as callCommand } from '../../src/surfaces/cli/call.ts'
+import { errorJson } from '../../src/surfaces/cli/failure.ts'
+import type { Paint } from '../../src/surfaces/cli/terminal.ts'
+import type { As } from '../program.ts'
+import type { Outcome, SeenError, TransportKind } from './replay.ts'
+
+export const http: TransportKind = {
+  name: 'HTTP',
+  async open({ url, token }) {
+    let id = 0
+    return {
+      async call(as, method, params) {
+        const response = await fetch(`${url}/cstp`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${as}:${token(as)}`, 'content-type': 'application/json' },
+          body: JSON.stringify({ jsonrpc: '2.0', method: `cstp.${method}`, params, id: ++id }),
+        })
+        const answer = (await response.json()) as { jsonrpc: string; id: number; result?: unknown; error?: SeenError }
+        if (answer.jsonrpc !== '2.0' || answer.id !== id) throw new Error(`no answer: ${JSON.stringify(answer)}`)
+        const forbidden = answer.error?.code === -32001
+        if (response.status !== (forbidden ? 403 : 200)) throw new Error(`HTTP ${response.status}`)
+        return answer.error ? { error: { data: undefined, ...answer.error } } : { result: answer.result }
+      },
+    }
+  },
+}
+
+export const client: TransportKind = {
+  name: 'client',
+  async open({ url, token }) {
+    const clients = new Map<As, Client>()
+    return {
+      async call(as, method, params) {
+        const own = clients.get(as) ?? createClient({ url, agent: as, token: token(as), retry: false })
+        clients.set(as, own)
+        const functions = own as unknown as Record<string, ((params: unknown) => Promise<unknown>) | undefined>
+        try {
+          return { result: await (functions[method]?.(params) ?? own.call(method, params as object)) }
+        } catch (error) {
+          if (!isCstpError(error)) throw error
+          return { error: { code: error.code, message: error.message, data: error.data } }
+        }
+      },
+    }
+  },
+}
+
+const plain = (text: string): string => text
+const paint: Paint = { bold: plain, dim: plain, red: plain, green: plain, yellow: plain, cyan: plain }
+
+export const commandLine: TransportKind = {
+  name: 'cstp call',
+  async open({ url, token }) {
+    const env = {}
+    return {
+      async call(as, method, params): Promise<Outcome> {
+        let printed = ''
+        const terminal = {
+          width: 100,
+          live: false,
+          noteWidth: 100,
+          paint,
+          notePaint: paint,
+          note: () => {},
+          out: async (text: string) => {
+            printed += text
+          },
+        }
+        try {
+          await callCommand.run({
+            flags: { url, agent: as, token: token(as), local: false },
+            words: [method, JSON.stringify(params)],
+            json: true,
+            terminal,
+            env,
+            configuration: () => loadSettings({ env, flags: {}, readFile: () => Promise.reject(new Error('no file')) }),
+            signal: new AbortController().signal,
+          })
+          return { result: JSON.parse(printed) }
+        } catch (error) {
+          const told = errorJson(error).error as SeenError
+          if (told.code === undefined) throw error
+          return { error: { data: undefined, ...told } }
+        }
+      },
+    }
+  },
+}
