@@ -1,10 +1,13 @@
 /** Reads of decisions and edges, each one statement. */
 
 import { stakesValues } from '../../../../sdk/schema/decision.ts'
+import { fieldsOf } from '../../../../sdk/storage/fields.ts'
 import type {
   CountKey,
+  DecisionFields,
   DecisionFilter,
   DecisionReader,
+  DecisionSort,
   Edge,
   EdgeReader,
   OutcomeGroup,
@@ -12,6 +15,7 @@ import type {
   ReasonGroup,
 } from '../../../../sdk/storage/store.ts'
 import type { Client } from '../../postgres/client.ts'
+import { rankOf } from '../../postgres/filter.ts'
 import { fromText, toText } from '../../postgres/text.ts'
 import { type StoredRow, storedColumns, storedOf } from './decisions.ts'
 import { whereOf } from './filter.ts'
@@ -23,6 +27,19 @@ const sortColumns = {
   category: 'd.category',
   stakes: 'd.stakes',
   status: 'd.status',
+}
+
+/** The condition under which `d` stands behind a decision in the order of a list; `values` gets its parameters. */
+function isBehind(last: DecisionFields, sort: DecisionSort, order: 'asc' | 'desc', values: unknown[]): string {
+  const [value, type] = {
+    created_at: [last.created_ms, 'float8'],
+    confidence: [last.confidence, 'float8'],
+    category: [toText(last.category), 'text'],
+    stakes: [rankOf(last.stakes), 'int'],
+    status: [last.status, 'text'],
+  }[sort]
+  const row = `($${values.push(value)}::${type}, $${values.push(last.id)}::text)`
+  return `(${sortColumns[sort]}, d.id) ${order === 'asc' ? '>' : '<'} ${row}`
 }
 
 /** The day of a decision, in UTC. */
@@ -37,14 +54,14 @@ const keyColumns: Record<Exclude<CountKey, 'tag'>, string> = {
   project: 'd.project',
 }
 
-const scored = `coalesce(d.confidence_at_review, d.confidence) as confidence, d.outcome, d.auto_attributed`
-const scoredOrder = `confidence, outcome nulls first, auto_attributed`
+const scored = `coalesce(d.confidence_at_review, d.confidence) as confidence, d.outcome, d.attribution_basis`
+const scoredOrder = `confidence, outcome nulls first, attribution_basis nulls first`
 
 /** Part of the id after `yyyy-mm-dd-decision-`, as the index has it. */
 const suffix = 'substr(d.id, 21) collate "C"'
 
 /** The first text after all that start with `prefix`, by bytes. */
-const after = (prefix: string): string => `${prefix}\u{10ffff}`
+const endOf = (prefix: string): string => `${prefix}\u{10ffff}`
 
 export function decisionReader({ read }: Client): DecisionReader {
   const outcomes = async (filter: DecisionFilter): Promise<OutcomeGroup[]> => {
@@ -74,7 +91,7 @@ export function decisionReader({ read }: Client): DecisionReader {
       return rows.map(storedOf)
     },
     async findIds(prefix, limit) {
-      const [from, to] = [toText(prefix), after(toText(prefix))]
+      const [from, to] = [toText(prefix), endOf(toText(prefix))]
       const rows = await read<{ id: string }>(
         `select id from decisions d where (d.id >= $1 and d.id < $2)
            or (${suffix} >= $1 and ${suffix} < $2 and substr(d.id, 11, 10) = '-decision-')
@@ -83,14 +100,15 @@ export function decisionReader({ read }: Client): DecisionReader {
       )
       return rows.map(({ id }) => id)
     },
-    async list({ filter, terms, sort, order, offset, limit }) {
+    async list({ filter, terms, sort, order, after, offset, limit }) {
       const values: unknown[] = []
       const where = [whereOf(filter, values), ...(terms?.length ? [holdsAll(terms, values)] : [])].join(' and ')
       const totals = read<{ total: number }>(`select count(*)::int as total from decisions d where ${where}`, [
         ...values,
       ])
+      const behind = after === undefined ? '' : `and ${isBehind(fieldsOf(after, false), sort, order, values)}`
       const rows = read<{ doc: string }>(
-        `select d.doc::text as doc from decisions d where ${where}
+        `select d.doc::text as doc from decisions d where ${where} ${behind}
          order by ${sortColumns[sort]} ${order}, d.id ${order} offset $${values.push(offset)}::int limit $${values.push(limit)}::int`,
         values,
       )
@@ -149,8 +167,8 @@ export function decisionReader({ read }: Client): DecisionReader {
       const rows = await read<ReasonGroup>(
         `select r.type, coalesce(d.confidence_at_review, d.confidence) as confidence, d.outcome, count(*)::int as decisions,
            sum(r.uses)::int as uses, sum(r.strength) as strength
-         from reasons r join decisions d on d.num = r.num where d.status = 'reviewed'
-         group by 1, 2, 3 order by 1, 2, 3 nulls first`,
+         from reasons r join decisions d on d.num = r.num where d.status = 'reviewed' and d.outcome is not null
+         group by 1, 2, 3 order by 1, 2, 3`,
       )
       return rows.map((row) => ({ ...row, type: fromText(row.type) }))
     },

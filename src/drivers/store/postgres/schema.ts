@@ -32,7 +32,7 @@ export const decisions = pgTable(
     created_ms: doublePrecision().notNull(),
     review_by_ms: doublePrecision().notNull(),
     confidence_at_review: doublePrecision(),
-    auto_attributed: boolean().notNull(),
+    attribution_basis: text(),
     preserve: boolean().notNull(),
     /** What of the pattern it is grouped by. */
     pattern: text(),
@@ -54,7 +54,7 @@ export const decisions = pgTable(
     index('decisions_scored').on(
       sql`coalesce(confidence_at_review, confidence)`,
       table.outcome,
-      table.auto_attributed,
+      table.attribution_basis,
       table.category,
       table.agent,
       table.created_ms,

@@ -46,7 +46,7 @@ CREATE TABLE "decisions" (
 	"created_ms" double precision NOT NULL,
 	"review_by_ms" double precision NOT NULL,
 	"confidence_at_review" double precision,
-	"auto_attributed" boolean NOT NULL,
+	"attribution_basis" text collate "C",
 	"preserve" boolean NOT NULL,
 	"pattern" text collate "C",
 	"length" integer NOT NULL,
@@ -143,7 +143,7 @@ CREATE INDEX "decisions_pending" ON "decisions" USING btree ("review_by_ms") WHE
 CREATE INDEX "decisions_pattern" ON "decisions" USING btree ("pattern","category") WHERE status = 'reviewed' and pattern is not null;--> statement-breakpoint
 CREATE INDEX "decisions_suffix" ON "decisions" USING btree (substr(id, 21) collate "C");--> statement-breakpoint
 CREATE INDEX "decisions_tags" ON "decisions" USING gin ("tags");--> statement-breakpoint
-CREATE INDEX "decisions_scored" ON "decisions" USING btree (coalesce(confidence_at_review, confidence),"outcome","auto_attributed","category","agent","created_ms");--> statement-breakpoint
+CREATE INDEX "decisions_scored" ON "decisions" USING btree (coalesce(confidence_at_review, confidence),"outcome","attribution_basis","category","agent","created_ms");--> statement-breakpoint
 CREATE INDEX "edges_target" ON "edges" USING btree ("target_id");--> statement-breakpoint
 CREATE INDEX "edges_type" ON "edges" USING btree ("edge_type","created_at");--> statement-breakpoint
 CREATE INDEX "embeddings_num" ON "embeddings" USING btree ("num");--> statement-breakpoint
