@@ -108,3 +108,12 @@ export async function freshDatabase({ url }: Postgres): Promise<string> {
   own.pathname = `/${name}`
   return own.toString()
 }
+
+let schemas = 0
+
+/** Address of a fresh, empty schema: quicker than a database of its own. */
+export function freshSchema({ url }: Postgres): string {
+  const own = new URL(url)
+  own.searchParams.set('schema', `cstp_${process.pid}_${schemas++}`)
+  return own.toString()
+}
