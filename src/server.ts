@@ -16,9 +16,9 @@ import { loadControls } from './policy/controls.ts'
 import { openPolicy } from './policy/files.ts'
 import { createDispatch, type Dispatch, discover, methods } from './registry.ts'
 import { refuseUnfinished } from './server/backup/unfinished.ts'
-import { metered, openEmbedder, openEvidence, openVectors } from './server/drivers.ts'
+import { metered, openEmbedder, openEvidence, openStore, openVectors } from './server/drivers.ts'
 import { evidencePaths } from './server/evidence.ts'
-import { folderInside } from './server/folder.ts'
+import { folderInside, folderOfDecisions } from './server/folder.ts'
 import { githubRoutes } from './server/github.ts'
 import { card, health } from './server/public.ts'
 import { openSigner } from './server/signer.ts'
@@ -28,7 +28,7 @@ import { describeError, type Log } from './surfaces/log.ts'
 import { hostsOf } from './surfaces/mcp/guests.ts'
 import { createMcp } from './surfaces/mcp/http.ts'
 import { createMetrics, type Metrics } from './surfaces/metrics.ts'
-import { createRateLimiter } from './surfaces/rate.ts'
+import { createRateLimiter, createSharedLimiter, type Lease } from './surfaces/rate.ts'
 import { localCredentials } from './token.ts'
 import { version } from './version.ts'
 
@@ -44,6 +44,8 @@ export interface Program {
   services: Services
   dispatch: Dispatch
   metrics: Metrics
+  /** Where servers share their rate limits. */
+  lease: Lease | undefined
   /** Rejects when what loads beside the first calls can't; never resolves. */
   failure: Promise<never>
   close(): Promise<void>
@@ -75,9 +77,8 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
   try {
     const now = overrides.now ?? Date.now
     const metrics = createMetrics(version, new Set([...methods.keys(), discover]))
-    const { openSqliteStore } = await import('./drivers/store/sqlite.ts')
-    const [store, bare, { evidence, chain }] = await Promise.all([
-      openSqliteStore({ dir: data_dir, analyse, now, log }).then(keep),
+    const [{ store, lease }, bare, { evidence, chain }] = await Promise.all([
+      openStore(settings, { analyse, now, log }).then(keep),
       openEmbedder(settings, log, fail).then(keep),
       openEvidence(settings, log).then(keep),
     ])
@@ -143,7 +144,7 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
       now,
       randomHex: (bytes) => randomBytes(bytes).toString('hex'),
       embed_wait_ms: embedWaitMs,
-      folderInside: (path) => folderInside(data_dir, path),
+      folderInside: async (path) => (settings.store_url ? folderOfDecisions(path) : folderInside(data_dir, path)),
       reindexProgress: metrics.reindex,
       ...overrides,
     }
@@ -158,7 +159,7 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
         code,
       })
     })
-    return { services, dispatch, metrics, failure, close }
+    return { services, dispatch, metrics, lease, failure, close }
   } catch (error) {
     await close()
     throw error
@@ -208,7 +209,7 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
       admins: settings.admin_agents,
       evidence: settings.evidence_agents,
     }),
-    requests: createRateLimiter(rate),
+    requests: program.lease ? createSharedLimiter({ ...rate, lease: program.lease }) : createRateLimiter(rate),
     logins,
     cors_origins: settings.cors_origins,
     max_body_bytes: settings.max_body_bytes,

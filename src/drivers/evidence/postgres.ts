@@ -9,6 +9,19 @@ import { transactions } from './postgres/write.ts'
 
 export type PostgresEvidenceOptions = Pick<ClientOptions, 'url'> & Partial<ClientOptions>
 
+/** The same for one who only looks. @returns null where there are no tables */
+export async function openPostgresEvidenceReader(
+  url: string,
+): Promise<(Omit<Evidence, 'driver' | 'append' | 'saveCheckpoint' | 'close'> & { close(): Promise<void> }) | null> {
+  const client = await connect({ url, connections: 1, statement_timeout_ms: 120_000, make: false })
+  const [there] = await client.read<{ found: boolean }>(
+    `select to_regclass(current_schema() || '.evidence_meta') is not null as found`,
+  )
+  if (there?.found) return { ...reads(client), close: () => client.close() }
+  await client.close()
+  return null
+}
+
 /**
  * Opens the log, making its tables where there are none.
  * @throws StorageError `unavailable` when the database can't be reached, `invalid` when a newer program made its tables

@@ -19,6 +19,8 @@ export interface ClientOptions {
   /** Connections at most. */
   connections: number
   statement_timeout_ms: number
+  /** False for one that only looks: a schema that is missing stays missing. */
+  make?: boolean
   /** Further settings of each connection. */
   settings?: Record<string, string>
 }
@@ -67,6 +69,7 @@ export async function connect({
   url: given,
   connections,
   statement_timeout_ms,
+  make = true,
   settings,
 }: ClientOptions): Promise<Client> {
   const { url, schema } = addressOf(given)
@@ -96,7 +99,7 @@ export async function connect({
   }
   try {
     const [found] = await client.read('select 1 from pg_namespace where nspname = $1', [schema])
-    if (!found) await query(`create schema if not exists ${schema}`)
+    if (!found && make) await query(`create schema if not exists ${schema}`)
     return client
   } catch (error) {
     await client.close()

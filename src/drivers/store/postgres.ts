@@ -8,6 +8,7 @@ import { embeddingReader, embeddingWriter, feedReader } from './postgres/embeddi
 import { idempotency } from './postgres/idempotency.ts'
 import { migrate } from './postgres/migrate.ts'
 import { outboxReader, outboxWriter } from './postgres/outbox.ts'
+import { leaser } from './postgres/rate.ts'
 import { decisionReader, edgeReader } from './postgres/read.ts'
 import { sessionReader, sessionWriter } from './postgres/sessions.ts'
 import { transact } from './postgres/transaction.ts'
@@ -25,7 +26,7 @@ export async function openPostgresStore({
   url,
   connections = 16,
   statement_timeout_ms = 30_000,
-}: PostgresStoreOptions): Promise<Store> {
+}: PostgresStoreOptions): Promise<Store & { lease: ReturnType<typeof leaser> }> {
   const client = await connect({ url, connections, statement_timeout_ms })
   try {
     await migrate(client)
@@ -60,6 +61,7 @@ export async function openPostgresStore({
       ),
     status: async () => ({ decisions: await decisions.count({}), outbox: await outbox.depth(), findings: [] }),
     reconcile: async () => [],
+    lease: leaser(client),
     close: () => client.close(),
   }
 }

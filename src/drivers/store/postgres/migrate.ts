@@ -3,10 +3,10 @@ import { StorageError } from '../../../../sdk/storage/errors.ts'
 import type { Client } from '../../postgres/client.ts'
 import { migrationLock } from './locks.ts'
 import tables from './migrations/0000_tables.sql' with { type: 'text' }
-import auditAppendOnly from './migrations/0001_audit_append_only.sql' with { type: 'text' }
+import triggers from './migrations/0001_triggers.sql' with { type: 'text' }
 
 /** In the order of the folder; a test compares it with the folder. */
-export const migrations: readonly string[] = [tables, auditAppendOnly]
+export const migrations: readonly string[] = [tables, triggers]
 
 /** @throws StorageError `invalid` when the database is newer than the program */
 export async function migrate(client: Client): Promise<void> {

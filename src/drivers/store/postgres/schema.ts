@@ -182,6 +182,15 @@ export const audit = pgTable(
   (table) => [index('audit_at').on(table.at_ms), index('audit_rules').using('gin', table.rules)],
 )
 
+/** Tokens that servers lease for the requests of an agent. Unlogged: a bucket that is lost is full again. */
+export const rate_limits = pgTable('rate_limits', {
+  agent: text().primaryKey(),
+  tokens: doublePrecision().notNull(),
+  at_ms: doublePrecision().notNull(),
+  /** What the last lease got. */
+  granted: doublePrecision().notNull(),
+})
+
 export const idempotency = pgTable(
   'idempotency',
   {

@@ -107,6 +107,13 @@ CREATE TABLE "postings" (
 	CONSTRAINT "postings_term_num_pk" PRIMARY KEY("term","num")
 );
 --> statement-breakpoint
+CREATE TABLE "rate_limits" (
+	"agent" text collate "C" PRIMARY KEY NOT NULL,
+	"tokens" double precision NOT NULL,
+	"at_ms" double precision NOT NULL,
+	"granted" double precision NOT NULL
+);
+--> statement-breakpoint
 CREATE TABLE "reasons" (
 	"num" bigint NOT NULL,
 	"type" text collate "C" NOT NULL,
