@@ -43,6 +43,19 @@ export interface Postgres {
   restart(): void
 }
 
+/** Below the ports that the system gives to clients; another one where somebody has it already. */
+function startAnywhere(startOn: (port: number) => void): number {
+  for (let attempt = 1; ; attempt++) {
+    const port = 10_000 + Math.floor(Math.random() * 20_000)
+    try {
+      startOn(port)
+      return port
+    } catch (error) {
+      if (attempt === 5) throw error
+    }
+  }
+}
+
 function startOwn(bin: string): Postgres {
   const folder = mkdtempSync(join(tmpdir(), 'cstp-pg-'))
   const data = join(folder, 'data')
@@ -50,18 +63,18 @@ function startOwn(bin: string): Postgres {
     chmodSync(folder, 0o755)
     spawnSync('chown', ['postgres', folder])
   }
-  const port = 20_000 + Math.floor(Math.random() * 30_000)
   run([join(bin, 'initdb'), '-D', data, '-U', 'cstp', '--auth=trust', '--locale=C.UTF-8', '-E', 'UTF8'])
-  const options = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=${folder} -c fsync=off -c max_connections=200`
-  const start = () =>
-    run([join(bin, 'pg_ctl'), '-D', data, '-w', '-t', '60', '-l', join(folder, 'log'), '-o', options, 'start'])
+  const optionsOf = (port: number) =>
+    `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=${folder} -c fsync=off -c max_connections=200`
+  const startOn = (port: number) =>
+    run([join(bin, 'pg_ctl'), '-D', data, '-w', '-t', '60', '-l', join(folder, 'log'), '-o', optionsOf(port), 'start'])
   const stop = () => run([join(bin, 'pg_ctl'), '-D', data, '-m', 'immediate', 'stop'])
-  start()
+  const port = startAnywhere(startOn)
   process.on('exit', () => {
     spawnSync(...split(asOwner([join(bin, 'pg_ctl'), '-D', data, '-m', 'immediate', 'stop'])), { stdio: 'ignore' })
     rmSync(folder, { recursive: true, force: true })
   })
-  return { url: `postgres://cstp@127.0.0.1:${port}/postgres`, kill: stop, restart: start }
+  return { url: `postgres://cstp@127.0.0.1:${port}/postgres`, kill: stop, restart: () => startOn(port) }
 }
 
 const split = ([program, ...args]: string[]): [string, string[]] => [program!, args]

@@ -19,8 +19,8 @@ export async function migrate(client: Client): Promise<void> {
       const message = `the database has version ${version}; this program knows versions up to ${migrations.length}`
       throw new StorageError('invalid', `${message}: start the newer program`)
     }
-    for (const file of migrations.slice(version))
-      for (const statement of file.split('--> statement-breakpoint')) await query(statement)
+    // One message each: what drizzle puts between the statements is a comment to the server.
+    for (const file of migrations.slice(version)) await query(file)
     if (row === undefined) await query('insert into cstp_schema (version) values ($1)', [migrations.length])
     else if (version < migrations.length) await query('update cstp_schema set version = $1', [migrations.length])
   })
