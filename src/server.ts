@@ -16,7 +16,7 @@ import { loadControls } from './policy/controls.ts'
 import { openPolicy } from './policy/files.ts'
 import { createDispatch, type Dispatch, discover, methods } from './registry.ts'
 import { refuseUnfinished } from './server/backup/unfinished.ts'
-import { metered, openEmbedder, openEvidence, openStore, openVectors } from './server/drivers.ts'
+import { metered, openEmbedder, openEvidence, openStore, openVectors, type Shared } from './server/drivers.ts'
 import { evidencePaths } from './server/evidence.ts'
 import { folderInside, folderOfDecisions } from './server/folder.ts'
 import { githubRoutes } from './server/github.ts'
@@ -28,7 +28,7 @@ import { describeError, type Log } from './surfaces/log.ts'
 import { hostsOf } from './surfaces/mcp/guests.ts'
 import { createMcp } from './surfaces/mcp/http.ts'
 import { createMetrics, type Metrics } from './surfaces/metrics.ts'
-import { createRateLimiter, createSharedLimiter, type Lease } from './surfaces/rate.ts'
+import { createRateLimiter, createSharedLimiter } from './surfaces/rate.ts'
 import { localCredentials } from './token.ts'
 import { version } from './version.ts'
 
@@ -44,8 +44,8 @@ export interface Program {
   services: Services
   dispatch: Dispatch
   metrics: Metrics
-  /** Where servers share their rate limits. */
-  lease: Lease | undefined
+  /** Where other servers work on the same database. */
+  shared: Shared | undefined
   /** Rejects when what loads beside the first calls can't; never resolves. */
   failure: Promise<never>
   close(): Promise<void>
@@ -77,7 +77,7 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
   try {
     const now = overrides.now ?? Date.now
     const metrics = createMetrics(version, new Set([...methods.keys(), discover]))
-    const [{ store, lease }, bare, { evidence, chain }] = await Promise.all([
+    const [{ store, shared }, bare, { evidence, chain }] = await Promise.all([
       openStore(settings, { analyse, now, log }).then(keep),
       openEmbedder(settings, log, fail).then(keep),
       openEvidence(settings, log).then(keep),
@@ -159,7 +159,7 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
         code,
       })
     })
-    return { services, dispatch, metrics, lease, failure, close }
+    return { services, dispatch, metrics, shared, failure, close }
   } catch (error) {
     await close()
     throw error
@@ -209,13 +209,14 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
       admins: settings.admin_agents,
       evidence: settings.evidence_agents,
     }),
-    requests: program.lease ? createSharedLimiter({ ...rate, lease: program.lease }) : createRateLimiter(rate),
+    requests: program.shared ? createSharedLimiter({ ...rate, ...program.shared }) : createRateLimiter(rate),
     logins,
     cors_origins: settings.cors_origins,
     max_body_bytes: settings.max_body_bytes,
     trust_proxy: settings.trust_proxy,
     newRequestId,
     ready: () => ready,
+    ...(program.shared && { reachable: program.shared.reachable }),
     health: () => health(started),
     card: () => card(settings.public_url ?? url),
     metrics: async () => ({ text: await metrics.render(services), content_type: metrics.content_type }),

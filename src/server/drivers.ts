@@ -30,19 +30,44 @@ export async function openEmbedder(settings: Settings, log: Log, failed?: (error
   }
 }
 
-/** Opens the store that is chosen. `lease` is there where servers share their rate limits. */
+/** What servers have in common beside the store. */
+export interface Shared {
+  lease: Lease
+  /** Whether the database answers. */
+  reachable(): Promise<boolean>
+}
+
+const pingMs = 2_000
+/** Whoever asks more often gets the last answer: anybody may ask. */
+const pingEveryMs = 250
+
+function reachableBy(ping: () => Promise<void>): () => Promise<boolean> {
+  let asked = { at: Number.NEGATIVE_INFINITY, answer: Promise.resolve(true) }
+  return () => {
+    const at = performance.now()
+    if (at - asked.at < pingEveryMs) return asked.answer
+    const given = ping().then(
+      () => true,
+      () => false,
+    )
+    asked = { at, answer: Promise.race([given, Bun.sleep(pingMs).then(() => false)]) }
+    return asked.answer
+  }
+}
+
+/** Opens the store that is chosen. `shared` is there where other servers may use it too. */
 export async function openStore(
   { store_url, data_dir }: Settings,
   options: StoreOptions & { log: Log },
-): Promise<{ store: Store; lease?: Lease; close(): Promise<void> }> {
+): Promise<{ store: Store; shared?: Shared; close(): Promise<void> }> {
   if (store_url === null) {
     const { openSqliteStore } = await import('../drivers/store/sqlite.ts')
     const store = await openSqliteStore({ ...options, dir: data_dir })
     return { store, close: store.close }
   }
   const { openPostgresStore } = await import('../drivers/store/postgres.ts')
-  const { lease, ...store } = await openPostgresStore({ ...options, url: store_url })
-  return { store, lease, close: store.close }
+  const { lease, ping, ...store } = await openPostgresStore({ ...options, url: store_url })
+  return { store, shared: { lease, reachable: reachableBy(ping) }, close: store.close }
 }
 
 /** The vectors driver that is chosen, with a resident tail where it takes new vectors in batches only. */

@@ -19,6 +19,8 @@ export interface HttpOptions {
   health(): unknown
   card(): unknown
   ready(): boolean
+  /** Whether what the server works on answers; it always does where that is its own. */
+  reachable?(): Promise<boolean>
   metrics(): Promise<{ text: string; content_type: string }>
   /** Further paths. One that ends with a slash serves everything below it. */
   routes?: Record<string, Route>
@@ -225,7 +227,13 @@ export function createFetch(options: HttpOptions): Fetch {
   const routes = new Map<string, Entry>([
     ['/cstp', { methods: ['POST'], handle: rpc }],
     ['/health', get(() => json(options.health()))],
-    ['/ready', get(() => (options.ready() ? json({ status: 'ready' }) : json({ status: 'unavailable' }, 503)))],
+    [
+      '/ready',
+      get(async () => {
+        const isReady = options.ready() && ((await options.reachable?.()) ?? true)
+        return isReady ? json({ status: 'ready' }) : json({ status: 'unavailable' }, 503)
+      }),
+    ],
     ['/metrics', get(metrics)],
     ['/.well-known/agent.json', get(() => json(options.card()))],
     ['/.well-known/agent-card.json', get(() => json(options.card()))],

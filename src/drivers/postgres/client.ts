@@ -6,7 +6,7 @@ import { isStorageError, StorageError } from '../../../sdk/storage/errors.ts'
 export type Query = <Row>(sql: string, values?: readonly unknown[]) => Promise<Row[]>
 
 export interface Client {
-  /** Any connection. A statement that a lost connection broke off is sent once more: reads only. */
+  /** Any connection. A statement that a lost connection broke off is sent again: reads only. */
   read: Query
   /** All of `work` on one connection, committed when it resolves and rolled back when it throws. */
   begin<T>(work: (query: Query) => Promise<T>): Promise<T>
@@ -27,6 +27,8 @@ export interface ClientOptions {
 
 /** Seconds until a connection that can't be made is given up. */
 const connectSeconds = 5
+/** How often a connection may be lost before the database counts as away. */
+const lostAttempts = 4
 
 /** The address without what only this program reads. @throws StorageError `invalid` for a name that needs quotes */
 function addressOf(given: string): { url: string; schema: string } {
@@ -46,7 +48,8 @@ export function codeOf(error: unknown): string {
 }
 
 /** The connection is gone, or was never there. */
-const isLost = (code: string): boolean => /^(?:08|57P0|ERR_POSTGRES_CONNECTION|ECONN|EPIPE)/.test(code)
+export const isLost = (error: unknown): boolean => isLostCode(codeOf(error))
+const isLostCode = (code: string): boolean => /^(?:08|57P0|ERR_POSTGRES_CONNECTION|ECONN|EPIPE)/.test(code)
 /** The transaction lost against another one and may simply run again. */
 export const isRetryable = (error: unknown): boolean => /^(?:40001|40P01)$/.test(codeOf(error))
 
@@ -55,13 +58,25 @@ export function storageErrorOf(error: unknown, what: string): StorageError {
   if (isStorageError(error)) return error
   const code = codeOf(error)
   const kind =
-    isLost(code) || /^(?:40|53|55|57|58|25006|28|3D|ERR_POSTGRES)/.test(code)
+    isLostCode(code) || /^(?:40|53|55|57|58|25006|28|3D|ERR_POSTGRES)/.test(code)
       ? 'unavailable'
       : /^XX00[12]$/.test(code) || error instanceof SyntaxError
         ? 'corrupt'
         : 'invalid'
   const message = error instanceof Error ? error.message : String(error)
   return new StorageError(kind, `postgres: ${what}: ${message} (${code})`, { cause: error })
+}
+
+/** A database that has restarted leaves a pool full of dead connections: each is found out by whoever is given it. */
+async function persistent<T>(run: () => Promise<T>, may: () => boolean = () => true): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await run()
+    } catch (error) {
+      if (!isLost(error) || !may() || attempt === lostAttempts) throw error
+    }
+    await Bun.sleep(attempt * 10)
+  }
 }
 
 /** Opens the pool and makes the schema where it is missing. @throws StorageError `unavailable` */
@@ -86,15 +101,18 @@ export async function connect({
   })
   const query: Query = (text, values = []) => sql.unsafe(text, values as unknown[])
   const client: Client = {
-    async read(text, values) {
-      try {
-        return await query(text, values)
-      } catch (error) {
-        if (!isLost(codeOf(error))) throw error
-        return query(text, values)
-      }
+    read: (text, values) => persistent(() => query(text, values)),
+    begin(work) {
+      let begun = false
+      return persistent(
+        () =>
+          sql.begin((tx) => {
+            begun = true
+            return work((text, values = []) => tx.unsafe(text, values as unknown[]))
+          }),
+        () => !begun,
+      )
     },
-    begin: (work) => sql.begin((tx) => work((text, values = []) => tx.unsafe(text, values as unknown[]))),
     close: () => sql.close({ timeout: connectSeconds }),
   }
   try {

@@ -16,6 +16,13 @@ import { translating } from './translated.ts'
 
 export type PostgresStoreOptions = StoreOptions & Pick<ClientOptions, 'url'> & Partial<ClientOptions>
 
+export interface PostgresStore extends Store {
+  /** Takes tokens of a rate limit that servers share. */
+  lease: ReturnType<typeof leaser>
+  /** Resolves when the database answers. @throws when it doesn't */
+  ping(): Promise<void>
+}
+
 /**
  * Opens the store, making or updating its tables.
  * @throws StorageError `unavailable` when the database can't be reached, `invalid` when a newer program made its tables
@@ -26,7 +33,7 @@ export async function openPostgresStore({
   url,
   connections = 16,
   statement_timeout_ms = 30_000,
-}: PostgresStoreOptions): Promise<Store & { lease: ReturnType<typeof leaser> }> {
+}: PostgresStoreOptions): Promise<PostgresStore> {
   const client = await connect({ url, connections, statement_timeout_ms })
   try {
     await migrate(client)
@@ -62,6 +69,7 @@ export async function openPostgresStore({
     status: async () => ({ decisions: await decisions.count({}), outbox: await outbox.depth(), findings: [] }),
     reconcile: async () => [],
     lease: leaser(client),
+    ping: async () => void (await client.read('select 1')),
     close: () => client.close(),
   }
 }

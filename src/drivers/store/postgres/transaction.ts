@@ -3,7 +3,7 @@
  * read stays true. Two that wait for each other are told apart by the engine, and one runs again.
  */
 import { isStorageError, StorageError } from '../../../../sdk/storage/errors.ts'
-import { type Client, isRetryable, type Query, storageErrorOf } from '../../postgres/client.ts'
+import { type Client, isLost, isRetryable, type Query, storageErrorOf } from '../../postgres/client.ts'
 import { feedLock, keyLock, type LockKind } from './locks.ts'
 
 export interface Connection {
@@ -17,6 +17,7 @@ export interface Connection {
 export type Verb = <A extends unknown[], R>(run: (...args: A) => Promise<R>) => (...args: A) => Promise<R>
 
 const attempts = 20
+const cutAttempts = 3
 
 /** Runs `work` and commits; again where the engine asks for it. @throws StorageError, and whatever `work` throws */
 export async function transact<T>(
@@ -29,7 +30,9 @@ export async function transact<T>(
       return await client.begin((query) => runOnce(query, state, work))
     } catch (error) {
       const cause = state.broken ?? error
-      if (isRetryable(cause) && attempt < attempts) {
+      // A verb that failed for its connection came before the commit: nothing of the transaction was kept.
+      const isCut = state.broken !== undefined && isLost(cause) && attempt < cutAttempts
+      if (isCut || (isRetryable(cause) && attempt < attempts)) {
         await Bun.sleep(Math.random() * 2 ** Math.min(attempt, 6))
         continue
       }

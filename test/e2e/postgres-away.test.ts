@@ -1,0 +1,85 @@
+/** A server whose database goes away says so at once, and serves again when it is back; one that is too old for the database does not start. */
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { generateKeyPairSync } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { suiteOptions } from '../../sdk/storage/conformance/store/records.ts'
+import { connect } from '../../src/drivers/postgres/client.ts'
+import { openPostgresStore } from '../../src/drivers/store/postgres.ts'
+import { freshSchema, postgres, whyNoPostgres } from '../postgres.ts'
+import { inTemporaryDir, startServer, until } from '../server.ts'
+
+setDefaultTimeout(120_000)
+
+const server = postgres()
+const isOwn = server !== null && !process.env.CSTP_TEST_POSTGRES
+const title = 'without its database a server fails cleanly, and needs no restart when it is back'
+
+if (!isOwn) test.skip(`${title} (${server === null ? whyNoPostgres : 'the database is not ours to stop'})`, () => {})
+else
+  test(title, () =>
+    inTemporaryDir(async (dir) => {
+      const key = join(dir, 'evidence.pem')
+      const pem = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' })
+      writeFileSync(key, pem, { mode: 0o600 })
+      const env = {
+        CSTP_STORE_URL: freshSchema(server),
+        CSTP_AUTH_TOKENS: 'local:t0ken',
+        CSTP_EVIDENCE_KEY: key,
+        // Leases are asked of the database too.
+        CSTP_RATE_LIMIT: '6000',
+      }
+      const running = await startServer({ dir, env })
+      const record = (decision: string) =>
+        running.call('recordDecision', { decision, confidence: 0.8, category: 'architecture' })
+      const ids = [(await record('Before')).decision_id]
+      const ready = async () => (await fetch(`${running.url}/ready`)).status
+
+      server.kill()
+      try {
+        const { error } = await running.rpc('getDecision', { id: ids[0] })
+        expect(error).toMatchObject({ code: -32603, data: { request_id: expect.any(String) } })
+        expect(JSON.stringify(error)).not.toContain('postgres')
+        await until('/ready tells', async () => (await ready()) === 503)
+        expect(
+          (await running.rpc('recordDecision', { decision: 'x', confidence: 1, category: 'c' })).error,
+        ).toBeDefined()
+        expect((await fetch(`${running.url}/health`)).status).toBe(200)
+      } finally {
+        server.restart()
+      }
+      await until('/ready tells', async () => (await ready()) === 200)
+      ids.push((await record('After')).decision_id)
+      for (const id of ids) expect(await running.call('getDecision', { id })).toMatchObject({ id })
+
+      // A restart between two calls is noticed by nobody.
+      server.kill()
+      server.restart()
+      expect(await running.call('listDecisions', {})).toMatchObject({ total: 2 })
+      expect(await running.kill()).toBe(0)
+      expect(await running.log()).not.toContain('t0ken')
+    }),
+  )
+
+if (server !== null) {
+  test('a database that a newer program has changed is refused', async () => {
+    const url = freshSchema(server)
+    await (await openPostgresStore({ ...suiteOptions, url })).close()
+    const client = await connect({ url, connections: 1, statement_timeout_ms: 10_000 })
+    await client.read('update cstp_schema set version = version + 1')
+    await client.close()
+    expect(await openPostgresStore({ ...suiteOptions, url }).catch((thrown: unknown) => thrown)).toMatchObject({
+      kind: 'invalid',
+      message: expect.stringContaining('start the newer program'),
+    })
+  })
+
+  test('programs that start together make the tables once', async () => {
+    const url = freshSchema(server)
+    const stores = await Promise.all(
+      Array.from({ length: 6 }, () => openPostgresStore({ ...suiteOptions, url, connections: 2 })),
+    )
+    for (const store of stores) expect(await store.decisions.count({})).toBe(0)
+    await Promise.all(stores.map((store) => store.close()))
+  })
+}
