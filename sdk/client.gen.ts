@@ -579,6 +579,7 @@ export interface ExportEvidenceBundleResult {
   chain_intact: boolean
   /** By class of evidence; the two are never added up. */
   coverage: {
+    /** Events that third parties reported. */
     observed: {
       /** Events of the class. */
       total_events: number
@@ -596,6 +597,7 @@ export interface ExportEvidenceBundleResult {
         events: number
       }[]
     }
+    /** Records that agents made about themselves. */
     attested: {
       /** Events of the class. */
       total_events: number
@@ -1450,6 +1452,7 @@ export type MapControlsParams = Record<string, never>
 export interface MapControlsResult {
   /** By class of evidence; the two are never added up. */
   coverage: {
+    /** Events that third parties reported. */
     observed: {
       /** Events of the class. */
       total_events: number
@@ -1467,6 +1470,7 @@ export interface MapControlsResult {
         events: number
       }[]
     }
+    /** Records that agents made about themselves. */
     attested: {
       /** Events of the class. */
       total_events: number
