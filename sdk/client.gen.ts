@@ -449,7 +449,7 @@ export interface CheckGuardrailsParams {
     /** Scope of rules that apply beside those of the project. */
     scope?: string | null | undefined
     /** Any fields for conditions to look at; at most 64 KiB and 8 deep. Default `{}`. */
-    context?: unknown | undefined
+    context?: Record<string, unknown> | undefined
   }
   /** The authenticated agent. */
   agent?: {
@@ -1076,14 +1076,7 @@ export interface IngestEvidenceParams {
   /** Where the events come from; the prefixes `cstp:` and `webhook:` are reserved. */
   source: string
   /** The events, in the order in which they are appended; at most 10 000, and 16 MiB in all. */
-  events: {
-    /** What happened: `pr_opened`, `pr_commit`, `pr_review_approved`, `pr_merged`, `ci_completed` … */
-    event_type: string
-    /** When it happened, RFC 3339; kept as given. */
-    ts: string
-    /** Any I-JSON object; kept in its canonical form (RFC 8785). */
-    payload: unknown
-  }[]
+  events: EvidenceEvent[]
 }
 
 /** Result of `cstp.ingestEvidence`. */
@@ -1378,7 +1371,7 @@ export interface ListEvidenceParams {
   /** Exactly this type. */
   event_type?: string | undefined
   /** Only records of this class. */
-  evidence_class?: 'observed' | 'attested' | undefined
+  evidence_class?: EvidenceClass | undefined
   /** Most results. Default `50`. */
   limit?: number | undefined
 }
@@ -1386,24 +1379,7 @@ export interface ListEvidenceParams {
 /** Result of `cstp.listEvidence`. */
 export interface ListEvidenceResult {
   /** The records. */
-  events: {
-    /** Its number, from 1 on without a gap. */
-    seq: number
-    /** When it happened, RFC 3339, as it was given. */
-    ts: string
-    /** Where it comes from; `cstp:<agent>` for links. */
-    source: string
-    /** What happened. */
-    event_type: string
-    /** `observed` for events of other systems, `attested` for what agents say. */
-    evidence_class: 'observed' | 'attested'
-    /** What is known of it. */
-    payload: Record<string, unknown>
-    /** Hash of the record before it; 64 zeros before the first. */
-    prev_hash: string
-    /** SHA-256 of the canonical JSON of the other seven fields, lowercase hex. */
-    hash: string
-  }[]
+  events: EvidenceEntry[]
   /** Where to go on; null on the last page. A page of a rare type may hold few records and still not be the last. */
   next_seq: number | null
 }
@@ -1508,7 +1484,7 @@ export interface MapControlsResult {
     /** Name of the control. */
     control_name: string
     /** `observed` by a third party, or `attested` by an agent of itself. */
-    evidence_class: 'observed' | 'attested'
+    evidence_class: EvidenceClass
     /** Kind of the entry. */
     type: 'mapping'
   }[]
@@ -1525,7 +1501,7 @@ export interface MapControlsResult {
     /** Name of the control. */
     control_name: string
     /** `observed` by a third party, or `attested` by an agent of itself. */
-    evidence_class: 'observed' | 'attested'
+    evidence_class: EvidenceClass
     /** Kind of the entry. */
     type: 'INSUFFICIENT_EVIDENCE'
     /** Why the event does not support the control, in plain language. */
@@ -1542,7 +1518,7 @@ export interface MapControlsResult {
     /** Pull request that the payload names. */
     pr_number: number | null
     /** `observed` by a third party, or `attested` by an agent of itself. */
-    evidence_class: 'observed' | 'attested'
+    evidence_class: EvidenceClass
   }[]
   /** Controls that stand on what agents say of themselves alone, ascending. */
   attested_only_controls: string[]
@@ -1567,7 +1543,7 @@ export interface PreActionParams {
     /** Scope of rules that apply beside those of the project. */
     scope?: string | null | undefined
     /** Any fields for conditions to look at; at most 64 KiB and 8 deep. Default `{}`. */
-    context?: unknown | undefined
+    context?: Record<string, unknown> | undefined
   }
   /** What to do beside judging. Default `{}`. */
   options?: {
@@ -2343,6 +2319,36 @@ export interface DriftReport {
 }
 
 export type EdgeType = 'relates_to' | 'supersedes' | 'depends_on' | 'contradicts' | 'refines' | 'caused_by' | 'blocks'
+
+export type EvidenceClass = 'observed' | 'attested'
+
+export interface EvidenceEntry {
+  /** Its number, from 1 on without a gap. */
+  seq: number
+  /** When it happened, RFC 3339, as it was given. */
+  ts: string
+  /** Where it comes from; `cstp:<agent>` for links. */
+  source: string
+  /** What happened. */
+  event_type: string
+  /** `observed` for events of other systems, `attested` for what agents say. */
+  evidence_class: EvidenceClass
+  /** What is known of it. */
+  payload: Record<string, unknown>
+  /** Hash of the record before it; 64 zeros before the first. */
+  prev_hash: string
+  /** SHA-256 of the canonical JSON of the other seven fields, lowercase hex. */
+  hash: string
+}
+
+export interface EvidenceEvent {
+  /** What happened: `pr_opened`, `pr_commit`, `pr_review_approved`, `pr_merged`, `ci_completed` … */
+  event_type: string
+  /** When it happened, RFC 3339; kept as given. */
+  ts: string
+  /** Any I-JSON object; kept in its canonical form (RFC 8785). */
+  payload: unknown
+}
 
 export interface Filters {
   /** Exactly this category. */

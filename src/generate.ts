@@ -8,6 +8,7 @@ import { type SettingName, settings } from './config.ts'
 import { clientSource } from './generate/client.ts'
 import { bundleSchema, controlsPage, controlsSchema } from './generate/controls.ts'
 import { guardrailsPage, rulesSchema, testsSchema } from './generate/guardrails.ts'
+import { mcpPage } from './generate/mcp.ts'
 import { openRpc } from './openrpc.ts'
 import { methods } from './registry.ts'
 
@@ -136,6 +137,7 @@ async function driversPage(): Promise<string> {
 export async function generated(): Promise<Map<string, string>> {
   return new Map([
     ['docs/reference/methods.md', methodsPage()],
+    ['docs/reference/mcp.md', mcpPage(rows, head)],
     ['docs/reference/settings.md', settingsPage()],
     ['docs/reference/errors.md', errorsPage()],
     ['docs/reference/guardrails.md', guardrailsPage(rows, head)],

@@ -16,6 +16,7 @@ import { startTracker } from './domain/tracker.ts'
 import { loadControls } from './policy/controls.ts'
 import { openPolicy } from './policy/files.ts'
 import { createDispatch, type Dispatch, discover, methods } from './registry.ts'
+import { refuseUnfinished } from './server/backup/unfinished.ts'
 import { openBundleFiles } from './server/bundles.ts'
 import { metered, openEmbedder, openEvidence, openVectors } from './server/drivers.ts'
 import { evidencePaths } from './server/evidence.ts'
@@ -27,6 +28,8 @@ import { openSigner } from './server/signer.ts'
 import { createAuthenticator } from './surfaces/auth.ts'
 import { createFetch, largestBody } from './surfaces/http.ts'
 import { describeError, type Log } from './surfaces/log.ts'
+import { hostsOf } from './surfaces/mcp/guests.ts'
+import { createMcp } from './surfaces/mcp/http.ts'
 import { createMetrics, type Metrics } from './surfaces/metrics.ts'
 import { createRateLimiter } from './surfaces/rate.ts'
 import { localCredentials } from './token.ts'
@@ -44,6 +47,8 @@ export interface Program {
   services: Services
   dispatch: Dispatch
   metrics: Metrics
+  /** Rejects when what loads beside the first calls can't; never resolves. */
+  failure: Promise<never>
   close(): Promise<void>
 }
 
@@ -57,6 +62,7 @@ function later(ms: number, run: () => void): () => void {
 export async function openProgram(settings: Settings, log: Log, overrides: Partial<Services> = {}): Promise<Program> {
   const { data_dir } = settings
   await mkdir(data_dir, { recursive: true, mode: 0o700 })
+  refuseUnfinished(data_dir)
   const opened: { close(): Promise<void> }[] = []
   const close = async () => {
     for (const one of opened.splice(0).reverse())
@@ -66,13 +72,16 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
     opened.push(one)
     return one
   }
+  const { promise: failure, reject: fail } = Promise.withResolvers<never>()
+  // Whoever serves waits for it; a command that ends first need not hear of it.
+  failure.catch(() => {})
   try {
     const now = overrides.now ?? Date.now
     const metrics = createMetrics(version, new Set([...methods.keys(), discover]))
     const { openSqliteStore } = await import('./drivers/store/sqlite.ts')
     const [store, bare, { evidence, chain }] = await Promise.all([
       openSqliteStore({ dir: data_dir, analyse, now, log }).then(keep),
-      openEmbedder(settings, log).then(keep),
+      openEmbedder(settings, log, fail).then(keep),
       openEvidence(settings, log).then(keep),
     ])
     const embedder = metered(bare, metrics)
@@ -155,7 +164,7 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
         code,
       })
     })
-    return { services, dispatch, metrics, close }
+    return { services, dispatch, metrics, failure, close }
   } catch (error) {
     await close()
     throw error
@@ -166,6 +175,8 @@ export interface Serving {
   url: string
   /** Reads the guardrail files anew; what is wrong with them is logged. */
   reload(): Promise<void>
+  /** Rejects when what loads beside the first calls can't; the service is to be stopped then. */
+  failure: Promise<never>
   /** Stops taking calls, lets those under way end, and closes everything. */
   stop(): Promise<void>
 }
@@ -186,6 +197,15 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
     burst: Math.max(100, Math.ceil(settings.rate_limit / 6)),
     now: Date.now,
   }
+  const newRequestId = () => `${boot}-${(requests++).toString(36)}`
+  const mcp = createMcp({
+    dispatch,
+    newRequestId,
+    cors_origins: settings.cors_origins,
+    hosts: hostsOf(settings),
+    stopping: stopping.signal,
+    log,
+  })
   const logins = createRateLimiter({ per_minute: failedLoginsPerMinute, burst: failedLoginsPerMinute, now: Date.now })
   const options = {
     dispatch,
@@ -199,12 +219,16 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
     cors_origins: settings.cors_origins,
     max_body_bytes: settings.max_body_bytes,
     trust_proxy: settings.trust_proxy,
-    newRequestId: () => `${boot}-${(requests++).toString(36)}`,
+    newRequestId,
     ready: () => ready,
     health: () => health(started),
     card: () => card(settings.public_url ?? url),
     metrics: async () => ({ text: await metrics.render(services), content_type: metrics.content_type }),
-    routes: { ...evidencePaths(settings, services, dispatch), ...githubRoutes(settings, program, logins) },
+    routes: {
+      ...evidencePaths(settings, services, dispatch),
+      ...githubRoutes(settings, program, logins),
+      '/mcp': mcp.route,
+    },
     stopping: stopping.signal,
   }
   const handle = createFetch(options)
@@ -218,7 +242,11 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
       async fetch(request, { requestIP }) {
         underWay++
         try {
-          return await handle(request, () => requestIP.call(server, request)?.address ?? '')
+          return await handle(
+            request,
+            () => requestIP.call(server, request)?.address ?? '',
+            () => server.timeout(request, 0),
+          )
         } finally {
           underWay--
         }
@@ -237,12 +265,14 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
 
   return {
     url,
+    failure: program.failure,
     reload: async () => void (await services.policy.reload()),
     async stop() {
       ready = false
       const end = Date.now() + drainMs
       while (underWay > 0 && Date.now() < end) await Bun.sleep(5)
       stopping.abort(new Error('the server stops'))
+      await mcp.close()
       await server.stop(true)
       await program.close()
     },

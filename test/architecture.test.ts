@@ -62,6 +62,11 @@ const mayImport: [RegExp, RegExp, string][] = [
     'policy reads rule files for the domain',
   ],
   [
+    /^src\/transparency\//,
+    /^sdk\/|^src\/domain\/evidence\/|^src\/transparency\/|^src\/key\.ts$|^node:/,
+    'who looks at a log from outside knows its proofs and nothing of the server',
+  ],
+  [
     /^src\/methods\//,
     /^sdk\/|^src\/domain\/|^src\/methods\/|^src\/(?:method|context)\.ts$|^valibot$/,
     'methods import sdk, domain, method and context',
@@ -83,7 +88,7 @@ const mayImport: [RegExp, RegExp, string][] = [
   ],
   [
     /^src\/surfaces\//,
-    /^sdk\/|^src\/surfaces\/|^src\/(?:registry|method|params|version)\.ts$|^(?!src\/)/,
+    /^sdk\/|^src\/surfaces\/|^src\/(?:registry|method|params|json-schema|version)\.ts$|^(?!src\/)/,
     'surfaces import registry, sdk and surfaces',
   ],
   [/^src\/(?:params|version)\.ts$/, /^sdk\/|^valibot$|^package\.json$/, 'params and version are leaves'],
@@ -102,7 +107,7 @@ const mayImport: [RegExp, RegExp, string][] = [
     /^sdk\/|^src\/(?:methods|surfaces)\/|^src\/(?:context|method|openrpc|params)\.ts$|^valibot$/,
     'the registry knows methods',
   ],
-  [/^src\/(?:server|main|generate)(?:\.ts$|\/)/, /./, 'server, main and generate import everything'],
+  [/^src\/(?:server|main|generate|build)(?:\.ts$|\/)/, /./, 'server, main, generate and build import everything'],
 ]
 
 const strangers = (source: Source): string[] => {
@@ -118,7 +123,7 @@ const machine =
 /** Where that is allowed. Domain, methods and sdk get it handed in. */
 const touches: [RegExp, RegExp][] = [
   [/^src\/(?:drivers|surfaces)\//, /./],
-  [/^src\/(?:server|main|generate)(?:\.ts$|\/)|^src\/(?:token|key)\.ts$/, /./],
+  [/^src\/(?:server|main|generate|build)(?:\.ts$|\/)|^src\/(?:token|key)\.ts$|^src\/transparency\//, /./],
   [/^src\/policy\//, /^['"]node:fs$/],
   [/^src\/config(?:\.ts$|\/)/, /^['"]node:os$/],
   [/^src\/registry\.ts$/, /^performance\.$/],

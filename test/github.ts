@@ -1,6 +1,8 @@
 /** Deliveries of GitHub for tests: the published examples, and bodies in their form with what a test cares about. */
 import { createHash, createHmac, randomUUID } from 'node:crypto'
 import { createRequire } from 'node:module'
+import type { Evidence } from '../sdk/storage/evidence.ts'
+import { openChain } from '../src/domain/evidence/chain.ts'
 import { type Delivery, type Taken, takeDelivery } from '../src/domain/evidence/github.ts'
 import { openMemoryEvidence } from '../src/drivers/evidence/memory.ts'
 
@@ -163,18 +165,21 @@ export interface Told {
   payload: Record<string, unknown>
 }
 
+export const chainOf = (evidence: Evidence) => openChain({ evidence, breathe: async () => {} })
+
 /** A log in memory that takes deliveries. */
 export function openTaker(bots: string[] = []) {
   const evidence = openMemoryEvidence()
+  const chain = chainOf(evidence)
   return {
     evidence,
-    take: (delivery: Delivery): Promise<Taken> => takeDelivery(evidence, delivery, bots),
+    take: (delivery: Delivery): Promise<Taken> => takeDelivery(chain, delivery, bots),
     /** Takes deliveries in order; the events that each added. */
     async tell(...given: Example[]): Promise<Told[][]> {
       const told: Told[][] = []
       for (const one of given) {
         const { seq } = await evidence.head()
-        const taken = await takeDelivery(evidence, deliveryOf(one), bots)
+        const taken = await takeDelivery(chain, deliveryOf(one), bots)
         if (taken.outcome === 'refused') throw new Error(taken.reason)
         const records = await evidence.read(seq + 1, 100)
         told.push(records.map(({ event_type, ts, payload }) => ({ event_type, ts, payload: JSON.parse(payload) })))

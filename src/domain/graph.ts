@@ -23,12 +23,6 @@ const mostEdges = 5_000
 
 const edgeKey = ({ source_id, target_id, edge_type }: Edge): string => `${source_id} ${target_id} ${edge_type}`
 
-/** Both ends of an edge as seen from a set of decisions in a direction. */
-const reached = ({ source_id, target_id }: Edge, from: ReadonlySet<string>, direction: Direction): string[] => [
-  ...(direction !== 'incoming' && from.has(source_id) ? [target_id] : []),
-  ...(direction !== 'outgoing' && from.has(target_id) ? [source_id] : []),
-]
-
 /** The decisions within `depth` steps of one, and the edges among them. `truncated` when `limit` cut it. */
 export async function neighbourhood(
   store: Store,
@@ -46,7 +40,8 @@ export async function neighbourhood(
     const next = new Set<string>()
     for (const edge of found) {
       edges.set(edgeKey(edge), edge)
-      for (const id of reached(edge, frontier, direction)) {
+      // One end was asked for, so it is known: the other one is what the edge leads to.
+      for (const id of [edge.source_id, edge.target_id]) {
         if (depths.has(id)) continue
         if (depths.size >= limit) truncated = true
         else {

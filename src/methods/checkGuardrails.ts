@@ -10,15 +10,16 @@ import type { Action, Phase } from '../domain/guardrail/action.ts'
 import { contextProblem } from '../domain/guardrail/context.ts'
 import { openGuard } from '../domain/guardrail/guard.ts'
 import { checkInput, sessionOf, track } from '../domain/track.ts'
-import { defineMethod } from '../method.ts'
+import { defineMethod, toolInput } from '../method.ts'
 
 const d = v.description
 
 /** A record schema would take a list, and drop keys such as `constructor`: rules and trail see what was sent. */
 const Context = v.pipe(
-  v.unknown(),
+  v.unknown() as v.GenericSchema<Record<string, unknown>>,
   v.check((value) => value !== null && typeof value === 'object' && !Array.isArray(value), 'an object'),
-  v.transform((value) => value as Record<string, unknown>),
+  // For JSON Schema, which can't see what the check says.
+  v.metadata({ type: 'object', additionalProperties: {} }),
 )
 
 /** The action of checkGuardrails and preAction. */
@@ -88,6 +89,23 @@ export const checkGuardrails = defineMethod({
   }),
   scope: 'read',
   failure: 'guardrail_eval_failed',
+  mcp: {
+    name: 'check_action',
+    title: 'May I?',
+    description:
+      'Check a planned action against the guardrails and circuit breakers before you do it. With `allowed: false` do not act: `violations` say why and what to do instead. It records nothing; pre_action checks and records in one call.',
+    input: toolInput(
+      v.object({
+        description: ActionParams.entries.description,
+        category: ActionParams.entries.category,
+        stakes: ActionParams.entries.stakes,
+        confidence: ActionParams.entries.confidence,
+        context: ActionParams.entries.context,
+        ...trackedParams,
+      }),
+      ({ agent_id, tracker_scope, ...action }) => ({ action, agent_id, tracker_scope }),
+    ),
+  },
   async handle(call, { action: given, agent, ...rest }) {
     const names = { ...rest, agent_id: rest.agent_id ?? agent?.id }
     const session = await call.tracker.peek(sessionOf(call, names))

@@ -4,7 +4,7 @@ import { CalibrationReport } from '../../sdk/schema/calibration.ts'
 import { filledText, Stakes } from '../../sdk/schema/decision.ts'
 import { report } from '../domain/calibration/report.ts'
 import { given } from '../domain/filter.ts'
-import { defineMethod } from '../method.ts'
+import { defineMethod, toolInput } from '../method.ts'
 
 const name = (about: string) => v.optional(v.pipe(filledText(256), v.description(about)))
 const dayMs = 86_400_000
@@ -24,6 +24,23 @@ export const getCalibration = defineMethod({
   }),
   result: CalibrationReport,
   scope: 'read',
+  mcp: {
+    name: 'get_stats',
+    title: 'Calibration',
+    description:
+      'How far can stated confidence be trusted? Brier score, over- or underconfidence, buckets and advice from reviewed decisions. Ask before you state a confidence in a category you know little about.',
+    input: toolInput(
+      v.object({
+        category: name('Exactly this category.'),
+        project: name('Project, as owner/repo.'),
+        window: v.pipe(
+          v.optional(v.picklist(['30d', '60d', '90d', 'all']), 'all'),
+          v.description('Decisions recorded within so many days.'),
+        ),
+      }),
+      (input) => input,
+    ),
+  },
   failure: 'internal_error',
   async handle({ store, now }, { window, stakes, ...rest }) {
     const created_from_ms = window === 'all' ? undefined : now() - Number.parseInt(window, 10) * dayMs

@@ -13,6 +13,12 @@ export const getCircuitState = defineMethod({
   }),
   result: BreakerState,
   scope: 'read',
+  mcp: {
+    name: 'get_circuit_state',
+    title: 'One circuit breaker',
+    description:
+      'The state of one circuit breaker, such as `category:deployment`, and when it lets an action through again.',
+  },
   failure: 'internal_error',
   async handle({ store, policy, now }, { scope }) {
     const rule = findBreaker((await policy.current()).breakers, scope)

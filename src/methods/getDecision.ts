@@ -25,6 +25,12 @@ export const getDecision = defineMethod({
   params,
   result: DecisionRecord,
   scope: 'read',
+  mcp: {
+    name: 'get_decision',
+    title: 'One decision',
+    description:
+      'The full record of one decision: context, reasons, alternatives, deliberation, links, outcome and lessons. Use it on an id from query_decisions.',
+  },
   failure: 'internal_error',
   handle: async (call, given) => JSON.parse(await find(call, given)),
   // Stored records are JSON already: to parse and print one again would cost half of the request.

@@ -35,6 +35,11 @@ export const getNeighbors = defineMethod({
     total: v.number(),
   }),
   scope: 'read',
+  mcp: {
+    name: 'get_neighbors',
+    title: 'Links of a decision',
+    description: 'Ids, link types and weights of the decisions directly linked with one, strongest first.',
+  },
   failure: 'internal_error',
   async handle({ store }, { decision_id, edge_type, direction, limit }) {
     const id = await resolveId(store.decisions, decision_id, 'decision_id')

@@ -36,6 +36,11 @@ export const getReasonStats = defineMethod({
     ),
   }),
   scope: 'read',
+  mcp: {
+    name: 'get_reason_stats',
+    title: 'Which reasons hold?',
+    description: 'How often decisions succeed by the type of their reasons, and whether you lean on one type too much.',
+  },
   failure: 'internal_error',
   async handle(call, { min_reviewed, ...names }) {
     const { decisions } = call.store

@@ -14,7 +14,7 @@ import { search } from '../domain/search.ts'
 import { type Part, parts } from '../domain/session-context.ts'
 import { toMarkdown } from '../domain/session-markdown.ts'
 import { wisdom } from '../domain/wisdom.ts'
-import { defineMethod } from '../method.ts'
+import { defineMethod, toolInput } from '../method.ts'
 import { hitOf, QueryHit } from './queryDecisions.ts'
 
 const d = v.description
@@ -51,20 +51,22 @@ async function breakersOf({ store, policy, now }: Call) {
   return (await policy.current()).breakers.map((rule) => showBreaker(rule, stored.get(rule.scope) ?? null, now()))
 }
 
+const params = v.object({
+  task_description: v.optional(v.pipe(text(10_000), d('The task; precedents are searched for it.'))),
+  include: v.optional(v.pipe(v.array(v.picklist(parts)), d('Parts wanted; all where not given.'))),
+  decisions_limit: v.pipe(v.optional(whole(1, 50), 10), d('Most precedents.')),
+  ready_limit: v.pipe(v.optional(whole(1, 50), 5), d('Most things to be done.')),
+  format: v.pipe(
+    v.optional(v.picklist(['json', 'markdown']), 'json'),
+    d('Data, or text that a model can use at once.'),
+  ),
+  token_budget: v.optional(v.pipe(whole(50, 1_000_000), d('Most tokens of the Markdown, about.'))),
+  ...trackedParams,
+})
+
 export const getSessionContext = defineMethod({
   summary: 'Gives an agent what it should know when it starts a task: its record, precedents, rules, what is due.',
-  params: v.object({
-    task_description: v.optional(v.pipe(text(10_000), d('The task; precedents are searched for it.'))),
-    include: v.optional(v.pipe(v.array(v.picklist(parts)), d('Parts wanted; all where not given.'))),
-    decisions_limit: v.pipe(v.optional(whole(1, 50), 10), d('Most precedents.')),
-    ready_limit: v.pipe(v.optional(whole(1, 50), 5), d('Most things to be done.')),
-    format: v.pipe(
-      v.optional(v.picklist(['json', 'markdown']), 'json'),
-      d('Data, or text that a model can use at once.'),
-    ),
-    token_budget: v.optional(v.pipe(whole(50, 1_000_000), d('Most tokens of the Markdown, about.'))),
-    ...trackedParams,
-  }),
+  params,
   result: v.object({
     agent_profile: v.optional(
       v.pipe(
@@ -134,6 +136,19 @@ export const getSessionContext = defineMethod({
     query_time_ms: v.number(),
   }),
   scope: 'read',
+  mcp: {
+    name: 'get_session_context',
+    title: 'Where do I stand?',
+    description:
+      'Call it first in a session: your track record, precedents for the task, rules in force, what is due, and what was learnt, as Markdown to read.',
+    input: toolInput(
+      v.object({
+        ...params.entries,
+        format: v.pipe(v.optional(v.picklist(['json', 'markdown']), 'markdown'), d('Text to read, or data.')),
+      }),
+      (input) => input,
+    ),
+  },
   failure: 'internal_error',
   async handle(call, { task_description, include, decisions_limit, ready_limit, format, token_budget }) {
     const start = call.elapsed()

@@ -29,6 +29,13 @@ export const linkDecisions = defineMethod({
   }),
   result: v.object({ success: v.boolean(), edge: Edge }),
   scope: 'write',
+  mcp: {
+    name: 'link_decisions',
+    title: 'Link two decisions',
+    description:
+      'Say how one decision stands to another: `supersedes` for one that takes its place, `depends_on`, `relates_to` and others. The same link again replaces the first.',
+    idempotent: true,
+  },
   failure: 'internal_error',
   async handle(call, { source_id, target_id, ...given }) {
     const source = await resolveId(call.store.decisions, source_id, 'source_id')

@@ -9,6 +9,11 @@ export const listBreakers = defineMethod({
   params: v.object({}),
   result: v.object({ breakers: v.array(BreakerState), total: v.number() }),
   scope: 'read',
+  mcp: {
+    name: 'list_breakers',
+    title: 'Circuit breakers',
+    description: 'All circuit breakers with their states; an open one blocks the actions of its scope.',
+  },
   failure: 'internal_error',
   async handle({ store, policy, now }) {
     const stored = new Map((await store.breakers.list()).map((breaker) => [breaker.scope, breaker]))

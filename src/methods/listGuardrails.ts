@@ -34,6 +34,12 @@ export const listGuardrails = defineMethod({
     errors: v.pipe(v.array(RuleProblem), d('What was wrong at the last reading; the last good rules stay in force.')),
   }),
   scope: 'read',
+  mcp: {
+    name: 'list_guardrails',
+    title: 'Rules in force',
+    description:
+      'The guardrails in force. To know whether an action is allowed use check_action, which evaluates them.',
+  },
   failure: 'guardrail_eval_failed',
   async handle({ policy }, { scope }) {
     const { rules, hash } = await policy.current()

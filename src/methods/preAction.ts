@@ -7,6 +7,7 @@ import { defineMethod } from '../method.ts'
 import { answerOf } from './preAction/answer.ts'
 import { ask, type Legs, notEvaluated } from './preAction/legs.ts'
 import { CalibrationContext, params, recordParams } from './preAction/params.ts'
+import { input } from './preAction/tool.ts'
 import { QueryHit } from './queryDecisions.ts'
 import { prepareRecord, RecordBlocked, recordOnce } from './recordDecision.ts'
 
@@ -45,6 +46,13 @@ export const preAction = defineMethod({
     query_time_ms: v.number(),
   }),
   scope: 'write',
+  mcp: {
+    name: 'pre_action',
+    title: 'Decide and record',
+    description:
+      'The standard way to decide: call it once before you act. It finds precedents, checks the guardrails, gives your calibration, and, when allowed, records the decision (auto_record) with what you asked and thought before. Act only with `allowed: true`; keep `decision_id` for review_outcome.',
+    input,
+  },
   failure: 'guardrail_eval_failed',
   async handle(call, given) {
     const start = call.elapsed()

@@ -6,7 +6,7 @@ import { sides } from '../../sdk/storage/vectors.ts'
 import { toFilter } from '../domain/filter.ts'
 import { type Hit, search } from '../domain/search.ts'
 import { queryInput, track } from '../domain/track.ts'
-import { defineMethod } from '../method.ts'
+import { defineMethod, toolInput } from '../method.ts'
 
 const d = v.description
 /** A precedent as queryDecisions and preAction return it. */
@@ -67,6 +67,36 @@ export const queryDecisions = defineMethod({
   }),
   scope: 'read',
   failure: 'query_failed',
+  mcp: {
+    name: 'query_decisions',
+    title: 'Find precedents',
+    description:
+      'Search past decisions before you decide: how was something like this decided, why, and what became of it? Ask in your own words. `no_precedent: true` means that nothing fits. Use get_decision for a full record.',
+    input: toolInput(
+      v.object({
+        query: v.pipe(filledText(10_000), d('Question or plan in natural language.')),
+        limit: v.pipe(v.optional(whole(1, 50), 5), d('Most results.')),
+        retrieval_mode: v.pipe(v.optional(mode, 'hybrid'), d('Search by meaning, by keyword, or by both.')),
+        filters: v.pipe(
+          v.optional(
+            v.object({
+              category: Filters.entries.category,
+              stakes: v.optional(v.pipe(v.union([v.array(Stakes), Stakes]), d('Any of these stakes.'))),
+              project: Filters.entries.project,
+              has_outcome: Filters.entries.has_outcome,
+            }),
+            {},
+          ),
+          d('Restrictions; all that are given must hold.'),
+        ),
+        ...trackedParams,
+      }),
+      ({ filters: { stakes, ...filters }, ...rest }) => ({
+        ...rest,
+        filters: { ...filters, ...(stakes !== undefined && { stakes: [stakes].flat() }) },
+      }),
+    ),
+  },
   async handle(
     call,
     { query, limit, offset, include_reasons, retrieval_mode, bridge_side, hybrid_weight, filters, ...names },

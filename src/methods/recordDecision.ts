@@ -1,6 +1,7 @@
 /** cstp.recordDecision: one decision, durable and searchable when the answer leaves. */
+import * as v from 'valibot'
 import { CstpError, invalidParams } from '../../sdk/errors.ts'
-import type { DecisionRecord, Deliberation } from '../../sdk/schema/decision.ts'
+import { Category, type DecisionRecord, type Deliberation, filledText, Project } from '../../sdk/schema/decision.ts'
 import { RecordParams, RecordResult } from '../../sdk/schema/record.ts'
 import { isStorageError } from '../../sdk/storage/errors.ts'
 import type { Session, Transaction } from '../../sdk/storage/store.ts'
@@ -19,8 +20,9 @@ import { once } from '../domain/idempotency.ts'
 import { pathOf } from '../domain/path.ts'
 import { instantMs } from '../domain/time.ts'
 import { sessionOf } from '../domain/track.ts'
-import { defineMethod } from '../method.ts'
+import { defineMethod, toolInput } from '../method.ts'
 
+const d = v.description
 const importFields = ['created_at', 'recorded_by', 'source_key'] as const
 
 /** Import fields say who decided and when: only an administrator may say that for others. */
@@ -196,12 +198,43 @@ export async function recordOnce<T>(
   }
 }
 
+const { entries } = RecordParams
+
+/** A decision with its project spelt flat. */
+const LogDecision = toolInput(
+  v.object({
+    decision: entries.decision,
+    confidence: entries.confidence,
+    category: v.pipe(Category, d('architecture, process, integration, tooling, security, or another one.')),
+    stakes: entries.stakes,
+    context: entries.context,
+    reasons: entries.reasons,
+    tags: entries.tags,
+    project: v.optional(v.pipe(filledText(256), d('Project, as owner/repo.'))),
+    feature: v.optional(v.pipe(filledText(256), d('Feature of the project.'))),
+    pr: Project.entries.pr,
+    agent_id: entries.agent_id,
+    decision_id: entries.decision_id,
+  }),
+  ({ project: name = null, feature = null, pr, ...rest }) => ({
+    ...rest,
+    project: name === null && feature === null && pr === null ? null : { name, feature, pr },
+  }),
+)
+
 export const recordDecision = defineMethod({
   summary: 'Records a decision: durable, indexed by meaning and by keyword.',
   params: RecordParams,
   result: RecordResult,
   scope: 'write',
   failure: 'record_failed',
+  mcp: {
+    name: 'log_decision',
+    title: 'Record a decision',
+    description:
+      'Record a decision that was already made and checked. A last resort: use pre_action with auto_record instead, which checks the guardrails first. Queries, checks and thoughts since the last record are attached.',
+    input: LogDecision,
+  },
   async handle(call, given): Promise<RecordResult> {
     checkImport(call, given)
     createdMs(given, call.now())

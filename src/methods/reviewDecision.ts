@@ -10,7 +10,7 @@ import { applyReview } from '../domain/decision.ts'
 import { guardOf } from '../domain/guardrail/guard.ts'
 import { resolveId } from '../domain/lookup.ts'
 import { pathOf } from '../domain/path.ts'
-import { defineMethod } from '../method.ts'
+import { defineMethod, toolInput } from '../method.ts'
 
 const note = (about: string) => v.pipe(v.nullish(text(10_000), null), v.description(about))
 
@@ -33,6 +33,22 @@ export const reviewDecision = defineMethod({
     indexed: v.boolean(),
   }),
   scope: 'write',
+  mcp: {
+    name: 'review_outcome',
+    title: 'Say what became of it',
+    description:
+      'Record the outcome of a decision once it is known, with what happened and the lesson. Without reviews neither precedents nor calibration can teach anything; ready lists what is due.',
+    input: toolInput(
+      v.object({
+        id: v.pipe(DecisionId, v.description('The 8 first characters of the hex part of its id, or the full id.')),
+        outcome: v.pipe(Outcome, v.description('What became of it; `abandoned` where it was never tried.')),
+        actual_result: note('What happened.'),
+        lessons: note('What to do otherwise next time; found by keyword search.'),
+        notes: note('Anything else.'),
+      }),
+      ({ id, ...rest }) => ({ decision_id: id, ...rest }),
+    ),
+  },
   failure: 'review_failed',
   async handle(call, { decision_id, ...review }) {
     const id = await resolveId(call.store.decisions, decision_id, 'decision_id')

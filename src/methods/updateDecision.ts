@@ -45,6 +45,13 @@ export const updateDecision = defineMethod({
     indexed: v.pipe(v.boolean(), v.description('Whether it can be found by its new meaning already.')),
   }),
   scope: 'write',
+  mcp: {
+    name: 'update_decision',
+    title: 'Correct a decision',
+    description:
+      'Change the text, confidence, context, tags, pattern, reasons or bridge of a recorded decision; earlier values stay in its revisions. For an outcome use review_outcome, for a change of mind record a new decision and link it with `supersedes`.',
+    destructive: true,
+  },
   failure: 'internal_error',
   async handle(call, params) {
     const id = await resolveId(call.store.decisions, params.id, 'id')

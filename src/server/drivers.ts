@@ -12,15 +12,15 @@ import type { Log } from '../surfaces/log.ts'
 import type { Metrics } from '../surfaces/metrics.ts'
 import { startWalkers } from './walkers.ts'
 
-/** The embedder that is chosen. */
-export async function openEmbedder(settings: Settings, log: Log): Promise<Embedder> {
+/** The embedder that is chosen. @param failed told when a model that loads beside the server can't */
+export async function openEmbedder(settings: Settings, log: Log, failed?: (error: unknown) => void): Promise<Embedder> {
   const { embedding_model: model, embedding_url: url, embedding_api_key: api_key } = settings
   const remote = { ...(model && { model }), ...(url && { url }), ...(api_key && { api_key }) }
   switch (settings.embedder) {
     case 'hash':
       return openHashEmbedder()
     case 'local':
-      return (await import('../drivers/embedder/local.ts')).openLocalEmbedder({ log })
+      return (await import('../drivers/embedder/local.ts')).openLocalEmbedder({ log, ...(failed && { failed }) })
     case 'huggingface':
       return (await import('../drivers/embedder/huggingface.ts')).openHuggingfaceEmbedder(remote)
     case 'openai':

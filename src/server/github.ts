@@ -1,8 +1,9 @@
 /** Ties GitHub's webhook to the evidence: a delivery becomes events, a line of the audit trail and a line of the log. */
 import type { Settings } from '../config.ts'
-import type { Services } from '../context.ts'
+import { auditAppended, type Services } from '../context.ts'
 import { source } from '../domain/evidence/github/parts.ts'
 import { takeDelivery } from '../domain/evidence/github.ts'
+import type { Scope } from '../surfaces/auth.ts'
 import { type GithubOptions, githubRoute } from '../surfaces/github.ts'
 import type { Route } from '../surfaces/http.ts'
 import type { Metrics } from '../surfaces/metrics.ts'
@@ -10,25 +11,16 @@ import type { RateLimiter } from '../surfaces/rate.ts'
 
 /** @param bots further accounts that are agents */
 const deliverTo =
-  ({ evidence, store, log, now }: Services, bots: readonly string[]): GithubOptions['deliver'] =>
-  async (delivery, request_id) => {
-    const taken = await takeDelivery(evidence, delivery, bots)
+  (services: Services, bots: readonly string[]): GithubOptions['deliver'] =>
+  async (delivery, { request_id, signal }) => {
+    const taken = await takeDelivery(services.chain, delivery, bots)
     const { id: delivery_id, kind, body_sha256 } = delivery
-    log('info', 'delivery', { request_id, agent: source, kind, delivery_id, ...taken })
+    services.log('info', 'delivery', { request_id, agent: source, kind, delivery_id, ...taken })
     if (taken.outcome === 'ingested') {
       const { ingested, first_seq } = taken
-      await store.transaction((tx) =>
-        tx.audit.append({
-          at: new Date(now()).toISOString(),
-          agent: source,
-          method: 'POST /webhooks/github',
-          request_id,
-          ids: [],
-          allowed: null,
-          rules: [],
-          detail: { kind, delivery_id, body_sha256, ingested, first_seq },
-        }),
-      )
+      const caller = { agent: source, scopes: new Set<Scope>() }
+      const call = { ...services, caller, method: 'POST /webhooks/github', request_id, signal }
+      await auditAppended(call, [], { kind, delivery_id, body_sha256, ingested, first_seq })
     }
     return taken
   }

@@ -1,5 +1,6 @@
 /** GitHub's webhook: the signature, the limits and the answers. What a delivery means is not known here. */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import { CstpError } from '../../sdk/errors.ts'
 import { isStorageError } from '../../sdk/storage/errors.ts'
 import { clientAddress } from './auth.ts'
 import { json, plainError, type Route, readBody, tooLarge } from './http.ts'
@@ -34,7 +35,7 @@ export interface GithubOptions {
   log: Log
   /** Told of every delivery. */
   observe(result: string): void
-  deliver(delivery: Delivery, request_id: string): Promise<Delivered>
+  deliver(delivery: Delivery, request: { request_id: string; signal: AbortSignal }): Promise<Delivered>
 }
 
 /** Whether the header is `sha256=` and the HMAC of the body; takes the same time wherever they differ. */
@@ -65,7 +66,7 @@ export function githubRoute(options: GithubOptions): Route {
 
   return {
     methods: ['POST'],
-    async handle(request, { address, newRequestId }) {
+    async handle(request, { address, newRequestId, signal }) {
       const declared = Number(request.headers.get('content-length') ?? 0)
       const bytes = declared > largestDelivery ? null : await readBody(request, largestDelivery)
       if (bytes === null) {
@@ -108,14 +109,16 @@ export function githubRoute(options: GithubOptions): Route {
       const request_id = newRequestId()
       const body_sha256 = createHash('sha256').update(bytes).digest('hex')
       try {
-        const delivered = await deliver({ id, kind, body_sha256, body }, request_id)
+        const delivered = await deliver({ id, kind, body_sha256, body }, { request_id, signal })
         if (delivered.outcome === 'refused') return refuse(422, 'unprocessable', delivered.reason)
         observe(delivered.outcome)
         const { ingested, first_seq } = delivered
         return json({ ingested, first_seq, message: message(kind, delivered) })
       } catch (error) {
-        if (!isStorageError(error)) throw error
+        const damaged = error instanceof CstpError
+        if (!damaged && !isStorageError(error)) throw error
         log('error', 'a delivery could not be ingested', { request_id, delivery_id: id, ...describeError(error) })
+        if (damaged) return refuse(500, error.error, error.message)
         const reason = 'The evidence can not be written now: nothing was ingested, deliver it again later'
         return refuse(503, 'unavailable', reason, { 'retry-after': '60' })
       }

@@ -29,8 +29,10 @@ export interface HttpOptions {
 /** A path beside the service's own. CORS, OPTIONS, the method, the login and the rate limit are seen to before `handle` runs. */
 export interface Route {
   methods: readonly string[]
-  /** What the caller's credentials must allow; without it the path needs none, and `visit.caller` is null. */
-  scope?: Scope
+  /** What the caller's credentials must allow, `any` for nothing special; without it the path needs none, and `visit.caller` is null. */
+  scope?: Scope | 'any'
+  /** Headers that pages may send beside Authorization and Content-Type. */
+  headers?: readonly string[]
   handle(request: Request, visit: Visit): Promise<Response> | Response
 }
 
@@ -41,6 +43,12 @@ export interface Visit {
   /** Asked only where it matters, as it costs a call of the system. */
   address: Address
   newRequestId(): string
+  /** Takes further requests of the caller's rate limit. Returns the seconds to wait, 0 to go on. */
+  take(cost: number): number
+  /** The largest body that the caller may send. */
+  max_body_bytes: number
+  /** The connection is not closed for being silent: for answers that may take long, and for streams. */
+  unhurried(): void
   /** Aborts when the server stops waiting for calls under way. */
   signal: AbortSignal
 }
@@ -53,7 +61,9 @@ const statusOf: Partial<Record<ErrorName, number>> = { rate_limited: 429, forbid
 
 /** The address of the connection; asked for only where it matters, as it costs a call of the system. */
 export type Address = () => string
-type Handler = (request: Request, address: Address, path: string) => Promise<Response> | Response
+/** Lifts the limit on how long the connection of a request may be silent. */
+export type Unhurried = () => void
+type Handler = (request: Request, address: Address, path: string, unhurried: Unhurried) => Promise<Response> | Response
 
 /** An error outside of JSON-RPC. */
 export function plainError(
@@ -85,7 +95,7 @@ function streamOf(pieces: Iterable<string>): ReadableStream<Uint8Array> {
   })
 }
 
-export type Fetch = (request: Request, address: Address) => Promise<Response>
+export type Fetch = (request: Request, address: Address, unhurried?: Unhurried) => Promise<Response>
 
 /** The largest body that any caller may send. */
 export const largestBody = (options: Pick<HttpOptions, 'max_body_bytes'>): number =>
@@ -135,10 +145,13 @@ export function createFetch(options: HttpOptions): Fetch {
     return wait > 0 ? limited(wait) : caller
   }
 
+  const limitOf = (caller: Caller | null): number =>
+    caller?.scopes.has('evidence') ? largestBody(options) : options.max_body_bytes
+
   const rpc: Handler = async (request, address) => {
     const caller = admit(request, address)
     if (caller instanceof Response) return caller
-    const limit = caller.scopes.has('evidence') ? largestBody(options) : options.max_body_bytes
+    const limit = limitOf(caller)
     if (Number(request.headers.get('content-length') ?? 0) > limit) return tooLarge(limit)
     const type = request.headers.get('content-type') ?? ''
     if (!/^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(type)) {
@@ -181,20 +194,35 @@ export function createFetch(options: HttpOptions): Fetch {
   /** A further path, behind the same checks as the service's own. */
   const visited =
     ({ scope, handle }: Route): Handler =>
-    (request, address, path) => {
+    (request, address, path, unhurried) => {
       let caller: Caller | null = null
       if (scope) {
         const admitted = admit(request, address)
         if (admitted instanceof Response) return admitted
-        if (!admitted.scopes.has(scope)) return plainError(403, 'forbidden', `This path needs the scope ${scope}`)
+        if (scope !== 'any' && !admitted.scopes.has(scope))
+          return plainError(403, 'forbidden', `This path needs the scope ${scope}`)
         caller = admitted
       }
       const { newRequestId, stopping: signal } = options
-      return handle(request, { caller, path, address, newRequestId, signal })
+      return handle(request, {
+        caller,
+        path,
+        address,
+        newRequestId,
+        take: (cost) => (caller ? options.requests.take(caller.agent, cost) : 0),
+        max_body_bytes: limitOf(caller),
+        unhurried,
+        signal,
+      })
     }
 
   const get = (handle: Handler) => ({ methods: ['GET', 'HEAD'], handle })
-  const routes = new Map<string, { methods: readonly string[]; handle: Handler }>([
+  interface Entry {
+    methods: readonly string[]
+    headers?: readonly string[] | undefined
+    handle: Handler
+  }
+  const routes = new Map<string, Entry>([
     ['/cstp', { methods: ['POST'], handle: rpc }],
     ['/health', get(() => json(options.health()))],
     ['/ready', get(() => (options.ready() ? json({ status: 'ready' }) : json({ status: 'unavailable' }, 503)))],
@@ -202,15 +230,15 @@ export function createFetch(options: HttpOptions): Fetch {
     ['/.well-known/agent.json', get(() => json(options.card()))],
     ['/.well-known/agent-card.json', get(() => json(options.card()))],
   ])
-  const below: [string, { methods: readonly string[]; handle: Handler }][] = []
+  const below: [string, Entry][] = []
   for (const [path, route] of Object.entries(options.routes ?? {})) {
-    const entry = { methods: route.methods, handle: visited(route) }
+    const entry = { methods: route.methods, headers: route.headers, handle: visited(route) }
     if (path.endsWith('/')) below.push([path, entry])
     else routes.set(path, entry)
   }
   const find = (path: string) => routes.get(path) ?? below.find(([start]) => path.startsWith(start))?.[1]
 
-  const handle: Handler = (request, address, path) => {
+  const handle: Handler = (request, address, path, unhurried) => {
     const route = find(path)
     if (!route) return plainError(404, 'not_found', 'There is nothing at this path')
     if (request.method === 'OPTIONS') {
@@ -220,7 +248,7 @@ export function createFetch(options: HttpOptions): Fetch {
         headers: {
           allow,
           'access-control-allow-methods': allow,
-          'access-control-allow-headers': 'Authorization, Content-Type',
+          'access-control-allow-headers': ['Authorization', 'Content-Type', ...(route.headers ?? [])].join(', '),
           'access-control-max-age': '86400',
         },
       })
@@ -230,11 +258,11 @@ export function createFetch(options: HttpOptions): Fetch {
         allow: [...route.methods, 'OPTIONS'].join(', '),
       })
     }
-    return route.handle(request, address, path)
+    return route.handle(request, address, path, unhurried)
   }
 
-  return async (request, address) => {
-    const response = await handle(request, address, pathOf(request.url))
+  return async (request, address, unhurried = () => {}) => {
+    const response = await handle(request, address, pathOf(request.url), unhurried)
     const origin = request.headers.get('origin')
     if (origin !== null && (anyOrigin || options.cors_origins.includes(origin))) {
       response.headers.set('access-control-allow-origin', anyOrigin ? '*' : origin)

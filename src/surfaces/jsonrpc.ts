@@ -106,8 +106,9 @@ function endOfString(text: string, from: number): number {
   return text.length
 }
 
-/** Whether a text of JSON is nested deeper than any request. */
-function tooDeep(text: string): boolean {
+/** Whether a text of JSON is nested deeper than any request. Short ones are left to the parser. */
+export function tooDeep(text: string): boolean {
+  if (text.length <= parsedUnseen) return false
   let depth = 0
   for (let at = 0; at < text.length; at++) {
     const unit = text[at]
@@ -126,8 +127,7 @@ export async function answer(text: string, exchange: Exchange, dispatch: Dispatc
     error: name,
     retry_after,
   })
-  if (text.length > parsedUnseen && tooDeep(text))
-    return refuse('invalid_request', `Invalid Request: nested more than ${deepest} levels`)
+  if (tooDeep(text)) return refuse('invalid_request', `Invalid Request: nested more than ${deepest} levels`)
   let parsed: unknown
   try {
     parsed = JSON.parse(text)

@@ -3,6 +3,7 @@ import { availableParallelism, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { type Bench, openBench } from './bench.ts'
 import { engines } from './parts/engines.ts'
+import { evidence } from './parts/evidence.ts'
 import { guardrails } from './parts/guardrails.ts'
 import { http } from './parts/http.ts'
 import { imports } from './parts/imports.ts'
@@ -24,6 +25,7 @@ const parts: Record<string, (bench: Bench) => Promise<void>> = {
   startup,
   learning,
   memory,
+  evidence,
 }
 
 const { values } = parseArgs({

@@ -46,6 +46,26 @@ const targets: Target[] = [
     value: p95,
     holds: below(bound),
   })),
+  {
+    about: 'ingestEvidence 5 000 single events a second',
+    what: 'ingestEvidence, single events',
+    clients: '32',
+    value: perSecond,
+    holds: atLeast(5_000),
+  },
+  ...[100, 1_000].map((count) => ({
+    about: `evidence in batches of ${count} at 0.6 of raw inserts`,
+    what: `engine, ${count} a batch`,
+    value: (row: Row) => row.ratio,
+    holds: atLeast(0.6),
+  })),
+  {
+    about: 'verification of 1 000 000 events under 3 s',
+    what: 'verifyEvidenceChain',
+    size: 1_000_000,
+    value: p50,
+    holds: below(3_000),
+  },
   { about: 'recordDecision under 10 ms p50', what: 'recordDecision', clients: '1', value: p50, holds: below(10) },
   {
     about: 'recordDecision 2 000 a second with hash',

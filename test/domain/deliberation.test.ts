@@ -3,6 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { Session, SessionInput } from '../../sdk/storage/store.ts'
 import { deliberationOf, relatedTo, withSession } from '../../src/domain/deliberation.ts'
+import { queryInput } from '../../src/domain/track.ts'
 import { sessionKey } from '../../src/domain/tracker.ts'
 import { recordOf } from '../record.ts'
 
@@ -88,6 +89,23 @@ test('each related decision has an edge, as strong as it is near', () => {
     { target_id: 'b', edge_type: 'relates_to', weight: 0, context: null, created_at: at, created_by: 'auto-link' },
   ])
   expect(pre_decision_protocol).toEqual({ query_run: true, guardrails_checked: false })
+})
+
+test('the quality counts what was deliberated', () => {
+  const before = recordOf()
+  const after = withSession(before, session([query()]), at)
+  expect(after.quality.score).toBeCloseTo(before.quality.score + 0.05, 10)
+})
+
+test('a query leaves its ten best hits', () => {
+  const hits = Array.from({ length: 12 }, (_, number) => {
+    const record = recordOf()
+    return { record: { ...record, id: `d${number}` }, distance: number / 100, superseded_by: null, scores: null }
+  })
+  const { data } = queryInput('q', hits)
+  expect(relatedTo(session([input({ data })]), 'self').map(({ id }) => id)).toEqual(
+    Array.from({ length: 10 }, (_, number) => `d${number}`),
+  )
 })
 
 test('what the caller says of its protocol stands beside what was seen', () => {

@@ -192,6 +192,16 @@ describe('the thread of the local embedder', () => {
     expect(await broken).toMatchObject({ kind: 'unavailable', message: expect.stringContaining('broken script') })
   })
 
+  test('is told of when nobody waits for the opening, and again by the first text', async () => {
+    const told = Promise.withResolvers<unknown>()
+    const script = stub(`self.onmessage = () => postMessage({ failed: 'no file' })`)
+    const embedder = await openLocalEmbedder({ failed: told.resolve }, script)
+    expect(await told.promise).toMatchObject({ kind: 'unavailable', message: expect.stringContaining('no file') })
+    const call = failure(embedder.embed(['a'], 'document', never))
+    expect(await call).toMatchObject({ kind: 'unavailable', message: expect.stringContaining('no file') })
+    await embedder.close()
+  })
+
   test('leaves no call behind when it is closed', async () => {
     const embedder = await openLocalEmbedder({}, stub(script))
     const call = failure(embedder.embed(['hang'], 'document', never))

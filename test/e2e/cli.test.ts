@@ -107,7 +107,18 @@ describe('help', () => {
       const overview = await cstp(['help'], env)
       expect(overview.status).toBe(0)
       const names = [...overview.out.matchAll(/^ {2}(\w+) {2,}\w/gm)].map(([, name]) => name!)
-      expect(names).toEqual(['serve', 'query', 'call', 'guardrails', 'audit', 'import', 'export', 'reindex', 'config'])
+      expect(names).toEqual([
+        'serve',
+        'mcp',
+        'query',
+        'call',
+        'guardrails',
+        'audit',
+        'import',
+        'export',
+        'reindex',
+        'config',
+      ])
       for (const name of names) {
         const { status, out } = await cstp([name, '--help'], env)
         expect(status).toBe(0)

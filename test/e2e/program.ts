@@ -19,9 +19,16 @@ export const bareEnv = (dir: string, more: Record<string, string> = {}): Record<
   ...more,
 })
 
-export const spawn = (args: string[], env: Record<string, string>, input?: string | Uint8Array) =>
-  Bun.spawn([process.execPath, main, ...args], {
-    cwd: root,
+/** How the program is run: what is called, and in which folder. */
+export interface Way {
+  command: string[]
+  cwd: string
+}
+const fromSource: Way = { command: [process.execPath, main], cwd: root }
+
+export const spawn = (args: string[], env: Record<string, string>, input?: string | Uint8Array, way = fromSource) =>
+  Bun.spawn([...way.command, ...args], {
+    cwd: way.cwd,
     env,
     stdin: input === undefined ? 'ignore' : new Blob([input as BlobPart]),
     stdout: 'pipe',
@@ -29,8 +36,13 @@ export const spawn = (args: string[], env: Record<string, string>, input?: strin
   })
 
 /** Runs one command to its end. */
-export async function cstp(args: string[], env: Record<string, string>, input?: string | Uint8Array): Promise<Ended> {
-  const child = spawn(args, env, input)
+export async function cstp(
+  args: string[],
+  env: Record<string, string>,
+  input?: string | Uint8Array,
+  way?: Way,
+): Promise<Ended> {
+  const child = spawn(args, env, input, way)
   const [out, err, status] = await Promise.all([
     new Response(child.stdout).text(),
     new Response(child.stderr).text(),
@@ -48,8 +60,8 @@ export interface Service {
 }
 
 /** Starts `cstp serve` on a free port. @throws when it ends instead */
-export async function serve(env: Record<string, string>, args: string[] = []): Promise<Service> {
-  const child = spawn(['serve', '--port', '0', ...args], env)
+export async function serve(env: Record<string, string>, args: string[] = [], way?: Way): Promise<Service> {
+  const child = spawn(['serve', '--port', '0', ...args], env, undefined, way)
   const err = new Response(child.stderr).text()
   const reader = child.stdout.getReader()
   const decoder = new TextDecoder()

@@ -1,11 +1,13 @@
 /** A process that takes the deliveries of a JSON file (argv[3]) into the evidence of a path (argv[2]), and prints what became of each. */
+import { openChain } from '../../src/domain/evidence/chain.ts'
 import { takeDelivery } from '../../src/domain/evidence/github.ts'
 import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite.ts'
 
 const [path, deliveries] = process.argv.slice(2)
 const evidence = await openSqliteEvidence(path!)
+const chain = openChain({ evidence, breathe: async () => {} })
 for (const delivery of await Bun.file(deliveries!).json()) {
-  const { outcome } = await takeDelivery(evidence, delivery, [])
+  const { outcome } = await takeDelivery(chain, delivery, [])
   process.stdout.write(`${outcome}\n`)
 }
 await evidence.close()

@@ -132,6 +132,22 @@ forEachBackend((open) => {
     expect(found.decisions.filter(({ applied }) => applied).length).toBe(old.length)
   })
 
+  test('each outcome stands in the audit trail with what it rests on, and contradictions are looked for', async () => {
+    const program = await open()
+    const bridge = { structure: 'a queue', function: 'to keep orders when the shop is down' }
+    const failed = await program.record({ bridge, project: { name } })
+    await program.call('reviewDecision', { id: failed, outcome: 'failure' })
+    const id = await decided(program, 20, { bridge })
+    const { decisions } = await program.call('attributeOutcomes', { project: name })
+    const { entries } = await program.call('listAudit', {}, 'root')
+    expect(entries.filter(({ method }) => method === 'cstp.attributeOutcomes')).toMatchObject([
+      { ids: [id], agent: 'alice', detail: { outcome: 'success', basis: 'age', reason: decisions[0]!.reason } },
+    ])
+    expect((await program.call('getSessionContext')).contradictions).toMatchObject([
+      { first_id: id, second_id: failed },
+    ])
+  })
+
   test('two servers at once settle each decision once', async () => {
     const one = await open()
     const two = await one.second()
@@ -322,6 +338,7 @@ forEachBackend((open) => {
 const at = (days: number) => new Date(testStart + days * day).toISOString()
 test.each<[string, Parameters<typeof attribute>[1], number, string | null]>([
   ['merged and stable', { merged_at: at(0), reverted_at: null, closed_at: null }, 7, 'success'],
+  ['merged, which closed it', { merged_at: at(0), reverted_at: null, closed_at: at(0) }, 7, 'success'],
   ['merged lately', { merged_at: at(0), reverted_at: null, closed_at: null }, 6, null],
   ['reverted in time', { merged_at: at(0), reverted_at: at(7), closed_at: null }, 30, 'failure'],
   ['reverted later', { merged_at: at(0), reverted_at: at(8), closed_at: null }, 30, 'success'],

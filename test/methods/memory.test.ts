@@ -208,6 +208,20 @@ circuit_breakers: [{ scope: "category:trading", failure_threshold: 3, window_ms:
     expect(relevant_decisions!.map(({ date }) => date)).toEqual(['2026-07-01', '2026-07-01'])
   })
 
+  test('without a task the own latest decisions stand; a pattern that failed as often as it held is not confirmed', async () => {
+    const program = await open()
+    const own = await program.record({ pattern: 'cache reads' })
+    const others = await program.record({ pattern: 'cache reads' }, 'bob')
+    const told = async () => {
+      const found = await program.call('getSessionContext')
+      return [found.relevant_decisions!.map(({ id }) => id), found.confirmed_patterns!.map(({ pattern }) => pattern)]
+    }
+    await program.call('reviewDecision', { id: own, outcome: 'success' })
+    expect(await told()).toEqual([[own], ['cache reads']])
+    await program.call('reviewDecision', { id: others, outcome: 'failure' })
+    expect(await told()).toEqual([[own], []])
+  })
+
   test('as Markdown: the most useful first, without line breaks from outside, within the budget', async () => {
     const program = await open()
     await lived(program)

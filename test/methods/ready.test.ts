@@ -67,6 +67,27 @@ forEachBackend((open) => {
     expect(dates).toEqual([...dates].sort())
   })
 
+  test('thirty and sixty days themselves are within, and no decision is told of twice', async () => {
+    for (const [days, expected] of [
+      [30 - 1e-6, 'review_outcome low'],
+      [30, 'stale_pending medium'],
+      [60 - 1e-6, 'stale_pending medium'],
+      [60, 'stale_pending high'],
+    ] as const) {
+      const program = await open()
+      await decided(program, days, { stakes: 'low' })
+      expect(await shown(program)).toEqual([expected])
+      expect((await program.call('ready')).total).toBe(1)
+    }
+  })
+
+  test('of one day the review comes before what is stale, also where the limit cuts', async () => {
+    const program = await open()
+    await decided(program, 30)
+    await decided(program, 30 - 1 / 24)
+    expect(await shown(program, { limit: 1 })).toEqual(['review_outcome medium'])
+  })
+
   test('types, priority, agent, category and limit restrict; totals tell how much was left out', async () => {
     const program = await open()
     for (let at = 0; at < 30; at++) await decided(program, 40)
@@ -119,6 +140,7 @@ forEachBackend((open) => {
       { type: 'open_breaker', priority: 'high', reason: 'The circuit breaker agent:alice is open', decision_id: null },
     ])
     expect(await shown(program, { agent: 'bob' })).toEqual([])
+    expect(await shown(program, { category: 'trading' })).toEqual([])
     program.clock.now += 1_000
     const probe = await program.record()
     expect((await program.call('ready')).actions).toMatchObject([{ decision_id: probe, suggestion: `Review ${probe}` }])
@@ -180,6 +202,43 @@ forEachBackend((open) => {
     await link(a, c, 'contradicts')
     expect((await program.call('ready')).actions[0]!.reason).toContain('linked as contradicting')
     await program.call('reviewDecision', { id: c, outcome: 'abandoned' })
+    expect(await shown(program)).toEqual([])
+  })
+
+  test('dead ones hide no live ones: as many as asked for are told, of the newest', async () => {
+    const program = await open()
+    const ids: string[] = []
+    for (let at = 0; at < 8; at++) ids.push(await program.record())
+    const link = (source: number, target: number, edge_type: string) =>
+      program.call('linkDecisions', { source_id: ids[source], target_id: ids[target], edge_type })
+    for (const [source, target] of [
+      [0, 1],
+      [2, 3],
+      [4, 5],
+      [6, 7],
+    ] as const) {
+      program.clock.now += 1_000
+      await link(source, target, 'contradicts')
+    }
+    const first = async (limit: number) =>
+      (await program.call('ready', { limit, action_types: ['contradiction'] })).actions
+        .map(({ decision_id }) => ids.indexOf(decision_id!))
+        .sort()
+    expect(await first(3)).toEqual([2, 4, 6])
+    await link(0, 6, 'supersedes')
+    expect(await first(1)).toEqual([4])
+    await link(0, 4, 'supersedes')
+    expect(await first(1)).toEqual([2])
+    expect(await first(9)).toEqual([0, 2])
+  })
+
+  test('purposes are compared only where the index holds vectors of the same embedder', async () => {
+    const program = await open()
+    const given = { bridge: { structure: 'a', function: 'to keep orders' }, project: { name: 'acme/shop' } }
+    const [good, bad] = [await program.record(given), await program.record(given)]
+    await program.call('reviewDecision', { id: good, outcome: 'success' })
+    program.embedder.id = 'another'
+    await program.call('reviewDecision', { id: bad, outcome: 'failure' })
     expect(await shown(program)).toEqual([])
   })
 

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import { createHash, createHmac } from 'node:crypto'
 import fc from 'fast-check'
+import { CstpError } from '../../sdk/errors.ts'
 import { StorageError } from '../../sdk/storage/errors.ts'
 import { type Delivered, type Delivery, githubRoute, largestDelivery } from '../../src/surfaces/github.ts'
 import { createLog } from '../../src/surfaces/log.ts'
@@ -169,6 +170,15 @@ describe('the form', () => {
     expect(status).toBe(expected)
     expect(body.message).toBeString()
     expect(delivered).toEqual([])
+  })
+
+  test('a damaged chain is said to be one', async () => {
+    const { send, observed } = webhook(async () => {
+      throw new CstpError('internal_error', 'The evidence chain is damaged and takes nothing more: record 3')
+    })
+    const { status, body } = await send('{}')
+    expect([status, body.message]).toEqual([500, 'The evidence chain is damaged and takes nothing more: record 3'])
+    expect(observed).toEqual(['internal_error'])
   })
 
   test('a ping is answered and not handed on', async () => {

@@ -1,5 +1,6 @@
 /** HTTP: who may call, how often, how much, and from which pages. */
 import { describe, expect, test } from 'bun:test'
+import type { HttpOptions } from '../../src/surfaces/http.ts'
 import { createRateLimiter } from '../../src/surfaces/rate.ts'
 import { post, rpc, serviceOf, tokens, url } from './service.ts'
 
@@ -183,4 +184,37 @@ describe('browsers', () => {
       expect(response.headers.get('access-control-allow-origin')).toBe('*')
     }
   })
+})
+
+test('a further path that asks for it is not hurried, and knows what its caller may', async () => {
+  const { fetch: handle } = serviceOf()
+  let lifted = 0
+  const seen: unknown[] = []
+  const options: Partial<HttpOptions> = {
+    routes: {
+      '/far': {
+        methods: ['POST'],
+        scope: 'any',
+        headers: ['Mcp-Session-Id'],
+        handle(_, visit) {
+          visit.unhurried()
+          seen.push([visit.caller?.agent, visit.max_body_bytes, visit.take(1)])
+          return new Response('ok')
+        },
+      },
+    },
+  }
+  const { far } = serviceOf(options)
+  for (const token of [tokens.alice, tokens.nobody]) {
+    const request = new Request(`${url}/far`, { method: 'POST', headers: { authorization: `Bearer ${token}` } })
+    expect((await far(request, () => void lifted++)).status).toBe(200)
+  }
+  expect(lifted).toBe(2)
+  expect(seen).toEqual([
+    ['alice', 16 * 1_048_576, 0],
+    ['nobody', 2_048, 0],
+  ])
+  const preflight = await far(new Request(`${url}/far`, { method: 'OPTIONS' }), () => {})
+  expect(preflight.headers.get('access-control-allow-headers')).toContain('Mcp-Session-Id')
+  expect((await handle(new Request(`${url}/far`), '')).status).toBe(404)
 })

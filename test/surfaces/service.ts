@@ -19,6 +19,8 @@ export const echo: Dispatch = async ({ method, params }) => {
 
 export interface Service {
   fetch(request: Request, address: string): ReturnType<Fetch>
+  /** The same, told when the limit on silence is lifted. */
+  far(request: Request, unhurried: () => void): ReturnType<Fetch>
   calls: Call[]
   clock: { now: number }
   state: { ready: boolean }
@@ -51,7 +53,13 @@ export function serviceOf(options: Partial<HttpOptions> = {}): Service {
     stopping: new AbortController().signal,
     ...options,
   })
-  return { fetch: (request, address) => handle(request, () => address), calls, clock, state }
+  return {
+    fetch: (request, address) => handle(request, () => address),
+    far: (request, unhurried) => handle(request, () => '', unhurried),
+    calls,
+    clock,
+    state,
+  }
 }
 
 export const url = 'http://cstp.test'

@@ -1,7 +1,13 @@
 /** The chain as a program uses it: appends that refuse to build on damage, and verification. */
 import { CstpError } from '../../../sdk/errors.ts'
 import { isStorageError } from '../../../sdk/storage/errors.ts'
-import type { Evidence, EvidenceBatch, EvidenceHead, EvidenceRecord } from '../../../sdk/storage/evidence.ts'
+import type {
+  Evidence,
+  EvidenceBatch,
+  EvidenceHead,
+  EvidenceRecord,
+  WebhookKey,
+} from '../../../sdk/storage/evidence.ts'
 import { noHash } from '../../../sdk/storage/evidence-checks.ts'
 import { recordHash } from './hash.ts'
 import { grow } from './tree.ts'
@@ -24,21 +30,25 @@ export function follow(head: EvidenceHead, events: readonly NewEvent[]): Evidenc
   return { records, ...grow(head.frontier, head.seq, hashes) }
 }
 
+/** Events, or what makes them of the records that webhooks have appended under some keys; it may be called again. */
+export type Events = readonly NewEvent[] | ((known: readonly EvidenceRecord[]) => readonly NewEvent[])
+
 /**
  * Appends events as one batch, whatever they follow. Programs append through a {@link Chain}.
  * @param sound throws where nothing may follow this head
  */
 export async function appendEvents(
   evidence: Pick<Evidence, 'append'>,
-  events: readonly NewEvent[],
+  events: Events,
   sound: (head: EvidenceHead) => void = () => {},
+  keys: readonly WebhookKey[] = [],
 ): Promise<{ first_seq: number; head: EvidenceHead }> {
   let first_seq = 0
-  const head = await evidence.append((before) => {
+  const head = await evidence.append((before, known) => {
     sound(before)
     first_seq = before.seq + 1
-    return follow(before, events)
-  })
+    return follow(before, typeof events === 'function' ? events(known) : events)
+  }, keys)
   return { first_seq, head }
 }
 
@@ -62,9 +72,10 @@ export interface Verification {
 export interface Chain {
   /**
    * Appends events as one batch.
+   * @param keys of the records that `events` is made of, where it is a function
    * @throws CstpError `internal_error` with `reason` and `broken_at_seq` where the chain is damaged; nothing is appended then
    */
-  append(events: readonly NewEvent[]): Promise<{ first_seq: number; head: EvidenceHead }>
+  append(events: Events, keys?: readonly WebhookKey[]): Promise<{ first_seq: number; head: EvidenceHead }>
   /** Walks the whole chain, which must hold `expected`, or where that is null the head of the latest export. */
   verify(expected: string | null): Promise<Verification>
   /** What the latest verification in this process found; null before the first. */
@@ -127,7 +138,7 @@ export function openChain(options: VerifyOptions): Chain {
   }
 
   return {
-    async append(events) {
+    async append(events, keys) {
       if (latest === null) await walk()
       const sound = (before: EvidenceHead) => {
         checkEnd(before)
@@ -135,7 +146,7 @@ export function openChain(options: VerifyOptions): Chain {
       }
       if (flaw !== null) throw damaged(flaw)
       try {
-        const appended = await appendEvents(evidence, events, sound)
+        const appended = await appendEvents(evidence, events, sound, keys)
         if (appended.head.seq > seen.seq) seen = appended.head
         return appended
       } catch (error) {

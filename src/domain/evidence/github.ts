@@ -8,9 +8,9 @@
  * none.
  */
 import * as v from 'valibot'
-import type { Evidence, EvidenceRecord } from '../../../sdk/storage/evidence.ts'
+import type { EvidenceRecord } from '../../../sdk/storage/evidence.ts'
 import { NotInteroperable } from './canonical.ts'
-import { follow } from './chain.ts'
+import type { Chain } from './chain.ts'
 import { checkRun, checkSuite } from './github/checks.ts'
 import { type Delivery, type Kind, type Plan, type Seen, source, stored } from './github/parts.ts'
 import { pullRequest } from './github/pull-request.ts'
@@ -34,6 +34,7 @@ export type Taken =
   /** The body has not the form of its kind. */
   | { outcome: 'refused'; reason: string }
 
+const nothing: Taken = { outcome: 'nothing', ingested: 0, first_seq: null }
 /** A value that is quoted in a reason may be of any length. */
 const longestReason = 200
 
@@ -55,32 +56,33 @@ function planOf(delivery: Delivery, bots: readonly string[]): Plan | null | { re
 
 const seenOf = ({ event_type, ts, payload }: EvidenceRecord): Seen => ({ event_type, ts, payload: JSON.parse(payload) })
 
-/** Appends what a delivery says as one batch, unless it is there. */
-export async function takeDelivery(evidence: Evidence, delivery: Delivery, bots: readonly string[]): Promise<Taken> {
+/** Appends what a delivery says as one batch, unless it is there. @throws CstpError where the chain is damaged */
+export async function takeDelivery(chain: Chain, delivery: Delivery, bots: readonly string[]): Promise<Taken> {
   const plan = planOf(delivery, bots)
-  if (plan === null) return { outcome: 'nothing', ingested: 0, first_seq: null }
+  if (plan === null) return nothing
   if ('reason' in plan) return { outcome: 'refused', reason: plan.reason }
   const { id, body_sha256 } = delivery
-  let taken: Taken = { outcome: 'nothing', ingested: 0, first_seq: null }
+  let repeats: number | null = null
+  let ingested = 0
   try {
-    await evidence.append(
-      (head, records) => {
+    const { first_seq } = await chain.append(
+      (records) => {
         const known = records
           .filter((record) => record.source === source)
           .map((record) => ({ seq: record.seq, ...seenOf(record) }))
-        const first = known.find(({ payload }) => payload.delivery_id === id || payload.body_sha256 === body_sha256)
+        repeats =
+          known.find(({ payload }) => payload.delivery_id === id || payload.body_sha256 === body_sha256)?.seq ?? null
         const ofRepo = known.filter(({ payload }) => payload.repo === plan.repo)
-        const events = first ? [] : plan.events(ofRepo).map((seen) => stored(seen, delivery))
-        if (first) taken = { outcome: 'repeated', ingested: 0, first_seq: first.seq }
-        else if (events.length === 0) taken = { outcome: 'nothing', ingested: 0, first_seq: null }
-        else taken = { outcome: 'ingested', ingested: events.length, first_seq: head.seq + 1 }
-        return follow(head, events)
+        const events = repeats === null ? plan.events(ofRepo).map((seen) => stored(seen, delivery)) : []
+        ingested = events.length
+        return events
       },
       [...plan.keys, { field: 'delivery_id', value: id }, { field: 'body_sha256', value: body_sha256 }],
     )
+    if (repeats !== null) return { outcome: 'repeated', ingested, first_seq: repeats }
+    return ingested === 0 ? nothing : { outcome: 'ingested', ingested, first_seq }
   } catch (error) {
     if (!(error instanceof NotInteroperable)) throw error
     return { outcome: 'refused', reason: `${error.path.join('.')}: ${error.message}` }
   }
-  return taken
 }

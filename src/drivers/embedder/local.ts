@@ -13,6 +13,8 @@ export interface LocalOptions {
   /** Takes this build of onnxruntime or fails. Without it the native one is tried first. */
   runtime?: RuntimeName
   log?(level: 'info' | 'warn', message: string, data?: Record<string, unknown>): void
+  /** Told when the model can't load at the start. With it the embedder is there at once, and texts wait for the model. */
+  failed?(error: unknown): void
 }
 
 const CACHED_TEXTS = 2_000
@@ -25,7 +27,7 @@ const worker = import.meta.url.endsWith('/local.ts') ? './local/worker.ts' : './
 const startWorker = () => new Worker(new URL(worker, import.meta.url))
 
 /**
- * Resolves when the model is ready.
+ * Resolves when the model is ready, or at once where `failed` is given.
  * @throws StorageError `unavailable` when it can't load
  */
 export async function openLocalEmbedder(options: LocalOptions = {}, newWorker = startWorker): Promise<Embedder> {
@@ -63,7 +65,9 @@ export async function openLocalEmbedder(options: LocalOptions = {}, newWorker = 
     return vector
   })
 
-  await running()
+  const first = running()
+  if (options.failed) first.catch(options.failed)
+  else await first
   return {
     driver: 'local',
     // The same for both builds: their vectors differ by some .001, far less than a rewording makes.

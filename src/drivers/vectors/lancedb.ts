@@ -2,7 +2,9 @@
  * The vectors driver for very many decisions and for object storage: one LanceDB table a generation. LanceDB never calls fsync; a
  * table that lost its last batches with the power says so by its watermark, and the follower applies them again.
  */
+import { tmpdir } from 'node:os'
 import type { Connection, Table } from '@lancedb/lancedb'
+import { StorageError } from '../../../sdk/storage/errors.ts'
 import { checkGeneration } from '../../../sdk/storage/vector-checks.ts'
 import type { Vectors } from '../../../sdk/storage/vectors.ts'
 import { type Libraries, letGo, openLanceIndex, refuse } from './lancedb/index.ts'
@@ -33,7 +35,7 @@ export async function openLanceVectors({
   log = () => {},
 }: LanceOptions): Promise<Vectors> {
   await quietUnlessAsked()
-  const libraries: Libraries = { lancedb: await import('@lancedb/lancedb'), arrow: await import('apache-arrow') }
+  const libraries = await load()
   const connection = await libraries.lancedb
     .connect(url, {
       storageOptions: storage_options,
@@ -65,6 +67,17 @@ export async function openLanceVectors({
     async close() {
       letGo(connection)
     },
+  }
+}
+
+async function load(): Promise<Libraries> {
+  try {
+    return { lancedb: await import('@lancedb/lancedb'), arrow: await import('apache-arrow') }
+  } catch (error) {
+    // Its own message speaks of npm; what the system said is the cause.
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
+    const message = `LanceDB (CSTP_VECTOR_URL) does not load; a compiled cstp unpacks it into ${tmpdir()} (TMPDIR), which must be writable, and may have been built without it`
+    throw new StorageError('unavailable', message, { cause })
   }
 }
 

@@ -1,18 +1,25 @@
 /** Every command, in the order of the help. */
 import { audit } from './audit.ts'
+import { backup } from './backup.ts'
 import { call } from './call.ts'
 import type { Command } from './command.ts'
 import { config } from './config.ts'
+import { doctor } from './doctor.ts'
+import { evidence } from './evidence.ts'
 import { exportDecisions } from './export.ts'
 import { guardrails } from './guardrails.ts'
 import { importDecisions } from './import.ts'
+import { mcp } from './mcp.ts'
 import { query } from './query.ts'
 import { reindex } from './reindex.ts'
+import { restore } from './restore.ts'
 import { serve } from './serve.ts'
 import { verify } from './verify.ts'
+import { witness } from './witness.ts'
 
 export const commands: readonly Command[] = [
   serve,
+  mcp,
   query,
   call,
   guardrails,
@@ -21,5 +28,10 @@ export const commands: readonly Command[] = [
   importDecisions,
   exportDecisions,
   reindex,
+  evidence,
+  witness,
+  backup,
+  restore,
+  doctor,
   config,
 ]

@@ -7,8 +7,8 @@ export type MethodName = keyof Declared
 export type Params<K extends MethodName> = v.InferInput<Declared[K]['params']>
 export type Result<K extends MethodName> = v.InferOutput<Declared[K]['result']>
 
-/** Calls a method by its wire name. @throws CstpError where the method refuses, Failure where nothing can be reached */
-export type Send = (method: string, params: unknown) => Promise<unknown>
+/** Calls a method by its wire name. `signal` gives this call up. @throws CstpError where the method refuses, Failure where nothing can be reached */
+export type Send = (method: string, params: unknown, signal?: AbortSignal) => Promise<unknown>
 
 export interface Connection {
   /** Calls a method by its name without `cstp.`. */

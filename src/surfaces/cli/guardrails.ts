@@ -6,7 +6,9 @@ import { misuse } from './failure.ts'
 import { connectionFlags, openConnection } from './open-connection.ts'
 import { plain, prettyJson } from './terminal.ts'
 
-const shipped = join(import.meta.dir, '../../../guardrails')
+// In a compiled binary all modules stand at the root of the build, and the folder beside them.
+const beside = import.meta.url.endsWith('/guardrails.ts') ? '../../../guardrails' : 'guardrails'
+const shipped = join(import.meta.dir, beside)
 
 export const guardrails = defineCommand({
   name: 'guardrails',

@@ -78,16 +78,17 @@ export async function remoteCaller(options: RemoteOptions): Promise<Remote> {
   const { url, agent, token, data_dir, signal } = options
   const headers = { authorization: await authorization(agent, token, data_dir) }
   const request = async (path: string, init: RequestInit): Promise<Response> => {
+    const ended = init.signal && signal ? AbortSignal.any([init.signal, signal]) : (init.signal ?? signal)
     try {
       // No time limit: a reindex takes as long as it takes. No redirect: the token is for this server alone.
       return await fetch(`${url}${path}`, {
         ...init,
         redirect: 'manual',
         timeout: false,
-        ...(signal && { signal }),
+        ...(ended && { signal: ended }),
       } as RequestInit)
     } catch (error) {
-      signal?.throwIfAborted()
+      ended?.throwIfAborted()
       if (/refused/i.test((error as { code?: string }).code ?? ''))
         throw new Failure(
           `nothing listens at ${url}: start it with cstp serve, name another with --url, or use --local`,
@@ -98,10 +99,10 @@ export async function remoteCaller(options: RemoteOptions): Promise<Remote> {
     }
   }
   let calls = 0
-  const connection = connect(async (method, params) => {
+  const connection = connect(async (method, params, given) => {
     const body = JSON.stringify({ jsonrpc: '2.0', id: calls++, method, params })
     const json = { ...headers, 'content-type': 'application/json' }
-    return read(await request('/cstp', { method: 'POST', headers: json, body }), url)
+    return read(await request('/cstp', { method: 'POST', headers: json, body, ...(given && { signal: given }) }), url)
   }, url)
   return { ...connection, get: (path) => request(path, { headers }) }
 }

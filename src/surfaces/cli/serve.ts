@@ -71,12 +71,16 @@ export const serve = defineCommand({
         json ? jsonLine({ url, data_dir, token_file, pid: process.pid }) : banner(url, settings, terminal),
       )
       process.on('SIGHUP', () => void serving.reload())
-      await new Promise<void>((resolve) => {
+      const told = new Promise<void>((resolve) => {
         if (signal.aborted) resolve()
         signal.addEventListener('abort', () => resolve(), { once: true })
       })
-      log('info', 'stopping')
-      await serving.stop()
+      try {
+        await Promise.race([told, serving.failure])
+        log('info', 'stopping')
+      } finally {
+        await serving.stop()
+      }
       log('info', 'stopped')
       return 0
     } finally {

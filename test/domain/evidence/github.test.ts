@@ -1,6 +1,7 @@
 /** What deliveries of GitHub become: the mapping, the counts of approvals, reverts, forks, and each delivery once. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { appendEvents } from '../../../src/domain/evidence/chain.ts'
 import { takeDelivery } from '../../../src/domain/evidence/github.ts'
 import { openMemoryEvidence } from '../../../src/drivers/evidence/memory.ts'
 import * as gh from '../../github.ts'
@@ -205,7 +206,6 @@ describe('approvals', () => {
     const { evidence, tell } = gh.openTaker()
     await tell(gh.review(bea, 'approved', { at: 1 }))
     const [own] = await evidence.read(1, 1)
-    const { appendEvents } = await import('../../../src/domain/evidence/chain.ts')
     await appendEvents(evidence, [{ ...own!, source: 'github', payload: own!.payload.replace('"bea"', '"cyd"') }])
     expect(counts((await tell(gh.merged({ at: 2 })))[0]![0]!)).toEqual([1, 1])
   })
@@ -357,9 +357,8 @@ describe('each delivery once', () => {
     await take(delivery)
     const [own] = await evidence.read(1, 1)
     const other = openMemoryEvidence()
-    const { appendEvents } = await import('../../../src/domain/evidence/chain.ts')
     await appendEvents(other, [{ ...own!, source: 'github' }])
-    expect((await takeDelivery(other, delivery, [])).outcome).toBe('ingested')
+    expect((await takeDelivery(gh.chainOf(other), delivery, [])).outcome).toBe('ingested')
   })
 })
 

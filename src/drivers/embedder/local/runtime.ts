@@ -2,6 +2,7 @@
 
 import type * as Onnx from 'onnxruntime-web'
 import wasm from 'onnxruntime-web/ort-wasm-simd-threaded.wasm' with { type: 'file' }
+import { silenceTelemetry } from './telemetry.ts'
 
 export type RuntimeName = 'native' | 'wasm'
 
@@ -17,7 +18,10 @@ type Library = Pick<typeof Onnx, 'InferenceSession' | 'Tensor'>
 export type Libraries = Record<RuntimeName, () => Promise<Library>>
 
 export const libraries: Libraries = {
-  native: async () => (await import('onnxruntime-node')) as unknown as Library,
+  native: async () => {
+    await silenceTelemetry()
+    return (await import('onnxruntime-node')) as unknown as Library
+  },
   wasm: async () => {
     const library = await import('onnxruntime-web/wasm')
     // Given as bytes because a compiled binary has no address that the library could fetch.

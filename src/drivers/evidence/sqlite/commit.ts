@@ -156,8 +156,8 @@ export function committer(db: Database): Committer {
   function schedule() {
     if (scheduled) return
     scheduled = true
-    // Whoever calls in this same turn of the loop belongs to the group.
-    void Promise.resolve().then(runGroup)
+    // Requests that came in together are each read in a turn of their own: the group begins when all have been.
+    setImmediate(runGroup)
   }
 
   const open = () => {
@@ -182,10 +182,7 @@ export function committer(db: Database): Committer {
     async end() {
       closed = true
       // What was begun may leave a further group behind.
-      while (scheduled || queue.length > 0) {
-        await null
-        await lane
-      }
+      while (scheduled || queue.length > 0) await new Promise(setImmediate)
       await lane
     },
   }

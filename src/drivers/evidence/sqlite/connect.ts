@@ -7,7 +7,7 @@ import { isBusy, storageErrorOf } from './errors.ts'
 import tables from './tables.sql' with { type: 'text' }
 
 /** Version of the tables. */
-const version = 1
+export const evidenceVersion = 1
 /** The only formula of the hash that this program knows. */
 const chainFormat = '3'
 /** How long servers that start together on one folder wait for each other. */
@@ -70,7 +70,7 @@ function migrate(db: Database, path: string): void {
     try {
       if (versionOf(db) === 0 && tableCount(db) === 0) {
         db.run(tables)
-        db.run(`PRAGMA user_version = ${version}`)
+        db.run(`PRAGMA user_version = ${evidenceVersion}`)
       }
       db.run('COMMIT')
     } catch (error) {
@@ -80,11 +80,11 @@ function migrate(db: Database, path: string): void {
   }
   const format = formatOf(db)
   if (format === null) throw new StorageError('invalid', `${path} is a database, but not one of evidence`)
-  if (versionOf(db) > version || format !== chainFormat) {
+  if (versionOf(db) > evidenceVersion || format !== chainFormat) {
     const message = `${path} has version ${versionOf(db)} and chain format ${format}`
     throw new StorageError(
       'invalid',
-      `${message}; this program knows versions up to ${version} and format ${chainFormat}: start the newer program`,
+      `${message}; this program knows versions up to ${evidenceVersion} and format ${chainFormat}: start the newer program`,
     )
   }
 }

@@ -1,0 +1,49 @@
+/** Puts onnxruntime's native build into the binary: its addon, and the libraries that lie beside it. */
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+
+const root = join(import.meta.dir, '../..')
+const libraries = join(root, 'node_modules/onnxruntime-node/bin/napi-v6')
+const unpack = join(root, 'src/drivers/embedder/local/unpack.ts')
+const addon = 'onnxruntime_binding.node'
+
+/** The addon first; not the second copy of a library under its full version, which nothing looks for. */
+function filesFor(platform: string, arch: string): string[] {
+  const folder = join(libraries, platform, arch)
+  if (!existsSync(folder)) return []
+  const others = readdirSync(folder).filter((name) => name !== addon && !/\.\d+\.\d+\.\d+\.dylib$/.test(name))
+  return [addon, ...others.sort()].map((name) => join(folder, name))
+}
+
+/** The module that stands for the addon. */
+function moduleOf(files: readonly string[]): string {
+  if (files.length === 0) return `throw new Error('this binary was built without the native onnxruntime')`
+  const text = JSON.stringify
+  const imports = files.map((path, at) => `import file${at} from ${text(path)} with { type: 'file' }`)
+  const list = files.map((path, at) => `{ name: ${text(path.slice(path.lastIndexOf('/') + 1))}, path: file${at} }`)
+  return `${imports.join('\n')}
+import { loadUnpacked } from ${text(unpack)}
+export default loadUnpacked([${list.join(', ')}])
+`
+}
+
+/** A plugin of the bundler. @param platform as `process.platform` says it, and `arch` as `process.arch` */
+export const nativeRuntime = (platform: string, arch: string): Bun.BunPlugin => ({
+  name: 'onnxruntime-node',
+  setup(build) {
+    build.onLoad({ filter: /onnxruntime-node\/dist\/binding\.js$/ }, async ({ path }) => {
+      const text = await Bun.file(path).text()
+      const contents = text.replace(
+        /require\(`[^`]*onnxruntime_binding\.node`\)/,
+        `require('cstp:onnxruntime').default`,
+      )
+      if (contents === text) throw new Error(`${path} loads its addon in another way than the build expects`)
+      return { contents, loader: 'js' }
+    })
+    build.onResolve({ filter: /^cstp:onnxruntime$/ }, ({ path }) => ({ path, namespace: 'native' }))
+    build.onLoad({ filter: /./, namespace: 'native' }, () => ({
+      contents: moduleOf(filesFor(platform, arch)),
+      loader: 'js',
+    }))
+  },
+})

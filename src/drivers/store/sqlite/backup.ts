@@ -1,0 +1,110 @@
+/** Copies a database that others are writing to, and the decision files that belong to the copy. */
+import { Database } from 'bun:sqlite'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { storageErrorOf } from './errors.ts'
+import { hashOf, relativePath } from './files.ts'
+import { yamlOf } from './yaml.ts'
+
+/** Opens a database as it is: without making it, and without bringing its tables up to date. */
+export function openExisting(path: string): Database {
+  try {
+    const db = new Database(path, { readwrite: true, create: false, strict: true })
+    db.run('PRAGMA busy_timeout = 5000')
+    return db
+  } catch (error) {
+    throw storageErrorOf(error, `cannot open ${path}`)
+  }
+}
+
+/** The number of the last migration that a database has seen. */
+export const versionOf = (db: Database): number =>
+  db.query<{ user_version: number }, []>('PRAGMA user_version').get()!.user_version
+
+/**
+ * Writes the database as of one moment to a file that does not exist yet. Writers go on meanwhile.
+ * @throws StorageError where it can't be read or written, or is damaged
+ */
+export function copyDatabase(from: string, to: string): { version: number } {
+  const db = openExisting(from)
+  try {
+    db.query('VACUUM INTO ?').run(to)
+    return { version: versionOf(db) }
+  } catch (error) {
+    throw storageErrorOf(error, `cannot copy ${from}`)
+  } finally {
+    db.close()
+  }
+}
+
+interface Row {
+  num: number
+  id: string
+  revision: number
+  file_hash: string
+  doc: string
+}
+interface LiveRow {
+  revision: number
+  gone: number
+  pending: number
+}
+
+const page = 256
+
+/**
+ * The file of each decision as of a copy of the catalogue, by its path below `decisions/`. A file that was edited by hand and not yet
+ * taken in is given as it is, for it is the decision; one that holds a later revision is written from the copy.
+ * @param dir the data directory that the copy was made of
+ */
+export function* decisionFiles(dir: string, copy: string): Generator<{ path: string; content: Uint8Array }> {
+  const root = join(dir, 'decisions')
+  const [old, live] = [openExisting(copy), openExisting(join(dir, 'cstp.db'))]
+  try {
+    const rows = old.query<Row, [number, number]>(
+      `select d.num, d.id, d.revision, d.file_hash, c.doc from decisions d join documents c using (num)
+       where d.gone = 0 and d.num > ? order by d.num limit ?`,
+    )
+    const liveRow = live.query<LiveRow, [string]>(
+      `select revision, gone, exists (select 1 from pending_files p where p.num = d.num) as pending from decisions d where id = ?`,
+    )
+    const known = new Set<string>()
+    for (let found = rows.all(-1, page); found.length > 0; found = rows.all(found.at(-1)!.num, page)) {
+      for (const { id, revision, file_hash, doc } of found) {
+        const path = relativePath(id)
+        known.add(path)
+        const content = read(join(root, path))
+        if (content !== null && hashOf(content) === file_hash) {
+          yield { path, content }
+          continue
+        }
+        // Asked for after the file was read: what is put in place is announced in the catalogue before.
+        const now = liveRow.get(id)
+        const later = now === null || now.revision !== revision || now.pending === 1
+        if (later) yield { path, content: Buffer.from(yamlOf(JSON.parse(doc))) }
+        else if (content !== null) yield { path, content }
+      }
+    }
+    for (const name of readdirSync(root, { recursive: true, encoding: 'utf8' })) {
+      const path = name.replaceAll('\\', '/')
+      if (!/\.yaml(?:\.broken)?$/.test(path) || known.has(path)) continue
+      const id = path.slice(path.lastIndexOf('/') + 1, -'.yaml'.length)
+      // Newer than the copy.
+      if (liveRow.get(id)?.gone === 0) continue
+      const content = read(join(root, name))
+      if (content !== null) yield { path, content }
+    }
+  } finally {
+    live.close()
+    old.close()
+  }
+}
+
+function read(path: string): Uint8Array | null {
+  try {
+    return readFileSync(path)
+  } catch (error) {
+    if (['ENOENT', 'EISDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return null
+    throw error
+  }
+}

@@ -1,0 +1,129 @@
+/** Looks into a catalogue without opening the store, which would mend some of what is to be found. */
+import type { Database } from 'bun:sqlite'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { hashOf, isTemp, relativePath } from './files.ts'
+import { parseRecord } from './parse.ts'
+import { yamlOf } from './yaml.ts'
+
+/** What is wrong between a decision file and its row; `path` is below `decisions/`. */
+export interface FileFinding {
+  path: string
+  kind: 'broken' | 'deleted' | 'edited' | 'new' | 'different' | 'misplaced' | 'owed' | 'kept' | 'stale'
+  detail: string
+}
+
+interface Row {
+  num: number
+  id: string
+  gone: number
+  file_hash: string
+  pending: number
+  doc: string
+}
+const page = 256
+
+function rows(db: Database): Map<string, Row> {
+  const after = db.query<Row, [number, number]>(
+    `select d.num, d.id, d.gone, d.file_hash, c.doc, exists (select 1 from pending_files p where p.num = d.num) as pending
+     from decisions d join documents c using (num) where d.num > ? order by d.num limit ?`,
+  )
+  const all = new Map<string, Row>()
+  for (let found = after.all(-1, page); found.length > 0; found = after.all(found.at(-1)!.num, page))
+    for (const row of found) all.set(row.id, row)
+  return all
+}
+
+function compare(row: Row | undefined, id: string, path: string, content: Uint8Array): FileFinding | null {
+  const hash = hashOf(content)
+  // What a server wrote is the text of its row.
+  if (row && row.gone === 0 && hash === row.file_hash && hash === hashOf(yamlOf(JSON.parse(row.doc)))) return null
+  const parsed = parseRecord(content, id)
+  if ('problem' in parsed) return { path, kind: 'broken', detail: parsed.problem }
+  if (row === undefined || row.gone === 1) return { path, kind: 'new', detail: '' }
+  if (row.pending === 1) return { path, kind: 'owed', detail: '' }
+  if (hash !== row.file_hash) return { path, kind: 'edited', detail: '' }
+  return isDeepStrictEqual(parsed.record, JSON.parse(row.doc)) ? null : { path, kind: 'different', detail: '' }
+}
+
+/** Compares the files below `decisions/` with the catalogue, both ways. */
+export function* compareFiles(db: Database, root: string): Generator<FileFinding> {
+  const known = rows(db)
+  for (const name of readdirSync(root, { recursive: true, encoding: 'utf8' }).sort()) {
+    const path = name.replaceAll('\\', '/')
+    if (isTemp(path)) yield { path, kind: 'stale', detail: '' }
+    else if (path.endsWith('.yaml.broken')) yield { path, kind: 'kept', detail: '' }
+    if (!path.endsWith('.yaml')) continue
+    const id = path.slice(path.lastIndexOf('/') + 1, -'.yaml'.length)
+    if (path !== relativePath(id)) {
+      yield { path, kind: 'misplaced', detail: relativePath(id) }
+      continue
+    }
+    let content: Uint8Array
+    try {
+      content = readFileSync(join(root, path))
+    } catch (error) {
+      yield { path, kind: 'broken', detail: error instanceof Error ? error.message : String(error) }
+      known.delete(id)
+      continue
+    }
+    const found = compare(known.get(id), id, path, content)
+    if (found) yield found
+    known.delete(id)
+  }
+  for (const { id, gone, pending } of known.values()) {
+    if (gone === 1) continue
+    yield { path: relativePath(id), kind: pending === 1 ? 'owed' : 'deleted', detail: '' }
+  }
+}
+
+export interface VectorState {
+  /** The embedder whose vectors are searched; null before the first. */
+  embedder: string | null
+  /** Whether others are being made. */
+  building: boolean
+  decisions: number
+  /** Without vectors, and nobody is to make them. */
+  missing: number
+  /** Without vectors, which the outbox will make. */
+  waiting: number
+  /** The last error of a text that could not be embedded. */
+  error: string | null
+  /** Rows whose vectors have another length than the generation says, or no decision. */
+  odd: number
+}
+
+export function vectorState(db: Database): VectorState {
+  const one = <T>(sql: string, ...given: (string | number)[]): T => db.query(sql).get(...given) as T
+  const generation = (state: string) =>
+    one<{ number: number; embedder: string; dimensions: number } | null>(
+      'select number, embedder, dimensions from generations where state = ?',
+      state,
+    )
+  const active = generation('active')
+  const counts = one<{ decisions: number; bare: number; waiting: number }>(
+    `select count(*) as decisions, count(*) filter (where e.num is null) as bare,
+       count(*) filter (where e.num is null and o.id is not null) as waiting
+     from decisions d left join embeddings e on e.num = d.num and e.generation = ? left join outbox o on o.id = d.id
+     where d.gone = 0`,
+    active?.number ?? -1,
+  )
+  const odd = one<{ n: number }>(
+    `select count(*) as n from embeddings e left join decisions d using (num)
+     where e.generation = ? and (d.num is null or length(e.structure) <> ? or length(e.function) <> ? or length(e.both) <> ?)`,
+    ...([active?.number ?? -1, ...Array(3).fill((active?.dimensions ?? 0) * 4)] as number[]),
+  )
+  const failed = one<{ error: string } | null>(
+    'select error from outbox where error is not null order by attempts desc limit 1',
+  )
+  return {
+    embedder: active?.embedder ?? null,
+    building: generation('building') !== null,
+    decisions: counts.decisions,
+    missing: counts.bare - counts.waiting,
+    waiting: counts.waiting,
+    error: failed?.error ?? null,
+    odd: odd.n,
+  }
+}

@@ -1,0 +1,46 @@
+/** The reference page of the MCP surface: tools, resources and prompts, from what clients are told. */
+import { prompts } from '../surfaces/mcp/prompts.ts'
+import { fixed, templates } from '../surfaces/mcp/resources.ts'
+import { listTools, methodOf } from '../surfaces/mcp/tools.ts'
+
+type Rows = (schema: object, withDefaults: boolean) => string[]
+
+const anchor = (method: string): string => method.replace('.', '').toLowerCase()
+
+function effect({ annotations = {} }: ReturnType<typeof listTools>[number]): string {
+  if (annotations.readOnlyHint) return 'Reads only.'
+  const changes = annotations.destructiveHint ? 'Replaces what stood there.' : 'Adds.'
+  return `${changes}${annotations.idempotentHint ? ' The same call again changes nothing more.' : ''}`
+}
+
+export function mcpPage(rows: Rows, head: (title: string, about: string) => string): string {
+  const tools = listTools().map((tool) => {
+    const method = methodOf(tool.name)!
+    const takes = rows(tool.inputSchema, true)
+    return [
+      `## ${tool.name}`,
+      tool.description,
+      `Calls [${method}](methods.md#${anchor(method)}) and returns its result. ${effect(tool)}`,
+      takes.length === 0
+        ? 'No input.'
+        : ['| Input | Type | Default | Meaning |', '| --- | --- | --- | --- |', ...takes].join('\n'),
+    ].join('\n\n')
+  })
+  const resources = [
+    '| Address | What it is |',
+    '| --- | --- |',
+    ...templates.map(({ uriTemplate, description }) => `| \`${uriTemplate}\` | ${description} |`),
+    ...fixed.map(({ uri, description }) => `| \`${uri}\` | ${description} |`),
+  ].join('\n')
+  const asked = [
+    '| Prompt | Arguments | What it does |',
+    '| --- | --- | --- |',
+    ...prompts.map(
+      ({ name, description, arguments: given = [] }) =>
+        `| \`${name}\` | ${given.map((one) => `\`${one.name}\`: ${one.description}`).join(' ')} | ${description} |`,
+    ),
+  ].join('\n')
+  const about =
+    'What MCP clients see at `/mcp` and from `cstp mcp`; [the guide](../guide/mcp.md) says how to set one up. Unknown fields are refused. A refused call is a result with `isError`, whose text is JSON: `error` (`validation_error` or `internal_error`), `message`, `code` (as in [the errors](errors.md)), and `data` where more is known.'
+  return `${[head('MCP', about).trimEnd(), ...tools, `## Resources\n\n${resources}`, `## Prompts\n\n${asked}`].join('\n\n')}\n`
+}

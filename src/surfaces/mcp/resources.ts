@@ -1,0 +1,85 @@
+/** Resources: decisions, the session context and the guardrails, for clients that attach what a person points at. */
+import type { ReadResourceResult, Resource, ResourceTemplateType } from '@modelcontextprotocol/server'
+import type { CallMethod } from './tools.ts'
+
+const decisions = 'cstp://decisions/'
+export const decisionUri = (id: string): string => `${decisions}${encodeURIComponent(id)}`
+
+const contextUri = 'cstp://session-context'
+const guardrailsUri = 'cstp://guardrails'
+/** So many of the newest decisions can be picked from the list; the template reaches all others. */
+const newest = 50
+
+export const templates: ResourceTemplateType[] = [
+  {
+    name: 'decision',
+    title: 'A decision',
+    uriTemplate: `${decisions}{id}`,
+    description: 'The full record of a decision, by its id or a unique prefix of 8 or more characters.',
+    mimeType: 'application/json',
+  },
+]
+
+export const fixed: Resource[] = [
+  {
+    name: 'session-context',
+    title: 'Session context',
+    uri: contextUri,
+    description: 'What an agent should know when it starts: its track record, latest decisions, rules, what is due.',
+    mimeType: 'text/markdown',
+  },
+  {
+    name: 'guardrails',
+    title: 'Guardrails',
+    uri: guardrailsUri,
+    description: 'The rules in force, and what is wrong with their files.',
+    mimeType: 'application/json',
+  },
+]
+
+/** The fixed ones, then the newest decisions. @throws CstpError */
+export async function listResources(call: CallMethod, signal: AbortSignal): Promise<Resource[]> {
+  const params = { limit: newest, sort: 'created_at', order: 'desc' }
+  const { decisions: found } = (await call('cstp.listDecisions', params, signal)) as {
+    decisions: { id: string; title: string; category: string; date: string; updated_at: string }[]
+  }
+  const listed = found.map(({ id, title, category, date, updated_at }) => ({
+    name: id,
+    title,
+    uri: decisionUri(id),
+    description: `${category}, ${date}`,
+    mimeType: 'application/json',
+    annotations: { lastModified: updated_at },
+  }))
+  return [...fixed, ...listed]
+}
+
+/** A decision by id or prefix. @throws CstpError */
+export const readDecision = (id: string, call: CallMethod, signal: AbortSignal) =>
+  call('cstp.getDecision', { id }, signal) as Promise<{ id: string }>
+
+/** The id in a decision's address; null where it is none. */
+function idIn(uri: string): string | null {
+  if (!uri.startsWith(decisions)) return null
+  try {
+    return decodeURIComponent(uri.slice(decisions.length)) || null
+  } catch {
+    return null
+  }
+}
+
+/** The content of a resource; null where the address is none of ours. @throws CstpError */
+export async function readResource(
+  uri: string,
+  call: CallMethod,
+  signal: AbortSignal,
+): Promise<ReadResourceResult | null> {
+  const json = (value: unknown) => ({ contents: [{ uri, mimeType: 'application/json', text: JSON.stringify(value) }] })
+  if (uri === guardrailsUri) return json(await call('cstp.listGuardrails', {}, signal))
+  if (uri === contextUri) {
+    const { markdown } = (await call('cstp.getSessionContext', { format: 'markdown' }, signal)) as { markdown: string }
+    return { contents: [{ uri, mimeType: 'text/markdown', text: markdown }] }
+  }
+  const id = idIn(uri)
+  return id === null ? null : json(await readDecision(id, call, signal))
+}

@@ -1,0 +1,94 @@
+/** One client's server: its requests answered from tools, resources and prompts, as one agent. */
+import { ProtocolError, ProtocolErrorCode, ResourceNotFoundError, Server } from '@modelcontextprotocol/server'
+import { CstpError, codes } from '../../../sdk/errors.ts'
+import { nearest } from '../../../sdk/nearest.ts'
+import { toolNames } from '../../method.ts'
+import type { Dispatch } from '../../registry.ts'
+import { serviceName, version } from '../../version.ts'
+import type { Caller } from '../auth.ts'
+import { instructions } from './instructions.ts'
+import { getPrompt, prompts } from './prompts.ts'
+import { listResources, readResource, templates } from './resources.ts'
+import { type CallMethod, callTool, listTools } from './tools.ts'
+
+export interface Client {
+  caller: Caller
+  dispatch: Dispatch
+  newRequestId(): string
+  /** Aborts when the server stops. */
+  stopping: AbortSignal
+}
+
+/** How long a client may keep what is the same for everybody, and changes with the program only. */
+const lasting = { ttlMs: 300_000, cacheScope: 'public' as const }
+
+/** What a failed read is to a client: no such resource, or the error with its code. */
+function asProtocolError(error: unknown, uri?: string): ProtocolError {
+  if (!(error instanceof CstpError)) return new ProtocolError(ProtocolErrorCode.InternalError, 'Internal error')
+  const missing = error.code === codes.decision_not_found || error.code === codes.invalid_params
+  if (uri !== undefined && missing) return new ResourceNotFoundError(uri, error.message)
+  return new ProtocolError(missing ? ProtocolErrorCode.InvalidParams : error.code, error.message, error.data)
+}
+
+const unknown = (what: string, name: string, known: readonly string[]): ProtocolError => {
+  const near = nearest(name, known)
+  const shown = JSON.stringify(name.slice(0, 100).toWellFormed())
+  return new ProtocolError(
+    ProtocolErrorCode.InvalidParams,
+    `There is no ${what} ${shown}${near ? `; did you mean ${near}?` : ''}`,
+  )
+}
+
+export function createServer({ caller, dispatch, newRequestId, stopping }: Client): Server {
+  const call: CallMethod = (method, params, signal) =>
+    dispatch({ method, params, caller, request_id: newRequestId(), signal: AbortSignal.any([signal, stopping]) })
+  const server = new Server(
+    { name: serviceName, title: 'Decision memory', version },
+    {
+      capabilities: { tools: {}, resources: {}, prompts: {} },
+      instructions,
+      cacheHints: {
+        'tools/list': lasting,
+        'prompts/list': lasting,
+        'resources/templates/list': lasting,
+        'server/discover': lasting,
+      },
+    },
+  )
+  server.setRequestHandler('tools/list', () => ({ tools: listTools() }))
+  server.setRequestHandler(
+    'tools/call',
+    async ({ params: { name, arguments: input = {} } }, { mcpReq: { signal } }) => {
+      const result = await callTool(name, input, call, signal)
+      if (result === null) throw unknown('tool', name, toolNames)
+      return result
+    },
+  )
+  server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: templates }))
+  server.setRequestHandler('resources/list', async (_, { mcpReq: { signal } }) => {
+    const resources = await listResources(call, signal).catch((error) => {
+      throw asProtocolError(error)
+    })
+    return { resources }
+  })
+  server.setRequestHandler('resources/read', async ({ params: { uri } }, { mcpReq: { signal } }) => {
+    const found = await readResource(uri, call, signal).catch((error) => {
+      throw asProtocolError(error, uri)
+    })
+    if (found === null) throw new ResourceNotFoundError(uri)
+    return found
+  })
+  server.setRequestHandler('prompts/list', () => ({ prompts }))
+  server.setRequestHandler(
+    'prompts/get',
+    async ({ params: { name, arguments: given = {} } }, { mcpReq: { signal } }) => {
+      const found = await getPrompt(name, given, call, signal).catch((error) => {
+        throw asProtocolError(error)
+      })
+      const known = prompts.map((one) => one.name)
+      if (found === null) throw unknown('prompt', name, known)
+      return found
+    },
+  )
+  return server
+}

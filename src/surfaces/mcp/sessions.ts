@@ -1,0 +1,128 @@
+/** Sessions of clients that speak a revision before 2026-07-28: each belongs to the agent that opened it, and ends by itself. */
+import { type Server, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
+import type { Caller } from '../auth.ts'
+
+export interface SessionOptions {
+  createServer(caller: Caller): Server
+  /** Milliseconds without a request and without an open stream after which a session ends. */
+  idle_ms: number
+  /** Most sessions of an agent; one more ends that which was quiet longest. */
+  most: number
+  now(): number
+}
+
+interface Session {
+  agent: string
+  transport: WebStandardStreamableHTTPServerTransport
+  used_ms: number
+  /** Open event streams. */
+  streams: number
+}
+
+export interface Sessions {
+  handle(request: Request, body: unknown, caller: Caller): Promise<Response>
+  /** Ends what was quiet too long. */
+  sweep(): Promise<void>
+  /** How many there are. */
+  count(): number
+  /** Ends all of them, with their streams. */
+  close(): Promise<void>
+}
+
+const refusal = (status: number, code: number, message: string): Response =>
+  Response.json({ jsonrpc: '2.0', error: { code, message }, id: null }, { status })
+
+const greeting = new TextEncoder().encode(': open\n\n')
+
+/** The stream with a comment in front, as the head of an answer leaves with its first byte only. @param ended called once */
+function opened(stream: ReadableStream<Uint8Array>, ended: () => void): ReadableStream<Uint8Array> {
+  const reader = stream.getReader()
+  return new ReadableStream({
+    start: (controller) => controller.enqueue(greeting),
+    async pull(controller) {
+      const { done, value } = await reader.read()
+      if (!done) return controller.enqueue(value)
+      ended()
+      controller.close()
+    },
+    async cancel(reason) {
+      ended()
+      await reader.cancel(reason)
+    },
+  })
+}
+
+const opens = (body: unknown): boolean =>
+  (Array.isArray(body) ? body : [body]).some((one) => (one as { method?: unknown } | null)?.method === 'initialize')
+
+export function openSessions({ createServer, idle_ms, most, now }: SessionOptions): Sessions {
+  const sessions = new Map<string, Session>()
+
+  const end = async (id: string) => {
+    const session = sessions.get(id)
+    sessions.delete(id)
+    await session?.transport.close()
+  }
+
+  /** Makes room for one more of the agent. */
+  const makeRoom = async (agent: string) => {
+    const own = [...sessions].filter(([, session]) => session.agent === agent)
+    if (own.length < most) return
+    own.sort(([, a], [, b]) => Number(a.streams > 0) - Number(b.streams > 0) || a.used_ms - b.used_ms)
+    await end(own[0]![0])
+  }
+
+  const open = async (request: Request, body: unknown, caller: Caller): Promise<Response> => {
+    await makeRoom(caller.agent)
+    const transport = new WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: () => crypto.randomUUID(),
+      // Tools send nothing before their result: a plain answer costs less than a stream of one event.
+      enableJsonResponse: true,
+      onsessioninitialized: (id) => {
+        sessions.set(id, { agent: caller.agent, transport, used_ms: now(), streams: 0 })
+      },
+      onsessionclosed: (id) => void sessions.delete(id),
+    })
+    await createServer(caller).connect(transport)
+    return transport.handleRequest(request, { parsedBody: body })
+  }
+
+  const resume = async (session: Session, request: Request, body: unknown): Promise<Response> => {
+    session.used_ms = now()
+    const response = await session.transport.handleRequest(request, { parsedBody: body })
+    session.used_ms = now()
+    if (request.method !== 'GET' || !response.ok || response.body === null) return response
+    session.streams++
+    const stream = opened(response.body, () => {
+      session.streams--
+      session.used_ms = now()
+    })
+    return new Response(stream, response)
+  }
+
+  return {
+    async handle(request, body, caller) {
+      const id = request.headers.get('mcp-session-id')
+      if (id === null) {
+        if (request.method === 'POST' && opens(body)) return open(request, body, caller)
+        return refusal(
+          400,
+          -32_000,
+          'Bad Request: initialize first, then send the Mcp-Session-Id header that it returned',
+        )
+      }
+      const session = sessions.get(id)
+      // Another agent's session is as little there as one that ended: 404 makes a client start anew.
+      if (session?.agent !== caller.agent) return refusal(404, -32_001, 'Session not found')
+      return resume(session, request, body)
+    },
+    async sweep() {
+      const quiet = now() - idle_ms
+      for (const [id, { streams, used_ms }] of sessions) if (streams === 0 && used_ms <= quiet) await end(id)
+    },
+    count: () => sessions.size,
+    async close() {
+      for (const id of [...sessions.keys()]) await end(id)
+    },
+  }
+}

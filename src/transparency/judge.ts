@@ -1,0 +1,105 @@
+/** What a witness makes of a checkpoint: the log grew, stayed, or is not the one that it was. */
+import { type Checkpoint, parseCheckpoint } from '../domain/evidence/checkpoint.ts'
+import { NoteError, parseVerifier, type Verifier } from '../domain/evidence/keys.ts'
+import { openNote } from '../domain/evidence/note.ts'
+import { verifyConsistency } from '../domain/evidence/proof-check.ts'
+import type { LogReader, Told } from './log-reader.ts'
+
+/**
+ * - `changed_key`: the log names another key than the pinned one.
+ * - `bad_signature`: what it serves is no checkpoint that the pinned key signed.
+ * - `rollback`: it has fewer records than it had, and does not know those that are missing.
+ * - `fork`: it has other records in the place of those that it had.
+ * - `damaged`: it says so itself.
+ */
+export type AlarmKind = 'changed_key' | 'bad_signature' | 'rollback' | 'fork' | 'damaged'
+
+/** Thrown when the log is not to be trusted. */
+export class Alarm extends Error {
+  readonly kind: AlarmKind
+  /** What the log served: a note where it got so far. */
+  readonly served: string
+  /** What it answered when it was to prove that it only grew; null where it was not asked. */
+  readonly proof: string | null
+  /** Folder with the two sides of the contradiction, once they are kept. */
+  kept: string | null = null
+
+  constructor(kind: AlarmKind, message: string, served: string, proof: string | null = null) {
+    super(message)
+    this.name = 'Alarm'
+    this.kind = kind
+    this.served = served
+    this.proof = proof
+  }
+}
+
+const told = (answer: Told): string => {
+  if (answer.ok) return answer.text
+  throw new Alarm('damaged', 'the log says that it is damaged', answer.text)
+}
+
+/** The key that the log names. @param pinned the one that it must be; null at the first look @throws Alarm, Unreachable */
+export async function keyOf(log: LogReader, pinned: Verifier | null): Promise<Verifier> {
+  const served = told(await log.key())
+  if (pinned !== null && served.trim() !== pinned.text)
+    throw new Alarm('changed_key', `the log names another key than ${pinned.text}`, served)
+  try {
+    return pinned ?? parseVerifier(served)
+  } catch (error) {
+    if (error instanceof NoteError) throw new Alarm('bad_signature', `the log names no key: ${error.message}`, served)
+    throw error
+  }
+}
+
+/** Whether the log proves that the tree of `older` is the beginning of that of `newer`. @throws Unreachable */
+async function proven(log: LogReader, older: Checkpoint, newer: Checkpoint): Promise<{ holds: boolean; text: string }> {
+  const answer = await log.consistency(older.size, newer.size)
+  if (!answer.ok) return { holds: false, text: answer.text }
+  let hashes: unknown
+  try {
+    hashes = (JSON.parse(answer.text) as { hashes?: unknown } | null)?.hashes
+  } catch {
+    hashes = null
+  }
+  const sizes = { old_size: older.size, old_root: older.root_hash, new_size: newer.size, new_root: newer.root_hash }
+  return { holds: Array.isArray(hashes) && verifyConsistency({ ...sizes, hashes }), text: answer.text }
+}
+
+/**
+ * Fetches a checkpoint and holds it against the last one.
+ * @param last what the log was when it was looked at before
+ * @returns the note, what it says, and whether it is an older one that the log has since gone beyond
+ * @throws Alarm when the log is not the one that it was, Unreachable when that can't be told
+ */
+export async function judge(
+  log: LogReader,
+  pinned: Verifier,
+  last: Checkpoint,
+): Promise<{ note: string; checkpoint: Checkpoint; stale: boolean }> {
+  const note = told(await log.checkpoint())
+  let checkpoint: Checkpoint
+  try {
+    checkpoint = parseCheckpoint(openNote(note, [pinned]).text)
+  } catch (error) {
+    if (error instanceof NoteError) throw new Alarm('bad_signature', error.message, note)
+    throw error
+  }
+  const { origin, size } = checkpoint
+  if (origin !== pinned.name) throw new Alarm('bad_signature', `the checkpoint is that of another log, ${origin}`, note)
+
+  if (size === last.size) {
+    if (checkpoint.root_hash !== last.root_hash)
+      throw new Alarm('fork', `the log has other records in the place of the ${size} that it had`, note)
+    return { note, checkpoint, stale: false }
+  }
+  if (size > last.size) {
+    const { holds, text } = await proven(log, last, checkpoint)
+    if (!holds)
+      throw new Alarm('fork', `the log of ${size} records does not begin with the ${last.size} that it had`, note, text)
+    return { note, checkpoint, stale: false }
+  }
+  // Something between may have kept an older checkpoint. A log that was rolled back can't prove what it no longer has.
+  const { holds, text } = await proven(log, checkpoint, last)
+  if (!holds) throw new Alarm('rollback', `the log had ${last.size} records and now has ${size}`, note, text)
+  return { note, checkpoint, stale: true }
+}

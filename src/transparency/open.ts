@@ -1,0 +1,45 @@
+/** What the command line needs to be a witness: keys from files and texts, and a look at a log. */
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fingerprint, type NoteError, parseVerifier, type Verifier, verifierOf } from '../domain/evidence/keys.ts'
+import { ownKey } from '../key.ts'
+import { replaceFile } from './files.ts'
+import { logReader } from './log-reader.ts'
+import { type Look, look, type Witness } from './witness.ts'
+
+/** A verifier key, or the file that holds it. @throws Error saying what was expected */
+export async function readVerifier(given: string): Promise<Verifier> {
+  try {
+    return parseVerifier(given)
+  } catch (error) {
+    const text = await readFile(given, 'utf8').catch(() => null)
+    if (text === null) throw new Error(`--key: ${(error as NoteError).message}, or a file that holds one`)
+    try {
+      return parseVerifier(text)
+    } catch (inFile) {
+      throw new Error(`--key: ${given}: ${(inFile as NoteError).message}`)
+    }
+  }
+}
+
+/**
+ * Opens the witness of a state folder. Its key is made at the first start; its verifier key lies in `witness.pub` beside it.
+ * @param input.key_path file of its key, where it is not `witness.pem` of the folder
+ * @param input.name where it is not derived from the key
+ * @throws Error where the key can't be used, NoteError where the name can't
+ */
+export async function openWitness(input: {
+  state_dir: string
+  key_path: string | undefined
+  name: string | undefined
+}): Promise<Witness> {
+  const { state_dir, key_path, name } = input
+  const key = await ownKey(key_path ?? join(state_dir, 'witness.pem'), '--witness-key')
+  const verifier = verifierOf(name ?? `cstp-witness/${fingerprint(key)}`, 'cosignature', key)
+  await replaceFile(join(state_dir, 'witness.pub'), `${verifier.text}\n`)
+  return { verifier, key, state_dir, now: Date.now }
+}
+
+/** One look at the log of a server. @throws as `look` of `witness.ts` */
+export const lookAt = (witness: Witness, url: string, key: Verifier | null, signal: AbortSignal): Promise<Look> =>
+  look(witness, logReader(url, signal), key)

@@ -1,0 +1,175 @@
+/** Evidence: events appended one by one and in batches against raw inserts of the same rows, and verification of a long chain. */
+import { Database } from 'bun:sqlite'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { EvidenceRecord } from '../../../sdk/storage/evidence.ts'
+import { noHash } from '../../../sdk/storage/evidence-checks.ts'
+import { appendEvents, follow, openChain } from '../../../src/domain/evidence/chain.ts'
+import { observedEvents } from '../../../src/domain/evidence/events.ts'
+import { recordHash } from '../../../src/domain/evidence/hash.ts'
+import { openSqliteEvidence } from '../../../src/drivers/evidence/sqlite.ts'
+import type { Bench } from '../bench.ts'
+import { callBody, get, inTurn, measured, post } from '../calls.ts'
+import { isOk, isResult, type Load, percentile } from '../load.ts'
+import { against, figuresOf, type Row, rowOf } from '../report.ts'
+
+const part = 'evidence'
+const source = 'github'
+const ms = 3_000
+const batches = [1, 100, 1_000]
+
+/** An event of a pull request: some 150 bytes of payload. */
+const eventOf = (number: number) => ({
+  event_type: (['pr_opened', 'pr_review_approved', 'pr_merged', 'ci_completed'] as const)[number % 4]!,
+  ts: new Date(Date.UTC(2026, 0, 1) + number * 60_000).toISOString(),
+  payload: {
+    repo: `team/service-${number % 40}`,
+    pr_number: Math.floor(number / 4),
+    title: `Change ${number} of the risk scorer`,
+    is_agent_authored: number % 3 === 0,
+    actor_is_human: number % 5 !== 0,
+    approval_count: number % 3,
+    human_approval_count: number % 2,
+  },
+})
+const eventsFrom = (first: number, count: number) => Array.from({ length: count }, (_, at) => eventOf(first + at))
+
+/** Runs `work` on one batch after the other for some seconds. */
+async function timed(count: number, work: (number: number) => unknown) {
+  const times: number[] = []
+  const start = performance.now()
+  let now = start
+  for (let number = 0; now - start < ms; number += count) {
+    await work(number)
+    const end = performance.now()
+    times.push(end - now)
+    now = end
+  }
+  const sorted = Float64Array.from(times).sort()
+  const [p50_ms, p95_ms, p99_ms] = [0.5, 0.95, 0.99].map((share) => percentile(sorted, share))
+  return {
+    p50_ms: p50_ms!,
+    p95_ms: p95_ms!,
+    p99_ms: p99_ms!,
+    per_second: (1_000 * count * times.length) / (now - start),
+  }
+}
+
+/** The same rows, made beforehand, into the same columns, without a trigger: what SQLite alone takes. */
+async function rawInserts(bench: Bench, dir: string, count: number): Promise<Row> {
+  const db = new Database(join(dir, `raw-${count}.db`))
+  db.run('PRAGMA journal_mode = WAL')
+  db.run('PRAGMA synchronous = FULL')
+  db.run(
+    `create table events (seq INTEGER PRIMARY KEY, ts TEXT, source TEXT, event_type TEXT, evidence_class TEXT, payload TEXT,
+     prev_hash TEXT, hash TEXT)`,
+  )
+  const insert = db.prepare('insert into events values (?, ?, ?, ?, ?, ?, ?, ?)')
+  const head = { seq: 0, hash: noHash, frontier: [] }
+  const { records } = follow(head, observedEvents(source, eventsFrom(0, 10_000)))
+  const figures = await timed(count, (number) => {
+    db.run('BEGIN IMMEDIATE')
+    for (let at = 0; at < count; at++) {
+      const record: EvidenceRecord = records[(number + at) % records.length]!
+      const { ts, event_type, evidence_class, payload, prev_hash, hash } = record
+      insert.run(number + at + 1, ts, record.source, event_type, evidence_class, payload, prev_hash, hash)
+    }
+    db.run('COMMIT')
+  })
+  insert.finalize()
+  db.close()
+  return bench.add(rowOf(part, `raw inserts, ${count} a transaction`, { clients: '1', ...figures }))
+}
+
+/** From parsed events to durable records, without HTTP. */
+async function engine(bench: Bench, dir: string, bases: ReadonlyMap<number, Row>): Promise<void> {
+  for (const count of batches) {
+    const evidence = await openSqliteEvidence(join(dir, `engine-${count}.db`))
+    const chain = openChain({ evidence, breathe: () => Bun.sleep(0) })
+    const given = eventsFrom(0, 10_000)
+    const append = (number: number) => {
+      const from = number % (given.length - count + 1)
+      return chain.append(observedEvents(source, given.slice(from, from + count)))
+    }
+    const alone = rowOf(part, `engine, ${count} a batch`, { clients: '1', ...(await timed(count, append)) })
+    bench.add(against(alone, bases.get(count)!))
+    if (count === 1) {
+      const many = await timed(32, (number) => Promise.all(Array.from({ length: 32 }, (_, at) => append(number + at))))
+      bench.add(against(rowOf(part, 'engine, single events', { clients: '32', ...many }), bases.get(1)!))
+    }
+    await evidence.close()
+  }
+}
+
+/** ingestEvidence over HTTP; the throughput is of events, not of requests. */
+async function overHttp(bench: Bench, bases: ReadonlyMap<number, Row>): Promise<void> {
+  const child = await bench.server(await bench.scratch(1_000, 'hash'), { embedder: 'hash' })
+  for (const [count, clients] of [
+    [1, 1],
+    [1, 32],
+    [100, 4],
+    [1_000, 4],
+  ] as const) {
+    const bodies = Array.from({ length: count === 1 ? 2_000 : 20 }, (_, at) =>
+      post(child, callBody('ingestEvidence', { source, events: eventsFrom(at * count, count) })),
+    )
+    const found = await measured(child, { clients, next: inTurn(bodies), ok: isResult, warm_ms: 1_000, ms })
+    const figures = { ...figuresOf(found), per_second: found.per_second * count, cpu_us: found.cpu_us / count }
+    const what = `ingestEvidence, ${count === 1 ? 'single events' : `batches of ${count}`} (events)`
+    bench.add(against(rowOf(part, what, { clients: String(clients), ...figures }), bases.get(count)!))
+  }
+  await child.stop()
+}
+
+/** The least that a walk costs: a hash of each record, nothing read. */
+function hashing(bench: Bench, size: number): Row {
+  const { records } = follow({ seq: 0, hash: noHash, frontier: [] }, observedEvents(source, eventsFrom(0, 10_000)))
+  const start = performance.now()
+  for (let round = 0; round < 5; round++)
+    for (const record of records) if (recordHash(record) !== record.hash) throw new Error('a wrong hash')
+  const seconds = (performance.now() - start) / 1_000
+  const per_second = (5 * records.length) / seconds
+  return bench.add(rowOf(part, 'hashes of the records alone, one thread', { size, clients: '1', per_second }))
+}
+
+/** A walk over the whole chain by the server, and what other callers feel of it. The throughput is of records. */
+async function verification(bench: Bench, dir: string, size: number): Promise<void> {
+  const path = join(dir, 'long.db')
+  const log = await openSqliteEvidence(path)
+  for (let number = 0; number < size; number += 10_000)
+    await appendEvents(log, observedEvents(source, eventsFrom(number, Math.min(10_000, size - number))))
+  await log.close()
+  const base = hashing(bench, size)
+  const child = await bench.server(await bench.scratch(1_000, 'hash'), {
+    embedder: 'hash',
+    env: { PROVENANCE_DB: path },
+  })
+  const before = child.rss()
+  const walk = post(child, callBody('verifyEvidenceChain', {}))
+  const intact: Load['ok'] = (reply) => isResult(reply) && reply.body.includes('"intact":true')
+  const whole = await measured(child, { clients: 1, next: () => walk, ok: intact, warm_ms: 0, ms: 1, most: 3 })
+  const figures = { ...figuresOf(whole), per_second: whole.per_second * size, cpu_us: whole.cpu_us / size }
+  bench.add(against(rowOf(part, 'verifyEvidenceChain (records)', { size, clients: '1', ...figures }), base))
+  const walking = measured(child, { clients: 1, next: () => walk, ok: intact, warm_ms: 0, ms })
+  const health = get(child, '/health')
+  const beside = await measured(child, { clients: 1, next: () => health, ok: isOk, warm_ms: 0, ms })
+  const rss_mb = child.rss() / 1_048_576
+  await walking
+  const others = { ...figuresOf(beside), rss_mb, ratio: rss_mb / (before / 1_048_576), baseline: 'memory before' }
+  bench.add(rowOf(part, '/health while the chain is verified', { size, clients: '1', ...others }))
+  await child.stop()
+}
+
+export async function evidence(bench: Bench): Promise<void> {
+  const dir = mkdtempSync(join(tmpdir(), 'cstp-bench-evidence-'))
+  try {
+    const bases = new Map<number, Row>()
+    for (const count of batches) bases.set(count, await rawInserts(bench, dir, count))
+    await engine(bench, dir, bases)
+    await overHttp(bench, bases)
+    await verification(bench, dir, 10 * Math.max(...bench.sizes))
+  } finally {
+    rmSync(dir, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,153 @@
+/** The compiled program, in an empty folder, with an environment that knows nothing of Bun, Node or this repository. */
+import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { build } from '../../src/build.ts'
+import { appendEvents } from '../../src/domain/evidence/chain.ts'
+import { pieceSize } from '../../src/domain/evidence/walk.ts'
+import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite.ts'
+import { version } from '../../src/version.ts'
+import { type Ended, cstp as run, type Service, serve as start, type Way } from './program.ts'
+
+setDefaultTimeout(120_000)
+
+let built: string
+let dir: string
+let way: Way
+const services: Service[] = []
+
+beforeAll(async () => {
+  built = await mkdtemp(join(tmpdir(), 'cstp-built-'))
+  await build(undefined, join(built, 'cstp'))
+})
+afterAll(() => rm(built, { recursive: true, force: true }))
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'cstp-binary-'))
+  for (const folder of ['work', 'home', 'temp']) await mkdir(join(dir, folder))
+  way = { command: [join(built, 'cstp')], cwd: join(dir, 'work') }
+})
+afterEach(async () => {
+  for (const service of services.splice(0)) await service.stop('SIGKILL')
+  await rm(dir, { recursive: true, force: true })
+})
+
+/** What an empty environment lacks is given: where the data and the temporary files lie. */
+const env = (more: Record<string, string> = {}) => ({
+  PATH: '',
+  HOME: join(dir, 'home'),
+  TMPDIR: join(dir, 'temp'),
+  ...more,
+})
+const cstp = (args: string[], more: Record<string, string> = {}, input?: string): Promise<Ended> =>
+  run(args, env(more), input, way)
+async function serve(more: Record<string, string> = {}, args: string[] = []): Promise<Service> {
+  const service = await start(env(more), args, way)
+  services.push(service)
+  return service
+}
+const decision = (text: string) =>
+  JSON.stringify({ decision: text, confidence: 0.8, category: 'architecture', stakes: 'high' })
+
+test('serves, records, finds by meaning and stops, and leaves nothing but its data', async () => {
+  const service = await serve()
+  const { status, version: served } = (await (await fetch(`${service.url}/health`)).json()) as Record<string, string>
+  expect(status).toBe('ok')
+  expect((await cstp(['--version'])).out).toBe(`${served}\n`)
+  expect(served).toBe(version)
+
+  const at = ['--url', service.url]
+  const made = await cstp(['call', 'recordDecision', '-', ...at], {}, decision('Use PostgreSQL for the order store'))
+  expect(made.err).toBe('')
+  expect(JSON.parse(made.out)).toMatchObject({ success: true, indexed: true })
+  await cstp(['call', 'recordDecision', decision('Write the handbook in English'), ...at])
+  const asked = { query: 'which relational database keeps our purchases?', limit: 1 }
+  const found = JSON.parse((await cstp(['call', 'queryDecisions', JSON.stringify(asked), ...at])).out)
+  expect(found.decisions).toMatchObject([{ title: 'Use PostgreSQL for the order store' }])
+  expect(found.decisions[0].distance).toBeLessThan(0.78)
+  expect((await cstp(['query', 'handbook', ...at])).out).toContain('Write the handbook in English')
+
+  const ended = await service.stop()
+  expect(ended.status).toBe(0)
+  expect(ended.err).toContain('"runtime":"native"')
+  // No library unpacked for good, no telemetry of one, and nothing where it was started.
+  expect(await readdir(join(dir, 'home'))).toEqual(['.cstp'])
+  expect(await readdir(join(dir, 'temp'))).toEqual([])
+  expect(await readdir(join(dir, 'work'))).toEqual([])
+})
+
+test('moves decisions without a server', async () => {
+  const lines = ['one', 'two'].map((text) => `${decision(`Decision ${text}`)}\n`).join('')
+  await writeFile(join(dir, 'in.jsonl'), lines)
+  const data = ['--local', '--embedder', 'hash']
+  expect(await cstp(['import', join(dir, 'in.jsonl'), ...data])).toMatchObject({ status: 0 })
+  const { status, out } = await cstp(['export', ...data])
+  expect(status).toBe(0)
+  expect(out.split('\n').filter(Boolean)).toHaveLength(2)
+  expect(await readdir(join(dir, 'temp'))).toEqual([])
+})
+
+test('explains itself, its settings and its rules', async () => {
+  expect((await cstp(['--help'])).out).toContain('usage: cstp <command>')
+  expect((await cstp(['help', 'serve'])).out).toContain('usage: cstp serve')
+  expect((await cstp(['config', '--port', '1234'])).out).toMatch(/CSTP_PORT +1234 +flag --port/)
+  const tested = await cstp(['guardrails', 'test'])
+  expect(tested).toMatchObject({ status: 0, out: expect.stringMatching(/^(\d+) of \1 cases hold/) })
+})
+
+test('verifies long evidence in threads of its own', async () => {
+  const log = await openSqliteEvidence(join(dir, 'provenance.db'))
+  const event = {
+    ts: '2026-07-01T00:00:00Z',
+    source: 'ci',
+    event_type: 'pr_opened',
+    evidence_class: 'observed',
+  } as const
+  // As many as make the threads worth their start.
+  const events = Array.from({ length: 4 * pieceSize }, (_, n) => ({ ...event, payload: `{"pr_number":${n}}` }))
+  await appendEvents(log, events)
+  await log.close()
+  const service = await serve({ CSTP_EMBEDDER: 'hash', PROVENANCE_DB: join(dir, 'provenance.db') })
+  const { out } = await cstp(['call', 'verifyEvidenceChain', '--url', service.url])
+  expect(JSON.parse(out)).toMatchObject({ intact: true })
+  const ended = await service.stop()
+  expect(ended.err).toContain('"method":"cstp.verifyEvidenceChain"')
+  expect(ended.err).not.toContain('a thread that verifies evidence failed')
+})
+
+test('is not changed by the folder that it is started in', async () => {
+  const work = join(dir, 'work')
+  await writeFile(join(work, '.env'), 'CSTP_PORT=7777\n')
+  await writeFile(join(work, 'bunfig.toml'), 'preload = ["./preload.ts"]\n')
+  await writeFile(join(work, 'preload.ts'), `console.log('preloaded')\n`)
+  const { status, out } = await cstp(['config'])
+  expect(status).toBe(0)
+  expect(out).not.toContain('preloaded')
+  expect(out).toMatch(/CSTP_PORT +9991 +default/)
+})
+
+test('loads LanceDB when it is asked for', async () => {
+  const service = await serve({ CSTP_VECTOR_URL: join(dir, 'vectors'), CSTP_EMBEDDER: 'hash' })
+  const at = ['--url', service.url]
+  await cstp(['call', 'recordDecision', decision('Keep the vectors in LanceDB'), ...at])
+  expect((await cstp(['query', 'Keep the vectors in LanceDB', ...at])).out).toContain('Keep the vectors in LanceDB')
+  expect((await service.stop()).status).toBe(0)
+  expect(await readdir(join(dir, 'vectors'))).toEqual([expect.stringMatching(/^vectors_g\d+\.lance$/)])
+})
+
+test('says what it misses where no temporary file can be written', async () => {
+  // A file in the place of the folder: the tests may run as a user who may write anywhere.
+  await writeFile(join(dir, 'file'), '')
+  const TMPDIR = join(dir, 'file')
+  const lance = await cstp(['serve', '--port', '0', '--vector-url', join(dir, 'vectors')], { TMPDIR })
+  expect(lance.status).toBe(1)
+  expect(lance.err).toContain(`unpacks it into ${TMPDIR} (TMPDIR), which must be writable`)
+
+  const service = await serve({ TMPDIR })
+  const at = ['--url', service.url]
+  const made = await cstp(['call', 'recordDecision', decision('Take the slower build'), ...at])
+  expect(JSON.parse(made.out)).toMatchObject({ success: true })
+  const ended = await service.stop()
+  expect(ended.err).toContain('onnxruntime-node does not load: embedding is some ten times slower')
+  expect(ended.status).toBe(0)
+})

@@ -1,0 +1,372 @@
+/** cstp doctor finds each thing that is wrong, says how to mend it, and changes nothing. */
+import { Database } from 'bun:sqlite'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { generateKeyPairSync } from 'node:crypto'
+import { chmodSync, chownSync, copyFileSync, cpSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { loadSettings } from '../../src/config.ts'
+import { appendEvents } from '../../src/domain/evidence/chain.ts'
+import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite.ts'
+import { examine } from '../../src/server/doctor.ts'
+import { bareEnv, cstp } from './program.ts'
+
+let home: string
+let seed: string
+let dir: string
+
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), 'cstp-doctor-'))
+  seed = join(home, 'seed')
+  const line = (n: number) =>
+    `${JSON.stringify({ decision: `Decide ${n}`, confidence: 0.7, category: 'c', date: '2026-07-01', source: `s${n}` })}\n`
+  const lines = [1, 2, 3].map(line).join('')
+  expect(await cstp(['import', '-', '--local'], bareEnv(seed), lines)).toMatchObject({ status: 0 })
+  const log = await openSqliteEvidence(join(seed, 'provenance.db'))
+  const event = {
+    ts: '2026-07-01T00:00:00Z',
+    source: 'ci',
+    event_type: 'pr_opened',
+    evidence_class: 'observed',
+  } as const
+  await appendEvents(
+    log,
+    [1, 2, 3].map((n) => ({ ...event, payload: `{"pr_number":${n}}` })),
+  )
+  await log.close()
+})
+afterAll(() => rm(home, { recursive: true, force: true }))
+beforeEach(() => {
+  dir = join(home, 'data')
+  cpSync(seed, dir, { recursive: true })
+  chmodSync(dir, 0o700)
+})
+afterEach(() => {
+  for (const name of readdirSync(home)) if (name !== 'seed') rmSync(join(home, name), { recursive: true, force: true })
+})
+
+/** Findings as `check severity: what → mend`. */
+async function look(more: Record<string, string> = {}): Promise<string[]> {
+  const env = { CSTP_DATA_DIR: dir, CSTP_EMBEDDER: 'hash', ...more }
+  const { settings } = await loadSettings({ env, flags: {}, readFile: async () => '' })
+  const found: string[] = []
+  for await (const { name, findings } of examine(settings, env))
+    for (const { severity, what, mend } of findings) found.push(`${name} ${severity}: ${what} → ${mend}`)
+  return found.filter((line) => !line.startsWith('settings warning: the embedder hash'))
+}
+
+const decisions = () =>
+  readdirSync(join(dir, 'decisions'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.yaml'))
+    .map((name) => join(dir, 'decisions', name))
+    .sort()
+
+function sql(text: string): void {
+  const db = new Database(join(dir, 'cstp.db'))
+  db.run(text)
+  db.close()
+}
+
+/** Changes the log of evidence past what protects it. */
+function tamper(change: string): void {
+  const db = new Database(join(dir, 'provenance.db'))
+  for (const { name } of db.query<{ name: string }, []>(`select name from sqlite_schema where type = 'trigger'`).all())
+    db.run(`drop trigger ${name}`)
+  db.run(change)
+  db.close()
+}
+
+const pem = (type: 'ed25519' | 'x25519') =>
+  (type === 'ed25519' ? generateKeyPairSync('ed25519') : generateKeyPairSync('x25519')).privateKey
+    .export({ type: 'pkcs8', format: 'pem' })
+    .toString()
+
+async function key(text: string, mode = 0o600): Promise<void> {
+  mkdirSync(join(dir, 'keys'), { recursive: true })
+  await writeFile(join(dir, 'keys/evidence.pem'), text)
+  chmodSync(join(dir, 'keys/evidence.pem'), mode)
+}
+
+async function rules(text: string | null): Promise<Record<string, string>> {
+  mkdirSync(join(home, 'rules'))
+  if (text !== null) await writeFile(join(home, 'rules/mine.yaml'), text)
+  return { GUARDRAILS_PATHS: join(home, 'rules') }
+}
+
+test('a healthy folder, with everything in it', async () => {
+  expect(await look()).toEqual([])
+})
+
+test('a folder that is not there yet', async () => {
+  rmSync(dir, { recursive: true })
+  expect(await look()).toEqual([expect.stringMatching(/^data directory note: there is no .*data yet → cstp serve/)])
+})
+
+describe('finds what is wrong with', () => {
+  const broken: [string, () => unknown, RegExp][] = [
+    [
+      'settings: unknown',
+      () => ({ CSTP_LOG_LEVELS: 'x' }),
+      /^settings warning: there is no setting CSTP_LOG_LEVELS → did you mean CSTP_LOG_LEVEL\?/,
+    ],
+    [
+      'settings: open to the network',
+      () => ({ CSTP_HOST: '0.0.0.0' }),
+      /^settings warning: the service listens on 0\.0\.0\.0/,
+    ],
+    ['settings: no limit', () => ({ CSTP_RATE_LIMIT: '0' }), /^settings note: there is no rate limit/],
+    [
+      'settings: guardrails off',
+      () => ({ CSTP_RECORD_GUARDRAILS: 'off' }),
+      /^settings note: .*without a look at the guardrails/,
+    ],
+    ['folder: open', () => chmodSync(dir, 0o755), /^data directory warning: .*mode 755.*→ chmod 700 \//],
+    [
+      'folder: a file',
+      () => {
+        rmSync(dir, { recursive: true })
+        return writeFile(dir, '')
+      },
+      /^data directory error: .*is not a folder/,
+    ],
+    [
+      'folder: not writable',
+      () => ({ CSTP_DATA_DIR: '/proc/self' }),
+      /^data directory error: \/proc\/self can't be written to/,
+    ],
+    ['folder: full', () => ({ CSTP_DATA_DIR: '/proc/self' }), /^data directory error: 0 MB are free/],
+    [
+      'folder: a restore cut off',
+      () => mkdirSync(join(dir, '.restoring')),
+      /^data directory error: a restore into .* was cut off/,
+    ],
+    [
+      'folder: a restore beside it cut off',
+      () => mkdirSync(join(home, '.data.77.partial')),
+      /^data directory note: .*\.data\.77\.partial .*→ rm -r /,
+    ],
+    ['token: half made', () => writeFile(join(dir, 'token.5.ab.tmp'), ''), /^data directory note: .*token\.5\.ab\.tmp/],
+    [
+      'token: readable',
+      () => writeFile(join(dir, 'token'), 'x').then(() => chmodSync(join(dir, 'token'), 0o644)),
+      /^data directory warning: .*token \(mode 644\) → chmod 600/,
+    ],
+    [
+      'token: empty',
+      () => writeFile(join(dir, 'token'), '', { mode: 0o600 }),
+      /^data directory error: the file token is empty/,
+    ],
+    [
+      'token: not used',
+      async () => {
+        await writeFile(join(dir, 'token'), 'x', { mode: 0o600 })
+        return { CSTP_AUTH_TOKENS: 'a:b' }
+      },
+      /^data directory note: CSTP_AUTH_TOKENS is set/,
+    ],
+    [
+      'database: no database',
+      () => writeFile(join(dir, 'cstp.db'), 'x'.repeat(5_000)),
+      /^databases error: .*cstp\.db can't be read: .*not a database.*restore a backup/,
+    ],
+    [
+      'database: newer',
+      () => sql('PRAGMA user_version = 99'),
+      /^databases error: .*has version 99; .*→ start the newer program/,
+    ],
+    ['database: older', () => sql('PRAGMA user_version = 1'), /^databases note: .*has version 1; the next start/],
+    ['database: none', () => rmSync(join(dir, 'cstp.db')), /^decisions note: there is no catalogue/],
+    [
+      'decisions: broken',
+      () => writeFile(decisions()[0]!, 'id: 1\nconfidence: [\n'),
+      /^decisions error: decisions\/2026\/07\/.* is broken: line \d/,
+    ],
+    [
+      'decisions: taken away',
+      () => rmSync(decisions()[0]!),
+      /^decisions warning: .* was taken away, and its decision is still answered/,
+    ],
+    [
+      'decisions: edited',
+      async () => writeFile(decisions()[0]!, `${await readFile(decisions()[0]!, 'utf8')}\n`),
+      /^decisions warning: .* was edited and not read again yet/,
+    ],
+    [
+      'decisions: put there',
+      () => sql(`delete from decisions where num = (select min(num) from decisions)`),
+      /^decisions warning: .* is not in the catalogue yet/,
+    ],
+    [
+      'decisions: catalogue changed',
+      () =>
+        sql(
+          `update documents set doc = json_set(doc, '$.confidence', 0.1) where num = (select min(num) from documents)`,
+        ),
+      /^decisions error: .* the catalogue says something else/,
+    ],
+    [
+      'decisions: elsewhere',
+      () => renameSync(decisions()[0]!, join(dir, 'decisions/2026-07-01-decision-000000000000.yaml')),
+      /^decisions error: .* → move it to 2026\/07\//,
+    ],
+    [
+      'decisions: owed',
+      () => {
+        rmSync(decisions()[0]!)
+        sql('insert into pending_files select num, revision from decisions')
+      },
+      /^decisions note: .* is still to be written/,
+    ],
+    [
+      'decisions: kept broken',
+      () => copyFileSync(decisions()[0]!, `${decisions()[0]!}.broken`),
+      /^decisions note: .*\.yaml\.broken is a file that was broken/,
+    ],
+    [
+      'decisions: temporary',
+      () => writeFile(`${decisions()[0]!}.123-abcdef.tmp`, ''),
+      /^decisions note: .*\.tmp is a temporary file/,
+    ],
+    [
+      'vectors: missing',
+      () => sql('delete from embeddings where num = (select min(num) from embeddings)'),
+      /^vectors error: 1 of 3 decisions have no vectors/,
+    ],
+    [
+      'vectors: waiting',
+      () => {
+        sql('delete from embeddings')
+        sql(`insert into outbox select id, 0, 0, '', null from decisions`)
+      },
+      /^vectors note: 3 of 3 decisions wait for their vectors/,
+    ],
+    [
+      'vectors: refused',
+      () => {
+        sql('delete from embeddings')
+        sql(`insert into outbox select id, 4, 0, '', 'HTTP 503' from decisions`)
+      },
+      /^vectors warning: 3 of 3 decisions wait for their vectors: HTTP 503/,
+    ],
+    [
+      'vectors: of another embedder',
+      () => ({ CSTP_EMBEDDER: 'local' }),
+      /^vectors error: the vectors were made by hash\/.*, and the settings name local\/ → cstp reindex/,
+    ],
+    [
+      'vectors: of another length',
+      () => sql(`update embeddings set structure = x'00'`),
+      /^vectors error: 3 vectors have the wrong length/,
+    ],
+    [
+      'vectors: half made anew',
+      () => sql(`insert into generations (embedder, dimensions, state) values ('x', 1, 'building')`),
+      /^vectors note: a reindex is under way/,
+    ],
+    [
+      'vectors: folder',
+      async () => {
+        await writeFile(join(home, 'lance'), '')
+        return { CSTP_VECTOR_URL: join(home, 'lance') }
+      },
+      /^vectors error: the folder of the vectors can't be written to/,
+    ],
+    [
+      'evidence: changed',
+      () => {
+        tamper(`update events set payload = '{}' where seq = 2`)
+      },
+      /^evidence error: the chain of evidence is damaged: .*record 2/,
+    ],
+    [
+      'evidence: taken out',
+      () => {
+        tamper('delete from events where seq = 2')
+      },
+      /^evidence error: the chain of evidence is damaged: .*record 2/,
+    ],
+    [
+      'evidence: cut off',
+      () => tamper('delete from events where seq = 3'),
+      /^evidence error: .*the log was cut off: it ends at record 2, its head says 3/,
+    ],
+    [
+      'evidence: newer',
+      () => tamper('PRAGMA user_version = 7'),
+      /^databases error: .*provenance\.db has version 7; .*→ start the newer program/,
+    ],
+    [
+      'evidence: no database',
+      () => writeFile(join(dir, 'provenance.db'), 'x'.repeat(5_000)),
+      /^databases error: .*provenance\.db can't be read/,
+    ],
+    ['keys: readable', () => key(pem('ed25519'), 0o644), /^keys warning: other users can read the key .* → chmod 600/],
+    ['keys: no key', () => key('-----BEGIN'), /^keys error: .* expected an Ed25519 private key in .*evidence\.pem/],
+    [
+      'keys: another kind',
+      () => key(pem('x25519')),
+      /^keys error: .* expected an Ed25519 private key in .*evidence\.pem/,
+    ],
+    [
+      'keys: named and not there',
+      () => ({ CSTP_EVIDENCE_KEY: join(home, 'none.pem') }),
+      /^keys error: .*none\.pem can't be read \(ENOENT\)/,
+    ],
+    [
+      'guardrails: wrong',
+      () => rules('- id: a\n  actoin: block\n'),
+      /^guardrails error: .*mine\.yaml:\d+:\d+: .*→ correct the file/,
+    ],
+    [
+      'guardrails: suspicious',
+      () => rules('- id: a\n  description: d\n  action: block\n  condition_stakse: high\n'),
+      /^guardrails warning: .*mine\.yaml:\d+: /,
+    ],
+    ['guardrails: none', () => rules(null), /^guardrails warning: there is no rule in /],
+    ['guardrails: no folder', () => ({ GUARDRAILS_PATHS: join(home, 'nowhere') }), /^guardrails error: /],
+  ]
+  for (const [name, damage, wanted] of broken) {
+    test(name, async () => {
+      const given = await damage()
+      const env = typeof given === 'object' && given !== null ? (given as Record<string, string>) : {}
+      expect((await look(env)).filter((line) => wanted.test(line))).not.toEqual([])
+    })
+  }
+
+  test('damaged pages', async () => {
+    const bytes = await readFile(join(dir, 'cstp.db'))
+    bytes.fill(0xff, 4096 * 3, 4096 * 40)
+    await writeFile(join(dir, 'cstp.db'), bytes)
+    expect(await look()).toContainEqual(
+      expect.stringMatching(/^databases error: .*cstp\.db (is damaged|can't be read)/),
+    )
+  })
+
+  test.skipIf(process.getuid?.() !== 0)("somebody else's folder (only root can give one away)", async () => {
+    chownSync(dir, 12_345, 12_345)
+    expect(await look()).toContainEqual(
+      expect.stringMatching(/^data directory warning: .* belongs to user 12345, and this is user 0/),
+    )
+  })
+})
+
+test('on the command line: readable at 80 columns, JSON for programs, and a status', async () => {
+  const env = (more = {}) => bareEnv(dir, { COLUMNS: '80', ...more })
+  rmSync(decisions()[0]!)
+  const before = readdirSync(dirname(decisions()[0]!))
+  const { status, out } = await cstp(['doctor'], env())
+  expect(status).toBe(1)
+  expect(Math.max(...out.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80)
+  expect(out).toMatch(/✗ decisions\n {2}warning +decisions\/2026/)
+  expect(out).toMatch(/→ put it back/)
+  expect(out).toEndWith('\n0 errors, 2 warnings.\n')
+  expect(readdirSync(dirname(decisions()[0]!))).toEqual(before)
+
+  const json = JSON.parse((await cstp(['doctor', '--json'], env())).out)
+  expect(json).toMatchObject({ healthy: false, errors: 0, warnings: 2 })
+  expect(json.findings.map(({ check }: { check: string }) => check)).toEqual(['settings', 'decisions'])
+
+  const wrong = await cstp(['doctor'], env({ CSTP_PORT: 'http' }))
+  expect(wrong).toMatchObject({ status: 1, out: expect.stringContaining('CSTP_PORT') })
+})

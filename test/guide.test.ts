@@ -1,0 +1,129 @@
+/**
+ * Runs the code blocks of README.md and docs/guide/*.md, page by page, from top to bottom.
+ *
+ * - `sh` blocks run in bash and must end with status 0. Each page has a home of its own with a service on it, whose port stands in for
+ *   9991. `cstp` and `npx bun` are there, `./rules` and `new-rule.yaml` are rule files, and `<id>` is the decision recorded last.
+ * - `json` blocks must parse. `ts` blocks run under Bun in the same folder; the client's package resolves to its source.
+ * - A block that can't run says so, and why: ```` ```sh no-run needs Docker ````. A reason is a must.
+ *
+ * Other languages are not looked at here.
+ */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { root, type Service, serve } from './e2e/program.ts'
+
+setDefaultTimeout(120_000)
+
+interface Block {
+  page: string
+  line: number
+  language: string
+  /** Why it is not run; null where it is. */
+  unrun: string | null
+  text: string
+}
+
+export function blocksOf(page: string, markdown: string): Block[] {
+  const blocks: Block[] = []
+  for (const match of markdown.matchAll(/^( *)```([a-z]+)([^\n]*)\n([\s\S]*?)^\1```$/gm)) {
+    const [, indent = '', language = '', info = '', text = ''] = match
+    const line = markdown.slice(0, match.index).split('\n').length
+    const unrun = /^ no-run(?: (.*))?$/.exec(info)
+    const lines = text.split('\n').map((one) => (one.startsWith(indent) ? one.slice(indent.length) : one))
+    blocks.push({ page, line, language, unrun: unrun ? (unrun[1] ?? '').trim() : null, text: lines.join('\n') })
+  }
+  return blocks
+}
+
+const guides = (await readdir(join(root, 'docs/guide'))).filter((name) => name.endsWith('.md')).sort()
+const pages = ['README.md', ...guides.map((name) => `docs/guide/${name}`)]
+
+/** A place for the blocks of one page. */
+async function openPlace(home: string): Promise<{ env: Record<string, string>; cwd: string; service: Service }> {
+  const [cwd, bin] = [join(home, 'work'), join(home, 'bin')]
+  await mkdir(cwd)
+  await mkdir(bin)
+  for (const name of ['src', 'sdk', 'docs', 'guardrails', 'node_modules', 'package.json'])
+    await symlink(join(root, name), join(cwd, name))
+  await cp(join(root, 'guardrails'), join(cwd, 'rules'), { recursive: true })
+  await cp(join(root, 'guardrails/templates/secrets.yaml'), join(cwd, 'new-rule.yaml'))
+  const paths = { '@cstp/client': ['./sdk/client.ts'], '@cstp/client/storage': ['./sdk/storage/index.ts'] }
+  await writeFile(join(cwd, 'tsconfig.json'), JSON.stringify({ compilerOptions: { paths } }))
+  const program = (name: string, text: string) => writeFile(join(bin, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 })
+  await program('bun', `exec '${process.execPath}' "$@"`)
+  await program('npx', `exec "$@"`)
+  await program('cstp', `exec '${process.execPath}' '${join(root, 'src/main.ts')}' "$@"`)
+  const env = { HOME: home, PATH: `${bin}:${process.env.PATH}`, CSTP_LOG_LEVEL: 'warn' }
+  const service = await serve(env)
+  const port = new URL(service.url).port
+  return { env: { ...env, CSTP_PORT: port }, cwd, service }
+}
+
+for (const page of pages) {
+  const blocks = blocksOf(page, await readFile(join(root, page), 'utf8'))
+  const run = blocks.filter(({ language, unrun }) => ['sh', 'ts'].includes(language) && unrun === null)
+  describe(page, () => {
+    let home: string
+    let place: Awaited<ReturnType<typeof openPlace>>
+    if (run.length > 0) {
+      beforeAll(async () => {
+        home = await mkdtemp(join(tmpdir(), 'cstp-guide-'))
+        place = await openPlace(home)
+      })
+      afterAll(async () => {
+        await place?.service.stop()
+        await rm(home, { recursive: true, force: true })
+      })
+    }
+
+    test('blocks that are not run say why', () => {
+      expect(blocks.filter(({ unrun }) => unrun === '').map(({ line }) => line)).toEqual([])
+    })
+
+    for (const { line, language, unrun, text } of blocks) {
+      if (language === 'json' && unrun === null) test(`line ${line}: json`, () => void JSON.parse(text))
+    }
+
+    for (const { line, language, text } of run) {
+      test(`line ${line}: ${language}`, async () => {
+        const { env, cwd, service } = place
+        const listed = await execute(['cstp', 'call', 'listDecisions', '{"limit":1}'], env, cwd)
+        const last = (JSON.parse(listed.out) as { decisions: { id: string }[] }).decisions[0]?.id ?? '<id>'
+        const script = text.replaceAll('<id>', last).replaceAll('127.0.0.1:9991', new URL(service.url).host)
+        const file = join(cwd, `block-${line}.${language}`)
+        await writeFile(file, script)
+        const command = language === 'sh' ? ['bash', '-euo', 'pipefail', file] : ['bun', file]
+        const { status, out, err } = await execute(command, env, cwd)
+        // A service answers what it refuses with status 200.
+        const refused = /"error":\{"code":-?\d+[^\n]*/.exec(out)?.[0]
+        expect({ status, refused, said: status === 0 ? '' : out + err }).toEqual({
+          status: 0,
+          refused: undefined,
+          said: '',
+        })
+      })
+    }
+  })
+}
+
+async function execute(command: string[], env: Record<string, string>, cwd: string) {
+  const path = Bun.which(command[0]!, { PATH: env.PATH! })!
+  const child = Bun.spawn([path, ...command.slice(1)], { env, cwd, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' })
+  const [out, err, status] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ])
+  return { out, err, status }
+}
+
+test('blocks are found, indented ones and their marks too', () => {
+  const text = 'a\n```sh\nx\n```\n1. b\n   ```sh no-run it is dear\n   y\n     z\n   ```\n```ts no-run\n```\n'
+  expect(blocksOf('p', text)).toEqual([
+    { page: 'p', line: 2, language: 'sh', unrun: null, text: 'x\n' },
+    { page: 'p', line: 6, language: 'sh', unrun: 'it is dear', text: 'y\n  z\n' },
+    { page: 'p', line: 10, language: 'ts', unrun: '', text: '' },
+  ])
+})

@@ -1,0 +1,255 @@
+/** getCheckpoint, getInclusionProof, getConsistencyProof: what they hand out holds for an outsider, and they never contradict themselves. */
+import { describe, expect, test } from 'bun:test'
+import type { Evidence } from '../../sdk/storage/evidence.ts'
+import { parseCheckpoint } from '../../src/domain/evidence/checkpoint.ts'
+import { createCheckpoints } from '../../src/domain/evidence/checkpoints.ts'
+import { parseVerifier } from '../../src/domain/evidence/keys.ts'
+import { openNote } from '../../src/domain/evidence/note.ts'
+import { verifyConsistency, verifyInclusion } from '../../src/domain/evidence/proof-check.ts'
+import { leafHash, rootOf } from '../../src/domain/evidence/tree.ts'
+import { openMemoryEvidence } from '../../src/drivers/evidence/memory.ts'
+import { forEachBackend, openMemoryProgram, type TestProgram, testSigner } from '../program.ts'
+import { append } from './log.ts'
+
+const verifier = parseVerifier(testSigner.verifier_key)
+const now = () => 1_780_000_000_000
+
+/** A program whose evidence a test changes behind its back. */
+async function tampered(change: (evidence: Evidence) => Partial<Evidence>): Promise<TestProgram> {
+  const program = await openMemoryProgram()
+  const { evidence } = program.services
+  await append(evidence, 200)
+  await program.call('getCheckpoint')
+  Object.assign(evidence, change({ ...evidence }))
+  return program
+}
+
+forEachBackend((open) => {
+  test('a checkpoint of an empty log', async () => {
+    const { call, services } = await open()
+    const given = await call('getCheckpoint')
+    expect(given).toMatchObject({ origin: 'cstp.test/log', size: 0, head_hash: '0'.repeat(64), root_hash: rootOf([]) })
+    expect(openNote(given.note, [verifier]).verified.length).toBe(1)
+    expect(given.verifier_key).toBe(testSigner.verifier_key)
+    expect(await services.evidence.checkpoints()).toEqual([])
+  })
+
+  test('a checkpoint says what the log is, is kept, and stays the same until the log grows', async () => {
+    const { call, services, second, clock } = await open()
+    const { head } = await append(services.evidence, 70)
+    const first = await call('getCheckpoint')
+    expect(first).toMatchObject({ size: 70, head_hash: head.hash, root_hash: rootOf(head.frontier) })
+    expect(parseCheckpoint(openNote(first.note, [verifier]).text)).toEqual({
+      origin: 'cstp.test/log',
+      size: 70,
+      root_hash: first.root_hash,
+    })
+    clock.now += 60_000
+    expect(await call('getCheckpoint')).toEqual(first)
+    // Another server on the same log, and one that was restarted, keep no second one.
+    expect((await (await second()).call('getCheckpoint')).note).toBe(first.note)
+    expect(await services.evidence.checkpoints()).toEqual([
+      { size: 70, head_hash: head.hash, note: first.note, created_at: first.created_at },
+    ])
+    await append(services.evidence, 1)
+    const [grown, same] = await Promise.all([call('getCheckpoint'), call('getCheckpoint')])
+    expect(grown).toEqual(same)
+    expect(grown.size).toBe(71)
+    expect((await services.evidence.checkpoints()).map(({ size }) => size)).toEqual([70, 71])
+  })
+
+  test('a look at the log is shared for as long as the caller allows', async () => {
+    const { call, services, clock } = await open()
+    await append(services.evidence, 3)
+    expect((await call('getCheckpoint', { max_age_seconds: 5 })).size).toBe(3)
+    await append(services.evidence, 1)
+    clock.now += 5_000
+    expect((await call('getCheckpoint', { max_age_seconds: 5 })).size).toBe(3)
+    clock.now += 1
+    expect((await call('getCheckpoint', { max_age_seconds: 5 })).size).toBe(4)
+  })
+
+  test('every record can be proved, now and in a checkpoint of earlier', async () => {
+    const { call, services } = await open()
+    await append(services.evidence, 130)
+    const records = await services.evidence.read(1, 130)
+    for (const [seq, size] of [
+      [1, undefined],
+      [64, undefined],
+      [65, undefined],
+      [130, undefined],
+      [1, 1],
+      [7, 64],
+      [66, 99],
+    ] as const) {
+      const proof = await call('getInclusionProof', { seq, ...(size && { size }) })
+      expect(proof).toMatchObject({ seq, index: seq - 1, size: size ?? 130, record_hash: records[seq - 1]!.hash })
+      expect(proof.leaf_hash).toBe(leafHash(proof.record_hash).toString('hex'))
+      expect(verifyInclusion(proof)).toBe(true)
+      if (size !== undefined) expect(proof.checkpoint).toBe(null)
+      else expect(parseCheckpoint(openNote(proof.checkpoint!, [verifier]).text).root_hash).toBe(proof.root_hash)
+    }
+  })
+
+  test('that the log grew can be proved between any two sizes', async () => {
+    const { call, services } = await open()
+    await append(services.evidence, 100)
+    for (const [old, size] of [
+      [0, 100],
+      [1, 100],
+      [64, 65],
+      [99, undefined],
+      [100, 100],
+      [0, 0],
+    ] as const) {
+      const proof = await call('getConsistencyProof', { old, ...(size !== undefined && { new: size }) })
+      expect([proof.old, proof.new]).toEqual([old, size ?? 100])
+      const { old_root, new_root, hashes } = proof
+      expect(verifyConsistency({ old_size: old, new_size: proof.new, old_root, new_root, hashes })).toBe(true)
+    }
+  })
+
+  test('what the log does not have is refused, with the field and what was expected', async () => {
+    const { refused, services } = await open()
+    expect((await refused('getInclusionProof', { seq: 1 })).message).toBe('Invalid params: seq: the log has 0 records')
+    await append(services.evidence, 10)
+    const cases = [
+      ['getInclusionProof', { seq: 11 }, 'seq'],
+      ['getInclusionProof', { seq: 0 }, 'seq'],
+      ['getInclusionProof', { seq: 5, size: 4 }, 'seq'],
+      ['getInclusionProof', { seq: 5, size: 11 }, 'size'],
+      ['getInclusionProof', { seq: 1.5 }, 'seq'],
+      ['getInclusionProof', {}, 'seq'],
+      ['getConsistencyProof', { old: 5, new: 11 }, 'new'],
+      ['getConsistencyProof', { old: 6, new: 5 }, 'old'],
+      ['getConsistencyProof', { old: 11 }, 'old'],
+      ['getConsistencyProof', { old: -1 }, 'old'],
+      ['getConsistencyProof', {}, 'old'],
+      ['getCheckpoint', { max_age_seconds: -1 }, 'max_age_seconds'],
+    ] as const
+    for (const [method, params, path] of cases) {
+      const error = await refused(method, params)
+      expect(error.error).toBe('invalid_params')
+      expect(error.data).toMatchObject({ issues: [{ path }] })
+    }
+  })
+
+  test('they need the scope read', async () => {
+    const { refused } = await open()
+    for (const method of ['getCheckpoint', 'getInclusionProof', 'getConsistencyProof'] as const)
+      expect((await refused(method, { seq: 1, old: 1 }, 'writer')).error).toBe('forbidden')
+  })
+
+  test('proofs hold while records are appended', async () => {
+    const { call, services } = await open()
+    await append(services.evidence, 5)
+    let appending = true
+    const writers = Promise.all(
+      Array.from({ length: 40 }, async (_, index) => {
+        await append(services.evidence, 1 + (index % 13), `w${index}`)
+        await Bun.sleep(1)
+      }),
+    ).finally(() => {
+      appending = false
+    })
+    let before = await call('getCheckpoint')
+    while (appending) {
+      const after = await call('getCheckpoint')
+      const { hashes } = await call('getConsistencyProof', { old: before.size, new: after.size })
+      const roots = { old_root: before.root_hash, new_root: after.root_hash }
+      expect(verifyConsistency({ old_size: before.size, new_size: after.size, ...roots, hashes })).toBe(true)
+      expect(verifyInclusion(await call('getInclusionProof', { seq: 1 + (after.size >> 1) }))).toBe(true)
+      before = after
+      // The memory store never waits; without this the writers would not get their turn.
+      await Bun.sleep(0)
+    }
+    await writers
+  })
+})
+
+describe('a log that was changed signs nothing and proves nothing', () => {
+  /** What every call ends with that would have vouched for the log. */
+  const refusals = async (program: TestProgram, calls: [Parameters<TestProgram['refused']>[0], object][]) => {
+    for (const [method, params] of calls) {
+      const error = await program.refused(method, params)
+      expect(error.error).toBe('internal_error')
+      expect(error.data).toMatchObject({ kind: 'corrupt' })
+    }
+    await program.close()
+  }
+
+  test('cut off', async () => {
+    const short = openMemoryEvidence()
+    await append(short, 150)
+    const program = await tampered(() => ({ head: short.head }))
+    await refusals(program, [['getCheckpoint', {}]])
+  })
+
+  test('written anew, as long as before or longer, with another last record', async () => {
+    for (const count of [200, 250]) {
+      const other = openMemoryEvidence()
+      await append(other, count, 'forged')
+      const { head, hashes, nodes } = other
+      const program = await tampered(() => ({ head, hashes, nodes }))
+      await refusals(program, [
+        ['getCheckpoint', {}],
+        ['getInclusionProof', { seq: 1 }],
+      ])
+    }
+  })
+
+  test('a record changed under a tree that was left', async () => {
+    const program = await tampered(({ hashes }) => ({
+      hashes: async (seq, limit) =>
+        (await hashes(seq, limit)).map((hash, at) => (seq + at === 10 ? hash.replace(/./g, 'a') : hash)),
+    }))
+    await refusals(program, [
+      ['getInclusionProof', { seq: 10 }],
+      ['getInclusionProof', { seq: 12, size: 180 }],
+    ])
+  })
+
+  test('a node changed over records that were left', async () => {
+    const program = await tampered(({ nodes }) => ({
+      nodes: async (level, index, limit) =>
+        (await nodes(level, index, limit)).map((hash, at) => (index + at === 0 ? hash.replace(/./g, 'b') : hash)),
+    }))
+    await append(program.services.evidence, 1)
+    await refusals(program, [
+      ['getCheckpoint', {}],
+      ['getInclusionProof', { seq: 130 }],
+      ['getInclusionProof', { seq: 3, size: 180 }],
+      ['getConsistencyProof', { old: 40, new: 190 }],
+    ])
+  })
+
+  test('a server that starts on it knows it by the checkpoints in the store', async () => {
+    const evidence = openMemoryEvidence()
+    await append(evidence, 90)
+    await createCheckpoints({ evidence, signer: testSigner, now }).latest()
+    const kept = await evidence.checkpoints()
+    const forged = openMemoryEvidence()
+    await append(forged, 120, 'forged')
+    const checkpoints = async () => kept
+    const latest = () => createCheckpoints({ evidence: { ...forged, checkpoints }, signer: testSigner, now }).latest()
+    expect(latest()).rejects.toThrow('its first 90 records are not those that it had')
+    const unreadable = { ...evidence, checkpoints: async () => kept.map((one) => ({ ...one, note: 'gone' })) }
+    expect(createCheckpoints({ evidence: unreadable, signer: testSigner, now }).latest()).rejects.toThrow(
+      "can't be read",
+    )
+  })
+
+  test('a store that was away for a moment is asked again', async () => {
+    const evidence = openMemoryEvidence()
+    await append(evidence, 3)
+    let away = true
+    const checkpoints = async () => {
+      if (away) throw new Error('away')
+      return evidence.checkpoints()
+    }
+    const service = createCheckpoints({ evidence: { ...evidence, checkpoints }, signer: testSigner, now })
+    expect(service.latest()).rejects.toThrow('away')
+    away = false
+    expect((await service.latest()).size).toBe(3)
+  })
+})
