@@ -24,6 +24,8 @@ export interface BundleFiles {
   folder(output_dir: string | undefined): Promise<string | null>
   /** Writes all of the files or none: durable when it resolves; on a failure nothing is left behind, folders that it made neither. */
   write(folder: string, files: readonly NewFile[]): Promise<Written[]>
+  /** Takes files away again. */
+  remove(paths: readonly string[]): Promise<void>
 }
 
 /** Prints a document as PDF. */
