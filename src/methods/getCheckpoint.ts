@@ -1,6 +1,7 @@
 /** cstp.getCheckpoint: the evidence log as it is, signed. */
 import * as v from 'valibot'
-import { Hash, SignedNote } from '../../sdk/schema/log.ts'
+import { Hash } from '../../sdk/schema/evidence.ts'
+import { SignedNote } from '../../sdk/schema/log.ts'
 import { whole } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../method.ts'
 

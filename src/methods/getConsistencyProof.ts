@@ -1,7 +1,8 @@
 /** cstp.getConsistencyProof: that the evidence log only grew between two sizes. */
 import * as v from 'valibot'
 import { invalidParams } from '../../sdk/errors.ts'
-import { Hash, ProofHashes } from '../../sdk/schema/log.ts'
+import { Hash } from '../../sdk/schema/evidence.ts'
+import { ProofHashes } from '../../sdk/schema/log.ts'
 import { whole } from '../../sdk/schema/params.ts'
 import { proveConsistency } from '../domain/evidence/prove.ts'
 import { defineMethod } from '../method.ts'

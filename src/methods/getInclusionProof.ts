@@ -1,7 +1,8 @@
 /** cstp.getInclusionProof: that a record stands in the evidence log, provable to anyone with a checkpoint. */
 import * as v from 'valibot'
 import { invalidParams } from '../../sdk/errors.ts'
-import { Hash, ProofHashes, SignedNote } from '../../sdk/schema/log.ts'
+import { Hash } from '../../sdk/schema/evidence.ts'
+import { ProofHashes, SignedNote } from '../../sdk/schema/log.ts'
 import { whole } from '../../sdk/schema/params.ts'
 import { proveInclusion } from '../domain/evidence/prove.ts'
 import { defineMethod } from '../method.ts'

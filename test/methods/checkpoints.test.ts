@@ -239,6 +239,31 @@ describe('a log that was changed signs nothing and proves nothing', () => {
     )
   })
 
+  test('each of what it remembers must fit: the last record, the root, and the tree even where it remembers nothing', async () => {
+    const evidence = openMemoryEvidence()
+    await append(evidence, 90)
+    const { note } = await createCheckpoints({ evidence, signer: testSigner, now }).latest()
+    const [kept] = await evidence.checkpoints()
+    await append(evidence, 1)
+    const refusedWith = (changed: Partial<Evidence>) =>
+      createCheckpoints({ evidence: { ...evidence, ...changed }, signer: testSigner, now })
+        .latest()
+        .then(
+          () => 'signed',
+          (error: Error) => error.message,
+        )
+    const otherHead = { ...kept!, head_hash: 'a'.repeat(64) }
+    expect(await refusedWith({ checkpoints: async () => [otherHead] })).toContain('its first 90 records')
+    const otherRoot = {
+      ...kept!,
+      note: testSigner.sign(`${note.split('\n\n')[0]!.replace(/[^\n]+$/, `${'A'.repeat(43)}=`)}\n`),
+    }
+    expect(await refusedWith({ checkpoints: async () => [otherRoot] })).toContain('its first 90 records')
+    const nodes = async () => ['b'.repeat(64)]
+    expect(await refusedWith({ checkpoints: async () => [], nodes })).toContain('its tree does not fit')
+    expect(await refusedWith({})).toBe('signed')
+  })
+
   test('a store that was away for a moment is asked again', async () => {
     const evidence = openMemoryEvidence()
     await append(evidence, 3)
