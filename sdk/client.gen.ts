@@ -45,6 +45,15 @@ export interface Methods {
   debugTracker(params?: DebugTrackerParams, options?: CallOptions): Promise<DebugTrackerResult>
 
   /**
+   * Writes the evidence, its signed checkpoint and the control mappings as a bundle that can be verified offline,
+   * as JSON, PDF or both.
+   *
+   * Needs the scope `evidence`; a failing engine is the error `internal_error` (-32603). It writes, and is never
+   * sent again where its answer was lost.
+   */
+  exportEvidenceBundle(params?: ExportEvidenceBundleParams, options?: CallOptions): Promise<ExportEvidenceBundleResult>
+
+  /**
    * Compares stated confidence with what came true: Brier score, calibration, and what to do about it.
    *
    * Needs the scope `read`; a failing engine is the error `internal_error` (-32603). It reads, and is sent again
@@ -328,6 +337,7 @@ export const methods = {
   checkGuardrails: 'read',
   compact: 'write',
   debugTracker: 'read',
+  exportEvidenceBundle: 'write',
   getCalibration: 'read',
   getCheckpoint: 'read',
   getCircuitState: 'read',
@@ -545,6 +555,71 @@ export interface DebugTrackerResult {
     /** Since it was taken. */
     age_seconds: number
   }[]
+}
+
+/** Parameters of `cstp.exportEvidenceBundle`. */
+export interface ExportEvidenceBundleParams {
+  /** JSON can be verified; PDF is for reading, and needs an optional library. Default `"json"`. */
+  format?: 'json' | 'pdf' | 'both' | undefined
+  /** Folder below the folder of bundles, relative to it; it is made where it is missing. */
+  output_dir?: string | undefined
+}
+
+/** Result of `cstp.exportEvidenceBundle`. */
+export interface ExportEvidenceBundleResult {
+  /** Absolute path of the JSON bundle; null where none was asked for. */
+  json_path: string | null
+  /** Absolute path of the PDF; null where none was asked for. */
+  pdf_path: string | null
+  /** SHA-256 of the JSON bundle, lowercase hex; of the PDF where there is no JSON. */
+  bundle_sha256: string
+  /** Hash of the last event in the bundle; it is kept, so that a tail cut off shows. */
+  chain_head_hash: string
+  /** True: of a chain that is not intact no bundle is made. */
+  chain_intact: boolean
+  /** By class of evidence; the two are never added up. */
+  coverage: {
+    /** Events that third parties reported. */
+    observed: {
+      /** Events of the class. */
+      total_events: number
+      /** Events that speak for at least one control. */
+      mapped_events: number
+      /** The others. */
+      unmapped_events: number
+      /** Mapped events of all events of the class, 0 to 100 with two decimals; 0 where there are none. */
+      coverage_pct: number
+      /** Events by source, ascending by name. */
+      by_source: {
+        /** Who reported them. */
+        source: string
+        /** How many events. */
+        events: number
+      }[]
+    }
+    /** Records that agents made about themselves. */
+    attested: {
+      /** Events of the class. */
+      total_events: number
+      /** Events that speak for at least one control. */
+      mapped_events: number
+      /** The others. */
+      unmapped_events: number
+      /** Mapped events of all events of the class, 0 to 100 with two decimals; 0 where there are none. */
+      coverage_pct: number
+      /** Events by source, ascending by name. */
+      by_source: {
+        /** Who reported them. */
+        source: string
+        /** How many events. */
+        events: number
+      }[]
+    }
+  }
+  /** How often an event did not support a control that it should. */
+  insufficient_evidence_count: number
+  /** Controls that stand on what agents say of themselves alone, ascending. */
+  attested_only_controls: string[]
 }
 
 /** Parameters of `cstp.getCalibration`. */
@@ -1353,6 +1428,7 @@ export type MapControlsParams = Record<string, never>
 export interface MapControlsResult {
   /** By class of evidence; the two are never added up. */
   coverage: {
+    /** Events that third parties reported. */
     observed: {
       /** Events of the class. */
       total_events: number
@@ -1370,6 +1446,7 @@ export interface MapControlsResult {
         events: number
       }[]
     }
+    /** Records that agents made about themselves. */
     attested: {
       /** Events of the class. */
       total_events: number

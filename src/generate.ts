@@ -6,7 +6,7 @@ import { codes, type ErrorName, meanings } from '../sdk/errors.ts'
 import { glossary } from '../sdk/schema/glossary.ts'
 import { type SettingName, settings } from './config.ts'
 import { clientSource } from './generate/client.ts'
-import { controlsPage, controlsSchema } from './generate/controls.ts'
+import { bundleSchema, controlsPage, controlsSchema } from './generate/controls.ts'
 import { guardrailsPage, rulesSchema, testsSchema } from './generate/guardrails.ts'
 import { mcpPage } from './generate/mcp.ts'
 import { openRpc } from './openrpc.ts'
@@ -143,6 +143,7 @@ export async function generated(): Promise<Map<string, string>> {
     ['docs/reference/guardrails.md', guardrailsPage(rows, head)],
     ['docs/reference/guardrails.schema.json', rulesSchema()],
     ['docs/reference/guardrail-tests.schema.json', testsSchema()],
+    ['docs/reference/bundle.schema.json', bundleSchema()],
     ['docs/reference/controls.md', controlsPage(head)],
     ['docs/reference/controls.schema.json', controlsSchema()],
     ['docs/reference/drivers.md', await driversPage()],

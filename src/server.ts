@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
 
 import type { Settings } from './config.ts'
 import type { Services } from './context.ts'
@@ -16,10 +17,12 @@ import { loadControls } from './policy/controls.ts'
 import { openPolicy } from './policy/files.ts'
 import { createDispatch, type Dispatch, discover, methods } from './registry.ts'
 import { refuseUnfinished } from './server/backup/unfinished.ts'
+import { openBundleFiles } from './server/bundles.ts'
 import { metered, openEmbedder, openEvidence, openVectors } from './server/drivers.ts'
 import { evidencePaths } from './server/evidence.ts'
 import { folderInside } from './server/folder.ts'
 import { githubRoutes } from './server/github.ts'
+import { openPrinter } from './server/printer.ts'
 import { card, health } from './server/public.ts'
 import { openSigner } from './server/signer.ts'
 import { createAuthenticator } from './surfaces/auth.ts'
@@ -134,6 +137,9 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
       embedder,
       evidence,
       controls: loadControls(),
+      bundles: openBundleFiles(resolve(settings.bundle_dir ?? join(data_dir, 'bundles'))),
+      openPrinter,
+      service_version: version,
       breathe,
       signer,
       checkpoints: createCheckpoints({ evidence, signer, now }),

@@ -139,7 +139,7 @@ export function coverage({ mapped }: Bundle, { types }: Tallies, { text }: Write
 export function controls({ controls: all }: Tallies): Node[] {
   const frameworks = [...new Set(all.map(({ framework }) => framework))]
   return [
-    heading('3  Controls'),
+    { ...(heading('3  Controls') as object), pageBreak: 'before' },
     paragraph(
       'Attested only: no third party saw anything that speaks for the control; it stands on what agents say of themselves. With gaps: other events should support the control and do not.',
     ),
