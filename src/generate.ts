@@ -1,10 +1,11 @@
-/** Writes what derives from the registry, the settings, the errors and the drivers: `docs/reference/*` and the client's types. With `--check` it only compares. */
+/** Writes what derives from the registry, the settings, the errors, the drivers and the changesets: `docs/reference/*`, the client's types and the changelog. With `--check` it only compares. */
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { toJsonSchema } from '@valibot/to-json-schema'
 import { codes, type ErrorName, meanings } from '../sdk/errors.ts'
 import { glossary } from '../sdk/schema/glossary.ts'
 import { type SettingName, settings } from './config.ts'
+import { changelog } from './generate/changelog.ts'
 import { clientSource } from './generate/client.ts'
 import { bundleSchema, controlsPage, controlsSchema } from './generate/controls.ts'
 import { guardrailsPage, rulesSchema, testsSchema } from './generate/guardrails.ts'
@@ -148,6 +149,7 @@ export async function generated(): Promise<Map<string, string>> {
     ['docs/reference/controls.schema.json', controlsSchema()],
     ['docs/reference/drivers.md', await driversPage()],
     ['docs/reference/openrpc.json', `${JSON.stringify(openRpc(methods), null, 2)}\n`],
+    ['CHANGELOG.md', await changelog()],
     ['sdk/client.gen.ts', clientSource(methods)],
   ])
 }
