@@ -134,6 +134,20 @@ async function driversPage(): Promise<string> {
   return `${[head('Drivers', 'What each storage port can stand on.'), ...sections].join('\n\n').replace(/\n\n\n+/g, '\n\n')}\n`
 }
 
+/** The comment on each exported schema of the SDK. */
+async function schemaComments(): Promise<Map<string, string>> {
+  const folder = join(root, 'sdk/schema')
+  const texts = (await readdir(folder))
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => Bun.file(join(folder, name)).text())
+  const commented = /\/\*\* ((?:(?!\*\/)[^\n])+) \*\/\nexport const (\w+)/g
+  return new Map(
+    (await Promise.all(texts)).flatMap((text) =>
+      [...text.matchAll(commented)].map(([, about, name]) => [name!, about!] as const),
+    ),
+  )
+}
+
 /** Every generated file by its path from the root. */
 export async function generated(): Promise<Map<string, string>> {
   return new Map([
@@ -150,7 +164,7 @@ export async function generated(): Promise<Map<string, string>> {
     ['docs/reference/drivers.md', await driversPage()],
     ['docs/reference/openrpc.json', `${JSON.stringify(openRpc(methods), null, 2)}\n`],
     ['CHANGELOG.md', await changelog()],
-    ['sdk/client.gen.ts', clientSource(methods)],
+    ['sdk/client.gen.ts', clientSource(methods, await schemaComments())],
   ])
 }
 

@@ -16,7 +16,9 @@ export async function changesets(): Promise<string[]> {
 /** A section of a changeset: its first sentence is the heading, and links are seen from the root. */
 export function section(changeset: string): string {
   const text = changeset.replace(/^---\n(?:[\s\S]*?\n)?---\n/, '').trim()
-  const [, heading = '', rest = ''] = /^(.*?[.?!])(?:\s+([\s\S]*))?$/s.exec(text) ?? [null, text]
+  const end = /[.?!](?=\s|$)/.exec(text)
+  const heading = end ? text.slice(0, end.index + 1) : text
+  const rest = text.slice(heading.length)
   return `### ${heading.replace(/\s+/g, ' ').replace(/\.$/, '')}\n\n${rest.replaceAll('](../', '](').trim()}`.trim()
 }
 
