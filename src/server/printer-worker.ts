@@ -36,8 +36,8 @@ const ruled = {
   paddingTop: () => 3,
   paddingBottom: () => 3,
 }
-/** Below this share of a page a heading would have a line or two of what it is the heading of, or none. */
-const lowest = 0.88
+/** Below this share of a page a heading, or a heading above another one, would have hardly a line of what it is the heading of. */
+const lowest = [0, 0.82, 0.88]
 
 async function open(): Promise<Pdfmake> {
   const pdfmake = ((await import('pdfmake')) as unknown as { default: Pdfmake }).default
@@ -60,7 +60,8 @@ async function print({ running, ...definition }: PrintedDocument): Promise<Uint8
     .createPdf({
       ...definition,
       pageBreakBefore: ({ headlineLevel, startPosition }: Placed, { getFollowingNodesOnPage }: Around) =>
-        headlineLevel !== undefined && (startPosition.verticalRatio > lowest || getFollowingNodesOnPage().length === 0),
+        headlineLevel !== undefined &&
+        (startPosition.verticalRatio > lowest[headlineLevel]! || getFollowingNodesOnPage().length === 0),
       header: (page: number) => (page === 1 ? null : { text: running.head, margin: [50, 28, 50, 0], ...small }),
       footer: (page: number, pages: number) => ({
         columns: [{ text: running.foot }, { text: `Page ${page} of ${pages}`, alignment: 'right', width: 90 }],
