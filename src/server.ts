@@ -22,6 +22,7 @@ import { metered, openEmbedder, openEvidence, openVectors } from './server/drive
 import { evidencePaths } from './server/evidence.ts'
 import { folderInside } from './server/folder.ts'
 import { githubRoutes } from './server/github.ts'
+import { type Listening, listen } from './server/listen.ts'
 import { openPrinter } from './server/printer.ts'
 import { card, health } from './server/public.ts'
 import { openSigner } from './server/signer.ts'
@@ -190,7 +191,6 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
   const boot = services.randomHex(4)
   let requests = 0
   let ready = true
-  let underWay = 0
 
   const rate = {
     per_minute: settings.rate_limit,
@@ -222,7 +222,7 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
     newRequestId,
     ready: () => ready,
     health: () => health(started),
-    card: () => card(settings.public_url ?? url),
+    card: () => card(settings.public_url ?? port.url),
     metrics: async () => ({ text: await metrics.render(services), content_type: metrics.content_type }),
     routes: {
       ...evidencePaths(settings, services, dispatch),
@@ -231,49 +231,24 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
     },
     stopping: stopping.signal,
   }
-  const handle = createFetch(options)
-  let server: ReturnType<typeof Bun.serve>
+  let port: Listening
   try {
-    server = Bun.serve({
-      hostname: settings.host,
-      port: settings.port,
-      // The surface has limits of its own and answers in its own form; the runtime's stands far behind them.
-      maxRequestBodySize: 4 * largestBody(options),
-      async fetch(request, { requestIP }) {
-        underWay++
-        try {
-          return await handle(
-            request,
-            () => requestIP.call(server, request)?.address ?? '',
-            () => server.timeout(request, 0),
-          )
-        } finally {
-          underWay--
-        }
-      },
-      error(error) {
-        log('error', 'request failed', describeError(error))
-        return Response.json({ error: 'internal_error', message: 'Internal error' }, { status: 500 })
-      },
-    })
+    port = listen({ ...settings, handle: createFetch(options), largest_body_bytes: largestBody(options), log })
   } catch (error) {
     await program.close()
     throw new Error(`can't listen on ${settings.host}:${settings.port} (CSTP_HOST, CSTP_PORT)`, { cause: error })
   }
-  const host = settings.host.includes(':') ? `[${settings.host}]` : settings.host
-  const url = `http://${host}:${server.port}`
 
   return {
-    url,
+    url: port.url,
     failure: program.failure,
     reload: async () => void (await services.policy.reload()),
     async stop() {
       ready = false
-      const end = Date.now() + drainMs
-      while (underWay > 0 && Date.now() < end) await Bun.sleep(5)
+      await port.settled(drainMs)
       stopping.abort(new Error('the server stops'))
       await mcp.close()
-      await server.stop(true)
+      await port.close()
       await program.close()
     },
   }
