@@ -71,7 +71,7 @@ function refusalIn(text: string, method: string): Outcome {
   if (said === undefined) throw new Error(`not told as a validation error: ${message}`)
   if (code === codes.decision_not_found) return { error: { code, message: said } }
   // Fields of another spelling stand elsewhere, so they are told otherwise.
-  return { error: { code, ...(spellings[method] ? {} : { message: `Invalid params: ${said}` }) } }
+  return { error: spellings[method] ? { code } : { code, message: `Invalid params: ${said}` } }
 }
 
 /** @param peerOf the client of an agent, connected when first asked for */
