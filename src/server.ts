@@ -13,9 +13,9 @@ import { openPolicy } from './policy/files.ts'
 import { createDispatch, type Dispatch, discover, methods } from './registry.ts'
 import { refuseUnfinished } from './server/backup/unfinished.ts'
 import { closing } from './server/closing.ts'
-import { metered, openEmbedder, openEvidence } from './server/drivers.ts'
+import { metered, openEmbedder, openEvidence, openStore } from './server/drivers.ts'
 import { evidencePaths } from './server/evidence.ts'
-import { folderInside } from './server/folder.ts'
+import { folderInside, folderOfDecisions } from './server/folder.ts'
 import { githubRoutes } from './server/github.ts'
 import { createLimits } from './server/limits.ts'
 import { type Listening, listen } from './server/listen.ts'
@@ -30,6 +30,7 @@ import { describeError, type Log } from './surfaces/log.ts'
 import { hostsOf } from './surfaces/mcp/guests.ts'
 import { createMcp } from './surfaces/mcp/http.ts'
 import { createMetrics, type Metrics } from './surfaces/metrics.ts'
+import type { Lease } from './surfaces/rate.ts'
 import { localCredentials } from './token.ts'
 import { version } from './version.ts'
 
@@ -42,6 +43,8 @@ export interface Program {
   services: Services
   dispatch: Dispatch
   metrics: Metrics
+  /** Where servers share their rate limits. */
+  lease: Lease | undefined
   /** Rejects when what loads beside the first calls can't; never resolves. */
   failure: Promise<never>
   close(): Promise<void>
@@ -59,9 +62,8 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
   try {
     const now = overrides.now ?? Date.now
     const metrics = createMetrics(version, new Set([...methods.keys(), discover]))
-    const { openSqliteStore } = await import('./drivers/store/sqlite.ts')
-    const [store, bare, { evidence, chain }] = await Promise.all([
-      openSqliteStore({ dir: data_dir, analyse, now, log }).then(keep),
+    const [{ store, lease }, bare, { evidence, chain }] = await Promise.all([
+      openStore(settings, { analyse, now, log }).then(keep),
       openEmbedder(settings, log, fail).then(keep),
       openEvidence(settings, log).then(keep),
     ])
@@ -108,12 +110,12 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
       now,
       randomHex: (bytes) => randomBytes(bytes).toString('hex'),
       embed_wait_ms: embedWaitMs,
-      folderInside: (path) => folderInside(data_dir, path),
+      folderInside: async (path) => (settings.store_url ? folderOfDecisions(path) : folderInside(data_dir, path)),
       reindexProgress: metrics.reindex,
       ...overrides,
     }
     const dispatch = createDispatch(services, observing(metrics, log))
-    return { services, dispatch, metrics, failure, close }
+    return { services, dispatch, metrics, lease, failure, close }
   } catch (error) {
     await close()
     throw error
@@ -149,7 +151,7 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
     stopping: stopping.signal,
     log,
   })
-  const limits = createLimits(settings)
+  const limits = createLimits(settings, program.lease)
   const options = {
     dispatch,
     authenticate: createAuthenticator({

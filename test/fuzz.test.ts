@@ -88,7 +88,7 @@ async function sendAll(
   const fetch = createFetch({
     dispatch: program.dispatch,
     authenticate: () => ({ agent: 'root', scopes: new Set(['read', 'write', 'evidence', 'admin'] as const) }),
-    requests: { take: () => 0, wait: () => 0 },
+    requests: { take: () => 0 },
     logins: { take: () => 0, wait: () => 0 },
     cors_origins: ['*'],
     max_body_bytes: 4_194_304,

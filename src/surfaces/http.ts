@@ -3,13 +3,13 @@ import { CstpError, type ErrorName } from '../../sdk/errors.ts'
 import type { Dispatch } from '../registry.ts'
 import { type Authenticate, type Caller, clientAddress, type Scope } from './auth.ts'
 import { answer, errorBody } from './jsonrpc.ts'
-import type { RateLimiter } from './rate.ts'
+import type { Limiter, RateLimiter } from './rate.ts'
 
 export interface HttpOptions {
   dispatch: Dispatch
   authenticate: Authenticate
   /** Requests of an agent. */
-  requests: RateLimiter
+  requests: Limiter
   /** Failed logins of an address. */
   logins: RateLimiter
   cors_origins: readonly string[]
@@ -44,7 +44,7 @@ export interface Visit {
   address: Address
   newRequestId(): string
   /** Takes further requests of the caller's rate limit. Returns the seconds to wait, 0 to go on. */
-  take(cost: number): number
+  take(cost: number): number | Promise<number>
   /** The largest body that the caller may send. */
   max_body_bytes: number
   /** The connection is not closed for being silent: for answers that may take long, and for streams. */
@@ -137,11 +137,11 @@ export function createFetch(options: HttpOptions): Fetch {
   }
 
   /** The caller, once it may spend a request; or the answer that refuses it. */
-  const admit = (request: Request, address: Address): Caller | Response => {
+  const admit = async (request: Request, address: Address): Promise<Caller | Response> => {
     if (!options.ready()) return plainError(503, 'unavailable', 'The server is shutting down', { 'retry-after': '1' })
     const caller = login(request, address)
     if (caller instanceof Response) return caller
-    const wait = options.requests.take(caller.agent, 1)
+    const wait = await options.requests.take(caller.agent, 1)
     return wait > 0 ? limited(wait) : caller
   }
 
@@ -149,7 +149,7 @@ export function createFetch(options: HttpOptions): Fetch {
     caller?.scopes.has('evidence') ? largestBody(options) : options.max_body_bytes
 
   const rpc: Handler = async (request, address) => {
-    const caller = admit(request, address)
+    const caller = await admit(request, address)
     if (caller instanceof Response) return caller
     const limit = limitOf(caller)
     if (Number(request.headers.get('content-length') ?? 0) > limit) return tooLarge(limit)
@@ -194,10 +194,10 @@ export function createFetch(options: HttpOptions): Fetch {
   /** A further path, behind the same checks as the service's own. */
   const visited =
     ({ scope, handle }: Route): Handler =>
-    (request, address, path, unhurried) => {
+    async (request, address, path, unhurried) => {
       let caller: Caller | null = null
       if (scope) {
-        const admitted = admit(request, address)
+        const admitted = await admit(request, address)
         if (admitted instanceof Response) return admitted
         if (scope !== 'any' && !admitted.scopes.has(scope))
           return plainError(403, 'forbidden', `This path needs the scope ${scope}`)
