@@ -45,6 +45,15 @@ export interface Methods {
   debugTracker(params?: DebugTrackerParams, options?: CallOptions): Promise<DebugTrackerResult>
 
   /**
+   * Writes the evidence, its signed checkpoint and the control mappings as a bundle that can be verified offline,
+   * as JSON, PDF or both.
+   *
+   * Needs the scope `evidence`; a failing engine is the error `internal_error` (-32603). It writes, and is never
+   * sent again where its answer was lost.
+   */
+  exportEvidenceBundle(params?: ExportEvidenceBundleParams, options?: CallOptions): Promise<ExportEvidenceBundleResult>
+
+  /**
    * Compares stated confidence with what came true: Brier score, calibration, and what to do about it.
    *
    * Needs the scope `read`; a failing engine is the error `internal_error` (-32603). It reads, and is sent again
@@ -328,6 +337,7 @@ export const methods = {
   checkGuardrails: 'read',
   compact: 'write',
   debugTracker: 'read',
+  exportEvidenceBundle: 'write',
   getCalibration: 'read',
   getCheckpoint: 'read',
   getCircuitState: 'read',
@@ -545,6 +555,71 @@ export interface DebugTrackerResult {
     /** Since it was taken. */
     age_seconds: number
   }[]
+}
+
+/** Parameters of `cstp.exportEvidenceBundle`. */
+export interface ExportEvidenceBundleParams {
+  /** JSON can be verified; PDF is for reading, and needs an optional library. Default `"json"`. */
+  format?: 'json' | 'pdf' | 'both' | undefined
+  /** Folder below the folder of bundles, relative to it; it is made where it is missing. */
+  output_dir?: string | undefined
+}
+
+/** Result of `cstp.exportEvidenceBundle`. */
+export interface ExportEvidenceBundleResult {
+  /** Absolute path of the JSON bundle; null where none was asked for. */
+  json_path: string | null
+  /** Absolute path of the PDF; null where none was asked for. */
+  pdf_path: string | null
+  /** SHA-256 of the JSON bundle, lowercase hex; of the PDF where there is no JSON. */
+  bundle_sha256: string
+  /** Hash of the last event in the bundle; it is kept, so that a tail cut off shows. */
+  chain_head_hash: string
+  /** True: of a chain that is not intact no bundle is made. */
+  chain_intact: boolean
+  /** By class of evidence; the two are never added up. */
+  coverage: {
+    /** Events that third parties reported. */
+    observed: {
+      /** Events of the class. */
+      total_events: number
+      /** Events that speak for at least one control. */
+      mapped_events: number
+      /** The others. */
+      unmapped_events: number
+      /** Mapped events of all events of the class, 0 to 100 with two decimals; 0 where there are none. */
+      coverage_pct: number
+      /** Events by source, ascending by name. */
+      by_source: {
+        /** Who reported them. */
+        source: string
+        /** How many events. */
+        events: number
+      }[]
+    }
+    /** Records that agents made about themselves. */
+    attested: {
+      /** Events of the class. */
+      total_events: number
+      /** Events that speak for at least one control. */
+      mapped_events: number
+      /** The others. */
+      unmapped_events: number
+      /** Mapped events of all events of the class, 0 to 100 with two decimals; 0 where there are none. */
+      coverage_pct: number
+      /** Events by source, ascending by name. */
+      by_source: {
+        /** Who reported them. */
+        source: string
+        /** How many events. */
+        events: number
+      }[]
+    }
+  }
+  /** How often an event did not support a control that it should. */
+  insufficient_evidence_count: number
+  /** Controls that stand on what agents say of themselves alone, ascending. */
+  attested_only_controls: string[]
 }
 
 /** Parameters of `cstp.getCalibration`. */
@@ -1353,6 +1428,7 @@ export type MapControlsParams = Record<string, never>
 export interface MapControlsResult {
   /** By class of evidence; the two are never added up. */
   coverage: {
+    /** Events that third parties reported. */
     observed: {
       /** Events of the class. */
       total_events: number
@@ -1370,6 +1446,7 @@ export interface MapControlsResult {
         events: number
       }[]
     }
+    /** Records that agents made about themselves. */
     attested: {
       /** Events of the class. */
       total_events: number
@@ -1951,8 +2028,10 @@ export interface VerifyEvidenceChainResult {
   records: number
 }
 
+/** What an attributed outcome rests on. */
 export type AttributionBasis = 'evidence' | 'age'
 
+/** A circuit breaker as it stands now. */
 export interface BreakerState {
   /** What it watches: `global`, or a category, stakes, agent, tag or project. */
   scope: string
@@ -1974,6 +2053,7 @@ export interface BreakerState {
   probe_decision_id: string | null
 }
 
+/** What a decision looks like and what it is for. */
 export interface Bridge {
   /** What the decision looks like: its pattern. */
   structure: string
@@ -1987,6 +2067,11 @@ export interface Bridge {
   prevention: string[]
 }
 
+/**
+ * What a decision looks like and what it is for.
+ *
+ * As a caller gives it.
+ */
 export interface BridgeInput {
   /** What the decision looks like: its pattern. */
   structure: string
@@ -2000,6 +2085,7 @@ export interface BridgeInput {
   prevention?: string[] | undefined
 }
 
+/** What stated confidence is worth: scores, five ranges, use of the scale, advice. */
 export interface CalibrationReport {
   /** Decisions that pass the filters. */
   total_decisions: number
@@ -2057,6 +2143,7 @@ export interface CalibrationReport {
   }
 }
 
+/** Two live decisions that speak against each other. */
 export interface Contradiction {
   /** One decision. */
   first_id: string
@@ -2072,6 +2159,7 @@ export interface Contradiction {
   reason: string
 }
 
+/** A decision with everything that is kept of it; its YAML file holds exactly this. */
 export interface DecisionRecord {
   /** `<yyyy-mm-dd>-decision-<12 hex>`; opaque. */
   id: string
@@ -2186,6 +2274,7 @@ export interface DecisionRecord {
   attribution_reason: string | null
 }
 
+/** How a decision came about. */
 export interface Deliberation {
   /** What was looked at, in order. */
   inputs: DeliberationInput[]
@@ -2193,6 +2282,7 @@ export interface Deliberation {
   steps: DeliberationStep[]
 }
 
+/** Something that was asked, checked or read before the decision. */
 export interface DeliberationInput {
   /** What kind it is. */
   type: string
@@ -2201,6 +2291,7 @@ export interface DeliberationInput {
   [field: string]: unknown
 }
 
+/** One step on the way to the decision. */
 export interface DeliberationStep {
   /** Number of the step. */
   step: number
@@ -2209,8 +2300,10 @@ export interface DeliberationStep {
   [field: string]: unknown
 }
 
+/** Which edges of a decision are followed. */
 export type Direction = 'both' | 'outgoing' | 'incoming'
 
+/** Calibration of now against that of before. */
 export interface DriftReport {
   /** True when a threshold was passed. */
   drift_detected: boolean
@@ -2241,10 +2334,13 @@ export interface DriftReport {
   recommendations: string[]
 }
 
+/** What one decision is to another. */
 export type EdgeType = 'relates_to' | 'supersedes' | 'depends_on' | 'contradicts' | 'refines' | 'caused_by' | 'blocks'
 
+/** `observed`: seen by a system that the agent does not control. `attested`: said by an agent of itself. */
 export type EvidenceClass = 'observed' | 'attested'
 
+/** A record of the chain. */
 export interface EvidenceEntry {
   /** Its number, from 1 on without a gap. */
   seq: number
@@ -2264,6 +2360,7 @@ export interface EvidenceEntry {
   hash: string
 }
 
+/** An event of a system that the agent does not control. */
 export interface EvidenceEvent {
   /** What happened: `pr_opened`, `pr_commit`, `pr_review_approved`, `pr_merged`, `ci_completed` … */
   event_type: string
@@ -2273,6 +2370,7 @@ export interface EvidenceEvent {
   payload: unknown
 }
 
+/** The filters of queryDecisions. All that are given must hold. */
 export interface Filters {
   /** Exactly this category. */
   category?: string | undefined
@@ -2300,6 +2398,7 @@ export interface Filters {
   tags?: string[] | undefined
 }
 
+/** An edge between two decisions. */
 export interface GraphEdge {
   /** Where the edge starts. */
   source_id: string
@@ -2317,6 +2416,7 @@ export interface GraphEdge {
   created_by: string
 }
 
+/** A decision in a graph. */
 export interface GraphNode {
   /** Id of the decision. */
   id: string
@@ -2342,8 +2442,10 @@ export interface GraphNode {
   out_degree: number
 }
 
+/** A calibration gap in words. */
 export type Interpretation = 'well_calibrated' | 'slightly_overconfident' | 'overconfident' | 'slightly_underconfident' | 'underconfident' | 'insufficient_data'
 
+/** An edge as its source's record carries it. */
 export interface Link {
   /** Where the edge leads. */
   target_id: string
@@ -2359,8 +2461,10 @@ export interface Link {
   created_by: string
 }
 
+/** What became of a decision. */
 export type Outcome = 'success' | 'failure' | 'partial' | 'abandoned'
 
+/** Scores of stated confidence; null with fewer than five scored decisions. */
 export interface OverallFigures {
   /** Mean squared distance of confidence and result; 0 is best. */
   brier_score: number | null
@@ -2388,6 +2492,7 @@ export interface OverallFigures {
   skill: number | null
 }
 
+/** Where a decision belongs: repository, feature, pull request, files. */
 export interface Project {
   /** Project, often owner/repo. */
   name: string | null
@@ -2399,6 +2504,11 @@ export interface Project {
   files: string[]
 }
 
+/**
+ * Where a decision belongs: repository, feature, pull request, files.
+ *
+ * As a caller gives it.
+ */
 export interface ProjectInput {
   /** Project, often owner/repo. */
   name?: string | null | undefined
@@ -2410,6 +2520,7 @@ export interface ProjectInput {
   files?: string[] | undefined
 }
 
+/** Something that is to be done, with its reason. */
 export interface ReadyAction {
   /** What kind it is. */
   type: 'review_outcome' | 'stale_pending' | 'calibration_drift' | 'open_breaker' | 'contradiction'
@@ -2431,6 +2542,7 @@ export interface ReadyAction {
   detail: Record<string, unknown>
 }
 
+/** Why it was decided so, with its kind and weight. */
 export interface Reason {
   /** Kind of reason: technical, risk, constraint, authority, analogy, analysis, pattern, intuition … */
   type: string
@@ -2440,6 +2552,11 @@ export interface Reason {
   strength: number
 }
 
+/**
+ * Why it was decided so, with its kind and weight.
+ *
+ * As a caller gives it.
+ */
 export interface ReasonInput {
   /** Kind of reason: technical, risk, constraint, authority, analogy, analysis, pattern, intuition … */
   type: string
@@ -2449,6 +2566,7 @@ export interface ReasonInput {
   strength?: number | undefined
 }
 
+/** Result of recordDecision. */
 export interface RecordResult {
   /** True when it was done. */
   success: boolean
@@ -2483,6 +2601,7 @@ export interface RecordResult {
   message: string
 }
 
+/** One review, as the history keeps it. */
 export interface Review {
   /** What became of it; null while pending. */
   outcome: Outcome
@@ -2498,6 +2617,7 @@ export interface Review {
   reviewed_by: string
 }
 
+/** One update: who changed what, and what stood there before. */
 export interface Revision {
   /** When it was changed, RFC 3339, UTC. */
   updated_at: string
@@ -2509,6 +2629,7 @@ export interface Revision {
   old_values: Record<string, unknown>
 }
 
+/** What is wrong in a rule file, with its place. */
 export interface RuleProblem {
   /** Name of the file. */
   file: string
@@ -2520,10 +2641,13 @@ export interface RuleProblem {
   message: string
 }
 
+/** What is at risk. */
 export type Stakes = 'low' | 'medium' | 'high' | 'critical'
 
+/** Whether a decision has been reviewed. */
 export type Status = 'pending' | 'reviewed'
 
+/** A violation, or a warning; entries of circuit breakers carry the last three fields. */
 export interface Violation {
   /** Id of the rule, or `circuit_breaker:<scope>`. */
   guardrail_id: string
@@ -2545,6 +2669,7 @@ export interface Violation {
   reset_at?: string | null | undefined
 }
 
+/** What a category taught: how often it succeeds, by which principles, and how it fails. */
 export interface WisdomEntry {
   /** What kind of decision it is. */
   category: string

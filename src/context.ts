@@ -6,6 +6,7 @@ import type { AuditEntry, Store, Transaction } from '../sdk/storage/store.ts'
 import type { Chain } from './domain/evidence/chain.ts'
 import type { Checkpoints } from './domain/evidence/checkpoints.ts'
 import type { ControlRules } from './domain/evidence/controls.ts'
+import type { BundleFiles, Printer } from './domain/evidence/files.ts'
 import type { Signer } from './domain/evidence/note.ts'
 import type { Follower } from './domain/follower.ts'
 import type { Policy } from './domain/guardrail/set.ts'
@@ -50,6 +51,11 @@ export interface Services {
   embed_wait_ms: number
   /** The path of a folder relative to the data directory, links resolved; null when it does not exist or lies outside. */
   folderInside(path: string): Promise<string | null>
+  /** The folder of evidence bundles. */
+  bundles: BundleFiles
+  /** What prints PDF; null where its library is not installed. */
+  openPrinter(): Promise<Printer | null>
+  service_version: string
   /** Resolves when other calls had their turn. */
   breathe(): Promise<void>
   /** Told how far a reindex is. */

@@ -4,31 +4,32 @@
  */
 import { randomBytes } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
-
 import type { Settings } from './config.ts'
 import type { Services } from './context.ts'
-import { createCheckpoints } from './domain/evidence/checkpoints.ts'
-import { openFollower } from './domain/follower.ts'
 import { startOutbox } from './domain/outbox.ts'
 import { analyse } from './domain/terms.ts'
 import { startTracker } from './domain/tracker.ts'
-import { loadControls } from './policy/controls.ts'
 import { openPolicy } from './policy/files.ts'
 import { createDispatch, type Dispatch, discover, methods } from './registry.ts'
 import { refuseUnfinished } from './server/backup/unfinished.ts'
-import { metered, openEmbedder, openEvidence, openStore, openVectors, type Shared } from './server/drivers.ts'
+import { closing } from './server/closing.ts'
+import { metered, openEmbedder, openEvidence, openStore, type Shared } from './server/drivers.ts'
 import { evidencePaths } from './server/evidence.ts'
 import { folderInside, folderOfDecisions } from './server/folder.ts'
 import { githubRoutes } from './server/github.ts'
+import { createLimits } from './server/limits.ts'
+import { type Listening, listen } from './server/listen.ts'
+import { openNotary } from './server/notary.ts'
+import { observing } from './server/observe.ts'
 import { card, health } from './server/public.ts'
-import { openSigner } from './server/signer.ts'
+import { openIndex } from './server/search-index.ts'
+import { later } from './server/timers.ts'
 import { createAuthenticator } from './surfaces/auth.ts'
 import { createFetch, largestBody } from './surfaces/http.ts'
 import { describeError, type Log } from './surfaces/log.ts'
 import { hostsOf } from './surfaces/mcp/guests.ts'
 import { createMcp } from './surfaces/mcp/http.ts'
 import { createMetrics, type Metrics } from './surfaces/metrics.ts'
-import { createRateLimiter, createSharedLimiter } from './surfaces/rate.ts'
 import { localCredentials } from './token.ts'
 import { version } from './version.ts'
 
@@ -36,9 +37,6 @@ import { version } from './version.ts'
 const embedWaitMs = 2_000
 /** How long calls under way may take when the server stops. */
 const drainMs = 10_000
-const failedLoginsPerMinute = 20
-/** Decisions from which an index on disk serves better than exact search in memory. */
-const lanceFrom = 200_000
 
 export interface Program {
   services: Services
@@ -51,26 +49,12 @@ export interface Program {
   close(): Promise<void>
 }
 
-/** Runs something once, after so many milliseconds; returns the cancellation. */
-function later(ms: number, run: () => void): () => void {
-  const timer = setTimeout(run, ms)
-  return () => clearTimeout(timer)
-}
-
 /** Opens everything behind the methods. Used by the server, and by the command line when it works on a data directory itself. */
 export async function openProgram(settings: Settings, log: Log, overrides: Partial<Services> = {}): Promise<Program> {
   const { data_dir } = settings
   await mkdir(data_dir, { recursive: true, mode: 0o700 })
   refuseUnfinished(data_dir)
-  const opened: { close(): Promise<void> }[] = []
-  const close = async () => {
-    for (const one of opened.splice(0).reverse())
-      await one.close().catch((error) => log('error', 'closing failed', describeError(error)))
-  }
-  const keep = <T extends { close(): Promise<void> }>(one: T): T => {
-    opened.push(one)
-    return one
-  }
+  const { keep, close } = closing(log)
   const { promise: failure, reject: fail } = Promise.withResolvers<never>()
   // Whoever serves waits for it; a command that ends first need not hear of it.
   failure.catch(() => {})
@@ -83,25 +67,7 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
       openEvidence(settings, log).then(keep),
     ])
     const embedder = metered(bare, metrics)
-    const breathe = () => Bun.sleep(0)
-    const every = (ms: number, work: () => void) => {
-      const timer = setInterval(work, ms)
-      return () => clearInterval(timer)
-    }
-    const { vectors, tail } = await openVectors(settings, log)
-    keep(vectors)
-    const index = keep(await openFollower({ store, vectors, ...(tail && { tail }), log, every, breathe }))
-    const made = index.generation()
-    if (made && made.embedder !== embedder.id) {
-      log('warn', 'the vectors in store were made by another embedder; semantic search waits for cstp reindex', {
-        stored: made.embedder,
-        configured: embedder.id,
-      })
-    }
-    const { driver, count } = await index.status()
-    if (driver === 'exact' && count > lanceFrom) {
-      log('warn', 'LanceDB would serve so many decisions better: set CSTP_VECTOR_URL to a folder', { decisions: count })
-    }
+    const index = keep(await openIndex(settings, store, embedder.id, log))
     const outbox = keep(
       startOutbox({
         store,
@@ -112,7 +78,7 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
           log('warn', 'vectors could not be made; they are tried again', { id, attempts, ...describeError(error) }),
       }),
     )
-    const signer = await openSigner(settings)
+    const notary = await openNotary(settings, evidence, now)
     const policy = await openPolicy(settings.guardrails_paths, log, now)
     const tracker = keep(
       startTracker({
@@ -134,11 +100,10 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
       index,
       embedder,
       evidence,
-      controls: loadControls(),
-      breathe,
-      signer,
-      checkpoints: createCheckpoints({ evidence, signer, now }),
       chain,
+      ...notary,
+      service_version: version,
+      breathe: () => Bun.sleep(0),
       outbox,
       log,
       now,
@@ -148,17 +113,7 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
       reindexProgress: metrics.reindex,
       ...overrides,
     }
-    const dispatch = createDispatch(services, ({ request, code, duration_ms }) => {
-      metrics.call(request.method, code, duration_ms)
-      log('info', 'call', {
-        request_id: request.request_id,
-        agent: request.caller.agent,
-        // An unknown method is any text at all.
-        method: request.method.slice(0, 64),
-        duration_ms: Math.round(duration_ms * 1_000) / 1_000,
-        code,
-      })
-    })
+    const dispatch = createDispatch(services, observing(metrics, log))
     return { services, dispatch, metrics, shared, failure, close }
   } catch (error) {
     await close()
@@ -185,13 +140,7 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
   const boot = services.randomHex(4)
   let requests = 0
   let ready = true
-  let underWay = 0
 
-  const rate = {
-    per_minute: settings.rate_limit,
-    burst: Math.max(100, Math.ceil(settings.rate_limit / 6)),
-    now: Date.now,
-  }
   const newRequestId = () => `${boot}-${(requests++).toString(36)}`
   const mcp = createMcp({
     dispatch,
@@ -201,7 +150,7 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
     stopping: stopping.signal,
     log,
   })
-  const logins = createRateLimiter({ per_minute: failedLoginsPerMinute, burst: failedLoginsPerMinute, now: Date.now })
+  const limits = createLimits(settings, program.shared?.lease)
   const options = {
     dispatch,
     authenticate: createAuthenticator({
@@ -209,8 +158,7 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
       admins: settings.admin_agents,
       evidence: settings.evidence_agents,
     }),
-    requests: program.shared ? createSharedLimiter({ ...rate, ...program.shared }) : createRateLimiter(rate),
-    logins,
+    ...limits,
     cors_origins: settings.cors_origins,
     max_body_bytes: settings.max_body_bytes,
     trust_proxy: settings.trust_proxy,
@@ -218,58 +166,33 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
     ready: () => ready,
     ...(program.shared && { reachable: program.shared.reachable }),
     health: () => health(started),
-    card: () => card(settings.public_url ?? url),
+    card: () => card(settings.public_url ?? port.url),
     metrics: async () => ({ text: await metrics.render(services), content_type: metrics.content_type }),
     routes: {
       ...evidencePaths(settings, services, dispatch),
-      ...githubRoutes(settings, program, logins),
+      ...githubRoutes(settings, program, limits.logins),
       '/mcp': mcp.route,
     },
     stopping: stopping.signal,
   }
-  const handle = createFetch(options)
-  let server: ReturnType<typeof Bun.serve>
+  let port: Listening
   try {
-    server = Bun.serve({
-      hostname: settings.host,
-      port: settings.port,
-      // The surface has limits of its own and answers in its own form; the runtime's stands far behind them.
-      maxRequestBodySize: 4 * largestBody(options),
-      async fetch(request, { requestIP }) {
-        underWay++
-        try {
-          return await handle(
-            request,
-            () => requestIP.call(server, request)?.address ?? '',
-            () => server.timeout(request, 0),
-          )
-        } finally {
-          underWay--
-        }
-      },
-      error(error) {
-        log('error', 'request failed', describeError(error))
-        return Response.json({ error: 'internal_error', message: 'Internal error' }, { status: 500 })
-      },
-    })
+    port = listen({ ...settings, handle: createFetch(options), largest_body_bytes: largestBody(options), log })
   } catch (error) {
     await program.close()
     throw new Error(`can't listen on ${settings.host}:${settings.port} (CSTP_HOST, CSTP_PORT)`, { cause: error })
   }
-  const host = settings.host.includes(':') ? `[${settings.host}]` : settings.host
-  const url = `http://${host}:${server.port}`
 
   return {
-    url,
+    url: port.url,
     failure: program.failure,
     reload: async () => void (await services.policy.reload()),
     async stop() {
       ready = false
-      const end = Date.now() + drainMs
-      while (underWay > 0 && Date.now() < end) await Bun.sleep(5)
+      await port.settled(drainMs)
       stopping.abort(new Error('the server stops'))
       await mcp.close()
-      await server.stop(true)
+      await port.close()
       await program.close()
     },
   }

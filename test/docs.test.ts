@@ -16,7 +16,7 @@ async function pages(): Promise<string[]> {
   const found = (await readdir(join(root, 'docs'), { recursive: true })).filter(
     (path) => path.endsWith('.md') && !path.startsWith('api/'),
   )
-  return ['README.md', ...found.map((path) => join('docs', path))].sort()
+  return ['README.md', 'CHANGELOG.md', ...found.map((path) => join('docs', path))].sort()
 }
 
 describe('generated files', async () => {
@@ -52,6 +52,14 @@ describe('pages', async () => {
       expect(named.filter((name) => !known.has(name))).toEqual([])
     })
   }
+})
+
+test('the list of pages names every page', async () => {
+  const list = await read('docs/README.md')
+  const named = new Set([...list.matchAll(/\]\(([^)]+)\)/g)].map((match) => join('docs', match[1]!)))
+  expect((await pages()).filter((page) => !named.has(page) && !/^(?:CHANGELOG|docs\/README)\.md$/.test(page))).toEqual(
+    [],
+  )
 })
 
 test('every method, setting and error code has a heading in the reference', async () => {

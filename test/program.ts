@@ -3,7 +3,7 @@ import { afterEach, describe, test } from 'bun:test'
 import { generateKeyPairSync } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import type * as v from 'valibot'
 import type { CstpError } from '../sdk/errors.ts'
 import type { Embedder } from '../sdk/storage/embedder.ts'
@@ -30,6 +30,8 @@ import { openExactVectors } from '../src/drivers/vectors/exact.ts'
 import type * as declared from '../src/methods/index.ts'
 import { loadControls } from '../src/policy/controls.ts'
 import { createDispatch, type Dispatch, methods, toJson } from '../src/registry.ts'
+import { openBundleFiles } from '../src/server/bundles.ts'
+import { openPrinter } from '../src/server/printer.ts'
 import type { Caller, Scope } from '../src/surfaces/auth.ts'
 import { freshSchema, postgres, whyNoPostgres } from './postgres.ts'
 import { testStart } from './record.ts'
@@ -191,6 +193,9 @@ async function openOn(backend: Backend, dir: string, clock: { now: number }): Pr
     store,
     evidence,
     controls: loadControls(),
+    bundles: openBundleFiles(resolve(tmpdir(), dir, 'bundles')),
+    openPrinter,
+    service_version: '0.0.0-test',
     breathe: async () => {},
     signer: testSigner,
     checkpoints: createCheckpoints({ evidence, signer: testSigner, now }),

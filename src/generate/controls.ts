@@ -1,5 +1,6 @@
 /** What derives from the schemas of control rules and of bundles, and from the shipped rules: JSON Schema and the reference page. */
 import { toJsonSchema } from '@valibot/to-json-schema'
+import { BundleFile } from '../../sdk/schema/bundle.ts'
 import { ControlFile } from '../../sdk/schema/control.ts'
 import type { PlacedRule } from '../domain/evidence/controls.ts'
 import type { ControlSet } from '../domain/evidence/rules.ts'
@@ -11,6 +12,7 @@ export const schemaFile = (schema: unknown, title: string): string => {
   return `${JSON.stringify({ $schema, title, ...rest }, null, 2)}\n`
 }
 
+export const bundleSchema = (): string => schemaFile(BundleFile, 'cstp evidence bundle')
 export const controlsSchema = (): string => schemaFile(ControlFile, 'cstp control rules')
 
 const conditionText = ({ field, ...asked }: PlacedRule['match']['conditions'][number]): string =>

@@ -80,6 +80,9 @@ export function openBundleFiles(root: string): BundleFiles {
       }
       return join(root, ...steps)
     },
+    async remove(paths) {
+      for (const path of paths) await rm(path, { force: true })
+    },
     async write(folder, files: readonly NewFile[]) {
       const made = await makeFolders(folder)
       const left: string[] = []

@@ -1,10 +1,12 @@
 /** Whatever somebody does to the database past the program shows, at the record where it was done. */
 import type { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { CstpError } from '../../sdk/errors.ts'
 import type { Evidence } from '../../sdk/storage/evidence.ts'
 import { noHash } from '../../sdk/storage/evidence-checks.ts'
 import { appendEvents, type Chain, openChain } from '../../src/domain/evidence/chain.ts'
 import { recordHash } from '../../src/domain/evidence/hash.ts'
+import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite.ts'
 import { startWalkers } from '../../src/server/walkers.ts'
 import { chainOf, eventOf, eventsFrom, freshPath, intruder, logOf } from './evidence-tools.ts'
 
@@ -137,6 +139,27 @@ describe('a small log', () => {
       expect(await found(chain)).toEqual(brokenAt(6))
       expect(chain.append([eventOf(7)])).rejects.toThrow('damaged')
     })
+  })
+
+  test('a damaged log opens, and takes nothing from the first append on, until it is whole again', async () => {
+    const path = freshPath()
+    await (await logOf(5, path)).close()
+    const db = intruder(path)
+    db.run(`update events set source = 'gitlab' where seq = 2`)
+    const evidence = await openSqliteEvidence(path)
+    const chain = chainOf(evidence)
+    const refused = await chain.append([eventOf(6)]).catch((error: CstpError) => error)
+    expect(refused).toMatchObject({ code: -32603, data: { kind: 'corrupt', broken_at_seq: 2 } })
+    expect(chain.latest()).toEqual({ intact: false, records: 1 })
+    expect((await evidence.head()).seq).toBe(5)
+    db.run(`update events set source = 'github' where seq = 2`)
+    expect(await found(chain)).toEqual(intact)
+    expect((await chain.append([eventOf(6)])).first_seq).toBe(6)
+    db.run(`update events set source = 'gitlab' where seq = 2`)
+    expect(await found(chain)).toEqual(brokenAt(2))
+    expect(await chain.append([eventOf(7)]).catch((error: CstpError) => error)).toMatchObject({ code: -32603 })
+    db.close()
+    await evidence.close()
   })
 
   test('all records, and all but the head', async () => {

@@ -13,6 +13,8 @@ import { openMemoryStore } from '../../src/drivers/store/memory.ts'
 import { openExactVectors } from '../../src/drivers/vectors/exact.ts'
 import { loadControls } from '../../src/policy/controls.ts'
 import { createDispatch } from '../../src/registry.ts'
+import { openBundleFiles } from '../../src/server/bundles.ts'
+import { openPrinter } from '../../src/server/printer.ts'
 import { createLog } from '../../src/surfaces/log.ts'
 
 export interface Engine {
@@ -57,6 +59,9 @@ export async function openEngine(): Promise<Engine> {
       record_guardrails: 'off',
       elapsed: () => performance.now(),
       controls: loadControls(),
+      bundles: openBundleFiles('/nowhere'),
+      openPrinter,
+      service_version: '0.0.0-test',
       breathe: () => Bun.sleep(0),
       evidence,
       signer,

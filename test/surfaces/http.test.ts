@@ -32,6 +32,18 @@ describe('statuses', () => {
     expect(calls).toHaveLength(2)
   })
 
+  test('a long answer is made as it is read, and whole in a batch', async () => {
+    const { fetch } = serviceOf()
+    const result = Array.from({ length: 500 }, (_, at) => `ü${at}`)
+    const single = await fetch(post(rpc('pieces')), '1.1.1.1')
+    expect(await single.json()).toEqual({ jsonrpc: '2.0', result, id: 1 })
+    const batch = await fetch(post(`[${rpc('pieces')},${rpc('echo')}]`), '1.1.1.1')
+    expect(await batch.json()).toMatchObject([{ result }, { result: {} }])
+    const left = (await fetch(post(rpc('pieces')), '1.1.1.1')).body!.getReader()
+    expect((await left.read()).value!.length).toBeLessThan(100)
+    await left.cancel()
+  })
+
   test('paths', async () => {
     const { fetch } = serviceOf()
     const get = async (path: string, method = 'GET') =>

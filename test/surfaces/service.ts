@@ -1,16 +1,23 @@
 /** The HTTP surface around a dispatch that a test gives, with known credentials and a clock that stands still. */
 import { CstpError, invalidParams } from '../../sdk/errors.ts'
-import type { Request as Call, Dispatch } from '../../src/registry.ts'
+import { type Request as Call, type Dispatch, JsonText } from '../../src/registry.ts'
 import { createAuthenticator, parseTokens } from '../../src/surfaces/auth.ts'
 import { createFetch, type Fetch, type HttpOptions } from '../../src/surfaces/http.ts'
 import { createRateLimiter } from '../../src/surfaces/rate.ts'
 
 export const tokens = { alice: 'alice:alice-token', bob: 'bob:bob-token', nobody: 'nobody:nobody-token' }
 
+/** A list in JSON, entry by entry. */
+function* pieces(): Generator<string> {
+  for (let at = 0; at < 500; at++) yield `${at === 0 ? '[' : ','}"ü${at}"`
+  yield ']'
+}
+
 /** Answers `echo` with its parameters, refuses the rest in the ways a registry does. */
 export const echo: Dispatch = async ({ method, params }) => {
   if (method === 'forbidden') throw new CstpError('forbidden', 'needs more', { scope: 'admin' })
   if (method === 'internal') throw new CstpError('internal_error', 'Internal error', { request_id: 'r1' })
+  if (method === 'pieces') return new JsonText(pieces())
   if (method !== 'echo') throw new CstpError('method_not_found', 'Method not found', { available: ['echo'] })
   if (params === null || typeof params !== 'object' || Array.isArray(params))
     throw invalidParams({ path: '', message: 'no', expected: 'an object', received: 'something else' })

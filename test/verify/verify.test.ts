@@ -3,6 +3,8 @@ import { describe, expect, test } from 'bun:test'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
+import * as v from 'valibot'
+import { BundleFile } from '../../sdk/schema/bundle.ts'
 import { readKey } from '../../src/verify/note.ts'
 import { verifyBundle, type Wanted } from '../../src/verify/verify.ts'
 import { bundleOf } from '../domain/evidence/bundles.ts'
@@ -36,6 +38,11 @@ test('the corpus in the folder is what the script makes', async () => {
   const made = corpus()
   expect((await readdir(folder)).sort()).toEqual([...made.keys()].sort())
   for (const [name, bytes] of made) expect((await readFile(join(folder, name))).equals(bytes)).toBe(true)
+})
+
+test('what is made is of the published schema', () => {
+  expect(v.safeParse(BundleFile, JSON.parse(good)).issues ?? []).toEqual([])
+  expect(Object.keys(BundleFile.entries)).toEqual(Object.keys(JSON.parse(good)))
 })
 
 test('however the file comes in pieces, the report is the same', async () => {

@@ -60,6 +60,9 @@ const ClassCoverage = v.object({
 })
 
 export const Coverage = v.pipe(
-  v.object({ observed: ClassCoverage, attested: ClassCoverage }),
+  v.object({
+    observed: v.pipe(ClassCoverage, d('Events that third parties reported.')),
+    attested: v.pipe(ClassCoverage, d('Records that agents made about themselves.')),
+  }),
   d('By class of evidence; the two are never added up.'),
 )

@@ -68,7 +68,7 @@ export function committer(db: Database): Committer {
         const { seq, ts, source, event_type, evidence_class, payload, prev_hash, hash } = record
         insert.run(seq, ts, source, event_type, evidence_class, payload, prev_hash, hash)
         keys.add(record)
-        if (++written % writtenAtOnce === 0) await Bun.sleep(0)
+        if (++written % writtenAtOnce === 0) await new Promise(setImmediate)
       }
       for (const { level, index, hash } of nodes) insertNode.run(level, index, hash)
     }

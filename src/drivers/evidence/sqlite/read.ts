@@ -103,7 +103,7 @@ export function reads(db: Database): Reads {
       for (let seq = 0; seq < end; seq += searched) {
         const row = found.get(seq, seq + searched, hash)
         if (row) return row.seq
-        await Bun.sleep(0)
+        await new Promise(setImmediate)
       }
       return null
     }),

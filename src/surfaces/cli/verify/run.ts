@@ -54,9 +54,7 @@ function reportText(path: string, report: Report, { width, paint }: Pick<Termina
   const lines: string[] = [
     report.verified
       ? paint.green(`${plain(path)} holds: nothing is wrong with it.`)
-      : paint.red(
-          `${plain(path)} does NOT hold: ${report.findings.length === 20 ? 'many things are' : 'something is'} wrong with it.`,
-        ),
+      : paint.red(`${plain(path)} does NOT hold.`),
     '',
   ]
   for (const { check, question, result, detail } of report.checks) {
@@ -79,8 +77,10 @@ function reportText(path: string, report: Report, { width, paint }: Pick<Termina
     if (sentences.length > 0) lines.push('', title)
     for (const one of sentences) lines.push(`- ${indented(one, 2).join('\n')}`)
   }
-  list('This is proved:', proved)
-  list(report.verified ? 'This is not:' : '', open)
+  if (report.verified) {
+    list('This is proved:', proved)
+    list('This is not:', open)
+  } else lines.push('', ...open.flatMap((one) => wrap(plain(one), width)))
   return `${lines.join('\n')}\n`
 }
 

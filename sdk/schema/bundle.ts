@@ -1,0 +1,85 @@
+/** Evidence bundles, as other programs read them. A bundle is one line of canonical JSON (RFC 8785). */
+import * as v from 'valibot'
+import { ControlFile } from './control.ts'
+
+const d = v.description
+const hash = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, '64 lowercase hexadecimal digits'))
+const EvidenceClass = v.picklist(['observed', 'attested'])
+const pr_number = v.pipe(v.nullable(v.number()), d('Pull request that the payload names.'))
+const control = {
+  framework: v.string(),
+  function_id: v.string(),
+  control_name: v.string(),
+  evidence_class: EvidenceClass,
+  seq: v.number(),
+  pr_number,
+}
+const ClassCoverage = v.object({
+  total_events: v.number(),
+  mapped_events: v.number(),
+  unmapped_events: v.number(),
+  coverage_pct: v.pipe(v.number(), d('0 to 100, two decimals; 0 and 100 only for none and all.')),
+  by_source: v.array(v.object({ source: v.string(), events: v.number() })),
+})
+
+/** A bundle of evidence: one line of canonical JSON. */
+export const BundleFile = v.strictObject({
+  attested_only_controls: v.pipe(
+    v.array(v.string()),
+    d('Controls without observed evidence that attested events speak for.'),
+  ),
+  bundle_format: v.literal(1),
+  bundle_id: v.pipe(v.string(), d('Random; the one thing that two bundles of one chain at one time differ by.')),
+  chain_format: v.pipe(v.literal(3), d('Formula of the hashes.')),
+  chain_head_hash: v.pipe(hash, d('Hash of the last event; 64 zeros where there is none.')),
+  chain_intact: v.literal(true),
+  chain_root_hash: v.pipe(hash, d('Root of the RFC 9162 Merkle tree over the hashes.')),
+  chain_size: v.pipe(v.number(), d('Number of events.')),
+  checkpoint: v.strictObject({
+    note: v.pipe(v.string(), d('C2SP signed note of a tlog-checkpoint: log, size, root.')),
+    verifier_key: v.pipe(v.string(), d('C2SP verifier key of the log.')),
+  }),
+  control_rules: v.pipe(
+    v.array(v.strictObject({ ...ControlFile.entries, digest: hash })),
+    d('The rules by which the events were mapped; the digest is the SHA-256 of the rest as canonical JSON.'),
+  ),
+  coverage: v.object({ observed: ClassCoverage, attested: ClassCoverage }),
+  decisions: v.pipe(
+    v.array(v.strictObject({ id: v.string(), sha256: v.nullable(hash) })),
+    d('Decisions that events link to, with the SHA-256 of their records as canonical JSON; null where one is gone.'),
+  ),
+  events: v.pipe(
+    v.array(
+      v.strictObject({
+        event_type: v.string(),
+        evidence_class: EvidenceClass,
+        hash: v.pipe(hash, d('SHA-256 of the canonical JSON of the other seven fields.')),
+        payload: v.record(v.string(), v.unknown()),
+        prev_hash: v.pipe(hash, d('Hash of the event before; 64 zeros for the first.')),
+        seq: v.pipe(v.number(), d('From 1, without a gap.')),
+        source: v.string(),
+        ts: v.pipe(v.string(), d('RFC 3339, as it was reported.')),
+      }),
+    ),
+    d('The whole chain.'),
+  ),
+  generated_at: v.pipe(v.string(), d('RFC 3339, UTC.')),
+  insufficient_evidence: v.array(
+    v.strictObject({ ...control, reason: v.string(), type: v.literal('INSUFFICIENT_EVIDENCE') }),
+  ),
+  insufficient_evidence_count: v.number(),
+  mappings: v.array(
+    v.strictObject({
+      ...control,
+      event_type: v.string(),
+      rule_id: v.string(),
+      stage: v.string(),
+      type: v.literal('mapping'),
+    }),
+  ),
+  policy_hash: v.pipe(hash, d('SHA-256 of the guardrails in force when the bundle was made.')),
+  service_version: v.string(),
+  unmapped: v.array(
+    v.strictObject({ event_type: v.string(), evidence_class: EvidenceClass, pr_number, seq: v.number() }),
+  ),
+})

@@ -1,0 +1,126 @@
+/** cstp.exportEvidenceBundle: the evidence as files that an outsider can verify. */
+import * as v from 'valibot'
+import { CstpError, invalidParams } from '../../sdk/errors.ts'
+import { filledText } from '../../sdk/schema/decision.ts'
+import { isStorageError } from '../../sdk/storage/errors.ts'
+import { audit, type Call } from '../context.ts'
+import { exportBundle } from '../domain/evidence/export.ts'
+import { Coverage } from '../domain/evidence/results.ts'
+import { defineMethod } from '../method.ts'
+
+const d = v.description
+
+/** A random identifier. @see RFC 9562, version 4 */
+function uuid(hex: string): string {
+  const variant = (8 + (Number.parseInt(hex[16]!, 16) % 4)).toString(16)
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20)}`
+}
+
+const refused = (path: string, expected: string, received: string): CstpError =>
+  invalidParams({ path, message: `expected ${expected}`, expected, received: received.slice(0, 100) })
+
+const broken = (data: Record<string, unknown>, cause?: unknown): CstpError =>
+  new CstpError(
+    'internal_error',
+    'The evidence chain is not intact: no bundle is made; cstp.verifyEvidenceChain says what is wrong',
+    { chain_intact: false, ...data },
+    { cause },
+  )
+
+/** Damage that shows while the bundle is written is told like damage that shows before. */
+async function refusing<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    throw isStorageError(error, 'corrupt') ? broken({}, error) : error
+  }
+}
+
+async function targetOf(call: Call, format: 'json' | 'pdf' | 'both', output_dir: string | undefined) {
+  const printer = format === 'json' ? null : await call.openPrinter()
+  if (format !== 'json' && printer === null)
+    throw refused(
+      'format',
+      'json: this build has no PDF library (the optional package pdfmake is not installed)',
+      format,
+    )
+  const folder = await call.bundles.folder(output_dir)
+  if (folder === null)
+    throw refused('output_dir', 'a folder inside the folder of bundles, without .. and without links', output_dir ?? '')
+  return { printer, folder }
+}
+
+export const exportEvidenceBundle = defineMethod({
+  summary:
+    'Writes the evidence, its signed checkpoint and the control mappings as a bundle that can be verified offline, as JSON, PDF or both.',
+  params: v.object({
+    format: v.pipe(
+      v.optional(v.picklist(['json', 'pdf', 'both']), 'json'),
+      d('JSON can be verified; PDF is for reading, and needs an optional library.'),
+    ),
+    output_dir: v.optional(
+      v.pipe(
+        filledText(1_024),
+        d('Folder below the folder of bundles, relative to it; it is made where it is missing.'),
+      ),
+    ),
+  }),
+  result: v.object({
+    json_path: v.pipe(v.nullable(v.string()), d('Absolute path of the JSON bundle; null where none was asked for.')),
+    pdf_path: v.pipe(v.nullable(v.string()), d('Absolute path of the PDF; null where none was asked for.')),
+    bundle_sha256: v.pipe(
+      v.string(),
+      d('SHA-256 of the JSON bundle, lowercase hex; of the PDF where there is no JSON.'),
+    ),
+    chain_head_hash: v.pipe(
+      v.string(),
+      d('Hash of the last event in the bundle; it is kept, so that a tail cut off shows.'),
+    ),
+    chain_intact: v.pipe(v.boolean(), d('True: of a chain that is not intact no bundle is made.')),
+    coverage: Coverage,
+    insufficient_evidence_count: v.pipe(v.number(), d('How often an event did not support a control that it should.')),
+    attested_only_controls: v.pipe(
+      v.array(v.string()),
+      d('Controls that stand on what agents say of themselves alone, ascending.'),
+    ),
+  }),
+  scope: 'evidence',
+  failure: 'internal_error',
+  async handle(call, { format, output_dir }) {
+    const { printer, folder } = await targetOf(call, format, output_dir)
+    const { intact, broken_at_seq, reason } = await call.chain.verify(null)
+    if (!intact) throw broken({ broken_at_seq, reason })
+    const bundle_id = uuid(call.randomHex(16))
+    const facts = {
+      bundle_id,
+      service_version: call.service_version,
+      policy_hash: (await call.policy.current()).hash,
+      verifier_key: call.signer.verifier_key,
+    }
+    const { evidence, checkpoints, controls, breathe, bundles: files } = call
+    const sources = { evidence, checkpoints, controls, breathe, files, decisions: call.store.decisions }
+    // The clock knows milliseconds; the rest comes from one that only goes forward.
+    const now_ms = call.now() + (call.elapsed() % 1)
+    const { bundle, json, pdf } = await refusing(exportBundle({ ...sources, folder, format, printer, now_ms, facts }))
+    const { head, mapped } = bundle
+    const bundle_sha256 = (json ?? pdf)!.sha256
+    try {
+      const detail = { format, bundle_id, bundle_sha256, events: head.size, chain_head_hash: head.head_hash }
+      await call.store.transaction((tx) => audit(call, tx, [], detail))
+    } catch (error) {
+      // What no line of the audit trail knows must not be there.
+      await files.remove([json, pdf].flatMap((one) => one?.path ?? []))
+      throw error
+    }
+    return {
+      json_path: json?.path ?? null,
+      pdf_path: pdf?.path ?? null,
+      bundle_sha256,
+      chain_head_hash: head.head_hash,
+      chain_intact: true,
+      coverage: mapped.coverage,
+      insufficient_evidence_count: mapped.insufficient_evidence_count,
+      attested_only_controls: mapped.attested_only_controls,
+    }
+  },
+})
