@@ -17,6 +17,7 @@ import { loadControls } from './policy/controls.ts'
 import { openPolicy } from './policy/files.ts'
 import { createDispatch, type Dispatch, discover, methods } from './registry.ts'
 import { refuseUnfinished } from './server/backup/unfinished.ts'
+import { openDashboard } from './server/dashboard.ts'
 import { openBundleFiles } from './server/bundles.ts'
 import { metered, openEmbedder, openEvidence, openVectors } from './server/drivers.ts'
 import { evidencePaths } from './server/evidence.ts'
@@ -25,7 +26,7 @@ import { githubRoutes } from './server/github.ts'
 import { openPrinter } from './server/printer.ts'
 import { card, health } from './server/public.ts'
 import { openSigner } from './server/signer.ts'
-import { createAuthenticator } from './surfaces/auth.ts'
+import { agentsOf, createAuthenticator } from './surfaces/auth.ts'
 import { createFetch, largestBody } from './surfaces/http.ts'
 import { describeError, type Log } from './surfaces/log.ts'
 import { hostsOf } from './surfaces/mcp/guests.ts'
@@ -207,13 +208,17 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
     log,
   })
   const logins = createRateLimiter({ per_minute: failedLoginsPerMinute, burst: failedLoginsPerMinute, now: Date.now })
+  const agents = {
+    credentials: settings.auth_tokens ?? (await localCredentials(settings.data_dir)),
+    admins: settings.admin_agents,
+    evidence: settings.evidence_agents,
+  }
+  const authenticate = createAuthenticator(agents)
+  const dashboard = openDashboard(settings, services, { authenticate, agents: agentsOf(agents), logins })
   const options = {
     dispatch,
-    authenticate: createAuthenticator({
-      credentials: settings.auth_tokens ?? (await localCredentials(settings.data_dir)),
-      admins: settings.admin_agents,
-      evidence: settings.evidence_agents,
-    }),
+    authenticate,
+    ...(dashboard && { session: dashboard.caller }),
     requests: createRateLimiter(rate),
     logins,
     cors_origins: settings.cors_origins,
@@ -228,6 +233,7 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
       ...evidencePaths(settings, services, dispatch),
       ...githubRoutes(settings, program, logins),
       '/mcp': mcp.route,
+      ...dashboard?.routes,
     },
     stopping: stopping.signal,
   }

@@ -30,7 +30,7 @@ export function parseSource(path: string, text: string): Source {
 const sources = await Promise.all(
   ['src', 'sdk'].map(async (folder) => {
     const files = (await readdir(join(root, folder), { recursive: true })).filter(
-      (file) => file.endsWith('.ts') && !file.startsWith('dist/'),
+      (file) => /\.tsx?$/.test(file) && !file.startsWith('dist/'),
     )
     return Promise.all(
       files.map(async (file) => {
@@ -82,6 +82,11 @@ const mayImport: [RegExp, RegExp, string][] = [
     'drivers import sdk, their own port and libraries',
   ]),
   [
+    /^src\/dashboard\//,
+    /^sdk\/(?:client|errors)(?:\.ts$|\/)|^src\/dashboard\/|^preact(?:\/hooks)?$|^d3-(?:force|scale|shape)$/,
+    'what runs in a browser knows the client and its own pages, and nothing of the server',
+  ],
+  [
     /^src\/surfaces\/cli\//,
     /^(?!src\/(?:domain|drivers)\/)/,
     'the command line opens programs, but knows no domain and no driver',
@@ -129,6 +134,7 @@ const touches: [RegExp, RegExp][] = [
   [/^src\/registry\.ts$/, /^performance\.$/],
   [/^sdk\/storage\/conformance\//, /./],
   // Web standards only.
+  [/^src\/dashboard\//, /^(?:fetch\(|setTimeout\(|setInterval\(|Date\.now|new Date\(\)|performance\.)$/],
   [/^sdk\/client\//, /^(?:fetch\(|setTimeout\(|performance\.|Math\.random)$/],
 ]
 
@@ -205,6 +211,8 @@ describe('the rules find what breaks them', () => {
     ['src/registry.ts', 'setTimeout(() => {}, 1)'],
     ['src/verify/x.ts', "import { canonical } from '../domain/evidence/canonical.ts'"],
     ['src/verify/x.ts', "import type { EvidenceRecord } from '../../sdk/storage/evidence.ts'"],
+    ['src/dashboard/x.tsx', "import { a } from '../domain/search.ts'"],
+    ['src/dashboard/x.tsx', "import { a } from '../../sdk/schema/decision.ts'"],
     ['src/utils.ts', ''],
     ['src/drivers/x.ts', ''],
   ])('%j: %j', (path, text) => expect(broken(path, text)).not.toEqual([]))
