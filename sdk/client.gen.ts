@@ -2028,8 +2028,10 @@ export interface VerifyEvidenceChainResult {
   records: number
 }
 
+/** What an attributed outcome rests on. */
 export type AttributionBasis = 'evidence' | 'age'
 
+/** A circuit breaker as it stands now. */
 export interface BreakerState {
   /** What it watches: `global`, or a category, stakes, agent, tag or project. */
   scope: string
@@ -2051,6 +2053,7 @@ export interface BreakerState {
   probe_decision_id: string | null
 }
 
+/** What a decision looks like and what it is for. */
 export interface Bridge {
   /** What the decision looks like: its pattern. */
   structure: string
@@ -2064,6 +2067,11 @@ export interface Bridge {
   prevention: string[]
 }
 
+/**
+ * What a decision looks like and what it is for.
+ *
+ * As a caller gives it.
+ */
 export interface BridgeInput {
   /** What the decision looks like: its pattern. */
   structure: string
@@ -2077,6 +2085,7 @@ export interface BridgeInput {
   prevention?: string[] | undefined
 }
 
+/** What stated confidence is worth: scores, five ranges, use of the scale, advice. */
 export interface CalibrationReport {
   /** Decisions that pass the filters. */
   total_decisions: number
@@ -2134,6 +2143,7 @@ export interface CalibrationReport {
   }
 }
 
+/** Two live decisions that speak against each other. */
 export interface Contradiction {
   /** One decision. */
   first_id: string
@@ -2149,6 +2159,7 @@ export interface Contradiction {
   reason: string
 }
 
+/** A decision with everything that is kept of it; its YAML file holds exactly this. */
 export interface DecisionRecord {
   /** `<yyyy-mm-dd>-decision-<12 hex>`; opaque. */
   id: string
@@ -2263,6 +2274,7 @@ export interface DecisionRecord {
   attribution_reason: string | null
 }
 
+/** How a decision came about. */
 export interface Deliberation {
   /** What was looked at, in order. */
   inputs: DeliberationInput[]
@@ -2270,6 +2282,7 @@ export interface Deliberation {
   steps: DeliberationStep[]
 }
 
+/** Something that was asked, checked or read before the decision. */
 export interface DeliberationInput {
   /** What kind it is. */
   type: string
@@ -2278,6 +2291,7 @@ export interface DeliberationInput {
   [field: string]: unknown
 }
 
+/** One step on the way to the decision. */
 export interface DeliberationStep {
   /** Number of the step. */
   step: number
@@ -2286,8 +2300,10 @@ export interface DeliberationStep {
   [field: string]: unknown
 }
 
+/** Which edges of a decision are followed. */
 export type Direction = 'both' | 'outgoing' | 'incoming'
 
+/** Calibration of now against that of before. */
 export interface DriftReport {
   /** True when a threshold was passed. */
   drift_detected: boolean
@@ -2318,10 +2334,13 @@ export interface DriftReport {
   recommendations: string[]
 }
 
+/** What one decision is to another. */
 export type EdgeType = 'relates_to' | 'supersedes' | 'depends_on' | 'contradicts' | 'refines' | 'caused_by' | 'blocks'
 
+/** `observed`: seen by a system that the agent does not control. `attested`: said by an agent of itself. */
 export type EvidenceClass = 'observed' | 'attested'
 
+/** A record of the chain. */
 export interface EvidenceEntry {
   /** Its number, from 1 on without a gap. */
   seq: number
@@ -2341,6 +2360,7 @@ export interface EvidenceEntry {
   hash: string
 }
 
+/** An event of a system that the agent does not control. */
 export interface EvidenceEvent {
   /** What happened: `pr_opened`, `pr_commit`, `pr_review_approved`, `pr_merged`, `ci_completed` … */
   event_type: string
@@ -2350,6 +2370,7 @@ export interface EvidenceEvent {
   payload: unknown
 }
 
+/** The filters of queryDecisions. All that are given must hold. */
 export interface Filters {
   /** Exactly this category. */
   category?: string | undefined
@@ -2377,6 +2398,7 @@ export interface Filters {
   tags?: string[] | undefined
 }
 
+/** An edge between two decisions. */
 export interface GraphEdge {
   /** Where the edge starts. */
   source_id: string
@@ -2394,6 +2416,7 @@ export interface GraphEdge {
   created_by: string
 }
 
+/** A decision in a graph. */
 export interface GraphNode {
   /** Id of the decision. */
   id: string
@@ -2419,8 +2442,10 @@ export interface GraphNode {
   out_degree: number
 }
 
+/** A calibration gap in words. */
 export type Interpretation = 'well_calibrated' | 'slightly_overconfident' | 'overconfident' | 'slightly_underconfident' | 'underconfident' | 'insufficient_data'
 
+/** An edge as its source's record carries it. */
 export interface Link {
   /** Where the edge leads. */
   target_id: string
@@ -2436,8 +2461,10 @@ export interface Link {
   created_by: string
 }
 
+/** What became of a decision. */
 export type Outcome = 'success' | 'failure' | 'partial' | 'abandoned'
 
+/** Scores of stated confidence; null with fewer than five scored decisions. */
 export interface OverallFigures {
   /** Mean squared distance of confidence and result; 0 is best. */
   brier_score: number | null
@@ -2465,6 +2492,7 @@ export interface OverallFigures {
   skill: number | null
 }
 
+/** Where a decision belongs: repository, feature, pull request, files. */
 export interface Project {
   /** Project, often owner/repo. */
   name: string | null
@@ -2476,6 +2504,11 @@ export interface Project {
   files: string[]
 }
 
+/**
+ * Where a decision belongs: repository, feature, pull request, files.
+ *
+ * As a caller gives it.
+ */
 export interface ProjectInput {
   /** Project, often owner/repo. */
   name?: string | null | undefined
@@ -2487,6 +2520,7 @@ export interface ProjectInput {
   files?: string[] | undefined
 }
 
+/** Something that is to be done, with its reason. */
 export interface ReadyAction {
   /** What kind it is. */
   type: 'review_outcome' | 'stale_pending' | 'calibration_drift' | 'open_breaker' | 'contradiction'
@@ -2508,6 +2542,7 @@ export interface ReadyAction {
   detail: Record<string, unknown>
 }
 
+/** Why it was decided so, with its kind and weight. */
 export interface Reason {
   /** Kind of reason: technical, risk, constraint, authority, analogy, analysis, pattern, intuition … */
   type: string
@@ -2517,6 +2552,11 @@ export interface Reason {
   strength: number
 }
 
+/**
+ * Why it was decided so, with its kind and weight.
+ *
+ * As a caller gives it.
+ */
 export interface ReasonInput {
   /** Kind of reason: technical, risk, constraint, authority, analogy, analysis, pattern, intuition … */
   type: string
@@ -2526,6 +2566,7 @@ export interface ReasonInput {
   strength?: number | undefined
 }
 
+/** Result of recordDecision. */
 export interface RecordResult {
   /** True when it was done. */
   success: boolean
@@ -2560,6 +2601,7 @@ export interface RecordResult {
   message: string
 }
 
+/** One review, as the history keeps it. */
 export interface Review {
   /** What became of it; null while pending. */
   outcome: Outcome
@@ -2575,6 +2617,7 @@ export interface Review {
   reviewed_by: string
 }
 
+/** One update: who changed what, and what stood there before. */
 export interface Revision {
   /** When it was changed, RFC 3339, UTC. */
   updated_at: string
@@ -2586,6 +2629,7 @@ export interface Revision {
   old_values: Record<string, unknown>
 }
 
+/** What is wrong in a rule file, with its place. */
 export interface RuleProblem {
   /** Name of the file. */
   file: string
@@ -2597,10 +2641,13 @@ export interface RuleProblem {
   message: string
 }
 
+/** What is at risk. */
 export type Stakes = 'low' | 'medium' | 'high' | 'critical'
 
+/** Whether a decision has been reviewed. */
 export type Status = 'pending' | 'reviewed'
 
+/** A violation, or a warning; entries of circuit breakers carry the last three fields. */
 export interface Violation {
   /** Id of the rule, or `circuit_breaker:<scope>`. */
   guardrail_id: string
@@ -2622,6 +2669,7 @@ export interface Violation {
   reset_at?: string | null | undefined
 }
 
+/** What a category taught: how often it succeeds, by which principles, and how it fails. */
 export interface WisdomEntry {
   /** What kind of decision it is. */
   category: string

@@ -10,6 +10,7 @@ export {
   ClientError,
   type ClientErrorKind,
   type CstpErrorOf,
+  type EngineFailure,
   type ErrorData,
   isClientError,
   isCstpError,

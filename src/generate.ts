@@ -1,10 +1,11 @@
-/** Writes what derives from the registry, the settings, the errors and the drivers: `docs/reference/*` and the client's types. With `--check` it only compares. */
+/** Writes what derives from the registry, the settings, the errors, the drivers and the changesets: `docs/reference/*`, the client's types and the changelog. With `--check` it only compares. */
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { toJsonSchema } from '@valibot/to-json-schema'
 import { codes, type ErrorName, meanings } from '../sdk/errors.ts'
 import { glossary } from '../sdk/schema/glossary.ts'
 import { type SettingName, settings } from './config.ts'
+import { changelog } from './generate/changelog.ts'
 import { clientSource } from './generate/client.ts'
 import { bundleSchema, controlsPage, controlsSchema } from './generate/controls.ts'
 import { guardrailsPage, rulesSchema, testsSchema } from './generate/guardrails.ts'
@@ -133,6 +134,20 @@ async function driversPage(): Promise<string> {
   return `${[head('Drivers', 'What each storage port can stand on.'), ...sections].join('\n\n').replace(/\n\n\n+/g, '\n\n')}\n`
 }
 
+/** The comment on each exported schema of the SDK. */
+async function schemaComments(): Promise<Map<string, string>> {
+  const folder = join(root, 'sdk/schema')
+  const texts = (await readdir(folder))
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => Bun.file(join(folder, name)).text())
+  const commented = /\/\*\* ((?:(?!\*\/)[^\n])+) \*\/\nexport const (\w+)/g
+  return new Map(
+    (await Promise.all(texts)).flatMap((text) =>
+      [...text.matchAll(commented)].map(([, about, name]) => [name!, about!] as const),
+    ),
+  )
+}
+
 /** Every generated file by its path from the root. */
 export async function generated(): Promise<Map<string, string>> {
   return new Map([
@@ -148,7 +163,8 @@ export async function generated(): Promise<Map<string, string>> {
     ['docs/reference/controls.schema.json', controlsSchema()],
     ['docs/reference/drivers.md', await driversPage()],
     ['docs/reference/openrpc.json', `${JSON.stringify(openRpc(methods), null, 2)}\n`],
-    ['sdk/client.gen.ts', clientSource(methods)],
+    ['CHANGELOG.md', await changelog()],
+    ['sdk/client.gen.ts', clientSource(methods, await schemaComments())],
   ])
 }
 

@@ -16,7 +16,7 @@ async function pages(): Promise<string[]> {
   const found = (await readdir(join(root, 'docs'), { recursive: true })).filter(
     (path) => path.endsWith('.md') && !path.startsWith('api/'),
   )
-  return ['README.md', ...found.map((path) => join('docs', path))].sort()
+  return ['README.md', 'CHANGELOG.md', ...found.map((path) => join('docs', path))].sort()
 }
 
 describe('generated files', async () => {

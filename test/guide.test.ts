@@ -2,7 +2,9 @@
  * Runs the code blocks of README.md and docs/guide/*.md, page by page, from top to bottom.
  *
  * - `sh` blocks run in bash and must end with status 0. Each page has a home of its own with a service on it, whose port stands in for
- *   9991. `cstp` and `npx bun` are there, `./rules` and `new-rule.yaml` are rule files, and `<id>` is the decision recorded last.
+ *   9991. `cstp`, `npx bun` and a stand-in for `claude` are there, `./rules` and `new-rule.yaml` are rule files, and `<id>` is the decision recorded last.
+ * - A `text` block that follows at once is what the block printed: its lines stand in the output, in this order, save that ids, dates, hashes, scores
+ *   and durations may differ, and that a line `…` stands for any lines.
  * - `json` blocks must parse. `ts` blocks run under Bun in the same folder; the client's package resolves to its source.
  * - A block that can't run says so, and why: ```` ```sh no-run needs Docker ````. A reason is a must.
  *
@@ -23,18 +25,57 @@ interface Block {
   /** Why it is not run; null where it is. */
   unrun: string | null
   text: string
+  /** What it prints; null where the page doesn't say. */
+  prints: string | null
 }
 
 export function blocksOf(page: string, markdown: string): Block[] {
   const blocks: Block[] = []
+  let end = 0
   for (const match of markdown.matchAll(/^( *)```([a-z]+)([^\n]*)\n([\s\S]*?)^\1```$/gm)) {
     const [, indent = '', language = '', info = '', text = ''] = match
     const line = markdown.slice(0, match.index).split('\n').length
     const unrun = /^ no-run(?: (.*))?$/.exec(info)
     const lines = text.split('\n').map((one) => (one.startsWith(indent) ? one.slice(indent.length) : one))
-    blocks.push({ page, line, language, unrun: unrun ? (unrun[1] ?? '').trim() : null, text: lines.join('\n') })
+    const before = blocks.at(-1)
+    if (language === 'text' && before && markdown.slice(end, match.index).trim() === '')
+      before.prints = lines.join('\n')
+    else
+      blocks.push({
+        page,
+        line,
+        language,
+        unrun: unrun ? (unrun[1] ?? '').trim() : null,
+        text: lines.join('\n'),
+        prints: null,
+      })
+    end = match.index + match[0].length
   }
   return blocks
+}
+
+/** Without what differs from run to run. */
+const masked = (text: string): string =>
+  text
+    .replace(/\b[0-9a-f]{64}\b/g, '<hash>')
+    .replace(/\b(?:\d{4}-\d\d-\d\d-decision-)?(?:[0-9a-f]{12}|[0-9a-f]{8})\b/g, '<id>')
+    .replace(/\d{4}-\d\d-\d\d(?:[T ][\d:.]+Z?)?/g, '<date>')
+    .replace(/^ *\d\.\d{3}(?= )/gm, '<score>')
+    .replace(/\bdecisions\/\d{4}\/\d\d\b/g, 'decisions/<month>')
+    .replace(/[\d.]+(?= (?:ms|s|per second)\b)|(?<="(?:query_time_ms|duration_ms)": )\d+/g, '<n>')
+
+/** Lines of `shown` that `printed` lacks, or has in another order. */
+export function missing(shown: string, printed: string): string[] {
+  const found = masked(printed).split('\n')
+  let at = 0
+  return masked(shown)
+    .split('\n')
+    .filter((line) => line.trim() !== '' && line.trim() !== '…')
+    .filter((line) => {
+      const next = found.findIndex((one, index) => index >= at && one.trimEnd() === line.trimEnd())
+      if (next >= 0) at = next + 1
+      return next < 0
+    })
 }
 
 const guides = (await readdir(join(root, 'docs/guide'))).filter((name) => name.endsWith('.md')).sort()
@@ -54,11 +95,13 @@ async function openPlace(home: string): Promise<{ env: Record<string, string>; c
   const program = (name: string, text: string) => writeFile(join(bin, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 })
   await program('bun', `exec '${process.execPath}' "$@"`)
   await program('npx', `exec "$@"`)
+  await program('claude', `exec '${process.execPath}' '${join(root, 'test/mcp/claude.ts')}' "$@"`)
   await program('cstp', `exec '${process.execPath}' '${join(root, 'src/main.ts')}' "$@"`)
   const env = { HOME: home, PATH: `${bin}:${process.env.PATH}`, CSTP_LOG_LEVEL: 'warn' }
   const service = await serve(env)
   const port = new URL(service.url).port
-  return { env: { ...env, CSTP_PORT: port }, cwd, service }
+  const token = await readFile(join(home, '.cstp/token'), 'utf8')
+  return { env: { ...env, CSTP_PORT: port, CSTP_TOKEN: token.trim() }, cwd, service }
 }
 
 for (const page of pages) {
@@ -86,7 +129,7 @@ for (const page of pages) {
       if (language === 'json' && unrun === null) test(`line ${line}: json`, () => void JSON.parse(text))
     }
 
-    for (const { line, language, text } of run) {
+    for (const { line, language, text, prints } of run) {
       test(`line ${line}: ${language}`, async () => {
         const { env, cwd, service } = place
         const listed = await execute(['cstp', 'call', 'listDecisions', '{"limit":1}'], env, cwd)
@@ -103,6 +146,8 @@ for (const page of pages) {
           refused: undefined,
           said: '',
         })
+        if (prints !== null)
+          expect({ missing: missing(prints, out), out: masked(out) }).toEqual({ missing: [], out: masked(out) })
       })
     }
   })
@@ -122,8 +167,25 @@ async function execute(command: string[], env: Record<string, string>, cwd: stri
 test('blocks are found, indented ones and their marks too', () => {
   const text = 'a\n```sh\nx\n```\n1. b\n   ```sh no-run it is dear\n   y\n     z\n   ```\n```ts no-run\n```\n'
   expect(blocksOf('p', text)).toEqual([
-    { page: 'p', line: 2, language: 'sh', unrun: null, text: 'x\n' },
-    { page: 'p', line: 6, language: 'sh', unrun: 'it is dear', text: 'y\n  z\n' },
-    { page: 'p', line: 10, language: 'ts', unrun: '', text: '' },
+    { page: 'p', line: 2, language: 'sh', unrun: null, text: 'x\n', prints: null },
+    { page: 'p', line: 6, language: 'sh', unrun: 'it is dear', text: 'y\n  z\n', prints: null },
+    { page: 'p', line: 10, language: 'ts', unrun: '', text: '', prints: null },
   ])
+})
+
+test('what a block prints is the text block that follows at once', () => {
+  const text = '```sh\nx\n```\n\n```text\ny\n```\n```sh\nz\n```\nprints\n```text\nno\n```\n'
+  expect(blocksOf('p', text).map(({ language, prints }) => [language, prints])).toEqual([
+    ['sh', 'y\n'],
+    ['sh', null],
+    ['text', null],
+  ])
+})
+
+test('what is shown must be printed, in its order', () => {
+  const printed = '{\n  "id": "2026-01-02-decision-0123456789ab",\n  "date": "2026-01-02"\n}\n3 of 26, in 12 ms\n'
+  expect(missing('{\n…\n  "date": "2020-09-09"\n…\n3 of 26, in 8 ms\n', printed)).toEqual([])
+  expect(missing('  "id": "2020-01-01-decision-ba9876543210",\n', printed)).toEqual([])
+  expect(missing('4 of 26, in 12 ms\n', printed)).toEqual(['4 of 26, in <n> ms'])
+  expect(missing('3 of 26, in 12 ms\n{\n', printed)).toEqual(['{'])
 })

@@ -34,7 +34,7 @@ export class ClientError extends Error {
 }
 
 /** Members of `data` where a driver failed: the kind of the failure and what finds it in the server's log. */
-interface EngineFailure {
+export interface EngineFailure {
   kind?: 'not_found' | 'conflict' | 'invalid' | 'unavailable' | 'corrupt'
   request_id?: string
 }

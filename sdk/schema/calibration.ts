@@ -5,6 +5,7 @@ import { fraction } from './decision.ts'
 const d = v.description
 const figure = (about: string) => v.pipe(v.nullable(v.number()), d(about))
 
+/** A calibration gap in words. */
 export const Interpretation = v.picklist([
   'well_calibrated',
   'slightly_overconfident',
@@ -14,6 +15,7 @@ export const Interpretation = v.picklist([
   'insufficient_data',
 ])
 
+/** Scores of stated confidence; null with fewer than five scored decisions. */
 export const OverallFigures = v.object({
   brier_score: figure('Mean squared distance of confidence and result; 0 is best.'),
   accuracy: figure('Mean result: 1 for success, 0.5 for partial, 0 for failure.'),
@@ -29,6 +31,7 @@ export const OverallFigures = v.object({
   skill: figure('Brier skill against always stating the base rate; above 0 is better than that.'),
 })
 
+/** What stated confidence is worth: scores, five ranges, use of the scale, advice. */
 export const CalibrationReport = v.object({
   total_decisions: v.pipe(v.number(), d('Decisions that pass the filters.')),
   reviewed_decisions: v.pipe(v.number(), d('Those that were reviewed, abandoned ones too.')),
@@ -77,6 +80,7 @@ export const CalibrationReport = v.object({
   ),
 })
 
+/** Calibration of now against that of before. */
 export const DriftReport = v.object({
   drift_detected: v.pipe(v.boolean(), d('True when a threshold was passed.')),
   alerts: v.pipe(

@@ -5,7 +5,9 @@ import { filledText } from './decision.ts'
 const d = v.description
 const name = filledText(256)
 const number = v.pipe(v.number(), v.finite('a number'))
-const Scalar = v.union([v.string(), number, v.boolean()])
+/** What a control rule compares a payload field with. */
+export const Scalar = v.union([v.string(), number, v.boolean()])
+/** What a control rule compares a payload field with. */
 export type Scalar = v.InferOutput<typeof Scalar>
 
 /** What a condition can ask; it asks exactly one of them. */
@@ -30,6 +32,7 @@ const id = v.pipe(
   v.regex(/^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/, 'letters, digits and . _ : - (at most 128)'),
 )
 
+/** One rule: which events speak for a control, or why they fall short of it. */
 export const ControlRule = v.strictObject({
   id: v.pipe(id, d('Unique over all files.')),
   framework: v.optional(v.pipe(name, d('Framework of the control, where it is not that of the file.'))),
@@ -52,8 +55,10 @@ export const ControlRule = v.strictObject({
     ),
   }),
 })
+/** One rule: which events speak for a control, or why they fall short of it. */
 export type ControlRule = v.InferOutput<typeof ControlRule>
 
+/** A file of control rules of one framework and one class of evidence. */
 export const ControlFile = v.strictObject({
   framework: v.pipe(name, d('Name of the framework.')),
   version: v.pipe(name, d('Version of this file, as a text.')),
@@ -66,4 +71,5 @@ export const ControlFile = v.strictObject({
   ),
   rules: v.pipe(v.array(ControlRule), v.minLength(1, 'at least one rule'), d('Rules, in the order of the report.')),
 })
+/** A file of control rules of one framework and one class of evidence. */
 export type ControlFile = v.InferOutput<typeof ControlFile>

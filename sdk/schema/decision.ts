@@ -27,19 +27,30 @@ export const fraction = v.pipe(
   v.maxValue(1, 'a number from 0 to 1'),
 )
 
+/** Stakes, from the least to the most. */
 export const stakesValues = ['low', 'medium', 'high', 'critical'] as const
+/** Everything that may become of a decision. */
 export const outcomeValues = ['success', 'failure', 'partial', 'abandoned'] as const
+/** The states of a decision. */
 export const statusValues = ['pending', 'reviewed'] as const
 
+/** What is at risk. */
 export const Stakes = v.picklist(stakesValues)
+/** What is at risk. */
 export type Stakes = v.InferOutput<typeof Stakes>
+/** What became of a decision. */
 export const Outcome = v.picklist(outcomeValues)
+/** What became of a decision. */
 export type Outcome = v.InferOutput<typeof Outcome>
+/** Whether a decision has been reviewed. */
 export const Status = v.picklist(statusValues)
+/** Whether a decision has been reviewed. */
 export type Status = v.InferOutput<typeof Status>
 
+/** What kind of decision it is: an open list. */
 export const Category = v.pipe(filledText(64), d('Open list: architecture, process, tooling, trading, deployment …'))
 
+/** Why it was decided so, with its kind and weight. */
 export const Reason = v.object({
   type: v.pipe(
     filledText(64),
@@ -48,10 +59,12 @@ export const Reason = v.object({
   text: v.pipe(text(10_000), d('The reason itself.')),
   strength: v.pipe(v.optional(fraction, 0.8), d('Weight from 0 to 1.')),
 })
+/** Why it was decided so, with its kind and weight. */
 export type Reason = v.InferOutput<typeof Reason>
 
 const features = v.optional(v.pipe(v.array(text(1_000)), v.maxLength(100, 'at most 100 entries')), () => [])
 
+/** What a decision looks like and what it is for. */
 export const Bridge = v.object({
   structure: v.pipe(filledText(10_000), d('What the decision looks like: its pattern.')),
   function: v.pipe(filledText(10_000), d('What problem it solves: its purpose.')),
@@ -59,8 +72,10 @@ export const Bridge = v.object({
   enforcement: v.pipe(features, d('Features that must be present.')),
   prevention: v.pipe(features, d('Features that must be absent.')),
 })
+/** What a decision looks like and what it is for. */
 export type Bridge = v.InferOutput<typeof Bridge>
 
+/** Where a decision belongs: repository, feature, pull request, files. */
 export const Project = v.object({
   name: v.pipe(v.nullish(filledText(256), null), d('Project, often owner/repo.')),
   feature: v.pipe(v.nullish(filledText(256), null), d('Feature of the project.')),
@@ -73,11 +88,16 @@ export const Project = v.object({
     d('Paths that the decision concerns.'),
   ),
 })
+/** Where a decision belongs: repository, feature, pull request, files. */
 export type Project = v.InferOutput<typeof Project>
 
+/** Something that was asked, checked or read before the decision. */
 export const DeliberationInput = v.looseObject({ type: v.string(), content: v.string() })
+/** One step on the way to the decision. */
 export const DeliberationStep = v.looseObject({ step: v.number(), thought: v.string() })
+/** How a decision came about. */
 export const Deliberation = v.object({ inputs: v.array(DeliberationInput), steps: v.array(DeliberationStep) })
+/** How a decision came about. */
 export type Deliberation = v.InferOutput<typeof Deliberation>
 
 /** The kinds of edge between two decisions. */
@@ -90,7 +110,9 @@ export const edgeTypes = [
   'caused_by',
   'blocks',
 ] as const
+/** What one decision is to another. */
 export const EdgeType = v.picklist(edgeTypes)
+/** What one decision is to another. */
 export type EdgeType = v.InferOutput<typeof EdgeType>
 
 /** An edge as its source's record carries it. */
@@ -102,12 +124,14 @@ export const Link = v.object({
   created_at: v.string(),
   created_by: v.string(),
 })
+/** An edge as the record of its source carries it. */
 export type Link = v.InferOutput<typeof Link>
 
 /** What an attributed outcome rests on. */
 export const AttributionBasis = v.picklist(['evidence', 'age'])
 export type AttributionBasis = v.InferOutput<typeof AttributionBasis>
 
+/** One review, as the history keeps it. */
 export const Review = v.object({
   outcome: Outcome,
   actual_result: v.nullable(v.string()),
@@ -116,18 +140,22 @@ export const Review = v.object({
   reviewed_at: v.string(),
   reviewed_by: v.string(),
 })
+/** One review, as the history keeps it. */
 export type Review = v.InferOutput<typeof Review>
 
+/** One update: who changed what, and what stood there before. */
 export const Revision = v.object({
   updated_at: v.string(),
   updated_by: v.string(),
   fields: v.array(v.string()),
   old_values: v.record(v.string(), v.unknown()),
 })
+/** One update: who changed what, and what stood there before. */
 export type Revision = v.InferOutput<typeof Revision>
 
 const nullableText = v.nullable(v.string())
 
+/** A decision with everything that is kept of it; its YAML file holds exactly this. */
 export const DecisionRecord = v.object({
   id: v.pipe(v.string(), d('`<yyyy-mm-dd>-decision-<12 hex>`; opaque.')),
   title: v.pipe(v.string(), d('Decision text cut at 120 characters on a word.')),
@@ -181,4 +209,5 @@ export const DecisionRecord = v.object({
   ),
   attribution_reason: v.pipe(nullableText, d('Why the outcome was attributed.')),
 })
+/** A decision with everything that is kept of it; its YAML file holds exactly this. */
 export type DecisionRecord = v.InferOutput<typeof DecisionRecord>

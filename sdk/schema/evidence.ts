@@ -34,6 +34,7 @@ export function isTimestamp(text: string): boolean {
   return at.getUTCDate() === 1 && at.getUTCHours() === 0 && at.getUTCMinutes() === 0
 }
 
+/** `observed`: seen by a system that the agent does not control. `attested`: said by an agent of itself. */
 export const EvidenceClass = v.picklist(['observed', 'attested'])
 
 /** 64 lowercase hexadecimal digits. */

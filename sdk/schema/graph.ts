@@ -4,6 +4,7 @@ import { EdgeType, fraction, Outcome, Stakes, Status } from './decision.ts'
 
 const d = v.description
 
+/** An edge between two decisions. */
 export const GraphEdge = v.object({
   source_id: v.string(),
   target_id: v.string(),
@@ -14,6 +15,7 @@ export const GraphEdge = v.object({
   created_by: v.string(),
 })
 
+/** A decision in a graph. */
 export const GraphNode = v.object({
   id: v.string(),
   title: v.string(),
@@ -28,4 +30,5 @@ export const GraphNode = v.object({
   out_degree: v.pipe(v.number(), d('Edges that start here.')),
 })
 
+/** Which edges of a decision are followed. */
 export const Direction = v.picklist(['both', 'outgoing', 'incoming'])

@@ -38,6 +38,7 @@ const Past = v.strictObject({
 
 const ids = v.array(v.string())
 
+/** A row of a table test: an action, and what the rules must say of it. */
 export const TestCase = v.strictObject({
   name: v.pipe(filledText(256), d('What the case shows.')),
   action: v.pipe(TestAction, d('The action that is judged.')),
@@ -54,6 +55,7 @@ export const TestCase = v.strictObject({
   ),
   fires: v.optional(v.pipe(ids, d('The rules that fire, exactly these; not looked at where not given.'))),
 })
+/** A row of a table test: an action, and what the rules must say of it. */
 export type TestCase = v.InferOutput<typeof TestCase>
 
 /** A file of table tests, `<rules>.test.yaml` beside `<rules>.yaml`. */

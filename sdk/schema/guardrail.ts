@@ -7,13 +7,17 @@ const positive = v.pipe(v.number(), v.finite('a number'), v.gtValue(0, 'a number
 const count = v.pipe(v.number(), v.safeInteger('a whole number'), v.minValue(1, 'at least 1'))
 const name = filledText(256)
 
+/** Every operator of a field condition. */
 export const operators = ['<', '<=', '>', '>=', '=', '==', '!=', 'in', 'not_in', 'contains', 'exists'] as const
+/** Operator of a field condition. */
 export type Operator = (typeof operators)[number]
+/** The operators that compare numbers. */
 export const comparisons = ['<', '<=', '>', '>=', '=', '==', '!='] as const
 
 /** A value that a field can be compared with. */
 const Scalar = v.union([v.string(), v.pipe(v.number(), v.finite('a number')), v.boolean()])
 
+/** Compares one field of the action or of its context. */
 export const FieldCondition = v.strictObject({
   type: v.literal('field'),
   field: v.pipe(
@@ -27,6 +31,7 @@ export const FieldCondition = v.strictObject({
   when_missing: v.pipe(v.optional(v.picklist(['match', 'no_match']), 'no_match'), d('What an absent field means.')),
 })
 
+/** Looks for past decisions that mean much the same. */
 export const SemanticCondition = v.strictObject({
   type: v.literal('semantic'),
   threshold: v.pipe(fraction, d('Least similarity (1 − cosine distance) of a past decision to the description.')),
@@ -39,8 +44,10 @@ export const SemanticCondition = v.strictObject({
 export const countedFields = ['category', 'stakes', 'status', 'outcome', 'project', 'feature', 'agent', 'tag'] as const
 
 const clock = v.pipe(v.string(), v.regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, 'a time of day such as 22:00'))
+/** Days of the week as a clock condition names them. */
 export const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
 
+/** Counts recorded decisions within a window, or looks at the clock. */
 export const TemporalCondition = v.strictObject({
   type: v.literal('temporal'),
   field: v.optional(v.pipe(v.picklist(countedFields), d('Count recorded decisions by this field …'))),
@@ -69,8 +76,10 @@ function isTimezone(zone: string): boolean {
   }
 }
 
+/** Figures that an aggregate condition compares. */
 export const metrics = ['success_rate', 'avg_confidence', 'count', 'brier'] as const
 
+/** Compares a figure over past decisions. */
 export const AggregateCondition = v.strictObject({
   type: v.literal('aggregate'),
   category: v.optional(v.pipe(name, d('Decisions of this category; of all where not given.'))),
@@ -83,21 +92,29 @@ export const AggregateCondition = v.strictObject({
   window_days: v.optional(v.pipe(positive, d('Only decisions of the last so many days.'))),
 })
 
+/** An expression in the Common Expression Language. */
 export const CelCondition = v.strictObject({
   type: v.literal('cel'),
   expression: v.pipe(filledText(4_000), d('A CEL expression over `action`; true matches.')),
 })
 
+/** Compares one field of the action or of its context. */
 export type FieldCondition = v.InferOutput<typeof FieldCondition>
+/** Looks for past decisions that mean much the same. */
 export type SemanticCondition = v.InferOutput<typeof SemanticCondition>
+/** Counts recorded decisions within a window, or looks at the clock. */
 export type TemporalCondition = v.InferOutput<typeof TemporalCondition>
+/** Compares a figure over past decisions. */
 export type AggregateCondition = v.InferOutput<typeof AggregateCondition>
+/** An expression in the Common Expression Language. */
 export type CelCondition = v.InferOutput<typeof CelCondition>
+/** Joins conditions with and, or, or not. */
 export interface CompoundCondition {
   type: 'compound'
   operator: 'and' | 'or' | 'not'
   conditions: Condition[]
 }
+/** One condition of any kind. */
 export type Condition =
   | FieldCondition
   | SemanticCondition
@@ -106,6 +123,7 @@ export type Condition =
   | CelCondition
   | CompoundCondition
 
+/** Joins conditions with and, or, or not. */
 export const CompoundCondition = v.strictObject({
   type: v.literal('compound'),
   operator: v.pipe(v.picklist(['and', 'or', 'not']), d('`not` takes exactly one condition.')),
@@ -125,6 +143,7 @@ export const Condition = v.variant('type', [
   CompoundCondition,
 ])
 
+/** A guardrail: when its conditions hold, its requirements must be true. */
 export const Rule = v.strictObject({
   id: v.pipe(
     v.string(),
@@ -151,8 +170,10 @@ export const Rule = v.strictObject({
     d('Fields that must be exactly true, else the rule is violated.'),
   ),
 })
+/** A guardrail: when its conditions hold, its requirements must be true. */
 export type Rule = v.InferOutput<typeof Rule>
 
+/** A circuit breaker: after so many failures within a window its scope is stopped. */
 export const BreakerRule = v.strictObject({
   scope: v.pipe(
     v.string(),
@@ -166,6 +187,7 @@ export const BreakerRule = v.strictObject({
   window_ms: v.pipe(positive, d('Milliseconds for which a failure counts.')),
   cooldown_ms: v.pipe(positive, d('Milliseconds until an open breaker lets one probe through.')),
 })
+/** A circuit breaker: after so many failures within a window its scope is stopped. */
 export type BreakerRule = v.InferOutput<typeof BreakerRule>
 
 /** A guardrail file in its long form; a bare list of rules is taken as `guardrails`. */

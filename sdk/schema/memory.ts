@@ -4,6 +4,7 @@ import { fraction } from './decision.ts'
 
 const d = v.description
 
+/** What a category taught: how often it succeeds, by which principles, and how it fails. */
 export const WisdomEntry = v.object({
   category: v.string(),
   decisions: v.pipe(v.number(), d('Reviewed decisions.')),
@@ -23,6 +24,7 @@ export const WisdomEntry = v.object({
   brier_score: v.pipe(v.nullable(v.number()), d('Brier score.')),
 })
 
+/** Something that is to be done, with its reason. */
 export const ReadyAction = v.object({
   type: v.picklist(['review_outcome', 'stale_pending', 'calibration_drift', 'open_breaker', 'contradiction']),
   priority: v.pipe(v.picklist(['low', 'medium', 'high']), d('How soon it should be done.')),
@@ -35,6 +37,7 @@ export const ReadyAction = v.object({
   detail: v.pipe(v.record(v.string(), v.unknown()), d('Figures behind it.')),
 })
 
+/** Two live decisions that speak against each other. */
 export const Contradiction = v.object({
   first_id: v.pipe(v.string(), d('One decision.')),
   second_id: v.pipe(v.string(), d('The other.')),

@@ -25,6 +25,7 @@ export const Violation = v.object({
   ),
 })
 
+/** A circuit breaker as it stands now. */
 export const BreakerState = v.object({
   scope: v.pipe(v.string(), d('What it watches: `global`, or a category, stakes, agent, tag or project.')),
   state: v.pipe(State, d('`open` blocks, `half_open` lets one decision through.')),
@@ -37,6 +38,7 @@ export const BreakerState = v.object({
   probe_decision_id: v.pipe(v.nullable(v.string()), d('The decision whose review settles a half-open breaker.')),
 })
 
+/** What is wrong in a rule file, with its place. */
 export const RuleProblem = v.object({
   file: v.pipe(v.string(), d('Name of the file.')),
   line: v.pipe(v.number(), d('From 1.')),

@@ -6,6 +6,7 @@
 /** Length of every vector on the outside. @see interface "Limits" */
 export const DIMENSIONS = 768
 
+/** An open embedder. */
 export interface Embedder {
   /** Name of the driver, such as `local`. */
   readonly driver: string

@@ -9,6 +9,7 @@
  */
 export type StorageErrorKind = 'not_found' | 'conflict' | 'invalid' | 'unavailable' | 'corrupt'
 
+/** What a driver throws; its message may name files, so it is for logs and never for callers. */
 export class StorageError extends Error {
   readonly kind: StorageErrorKind
 

@@ -7,8 +7,10 @@
  * @see the suite in `conformance/evidence.ts`
  */
 
+/** Who says so: a system of record that agents do not control, or an agent. */
 export type EvidenceClass = 'observed' | 'attested'
 
+/** One record of the chain; every field but `hash` is hashed. */
 export interface EvidenceRecord {
   seq: number
   /** RFC 3339, as it was given. */
@@ -68,8 +70,10 @@ export interface WebhookKey {
   value: string | number
 }
 
+/** An open evidence log. */
 export interface Evidence {
   readonly driver: string
+  /** Where the log ends now. */
   head(): Promise<EvidenceHead>
   /**
    * Appends what `make` returns for the head that the records will follow. Serialised over processes: no other append comes between.
@@ -92,8 +96,10 @@ export interface Evidence {
   nodes(level: number, index: number, limit: number): Promise<string[]>
   /** The number of the record with this hash, or null. */
   find(hash: string): Promise<number | null>
+  /** Keeps a checkpoint that is given out. */
   saveCheckpoint(checkpoint: StoredCheckpoint): Promise<void>
   /** In the order in which they were saved. */
   checkpoints(): Promise<StoredCheckpoint[]>
+  /** Closing twice is fine. */
   close(): Promise<void>
 }

@@ -1,6 +1,7 @@
 /** The one meaning of a {@link DecisionFilter}: every driver that filters in memory uses this predicate. */
 import type { DecisionFields, DecisionFilter } from './store.ts'
 
+/** Whether a decision passes. */
 export type FieldsPredicate = (fields: DecisionFields) => boolean
 
 const all: FieldsPredicate = () => true

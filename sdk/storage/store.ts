@@ -14,6 +14,7 @@
 import type { AttributionBasis, DecisionRecord, EdgeType, Outcome, Stakes, Status } from '../schema/decision.ts'
 import type { VectorSet } from './vectors.ts'
 
+/** An open store: readers over what is committed, and transactions that write. */
 export interface Store {
   /** Name of the driver, such as `sqlite`. */
   readonly driver: string
@@ -39,9 +40,11 @@ export interface Store {
    * A driver whose engine is the record has nothing to do.
    */
   reconcile(): Promise<StoreStatus['findings']>
+  /** Closing twice is fine; calls after it throw `unavailable`. */
   close(): Promise<void>
 }
 
+/** Facts for operators and metrics. */
 export interface StoreStatus {
   decisions: number
   outbox: number
@@ -110,8 +113,10 @@ export interface DecisionFilter {
   indexed?: boolean
 }
 
+/** What a list of decisions is sorted by. */
 export type DecisionSort = 'created_at' | 'confidence' | 'category' | 'stakes' | 'status'
 
+/** A decision as it is stored. */
 export interface StoredDecision {
   record: DecisionRecord
   /** Counts the writes to this decision, from 1. */
@@ -120,6 +125,7 @@ export interface StoredDecision {
   indexed: boolean
 }
 
+/** Reads and searches decisions. */
 export interface DecisionReader {
   /** The decision of this full id, or null. */
   get(id: string): Promise<StoredDecision | null>
@@ -146,6 +152,7 @@ export interface DecisionReader {
   }): Promise<{ records: DecisionRecord[]; total: number }>
   /** Every decision by ascending id, `limit` at a time, after the id `after`. For walks that must not hold memory. */
   walk(after: string | null, limit: number): Promise<StoredDecision[]>
+  /** How many pass the filter. */
   count(filter: DecisionFilter): Promise<number>
   /** How many pass, split by the values of `by`. Descending count, then value; `day` ascending. Null values are left out. */
   countBy(filter: DecisionFilter, by: CountKey): Promise<{ value: string; count: number }[]>
@@ -172,6 +179,7 @@ export interface DecisionReader {
   idOfSource(source_key: string): Promise<string | null>
 }
 
+/** Decisions of one confidence, outcome and basis. */
 export interface OutcomeGroup {
   confidence: number
   outcome: Outcome | null
@@ -191,6 +199,7 @@ export interface ReasonGroup {
   strength: number
 }
 
+/** How often a pattern was used, and how that went. */
 export interface PatternGroup {
   pattern: string
   category: string
@@ -201,8 +210,10 @@ export interface PatternGroup {
   example_ids: string[]
 }
 
+/** What decisions are counted by. */
 export type CountKey = 'category' | 'stakes' | 'status' | 'outcome' | 'agent' | 'day' | 'tag' | 'project'
 
+/** What a search by keyword found; see {@link DecisionReader.keyword}. */
 export interface KeywordResult {
   hits: { id: string; score: number }[]
   total: number
@@ -210,8 +221,11 @@ export interface KeywordResult {
   ideal: number
 }
 
+/** Writes decisions inside a transaction. */
 export interface DecisionWriter {
+  /** The decision of this full id as the transaction sees it, or null. */
   get(id: string): Promise<StoredDecision | null>
+  /** Id of the decision imported under this key, or null. */
   idOfSource(source_key: string): Promise<string | null>
   /**
    * Adds a decision: document, filter fields, keywords and the edges of its `links`.
@@ -235,11 +249,13 @@ export interface Terms {
 export interface StoreOptions {
   /** Derives the search terms of a record; the same function for every driver, so that all back ends rank alike. */
   analyse(record: DecisionRecord): Terms
+  /** Milliseconds since 1970, UTC. */
   now(): number
 }
 
 // ─── edges ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 
+/** A typed edge from one decision to another. */
 export interface Edge {
   source_id: string
   target_id: string
@@ -250,6 +266,7 @@ export interface Edge {
   created_by: string
 }
 
+/** Reads the edges that the records’ links are. */
 export interface EdgeReader {
   /** Edges of these types, newest first, then by source, target and type. */
   list(query: { types: readonly EdgeType[]; limit: number }): Promise<Edge[]>
@@ -271,12 +288,15 @@ export interface Generation {
   state: 'active' | 'building'
 }
 
+/** Tells which vectors there are. */
 export interface EmbeddingReader {
   /** The generation that is searched, or null before the first. */
   active(): Promise<Generation | null>
+  /** The generation that is being filled, or null. */
   building(): Promise<Generation | null>
 }
 
+/** Keeps vectors, generation by generation. */
 export interface EmbeddingWriter extends EmbeddingReader {
   /** Opens a generation in state `building`, dropping an unfinished one. The first ever is active at once. */
   start(embedder: string, dimensions: number): Promise<Generation>
@@ -320,14 +340,19 @@ export interface OutboxEntry {
   claim: string
 }
 
+/** Tells how many decisions wait for their vectors. */
 export interface OutboxReader {
+  /** How many wait. */
   depth(): Promise<number>
 }
 
+/** The queue of decisions that wait for their vectors. */
 export interface OutboxWriter {
+  /** Adds a decision that has no vectors yet; one that waits already stays as it is. */
   add(id: string, now_ms: number): Promise<void>
   /** Takes up to `limit` due entries for `lease_ms`: until then nobody else gets them. An owner that dies leaves them to others. */
   claim(limit: number, lease_ms: number, now_ms: number): Promise<OutboxEntry[]>
+  /** Takes an entry out: its vectors are kept. */
   done(entry: OutboxEntry): Promise<void>
   /** Gives an entry back, due again at `next_ms`. */
   retry(entry: OutboxEntry, next_ms: number, error: string): Promise<void>
@@ -335,6 +360,7 @@ export interface OutboxWriter {
 
 // ─── deliberation sessions ───────────────────────────────────────────────────────────────────────────────────────────
 
+/** Something that an agent asked, checked or thought. */
 export interface SessionInput {
   id: string
   type: string
@@ -346,6 +372,7 @@ export interface SessionInput {
   data: unknown
 }
 
+/** What an agent has gathered for its next decision. */
 export interface Session {
   key: string
   agent: string
@@ -356,6 +383,7 @@ export interface Session {
   updated_ms: number
 }
 
+/** A session that ended in a decision. */
 export interface ConsumedSession {
   key: string
   agent: string
@@ -364,7 +392,9 @@ export interface ConsumedSession {
   consumed_ms: number
 }
 
+/** Reads sessions. */
 export interface SessionReader {
+  /** The session of this key, or null. */
   get(key: string): Promise<Session | null>
   /** Sessions touched at or after `since_ms`, newest first; of one agent where named. */
   list(query: { agent?: string; since_ms: number; limit: number }): Promise<Session[]>
@@ -372,7 +402,9 @@ export interface SessionReader {
   consumed(query: { agent?: string; limit: number }): Promise<ConsumedSession[]>
 }
 
+/** Adds to sessions, and ends them. */
 export interface SessionWriter {
+  /** The session of this key as the transaction sees it, or null. */
   get(key: string): Promise<Session | null>
   /** Adds inputs, starting the session where there is none; keeps the newest `keep` and counts the rest as dropped. */
   append(key: string, agent: string, inputs: readonly SessionInput[], keep: number, now_ms: number): Promise<void>
@@ -384,6 +416,7 @@ export interface SessionWriter {
 
 // ─── circuit breakers ────────────────────────────────────────────────────────────────────────────────────────────────
 
+/** State of one circuit breaker. */
 export interface Breaker {
   scope: string
   state: 'closed' | 'open' | 'half_open'
@@ -396,13 +429,17 @@ export interface Breaker {
   probe_started_ms: number | null
 }
 
+/** Reads circuit breakers. */
 export interface BreakerReader {
+  /** The breaker of this scope, or null. */
   get(scope: string): Promise<Breaker | null>
   /** By scope. */
   list(): Promise<Breaker[]>
 }
 
+/** Writes circuit breakers. */
 export interface BreakerWriter extends BreakerReader {
+  /** Replaces the state of its scope. */
   put(breaker: Breaker): Promise<void>
 }
 
@@ -452,11 +489,13 @@ export interface AuditEntry {
   detail: unknown
 }
 
+/** A line of the trail with its place. */
 export interface StoredAuditEntry extends AuditEntry {
   /** Ascending in the order of commits. */
   seq: number
 }
 
+/** Reads the trail. */
 export interface AuditReader {
   /** Newest first, below `cursor` where given. */
   list(query: {
@@ -472,11 +511,13 @@ export interface AuditReader {
 
 /** The trail is append-only: no verb changes or removes a line. */
 export interface AuditWriter {
+  /** Adds a line at the end. */
   append(entry: AuditEntry): Promise<void>
 }
 
 // ─── idempotency ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
+/** What a call with an idempotency key answered. */
 export interface IdempotentResult {
   /** SHA-256 of the canonical parameters, lowercase hex. */
   digest: string
@@ -484,8 +525,10 @@ export interface IdempotentResult {
   result: unknown
 }
 
+/** Results by agent and key. */
 export interface Idempotency {
   /** What this agent's key stands for, or null; expired keys are absent. */
   get(agent: string, key: string, now_ms: number): Promise<IdempotentResult | null>
+  /** Keeps a result until the key expires. */
   put(agent: string, key: string, value: IdempotentResult, expires_ms: number): Promise<void>
 }

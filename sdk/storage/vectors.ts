@@ -5,24 +5,29 @@
  */
 import type { DecisionFields, DecisionFilter } from './store.ts'
 
+/** The three texts of a decision that have a vector. */
 export const sides = ['structure', 'function', 'both'] as const
+/** Which text of a decision a vector stands for. */
 export type Side = (typeof sides)[number]
 
 /** Three unit vectors of one length. Sides of equal text may be the same array. */
 export type VectorSet = Record<Side, Float32Array>
 
+/** A change of one decision in the index. */
 export interface VectorEntry {
   id: string
   /** Null removes the decision from the index. */
   value: { fields: DecisionFields; vectors: VectorSet } | null
 }
 
+/** A decision that was found. */
 export interface VectorHit {
   id: string
   /** Cosine distance, 0 to 2. */
   distance: number
 }
 
+/** An open vectors driver. */
 export interface Vectors {
   /** Name of the driver, such as `exact`. */
   readonly driver: string
@@ -38,9 +43,11 @@ export interface Vectors {
   open(generation: { number: number; embedder: string; dimensions: number }): Promise<VectorIndex>
   /** Deletes the indexes of all generations but this one. */
   keepOnly(generation: number): Promise<void>
+  /** Closing twice is fine. */
   close(): Promise<void>
 }
 
+/** The index of one generation. */
 export interface VectorIndex {
   /** The `seq` that the last `apply` was called with; 0 for a new index. Survives a restart exactly when the entries do. */
   watermark(): Promise<number>
@@ -55,8 +62,10 @@ export interface VectorIndex {
   nearest(query: { vector: Float32Array; side: Side; k: number; filter: DecisionFilter }): Promise<VectorHit[]>
   /** The exact distance of each of these ids that the index holds. */
   distances(query: { vector: Float32Array; side: Side; ids: readonly string[] }): Promise<Map<string, number>>
+  /** How many decisions it holds. */
   count(): Promise<number>
   /** Compaction and indexing, called in idle time after batches; cheap when there is nothing to do. A close breaks it off. */
   maintain(): Promise<void>
+  /** Closing twice is fine. */
   close(): Promise<void>
 }

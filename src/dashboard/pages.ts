@@ -1,7 +1,10 @@
 /** The pages and their addresses. The menu shows them in this order. */
 import type { FunctionComponent } from 'preact'
+import { Breakers } from './pages/breakers.tsx'
+import { Calibration } from './pages/calibration.tsx'
 import { Decision } from './pages/decision.tsx'
 import { Decisions } from './pages/decisions.tsx'
+import { Guardrails } from './pages/guardrails.tsx'
 import { Overview } from './pages/overview.tsx'
 import type { Place } from './route.tsx'
 import type { Session } from './service.ts'
@@ -21,6 +24,9 @@ export interface Page {
 export const pages: Page[] = [
   { path: '/', title: 'Overview', inMenu: true, View: Overview },
   { path: '/decisions', title: 'Decisions', inMenu: true, View: Decisions },
+  { path: '/calibration', title: 'Calibration', inMenu: true, View: Calibration },
+  { path: '/guardrails', title: 'Guardrails', inMenu: true, View: Guardrails },
+  { path: '/breakers', title: 'Breakers', inMenu: true, View: Breakers },
 ]
 
 const decision: Page = { path: '/decisions/', title: 'Decision', inMenu: false, View: Decision }

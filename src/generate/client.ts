@@ -98,8 +98,17 @@ function method(name: string, one: Method, params: JsonSchema): string {
   return `${comment(paragraphs, '  ')}  ${name}(params${optional}: ${type}Params, options?: CallOptions): Promise<${type}Result>\n`
 }
 
-/** The text of `sdk/client.gen.ts`. */
-export function clientSource(methods: ReadonlyMap<string, Method>): string {
+/** What a named shape is: the comment on its schema; a caller's form of it says so. */
+function shapeComment(name: string, about: ReadonlyMap<string, string>): string {
+  const own = about.get(name)
+  if (own) return comment([own], '')
+  const base = about.get(name.replace(/Input$/, ''))
+  if (!base) throw new Error(`the schema ${name} has no comment`)
+  return comment([base, 'As a caller gives it.'], '')
+}
+
+/** The text of `sdk/client.gen.ts`. @param about comments on the schemas by their names */
+export function clientSource(methods: ReadonlyMap<string, Method>, about: ReadonlyMap<string, string>): string {
   const used: Used = new Map()
   const table: string[] = []
   const functions: string[] = []
@@ -120,7 +129,8 @@ export function clientSource(methods: ReadonlyMap<string, Method>): string {
   const shapes = new Map<string, string>()
   for (let size = -1; size !== shapes.size; ) {
     size = shapes.size
-    for (const [name, schema] of [...used]) if (!shapes.has(name)) shapes.set(name, declared(name, schema, used))
+    for (const [name, schema] of [...used])
+      if (!shapes.has(name)) shapes.set(name, `${shapeComment(name, about)}${declared(name, schema, used)}`)
   }
   const named = [...shapes].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, text]) => text)
   return [

@@ -1,46 +1,35 @@
 /** The PDF library, loaded when a document is printed. It is optional: a program without it does everything else. */
-import type { Printer } from '../domain/evidence/files.ts'
+import type { PrintedDocument, Printer } from '../domain/evidence/files.ts'
+import type { PrintReply } from './printer-worker.ts'
 
-/** What is used of pdfmake 0.3, which brings no types. */
-interface Pdfmake {
-  virtualfs: { writeFileSync(name: string, content: Buffer): void }
-  setFonts(fonts: object): void
-  setUrlAccessPolicy(allowed: (url: string) => boolean): void
-  setLocalAccessPolicy(allowed: (path: string) => boolean): void
-  createPdf(definition: object): { getBuffer(): Promise<Buffer> }
-}
 /** What is used of fontkit. */
 interface Fontkit {
   create(bytes: Buffer): { hasGlyphForCodePoint(code_point: number): boolean }
 }
 
-const files = {
-  normal: () => import('pdfmake/fonts/Roboto/Roboto-Regular.ttf', { with: { type: 'file' } }),
-  bold: () => import('pdfmake/fonts/Roboto/Roboto-Medium.ttf', { with: { type: 'file' } }),
-  italics: () => import('pdfmake/fonts/Roboto/Roboto-Italic.ttf', { with: { type: 'file' } }),
+// In a compiled binary the modules stand at the root of the build, and the thread is an entry of its own.
+const script = import.meta.url.endsWith('/server/printer.ts') ? './printer-worker.ts' : './server/printer-worker.ts'
+
+/** Prints in a thread of its own: laying out a long document takes seconds. */
+function print(definition: PrintedDocument): Promise<Uint8Array> {
+  const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>()
+  const worker = new Worker(new URL(script, import.meta.url))
+  worker.addEventListener('error', ({ message }) => reject(new Error(`the document could not be printed: ${message}`)))
+  worker.addEventListener('message', ({ data }: MessageEvent<PrintReply>) => {
+    if ('pdf' in data) resolve(data.pdf)
+    else reject(new Error(`the document could not be printed: ${data.error}`))
+  })
+  worker.postMessage(definition)
+  return promise.finally(() => worker.terminate())
 }
-type Style = keyof typeof files
 
 async function load(): Promise<Printer> {
-  const pdfmake = ((await import('pdfmake')) as unknown as { default: Pdfmake }).default
   const fontkit = (await import('fontkit')) as unknown as Fontkit
-  const names: Partial<Record<Style, string>> = {}
-  let regular: Buffer | null = null
-  for (const style of Object.keys(files) as Style[]) {
-    const bytes = Buffer.from(await Bun.file((await files[style]()).default).arrayBuffer())
-    regular ??= bytes
-    names[style] = `${style}.ttf`
-    pdfmake.virtualfs.writeFileSync(`${style}.ttf`, bytes)
-  }
-  pdfmake.setFonts({ Roboto: { ...names, bolditalics: names.bold } })
-  // A document is made of text alone: it never reads a file or fetches anything.
-  pdfmake.setUrlAccessPolicy(() => false)
-  pdfmake.setLocalAccessPolicy(() => false)
-  const font = fontkit.create(regular!)
-  return {
-    covers: (code_point) => font.hasGlyphForCodePoint(code_point),
-    print: async (definition) => pdfmake.createPdf(definition).getBuffer(),
-  }
+  // Only looked for: it is loaded where it prints.
+  await import('pdfmake/package.json')
+  const { default: regular } = await import('pdfmake/fonts/Roboto/Roboto-Regular.ttf', { with: { type: 'file' } })
+  const font = fontkit.create(Buffer.from(await Bun.file(regular).arrayBuffer()))
+  return { covers: (code_point) => font.hasGlyphForCodePoint(code_point), print }
 }
 
 let loaded: Promise<Printer | null> | undefined

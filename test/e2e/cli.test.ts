@@ -114,9 +114,15 @@ describe('help', () => {
         'call',
         'guardrails',
         'audit',
+        'verify',
         'import',
         'export',
         'reindex',
+        'evidence',
+        'witness',
+        'backup',
+        'restore',
+        'doctor',
         'config',
       ])
       for (const name of names) {

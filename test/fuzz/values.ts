@@ -214,8 +214,10 @@ function textFor(name: string, ids: KnownIds): fc.Arbitrary<string> {
 function numberFor({ pipe }: Shape): fc.Arbitrary<number> {
   const of = (type: string) => pipe?.find((one) => one.type === type)?.requirement as number | undefined
   const [min, max] = [of('min_value') ?? 0, of('max_value') ?? 100]
+  const upTo = (most: number) => fc.integer({ min, max: Math.min(max, most) })
+  // Small ones often: some are places in a log that is short.
   return pipe?.some((one) => one.type === 'safe_integer' || one.type === 'integer')
-    ? fc.oneof(fc.constantFrom(min, max), fc.integer({ min, max: Math.min(max, 1_000) }))
+    ? fc.oneof(fc.constantFrom(min, max), upTo(min + 3), upTo(Math.max(min, 1_000)))
     : fc.double({ min, max, noNaN: true })
 }
 

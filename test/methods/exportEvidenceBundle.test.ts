@@ -177,13 +177,15 @@ describe('nothing is made', () => {
     }
     expect(existsSync(root)).toBe(false)
   })
-  test('of a chain that is not intact', async () => {
+  test.each(['before it is verified', 'after it was verified'])('of a chain that is damaged %s', async (when) => {
     const { refused, services, fill, root } = await withBundles(await openMemoryProgram())
     await fill()
     const { read } = services.evidence
     const damaged = async (seq: number, limit: number) =>
       (await read(seq, limit)).map((one) => (one.seq === 3 ? { ...one, payload: '{}' } : one))
-    services.evidence.read = damaged
+    // The chain that is verified keeps the log that it was opened on.
+    if (when === 'before it is verified') services.evidence.read = damaged
+    else services.evidence = { ...services.evidence, read: damaged }
     const error = await refused('exportEvidenceBundle', { output_dir: 'a' }, 'root')
     expect(error.message).toContain('not intact')
     expect(error.data).toMatchObject({ chain_intact: false })

@@ -71,12 +71,12 @@ export const good = await bundleOf(events, {
 })
 
 /** The hashes, the size, the root and, where a key is given, the checkpoint made to fit the events again. */
-function refit(bundle: Any, signer: ReturnType<typeof notary> | null): void {
+function refit(bundle: Any, signer: ReturnType<typeof notary> | null, unlinked = 0): void {
   const merkle = openMerkle()
   let prev_hash = '0'.repeat(64)
   bundle.events.forEach((one: Any, at: number) => {
     one.seq = at + 1
-    one.prev_hash = prev_hash
+    one.prev_hash = one.seq === unlinked ? '0'.repeat(64) : prev_hash
     one.hash = prev_hash = recordHash({ ...one, payload: canonicalText(one.payload) })
     merkle.add(one.hash)
   })
@@ -179,6 +179,15 @@ edited(
     b.events[0].payload.title = 'Nothing to see'
     refit(b, notary('log.example/1', 'forger'))
   },
+)
+edited(
+  'unlinked',
+  'An event names no event before it, its hash fits, and the rest was made to fit and signed',
+  'chain',
+  (b) => {
+    refit(b, log, 2)
+  },
+  { seq: 2, says: 'does not follow' },
 )
 edited('extra-field', 'An event has a field more', 'chain', (b) => (b.events[0].note = 'x'), { seq: 1 })
 edited('missing-field', 'An event lacks a field', 'chain', (b) => delete b.events[0].source, { seq: 1 })

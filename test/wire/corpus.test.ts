@@ -1,14 +1,17 @@
 /** The corpus of transcripts over every transport, on every store; and that it covers every method. */
-import { afterEach, describe, expect, test } from 'bun:test'
+import { afterAll, afterEach, describe, expect, test } from 'bun:test'
 import { methods } from '../../src/registry.ts'
 import { forEachBackend } from '../program.ts'
 import { type CallStep, wireCases } from './case.ts'
 import { differences } from './match.ts'
+import { hasTool, mcpHttp, mcpStdio } from './mcp.ts'
 import { replay, type TransportKind } from './replay.ts'
 import { serveProgram, type WireServer } from './server.ts'
 import { client, commandLine, http } from './transports.ts'
 
-const transports: TransportKind[] = [http, client, commandLine]
+const stdio = mcpStdio()
+afterAll(() => stdio.close())
+const transports: TransportKind[] = [http, client, commandLine, mcpHttp, stdio]
 const cases = await wireCases()
 
 const servers: WireServer[] = []
@@ -44,6 +47,13 @@ describe('the corpus', () => {
     expect([...errors]).toContain('forbidden')
     if ('id' in params.entries || 'decision_id' in params.entries || 'source_id' in params.entries)
       if (wire !== 'cstp.recordDecision') expect([...errors]).toContain('decision_not_found')
+  })
+
+  const tools = [...methods].filter(([, { mcp }]) => mcp).map(([wire]) => wire.replace('cstp.', ''))
+  test.each(tools)('has calls of %s that its tool can make', (name) => {
+    const carried = of(name).filter(({ params }) => hasTool(name, params))
+    expect(carried.some(({ result }) => result !== undefined)).toBe(true)
+    expect(carried.some(({ error }) => error?.error === 'invalid_params')).toBe(true)
   })
 
   test('names no method that is not there, but to show so', () => {

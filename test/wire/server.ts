@@ -1,6 +1,7 @@
 /** A test program behind real HTTP, with a token for each of its callers. */
 import { createAuthenticator, parseTokens } from '../../src/surfaces/auth.ts'
 import { createFetch } from '../../src/surfaces/http.ts'
+import { createMcp } from '../../src/surfaces/mcp/http.ts'
 import { createRateLimiter } from '../../src/surfaces/rate.ts'
 import { protocolVersion, serviceName, version } from '../../src/version.ts'
 import { type As, callers, type TestProgram } from '../program.ts'
@@ -11,6 +12,8 @@ export interface WireServer {
   url: string
   /** The token of a caller, whose agent has the caller's name. */
   token(as: As): string
+  /** What answers at the URL. */
+  handle(request: Request): Promise<Response>
   stop(): Promise<void>
 }
 
@@ -22,7 +25,11 @@ export function serveProgram(program: TestProgram): WireServer {
   )
   const free = createRateLimiter({ per_minute: 0, burst: 1, now: Date.now })
   let requests = 0
-  const handle = createFetch({
+  const newRequestId = () => `wire-${requests++}`
+  const stopping = new AbortController().signal
+  const log = Object.assign(() => {}, { flush() {} })
+  const mcp = createMcp({ dispatch: program.dispatch, newRequestId, cors_origins: ['*'], hosts: null, stopping, log })
+  const fetch = createFetch({
     dispatch: program.dispatch,
     authenticate: createAuthenticator({ credentials, admins: null, evidence: null }),
     requests: free,
@@ -30,7 +37,8 @@ export function serveProgram(program: TestProgram): WireServer {
     cors_origins: ['*'],
     max_body_bytes: 4_194_304,
     trust_proxy: 0,
-    newRequestId: () => `wire-${requests++}`,
+    newRequestId,
+    routes: { '/mcp': mcp.route },
     health: () => ({
       status: 'ok',
       version,
@@ -49,13 +57,18 @@ export function serveProgram(program: TestProgram): WireServer {
     }),
     ready: () => true,
     metrics: async () => ({ text: '', content_type: 'text/plain' }),
-    stopping: new AbortController().signal,
+    stopping,
   })
-  const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: (request) => handle(request, () => '127.0.0.1') })
+  const handle = (request: Request) => fetch(request, () => '127.0.0.1')
+  const server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: handle })
   return {
     program,
     url: `http://127.0.0.1:${server.port}`,
     token,
-    stop: () => server.stop(true),
+    handle,
+    async stop() {
+      await mcp.close()
+      await server.stop(true)
+    },
   }
 }

@@ -5,9 +5,13 @@ import { isStorageError } from '../errors.ts'
 
 /** The functions of a test runner; those of `bun:test`, vitest and `node:test` fit. */
 export interface TestRunner {
+  /** Groups tests. */
   describe(name: string, body: () => void): void
+  /** One test; it fails when its promise rejects. */
   test(name: string, body: () => Promise<void>): void
+  /** Runs before the tests of its group. */
   beforeAll(body: () => Promise<void>): void
+  /** Runs after the tests of its group. */
   afterAll(body: () => Promise<void>): void
 }
 

@@ -6,6 +6,7 @@ import type { TestRunner } from './runner.ts'
 import { byDistance, check, distance, equal, refused } from './vectors/check.ts'
 import { type Entry, entry, filterOf, idOf, memberNames, random, unitVector } from './vectors/corpus.ts'
 
+/** A vectors driver under test. */
 export interface VectorsSuite {
   /** Heads the report, such as `exact (worker)`. */
   name: string

@@ -28,10 +28,18 @@ export interface BundleFiles {
   remove(paths: readonly string[]): Promise<void>
 }
 
+/** A document as pdfmake takes it, but plain data: what stands on each page is given as text. Tables may have the layout `ruled`. */
+export interface PrintedDocument {
+  content: unknown[]
+  /** At the head of each page but the first, and at the foot of each beside its number. */
+  running: { head: string; foot: string }
+  [member: string]: unknown
+}
+
 /** Prints a document as PDF. */
 export interface Printer {
   /** Whether its fonts have a shape for a character. */
   covers(code_point: number): boolean
-  /** @param definition as pdfmake takes it */
-  print(definition: object): Promise<Uint8Array>
+  /** Resolves with the PDF. Other work goes on meanwhile. */
+  print(definition: PrintedDocument): Promise<Uint8Array>
 }

@@ -3,6 +3,7 @@ import { isStorageError, type StorageErrorKind } from '../../errors.ts'
 import type { Store } from '../../store.ts'
 import type { TestRunner } from '../runner.ts'
 
+/** A store driver under test. */
 export interface StoreSuite {
   /** Heads the report, such as `sqlite`. */
   name: string

@@ -2,7 +2,7 @@
 import type { Evidence, EvidenceRecord } from '../../../../sdk/storage/evidence.ts'
 import type { Bundle } from '../bundle.ts'
 import type { ControlRules } from '../controls.ts'
-import type { Printer } from '../files.ts'
+import type { PrintedDocument, Printer } from '../files.ts'
 import {
   controls,
   cover,
@@ -30,20 +30,11 @@ const styles = {
   small: { fontSize: 7.5, color: '#6b7280' },
   code: { fontSize: 8, color: '#111827', lineHeight: 1.15 },
 }
-const grey = '#6b7280'
 
 /** The records that the register shows. */
 async function ends(evidence: Pick<Evidence, 'read'>, size: number): Promise<EvidenceRecord[]> {
   if (size <= 2 * registerEnds) return size === 0 ? [] : evidence.read(1, size)
   return [...(await evidence.read(1, registerEnds)), ...(await evidence.read(size - registerEnds + 1, registerEnds))]
-}
-
-/** What pdfmake tells of a node when it asks for a page break. */
-interface Placed {
-  headlineLevel?: number
-}
-interface Around {
-  getFollowingNodesOnPage(): Placed[]
 }
 
 /** When the first and the last event of the chain happened, as they were reported. */
@@ -56,7 +47,7 @@ export async function reportDocument(
   sources_of: { evidence: Pick<Evidence, 'read'>; controls: ControlRules },
   printer: Pick<Printer, 'covers'>,
   json: { name: string; sha256: string } | null,
-): Promise<object> {
+): Promise<PrintedDocument> {
   const { head, mapped, bundle_id, generated_at } = bundle
   const writer = openWriter(printer)
   const records = await ends(sources_of.evidence, head.size)
@@ -93,19 +84,6 @@ export async function reportDocument(
     defaultStyle: { font: 'Roboto', fontSize: 9.5, lineHeight: 1.15 },
     styles,
     content,
-    // A heading never stands alone at the end of a page.
-    pageBreakBefore: (node: Placed, { getFollowingNodesOnPage }: Around) =>
-      node.headlineLevel !== undefined && getFollowingNodesOnPage().length === 0,
-    header: (page: number) =>
-      page === 1 ? null : { text: `Evidence report · ${log}`, margin: [50, 28, 50, 0], fontSize: 8, color: grey },
-    footer: (page: number, pages: number) => ({
-      columns: [
-        { text: `Bundle ${bundle_id} · ${generated_at}` },
-        { text: `Page ${page} of ${pages}`, alignment: 'right', width: 90 },
-      ],
-      margin: [50, 18, 50, 0],
-      fontSize: 8,
-      color: grey,
-    }),
+    running: { head: `Evidence report · ${log}`, foot: `Bundle ${bundle_id} · ${generated_at}` },
   }
 }

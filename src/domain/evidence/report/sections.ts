@@ -274,18 +274,17 @@ export function register(records: readonly EvidenceRecord[], size: number, { tex
         : `The first and the last ${registerEnds} of ${figure(size)} events; the JSON bundle holds them all.`,
     ),
     table(
-      [34, 88, 84, 62, 44, '*'],
-      ['No.', 'Time as reported', 'Type', 'Source', 'Class', 'Payload'],
-      records.map(({ seq, ts, event_type, source, evidence_class, payload }) =>
-        [
+      [30, 84, 96, '*'],
+      ['No.', 'Time as reported', 'Type, source and class', 'Payload'],
+      records.map(({ seq, ts, event_type, source, evidence_class, payload }) => {
+        const words = (value: string) => ({ text: cut(text(value), 60), wordBreak: 'break-all' })
+        return [
           { text: figure(seq), alignment: 'right' },
-          ...[ts, event_type, source, evidence_class].map((value) => ({
-            text: cut(text(value), 60),
-            wordBreak: 'break-all',
-          })),
+          words(ts),
+          { stack: [words(event_type), { ...words(`${source} · ${evidence_class}`), color: '#6b7280' }] },
           { text: cut(text(payload), 240), wordBreak: 'break-all' },
-        ].map((cell) => ({ ...cell, fontSize: 7 })),
-      ),
+        ].map((cell) => ({ ...cell, fontSize: 7 }))
+      }),
     ),
   ]
 }

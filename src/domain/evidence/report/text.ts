@@ -66,14 +66,6 @@ export const code = (text: string): Node => ({
   preserveLeadingSpaces: true,
 })
 
-const ruled = {
-  hLineWidth: (line: number) => (line === 1 ? 1 : 0.5),
-  vLineWidth: () => 0,
-  hLineColor: (line: number) => (line === 1 ? '#1f3a5f' : '#d1d5db'),
-  paddingTop: () => 3,
-  paddingBottom: () => 3,
-}
-
 /** A column's head stands where its values stand. */
 const alignedAs = (cell: Node | undefined): { alignment?: unknown } =>
   typeof cell === 'object' && 'alignment' in cell ? { alignment: cell.alignment } : {}
@@ -81,7 +73,7 @@ const alignedAs = (cell: Node | undefined): { alignment?: unknown } =>
 /** A table whose head is repeated on each page. @param widths as pdfmake takes them */
 export const table = (widths: (number | string)[], head: string[], rows: Node[][]): Node => ({
   style: 'table',
-  layout: ruled,
+  layout: 'ruled',
   table: {
     headerRows: 1,
     keepWithHeaderRows: 1,

@@ -1,0 +1,30 @@
+/**
+ * Makes a release of the changesets that wait: dates their entry of the changelog, and takes them away. Where this version was released before,
+ * the next one is what the changesets ask for. It changes files only; committing, tagging and publishing stay with a person.
+ */
+import { rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { changesets, isReleased, readChangelog, sections, withEntry } from './changelog.ts'
+
+const root = join(import.meta.dir, '../..')
+const versionNow = async (): Promise<string> => (await Bun.file(join(root, 'package.json')).json()).version
+
+const waiting = await changesets()
+if (waiting.length === 0) throw new Error('no changeset waits: there is nothing to release')
+const changelog = await readChangelog()
+const told = await sections()
+if (isReleased(changelog, await versionNow())) {
+  const cli = join(root, 'node_modules/@changesets/cli/bin.js')
+  const { exitCode } = Bun.spawnSync([process.execPath, '--bun', cli, 'version'], {
+    cwd: root,
+    stdio: ['ignore', 'inherit', 'inherit'],
+  })
+  if (exitCode !== 0) throw new Error('changeset version failed')
+} else for (const path of waiting) await rm(path)
+
+const version = await versionNow()
+const today = new Date().toISOString().slice(0, 10)
+await writeFile(join(root, 'CHANGELOG.md'), withEntry(changelog, `${version}, ${today}`, told))
+console.log(
+  `${version}: ${told.length} changesets are its entry in CHANGELOG.md. Next: bun run generate, commit, tag v${version}.`,
+)

@@ -1,0 +1,77 @@
+/** The changelog is made of changesets, keeps what was released, and a release needs one command. */
+import { expect, test } from 'bun:test'
+import { cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { changesets, isReleased, released, section, sections, withEntry } from '../src/generate/changelog.ts'
+import { root } from './e2e/program.ts'
+import { inTemporaryDir } from './server.ts'
+
+test('a changeset becomes a section: its first sentence is the heading, links lead from the root', () => {
+  expect(section('---\n"cstp-service": minor\n---\n\nOne\nthing. And why.\n\n- [x](../docs/x.md)\n')).toBe(
+    '### One thing\n\nAnd why.\n\n- [x](docs/x.md)',
+  )
+  expect(section('---\n---\n\nNo full stop')).toBe('### No full stop')
+})
+
+test('an entry replaces the one that waited, and stands above what was released', () => {
+  const first = withEntry('', '1.0.0', ['### a'])
+  expect(released(first)).toBe('')
+  const dated = withEntry(first, '1.0.0, 2026-01-02', ['### a', '### b'])
+  expect(isReleased(dated, '1.0.0')).toBe(true)
+  expect(isReleased(dated, '1.0')).toBe(false)
+  const next = withEntry(withEntry(dated, 'Unreleased', ['### c']), 'Unreleased', ['### d'])
+  expect(next.match(/^##+ .*$/gm)).toEqual(['## Unreleased', '### d', '## 1.0.0, 2026-01-02', '### a', '### b'])
+  expect(withEntry(next, 'Unreleased', [])).toBe(dated)
+})
+
+test('every changeset that waits has a section of its own with something in it', async () => {
+  const headings = (await sections()).map((text) => text.split('\n')[0])
+  expect(new Set(headings).size).toBe((await changesets()).length)
+  for (const text of await sections()) expect(text.split('\n').length).toBeGreaterThan(2)
+})
+
+test('the first release keeps the version, the next one raises that of both packages', () =>
+  inTemporaryDir(async (dir) => {
+    for (const path of [
+      '.changeset',
+      'package.json',
+      'bun.lock',
+      'sdk/package.json',
+      'src/generate',
+      'src/version.ts',
+    ]) {
+      await mkdir(join(dir, dirname(path)), { recursive: true })
+      await cp(join(root, path), join(dir, path), { recursive: true })
+    }
+    await symlink(join(root, 'node_modules'), join(dir, 'node_modules'))
+    for (const path of await changesets()) await cp(path, join(dir, '.changeset', path.split('/').at(-1)!))
+    const run = (...command: string[]) => {
+      const { exitCode, stdout, stderr } = Bun.spawnSync(command, { cwd: dir, stdin: 'ignore' })
+      expect([exitCode, exitCode === 0 ? '' : `${stdout}${stderr}`]).toEqual([0, ''])
+    }
+    const release = () => run(process.execPath, join(dir, 'src/generate/release.ts'))
+    const versions = () =>
+      Promise.all(
+        ['package.json', 'sdk/package.json'].map(async (path) => (await Bun.file(join(dir, path)).json()).version),
+      )
+    const before = await versions()
+    const add = (text: string) =>
+      writeFile(join(dir, '.changeset/more.md'), `---\n"cstp-service": patch\n---\n\n${text}\n\n- And more.\n`)
+    await writeFile(join(dir, 'CHANGELOG.md'), '')
+    await add('First.')
+    release()
+    expect(await versions()).toEqual(before)
+    expect((await readdir(join(dir, '.changeset'))).filter((name) => name.endsWith('.md'))).toEqual([])
+
+    run('git', 'init', '-q')
+    await add('Second.')
+    release()
+    const [version, client] = await versions()
+    expect(version).not.toBe(before[0])
+    expect(client).toBe(version)
+    const text = await readFile(join(dir, 'CHANGELOG.md'), 'utf8')
+    const headings = text.match(/^##+ .*$/gm)!
+    expect(headings.slice(0, 2)).toEqual([expect.stringContaining(`## ${version}, `), '### Second'])
+    expect(headings[2]).toMatch(`## ${before[0]}, `)
+    expect((await readdir(join(dir, '.changeset'))).filter((name) => name.endsWith('.md'))).toEqual([])
+  }))

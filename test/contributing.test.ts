@@ -1,0 +1,41 @@
+/** The pages for contributors name what there is: paths and declarations that stand in code spans. */
+import { describe, expect, test } from 'bun:test'
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { root } from './e2e/program.ts'
+
+/** Paths of this repository in code spans, up to the first part that a reader fills in. */
+export const pathsIn = (page: string): string[] =>
+  [...page.matchAll(/`((?:src|sdk|test|docs|guardrails|\.changeset)\/[^`\s]*)`/g)].map(([, path]) =>
+    path!.replace(/[^/]*[<*].*$/, ''),
+  )
+
+describe.each([
+  'docs/contributing.md',
+  'docs/design/architecture.md',
+  'docs/design/request.md',
+  'docs/design/evidence.md',
+])('%s', (page) => {
+  test('names files and folders that exist', async () => {
+    const named = pathsIn(await readFile(join(root, page), 'utf8'))
+    expect(named.length).toBeGreaterThan(0)
+    expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([])
+  })
+})
+
+test.each([
+  ['src/method.ts', 'export const toolNames'],
+  ['src/method.ts', 'export const defineMethod'],
+  ['sdk/errors.ts', 'export const codes'],
+  ['sdk/errors.ts', 'export const meanings'],
+  ['sdk/schema/guardrail.ts', 'export const Condition'],
+  ['src/domain/guardrail/operators.ts', 'class EvaluationError'],
+])('%s has %s, as the checklists say', async (path, declaration) => {
+  expect(await readFile(join(root, path), 'utf8')).toContain(declaration)
+})
+
+test('a path that is gone is found', () => {
+  const page = '`src/method.ts` `src/gone.ts` `src/methods/<name>.ts` `sdk/` `npx bun test test/x`'
+  expect(pathsIn(page)).toEqual(['src/method.ts', 'src/gone.ts', 'src/methods/', 'sdk/'])
+})
