@@ -4,6 +4,8 @@ import { Breakers } from './pages/breakers.tsx'
 import { Calibration } from './pages/calibration.tsx'
 import { Decision } from './pages/decision.tsx'
 import { Decisions } from './pages/decisions.tsx'
+import { Deliberation } from './pages/deliberation.tsx'
+import { Evidence } from './pages/evidence.tsx'
 import { Guardrails } from './pages/guardrails.tsx'
 import { Overview } from './pages/overview.tsx'
 import type { Place } from './route.tsx'
@@ -27,6 +29,8 @@ export const pages: Page[] = [
   { path: '/calibration', title: 'Calibration', inMenu: true, View: Calibration },
   { path: '/guardrails', title: 'Guardrails', inMenu: true, View: Guardrails },
   { path: '/breakers', title: 'Breakers', inMenu: true, View: Breakers },
+  { path: '/evidence', title: 'Evidence', inMenu: true, View: Evidence },
+  { path: '/deliberation', title: 'Deliberation', inMenu: true, View: Deliberation },
 ]
 
 const decision: Page = { path: '/decisions/', title: 'Decision', inMenu: false, View: Decision }

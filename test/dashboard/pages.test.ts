@@ -14,7 +14,14 @@ const runs = executable !== null && hasData
 const pages: [path: string, title: string][] = [
   ['', 'Overview'],
   ['/decisions', 'Decisions'],
+  ['/calibration', 'Calibration'],
+  ['/guardrails', 'Guardrails'],
+  ['/breakers', 'Breakers'],
+  ['/evidence', 'Evidence'],
+  ['/deliberation', 'Deliberation'],
 ]
+
+const wcag = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 
 describe.skipIf(!runs)('the dashboard', () => {
   let dir: string
@@ -41,12 +48,11 @@ describe.skipIf(!runs)('the dashboard', () => {
   })
 
   /** What a person who can not see or use a mouse would stumble over. */
-  const serious = async (of: Page) => {
+  const serious = async (of: Page, only = wcag) => {
     await of.evaluate(axe.source)
-    const { violations } = await of.evaluate(() =>
-      (globalThis as unknown as { axe: typeof axe }).axe.run({
-        runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
-      }),
+    const { violations } = await of.evaluate(
+      (runOnly) => (globalThis as unknown as { axe: typeof axe }).axe.run({ runOnly }),
+      only,
     )
     return violations
       .filter(({ impact }) => impact === 'serious' || impact === 'critical')
@@ -87,7 +93,8 @@ describe.skipIf(!runs)('the dashboard', () => {
       const paths = [...pages.map(([path]) => path), '/decisions?q=generators', `/decisions/${place.hostileId}`]
       for (const path of paths) {
         await visit(phone.page, url, path)
-        expect([path, ...(await serious(phone.page))]).toEqual([path])
+        // The two looks differ in nothing but their colours.
+        expect([path, ...(await serious(phone.page, dark ? ['cat.color'] : wcag))]).toEqual([path])
         const { scrolled, room } = await phone.page.evaluate(() => ({
           scrolled: document.documentElement.scrollWidth,
           room: document.documentElement.clientWidth,
@@ -227,6 +234,122 @@ describe.skipIf(!runs)('the dashboard', () => {
     await page.keyboard.press('Enter')
     await page.waitForFunction((id) => !location.pathname.endsWith(id), place.pendingId)
     await settled(page)
+    quiet()
+  })
+
+  test('the figures of calibration are those of the method', async () => {
+    await visit(page, url, '/calibration?agent=forecaster')
+    const report = (await place.server.call('getCalibration', { agent: 'forecaster' })) as {
+      overall: Record<string, number>
+      buckets: { range: string; decisions: number; actual: number; actual_low: number; actual_high: number }[]
+      recommendations: { message: string }[]
+    }
+    expect(await figure('Brier score')).toBe(report.overall.brier_score!.toFixed(3))
+    expect(await figure('Accuracy')).toBe(`${(100 * report.overall.accuracy!).toFixed(1)} %`)
+    expect(await figure('Calibration error')).toBe(report.overall.ece!.toFixed(3))
+    expect(await figure('Reliability')).toBe(report.overall.reliability!.toFixed(3))
+    expect(await figure('Resolution')).toBe(report.overall.resolution!.toFixed(3))
+    const diagram = page.getByRole('region', { name: 'Reliability', exact: true })
+    expect(await diagram.locator('circle').count()).toBe(report.buckets.filter(({ decisions }) => decisions > 0).length)
+    await diagram.getByText('Show as a table').click()
+    const interval = ({ actual_low, actual_high }: (typeof report.buckets)[number]) =>
+      `${(100 * actual_low).toFixed(1)} % to ${(100 * actual_high).toFixed(1)} %`
+    expect(await diagram.locator('td:last-child').allInnerTexts()).toEqual(report.buckets.map(interval))
+    const todo = await page.getByRole('region', { name: 'What to do' }).innerText()
+    for (const { message } of report.recommendations) expect(todo).toContain(message)
+    await page.locator('select[name=category]').selectOption('election Senate')
+    await page.waitForURL(/category=election/)
+    await settled(page)
+    const senate = (await place.server.call('getCalibration', {
+      agent: 'forecaster',
+      category: 'election Senate',
+    })) as typeof report
+    expect(await figure('Brier score')).toBe(senate.overall.brier_score!.toFixed(3))
+    quiet()
+  })
+
+  test('a term explains itself to the keyboard, and Escape closes it', async () => {
+    await visit(page, url, '/calibration')
+    await page.locator('.figures').first().getByRole('button', { name: 'Brier score' }).focus()
+    expect(await page.getByRole('tooltip').innerText()).toContain('Mean squared distance')
+    await page.keyboard.press('Escape')
+    expect(await page.getByRole('tooltip').count()).toBe(0)
+  })
+
+  test('an action is tried out: which rules match and why, and nothing is recorded', async () => {
+    await visit(page, url, '/guardrails')
+    const { total } = (await place.server.call('getStats', {})) as { total: number }
+    await page.getByLabel('What would be done').fill('Deploy to production')
+    await page.getByLabel('Context as JSON').fill('{"affects_production": true')
+    await page.getByRole('button', { name: 'Try it' }).click()
+    expect(await page.getByRole('alert').innerText()).toContain('The context is not JSON')
+    await page.getByLabel('Context as JSON').fill('{"affects_production": true}')
+    await page.getByRole('button', { name: 'Try it' }).click()
+    await page.getByText('Blocked.').waitFor()
+    const said = await page.getByRole('region', { name: 'Try an action' }).innerText()
+    expect(said).toContain('This changes production and no review is on record')
+    await page.getByLabel('Context as JSON').fill('{"affects_production": true, "code_review": true}')
+    await page.getByRole('button', { name: 'Try it' }).click()
+    await page.getByText('Allowed.').waitFor()
+    expect(((await place.server.call('getStats', {})) as { total: number }).total).toBe(total)
+    await page.getByLabel('Verdict').selectOption('no')
+    await page.waitForURL(/allowed=no/)
+    await settled(page)
+    const trail = page.getByRole('region', { name: 'Audit trail' })
+    expect(new Set(await trail.locator('td[data-label=Verdict]').allInnerTexts())).toEqual(new Set(['blocked']))
+    quiet()
+  })
+
+  test('a breaker is reset by who may, and by nobody else', async () => {
+    const coder = await open(browser)
+    await logIn(coder.page, url, 'coder', people.coder)
+    await visit(coder.page, url, '/breakers')
+    expect(await coder.page.getByRole('button', { name: /stakes:critical/ }).count()).toBe(0)
+    await coder.context.close()
+    await visit(page, url, '/breakers')
+    await page.getByRole('button', { name: 'Try one first: stakes:critical' }).click()
+    await page.locator('.badge', { hasText: 'half open' }).waitFor()
+    await page.getByRole('button', { name: 'Close: stakes:critical' }).click()
+    await page.locator('.badge', { hasText: 'half open' }).waitFor({ state: 'detached' })
+    expect(await place.server.call('getCircuitState', { scope: 'stakes:critical' })).toMatchObject({ state: 'closed' })
+    quiet()
+  })
+
+  test('evidence is verified, proven and exported', async () => {
+    await visit(page, url, '/evidence?proof=4')
+    await page.getByRole('button', { name: 'Verify the chain' }).click()
+    await page.getByText('Intact.').waitFor()
+    const { root_hash } = (await place.server.call('getInclusionProof', { seq: 4 })) as { root_hash: string }
+    const proof = page.getByRole('region', { name: 'Proof of one event' })
+    expect(await proof.innerText()).toContain('the path ends at the signed root')
+    expect(await proof.innerText()).toContain(root_hash)
+    const { coverage } = (await place.server.call('mapControls', {})) as {
+      coverage: Record<'observed' | 'attested', { coverage_pct: number }>
+    }
+    const shown = await page.getByRole('region', { name: 'Coverage' }).locator('strong').allInnerTexts()
+    expect(shown).toEqual([coverage.observed, coverage.attested].map((one) => `${one.coverage_pct.toFixed(2)} %`))
+    await page.getByRole('button', { name: 'Export a bundle' }).click()
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: /^Download/ }).click(),
+    ])
+    const bundle = await Bun.file(await download.path()).text()
+    const digest = new Bun.CryptoHasher('sha256').update(bundle).digest('hex')
+    expect(await page.getByRole('region', { name: 'Bundle' }).innerText()).toContain(digest)
+    await page.getByRole('link', { name: 'Prove event 1', exact: true }).click()
+    await page.getByText('Event 1 stands in the log').waitFor()
+    quiet()
+  })
+
+  test('deliberation shows what an agent thinks as it happens, and others only to the administrator', async () => {
+    await visit(page, url, '/deliberation')
+    await place.server.call('recordThought', { text: 'A thought that was not there before' })
+    await page.getByText('A thought that was not there before').waitFor()
+    const coder = await open(browser)
+    await logIn(coder.page, url, 'coder', people.coder)
+    await visit(coder.page, url, '/deliberation')
+    expect(await coder.page.locator('main').innerText()).toContain('Nobody deliberates')
+    await coder.context.close()
     quiet()
   })
 

@@ -36,7 +36,7 @@ function forecastLines(csv: string): object[] {
 export const hostile = '<img src=x onerror="document.title=\'owned\'"><script>document.title="owned"</script>'
 
 /** Decisions of today: some that failed at critical stakes, so that a breaker opens, and one full of script. */
-async function today(server: RunningServer): Promise<{ hostileId: string; pendingId: string }> {
+async function today(server: RunningServer, text: string): Promise<{ hostileId: string; pendingId: string }> {
   const record = async (given: object): Promise<string> =>
     (await server.call('recordDecision', { category: 'deployment', confidence: 0.8, ...given })).decision_id as string
   for (const number of [1, 2, 3]) {
@@ -68,35 +68,36 @@ async function today(server: RunningServer): Promise<{ hostileId: string; pendin
     tags: ['cluster', 'rollout'],
     pattern: 'Change one thing at a time',
   })
+  const short = text === hostile ? text.slice(0, 60) : 'deployment'
   const hostileId = await record({
-    decision: hostile,
-    context: hostile,
-    category: hostile.slice(0, 60),
-    reasons: [{ type: hostile.slice(0, 60), text: hostile }],
-    tags: [hostile.slice(0, 60)],
-    pattern: hostile,
-    alternatives_considered: [hostile],
-    bridge: { structure: hostile, function: hostile, tolerance: [hostile] },
-    project: { name: hostile, feature: hostile, files: [hostile] },
-    reasoning_trace: [hostile],
-    agent_id: hostile,
-    deliberation: { inputs: [{ type: hostile, content: hostile }], steps: [{ step: 1, thought: hostile }] },
+    decision: text,
+    context: text,
+    category: short,
+    reasons: [{ type: short, text }],
+    tags: [short],
+    pattern: text,
+    alternatives_considered: [text],
+    bridge: { structure: text, function: text, tolerance: [text] },
+    project: { name: text, feature: text, files: [text] },
+    reasoning_trace: [text],
+    agent_id: text,
+    deliberation: { inputs: [{ type: text, content: text }], steps: [{ step: 1, thought: text }] },
   })
-  await server.call('recordThought', { text: hostile, decision_id: hostileId })
+  await server.call('recordThought', { text, decision_id: hostileId })
   await server.call('linkDecisions', {
     source_id: pendingId,
     target_id: hostileId,
     edge_type: 'relates_to',
-    context: hostile,
+    context: text,
   })
   await server.call('reviewDecision', {
     decision_id: hostileId,
     outcome: 'partial',
-    actual_result: hostile,
-    lessons: hostile,
-    notes: hostile,
+    actual_result: text,
+    lessons: text,
+    notes: text,
   })
-  await server.call('recordThought', { text: `A thought that waits ${hostile}` })
+  await server.call('recordThought', { text: `A thought that waits ${text}` })
   return { hostileId, pendingId }
 }
 
@@ -120,8 +121,8 @@ export interface DashboardPlace {
   pendingId: string
 }
 
-/** Starts a service in a folder and fills it. The caller kills it. */
-export async function startPlace(dir: string): Promise<DashboardPlace> {
+/** Starts a service in a folder and fills it. The caller kills it. @param options.plain without a decision full of script */
+export async function startPlace(dir: string, { plain = false } = {}): Promise<DashboardPlace> {
   const tokens = Object.entries(people).map((pair) => pair.join(':'))
   const server = await startServer({ dir, env: { CSTP_AUTH_TOKENS: tokens.join(',') } })
   const lines = [
@@ -138,7 +139,10 @@ export async function startPlace(dir: string): Promise<DashboardPlace> {
   const env = bareEnv(dir, { CSTP_PORT: new URL(server.url).port, CSTP_AUTH_TOKENS: tokens.join(',') })
   const { status, err } = await cstp(['import', file, '--agent', 'root', '--token', people.root], env)
   if (status !== 0) throw new Error(`the import failed: ${err}`)
-  const { hostileId, pendingId } = await today(server)
+  const { hostileId, pendingId } = await today(
+    server,
+    plain ? 'Look at both regions once more before the next switch' : hostile,
+  )
   await evidence(server, pendingId)
   return { server, hostileId, pendingId }
 }

@@ -3,15 +3,13 @@ import { forceCenter, forceCollide, forceLink, forceManyBody, forceSimulation, f
 import { useState } from 'preact/hooks'
 import type { GetGraphResult } from '../../../../sdk/client.ts'
 import { Show, useCall } from '../../call.tsx'
+import { useWidth } from '../../charts.tsx'
 import { words } from '../../figures.ts'
 import { To, ToDecision } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { Choice, Empty } from '../../ui.tsx'
 
-const width = 960
 const height = 460
-/** Names stand beside each other rather than above: there is more room sideways. */
-const stretch = 1.8
 
 interface Spot {
   id: string
@@ -23,7 +21,9 @@ interface Spot {
 }
 
 /** Where each decision stands. The same graph always looks the same: no chance is in it. */
-function layout({ center_id, nodes, edges }: GetGraphResult): Map<string, Spot> {
+function layout({ center_id, nodes, edges }: GetGraphResult, width: number): Map<string, Spot> {
+  // Names stand beside each other rather than above: where there is room it is used sideways.
+  const stretch = Math.max(0.8, width / 530)
   const spots: (Spot & { fx?: number; fy?: number })[] = nodes.map(({ id, title, outcome, depth }, at) => ({
     id,
     title,
@@ -52,48 +52,57 @@ function layout({ center_id, nodes, edges }: GetGraphResult): Map<string, Spot> 
   return new Map(
     spots.map((spot) => [
       spot.id,
-      { ...spot, x: within(width / 2 + stretch * (spot.x - width / 2), width, 80), y: within(spot.y, height, 30) },
+      {
+        ...spot,
+        x: within(width / 2 + stretch * (spot.x - width / 2), width, Math.min(105, width / 4)),
+        y: within(spot.y, height, 30),
+      },
     ]),
   )
 }
 
-const short = (title: string): string => (title.length > 26 ? `${title.slice(0, 25).trimEnd()}…` : title)
+const short = (title: string, most: number): string =>
+  title.length > most ? `${title.slice(0, most - 1).trimEnd()}…` : title
 
 function Picture({ graph }: { graph: GetGraphResult }) {
-  const spots = layout(graph)
+  const [box, width] = useWidth()
+  const spots = layout(graph, width)
+  const most = width < 600 ? 14 : 26
   return (
-    <svg viewBox={`0 0 ${width} ${height}`} class="graph" aria-label="Decisions and their links" role="group">
-      <defs>
-        <marker id="arrow" viewBox="0 0 8 8" refX="22" refY="4" markerWidth="7" markerHeight="7" orient="auto">
-          <path d="M0 0L8 4L0 8z" />
-        </marker>
-      </defs>
-      {graph.edges.map(({ source_id, target_id, edge_type }) => {
-        const [from, to] = [spots.get(source_id), spots.get(target_id)]
-        if (!from || !to) return null
-        return (
-          <g key={`${source_id} ${target_id} ${edge_type}`} class={`edge ${edge_type}`}>
-            <line x1={from.x} y1={from.y} x2={to.x} y2={to.y} marker-end="url(#arrow)" />
-            {edge_type !== 'relates_to' && (
-              <text x={(from.x + to.x) / 2} y={(from.y + to.y) / 2 - 4} text-anchor="middle">
-                {words(edge_type)}
+    <figure ref={box}>
+      <svg viewBox={`0 0 ${width} ${height}`} class="graph" aria-label="Decisions and their links" role="group">
+        <defs>
+          <marker id="arrow" viewBox="0 0 8 8" refX="22" refY="4" markerWidth="7" markerHeight="7" orient="auto">
+            <path d="M0 0L8 4L0 8z" />
+          </marker>
+        </defs>
+        {graph.edges.map(({ source_id, target_id, edge_type }) => {
+          const [from, to] = [spots.get(source_id), spots.get(target_id)]
+          if (!from || !to) return null
+          return (
+            <g key={`${source_id} ${target_id} ${edge_type}`} class={`edge ${edge_type}`}>
+              <line x1={from.x} y1={from.y} x2={to.x} y2={to.y} marker-end="url(#arrow)" />
+              {edge_type !== 'relates_to' && (
+                <text x={(from.x + to.x) / 2} y={(from.y + to.y) / 2 - 4} text-anchor="middle">
+                  {words(edge_type)}
+                </text>
+              )}
+            </g>
+          )
+        })}
+        {[...spots.values()].map(({ id, title, state, depth, x, y }) => (
+          <To key={id} path={`/decisions/${encodeURIComponent(id)}`}>
+            <g class={`node ${depth === 0 ? 'centre' : ''}`}>
+              <title>{title}</title>
+              <circle cx={x} cy={y} r={depth === 0 ? 13 : 9} class={`fill ${state}`} />
+              <text x={x} y={y + (depth === 0 ? 30 : 26)} text-anchor="middle">
+                {short(title, most)}
               </text>
-            )}
-          </g>
-        )
-      })}
-      {[...spots.values()].map(({ id, title, state, depth, x, y }) => (
-        <To key={id} path={`/decisions/${encodeURIComponent(id)}`}>
-          <g class={`node ${depth === 0 ? 'centre' : ''}`}>
-            <title>{title}</title>
-            <circle cx={x} cy={y} r={depth === 0 ? 13 : 9} class={`fill ${state}`} />
-            <text x={x} y={y + (depth === 0 ? 30 : 26)} text-anchor="middle">
-              {short(title)}
-            </text>
-          </g>
-        </To>
-      ))}
-    </svg>
+            </g>
+          </To>
+        ))}
+      </svg>
+    </figure>
   )
 }
 
