@@ -1,5 +1,6 @@
 /** Reads the settings, in the order default < YAML file < environment < flag. Their table stands in `config/table.ts`. */
 import { parseDocument } from 'yaml'
+import { isPostgres } from './config/read.ts'
 import { type Setting, settings } from './config/table.ts'
 import type { Credential } from './surfaces/auth.ts'
 
@@ -31,7 +32,8 @@ export class ConfigError extends Error {
 const names = Object.keys(settings) as SettingName[]
 
 /** An address may carry a name and a password. */
-const withoutPassword = (text: string): string => text.replace(/:\/\/[^/\s]*@/g, '://****@')
+const withoutPassword = (text: string): string =>
+  text.replace(/:\/\/\S*@/g, '://****@').replace(/([?&]password=)[^&\s]*/g, '$1****')
 
 /** Replaces `${VAR}` in every text of a YAML tree. */
 function expand(value: unknown, env: Record<string, string | undefined>, at: string, problems: string[]): unknown {
@@ -70,6 +72,18 @@ function flatten(tree: unknown, file: string, problems: string[]): Map<string, u
   }
   visit(tree, '')
   return found
+}
+
+/** What servers that share a database must be given alike, and can't make for themselves. */
+function sharedProblems({ store_url, provenance_db, auth_tokens, evidence_key }: Partial<Settings>): string[] {
+  const problems: string[] = []
+  if (store_url && auth_tokens === null)
+    problems.push('CSTP_AUTH_TOKENS: with CSTP_STORE_URL every server needs the same tokens; none are given')
+  if (evidence_key === null && (store_url || isPostgres(provenance_db ?? null)))
+    problems.push('CSTP_EVIDENCE_KEY: with evidence in PostgreSQL every server needs the same key; none is given')
+  if (store_url && provenance_db && !isPostgres(provenance_db))
+    problems.push('PROVENANCE_DB: with CSTP_STORE_URL the evidence must lie in PostgreSQL too; received a file')
+  return problems
 }
 
 /**
@@ -123,6 +137,7 @@ export async function loadSettings(input: {
     problems.push('CSTP_EMBEDDING_URL: the openai embedder needs an address')
   if (embedder === 'huggingface' && !values.embedding_api_key && input.env.HF_TOKEN)
     values.embedding_api_key = input.env.HF_TOKEN
+  problems.push(...sharedProblems(values as Partial<Settings>))
   const agents = (values.auth_tokens as Credential[] | null | undefined)?.map(({ agent }) => agent)
   for (const name of ['admin_agents', 'evidence_agents'] as const) {
     const strangers = ((values[name] as string[] | null) ?? []).filter((agent) => agents && !agents.includes(agent))

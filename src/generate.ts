@@ -128,10 +128,11 @@ async function driversPage(): Promise<string> {
             .trim() ?? ''
         return `### ${file.replace(/\.ts$/, '')}\n\n${about}`
       })
-      return [`## ${port}`, ...lines].join('\n\n')
+      // What the drivers of one engine share is no port.
+      return lines.length === 0 ? '' : [`## ${port}`, ...lines].join('\n\n')
     }),
   )
-  return `${[head('Drivers', 'What each storage port can stand on.'), ...sections].join('\n\n').replace(/\n\n\n+/g, '\n\n')}\n`
+  return `${[head('Drivers', 'What each storage port can stand on.'), ...sections.filter((section) => section !== '')].join('\n\n').replace(/\n\n\n+/g, '\n\n')}\n`
 }
 
 /** The comment on each exported schema of the SDK. */

@@ -113,7 +113,7 @@ describe('forms', () => {
     ['CSTP_LOG_LEVEL', 'verbose', 'one of debug, info, warn, error'],
     ['CSTP_PUBLIC_URL', 'example.com', 'a URL of http or https'],
     ['CSTP_PUBLIC_URL', 'ftp://example.com', 'a URL of http or https'],
-    ['CSTP_VECTOR_URL', 'http://x', 'a folder or an s3:// address'],
+    ['CSTP_VECTOR_URL', 'http://x', 'a folder, an s3:// or a postgres:// address'],
     ['CSTP_CORS_ORIGINS', 'a,,b', 'text that is not empty'],
     ['CSTP_HOST', '  ', 'text that is not empty'],
   ])('%s=%s is refused, with what was expected and received', async (name, value, expected) => {

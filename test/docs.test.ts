@@ -54,6 +54,14 @@ describe('pages', async () => {
   }
 })
 
+test('the list of pages names every page', async () => {
+  const list = await read('docs/README.md')
+  const named = new Set([...list.matchAll(/\]\(([^)]+)\)/g)].map((match) => join('docs', match[1]!)))
+  expect((await pages()).filter((page) => !named.has(page) && !/^(?:CHANGELOG|docs\/README)\.md$/.test(page))).toEqual(
+    [],
+  )
+})
+
 test('every method, setting and error code has a heading in the reference', async () => {
   const headings = new Set(
     [...(await generated()).values()].flatMap((text) =>

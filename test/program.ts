@@ -1,5 +1,5 @@
 /** The whole engine on real drivers with a clock that tests move; one suite for every store that can hold it. */
-import { afterEach, describe } from 'bun:test'
+import { afterEach, describe, test } from 'bun:test'
 import { generateKeyPairSync } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -21,8 +21,10 @@ import { analyse } from '../src/domain/terms.ts'
 import { startTracker } from '../src/domain/tracker.ts'
 import { openHashEmbedder } from '../src/drivers/embedder/hash.ts'
 import { openMemoryEvidence } from '../src/drivers/evidence/memory.ts'
+import { openPostgresEvidence } from '../src/drivers/evidence/postgres.ts'
 import { openSqliteEvidence } from '../src/drivers/evidence/sqlite.ts'
 import { openMemoryStore } from '../src/drivers/store/memory.ts'
+import { openPostgresStore } from '../src/drivers/store/postgres.ts'
 import { openSqliteStore } from '../src/drivers/store/sqlite.ts'
 import { openExactVectors } from '../src/drivers/vectors/exact.ts'
 import type * as declared from '../src/methods/index.ts'
@@ -31,6 +33,7 @@ import { createDispatch, type Dispatch, methods, toJson } from '../src/registry.
 import { openBundleFiles } from '../src/server/bundles.ts'
 import { openPrinter } from '../src/server/printer.ts'
 import type { Caller, Scope } from '../src/surfaces/auth.ts'
+import { freshSchema, postgres, whyNoPostgres } from './postgres.ts'
 import { testStart } from './record.ts'
 
 type Declared = typeof declared
@@ -92,6 +95,15 @@ async function memoryEvidence(dir: string): Promise<Evidence> {
   return { ...evidence, close: async () => {} }
 }
 
+const schemas = new Map<string, string>()
+
+/** A schema for each directory; the server is started with the first. */
+function schemaOf(dir: string): string {
+  const known = schemas.get(dir) ?? freshSchema(postgres()!)
+  schemas.set(dir, known)
+  return known
+}
+
 /** Every store on which the methods must behave alike. */
 const backends: Backend[] = [
   {
@@ -108,6 +120,11 @@ const backends: Backend[] = [
     name: 'sqlite',
     open: (options, dir) => openSqliteStore({ ...options, dir }),
     evidence: (dir) => openSqliteEvidence(join(dir, 'provenance.db')),
+  },
+  {
+    name: 'postgres',
+    open: (options, dir) => openPostgresStore({ ...options, url: schemaOf(dir), connections: 4 }),
+    evidence: (dir) => openPostgresEvidence({ url: schemaOf(dir), connections: 2 }),
   },
 ]
 
@@ -255,6 +272,10 @@ export function forEachBackend(suite: (open: Open) => void): void {
   const wanted = process.env.CSTP_TEST_STORES?.split(',')
   for (const backend of backends.filter(({ name }) => wanted?.includes(name) ?? true)) {
     describe(`on ${backend.name}`, () => {
+      if (backend.name === 'postgres' && postgres() === null) {
+        test.skip(whyNoPostgres, () => {})
+        return
+      }
       const opened: { program: TestProgram; dir: string }[] = []
       afterEach(async () => {
         for (const { program, dir } of opened.splice(0)) {

@@ -22,6 +22,7 @@ const ClassCoverage = v.object({
   by_source: v.array(v.object({ source: v.string(), events: v.number() })),
 })
 
+/** A bundle of evidence: one line of canonical JSON. */
 export const BundleFile = v.strictObject({
   attested_only_controls: v.pipe(
     v.array(v.string()),

@@ -45,11 +45,32 @@ export const url =
     return given.replace(/\/$/, '')
   }
 
-/** A folder or an s3:// address. */
+export const isPostgres = (place: string | null): place is `postgres${string}` =>
+  /^postgres(?:ql)?:\/\//.test(place ?? '')
+
+/** The address of a PostgreSQL database; `?schema=` names the schema of the tables. */
+export const postgresUrl = (value: unknown): string => {
+  const given = text(value)
+  const wanted = 'an address such as postgres://user:password@host:5432/database'
+  if (!isPostgres(given) || !URL.canParse(given)) return expected(wanted)
+  const { hostname, pathname, searchParams } = new URL(given)
+  if (hostname === '' || !/^\/[^/]+$/.test(pathname)) return expected(`${wanted}, with a host and a database`)
+  const schema = searchParams.get('schema') ?? 'public'
+  return /^[a-z_][a-z0-9_]{0,62}$/.test(schema) ? given : expected('a schema of lower-case letters, digits and _')
+}
+
+/** A file, or an address of PostgreSQL. */
+export const fileOrPostgres = (value: unknown): string => {
+  const given = text(value)
+  return given.includes('://') ? postgresUrl(given) : path(given)
+}
+
+/** A folder, an s3:// address or one of PostgreSQL. */
 export const vectorUrl = (value: unknown): string => {
   const given = text(value)
   if (!given.includes('://')) return path(given)
-  return given.startsWith('s3://') ? given : expected('a folder or an s3:// address')
+  if (isPostgres(given)) return postgresUrl(given)
+  return given.startsWith('s3://') ? given : expected('a folder, an s3:// or a postgres:// address')
 }
 
 export const credentials = (value: unknown): Credential[] => {

@@ -1,7 +1,20 @@
 /** Every setting once: its names, default, meaning and form. */
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { credentials, list, oneOf, optional, path, paths, text, url, vectorUrl, whole } from './read.ts'
+import {
+  credentials,
+  fileOrPostgres,
+  list,
+  oneOf,
+  optional,
+  path,
+  paths,
+  postgresUrl,
+  text,
+  url,
+  vectorUrl,
+  whole,
+} from './read.ts'
 
 export interface Setting<T> {
   /** Path in the YAML file. */
@@ -116,12 +129,19 @@ export const settings = {
     optional(list),
     'Agents that also have the evidence scope; by default the first one of the tokens.',
   ),
+  store_url: setting(
+    'store.url',
+    'CSTP_STORE_URL',
+    null,
+    optional(postgresUrl),
+    'PostgreSQL that holds the decisions and all that several servers agree on; by default the data directory does.',
+  ),
   vector_url: setting(
     'vectors.url',
     'CSTP_VECTOR_URL',
     null,
     optional(vectorUrl),
-    'Vector database: a folder or s3:// for LanceDB; by default exact search over vectors kept in the catalogue.',
+    'Vector database: a folder or s3:// for LanceDB, postgres:// for pgvector; by default exact search over the vectors that the store keeps.',
   ),
   embedder: setting(
     'embedder.driver',
@@ -177,8 +197,8 @@ export const settings = {
     'evidence.database',
     'PROVENANCE_DB',
     null,
-    optional(path),
-    'Evidence database; by default provenance.db in the data directory.',
+    optional(fileOrPostgres),
+    'Evidence database, a file or postgres://; by default the one of CSTP_STORE_URL, else provenance.db in the data directory.',
   ),
   evidence_key: setting(
     'evidence.key',

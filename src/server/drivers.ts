@@ -1,8 +1,8 @@
 /** The drivers that the settings name; a driver's libraries are loaded only when it is chosen. */
 import { availableParallelism } from 'node:os'
-import { join } from 'node:path'
 import type { Embedder } from '../../sdk/storage/embedder.ts'
 import type { Evidence } from '../../sdk/storage/evidence.ts'
+import type { Store, StoreOptions } from '../../sdk/storage/store.ts'
 import type { Vectors } from '../../sdk/storage/vectors.ts'
 import type { Settings } from '../config.ts'
 import { type Chain, openChain } from '../domain/evidence/chain.ts'
@@ -10,6 +10,8 @@ import { openHashEmbedder } from '../drivers/embedder/hash.ts'
 import { openExactVectors } from '../drivers/vectors/exact.ts'
 import type { Log } from '../surfaces/log.ts'
 import type { Metrics } from '../surfaces/metrics.ts'
+import type { Lease } from '../surfaces/rate.ts'
+import { evidencePlace, isPostgres } from './places.ts'
 import { startWalkers } from './walkers.ts'
 
 /** The embedder that is chosen. @param failed told when a model that loads beside the server can't */
@@ -28,22 +30,47 @@ export async function openEmbedder(settings: Settings, log: Log, failed?: (error
   }
 }
 
+/** Opens the store that is chosen. `lease` is there where servers share their rate limits. */
+export async function openStore(
+  { store_url, data_dir }: Settings,
+  options: StoreOptions & { log: Log },
+): Promise<{ store: Store; lease?: Lease; close(): Promise<void> }> {
+  if (store_url === null) {
+    const { openSqliteStore } = await import('../drivers/store/sqlite.ts')
+    const store = await openSqliteStore({ ...options, dir: data_dir })
+    return { store, close: store.close }
+  }
+  const { openPostgresStore } = await import('../drivers/store/postgres.ts')
+  const { lease, ...store } = await openPostgresStore({ ...options, url: store_url })
+  return { store, lease, close: store.close }
+}
+
 /** The vectors driver that is chosen, with a resident tail where it takes new vectors in batches only. */
 export async function openVectors(settings: Settings, log: Log): Promise<{ vectors: Vectors; tail?: Vectors }> {
-  if (settings.vector_url === null) return { vectors: openExactVectors() }
+  const { vector_url: url } = settings
+  if (url === null) return { vectors: openExactVectors() }
+  if (isPostgres(url)) {
+    const { openPgvectorVectors } = await import('../drivers/vectors/pgvector.ts')
+    return { vectors: await openPgvectorVectors({ url }) }
+  }
   const { openLanceVectors } = await import('../drivers/vectors/lancedb.ts')
-  return { vectors: await openLanceVectors({ url: settings.vector_url, log }), tail: openExactVectors() }
+  return { vectors: await openLanceVectors({ url, log }), tail: openExactVectors() }
 }
 
 /** The evidence log, and the chain that the program appends to. */
 export async function openEvidence(
-  { provenance_db, data_dir }: Settings,
+  settings: Settings,
   log: Log,
 ): Promise<{ evidence: Evidence; chain: Chain; close(): Promise<void> }> {
+  const place = evidencePlace(settings)
+  if (isPostgres(place)) {
+    const { openPostgresEvidence } = await import('../drivers/evidence/postgres.ts')
+    const evidence = await openPostgresEvidence({ url: place })
+    return { evidence, chain: openChain({ evidence, breathe: () => Bun.sleep(0) }), close: evidence.close }
+  }
   const { openSqliteEvidence } = await import('../drivers/evidence/sqlite.ts')
-  const path = provenance_db ?? join(data_dir, 'provenance.db')
-  const evidence = await openSqliteEvidence(path)
-  const walkers = () => startWalkers(path, availableParallelism(), log)
+  const evidence = await openSqliteEvidence(place)
+  const walkers = () => startWalkers(place, availableParallelism(), log)
   // A timer would cost a walk a millisecond for each page.
   const breathe = () => new Promise<void>((resolve) => setImmediate(resolve))
   const chain = openChain({ evidence, walkers, breathe })

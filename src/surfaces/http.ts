@@ -3,13 +3,13 @@ import { CstpError, type ErrorName } from '../../sdk/errors.ts'
 import type { Dispatch } from '../registry.ts'
 import { type Authenticate, type Caller, clientAddress, type Scope } from './auth.ts'
 import { answer, errorBody } from './jsonrpc.ts'
-import type { RateLimiter } from './rate.ts'
+import type { Limiter, RateLimiter } from './rate.ts'
 
 export interface HttpOptions {
   dispatch: Dispatch
   authenticate: Authenticate
   /** Requests of an agent. */
-  requests: RateLimiter
+  requests: Limiter
   /** Failed logins of an address. */
   logins: RateLimiter
   cors_origins: readonly string[]
@@ -48,7 +48,7 @@ export interface Visit {
   address: Address
   newRequestId(): string
   /** Takes further requests of the caller's rate limit. Returns the seconds to wait, 0 to go on. */
-  take(cost: number): number
+  take(cost: number): number | Promise<number>
   /** The largest body that the caller may send. */
   max_body_bytes: number
   /** The connection is not closed for being silent: for answers that may take long, and for streams. */
@@ -141,34 +141,31 @@ export function createFetch(options: HttpOptions): Fetch {
   }
 
   /** The caller, once it may spend a request; or the answer that refuses it. */
-  const admit = (request: Request, address: Address): Caller | Response => {
+  const admit = async (request: Request, address: Address): Promise<Caller | Response> => {
     if (!options.ready()) return plainError(503, 'unavailable', 'The server is shutting down', { 'retry-after': '1' })
     return paid(login(request, address))
   }
 
-  const paid = (caller: Caller | Response): Caller | Response => {
+  const paid = async (caller: Caller | Response): Promise<Caller | Response> => {
     if (caller instanceof Response) return caller
-    const wait = options.requests.take(caller.agent, 1)
+    const wait = await options.requests.take(caller.agent, 1)
     return wait > 0 ? limited(wait) : caller
   }
 
-  /** The same, where the cookie of a session counts too. What has credentials waits for nothing. */
-  const admitPerson = (request: Request, address: Address): Caller | Response | Promise<Caller | Response> => {
+  /** The same, where the cookie of a session counts too. */
+  const admitPerson = async (request: Request, address: Address): Promise<Caller | Response> => {
     const { session } = options
-    if (!session || request.headers.has('authorization') || !request.headers.has('cookie'))
-      return admit(request, address)
-    if (!options.ready()) return admit(request, address)
-    return session(request).then((caller) =>
-      caller ? paid(caller) : plainError(401, 'unauthorized', 'There is no session: log in'),
-    )
+    const person = request.headers.has('cookie') && !request.headers.has('authorization')
+    if (!session || !person || !options.ready()) return admit(request, address)
+    const caller = await session(request)
+    return caller ? paid(caller) : plainError(401, 'unauthorized', 'There is no session: log in')
   }
 
   const limitOf = (caller: Caller | null): number =>
     caller?.scopes.has('evidence') ? largestBody(options) : options.max_body_bytes
 
   const rpc: Handler = async (request, address) => {
-    const admitted = admitPerson(request, address)
-    const caller = admitted instanceof Promise ? await admitted : admitted
+    const caller = await admitPerson(request, address)
     if (caller instanceof Response) return caller
     const limit = limitOf(caller)
     if (Number(request.headers.get('content-length') ?? 0) > limit) return tooLarge(limit)

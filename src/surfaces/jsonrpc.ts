@@ -11,7 +11,7 @@ export interface Exchange {
   signal: AbortSignal
   newRequestId(): string
   /** Asked once, with the number of entries. Returns the seconds to wait, 0 to go on. */
-  take(cost: number): number
+  take(cost: number): number | Promise<number>
 }
 
 export interface Answer {
@@ -142,7 +142,7 @@ export async function answer(text: string, exchange: Exchange, dispatch: Dispatc
       `Invalid Request: a batch holds at most ${maxBatch} entries, received ${parsed.length}`,
     )
   // The first entry was paid for before the body was read.
-  const wait = exchange.take(parsed.length - 1)
+  const wait = await exchange.take(parsed.length - 1)
   if (wait > 0) return refuse('rate_limited', `Rate limited: try again in ${wait} s`, wait)
   const started: ReturnType<typeof answerOne>[] = []
   for (const entry of parsed) {

@@ -1,6 +1,11 @@
-/** Token buckets in memory: how many requests an agent, or failed logins an address, may still make. */
+/** Token buckets, in memory or leased from one that servers share: how many requests an agent, or failed logins an address, may still make. */
 
-export interface RateLimiter {
+/** Seconds to wait, 0 to go on; where servers share the limit they may have to be asked. */
+export interface Limiter {
+  take(key: string, cost: number): number | Promise<number>
+}
+
+export interface RateLimiter extends Limiter {
   /** Takes `cost` tokens of `key`. Returns 0 when they were there, else the seconds until they will be; nothing is taken then. */
   take(key: string, cost: number): number
   /** Seconds until one token is there; 0 when it is. Takes nothing. */
@@ -46,5 +51,75 @@ export function createRateLimiter(input: { per_minute: number; burst: number; no
       return wait
     },
     wait: (key) => secondsFor(1 - bucketOf(key, input.now()).tokens),
+  }
+}
+
+/** Takes up to so many tokens from a bucket that servers share; resolves with how many there were. */
+export type Lease = (key: string, tokens: number, bucket: { per_minute: number; burst: number }) => Promise<number>
+
+/** Tokens that are leased at once: one question to the database for so many requests. */
+const block = 50
+/** How long a caller is let through unasked after the database gave no answer; its calls fail by themselves then. */
+const blind_ms = 1_000
+
+interface Leased {
+  tokens: number
+  /** Until then nobody asks again, and why: there were none, or there was no answer. */
+  until: number
+  blind: boolean
+  lane: Promise<unknown>
+}
+
+/**
+ * A limiter whose buckets servers share: it leases tokens in blocks and spends them itself.
+ * @param input.per_minute tokens that come back in a minute; 0 for no limit
+ * @param input.burst most tokens that a bucket holds
+ */
+export function createSharedLimiter(input: {
+  per_minute: number
+  burst: number
+  now(): number
+  lease: Lease
+}): Limiter {
+  const { per_minute, burst, now, lease } = input
+  if (per_minute === 0) return { take: () => 0 }
+  const held = new Map<string, Leased>()
+
+  function spend(own: Leased, cost: number): number | null {
+    if (own.tokens >= cost) {
+      own.tokens -= cost
+      return 0
+    }
+    const left = own.until - now()
+    if (left <= 0) return null
+    return own.blind ? 0 : Math.ceil(left / 1_000)
+  }
+
+  async function ask(key: string, own: Leased, cost: number): Promise<number> {
+    const spent = spend(own, cost)
+    if (spent !== null) return spent
+    try {
+      own.tokens += await lease(key, Math.max(block, cost - own.tokens), { per_minute, burst })
+      own.blind = false
+      if (own.tokens < cost) own.until = now() + Math.max(1_000, ((cost - own.tokens) * 60_000) / per_minute)
+    } catch {
+      // Whoever can't be counted is not refused: that would make every server's limit fall with the database.
+      own.blind = true
+      own.until = now() + blind_ms
+    }
+    return spend(own, cost) ?? 1
+  }
+
+  return {
+    take(key, cost) {
+      const own = held.get(key) ?? { tokens: 0, until: 0, blind: false, lane: Promise.resolve() }
+      held.set(key, own)
+      const spent = spend(own, cost)
+      if (spent !== null) return spent
+      // Those who come meanwhile wait for the same answer.
+      const next = own.lane.then(() => ask(key, own, cost))
+      own.lane = next
+      return next
+    },
   }
 }

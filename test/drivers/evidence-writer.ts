@@ -1,10 +1,13 @@
 /** A process that appends batches of evidence until it is told to stop, and says which were acknowledged: for tests that kill it. */
 import { writeSync } from 'node:fs'
 import { openChain } from '../../src/domain/evidence/chain.ts'
+import { openPostgresEvidence } from '../../src/drivers/evidence/postgres.ts'
 import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite.ts'
 
-const [path = '', name = '', count = '0', largest = '1', width = '8'] = process.argv.slice(2)
-const evidence = await openSqliteEvidence(path)
+const [place = '', name = '', count = '0', largest = '1', width = '8'] = process.argv.slice(2)
+const evidence = place.startsWith('postgres:')
+  ? await openPostgresEvidence({ url: place })
+  : await openSqliteEvidence(place)
 const chain = openChain({ evidence, breathe: () => Bun.sleep(0) })
 writeSync(1, 'ready\n')
 let next = 0

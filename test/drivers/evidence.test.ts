@@ -1,11 +1,15 @@
 /** The evidence drivers keep the port's promises. */
-import { afterAll, describe, expect, test } from 'bun:test'
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { evidenceConformance } from '../../sdk/storage/conformance/evidence.ts'
 import { openMemoryEvidence } from '../../src/drivers/evidence/memory.ts'
+import { openPostgresEvidence } from '../../src/drivers/evidence/postgres.ts'
 import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite.ts'
+import { freshSchema, postgres, whyNoPostgres } from '../postgres.ts'
+
+setDefaultTimeout(60_000)
 
 const dir = mkdtempSync(join(tmpdir(), 'cstp-evidence-'))
 afterAll(() => rmSync(dir, { recursive: true, force: true }))
@@ -13,3 +17,8 @@ let opened = 0
 
 evidenceConformance('memory', { describe, test, expect }, async () => openMemoryEvidence())
 evidenceConformance('sqlite', { describe, test, expect }, () => openSqliteEvidence(join(dir, `${opened++}.db`)))
+
+const server = postgres()
+if (server === null) test.skip(`evidence: postgres (${whyNoPostgres})`, () => {})
+else
+  evidenceConformance('postgres', { describe, test, expect }, () => openPostgresEvidence({ url: freshSchema(server) }))

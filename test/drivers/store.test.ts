@@ -5,7 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { storeConformance, suiteOptions } from '../../sdk/storage/conformance/store.ts'
 import { openMemoryStore } from '../../src/drivers/store/memory.ts'
+import { openPostgresStore } from '../../src/drivers/store/postgres.ts'
 import { openSqliteStore } from '../../src/drivers/store/sqlite.ts'
+import { freshDatabase, postgres, whyNoPostgres } from '../postgres.ts'
 
 setDefaultTimeout(60_000)
 
@@ -20,3 +22,22 @@ storeConformance(
   { describe, test, expect },
   { name: 'sqlite', open: (place) => openSqliteStore({ ...suiteOptions, dir: join(root, place) }), shared: true },
 )
+
+const server = postgres()
+if (server === null) test.skip(`store: postgres (${whyNoPostgres})`, () => {})
+else {
+  const places = new Map<string, Promise<string>>()
+  const databaseOf = (place: string): Promise<string> => {
+    const known = places.get(place) ?? freshDatabase(server)
+    places.set(place, known)
+    return known
+  }
+  storeConformance(
+    { describe, test, expect },
+    {
+      name: 'postgres',
+      open: async (place) => openPostgresStore({ ...suiteOptions, url: await databaseOf(place), connections: 4 }),
+      shared: true,
+    },
+  )
+}

@@ -9,6 +9,8 @@ import type { DecisionFilter } from '../../sdk/storage/store.ts'
 import { openExactVectors } from '../../src/drivers/vectors/exact.ts'
 import { openLanceVectors } from '../../src/drivers/vectors/lancedb.ts'
 import { openMemoryVectors } from '../../src/drivers/vectors/memory.ts'
+import { openPgvectorVectors } from '../../src/drivers/vectors/pgvector.ts'
+import { freshDatabase, pgvector, whyNoPgvector } from '../postgres.ts'
 import { serveS3 } from './s3-server.ts'
 
 const runner = { describe, test, beforeAll, afterAll }
@@ -31,6 +33,35 @@ const places = {
 
 for (const [name, at] of Object.entries(places))
   testVectors(runner, { name, open: (place) => openLanceVectors(at(place)) })
+
+const server = pgvector()
+if (server === null) test.skip(`vectors: pgvector (${whyNoPgvector})`, () => {})
+else {
+  const databases = new Map<string, Promise<string>>()
+  const databaseOf = (place: string): Promise<string> => {
+    const known = databases.get(place) ?? freshDatabase(server)
+    databases.set(place, known)
+    return known
+  }
+  for (const [name, index_from] of Object.entries({ pgvector: 1_000_000, 'pgvector (HNSW)': 0 }))
+    testVectors(runner, {
+      name,
+      async open(place) {
+        const vectors = await openPgvectorVectors({
+          url: await databaseOf(`${name} ${place}`),
+          connections: 2,
+          index_from,
+        })
+        // Built at once where it is built at all, so that the suite searches it.
+        const open: typeof vectors.open = async (generation) => {
+          const index = await vectors.open(generation)
+          await index.maintain()
+          return index
+        }
+        return { ...vectors, open }
+      },
+    })
+}
 
 describe.each(Object.entries(places))('%s', (name, at) => {
   const dimensions = 64

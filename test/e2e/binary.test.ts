@@ -1,13 +1,15 @@
 /** The compiled program, in an empty folder, with an environment that knows nothing of Bun, Node or this repository. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { build } from '../../src/build.ts'
 import { appendEvents } from '../../src/domain/evidence/chain.ts'
 import { pieceSize } from '../../src/domain/evidence/walk.ts'
 import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite.ts'
+import { toolNames } from '../../src/method.ts'
 import { version } from '../../src/version.ts'
+import { overProgram, use } from '../mcp/peers.ts'
 import { type Ended, cstp as run, type Service, serve as start, type Way } from './program.ts'
 
 setDefaultTimeout(120_000)
@@ -74,6 +76,57 @@ test('serves, records, finds by meaning and stops, and leaves nothing but its da
   expect(await readdir(join(dir, 'home'))).toEqual(['.cstp'])
   expect(await readdir(join(dir, 'temp'))).toEqual([])
   expect(await readdir(join(dir, 'work'))).toEqual([])
+})
+
+test('serves an MCP client over stdin and stdout', async () => {
+  const given = {
+    command: join(built, 'cstp'),
+    args: ['mcp', '--agent', 'planner'],
+    env: env(),
+    cwd: join(dir, 'work'),
+  }
+  const peer = await overProgram('v2', given)
+  try {
+    expect(peer.getServerVersion()).toMatchObject({ version })
+    expect((await peer.listTools()).tools.map(({ name }) => name)).toEqual([...toolNames])
+    const { decision_id: id } = await use(peer, 'pre_action', { description: 'Use PostgreSQL', confidence: 0.8 })
+    expect(await use(peer, 'get_decision', { id })).toMatchObject({ recorded_by: 'planner' })
+    const { decisions } = await use(peer, 'query_decisions', { query: 'which relational database?' })
+    expect(decisions).toMatchObject([{ id }])
+  } finally {
+    await peer.close()
+  }
+  expect(await readdir(join(dir, 'temp'))).toEqual([])
+  expect(await readdir(join(dir, 'work'))).toEqual([])
+})
+
+test('makes evidence and verifies it with nothing but the file', async () => {
+  const data = { CSTP_EMBEDDER: 'hash', CSTP_EVIDENCE_AGENTS: 'local' }
+  const service = await serve(data)
+  const at = ['--url', service.url]
+  const event = { event_type: 'pr_opened', ts: '2026-07-01T00:00:00Z', payload: { pr_number: 7 } }
+  const ingested = await cstp(['call', 'ingestEvidence', JSON.stringify({ source: 'ci', events: [event] }), ...at])
+  expect(JSON.parse(ingested.out)).toMatchObject({ ingested: 1 })
+  const made = await cstp(['call', 'exportEvidenceBundle', '{"format":"both"}', ...at])
+  expect(made.err).toBe('')
+  const { json_path, pdf_path } = JSON.parse(made.out) as { json_path: string; pdf_path: string }
+  expect((await readFile(pdf_path, 'latin1')).slice(0, 5)).toBe('%PDF-')
+  expect((await service.stop()).status).toBe(0)
+  const text = await readFile(json_path, 'utf8')
+  await rm(join(dir, 'home'), { recursive: true })
+  await writeFile(join(dir, 'evidence.json'), text)
+  await writeFile(join(dir, 'changed.json'), text.replace('"pr_number":7', '"pr_number":8'))
+  expect(await cstp(['verify', join(dir, 'evidence.json')])).toMatchObject({
+    status: 0,
+    err: '',
+    out: expect.stringContaining('evidence.json holds'),
+  })
+  expect(await cstp(['verify', join(dir, 'changed.json')])).toMatchObject({
+    status: 1,
+    out: expect.stringContaining('does NOT hold'),
+  })
+  // It neither needs nor makes a data directory.
+  expect((await readdir(dir)).sort()).toEqual(['changed.json', 'evidence.json', 'temp', 'work'])
 })
 
 test('moves decisions without a server', async () => {

@@ -18,7 +18,7 @@ forEachBackend((open) => {
     services.record_guardrails = 'block'
     const service = serviceOf({
       dispatch: createDispatch(services, () => {}, { verify_results: true }),
-      requests: { take: () => 0, wait: () => 0 },
+      requests: { take: () => 0 },
     })
     /** The whole answer; bob calls. */
     const answer = async (method: MethodName, params: object = {}) =>

@@ -4,7 +4,7 @@ import { methods } from '../../src/registry.ts'
 import { absurd, hostileText, type KnownIds, mutated, raw, toText, valueFor } from './values.ts'
 
 /** How often a method is called, where calling it costs more than others. */
-const rare: Record<string, number> = { 'cstp.reindex': 2 }
+const rare: Record<string, number> = { 'cstp.reindex': 2, 'cstp.exportEvidenceBundle': 2 }
 
 export interface Input {
   text: string

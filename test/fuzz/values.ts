@@ -10,7 +10,10 @@ interface Shape {
   wrapped?: Schema
   item?: Schema
   options?: unknown[]
-  pipe?: { type: string; requirement?: unknown }[]
+  pipe?: Step[]
+}
+interface Step extends Shape {
+  requirement?: unknown
 }
 
 /** Stands for a token that JSON.stringify can't write; {@link toText} puts it in. */
@@ -211,12 +214,16 @@ function textFor(name: string, ids: KnownIds): fc.Arbitrary<string> {
   return fc.oneof({ weight: 3, arbitrary: plainText }, { weight: 1, arbitrary: hostileText })
 }
 
-function numberFor({ pipe }: Shape): fc.Arbitrary<number> {
-  const of = (type: string) => pipe?.find((one) => one.type === type)?.requirement as number | undefined
+/** The steps of a schema, with those of the schemas that it begins with. */
+const stepsOf = ({ pipe = [] }: Shape): Step[] => pipe.flatMap((step) => [step, ...(step.pipe ? stepsOf(step) : [])])
+
+function numberFor(shape: Shape): fc.Arbitrary<number> {
+  const pipe = stepsOf(shape)
+  const of = (type: string) => pipe.find((one) => one.type === type)?.requirement as number | undefined
   const [min, max] = [of('min_value') ?? 0, of('max_value') ?? 100]
   const upTo = (most: number) => fc.integer({ min, max: Math.min(max, most) })
   // Small ones often: some are places in a log that is short.
-  return pipe?.some((one) => one.type === 'safe_integer' || one.type === 'integer')
+  return pipe.some((one) => one.type === 'safe_integer' || one.type === 'integer')
     ? fc.oneof(fc.constantFrom(min, max), upTo(min + 3), upTo(Math.max(min, 1_000)))
     : fc.double({ min, max, noNaN: true })
 }

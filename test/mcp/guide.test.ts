@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { toolNames } from '../../src/method.ts'
-import { root } from '../e2e/program.ts'
+import { bareEnv, root } from '../e2e/program.ts'
 import { inTemporaryDir } from '../server.ts'
 import { overStdio, type Peer } from './peers.ts'
 import { startServing, tokens } from './running.ts'
@@ -85,4 +85,20 @@ test('the commands name what there is', async () => {
     expect(await listed(await overStdio('v1', dir, args))).toEqual([...toolNames])
   })
   expect(guide).toContain(`[${toolNames.length} tools]`)
+})
+
+test('the configuration of the README starts a clone', async () => {
+  const readme = await readFile(join(root, 'README.md'), 'utf8')
+  const text = /```json\n([\s\S]*?)```/.exec(readme)![1]!.replaceAll('/path/to/clone', root)
+  const { command, args } = (JSON.parse(text) as { mcpServers: { cstp: Required<Entry> } }).mcpServers.cstp
+  await inTemporaryDir(async (dir) => {
+    // The stand-in that runs the guide's `claude mcp add`.
+    const stand = [join(root, 'test/mcp/claude.ts'), 'mcp', 'add', 'cstp', '--', command, ...args]
+    const { stdout, stderr } = Bun.spawnSync([process.execPath, ...stand], {
+      env: bareEnv(dir),
+      cwd: dir,
+      stdin: 'ignore',
+    })
+    expect(`${stdout}${stdout.length > 0 ? '' : stderr}`).toBe(`cstp: ${toolNames.join(' ')}\n`)
+  })
 })

@@ -71,20 +71,16 @@ function asPeer(client: Client): Peer {
   return peer
 }
 
-/** Starts `cstp mcp` on a data directory. */
-export async function overStdio(
-  line: Line,
-  dir: string,
-  args: string[] = [],
-  more: Record<string, string> = {},
-): Promise<Peer> {
-  const server = {
-    command: process.execPath,
-    args: [main, 'mcp', ...args],
-    env: bareEnv(dir, more),
-    cwd: root,
-    stderr: 'inherit' as const,
-  }
+interface Started {
+  command: string
+  args: string[]
+  env: Record<string, string>
+  cwd: string
+}
+
+/** Starts a program that speaks MCP. */
+export async function overProgram(line: Line, started: Started): Promise<Peer> {
+  const server = { ...started, stderr: 'inherit' as const }
   if (line === 'v1') {
     const client = new ClientV1(me)
     await client.connect(new StdioClientTransportV1(server))
@@ -94,6 +90,15 @@ export async function overStdio(
   await client.connect(new StdioClientTransport(server))
   return asPeer(client)
 }
+
+/** Starts `cstp mcp` on a data directory. */
+export const overStdio = (
+  line: Line,
+  dir: string,
+  args: string[] = [],
+  more: Record<string, string> = {},
+): Promise<Peer> =>
+  overProgram(line, { command: process.execPath, args: [main, 'mcp', ...args], env: bareEnv(dir, more), cwd: root })
 
 /** The JSON in a result's text. */
 export const jsonOf = (result: ToolResult): Record<string, unknown> => JSON.parse(result.content[0]?.text ?? '')

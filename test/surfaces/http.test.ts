@@ -70,7 +70,7 @@ describe('the order of checks', () => {
   const flaws = ['405', '401', '429', '413', '415', 'parse'] as const
   const build = (first: (typeof flaws)[number]) => {
     const wrong = (flaw: (typeof flaws)[number]) => flaws.indexOf(flaw) >= flaws.indexOf(first)
-    const { fetch } = serviceOf(wrong('429') ? { requests: { take: () => 3, wait: () => 3 } } : {})
+    const { fetch } = serviceOf(wrong('429') ? { requests: { take: () => 3 } } : {})
     const body = wrong('413') ? `{${' '.repeat(3_000)}` : '{'
     const headers: Record<string, string> = {
       authorization: wrong('401') ? 'Bearer bob:wrong' : `Bearer ${tokens.bob}`,

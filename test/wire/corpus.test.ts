@@ -1,12 +1,12 @@
-/** The corpus of transcripts over every transport, on every store; and that it covers every method. */
+/** The corpus of transcripts on every store, and over every transport; and that it covers every method. */
 import { afterAll, afterEach, describe, expect, test } from 'bun:test'
 import { methods } from '../../src/registry.ts'
-import { forEachBackend } from '../program.ts'
+import { forEachBackend, type Open, openMemoryProgram } from '../program.ts'
 import { type CallStep, wireCases } from './case.ts'
 import { differences } from './match.ts'
 import { hasTool, mcpHttp, mcpStdio } from './mcp.ts'
 import { replay, type TransportKind } from './replay.ts'
-import { serveProgram, type WireServer } from './server.ts'
+import { serveProgram } from './server.ts'
 import { client, commandLine, http } from './transports.ts'
 
 const stdio = mcpStdio()
@@ -14,23 +14,30 @@ afterAll(() => stdio.close())
 const transports: TransportKind[] = [http, client, commandLine, mcpHttp, stdio]
 const cases = await wireCases()
 
-const servers: WireServer[] = []
+const opened: { close(): Promise<void> }[] = []
 afterEach(async () => {
-  for (const server of servers.splice(0)) await server.stop()
+  for (const one of opened.splice(0).reverse()) await one.close()
 })
+const inMemory: Open = async () => {
+  const program = await openMemoryProgram()
+  opened.push(program)
+  return program
+}
 
 for (const transport of transports)
   describe(`over ${transport.name}`, () => {
-    forEachBackend((open) => {
+    const suite = (open: Open) =>
       test.each(cases.map((one) => [`${one.method}: ${one.name}`, one] as const))('%s', async (_, one) => {
         const program = await open()
         const server = serveProgram(program)
-        servers.push(server)
-        const opened = await transport.open(server)
-        await replay(one, program, opened, await http.open(server))
-        await opened.close?.()
+        opened.push({ close: server.stop })
+        const carrier = await transport.open(server)
+        await replay(one, program, carrier, await http.open(server))
+        await carrier.close?.()
       })
-    })
+    // What carries a call knows nothing of the store.
+    if (transport === http) forEachBackend(suite)
+    else suite(inMemory)
   })
 
 describe('the corpus', () => {

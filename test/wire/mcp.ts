@@ -46,7 +46,7 @@ interface Spelt {
 function spell(method: string, params: unknown): Spelt | null {
   const { mcp, params: schema } = methods.get(`cstp.${method}`) ?? {}
   if (!mcp || !schema || !isFields(params)) return null
-  const input = spellings[method]?.(params) ?? params
+  const input: Fields = spellings[method]?.(params) ?? params
   const parse = compileParams(schema)
   const wanted = attempt(() => parse(params))
   const { input: own } = mcp
@@ -71,7 +71,7 @@ function refusalIn(text: string, method: string): Outcome {
   if (said === undefined) throw new Error(`not told as a validation error: ${message}`)
   if (code === codes.decision_not_found) return { error: { code, message: said } }
   // Fields of another spelling stand elsewhere, so they are told otherwise.
-  return { error: { code, ...(spellings[method] ? {} : { message: `Invalid params: ${said}` }) } }
+  return { error: spellings[method] ? { code } : { code, message: `Invalid params: ${said}` } }
 }
 
 /** @param peerOf the client of an agent, connected when first asked for */

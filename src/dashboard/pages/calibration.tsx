@@ -18,7 +18,7 @@ const windows = [
 ] as const
 
 const verdicts: Record<string, string> = {
-  well_calibrated: 'What the agents say comes true about as often as they say it will. Go on like this.',
+  well_calibrated: 'What the agents say comes true about as often as they say it will.',
   slightly_overconfident: 'The agents are a little surer than they should be. Take a few points off their confidence.',
   overconfident:
     'The agents are much surer than they should be. Take their confidence for less than they say, and ask for more reasons.',
@@ -113,7 +113,7 @@ export function Calibration({ place }: View) {
               <div class="panels">
                 <Panel title="What to do">
                   {recommendations.length === 0 ? (
-                    <Empty>Nothing: no figure here asks for a change.</Empty>
+                    <Empty>Go on like this: no figure here asks for a change.</Empty>
                   ) : (
                     <ul class="plain">
                       {recommendations.map(({ type, message, severity }) => (

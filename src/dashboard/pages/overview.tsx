@@ -112,16 +112,12 @@ export function Overview({ place, session }: View) {
                     </ul>
                   )}
                 </Panel>
-                <Panel title="Outcomes over time" wide>
-                  <Outcomes from={since ?? stats.by_day[0]?.date ?? dayOf(Date.now())} />
-                </Panel>
-                <Panel title="By category">
-                  <Bars
+                <Panel title="Outcomes" lead="Of reviewed decisions.">
+                  <Stack
                     unit="decisions"
-                    rows={Object.entries(stats.by_category).map(([name, value]) => ({
+                    parts={(['success', 'partial', 'failure', 'abandoned'] as const).map((name) => ({
                       name,
-                      value,
-                      to: { path: '/decisions', query: { category: name, from: since?.slice(0, 10) } },
+                      value: stats.by_outcome[name] ?? 0,
                     }))}
                   />
                 </Panel>
@@ -135,12 +131,16 @@ export function Overview({ place, session }: View) {
                     }))}
                   />
                 </Panel>
-                <Panel title="Outcomes" lead="Of reviewed decisions.">
-                  <Stack
+                <Panel title="Outcomes over time" wide>
+                  <Outcomes from={since ?? stats.by_day[0]?.date ?? dayOf(Date.now())} />
+                </Panel>
+                <Panel title="By category" wide>
+                  <Bars
                     unit="decisions"
-                    parts={(['success', 'partial', 'failure', 'abandoned'] as const).map((name) => ({
+                    rows={Object.entries(stats.by_category).map(([name, value]) => ({
                       name,
-                      value: stats.by_outcome[name] ?? 0,
+                      value,
+                      to: { path: '/decisions', query: { category: name, from: since?.slice(0, 10) } },
                     }))}
                   />
                 </Panel>

@@ -93,7 +93,7 @@ const damaged = ({ seq, reason }: Flaw): CstpError =>
  * A damaged chain must not grow: nobody could tell later what stood before the damage. So the first append of a process waits for a walk
  * over the whole log; later ones look whether the log still ends where it was left, or behind that. Every verification renews the verdict.
  */
-export function openChain(options: VerifyOptions): Chain {
+export function openChain(options: VerifyOptions & { evidence: Evidence }): Chain {
   const { evidence } = options
   let latest: Walked | null = null
   let flaw: Flaw | null = null

@@ -18,8 +18,11 @@ export interface Walkers {
   close(): void
 }
 
+/** What of the log is looked at. */
+export type ReadEvidence = Pick<Evidence, 'head' | 'read' | 'hashes' | 'nodes' | 'checkpoints'>
+
 export interface VerifyOptions {
-  evidence: Evidence
+  evidence: ReadEvidence
   /** Lets others have their turn. */
   breathe(): Promise<void>
   /** Starts threads; without it the walk is done in this one. */
@@ -41,7 +44,7 @@ export interface Walked {
 const walkersFrom = 4 * pieceSize
 
 /** The stored head; null where it can't be read. */
-async function headOf(evidence: Evidence): Promise<EvidenceHead | null> {
+async function headOf(evidence: ReadEvidence): Promise<EvidenceHead | null> {
   try {
     return await evidence.head()
   } catch (error) {
@@ -104,7 +107,7 @@ async function walkRecords(
 
 /** What stands beside the records, against what they make. */
 async function besideOf(
-  evidence: Evidence,
+  evidence: ReadEvidence,
   head: EvidenceHead | null,
   { records, hash, frontier }: { records: number; hash: string; frontier: readonly string[] },
 ): Promise<Flaw | null> {
@@ -132,7 +135,7 @@ async function besideOf(
 }
 
 /** The head, and what stands behind it. Records of another process's append are behind it only until it is read again. */
-async function endOf(evidence: Evidence): Promise<{ head: EvidenceHead | null; beyond: Flaw | null }> {
+async function endOf(evidence: ReadEvidence): Promise<{ head: EvidenceHead | null; beyond: Flaw | null }> {
   let head = await headOf(evidence)
   for (;;) {
     if (head === null || (await evidence.hashes(head.seq + 1, 1)).length === 0) return { head, beyond: null }

@@ -8,6 +8,9 @@ export async function followDirectly(generation: Generation, index: VectorIndex)
   return {
     generation,
     applied: () => applied,
+    async look() {
+      applied = Math.max(applied, await index.watermark())
+    },
     async apply(entries, seqs) {
       const through = seqs.at(-1) ?? applied
       await index.apply(entries, through)

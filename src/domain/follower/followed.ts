@@ -11,6 +11,8 @@ export interface Followed extends Searchable {
   readonly generation: Generation
   /** The newest change that a search sees. */
   applied(): number
+  /** Takes notice of what other processes have applied, where they share the index. */
+  look(): Promise<void>
   /** Takes the next changes; when it resolves, searches see them. */
   apply(entries: readonly VectorEntry[], seqs: readonly number[]): Promise<void>
   /** Remembers that there is nothing to take up to `seq`. */
@@ -27,6 +29,7 @@ const PAGE = 500
 export async function catchUp(followed: Followed, feed: Feed, breathe: () => Promise<void>, log: Log): Promise<void> {
   const { number } = followed.generation
   const { seq } = await feed.head()
+  await followed.look()
   while (followed.applied() < seq) {
     const page = await feed.since(followed.applied(), number, PAGE)
     const seqs = page.map((entry) => entry.seq)

@@ -73,6 +73,8 @@ export async function followWithTail(
   return {
     generation,
     applied: () => applied,
+    // What others have applied to the base may shadow what is in this tail: it is taken from the feed all the same.
+    look: async () => {},
     async apply(entries, seqs) {
       // Refused here, bad vectors never come to be in a batch.
       checkEntries(entries, generation.dimensions)

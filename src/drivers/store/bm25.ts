@@ -18,10 +18,15 @@ export interface Saturation {
 /** Shares of frequencies and lengths below these are looked up, at `frequency << bits | length`. */
 export const tabled = { frequency: 8, length: 2_048, bits: 11 } as const
 
+/** What bends the share `frequency / (frequency + base + slope·length)`, for texts whose average length is `total_length / decisions`. */
+export const curve = (decisions: number, total_length: number): { base: number; slope: number } => ({
+  base: k1 * (1 - b),
+  slope: total_length === 0 ? 0 : (k1 * b * decisions) / total_length,
+})
+
 /** The share for texts whose average length is `total_length / decisions`. */
 export function saturation(decisions: number, total_length: number): Saturation {
-  const slope = total_length === 0 ? 0 : (k1 * b * decisions) / total_length
-  return { table: new Float64Array(tabled.frequency * tabled.length), base: k1 * (1 - b), slope }
+  return { table: new Float64Array(tabled.frequency * tabled.length), ...curve(decisions, total_length) }
 }
 
 /** What share of its weight a term adds that stands `frequency` times in a text of this length. */

@@ -9,7 +9,7 @@ import { committer, type Log } from './sqlite/commit.ts'
 import { connect } from './sqlite/connect.ts'
 import { decisionTable, decisionWriter } from './sqlite/decisions.ts'
 import { embeddingReader, embeddingWriter, feedReader } from './sqlite/embeddings.ts'
-import { storageErrorOf, translated } from './sqlite/errors.ts'
+import { storageErrorOf } from './sqlite/errors.ts'
 import { follow } from './sqlite/follow.ts'
 import { idempotency } from './sqlite/idempotency.ts'
 import { loginReader, loginWriter } from './sqlite/logins.ts'
@@ -20,6 +20,7 @@ import { reconciler } from './sqlite/reconcile.ts'
 import { rewordWhereNeeded } from './sqlite/reword.ts'
 import { sessionReader, sessionWriter } from './sqlite/sessions.ts'
 import { statementsOf } from './sqlite/statements.ts'
+import { translating } from './translated.ts'
 
 export interface SqliteStoreOptions extends StoreOptions {
   /** Where `cstp.db` and the folder `decisions` lie, or are made. */
@@ -70,8 +71,9 @@ export async function openSqliteStore({ dir, log = () => {}, analyse, now }: Sql
       outbox: outboxWriter(writing),
       idempotency: idempotency(writing, now),
     }
+    const reads = translating((error) => storageErrorOf(error, 'cannot read'))
     const drizzled = drizzle(reader)
-    const outbox = translated(outboxReader(reading))
+    const outbox = reads(outboxReader(reading))
     const since = feedReader(reading)
     let closing: Promise<void> | undefined
     const close = async () => {
@@ -85,14 +87,14 @@ export async function openSqliteStore({ dir, log = () => {}, analyse, now }: Sql
 
     return {
       driver: 'sqlite',
-      decisions: translated(decisionReader(reading, followed)),
-      edges: translated(edgeReader(reading)),
-      embeddings: translated(embeddingReader(reading)),
-      feed: translated({ head: refresh, since: async (...query) => since(...query) }),
-      sessions: translated(sessionReader(reading, drizzled)),
-      breakers: translated(breakerReader(drizzled)),
-      logins: translated(loginReader(reading)),
-      audit: translated(auditReader(drizzled)),
+      decisions: reads(decisionReader(reading, followed)),
+      edges: reads(edgeReader(reading)),
+      embeddings: reads(embeddingReader(reading)),
+      feed: reads({ head: refresh, since: async (...query) => since(...query) }),
+      sessions: reads(sessionReader(reading, drizzled)),
+      breakers: reads(breakerReader(drizzled)),
+      logins: reads(loginReader(reading)),
+      audit: reads(auditReader(drizzled)),
       outbox,
       transaction: (work) =>
         commits.run((member) => {

@@ -8,11 +8,12 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import type { Settings } from '../../config.ts'
 import { copyDatabase, decisionFiles, openExisting } from '../../drivers/store/sqlite/backup.ts'
 import { version } from '../../version.ts'
+import { isPostgres } from '../places.ts'
 import { copy, each, put, settle, syncFolder, syncFolders } from './files.ts'
 import { type BackupFile, type Manifest, manifestHead, manifestName } from './manifest.ts'
 
 export interface BackupOptions {
-  settings: Pick<Settings, 'data_dir' | 'provenance_db' | 'vector_url'>
+  settings: Pick<Settings, 'data_dir' | 'provenance_db' | 'store_url' | 'vector_url'>
   /** The folder to make. */
   target: string
   signal: AbortSignal
@@ -60,9 +61,19 @@ function count(database: string, table: string, where = 'true'): number | null {
   }
 }
 
+/** @throws Error where what matters lies in PostgreSQL, whose own tools back it up */
+function refuseServer({ store_url, provenance_db }: BackupOptions['settings']): void {
+  const what = store_url ? 'the decisions lie' : isPostgres(provenance_db) ? 'the evidence lies' : null
+  if (what === null) return
+  throw new Error(
+    `${what} in PostgreSQL: back that up with its own tools, such as pg_dump --format=custom, and keep the evidence key (CSTP_EVIDENCE_KEY)`,
+  )
+}
+
 /** Makes a backup. The target appears when it is whole, under its own name. @throws Error that says what is in the way */
 export async function backup({ settings, target: given, signal, progress }: BackupOptions): Promise<Manifest> {
   const { data_dir, provenance_db, vector_url } = settings
+  refuseServer(settings)
   const target = resolve(given)
   await checkTarget(target, data_dir)
   const folder = join(dirname(target), `.${basename(target)}.${process.pid}.partial`)

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Settings } from '../../config.ts'
 import { openExisting } from '../../drivers/store/sqlite/backup.ts'
-import { compareFiles, type FileFinding, vectorState } from '../../drivers/store/sqlite/inspect.ts'
+import { compareFiles, type FileFinding, type VectorState, vectorState } from '../../drivers/store/sqlite/inspect.ts'
 import { type Check, error, type Finding, note, warning, word } from './finding.ts'
 
 const again = 'cstp reindex; without a service cstp reindex --local'
@@ -46,7 +46,7 @@ export const checkFiles: Check = {
   name: 'decisions',
   *run(settings) {
     const root = join(settings.data_dir, 'decisions')
-    if (!existsSync(root)) return
+    if (settings.store_url !== null || !existsSync(root)) return
     yield* inCatalogue(settings, function* (db) {
       for (const { path, kind, detail } of compareFiles(db, root)) yield told[kind](`decisions/${path}`, detail)
     })
@@ -58,22 +58,29 @@ export const checkFiles: Check = {
 /** What the vectors of a configured embedder are marked with; the model counts too where there is one. */
 const marks = ({ embedder, embedding_model }: Settings): string => `${embedder}/${embedding_model ?? ''}`
 
+function* tellVectors(settings: Settings, state: VectorState): Generator<Finding> {
+  const { embedder, building, decisions, missing, waiting, error: cause, odd } = state
+  if (embedder !== null && !embedder.startsWith(marks(settings)))
+    yield error(`the vectors were made by ${embedder}, and the settings name ${marks(settings)}`, again)
+  if (odd > 0) yield error(`${odd} vectors have the wrong length, or no decision`, again)
+  if (missing > 0)
+    yield error(`${missing} of ${decisions} decisions have no vectors: words find them, meaning does not`, again)
+  if (waiting > 0)
+    yield cause === null
+      ? note(`${waiting} of ${decisions} decisions wait for their vectors`, 'a running service makes them')
+      : warning(`${waiting} of ${decisions} decisions wait for their vectors: ${cause}`, 'see to the embedder')
+  if (building) yield note('a reindex is under way, or was cut off', 'cstp reindex goes on with it')
+}
+
 export const checkVectors: Check = {
   name: 'vectors',
-  *run(settings) {
-    yield* inCatalogue(settings, function* (db) {
-      const { embedder, building, decisions, missing, waiting, error: cause, odd } = vectorState(db)
-      if (embedder !== null && !embedder.startsWith(marks(settings)))
-        yield error(`the vectors were made by ${embedder}, and the settings name ${marks(settings)}`, again)
-      if (odd > 0) yield error(`${odd} vectors have the wrong length, or no decision`, again)
-      if (missing > 0)
-        yield error(`${missing} of ${decisions} decisions have no vectors: words find them, meaning does not`, again)
-      if (waiting > 0)
-        yield cause === null
-          ? note(`${waiting} of ${decisions} decisions wait for their vectors`, 'a running service makes them')
-          : warning(`${waiting} of ${decisions} decisions wait for their vectors: ${cause}`, 'see to the embedder')
-      if (building) yield note('a reindex is under way, or was cut off', 'cstp reindex goes on with it')
-    })
+  async *run(settings) {
+    if (settings.store_url === null) yield* inCatalogue(settings, (db) => tellVectors(settings, vectorState(db)))
+    else {
+      const { inspectPostgres } = await import('../../drivers/store/postgres/inspect.ts')
+      const { vectors } = await inspectPostgres(settings.store_url)
+      if (vectors !== null) yield* tellVectors(settings, vectors)
+    }
     const { vector_url } = settings
     if (vector_url === null || vector_url.includes('://') || !existsSync(vector_url)) return
     const probe = join(vector_url, `.doctor.${process.pid}.tmp`)

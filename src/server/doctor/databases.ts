@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import { evidenceVersion } from '../../drivers/evidence/sqlite/connect.ts'
 import { openExisting, versionOf } from '../../drivers/store/sqlite/backup.ts'
 import { migrations } from '../../drivers/store/sqlite/migrate.ts'
-import { type Check, error, type Finding, note, reason } from './finding.ts'
+import { evidencePlace, isPostgres } from '../places.ts'
+import { type Check, error, type Finding, note, reason, warning } from './finding.ts'
 
 const restore = 'stop the service and restore a backup: cstp restore <folder> --force'
 
@@ -35,18 +36,36 @@ function* look(path: string, known: number, otherwise: string): Generator<Findin
   }
 }
 
-export const evidencePath = ({ data_dir, provenance_db }: { data_dir: string; provenance_db: string | null }): string =>
-  provenance_db ?? join(data_dir, 'provenance.db')
+async function* lookAtServer(url: string): AsyncGenerator<Finding> {
+  const { inspectPostgres } = await import('../../drivers/store/postgres/inspect.ts')
+  const { server_version, forgetful, version, known_version } = await inspectPostgres(url)
+  for (const name of forgetful)
+    yield warning(
+      `PostgreSQL ${server_version} runs with ${name} = off: what was acknowledged can be lost`,
+      `set ${name} = on and reload the database`,
+    )
+  if (version === null) yield note('the database has no tables of cstp yet', 'the next start makes them')
+  else if (version > known_version)
+    yield error(
+      `the database has version ${version}; this program knows versions up to ${known_version}`,
+      'start the newer program',
+    )
+  else if (version < known_version)
+    yield note(`the database has version ${version}; the next start brings it to ${known_version}`, 'pg_dump it before')
+}
 
 export const checkDatabases: Check = {
   name: 'databases',
-  *run(settings) {
+  async *run(settings) {
+    const place = evidencePlace(settings)
+    if (settings.store_url !== null) yield* lookAtServer(settings.store_url)
     const catalogue = join(settings.data_dir, 'cstp.db')
-    yield* look(
-      catalogue,
-      migrations.length,
-      `${restore}; without one, move cstp.db away: the next start makes it of the decisions' files, without audit trail and vectors`,
-    )
-    yield* look(evidencePath(settings), evidenceVersion, restore)
+    if (settings.store_url === null)
+      yield* look(
+        catalogue,
+        migrations.length,
+        `${restore}; without one, move cstp.db away: the next start makes it of the decisions' files, without audit trail and vectors`,
+      )
+    if (!isPostgres(place)) yield* look(place, evidenceVersion, restore)
   },
 }

@@ -2,21 +2,32 @@
 import { existsSync } from 'node:fs'
 import { walkLog } from '../../domain/evidence/verify.ts'
 import { openSqliteEvidence } from '../../drivers/evidence/sqlite.ts'
-import { evidencePath } from './databases.ts'
+import { evidencePlace, isPostgres } from '../places.ts'
 import { type Check, error } from './finding.ts'
+
+/** The log where there is one; nothing is made. */
+async function openReader(place: string) {
+  if (isPostgres(place)) {
+    const { openPostgresEvidenceReader } = await import('../../drivers/evidence/postgres.ts')
+    return openPostgresEvidenceReader(place)
+  }
+  return existsSync(place) ? openSqliteEvidence(place) : null
+}
 
 export const checkEvidence: Check = {
   name: 'evidence',
   async *run(settings) {
-    const path = evidencePath(settings)
-    if (!existsSync(path)) return
-    const evidence = await openSqliteEvidence(path)
+    const place = evidencePlace(settings)
+    const evidence = await openReader(place)
+    if (evidence === null) return
     try {
       const { flaw } = await walkLog({ evidence, breathe: () => Bun.sleep(0) })
       if (flaw !== null)
         yield error(
           `the chain of evidence is damaged: ${flaw.reason}`,
-          'keep the file for those who look into it, and restore a backup: cstp restore <folder> --force',
+          isPostgres(place)
+            ? 'dump the database for those who look into it, and restore a backup with pg_restore'
+            : 'keep the file for those who look into it, and restore a backup: cstp restore <folder> --force',
         )
     } finally {
       await evidence.close()

@@ -4,7 +4,7 @@ import { type Settings, settings as table } from '../../config.ts'
 import { type Finding, note, warning } from './finding.ts'
 
 /** Variables of ours that are no settings. */
-const others = ['CSTP_CONFIG', 'CSTP_AGENT', 'CSTP_TOKEN', 'CSTP_SOAK', 'CSTP_TEST_STORES']
+const others = ['CSTP_CONFIG', 'CSTP_AGENT', 'CSTP_TOKEN', 'CSTP_SOAK', 'CSTP_TEST_STORES', 'CSTP_TEST_POSTGRES']
 const names = [...Object.values(table).map(({ env }) => env), ...others]
 
 const loopback = /^(?:localhost|127\.\d+\.\d+\.\d+|::1)$/

@@ -10,6 +10,7 @@ import { exportDecisions } from './export.ts'
 import { guardrails } from './guardrails.ts'
 import { importDecisions } from './import.ts'
 import { mcp } from './mcp.ts'
+import { migrate } from './migrate.ts'
 import { query } from './query.ts'
 import { reindex } from './reindex.ts'
 import { restore } from './restore.ts'
@@ -32,6 +33,7 @@ export const commands: readonly Command[] = [
   witness,
   backup,
   restore,
+  migrate,
   doctor,
   config,
 ]

@@ -27,7 +27,8 @@ export const config = defineCommand({
         yaml,
         source: sources[name],
         shown,
-        value: secret && settings[name] !== null ? shown : settings[name],
+        // Addresses may hold passwords.
+        value: secret || typeof settings[name] === 'string' ? settings[name] && shown : settings[name],
       }
     })
     if (json) {

@@ -34,6 +34,8 @@ async function openFile(path: string): Promise<Sink> {
   }
 }
 
+const nowhere: Sink = { write: async () => {}, close: async () => {} }
+
 /** Sources of link targets by id, remembered. */
 function targetsOf(connection: Connection) {
   const known = new Map<string, string>()
@@ -51,7 +53,7 @@ export const exportDecisions = defineCommand({
   summary: 'Write every decision as JSON Lines, in the form that import takes.',
   about: [
     'One line a decision, oldest first, to stdout or a file. Imported into an empty data directory they make the same decisions again, with outcomes and links.',
-    'Not carried are ids (a copy gets new ones, and keeps the old ones as source), who reviewed, linked or changed a decision and when, earlier reviews and versions, and what is derived. To move all of that, copy the data directory.',
+    'Not carried are ids (a copy gets new ones, and keeps the old ones as source), who reviewed, linked or changed a decision and when, earlier reviews and versions, and what is derived. To move all of that, copy the data directory, or write its files with --yaml.',
   ],
   flags: {
     out: {
@@ -59,23 +61,35 @@ export const exportDecisions = defineCommand({
       value: 'file',
       about: 'File to write; by default stdout. It appears under its name when it is whole.',
     },
+    yaml: {
+      kind: 'value',
+      value: 'folder',
+      about: 'Write each decision whole into a YAML file in this folder instead, as the data directory holds it.',
+    },
     format: { kind: 'value', value: 'jsonl', about: 'Form of the output; jsonl is the only one.' },
     ...connectionFlags,
   },
   words: [0, 0],
   examples: [
     ['cstp export --out decisions.jsonl', 'from the running server'],
+    ['cstp export --yaml ./copy', 'every decision whole, one file each'],
     ['cstp export --local | gzip > decisions.jsonl.gz', 'without a server, compressed'],
   ],
   async run(run) {
     const { terminal, flags, json } = run
     if (flags.format !== undefined && flags.format !== 'jsonl')
       throw misuse(`--format is jsonl; received ${JSON.stringify(flags.format)}`)
+    if (flags.yaml !== undefined && (flags.out !== undefined || flags.format !== undefined))
+      throw misuse('--yaml excludes --out and --format')
     const progress = openProgress(terminal)
     const opened = await openConnection(run, { signal: run.signal })
     try {
       const connection = patient(opened)
-      const sink: Sink = flags.out ? await openFile(flags.out) : { write: terminal.out, close: async () => {} }
+      const sink: Sink = flags.yaml
+        ? nowhere
+        : flags.out
+          ? await openFile(flags.out)
+          : { write: terminal.out, close: async () => {} }
       let exported = 0
       let whole = false
       try {
@@ -86,11 +100,15 @@ export const exportDecisions = defineCommand({
             connection,
             decisions.map(({ id }) => id),
           )
+          exported += records.length
+          progress.show(total === 0 ? null : exported / total, `${exported} of ${total} decisions`)
+          if (flags.yaml) {
+            await (await import('../../server/yaml-export.ts')).writeYaml(flags.yaml, records)
+            continue
+          }
           const lines: string[] = []
           for (const record of records) lines.push(`${JSON.stringify(exportLine(record, await targets(record)))}\n`)
           await sink.write(lines.join(''))
-          exported += records.length
-          progress.show(total === 0 ? null : exported / total, `${exported} of ${total} decisions`)
         }
         whole = true
       } finally {
@@ -98,8 +116,9 @@ export const exportDecisions = defineCommand({
         await sink.close(whole)
       }
       // On stdout stand the decisions themselves.
-      if (!flags.out) return 0
-      await terminal.out(json ? jsonLine({ exported, out: flags.out }) : `${exported} decisions in ${flags.out}\n`)
+      const out = flags.yaml ?? flags.out
+      if (!out) return 0
+      await terminal.out(json ? jsonLine({ exported, out }) : `${exported} decisions in ${out}\n`)
       return 0
     } finally {
       await opened.close()

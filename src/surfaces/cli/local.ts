@@ -1,5 +1,5 @@
 /** Calls methods in this process, on the data directory. */
-import type { Configuration } from '../../config.ts'
+import { type Configuration, shownValue } from '../../config.ts'
 import { localAgent } from '../../token.ts'
 import { scopes } from '../auth.ts'
 import { createLog } from '../log.ts'
@@ -30,7 +30,7 @@ export async function localCaller(input: {
   let calls = 0
   return connect(
     (method, params) => program.dispatch({ method, params, caller, request_id: `local-${calls++}`, signal }),
-    settings.data_dir,
+    settings.store_url === null ? settings.data_dir : shownValue('store_url', settings.store_url),
     async () => {
       await program.close()
       log.flush()

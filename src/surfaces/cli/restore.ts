@@ -1,6 +1,7 @@
 /** cstp restore: a data directory from a backup. */
 import { join, resolve } from 'node:path'
 import { defineCommand } from './command.ts'
+import { Failure } from './failure.ts'
 import { openProgress } from './progress.ts'
 import { plain, prettyJson } from './terminal.ts'
 
@@ -35,6 +36,8 @@ export const restore = defineCommand({
       await terminal.out(json ? prettyJson(said) : line)
       return 0
     }
+    if (settings.store_url !== null)
+      throw new Failure('the settings name PostgreSQL (CSTP_STORE_URL): restore that with pg_restore')
     const bar = openProgress(terminal)
     try {
       const progress = (done: number, total: number) => bar.show(done / total, `${done} of ${total} files`)

@@ -56,7 +56,7 @@ async function bodyOf(request: Request, visit: Visit): Promise<{ body: unknown }
     return parseError('Parse error: the body is not JSON in UTF-8')
   }
   // The first message was paid for by the request itself.
-  const wait = Array.isArray(body) && body.length > 1 ? visit.take(body.length - 1) : 0
+  const wait = Array.isArray(body) && body.length > 1 ? await visit.take(body.length - 1) : 0
   if (wait === 0) return { body }
   return new Response(errorBody(new CstpError('rate_limited', `Rate limited: try again in ${wait} s`)), {
     status: 429,

@@ -15,7 +15,7 @@ export function Reliability({ buckets, floor }: { buckets: readonly Bucket[]; fl
   const width = Math.min(room, 560)
   const height = Math.round(0.72 * width)
   const x = scaleLinear([0, 1], [48, width - 10])
-  const y = scaleLinear([0, 1], [height - 40, 8])
+  const y = scaleLinear([0, 1], [height - 40, 16])
   const most = Math.max(1, ...buckets.map(({ decisions }) => decisions))
   // What chance alone makes of a perfect agent lies in this band on average.
   const band = area<number>()

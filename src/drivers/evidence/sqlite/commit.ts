@@ -1,18 +1,9 @@
-/**
- * Group commit: appends that wait together share one transaction. Each follows the head that the one before it left; one that throws
- * or does not follow fails alone, and what the others append is written as if it had never been.
- */
+/** Writes to an evidence database: one transaction at a time, and how a group of appends is written in one. */
 import type { Database } from 'bun:sqlite'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
-import type {
-  Evidence,
-  EvidenceBatch,
-  EvidenceHead,
-  EvidenceRecord,
-  StoredCheckpoint,
-  WebhookKey,
-} from '../../../../sdk/storage/evidence.ts'
-import { followsHead, noHash } from '../../../../sdk/storage/evidence-checks.ts'
+import type { Evidence, EvidenceBatch, EvidenceHead, StoredCheckpoint } from '../../../../sdk/storage/evidence.ts'
+import { noHash } from '../../../../sdk/storage/evidence-checks.ts'
+import { groupCommit } from '../group.ts'
 import { begin } from './connect.ts'
 import { storageErrorOf } from './errors.ts'
 import { pullRequestIndex, webhookKeys } from './lookup.ts'
@@ -27,24 +18,6 @@ export interface Committer {
   end(): Promise<void>
 }
 
-/** One append that waits. */
-interface Job {
-  make(head: EvidenceHead, known: readonly EvidenceRecord[]): EvidenceBatch
-  keys: readonly WebhookKey[]
-  resolve(head: EvidenceHead): void
-  reject(error: unknown): void
-}
-
-/** One that has its place, with the head after it. */
-interface Planned {
-  job: Job
-  batch: EvidenceBatch
-  head: EvidenceHead
-}
-
-const mostJobs = 256
-/** No job is begun in a group that has so many records: longer groups would hold up other processes. */
-const manyRecords = 2_000
 /** Records that are written in one go; calls that don't write have their turn in between. */
 const writtenAtOnce = 1_000
 
@@ -59,9 +32,7 @@ export function committer(db: Database): Committer {
   const insertCheckpoint = db.prepare('insert into checkpoints (size, head_hash, note, created_at) values (?, ?, ?, ?)')
   const keys = webhookKeys(db)
   const index = pullRequestIndex(db)
-  const queue: Job[] = []
   let lane: Promise<unknown> = Promise.resolve()
-  let scheduled = false
   let closed = false
 
   /** One transaction at a time: the connection has only one. */
@@ -90,7 +61,7 @@ export function committer(db: Database): Committer {
     throw new StorageError('corrupt', `sqlite evidence: the log ends at record ${seq}, its head says ${head.seq}`)
   }
 
-  async function write(batches: readonly EvidenceBatch[]): Promise<void> {
+  async function write(batches: readonly EvidenceBatch[], head: EvidenceHead): Promise<void> {
     let written = 0
     for (const { records, nodes } of batches) {
       for (const record of records) {
@@ -101,76 +72,16 @@ export function committer(db: Database): Committer {
       }
       for (const { level, index, hash } of nodes) insertNode.run(level, index, hash)
     }
+    setHead.run(head.seq, head.hash, JSON.stringify(head.frontier))
   }
 
-  /**
-   * Lets each make what it appends, on the head that the one before it left; what can't is refused at once. One with keys begins a group,
-   * as what is planned before it could not be found by them yet.
-   */
-  function plan(jobs: Job[], start: EvidenceHead): Planned[] {
-    const planned: Planned[] = []
-    let head = start
-    const next = () => (head.seq - start.seq < manyRecords && jobs[0]?.keys.length === 0 ? jobs.shift() : undefined)
-    for (let job = jobs.shift(); job; job = next()) {
-      try {
-        const batch = job.make(head, keys.find(job.keys))
-        followsHead(head, batch)
-        const { seq, hash } = batch.records.at(-1) ?? head
-        head = { seq, hash, frontier: [...batch.frontier] }
-        planned.push({ job, batch, head })
-      } catch (error) {
-        job.reject(error)
-      }
-    }
-    return planned
-  }
-
-  async function runGroup(): Promise<void> {
-    let jobs: Job[] | null = null
-    let planned: Planned[] = []
-    try {
-      await transaction(async () => {
-        jobs = queue.splice(0, mostJobs)
-        scheduled = false
-        const start = currentHead()
-        planned = plan(jobs, start)
-        queue.unshift(...jobs.splice(0))
-        if (queue.length > 0) schedule()
-        const head = planned.at(-1)?.head ?? start
-        if (head.seq === start.seq) return
-        await write(planned.map(({ batch }) => batch))
-        setHead.run(head.seq, head.hash, JSON.stringify(head.frontier))
-      })
-    } catch (error) {
-      // Where the transaction could not begin, all that wait would wait as long again.
-      if (jobs === null) {
-        jobs = queue.splice(0)
-        scheduled = false
-      }
-      for (const { reject } of [...planned.map(({ job }) => job), ...jobs]) reject(error)
-      return
-    }
-    for (const { job, head } of planned) job.resolve(head)
-  }
-
-  function schedule() {
-    if (scheduled) return
-    scheduled = true
-    // Requests that came in together are each read in a turn of their own: the group begins when all have been.
-    setImmediate(runGroup)
-  }
-
+  const writing = { head: currentHead, find: keys.find, write }
+  const group = groupCommit((work) => transaction(() => work(writing)))
   const open = () => {
     if (closed) throw new StorageError('unavailable', 'the evidence is closed')
   }
   return {
-    async append(make, keys = []) {
-      open()
-      return new Promise((resolve, reject) => {
-        queue.push({ make, keys, resolve, reject })
-        schedule()
-      })
-    },
+    append: group.append,
     async indexPullRequests() {
       open()
       for (let behind = index.behind(); behind; ) behind = await transaction(async () => index.advance())
@@ -181,8 +92,7 @@ export function committer(db: Database): Committer {
     },
     async end() {
       closed = true
-      // What was begun may leave a further group behind.
-      while (scheduled || queue.length > 0) await new Promise(setImmediate)
+      await group.end()
       await lane
     },
   }

@@ -5,16 +5,9 @@ import type { EmbeddingReader, EmbeddingWriter, FeedEntry, Generation } from '..
 import type { VectorSet } from '../../../../sdk/storage/vectors.ts'
 import type { Verb } from '../member.ts'
 import { checkVectors } from '../vector-check.ts'
+import { packVectors, unpackVectors, type VectorRow } from '../vector-pack.ts'
 import type { DecisionTable } from './decisions.ts'
-import {
-  type FieldRow,
-  fieldColumns,
-  fieldsOfRow,
-  isIndexed,
-  rowOfVectors,
-  type VectorRow,
-  vectorsOfRow,
-} from './rows.ts'
+import { type FieldRow, fieldColumns, fieldsOfRow, isIndexed } from './rows.ts'
 import type { Statements } from './statements.ts'
 
 type ByState = Statement<Generation, [Generation['state']]>
@@ -69,7 +62,7 @@ export function embeddingWriter(statements: Statements, table: DecisionTable) {
       if (num === null) throw new StorageError('not_found', `there is no decision ${id}`)
       const generations = ofEmbedder.all(embedder)
       for (const generation of generations) checkVectors(vectors, generation)
-      const row = rowOfVectors(vectors)
+      const row = packVectors(vectors)
       for (const { number } of generations) put.run(num, number, row.structure, row.function, row.both, row.shared)
       if (generations.length > 0) table.touch(num)
     }),
@@ -102,6 +95,6 @@ export function feedReader(statements: Statements): (after: number, generation: 
       seq: row.seq,
       id: row.id,
       fields: row.gone === 1 ? null : fieldsOfRow(row, row.indexed === 1),
-      vectors: row.gone === 1 || row.structure == null ? null : vectorsOfRow(row as VectorRow),
+      vectors: row.gone === 1 || row.structure == null ? null : unpackVectors(row as VectorRow),
     }))
 }

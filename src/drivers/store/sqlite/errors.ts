@@ -24,17 +24,3 @@ export function storageErrorOf(error: unknown, what: string): StorageError {
         : 'invalid'
   return new StorageError(kind, `sqlite store: ${what}: ${message}${code === '' ? '' : ` (${code})`}`, { cause: error })
 }
-
-type Method = (...args: never[]) => Promise<unknown>
-
-/** The same part of a store, throwing nothing but storage errors. */
-export function translated<T extends { [K in keyof T]: Method }>(part: T): T {
-  const methods = Object.entries<Method>(part).map(([name, method]) => [
-    name,
-    (...args: never[]) =>
-      method(...args).catch((error: unknown) => {
-        throw storageErrorOf(error, 'cannot read')
-      }),
-  ])
-  return Object.fromEntries(methods) as T
-}

@@ -1,6 +1,5 @@
 /** Between the rows of the catalogue and the fields that filters see. */
 import type { DecisionFields } from '../../../../sdk/storage/store.ts'
-import type { VectorSet } from '../../../../sdk/storage/vectors.ts'
 import type { PackedTerms } from '../dictionary.ts'
 
 /** Columns of `decisions d` that {@link fieldsOfRow} reads. */
@@ -104,39 +103,3 @@ export const termsOfRow = (row: { length: number; pairs: Uint8Array }): PackedTe
 
 export const bytesOf = (array: Uint32Array | Float32Array): Uint8Array =>
   new Uint8Array(array.buffer, array.byteOffset, array.byteLength)
-
-export interface VectorRow {
-  structure: Uint8Array
-  function: Uint8Array | null
-  both: Uint8Array | null
-  shared: number
-}
-
-const functionIsStructure = 1
-const bothIsStructure = 2
-const bothIsFunction = 4
-
-const floats = (blob: Uint8Array): Float32Array =>
-  blob.byteOffset % 4 === 0
-    ? new Float32Array(blob.buffer, blob.byteOffset, blob.byteLength / 4)
-    : new Float32Array(blob.slice().buffer)
-
-export function vectorsOfRow(row: VectorRow): VectorSet {
-  const structure = floats(row.structure)
-  const own = row.shared & functionIsStructure ? structure : floats(row.function!)
-  const both = row.shared & bothIsStructure ? structure : row.shared & bothIsFunction ? own : floats(row.both!)
-  return { structure, function: own, both }
-}
-
-/** Sides that are the same array are stored once. */
-export function rowOfVectors({ structure, function: own, both }: VectorSet): VectorRow {
-  const shared =
-    (own === structure ? functionIsStructure : 0) |
-    (both === structure ? bothIsStructure : both === own ? bothIsFunction : 0)
-  return {
-    structure: bytesOf(structure),
-    function: own === structure ? null : bytesOf(own),
-    both: both === structure || both === own ? null : bytesOf(both),
-    shared,
-  }
-}

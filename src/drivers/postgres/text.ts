@@ -1,0 +1,15 @@
+/**
+ * Text that PostgreSQL can hold: its `text` has no NUL. One stands as two characters 1, and a character 1 as 1 and 2, so that nothing is
+ * lost and the order stays.
+ */
+export const toText = <T extends string | null>(given: T): T =>
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  (given === null || !/[\u0000\u0001]/.test(given)
+    ? given
+    : given.replaceAll('\u0001', '\u0001\u0002').replaceAll('\u0000', '\u0001\u0001')) as T
+
+export const fromText = <T extends string | null>(stored: T): T =>
+  (stored?.includes('\u0001')
+    ? // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+      stored.replace(/\u0001([\u0001\u0002])/g, (_, mark) => (mark === '\u0001' ? '\u0000' : '\u0001'))
+    : stored) as T

@@ -1,0 +1,172 @@
+/** Decisions inside a write transaction: the document, and all that is derived from it. */
+import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
+import { StorageError } from '../../../../sdk/storage/errors.ts'
+import { fieldsOf } from '../../../../sdk/storage/fields.ts'
+import type { DecisionWriter, StoredDecision } from '../../../../sdk/storage/store.ts'
+import type { Query } from '../../postgres/client.ts'
+import { rankOf } from '../../postgres/filter.ts'
+import { toText } from '../../postgres/text.ts'
+import { edgesOf } from '../edges.ts'
+import { patternKey } from '../groups.ts'
+import { isIndexed } from './filter.ts'
+import { type Analyse, putTerms } from './keywords.ts'
+import type { Connection, Verb } from './transaction.ts'
+
+export interface StoredRow {
+  doc: string
+  revision: number
+  indexed: boolean
+}
+
+export const storedColumns = `d.doc::text as doc, d.revision, ${isIndexed} as indexed`
+
+export const storedOf = ({ doc, revision, indexed }: StoredRow): StoredDecision => ({
+  record: JSON.parse(doc),
+  revision,
+  indexed,
+})
+
+/** Columns in the order of {@link valuesOf}, with their types. */
+const columns: readonly [name: string, type: string][] = [
+  ['source_key', 'text'],
+  ['category', 'text'],
+  ['confidence', 'float8'],
+  ['stakes', 'int'],
+  ['status', 'text'],
+  ['outcome', 'text'],
+  ['project', 'text'],
+  ['feature', 'text'],
+  ['pr', 'bigint'],
+  ['tags', 'text[]'],
+  ['agent', 'text'],
+  ['created_ms', 'float8'],
+  ['review_by_ms', 'float8'],
+  ['confidence_at_review', 'float8'],
+  ['attribution_basis', 'text'],
+  ['preserve', 'bool'],
+  ['pattern', 'text'],
+  ['length', 'int'],
+  ['doc', 'json'],
+]
+const names = columns.map(([name]) => name)
+/** Placeholders from `$first` on. The document goes as text, so that it stays as it was written. */
+const places = (first: number): string[] =>
+  columns.map(([, type], index) => `$${first + index}${type === 'json' ? '::text::json' : `::${type}`}`)
+
+function valuesOf(record: DecisionRecord, length: number): unknown[] {
+  const fields = fieldsOf(record, false)
+  return [
+    toText(record.source_key),
+    toText(fields.category),
+    fields.confidence,
+    rankOf(fields.stakes),
+    fields.status,
+    fields.outcome,
+    toText(fields.project),
+    toText(fields.feature),
+    fields.pr,
+    fields.tags.map(toText),
+    toText(fields.agent),
+    fields.created_ms,
+    fields.review_by_ms,
+    fields.confidence_at_review,
+    fields.attribution_basis,
+    fields.preserve,
+    toText(patternKey(record)),
+    length,
+    JSON.stringify(record),
+  ]
+}
+
+const insertSql = `insert into decisions (id, revision, ${names.join(', ')}) values ($1, 1, ${places(2).join(', ')})
+  on conflict do nothing returning num::float8 as num`
+const updateSql = `update decisions set revision = revision + 1, ${names.map((name, index) => `${name} = ${places(2)[index]}`).join(', ')}
+  where id = $1`
+
+async function putDerived(query: Query, num: number, record: DecisionRecord, fresh: boolean): Promise<void> {
+  const work: Promise<unknown>[] = []
+  if (!fresh) {
+    work.push(query('delete from edges where source_id = $1', [record.id]))
+    work.push(query('delete from reasons where num = $1::bigint', [num]))
+  }
+  const types = [...new Set(record.reasons.map(({ type }) => type))]
+  if (types.length > 0) {
+    const own = types.map((type) => record.reasons.filter((reason) => reason.type === type))
+    work.push(
+      query(
+        `insert into reasons (num, type, uses, strength)
+         select $1::bigint, t, u, s from unnest($2::text[], $3::int[], $4::float8[]) as given (t, u, s)`,
+        [
+          num,
+          types.map(toText),
+          own.map(({ length }) => length),
+          own.map((reasons) => reasons.reduce((sum, { strength }) => sum + strength, 0)),
+        ],
+      ),
+    )
+  }
+  for (const edge of edgesOf(record))
+    work.push(
+      query(
+        `insert into edges (source_id, target_id, edge_type, weight, context, created_at, created_by)
+         values ($1, $2, $3, $4::float8, $5, $6, $7)`,
+        [
+          edge.source_id,
+          toText(edge.target_id),
+          edge.edge_type,
+          edge.weight,
+          toText(edge.context),
+          edge.created_at,
+          toText(edge.created_by),
+        ],
+      ),
+    )
+  await Promise.all(work)
+}
+
+export function decisionWriter({ query, lock, touch }: Connection, verb: Verb, analyse: Analyse): DecisionWriter {
+  const sourceTaken = (record: DecisionRecord) =>
+    new StorageError('conflict', `the id or source key of decision ${record.id} is taken`)
+
+  async function holderOf(key: string): Promise<string | null> {
+    await lock('source', key)
+    const [row] = await query<{ id: string }>('select id from decisions where source_key = $1', [toText(key)])
+    return row?.id ?? null
+  }
+
+  return {
+    get: verb(async (id: string) => {
+      await lock('decision', id)
+      const [row] = await query<StoredRow>(`select ${storedColumns} from decisions d where d.id = $1`, [toText(id)])
+      return row === undefined ? null : storedOf(row)
+    }),
+    idOfSource: verb(holderOf),
+    create: verb(async (record: DecisionRecord) => {
+      const terms = analyse(record)
+      const values = valuesOf(record, terms.length)
+      await lock('decision', record.id)
+      if (record.source_key !== null) await lock('source', record.source_key)
+      const [row] = await query<{ num: number }>(insertSql, [record.id, ...values])
+      if (row === undefined) throw sourceTaken(record)
+      touch(record.id)
+      await Promise.all([putTerms(query, row.num, terms, null), putDerived(query, row.num, record, true)])
+    }),
+    update: verb(async (record: DecisionRecord, revision: number) => {
+      const terms = analyse(record)
+      const values = valuesOf(record, terms.length)
+      await lock('decision', record.id)
+      const [row] = await query<{ num: number; revision: number; length: number }>(
+        'select num::float8 as num, revision, length from decisions where id = $1',
+        [record.id],
+      )
+      if (row === undefined) throw new StorageError('not_found', `there is no decision ${record.id}`)
+      if (row.revision !== revision)
+        throw new StorageError('conflict', `decision ${record.id} is at revision ${row.revision}, not ${revision}`)
+      const holder = record.source_key === null ? null : await holderOf(record.source_key)
+      if (holder !== null && holder !== record.id) throw sourceTaken(record)
+      await query(updateSql, [record.id, ...values])
+      touch(record.id)
+      await Promise.all([putTerms(query, row.num, terms, row.length), putDerived(query, row.num, record, false)])
+    }),
+  }
+}

@@ -1,0 +1,60 @@
+/** Looks at a PostgreSQL store from outside and changes nothing: what an operator should know of the server, its tables and the vectors. */
+import { connect, type Query, storageErrorOf } from '../../postgres/client.ts'
+import type { VectorState } from '../sqlite/inspect.ts'
+import { migrations } from './migrate.ts'
+
+export interface Inspected {
+  /** Of the server, such as `15.13`. */
+  server_version: string
+  /** Server settings that let it lose what it has acknowledged. */
+  forgetful: string[]
+  /** Of the tables; null where there are none. */
+  version: number | null
+  known_version: number
+  /** Null where there are no tables, or newer ones. */
+  vectors: VectorState | null
+}
+
+async function vectorState(query: Query): Promise<VectorState> {
+  const [counts] = await query<Omit<VectorState, 'building'> & { building: boolean; bare: number }>(
+    `with active as (select number, embedder, dimensions from generations where state = 'active')
+     select (select embedder from active) as embedder, exists (select from generations where state = 'building') as building,
+       count(*)::float8 as decisions,
+       (count(*) filter (where e.num is null))::float8 as bare,
+       (count(*) filter (where e.num is null and o.id is not null))::float8 as waiting,
+       (select error from outbox where error is not null order by attempts desc limit 1) as error,
+       (select count(*)::float8 from embeddings x left join decisions using (num), active a where x.generation = a.number
+         and (decisions.num is null or length(x.structure) <> a.dimensions * 4)) as odd
+     from decisions d left join embeddings e on e.num = d.num and e.generation = (select number from active)
+       left join outbox o on o.id = d.id`,
+  )
+  const { bare, ...rest } = counts!
+  return { ...rest, missing: bare - rest.waiting }
+}
+
+/** @throws StorageError `unavailable` when the database can't be reached */
+export async function inspectPostgres(url: string): Promise<Inspected> {
+  const client = await connect({ url, connections: 1, statement_timeout_ms: 120_000, make: false })
+  try {
+    const rows = await client.read<{ name: string; setting: string }>(
+      `select name, setting from pg_settings where name in ('server_version', 'fsync', 'full_page_writes', 'synchronous_commit')`,
+    )
+    const settings = new Map(rows.map(({ name, setting }) => [name, setting]))
+    const [there] = await client.read<{ found: boolean }>(
+      `select to_regclass(current_schema() || '.cstp_schema') is not null as found`,
+    )
+    const [row] = there?.found ? await client.read<{ version: number }>('select version from cstp_schema') : []
+    const version = row?.version ?? null
+    return {
+      server_version: settings.get('server_version') ?? '',
+      forgetful: ['fsync', 'full_page_writes', 'synchronous_commit'].filter((name) => settings.get(name) === 'off'),
+      version,
+      known_version: migrations.length,
+      vectors: version === migrations.length ? await vectorState(client.read) : null,
+    }
+  } catch (error) {
+    throw storageErrorOf(error, 'cannot look')
+  } finally {
+    await client.close()
+  }
+}

@@ -1,0 +1,161 @@
+CREATE TABLE "audit" (
+	"seq" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "audit_seq_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
+	"at_ms" double precision NOT NULL,
+	"agent" text collate "C" NOT NULL,
+	"method" text collate "C" NOT NULL,
+	"allowed" boolean,
+	"rules" text[] NOT NULL,
+	"entry" json NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "breakers" (
+	"scope" text collate "C" PRIMARY KEY NOT NULL,
+	"state" json NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "changes" (
+	"num" bigint PRIMARY KEY NOT NULL,
+	"seq" bigint NOT NULL,
+	CONSTRAINT "changes_seq_unique" UNIQUE("seq")
+);
+--> statement-breakpoint
+CREATE TABLE "consumed_sessions" (
+	"number" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "consumed_sessions_number_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
+	"key" text collate "C" NOT NULL,
+	"agent" text collate "C" NOT NULL,
+	"decision_id" text collate "C" NOT NULL,
+	"input_count" integer NOT NULL,
+	"consumed_ms" double precision NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "decisions" (
+	"id" text collate "C" PRIMARY KEY NOT NULL,
+	"num" bigint GENERATED ALWAYS AS IDENTITY (sequence name "decisions_num_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
+	"revision" integer NOT NULL,
+	"source_key" text collate "C",
+	"category" text collate "C" NOT NULL,
+	"confidence" double precision NOT NULL,
+	"stakes" integer NOT NULL,
+	"status" text collate "C" NOT NULL,
+	"outcome" text collate "C",
+	"project" text collate "C",
+	"feature" text collate "C",
+	"pr" bigint,
+	"tags" text[] NOT NULL,
+	"agent" text collate "C" NOT NULL,
+	"created_ms" double precision NOT NULL,
+	"review_by_ms" double precision NOT NULL,
+	"confidence_at_review" double precision,
+	"attribution_basis" text collate "C",
+	"preserve" boolean NOT NULL,
+	"pattern" text collate "C",
+	"length" integer NOT NULL,
+	"doc" json NOT NULL,
+	CONSTRAINT "decisions_num_unique" UNIQUE("num"),
+	CONSTRAINT "decisions_source_key_unique" UNIQUE("source_key")
+);
+--> statement-breakpoint
+CREATE TABLE "edges" (
+	"source_id" text collate "C" NOT NULL,
+	"target_id" text collate "C" NOT NULL,
+	"edge_type" text collate "C" NOT NULL,
+	"weight" double precision NOT NULL,
+	"context" text collate "C",
+	"created_at" text collate "C" NOT NULL,
+	"created_by" text collate "C" NOT NULL,
+	CONSTRAINT "edges_source_id_target_id_edge_type_pk" PRIMARY KEY("source_id","target_id","edge_type")
+);
+--> statement-breakpoint
+CREATE TABLE "embeddings" (
+	"generation" integer NOT NULL,
+	"num" bigint NOT NULL,
+	"structure" "bytea" NOT NULL,
+	"function" "bytea",
+	"both" "bytea",
+	"shared" integer NOT NULL,
+	CONSTRAINT "embeddings_generation_num_pk" PRIMARY KEY("generation","num")
+);
+--> statement-breakpoint
+CREATE TABLE "generations" (
+	"number" integer PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "generations_number_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 2147483647 START WITH 1 CACHE 1),
+	"embedder" text collate "C" NOT NULL,
+	"dimensions" integer NOT NULL,
+	"state" text collate "C" NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "idempotency" (
+	"agent" text collate "C" NOT NULL,
+	"key" text collate "C" NOT NULL,
+	"digest" text collate "C" NOT NULL,
+	"result" json NOT NULL,
+	"expires_ms" double precision NOT NULL,
+	CONSTRAINT "idempotency_agent_key_pk" PRIMARY KEY("agent","key")
+);
+--> statement-breakpoint
+CREATE TABLE "outbox" (
+	"id" text collate "C" PRIMARY KEY NOT NULL,
+	"attempts" integer NOT NULL,
+	"due_ms" double precision NOT NULL,
+	"claim" text collate "C" NOT NULL,
+	"error" text collate "C"
+);
+--> statement-breakpoint
+CREATE TABLE "postings" (
+	"term" text collate "C" NOT NULL,
+	"num" bigint NOT NULL,
+	"count" integer NOT NULL,
+	CONSTRAINT "postings_term_num_pk" PRIMARY KEY("term","num")
+);
+--> statement-breakpoint
+CREATE TABLE "rate_limits" (
+	"agent" text collate "C" PRIMARY KEY NOT NULL,
+	"tokens" double precision NOT NULL,
+	"at_ms" double precision NOT NULL,
+	"granted" double precision NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "reasons" (
+	"num" bigint NOT NULL,
+	"type" text collate "C" NOT NULL,
+	"uses" integer NOT NULL,
+	"strength" double precision NOT NULL,
+	CONSTRAINT "reasons_num_type_pk" PRIMARY KEY("num","type")
+);
+--> statement-breakpoint
+CREATE TABLE "session_inputs" (
+	"number" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "session_inputs_number_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
+	"key" text collate "C" NOT NULL,
+	"input" json NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "sessions" (
+	"key" text collate "C" PRIMARY KEY NOT NULL,
+	"agent" text collate "C" NOT NULL,
+	"dropped" integer NOT NULL,
+	"created_ms" double precision NOT NULL,
+	"updated_ms" double precision NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "text_totals" (
+	"decisions" bigint NOT NULL,
+	"length" bigint NOT NULL
+);
+--> statement-breakpoint
+CREATE INDEX "audit_at" ON "audit" USING btree ("at_ms");--> statement-breakpoint
+CREATE INDEX "audit_rules" ON "audit" USING gin ("rules");--> statement-breakpoint
+CREATE INDEX "decisions_created" ON "decisions" USING btree ("created_ms","id");--> statement-breakpoint
+CREATE INDEX "decisions_category" ON "decisions" USING btree ("category","created_ms");--> statement-breakpoint
+CREATE INDEX "decisions_project" ON "decisions" USING btree ("project","pr");--> statement-breakpoint
+CREATE INDEX "decisions_pending" ON "decisions" USING btree ("review_by_ms") WHERE status = 'pending';--> statement-breakpoint
+CREATE INDEX "decisions_pattern" ON "decisions" USING btree ("pattern","category") WHERE status = 'reviewed' and pattern is not null;--> statement-breakpoint
+CREATE INDEX "decisions_suffix" ON "decisions" USING btree (substr(id, 21) collate "C");--> statement-breakpoint
+CREATE INDEX "decisions_tags" ON "decisions" USING gin ("tags");--> statement-breakpoint
+CREATE INDEX "decisions_scored" ON "decisions" USING btree (coalesce(confidence_at_review, confidence),"outcome","attribution_basis","category","agent","created_ms");--> statement-breakpoint
+CREATE INDEX "edges_target" ON "edges" USING btree ("target_id");--> statement-breakpoint
+CREATE INDEX "edges_type" ON "edges" USING btree ("edge_type","created_at");--> statement-breakpoint
+CREATE INDEX "embeddings_num" ON "embeddings" USING btree ("num");--> statement-breakpoint
+CREATE INDEX "idempotency_expires" ON "idempotency" USING btree ("expires_ms");--> statement-breakpoint
+CREATE INDEX "outbox_due" ON "outbox" USING btree ("due_ms","id");--> statement-breakpoint
+CREATE INDEX "postings_num" ON "postings" USING btree ("num");--> statement-breakpoint
+CREATE INDEX "session_inputs_key" ON "session_inputs" USING btree ("key","number");--> statement-breakpoint
+CREATE INDEX "sessions_updated" ON "sessions" USING btree ("updated_ms");

@@ -1,0 +1,228 @@
+/** Reads of decisions and edges, each one statement. */
+
+import { stakesValues } from '../../../../sdk/schema/decision.ts'
+import { fieldsOf } from '../../../../sdk/storage/fields.ts'
+import type {
+  CountKey,
+  DecisionFields,
+  DecisionFilter,
+  DecisionReader,
+  DecisionSort,
+  Edge,
+  EdgeReader,
+  OutcomeGroup,
+  PatternGroup,
+  ReasonGroup,
+} from '../../../../sdk/storage/store.ts'
+import type { Client } from '../../postgres/client.ts'
+import { rankOf } from '../../postgres/filter.ts'
+import { fromText, toText } from '../../postgres/text.ts'
+import { type StoredRow, storedColumns, storedOf } from './decisions.ts'
+import { whereOf } from './filter.ts'
+import { holdsAll, keywordReader } from './keywords.ts'
+
+const sortColumns = {
+  created_at: 'd.created_ms',
+  confidence: 'd.confidence',
+  category: 'd.category',
+  stakes: 'd.stakes',
+  status: 'd.status',
+}
+
+/** The condition under which `d` stands behind a decision in the order of a list; `values` gets its parameters. */
+function isBehind(last: DecisionFields, sort: DecisionSort, order: 'asc' | 'desc', values: unknown[]): string {
+  const [value, type] = {
+    created_at: [last.created_ms, 'float8'],
+    confidence: [last.confidence, 'float8'],
+    category: [toText(last.category), 'text'],
+    stakes: [rankOf(last.stakes), 'int'],
+    status: [last.status, 'text'],
+  }[sort]
+  const row = `($${values.push(value)}::${type}, $${values.push(last.id)}::text)`
+  return `(${sortColumns[sort]}, d.id) ${order === 'asc' ? '>' : '<'} ${row}`
+}
+
+/** The day of a decision, in UTC. */
+const dayOf = `to_char(timestamp 'epoch' + floor(d.created_ms / 86400000) * interval '1 day', 'YYYY-MM-DD')`
+const keyColumns: Record<Exclude<CountKey, 'tag'>, string> = {
+  category: 'd.category',
+  stakes: 'd.stakes',
+  status: 'd.status',
+  outcome: 'd.outcome',
+  agent: 'd.agent',
+  day: dayOf,
+  project: 'd.project',
+}
+
+const scored = `coalesce(d.confidence_at_review, d.confidence) as confidence, d.outcome, d.attribution_basis`
+const scoredOrder = `confidence, outcome nulls first, attribution_basis nulls first`
+
+/** Part of the id after `yyyy-mm-dd-decision-`, as the index has it. */
+const suffix = 'substr(d.id, 21) collate "C"'
+
+/** The first text after all that start with `prefix`, by bytes. */
+const endOf = (prefix: string): string => `${prefix}\u{10ffff}`
+
+export function decisionReader({ read }: Client): DecisionReader {
+  const outcomes = async (filter: DecisionFilter): Promise<OutcomeGroup[]> => {
+    const values: unknown[] = []
+    return read<OutcomeGroup>(
+      `select ${scored}, count(*)::int as count from decisions d where ${whereOf(filter, values)}
+       group by 1, 2, 3 order by ${scoredOrder}`,
+      values,
+    )
+  }
+  const getOne = async (id: string) => {
+    const [row] = await read<StoredRow>(`select ${storedColumns} from decisions d where d.id = $1`, [toText(id)])
+    return row === undefined ? null : storedOf(row)
+  }
+  return {
+    get: getOne,
+    async json(id) {
+      const [row] = await read<{ doc: string }>('select doc::text as doc from decisions where id = $1', [toText(id)])
+      return row?.doc ?? null
+    },
+    async getMany(ids) {
+      const rows = await read<StoredRow>(
+        `select ${storedColumns} from unnest($1::text[]) with ordinality as given (id, n) join decisions d on d.id = given.id
+         order by given.n`,
+        [ids.map(toText)],
+      )
+      return rows.map(storedOf)
+    },
+    async findIds(prefix, limit) {
+      const [from, to] = [toText(prefix), endOf(toText(prefix))]
+      const rows = await read<{ id: string }>(
+        `select id from decisions d where (d.id >= $1 and d.id < $2)
+           or (${suffix} >= $1 and ${suffix} < $2 and substr(d.id, 11, 10) = '-decision-')
+         order by d.id limit $3::int`,
+        [from, to, limit],
+      )
+      return rows.map(({ id }) => id)
+    },
+    async list({ filter, terms, sort, order, after, offset, limit }) {
+      const values: unknown[] = []
+      const where = [whereOf(filter, values), ...(terms?.length ? [holdsAll(terms, values)] : [])].join(' and ')
+      const totals = read<{ total: number }>(`select count(*)::int as total from decisions d where ${where}`, [
+        ...values,
+      ])
+      const behind = after === undefined ? '' : `and ${isBehind(fieldsOf(after, false), sort, order, values)}`
+      const rows = read<{ doc: string }>(
+        `select d.doc::text as doc from decisions d where ${where} ${behind}
+         order by ${sortColumns[sort]} ${order}, d.id ${order} offset $${values.push(offset)}::int limit $${values.push(limit)}::int`,
+        values,
+      )
+      const [[total], found] = await Promise.all([totals, rows])
+      return { records: found.map(({ doc }) => JSON.parse(doc)), total: total!.total }
+    },
+    async walk(afterId, limit) {
+      const rows = await read<StoredRow>(
+        `select ${storedColumns} from decisions d where d.id > $1 order by d.id limit $2::int`,
+        [afterId ?? '', limit],
+      )
+      return rows.map(storedOf)
+    },
+    async count(filter) {
+      const values: unknown[] = []
+      const [row] = await read<{ count: number }>(
+        `select count(*)::int as count from decisions d where ${whereOf(filter, values)}`,
+        values,
+      )
+      return row!.count
+    },
+    async countBy(filter, by) {
+      const values: unknown[] = []
+      const where = whereOf(filter, values)
+      const [column, from] =
+        by === 'tag'
+          ? ['t.tag', 'decisions d, lateral (select distinct unnest(d.tags) collate "C" as tag) t']
+          : [keyColumns[by], 'decisions d']
+      const rows = await read<{ value: string; count: number }>(
+        `select ${column} as value, count(*)::int as count from ${from} where ${where} and ${column} is not null
+         group by 1 order by ${by === 'day' ? '1' : '2 desc, 1'}`,
+        values,
+      )
+      if (by !== 'stakes') return rows.map(({ value, count }) => ({ value: fromText(value), count }))
+      return rows
+        .map(({ value, count }) => ({ value: stakesValues[Number(value)] as string, count }))
+        .sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1))
+    },
+    outcomes,
+    async outcomesBy(filter, by) {
+      const values: unknown[] = []
+      const rows = await read<OutcomeGroup & { value: string }>(
+        `select d.${by} as value, ${scored}, count(*)::int as count from decisions d where ${whereOf(filter, values)}
+         group by 1, 2, 3, 4 order by value, ${scoredOrder}`,
+        values,
+      )
+      const groups = new Map<string, OutcomeGroup[]>()
+      for (const { value, ...group } of rows) {
+        const known = groups.get(value)
+        if (known) known.push(group)
+        else groups.set(value, [group])
+      }
+      return [...groups].map(([value, groups]) => ({ value: fromText(value), groups }))
+    },
+    async reasons() {
+      const rows = await read<ReasonGroup>(
+        `select r.type, coalesce(d.confidence_at_review, d.confidence) as confidence, d.outcome, count(*)::int as decisions,
+           sum(r.uses)::int as uses, sum(r.strength) as strength
+         from reasons r join decisions d on d.num = r.num where d.status = 'reviewed' and d.outcome is not null
+         group by 1, 2, 3 order by 1, 2, 3`,
+      )
+      return rows.map((row) => ({ ...row, type: fromText(row.type) }))
+    },
+    async patterns({ category, limit }) {
+      const rows = await read<PatternGroup>(
+        `select d.pattern, d.category, count(*)::int as decisions,
+           (count(*) filter (where d.outcome = 'success'))::int as successes,
+           (count(*) filter (where d.outcome = 'failure'))::int as failures,
+           (array_agg(d.id order by d.created_ms desc, d.id desc))[1:3] as example_ids
+         from decisions d where d.status = 'reviewed' and d.pattern is not null and d.outcome is not null
+           and ($1::text is null or d.category = $1)
+         group by 1, 2 order by successes desc, 1, 2 limit $2::int`,
+        [toText(category ?? null), limit],
+      )
+      return rows.map((row) => ({ ...row, pattern: fromText(row.pattern), category: fromText(row.category) }))
+    },
+    ...keywordReader(read),
+    async idOfSource(key) {
+      const [row] = await read<{ id: string }>('select id from decisions where source_key = $1', [toText(key)])
+      return row?.id ?? null
+    },
+  }
+}
+
+export function edgeReader({ read }: Client): EdgeReader {
+  const columns = 'source_id, target_id, edge_type, weight, context, created_at, created_by'
+  const ordered = 'order by source_id, target_id, edge_type'
+  const edgeOf = (row: Edge): Edge => ({
+    ...row,
+    target_id: fromText(row.target_id),
+    context: fromText(row.context),
+    created_by: fromText(row.created_by),
+  })
+  const places = {
+    outgoing: 'source_id = any($1::text[])',
+    incoming: 'target_id = any($1::text[])',
+    both: '(source_id = any($1::text[]) or target_id = any($1::text[]))',
+  }
+  return {
+    async list({ types, limit }) {
+      const rows = await read<Edge>(
+        `select ${columns} from edges where edge_type = any($1::text[])
+         order by created_at desc, source_id, target_id, edge_type limit $2::int`,
+        [[...types], limit],
+      )
+      return rows.map(edgeOf)
+    },
+    async of(ids, { direction, types, limit }) {
+      const rows = await read<Edge>(
+        `select ${columns} from edges where ${places[direction]} and ($2::text[] is null or edge_type = any($2::text[]))
+         ${ordered} limit $3::int`,
+        [ids.map(toText), types === undefined ? null : [...types], limit],
+      )
+      return rows.map(edgeOf)
+    },
+  }
+}

@@ -1,0 +1,213 @@
+/** The tables in PostgreSQL. Migrations are generated from here: `bunx drizzle-kit generate --config src/drivers/store/postgres/drizzle.config.ts`. */
+
+import { sql } from 'drizzle-orm'
+import { bigint, boolean, customType, doublePrecision, index, integer, pgTable, primaryKey } from 'drizzle-orm/pg-core'
+
+/** Text that compares byte by byte, whatever the database's language. */
+const text = customType<{ data: string }>({ dataType: () => 'text collate "C"' })
+const texts = customType<{ data: string[] }>({ dataType: () => 'text[]' })
+/** As it was written: `jsonb` would reorder keys and has no NUL. */
+const json = customType<{ data: string }>({ dataType: () => 'json' })
+const bytea = customType<{ data: Uint8Array }>({ dataType: () => 'bytea' })
+const big = () => bigint({ mode: 'number' })
+
+export const decisions = pgTable(
+  'decisions',
+  {
+    id: text().primaryKey(),
+    num: big().notNull().generatedAlwaysAsIdentity().unique(),
+    revision: integer().notNull(),
+    source_key: text().unique(),
+    category: text().notNull(),
+    confidence: doublePrecision().notNull(),
+    /** 0 low to 3 critical. */
+    stakes: integer().notNull(),
+    status: text().notNull(),
+    outcome: text(),
+    project: text(),
+    feature: text(),
+    pr: big(),
+    tags: texts().notNull(),
+    agent: text().notNull(),
+    created_ms: doublePrecision().notNull(),
+    review_by_ms: doublePrecision().notNull(),
+    confidence_at_review: doublePrecision(),
+    attribution_basis: text(),
+    preserve: boolean().notNull(),
+    /** What of the pattern it is grouped by. */
+    pattern: text(),
+    /** Length of the analysed text in terms. */
+    length: integer().notNull(),
+    /** The record. */
+    doc: json().notNull(),
+  },
+  (table) => [
+    index('decisions_created').on(table.created_ms, table.id),
+    index('decisions_category').on(table.category, table.created_ms),
+    index('decisions_project').on(table.project, table.pr),
+    index('decisions_pending').on(table.review_by_ms).where(sql`status = 'pending'`),
+    index('decisions_pattern')
+      .on(table.pattern, table.category)
+      .where(sql`status = 'reviewed' and pattern is not null`),
+    index('decisions_suffix').on(sql`substr(id, 21) collate "C"`),
+    index('decisions_tags').using('gin', table.tags),
+    index('decisions_scored').on(
+      sql`coalesce(confidence_at_review, confidence)`,
+      table.outcome,
+      table.attribution_basis,
+      table.category,
+      table.agent,
+      table.created_ms,
+    ),
+  ],
+)
+
+/** Number of a decision's latest change, in the order of commits. Apart from the decision, whose indexes would all be written again. */
+export const changes = pgTable('changes', { num: big().primaryKey(), seq: big().notNull().unique() })
+
+/** How often a term stands in a decision. */
+export const postings = pgTable(
+  'postings',
+  { term: text().notNull(), num: big().notNull(), count: integer().notNull() },
+  (table) => [primaryKey({ columns: [table.term, table.num] }), index('postings_num').on(table.num)],
+)
+
+/** Sums to the number of decisions and the length of all their texts. Rows are only added, so that writers never wait; readers fold them. */
+export const text_totals = pgTable('text_totals', { decisions: big().notNull(), length: big().notNull() })
+
+export const reasons = pgTable(
+  'reasons',
+  {
+    num: big().notNull(),
+    type: text().notNull(),
+    uses: integer().notNull(),
+    strength: doublePrecision().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.num, table.type] })],
+)
+
+export const edges = pgTable(
+  'edges',
+  {
+    source_id: text().notNull(),
+    target_id: text().notNull(),
+    edge_type: text().notNull(),
+    weight: doublePrecision().notNull(),
+    context: text(),
+    created_at: text().notNull(),
+    created_by: text().notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.source_id, table.target_id, table.edge_type] }),
+    index('edges_target').on(table.target_id),
+    index('edges_type').on(table.edge_type, table.created_at),
+  ],
+)
+
+export const generations = pgTable('generations', {
+  number: integer().primaryKey().generatedAlwaysAsIdentity(),
+  embedder: text().notNull(),
+  dimensions: integer().notNull(),
+  state: text().notNull(),
+})
+
+export const embeddings = pgTable(
+  'embeddings',
+  {
+    generation: integer().notNull(),
+    num: big().notNull(),
+    /** 32-bit floats, little-endian; null where the side equals an earlier one, which `shared` names. */
+    structure: bytea().notNull(),
+    function: bytea(),
+    both: bytea(),
+    /** 1: function is structure; 2: both is structure; 4: both is function. */
+    shared: integer().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.generation, table.num] }), index('embeddings_num').on(table.num)],
+)
+
+export const outbox = pgTable(
+  'outbox',
+  {
+    id: text().primaryKey(),
+    attempts: integer().notNull(),
+    due_ms: doublePrecision().notNull(),
+    claim: text().notNull(),
+    error: text(),
+  },
+  (table) => [index('outbox_due').on(table.due_ms, table.id)],
+)
+
+export const sessions = pgTable(
+  'sessions',
+  {
+    key: text().primaryKey(),
+    agent: text().notNull(),
+    dropped: integer().notNull(),
+    created_ms: doublePrecision().notNull(),
+    updated_ms: doublePrecision().notNull(),
+  },
+  (table) => [index('sessions_updated').on(table.updated_ms)],
+)
+
+export const session_inputs = pgTable(
+  'session_inputs',
+  { number: big().primaryKey().generatedAlwaysAsIdentity(), key: text().notNull(), input: json().notNull() },
+  (table) => [index('session_inputs_key').on(table.key, table.number)],
+)
+
+export const consumed_sessions = pgTable('consumed_sessions', {
+  number: big().primaryKey().generatedAlwaysAsIdentity(),
+  key: text().notNull(),
+  agent: text().notNull(),
+  decision_id: text().notNull(),
+  input_count: integer().notNull(),
+  consumed_ms: doublePrecision().notNull(),
+})
+
+export const breakers = pgTable('breakers', { scope: text().primaryKey(), state: json().notNull() })
+
+/** Append-only: triggers refuse UPDATE, DELETE and TRUNCATE. */
+export const audit = pgTable(
+  'audit',
+  {
+    seq: big().primaryKey().generatedAlwaysAsIdentity(),
+    at_ms: doublePrecision().notNull(),
+    agent: text().notNull(),
+    method: text().notNull(),
+    allowed: boolean(),
+    rules: texts().notNull(),
+    entry: json().notNull(),
+  },
+  (table) => [index('audit_at').on(table.at_ms), index('audit_rules').using('gin', table.rules)],
+)
+
+/** Tokens that servers lease for the requests of an agent. Unlogged: a bucket that is lost is full again. */
+export const rate_limits = pgTable('rate_limits', {
+  agent: text().primaryKey(),
+  tokens: doublePrecision().notNull(),
+  at_ms: doublePrecision().notNull(),
+  /** What the last lease got. */
+  granted: doublePrecision().notNull(),
+})
+
+/** Who is logged in at the dashboard. */
+export const logins = pgTable('logins', {
+  id_hash: text().primaryKey(),
+  agent: text().notNull(),
+  seal: text().notNull(),
+  used_ms: doublePrecision().notNull(),
+  expires_ms: doublePrecision().notNull(),
+})
+
+export const idempotency = pgTable(
+  'idempotency',
+  {
+    agent: text().notNull(),
+    key: text().notNull(),
+    digest: text().notNull(),
+    result: json().notNull(),
+    expires_ms: doublePrecision().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.agent, table.key] }), index('idempotency_expires').on(table.expires_ms)],
+)

@@ -1,0 +1,40 @@
+/** The three vectors of a decision as bytes; sides that are the same array are stored once. */
+import type { VectorSet } from '../../../sdk/storage/vectors.ts'
+
+const bytesOf = (array: Float32Array): Uint8Array => new Uint8Array(array.buffer, array.byteOffset, array.byteLength)
+
+export interface VectorRow {
+  structure: Uint8Array
+  function: Uint8Array | null
+  both: Uint8Array | null
+  shared: number
+}
+
+const functionIsStructure = 1
+const bothIsStructure = 2
+const bothIsFunction = 4
+
+const floats = (blob: Uint8Array): Float32Array =>
+  blob.byteOffset % 4 === 0
+    ? new Float32Array(blob.buffer, blob.byteOffset, blob.byteLength / 4)
+    : new Float32Array(blob.slice().buffer)
+
+export function unpackVectors(row: VectorRow): VectorSet {
+  const structure = floats(row.structure)
+  const own = row.shared & functionIsStructure ? structure : floats(row.function!)
+  const both = row.shared & bothIsStructure ? structure : row.shared & bothIsFunction ? own : floats(row.both!)
+  return { structure, function: own, both }
+}
+
+/** Sides that are the same array are stored once. */
+export function packVectors({ structure, function: own, both }: VectorSet): VectorRow {
+  const shared =
+    (own === structure ? functionIsStructure : 0) |
+    (both === structure ? bothIsStructure : both === own ? bothIsFunction : 0)
+  return {
+    structure: bytesOf(structure),
+    function: own === structure ? null : bytesOf(own),
+    both: both === structure || both === own ? null : bytesOf(both),
+    shared,
+  }
+}

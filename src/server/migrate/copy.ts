@@ -1,0 +1,141 @@
+/** Copies what one store holds to another, kind by kind. Each goes on where an earlier run was cut off. */
+import { grow } from '../../domain/evidence/tree.ts'
+import { decisionsOf, trail } from './read.ts'
+import type { Side } from './side.ts'
+
+export interface Copying {
+  from: Side
+  to: Side
+  now_ms: number
+  signal: AbortSignal
+  /** Told how many of a kind are done. */
+  progress(kind: string, done: number): void
+}
+
+/** Records, and what derives from them. A decision that was changed in the source since an earlier run is changed in the target. */
+export async function copyDecisions({ from, to, signal, progress }: Copying): Promise<void> {
+  let done = 0
+  for await (const page of decisionsOf(from)) {
+    signal.throwIfAborted()
+    const there = new Map(
+      (await to.store.decisions.getMany(page.map(({ record }) => record.id))).map((one) => [one.record.id, one]),
+    )
+    const wanted = page.filter(({ record }) => {
+      const stored = there.get(record.id)
+      return stored === undefined || JSON.stringify(stored.record) !== JSON.stringify(record)
+    })
+    if (wanted.length > 0)
+      await to.store.transaction(async (tx) => {
+        for (const { record } of wanted) {
+          const stored = there.get(record.id)
+          if (stored === undefined) await tx.decisions.create(record)
+          else await tx.decisions.update(record, stored.revision)
+        }
+      })
+    done += page.length
+    progress('decisions', done)
+  }
+}
+
+/** Vectors of the active generation; what has none is left to the target's outbox. */
+export async function copyVectors({ from, to, now_ms, signal, progress }: Copying): Promise<void> {
+  const generation = await from.store.embeddings.active()
+  if (generation !== null) {
+    const { embedder, dimensions, number } = generation
+    await to.store.transaction(async (tx) => {
+      if ((await tx.embeddings.active()) === null) await tx.embeddings.start(embedder, dimensions)
+    })
+    let done = 0
+    for (let after = 0; ; ) {
+      signal.throwIfAborted()
+      const page = await from.store.feed.since(after, number, 200)
+      if (page.length === 0) break
+      await to.store.transaction(async (tx) => {
+        for (const { id, vectors } of page) if (vectors !== null) await tx.embeddings.put(id, embedder, vectors)
+      })
+      after = page.at(-1)!.seq
+      done += page.length
+      progress('vectors', done)
+    }
+  }
+  for await (const page of decisionsOf(from))
+    await to.store.transaction(async (tx) => {
+      for (const { record, indexed } of page) if (!indexed) await tx.outbox.add(record.id, now_ms)
+    })
+}
+
+/** Deliberation, breakers and results of writes: what servers agree on besides the record. */
+export async function copyStates({ from, to, now_ms }: Copying): Promise<void> {
+  const most = 1_000_000
+  const [consumed, known] = await Promise.all([from, to].map(({ store }) => store.sessions.consumed({ limit: most })))
+  const sessions = await from.store.sessions.list({ since_ms: 0, limit: most })
+  const nothing = {
+    id: '',
+    type: 'note',
+    text: '',
+    source: 'migrate',
+    timestamp: '1970-01-01T00:00:00.000Z',
+    data: null,
+  }
+  if (known!.length === 0)
+    await to.store.transaction(async (tx) => {
+      for (const { key, agent, decision_id, input_count, consumed_ms } of consumed!.toReversed()) {
+        await tx.sessions.append(key, agent, Array(input_count).fill(nothing), Math.max(1, input_count), consumed_ms)
+        await tx.sessions.consume(key, decision_id, consumed_ms)
+      }
+    })
+  for (const { key, agent, inputs, dropped, created_ms, updated_ms } of sessions)
+    await to.store.transaction(async (tx) => {
+      if ((await tx.sessions.get(key)) !== null) return
+      await tx.sessions.append(key, agent, [], 1, created_ms)
+      // Those that were dropped are dropped again, so that they count.
+      const all = [...Array(dropped).fill(nothing), ...inputs]
+      await tx.sessions.append(key, agent, all, Math.max(1, inputs.length), updated_ms)
+    })
+  for (const breaker of await from.store.breakers.list()) await to.store.transaction((tx) => tx.breakers.put(breaker))
+  for await (const page of from.results(now_ms))
+    await to.store.transaction(async (tx) => {
+      for (const { agent, key, expires_ms, ...kept } of page)
+        if (!agent.startsWith(':')) await tx.idempotency.put(agent, key, kept, expires_ms)
+    })
+}
+
+/** The trail in its order. */
+export async function copyAudit({ from, to, signal, progress }: Copying): Promise<void> {
+  let there = 0
+  for await (const page of trail(to)) there += page.length
+  let done = 0
+  for await (const page of trail(from)) {
+    signal.throwIfAborted()
+    const fresh = page.slice(Math.max(0, there - done))
+    done += page.length
+    await to.store.transaction(async (tx) => {
+      for (const { seq: _, ...entry } of fresh) await tx.audit.append(entry)
+    })
+    progress('audit lines', done)
+  }
+}
+
+/** Records as they are, the tree's nodes anew from their hashes, and the checkpoints. @throws Error where the target has another chain */
+export async function copyEvidence({ from, to, signal, progress }: Copying): Promise<void> {
+  const head = await to.evidence.head()
+  const [same] = head.seq === 0 ? [head.hash] : await from.evidence.hashes(head.seq, 1)
+  if (same !== head.hash) throw new Error(`${to.name} holds another chain of evidence than ${from.name}`)
+  for (let next = head.seq + 1; ; ) {
+    signal.throwIfAborted()
+    const records = await from.evidence.read(next, 1_000)
+    if (records.length === 0) break
+    await to.evidence.append(({ seq, frontier }) => ({
+      records,
+      ...grow(
+        frontier,
+        seq,
+        records.map(({ hash }) => hash),
+      ),
+    }))
+    next += records.length
+    progress('evidence records', next - 1)
+  }
+  const [given, known] = [await from.evidence.checkpoints(), await to.evidence.checkpoints()]
+  for (const checkpoint of given.slice(known.length)) await to.evidence.saveCheckpoint(checkpoint)
+}

@@ -1,0 +1,147 @@
+/** The program on PostgreSQL: what it refuses to start without, what it never shows, and what its commands say of a store that is no folder. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { generateKeyPairSync } from 'node:crypto'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createAll, recordOf, suiteOptions } from '../../sdk/storage/conformance/store/records.ts'
+import { openPostgresStore } from '../../src/drivers/store/postgres.ts'
+import { openSqliteStore } from '../../src/drivers/store/sqlite.ts'
+import { freshSchema, type Postgres, pgvector, postgres, whyNoPostgres } from '../postgres.ts'
+import { startServer } from '../server.ts'
+import { bareEnv, cstp } from './program.ts'
+
+setDefaultTimeout(60_000)
+
+const server = postgres()
+if (server === null) test.skip(`the program on PostgreSQL (${whyNoPostgres})`, () => {})
+else describe('the program on PostgreSQL', () => suite(server))
+
+/** Every file below a folder by its path. */
+const filesOf = (folder: string): Record<string, string> =>
+  Object.fromEntries(
+    readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map(({ parentPath, name }) => join(parentPath, name))
+      .sort()
+      .map((path) => [path.slice(folder.length), readFileSync(path, 'utf8')]),
+  )
+
+function suite(database: Postgres): void {
+  let home: string
+  let key: string
+  beforeAll(() => {
+    home = mkdtempSync(join(tmpdir(), 'cstp-pg-e2e-'))
+    key = join(home, 'evidence.pem')
+    const pem = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' })
+    writeFileSync(key, pem, { mode: 0o600 })
+  })
+  afterAll(() => rmSync(home, { recursive: true, force: true }))
+
+  const envOf = (url: string, more: Record<string, string> = {}) =>
+    bareEnv(mkdtempSync(join(home, 'data-')), {
+      CSTP_STORE_URL: url,
+      CSTP_AUTH_TOKENS: 'local:s3cret-t0ken,bob:b0b-t0ken',
+      CSTP_EVIDENCE_KEY: key,
+      ...more,
+    })
+
+  test('does not start without what its servers must have alike, and names it', async () => {
+    const { CSTP_AUTH_TOKENS: _, CSTP_EVIDENCE_KEY: __, ...bare } = envOf(freshSchema(database))
+    const { status, err } = await cstp(['serve', '--port', '0'], { ...bare, PROVENANCE_DB: '/tmp/x.db' })
+    expect(status).not.toBe(0)
+    for (const name of ['CSTP_AUTH_TOKENS', 'CSTP_EVIDENCE_KEY', 'PROVENANCE_DB'])
+      expect(err).toContain(`${name}: with`)
+  })
+
+  test('never shows a password', async () => {
+    const password = 'h0rse/b@ttery'
+    const url = `postgres://user:${encodeURIComponent(password)}@127.0.0.1:1/nowhere`
+    const env = envOf(url, { CSTP_VECTOR_URL: url, PROVENANCE_DB: url })
+    const bad = envOf(`postgres://user:${password}@`)
+    const runs = [
+      cstp(['config'], env),
+      cstp(['config', '--json'], env),
+      cstp(['config'], bad),
+      cstp(['serve', '--port', '0'], env),
+      cstp(['export', '--local'], env),
+      cstp(['doctor'], env),
+    ]
+    for (const { out, err } of await Promise.all(runs)) {
+      expect(out + err).not.toBe('')
+      for (const secret of [password, encodeURIComponent(password), 'h0rse']) expect(out + err).not.toContain(secret)
+    }
+    expect(JSON.parse((await runs[1]!).out).store_url.value).toBe('postgres://****@127.0.0.1:1/nowhere')
+    expect((await runs[3]!).err).toContain('postgres: cannot connect')
+  })
+
+  test('keeps decisions and evidence in the database, seen by every server', async () => {
+    const url = freshSchema(database)
+    const vectors: Record<string, string> = pgvector() ? { CSTP_VECTOR_URL: url } : {}
+    const start = () => {
+      const env = envOf(url, vectors)
+      return startServer({ dir: env.CSTP_DATA_DIR!, env })
+    }
+    const [a, b] = await Promise.all([start(), start()])
+    const one = { decision: 'Use PostgreSQL for many servers', confidence: 0.8, category: 'architecture' }
+    const { decision_id, path } = await a.call('recordDecision', one)
+    expect(path).toBe(
+      `decisions/${String(decision_id).slice(0, 4)}/${String(decision_id).slice(5, 7)}/${decision_id}.yaml`,
+    )
+    expect(await b.call('getDecision', { id: decision_id })).toMatchObject(one)
+    expect(await b.call('queryDecisions', { query: 'postgresql servers' })).toMatchObject({ total: 1 })
+    const event = { event_type: 'ci_completed', ts: '2026-07-01T10:00:00Z', payload: { n: 1 } }
+    await a.call('ingestEvidence', { source: 'ci', events: [event] })
+    await b.call('ingestEvidence', { source: 'ci', events: [event] })
+    expect(await a.call('verifyEvidenceChain', {})).toMatchObject({ intact: true, records: 2 })
+    expect(await a.call('reindex', { decisions_path: 'decisions/2026' })).toMatchObject({ success: true })
+    const refused = await a.rpc('reindex', { decisions_path: '/etc' })
+    expect(refused.error?.message).toContain('the decisions lie in PostgreSQL')
+    const { out, status } = await cstp(['doctor', '--json'], envOf(url, vectors))
+    const { findings } = JSON.parse(out) as { findings: { severity: string; what: string }[] }
+    const known = findings.filter(({ what }) => !/embedder hash|fsync = off/.test(what))
+    expect([status, known.filter(({ severity }) => severity !== 'note')]).toEqual([1, []])
+    await Promise.all([a.kill(), b.kill()])
+    expect(readdirSync(a.dir).filter((name) => name.endsWith('.db') || name === 'decisions')).toEqual([])
+  })
+
+  test('leaves backups to the tools of the database', async () => {
+    const url = freshSchema(database)
+    const env = envOf(url)
+    expect(await cstp(['backup', join(home, 'copy')], env)).toMatchObject({
+      status: 1,
+      err: expect.stringContaining('pg_dump'),
+    })
+    const { CSTP_STORE_URL: _, ...rest } = env
+    const embedded = { ...rest, PROVENANCE_DB: url }
+    expect((await cstp(['backup', join(home, 'copy')], embedded)).err).toContain('the evidence lies in PostgreSQL')
+  })
+
+  test('a look with doctor makes nothing', async () => {
+    const url = freshSchema(database)
+    expect((await cstp(['doctor'], envOf(url))).out).toContain('no tables of cstp yet')
+    expect((await cstp(['doctor'], envOf(url))).out).toContain('no tables of cstp yet')
+  })
+
+  test('exports the files that the embedded store holds, byte by byte', async () => {
+    const url = freshSchema(database)
+    const dir = join(home, 'embedded')
+    const records = Array.from({ length: 40 }, (_, index) => ({
+      ...recordOf(index + 1),
+      context: `Zoë says "no\u2028yes"\n\ttwice: ${'€'.repeat(index)}`,
+    }))
+    for (const store of [
+      await openSqliteStore({ ...suiteOptions, dir }),
+      await openPostgresStore({ ...suiteOptions, url }),
+    ]) {
+      await createAll(store, records)
+      await store.close()
+    }
+    const out = join(home, 'exported')
+    const { status, err } = await cstp(['export', '--local', '--yaml', out], envOf(url))
+    expect([status, err]).toEqual([0, ''])
+    const files = filesOf(join(out, 'decisions'))
+    expect(Object.keys(files)).toHaveLength(40)
+    expect(files).toEqual(filesOf(join(dir, 'decisions')))
+  })
+}

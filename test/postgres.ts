@@ -1,0 +1,132 @@
+/** A real PostgreSQL for tests: the one that CSTP_TEST_POSTGRES names, or one of its own, started on first use and gone with the process. */
+import { spawnSync } from 'node:child_process'
+import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { SQL } from 'bun'
+
+/** Folder of `initdb` and `pg_ctl`, or null. */
+function binaries(): string | null {
+  const debian = '/usr/lib/postgresql'
+  const folders = [
+    ...safeList(debian).map((version) => join(debian, version, 'bin')),
+    ...(process.env.PATH ?? '').split(':'),
+  ]
+  return folders.find((folder) => safeList(folder).includes('initdb')) ?? null
+}
+
+function safeList(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    // A folder of the PATH that is not there.
+    return []
+  }
+}
+
+/** `initdb` and the server refuse to run as root. */
+const asOwner = (command: string[]): string[] =>
+  process.getuid?.() === 0 ? ['runuser', '-u', 'postgres', '--', ...command] : command
+
+function run(command: string[]): void {
+  const [program, ...args] = asOwner(command)
+  // Files, not pipes: the server that pg_ctl starts would hold them open.
+  const { status, error } = spawnSync(program!, args, { stdio: 'ignore' })
+  if (status !== 0) throw new Error(`${command[0]} failed${error ? `: ${error.message}` : ''}`)
+}
+
+export interface Postgres {
+  /** `postgres://…/database`. */
+  url: string
+  /** Stops at once, as if the machine had lost power; with `restart` it comes back on the same address. */
+  kill(): void
+  restart(): void
+}
+
+/** Below the ports that the system gives to clients; another one where somebody has it already. */
+function startAnywhere(startOn: (port: number) => void): number {
+  for (let attempt = 1; ; attempt++) {
+    const port = 10_000 + Math.floor(Math.random() * 20_000)
+    try {
+      startOn(port)
+      return port
+    } catch (error) {
+      if (attempt === 5) throw error
+    }
+  }
+}
+
+function startOwn(bin: string): Postgres {
+  const folder = mkdtempSync(join(tmpdir(), 'cstp-pg-'))
+  const data = join(folder, 'data')
+  if (process.getuid?.() === 0) {
+    chmodSync(folder, 0o755)
+    spawnSync('chown', ['postgres', folder])
+  }
+  run([join(bin, 'initdb'), '-D', data, '-U', 'cstp', '--auth=trust', '--locale=C.UTF-8', '-E', 'UTF8'])
+  const optionsOf = (port: number) =>
+    `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=${folder} -c fsync=off -c max_connections=200`
+  const startOn = (port: number) =>
+    run([join(bin, 'pg_ctl'), '-D', data, '-w', '-t', '60', '-l', join(folder, 'log'), '-o', optionsOf(port), 'start'])
+  const stop = () => run([join(bin, 'pg_ctl'), '-D', data, '-m', 'immediate', 'stop'])
+  const port = startAnywhere(startOn)
+  process.on('exit', () => {
+    spawnSync(...split(asOwner([join(bin, 'pg_ctl'), '-D', data, '-m', 'immediate', 'stop'])), { stdio: 'ignore' })
+    rmSync(folder, { recursive: true, force: true })
+  })
+  return { url: `postgres://cstp@127.0.0.1:${port}/postgres`, kill: stop, restart: () => startOn(port) }
+}
+
+const split = ([program, ...args]: string[]): [string, string[]] => [program!, args]
+
+let started: Postgres | null | undefined
+
+/** Null where there is no PostgreSQL on this machine. */
+export function postgres(): Postgres | null {
+  if (started !== undefined) return started
+  const given = process.env.CSTP_TEST_POSTGRES
+  const bin = binaries()
+  if (given) started = { url: given, kill: () => {}, restart: () => {} }
+  else started = bin === null ? null : startOwn(bin)
+  return started
+}
+
+export const whyNoPostgres =
+  'there is no PostgreSQL on this machine (Debian: postgresql); CSTP_TEST_POSTGRES names one that runs'
+
+export const whyNoPgvector =
+  'there is no PostgreSQL with pgvector on this machine (its source package builds in seconds against postgresql-server-dev)'
+
+/** The same server where it has pgvector; null elsewhere. */
+export function pgvector(): Postgres | null {
+  const bin = binaries()
+  if (process.env.CSTP_TEST_POSTGRES) return postgres()
+  if (bin === null) return null
+  const { stdout } = spawnSync(join(bin, 'pg_config'), ['--sharedir'], { encoding: 'utf8' })
+  return safeList(join((stdout ?? '').trim(), 'extension')).includes('vector.control') ? postgres() : null
+}
+
+let databases = 0
+
+/** Address of a fresh, empty database. */
+export async function freshDatabase({ url }: Postgres): Promise<string> {
+  const sql = new SQL(url, { max: 1 })
+  const name = `cstp_${process.pid}_${databases++}`
+  try {
+    await sql.unsafe(`create database ${name}`)
+  } finally {
+    await sql.close()
+  }
+  const own = new URL(url)
+  own.pathname = `/${name}`
+  return own.toString()
+}
+
+let schemas = 0
+
+/** Address of a fresh, empty schema: quicker than a database of its own. */
+export function freshSchema({ url }: Postgres): string {
+  const own = new URL(url)
+  own.searchParams.set('schema', `cstp_${process.pid}_${schemas++}`)
+  return own.toString()
+}
