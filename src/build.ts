@@ -2,8 +2,10 @@
 import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { bundled } from './build/dashboard.ts'
 import { nativeRuntime } from './build/native.ts'
 import { startUp } from './build/start-up.ts'
+import { bundle } from './server/dashboard/bundle.ts'
 
 const root = join(import.meta.dir, '..')
 
@@ -38,7 +40,7 @@ export async function build(target: string | undefined, given: string | undefine
       ...new Bun.Glob('src/**/*worker.ts').scanSync({ cwd: root, absolute: true }),
     ],
     // Native onnxruntime is built for the GNU C library; elsewhere its WebAssembly build serves.
-    plugins: [nativeRuntime(platform, target?.includes('musl') ? 'musl' : arch)],
+    plugins: [bundled(await bundle()), nativeRuntime(platform, target?.includes('musl') ? 'musl' : arch)],
     target: 'bun',
     format: 'esm',
     // Parsed beforehand, and in parts that are loaded when they are needed: a start takes a fifth of the time.

@@ -13,7 +13,18 @@ import { openPolicy } from './policy/files.ts'
 import { createDispatch, type Dispatch, discover, methods } from './registry.ts'
 import { refuseUnfinished } from './server/backup/unfinished.ts'
 import { closing } from './server/closing.ts'
+
+<<<<<<< HEAD
+
 import { metered, openEmbedder, openEvidence, openStore, type Shared } from './server/drivers.ts'
+
+=======
+
+import { openDashboard } from './server/dashboard.ts'
+import { metered, openEmbedder, openEvidence, openStore } from './server/drivers.ts'
+
+>>>>>>> dash
+
 import { evidencePaths } from './server/evidence.ts'
 import { folderInside, folderOfDecisions } from './server/folder.ts'
 import { githubRoutes } from './server/github.ts'
@@ -24,7 +35,7 @@ import { observing } from './server/observe.ts'
 import { card, health } from './server/public.ts'
 import { openIndex } from './server/search-index.ts'
 import { later } from './server/timers.ts'
-import { createAuthenticator } from './surfaces/auth.ts'
+import { agentsOf, createAuthenticator } from './surfaces/auth.ts'
 import { createFetch, largestBody } from './surfaces/http.ts'
 import { describeError, type Log } from './surfaces/log.ts'
 import { hostsOf } from './surfaces/mcp/guests.ts'
@@ -150,14 +161,23 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
     stopping: stopping.signal,
     log,
   })
+<<<<<<< HEAD
   const limits = createLimits(settings, program.shared?.lease)
+=======
+  const limits = createLimits(settings, program.lease)
+  const agents = {
+    credentials: settings.auth_tokens ?? (await localCredentials(settings.data_dir)),
+    admins: settings.admin_agents,
+    evidence: settings.evidence_agents,
+  }
+  const authenticate = createAuthenticator(agents)
+  const access = { authenticate, agents: agentsOf(agents), logins: limits.logins }
+  const dashboard = openDashboard(settings, services, access)
+>>>>>>> dash
   const options = {
     dispatch,
-    authenticate: createAuthenticator({
-      credentials: settings.auth_tokens ?? (await localCredentials(settings.data_dir)),
-      admins: settings.admin_agents,
-      evidence: settings.evidence_agents,
-    }),
+    authenticate,
+    ...(dashboard && { session: dashboard.caller }),
     ...limits,
     cors_origins: settings.cors_origins,
     max_body_bytes: settings.max_body_bytes,
@@ -172,6 +192,7 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
       ...evidencePaths(settings, services, dispatch),
       ...githubRoutes(settings, program, limits.logins),
       '/mcp': mcp.route,
+      ...dashboard?.routes,
     },
     stopping: stopping.signal,
   }

@@ -30,7 +30,7 @@ export function parseSource(path: string, text: string): Source {
 const sources = await Promise.all(
   ['src', 'sdk'].map(async (folder) => {
     const files = (await readdir(join(root, folder), { recursive: true })).filter(
-      (file) => file.endsWith('.ts') && !file.startsWith('dist/'),
+      (file) => /\.tsx?$/.test(file) && !file.startsWith('dist/'),
     )
     return Promise.all(
       files.map(async (file) => {
@@ -83,6 +83,11 @@ const mayImport: [RegExp, RegExp, string][] = [
   ]),
   [/^src\/drivers\/postgres\//, /^sdk\/|^src\/drivers\/postgres\/|^(?!src\/)/, 'an engine knows no driver'],
   [
+    /^src\/dashboard\//,
+    /^sdk\/(?:client|errors)(?:\.ts$|\/)|^src\/dashboard\/|^preact(?:\/hooks)?$|^d3-(?:force|scale|shape)$/,
+    'what runs in a browser knows the client and its own pages, and nothing of the server',
+  ],
+  [
     /^src\/surfaces\/cli\//,
     /^(?!src\/(?:domain|drivers)\/)/,
     'the command line opens programs, but knows no domain and no driver',
@@ -130,6 +135,7 @@ const touches: [RegExp, RegExp][] = [
   [/^src\/registry\.ts$/, /^performance\.$/],
   [/^sdk\/storage\/conformance\//, /./],
   // Web standards only.
+  [/^src\/dashboard\//, /^(?:fetch\(|setTimeout\(|setInterval\(|Date\.now|new Date\(\)|performance\.)$/],
   [/^sdk\/client\//, /^(?:fetch\(|setTimeout\(|performance\.|Math\.random)$/],
 ]
 
@@ -206,6 +212,8 @@ describe('the rules find what breaks them', () => {
     ['src/registry.ts', 'setTimeout(() => {}, 1)'],
     ['src/verify/x.ts', "import { canonical } from '../domain/evidence/canonical.ts'"],
     ['src/verify/x.ts', "import type { EvidenceRecord } from '../../sdk/storage/evidence.ts'"],
+    ['src/dashboard/x.tsx', "import { a } from '../domain/search.ts'"],
+    ['src/dashboard/x.tsx', "import { a } from '../../sdk/schema/decision.ts'"],
     ['src/utils.ts', ''],
     ['src/drivers/x.ts', ''],
   ])('%j: %j', (path, text) => expect(broken(path, text)).not.toEqual([]))

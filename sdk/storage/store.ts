@@ -24,6 +24,7 @@ export interface Store {
   readonly feed: Feed
   readonly sessions: SessionReader
   readonly breakers: BreakerReader
+  readonly logins: LoginReader
   readonly audit: AuditReader
   readonly outbox: OutboxReader
   /**
@@ -57,6 +58,7 @@ export interface Transaction {
   readonly embeddings: EmbeddingWriter
   readonly sessions: SessionWriter
   readonly breakers: BreakerWriter
+  readonly logins: LoginWriter
   readonly audit: AuditWriter
   readonly outbox: OutboxWriter
   readonly idempotency: Idempotency
@@ -439,6 +441,33 @@ export interface BreakerReader {
 export interface BreakerWriter extends BreakerReader {
   /** Replaces the state of its scope. */
   put(breaker: Breaker): Promise<void>
+}
+
+// ─── logins ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** A person who is logged in at the dashboard. */
+export interface Login {
+  /** SHA-256 of the session's id, lowercase hex; the id itself is kept nowhere. */
+  id_hash: string
+  agent: string
+  /** Ties the login to the token that it was made with, lowercase hex. */
+  seal: string
+  used_ms: number
+  /** When it ends, however much it is used. */
+  expires_ms: number
+}
+
+export interface LoginReader {
+  /** The login as it was put, expired or not; null where there is none. */
+  get(id_hash: string): Promise<Login | null>
+}
+
+export interface LoginWriter extends LoginReader {
+  put(login: Login): Promise<void>
+  /** Ends a login; one that is not there is ended already. */
+  delete(id_hash: string): Promise<void>
+  /** Drops those that expired at `now_ms` or before, and those not used since `unused_ms`; returns how many. */
+  expire(now_ms: number, unused_ms: number): Promise<number>
 }
 
 // ─── audit ───────────────────────────────────────────────────────────────────────────────────────────────────────────

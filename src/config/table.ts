@@ -100,6 +100,13 @@ export const settings = {
     whole(0, 32),
     'Hops of X-Forwarded-For to trust when failed logins are counted.',
   ),
+  dashboard: setting(
+    'server.dashboard',
+    'CSTP_DASHBOARD',
+    'on',
+    oneOf('on', 'off'),
+    'Whether people can look at /dashboard; off removes the pages and their logins.',
+  ),
   auth_tokens: setting(
     'auth.tokens',
     'CSTP_AUTH_TOKENS',

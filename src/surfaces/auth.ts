@@ -67,24 +67,36 @@ export function parseTokens(given: string | TokenEntry[]): Credential[] {
 /** Finds the caller behind an `Authorization` header; null where it is not a valid one. */
 export type Authenticate = (header: string | null) => Caller | null
 
-/**
- * @param input.admins agents that also have `admin`; null for the first one
- * @param input.evidence agents that also have `evidence`; null for the first one
- */
-export function createAuthenticator(input: {
+export interface Agents {
   credentials: Credential[]
+  /** Agents that also have `admin`; null for the first one. */
   admins: string[] | null
+  /** Agents that also have `evidence`; null for the first one. */
   evidence: string[] | null
-}): Authenticate {
+}
+
+/** An agent that may call, and the SHA-256 of its name and of its token. */
+export interface Agent {
+  name: Buffer
+  hash: Buffer
+  caller: Caller
+}
+
+/** Those who may call, with the scopes that the settings give them. */
+export function agentsOf(input: Agents): Agent[] {
   const first = input.credentials.slice(0, 1).map(({ agent }) => agent)
   const admins = input.admins ?? first
   const evidence = input.evidence ?? first
-  const entries = input.credentials.map(({ agent, hash, scopes: given }) => {
+  return input.credentials.map(({ agent, hash, scopes: given }) => {
     const own: Scope[] = given ?? ['read', 'write']
     if (!given && admins.includes(agent)) own.push('admin')
     if (!given && evidence.includes(agent)) own.push('evidence')
     return { name: sha256(agent), hash, caller: { agent, scopes: new Set(own) } }
   })
+}
+
+export function createAuthenticator(input: Agents): Authenticate {
+  const entries = agentsOf(input)
   return (header) => {
     const match = header === null ? null : /^Bearer +([^: ][^:]*):(.+)$/i.exec(header)
     if (!match) return null

@@ -87,6 +87,7 @@ export function evidenceRoutes(options: EvidenceOptions): Record<string, Route> 
     '/evidence/bundles/': {
       methods: get,
       scope: 'evidence',
+      sessions: true,
       handle: (request, { path }) => serveBundle(bundle_dir, path.slice('/evidence/bundles/'.length), request.method),
     },
   }

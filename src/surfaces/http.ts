@@ -22,6 +22,8 @@ export interface HttpOptions {
   /** Whether what the server works on answers; it always does where that is its own. */
   reachable?(): Promise<boolean>
   metrics(): Promise<{ text: string; content_type: string }>
+  /** The person behind a request of the dashboard, asked where there are no credentials; null where there is no session. */
+  session?(request: Request): Promise<Caller | null>
   /** Further paths. One that ends with a slash serves everything below it. */
   routes?: Record<string, Route>
   /** Aborts when the server stops waiting for calls under way. */
@@ -33,6 +35,8 @@ export interface Route {
   methods: readonly string[]
   /** What the caller's credentials must allow, `any` for nothing special; without it the path needs none, and `visit.caller` is null. */
   scope?: Scope | 'any'
+  /** The session of a dashboard is as good as credentials. */
+  sessions?: boolean
   /** Headers that pages may send beside Authorization and Content-Type. */
   headers?: readonly string[]
   handle(request: Request, visit: Visit): Promise<Response> | Response
@@ -141,17 +145,29 @@ export function createFetch(options: HttpOptions): Fetch {
   /** The caller, once it may spend a request; or the answer that refuses it. */
   const admit = async (request: Request, address: Address): Promise<Caller | Response> => {
     if (!options.ready()) return plainError(503, 'unavailable', 'The server is shutting down', { 'retry-after': '1' })
-    const caller = login(request, address)
+    return paid(login(request, address))
+  }
+
+  const paid = async (caller: Caller | Response): Promise<Caller | Response> => {
     if (caller instanceof Response) return caller
     const wait = await options.requests.take(caller.agent, 1)
     return wait > 0 ? limited(wait) : caller
+  }
+
+  /** The same, where the cookie of a session counts too. */
+  const admitPerson = async (request: Request, address: Address): Promise<Caller | Response> => {
+    const { session } = options
+    const person = request.headers.has('cookie') && !request.headers.has('authorization')
+    if (!session || !person || !options.ready()) return admit(request, address)
+    const caller = await session(request)
+    return caller ? paid(caller) : plainError(401, 'unauthorized', 'There is no session: log in')
   }
 
   const limitOf = (caller: Caller | null): number =>
     caller?.scopes.has('evidence') ? largestBody(options) : options.max_body_bytes
 
   const rpc: Handler = async (request, address) => {
-    const caller = await admit(request, address)
+    const caller = await admitPerson(request, address)
     if (caller instanceof Response) return caller
     const limit = limitOf(caller)
     if (Number(request.headers.get('content-length') ?? 0) > limit) return tooLarge(limit)
@@ -195,11 +211,11 @@ export function createFetch(options: HttpOptions): Fetch {
 
   /** A further path, behind the same checks as the service's own. */
   const visited =
-    ({ scope, handle }: Route): Handler =>
+    ({ scope, sessions, handle }: Route): Handler =>
     async (request, address, path, unhurried) => {
       let caller: Caller | null = null
       if (scope) {
-        const admitted = await admit(request, address)
+        const admitted = await (sessions ? admitPerson : admit)(request, address)
         if (admitted instanceof Response) return admitted
         if (scope !== 'any' && !admitted.scopes.has(scope))
           return plainError(403, 'forbidden', `This path needs the scope ${scope}`)

@@ -11,6 +11,7 @@ import {
   breakersOf,
   breakerWriter,
   idempotency,
+  loginWriter,
   outboxWriter,
   plain,
   sessionWriter,
@@ -57,6 +58,7 @@ export function openMemoryStore(options: StoreOptions): Store {
         embeddings: embeddingWriter(layers, verb),
         sessions: sessionWriter(layers, verb),
         breakers: breakerWriter(layers, verb),
+        logins: loginWriter(layers, verb),
         audit: auditWriter(layers, verb),
         outbox: outboxWriter(layers, verb),
         idempotency: idempotency(layers, verb, options.now),
@@ -165,6 +167,7 @@ export function openMemoryStore(options: StoreOptions): Store {
       get: async (scope) => plain(tables.breakers.get(scope) ?? null),
       list: async () => breakersOf(tables.breakers),
     },
+    logins: { get: async (id_hash) => plain(tables.logins.get(id_hash) ?? null) },
     audit: {
       async list({ since_ms, agent, method, rule, allowed, cursor, limit }) {
         return [...tables.audit.values()]

@@ -6,6 +6,7 @@ import { breakerReader, breakerWriter } from './postgres/breakers.ts'
 import { decisionWriter } from './postgres/decisions.ts'
 import { embeddingReader, embeddingWriter, feedReader } from './postgres/embeddings.ts'
 import { idempotency } from './postgres/idempotency.ts'
+import { loginReader, loginWriter } from './postgres/logins.ts'
 import { migrate } from './postgres/migrate.ts'
 import { outboxReader, outboxWriter } from './postgres/outbox.ts'
 import { leaser } from './postgres/rate.ts'
@@ -52,6 +53,7 @@ export async function openPostgresStore({
     feed: reads(feedReader(client)),
     sessions: reads(sessionReader(client)),
     breakers: reads(breakerReader(client)),
+    logins: reads(loginReader(client)),
     audit: reads(auditReader(client)),
     outbox,
     transaction: (work) =>
@@ -61,6 +63,7 @@ export async function openPostgresStore({
           embeddings: embeddingWriter(connection, verb),
           sessions: sessionWriter(connection, verb),
           breakers: breakerWriter(connection, verb),
+          logins: loginWriter(connection, verb),
           audit: auditWriter(connection, verb),
           outbox: outboxWriter(connection, verb),
           idempotency: idempotency(connection, verb, now),

@@ -12,6 +12,7 @@ import { embeddingReader, embeddingWriter, feedReader } from './sqlite/embedding
 import { storageErrorOf } from './sqlite/errors.ts'
 import { follow } from './sqlite/follow.ts'
 import { idempotency } from './sqlite/idempotency.ts'
+import { loginReader, loginWriter } from './sqlite/logins.ts'
 import { outboxReader, outboxWriter } from './sqlite/outbox.ts'
 import { owedFiles } from './sqlite/owed.ts'
 import { decisionReader, edgeReader } from './sqlite/read.ts'
@@ -65,6 +66,7 @@ export async function openSqliteStore({ dir, log = () => {}, analyse, now }: Sql
       embeddings: embeddingWriter(writing, table),
       sessions: sessionWriter(writing),
       breakers: breakerWriter(drizzle(writer)),
+      logins: loginWriter(writing),
       audit: auditWriter(writing),
       outbox: outboxWriter(writing),
       idempotency: idempotency(writing, now),
@@ -91,6 +93,7 @@ export async function openSqliteStore({ dir, log = () => {}, analyse, now }: Sql
       feed: reads({ head: refresh, since: async (...query) => since(...query) }),
       sessions: reads(sessionReader(reading, drizzled)),
       breakers: reads(breakerReader(drizzled)),
+      logins: reads(loginReader(reading)),
       audit: reads(auditReader(drizzled)),
       outbox,
       transaction: (work) =>
@@ -101,6 +104,7 @@ export async function openSqliteStore({ dir, log = () => {}, analyse, now }: Sql
             embeddings: writers.embeddings(verb),
             sessions: writers.sessions(verb),
             breakers: writers.breakers(verb),
+            logins: writers.logins(verb),
             audit: writers.audit(verb),
             outbox: writers.outbox(verb),
             idempotency: writers.idempotency(verb),

@@ -78,6 +78,29 @@ export function testCoordination({ onEmpty, expect }: Kit): void {
     expect((await store.sessions.consumed({ limit: 1 })).map(({ key }) => key)).toEqual(['b'])
   })
 
+  onEmpty('logins are kept until they are ended or expire', async (store) => {
+    const login = (name: string, used_ms: number, expires_ms: number) => ({
+      id_hash: name,
+      agent: 'ada',
+      seal: `seal of ${name}`,
+      used_ms,
+      expires_ms,
+    })
+    await store.transaction(async (tx) => {
+      for (const one of [login('a', 10, 100), login('b', 20, 50), login('c', 30, 100)]) await tx.logins.put(one)
+    })
+    expect(await store.logins.get('a')).toEqual(login('a', 10, 100))
+    expect(await store.logins.get('nobody')).toBe(null)
+    await store.transaction((tx) => tx.logins.put(login('a', 40, 100)))
+    expect(await store.transaction((tx) => tx.logins.get('a'))).toEqual(login('a', 40, 100))
+    expect(await store.transaction((tx) => tx.logins.expire(49, 20))).toBe(0)
+    expect(await store.transaction((tx) => tx.logins.expire(50, 31))).toBe(2)
+    for (const name of ['b', 'c']) expect(await store.logins.get(name)).toBe(null)
+    await store.transaction((tx) => tx.logins.delete('a'))
+    await store.transaction((tx) => tx.logins.delete('a'))
+    expect(await store.logins.get('a')).toBe(null)
+  })
+
   onEmpty('breakers are kept by scope', async (store) => {
     const breaker = (scope: string, changes: Partial<Breaker> = {}): Breaker => ({
       scope,

@@ -5,6 +5,7 @@ import type {
   AuditEntry,
   Breaker,
   IdempotentResult,
+  Login,
   OutboxEntry,
   SessionInput,
   Transaction,
@@ -58,6 +59,21 @@ export function breakerWriter(layers: Layers, verb: Verb): Transaction['breakers
     get: verb((scope: string) => plain(layers.breakers.get(scope) ?? null)),
     list: verb(() => breakersOf(layers.breakers.entries())),
     put: verb((breaker: Breaker) => layers.breakers.set(breaker.scope, plain(breaker))),
+  }
+}
+
+export function loginWriter(layers: Layers, verb: Verb): Transaction['logins'] {
+  return {
+    get: verb((id_hash: string) => plain(layers.logins.get(id_hash) ?? null)),
+    put: verb((login: Login) => layers.logins.set(login.id_hash, plain(login))),
+    delete: verb((id_hash: string) => layers.logins.delete(id_hash)),
+    expire: verb((now_ms: number, unused_ms: number) => {
+      const old = [...layers.logins.entries()].filter(
+        ([, login]) => login.expires_ms <= now_ms || login.used_ms < unused_ms,
+      )
+      for (const [id_hash] of old) layers.logins.delete(id_hash)
+      return old.length
+    }),
   }
 }
 

@@ -5,6 +5,7 @@ import type {
   Edge,
   Generation,
   IdempotentResult,
+  Login,
   Session,
   StoredAuditEntry,
   StoredDecision,
@@ -40,6 +41,7 @@ export interface Tables {
   sessions: Map<string, Session>
   consumed: Map<number, ConsumedSession>
   breakers: Map<string, Breaker>
+  logins: Map<string, Login>
   audit: Map<number, StoredAuditEntry>
   idempotency: Map<string, IdempotentResult & { expires_ms: number }>
   counters: Map<'seq' | 'generation' | 'audit' | 'consumed' | 'claim', number>
@@ -63,6 +65,7 @@ export function emptyTables(): Tables {
     sessions: new Map(),
     consumed: new Map(),
     breakers: new Map(),
+    logins: new Map(),
     audit: new Map(),
     idempotency: new Map(),
     counters: new Map(),
@@ -79,6 +82,7 @@ export function layersOver(tables: Tables): Layers {
     sessions: layer(tables.sessions),
     consumed: layer(tables.consumed),
     breakers: layer(tables.breakers),
+    logins: layer(tables.logins),
     audit: layer(tables.audit),
     idempotency: layer(tables.idempotency),
     counters: layer(tables.counters),

@@ -191,6 +191,15 @@ export const rate_limits = pgTable('rate_limits', {
   granted: doublePrecision().notNull(),
 })
 
+/** Who is logged in at the dashboard. */
+export const logins = pgTable('logins', {
+  id_hash: text().primaryKey(),
+  agent: text().notNull(),
+  seal: text().notNull(),
+  used_ms: doublePrecision().notNull(),
+  expires_ms: doublePrecision().notNull(),
+})
+
 export const idempotency = pgTable(
   'idempotency',
   {

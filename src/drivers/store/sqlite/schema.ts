@@ -214,6 +214,15 @@ export const breakers = sqliteTable('breakers', {
   probe_started_ms: real(),
 })
 
+/** Who is logged in at the dashboard. */
+export const logins = sqliteTable('logins', {
+  id_hash: text().primaryKey(),
+  agent: text().notNull(),
+  seal: text().notNull(),
+  used_ms: real().notNull(),
+  expires_ms: real().notNull(),
+})
+
 /** Append-only: triggers refuse UPDATE and DELETE. */
 export const audit = sqliteTable(
   'audit',

@@ -1,0 +1,84 @@
+/** The frame around the pages: login, navigation, and which page stands at which address. */
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { Login } from './login.tsx'
+import { type Page, pageAt, pages } from './pages.ts'
+import { type Place, To, usePlace } from './route.tsx'
+import { currentSession, logOut, onEnd, type Session } from './service.ts'
+
+type State = { session: Session | null; note: string | null } | 'unknown'
+
+export function App() {
+  const [state, setState] = useState<State>('unknown')
+  useEffect(() => {
+    currentSession().then(
+      (session) => setState({ session, note: null }),
+      () => setState({ session: null, note: 'The service can not be reached. Is it running?' }),
+    )
+    return onEnd(() => setState({ session: null, note: 'Your session has ended. Log in again to go on.' }))
+  }, [])
+  if (state === 'unknown') return null
+  const { session, note } = state
+  if (!session) return <Login note={note} done={(begun) => setState({ session: begun, note: null })} />
+  const leave = () => void logOut().finally(() => setState({ session: null, note: 'You are logged out.' }))
+  return <Frame session={session} leave={leave} />
+}
+
+function Frame({ session, leave }: { session: Session; leave: () => void }) {
+  const place = usePlace()
+  const page = pageAt(place.path)
+  const title = page?.title ?? 'Not found'
+  const heading = useRef<HTMLHeadingElement>(null)
+  const first = useRef(true)
+  useEffect(() => {
+    document.title = `${title} · cstp`
+    // Who came by a link hears where it led; who opened the page starts at its top.
+    if (!first.current) heading.current?.focus()
+    first.current = false
+  }, [title])
+  return (
+    <>
+      <a class="skip" href="#main">
+        Skip to content
+      </a>
+      <header class="top">
+        <To path="/" class="brand">
+          cstp
+        </To>
+        <nav aria-label="Pages">
+          {pages
+            .filter(({ inMenu }) => inMenu)
+            .map(({ path, title: name }) => (
+              <To key={path} path={path} aria-current={isAt(place, path) ? 'page' : undefined}>
+                {name}
+              </To>
+            ))}
+        </nav>
+        <div class="who">
+          <span title={`Scopes: ${session.scopes.join(', ')}`}>{session.agent}</span>
+          <button type="button" onClick={leave}>
+            Log out
+          </button>
+        </div>
+      </header>
+      <main id="main" tabIndex={-1}>
+        <h1 ref={heading} tabIndex={-1}>
+          {title}
+        </h1>
+        <Body page={page} place={place} session={session} />
+      </main>
+    </>
+  )
+}
+
+const isAt = ({ path }: Place, start: string): boolean =>
+  start === '/' ? path === '/' : path === start || path.startsWith(`${start}/`)
+
+function Body({ page, place, session }: { page: Page | null; place: Place; session: Session }): ComponentChildren {
+  if (page) return <page.View key={page.path} place={place} session={session} />
+  return (
+    <p>
+      There is no page at this address. <To path="/">Go to the overview</To>.
+    </p>
+  )
+}

@@ -1,0 +1,63 @@
+/** Data of the service in a page: asked for when what it depends on changes, shown with its loading and its failure. */
+import type { ComponentChildren } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { isCstpError } from '../../sdk/client.ts'
+import { explain } from './service.ts'
+
+export interface Loaded<T> {
+  data: T | null
+  error: unknown
+  /** True while an answer is awaited; `data` is the one before. */
+  busy: boolean
+  again(): void
+}
+
+/** @param key what the answer depends on; it is asked for anew when this text changes */
+export function useCall<T>(key: string, ask: (signal: AbortSignal) => Promise<T>): Loaded<T> {
+  const [state, setState] = useState<{ data: T | null; error: unknown; busy: boolean }>({
+    data: null,
+    error: null,
+    busy: true,
+  })
+  const [count, setCount] = useState(0)
+  useEffect(() => {
+    const stop = new AbortController()
+    setState((before) => ({ ...before, busy: true }))
+    ask(stop.signal).then(
+      (data) => !stop.signal.aborted && setState({ data, error: null, busy: false }),
+      (error) => !stop.signal.aborted && setState({ data: null, error, busy: false }),
+    )
+    return () => stop.abort()
+  }, [key, count])
+  return { ...state, again: () => setCount(count + 1) }
+}
+
+/** What went wrong, and the way to try again. */
+export function Failure({ error, again }: { error: unknown; again?: () => void }) {
+  return (
+    <div class="notice bad" role="alert">
+      <p>{explain(error)}</p>
+      {again && !isCstpError(error, 'forbidden') && (
+        <button type="button" onClick={again}>
+          Try again
+        </button>
+      )}
+    </div>
+  )
+}
+
+/** Shows an answer when it is there. */
+export function Show<T>({ of, children }: { of: Loaded<T>; children: (data: T) => ComponentChildren }) {
+  if (of.error !== null) return <Failure error={of.error} again={of.again} />
+  if (of.data === null)
+    return (
+      <p class="quiet" role="status">
+        Loading …
+      </p>
+    )
+  return (
+    <div class="shown" aria-busy={of.busy}>
+      {children(of.data)}
+    </div>
+  )
+}

@@ -1,0 +1,193 @@
+/** Charts as pictures that scale, with the same figures as text for those who do not see them. */
+import { scaleBand, scaleLinear } from 'd3-scale'
+import type { RefObject } from 'preact'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { whole } from './figures.ts'
+import { type Query, To } from './route.tsx'
+
+/** The width of an element, so that a picture is drawn for the room that it has and its text keeps its size. */
+export function useWidth(): [RefObject<HTMLElement | null>, number] {
+  const box = useRef<HTMLElement>(null)
+  const [width, setWidth] = useState(640)
+  useLayoutEffect(() => {
+    const look = () => setWidth(Math.max(240, box.current?.clientWidth ?? 0))
+    look()
+    const watch = new ResizeObserver(look)
+    if (box.current) watch.observe(box.current)
+    return () => watch.disconnect()
+  }, [])
+  return [box, width]
+}
+
+interface Part {
+  name: string
+  value: number
+}
+
+/** Bars with a name and a figure each, longest possible bar first in meaning, not in order. */
+export function Bars({
+  rows,
+  unit,
+}: {
+  rows: (Part & { to?: { path: string; query: Query }; text?: string })[]
+  unit: string
+}) {
+  const most = Math.max(1, ...rows.map(({ value }) => value))
+  const shown = rows.slice(0, 10)
+  return (
+    <>
+      <ul class="bars">
+        {shown.map(({ name, value, to, text }) => (
+          <li key={name}>
+            <span class="name">
+              {to ? (
+                <To path={to.path} query={to.query}>
+                  {name}
+                </To>
+              ) : (
+                name
+              )}
+            </span>
+            <span class="track" aria-hidden="true">
+              <span style={{ width: `${(100 * value) / most}%` }} />
+            </span>
+            <span class="value">
+              {text ?? whole(value)}
+              <span class="unseen"> {unit}</span>
+            </span>
+          </li>
+        ))}
+      </ul>
+      {rows.length > shown.length && <p class="quiet">and {rows.length - shown.length} more</p>}
+    </>
+  )
+}
+
+/** Parts of a whole in one bar. */
+export function Stack({ parts, unit }: { parts: Part[]; unit: string }) {
+  const total = parts.reduce((sum, { value }) => sum + value, 0)
+  return (
+    <>
+      <div class="stack" aria-hidden="true">
+        {parts
+          .filter(({ value }) => value > 0)
+          .map(({ name, value }) => (
+            <span key={name} class={`fill ${name}`} style={{ flexGrow: String(value) }} />
+          ))}
+      </div>
+      <ul class="legend">
+        {parts.map(({ name, value }) => (
+          <li key={name}>
+            <span class={`swatch fill ${name}`} aria-hidden="true" />
+            {name} <strong>{whole(value)}</strong>{' '}
+            <span class="quiet">{total > 0 ? `${((100 * value) / total).toFixed(0)} %` : unit}</span>
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}
+
+const size = { height: 220, left: 44, bottom: 26, top: 8 }
+
+/** Stacked columns over time. */
+export function Columns({
+  columns,
+  unit,
+}: {
+  columns: { name: string; short: string; parts: Part[] }[]
+  unit: string
+}) {
+  const totals = columns.map(({ parts }) => parts.reduce((sum, { value }) => sum + value, 0))
+  const { height, left, bottom, top } = size
+  const [box, width] = useWidth()
+  const y = scaleLinear([0, Math.max(1, ...totals)], [height - bottom, top]).nice(4)
+  const x = scaleBand(
+    columns.map(({ short }) => short),
+    [left, width],
+  ).padding(0.25)
+  const every = Math.ceil(columns.length / Math.max(1, Math.floor(width / 110)))
+  const names = columns[0]?.parts.map(({ name }) => name) ?? []
+  return (
+    <figure ref={box}>
+      <svg
+        viewBox={`0 0 ${width} ${height}`}
+        role="img"
+        aria-label={`Columns of ${unit} by outcome; the table below has the figures`}
+      >
+        {y.ticks(4).map((tick) => (
+          <g key={tick} class="axis">
+            <line x1={left} x2={width} y1={y(tick)} y2={y(tick)} />
+            <text x={left - 6} y={y(tick)} dy="0.32em" text-anchor="end">
+              {whole(tick)}
+            </text>
+          </g>
+        ))}
+        {columns.map(({ name, short, parts }, at) => {
+          let below = 0
+          return (
+            <g key={short}>
+              <title>{`${name}: ${parts.map((part) => `${part.name} ${part.value}`).join(', ')}`}</title>
+              {parts.map((part) => {
+                const start = below
+                below += part.value
+                return (
+                  <rect
+                    key={part.name}
+                    class={`fill ${part.name}`}
+                    x={x(short)}
+                    width={x.bandwidth()}
+                    y={y(below)}
+                    height={y(start) - y(below)}
+                  />
+                )
+              })}
+              {at % every === 0 && (
+                <text class="axis" x={x(short)! + x.bandwidth() / 2} y={height - 8} text-anchor="middle">
+                  {short}
+                </text>
+              )}
+            </g>
+          )
+        })}
+      </svg>
+      <ul class="legend" aria-hidden="true">
+        {names.map((name) => (
+          <li key={name}>
+            <span class={`swatch fill ${name}`} />
+            {name}
+          </li>
+        ))}
+      </ul>
+      <details>
+        <summary>Show as a table</summary>
+        <div class="scroll" tabIndex={0} role="region" aria-label={`${unit} by span and outcome`}>
+          <table class="dense">
+            <thead>
+              <tr>
+                <th scope="col">Days</th>
+                {names.map((name) => (
+                  <th key={name} scope="col" class="number">
+                    {name}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {columns.map(({ name, parts }) => (
+                <tr key={name}>
+                  <th scope="row">{name}</th>
+                  {parts.map((part) => (
+                    <td key={part.name} class="number">
+                      {whole(part.value)}
+                    </td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      </details>
+    </figure>
+  )
+}

@@ -1,0 +1,38 @@
+/** How figures and times are written. */
+
+export const none = '–'
+
+export const percent = (share: number | null | undefined, digits = 0): string =>
+  share === null || share === undefined ? none : `${(100 * share).toFixed(digits)} %`
+export const decimal = (value: number | null | undefined, digits = 3): string =>
+  value === null || value === undefined ? none : value.toFixed(digits)
+/** With its sign, which says the direction. */
+export const signed = (value: number | null | undefined, digits = 3): string =>
+  value === null || value === undefined ? none : `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(digits)}`
+export const whole = (count: number): string => count.toLocaleString('en')
+export const counted = (count: number, one: string, many = `${one}s`): string =>
+  `${whole(count)} ${count === 1 ? one : many}`
+
+/** Day and minute, UTC. */
+export const time = (rfc3339: string): string => `${rfc3339.slice(0, 10)} ${rfc3339.slice(11, 16)} UTC`
+export const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
+
+/** The two largest units of a span. */
+export function span(seconds: number): string {
+  const units: [number, string][] = [
+    [86_400, 'd'],
+    [3_600, 'h'],
+    [60, 'min'],
+    [1, 's'],
+  ]
+  const parts: string[] = []
+  let rest = Math.round(seconds)
+  for (const [size, name] of units) {
+    if (rest >= size && parts.length < 2) parts.push(`${Math.floor(rest / size)} ${name}`)
+    rest %= size
+  }
+  return parts.join(' ') || '0 s'
+}
+
+/** `well_calibrated` as words. */
+export const words = (name: string): string => name.replaceAll('_', ' ')

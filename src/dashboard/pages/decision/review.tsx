@@ -1,0 +1,103 @@
+/** What became of a decision, and the form that says so. */
+import { useRef, useState } from 'preact/hooks'
+import type { GetDecisionResult, Outcome } from '../../../../sdk/client.ts'
+import { Failure } from '../../call.tsx'
+import { service } from '../../service.ts'
+import { Badge, Choice, Panel } from '../../ui.tsx'
+
+const outcomeValues: Outcome[] = ['success', 'partial', 'failure', 'abandoned']
+const texts = [
+  ['actual_result', 'What happened'],
+  ['lessons', 'What to do otherwise next time'],
+  ['notes', 'Notes'],
+] as const
+
+export function Review({
+  record,
+  mayWrite,
+  changed,
+}: {
+  record: GetDecisionResult
+  mayWrite: boolean
+  changed: () => void
+}) {
+  const form = useRef<HTMLFormElement>(null)
+  const [error, setError] = useState<unknown>(null)
+  const [note, setNote] = useState<string | null>(null)
+  const [busy, setBusy] = useState(false)
+  const submit = (event: Event) => {
+    event.preventDefault()
+    const data = new FormData(form.current!)
+    const said = texts.map(([name]) => [name, String(data.get(name)).trim()]).filter(([, text]) => text !== '')
+    setBusy(true)
+    service
+      .reviewDecision({
+        decision_id: record.id,
+        outcome: data.get('outcome') as Outcome,
+        ...Object.fromEntries(said),
+      })
+      .then(
+        ({ outcome }) => {
+          setError(null)
+          setNote(`Reviewed: ${outcome}.`)
+          form.current?.reset()
+          changed()
+        },
+        (failed) => setError(failed),
+      )
+      .finally(() => setBusy(false))
+  }
+  const { outcome, actual_result, lessons, review_notes } = record
+  return (
+    <Panel title="Review">
+      {outcome === null ? (
+        <p>Not reviewed yet; due {record.review_by}.</p>
+      ) : (
+        <dl class="pairs">
+          <dt>Outcome</dt>
+          <dd>
+            <Badge of={outcome} /> {record.reviewed_by && `by ${record.reviewed_by}`}
+          </dd>
+          {(
+            [
+              ['What happened', actual_result],
+              ['Next time', lessons],
+              ['Notes', review_notes],
+            ] as const
+          ).map(([name, text]) =>
+            text ? (
+              <>
+                <dt>{name}</dt>
+                <dd class="prose">{text}</dd>
+              </>
+            ) : null,
+          )}
+        </dl>
+      )}
+      {note && <p role="status">{note}</p>}
+      {mayWrite && (
+        <details open={outcome === null}>
+          <summary>{outcome === null ? 'Review it' : 'Review it again'}</summary>
+          <form ref={form} onSubmit={submit}>
+            <Choice
+              label="Outcome"
+              name="outcome"
+              value={outcome ?? 'success'}
+              options={outcomeValues.map((value) => [value, value] as const)}
+            />
+            {texts.map(([name, label]) => (
+              <label class="field" key={name}>
+                <span>{label}</span>
+                <textarea name={name} rows={2} />
+              </label>
+            ))}
+            {error !== null && <Failure error={error} />}
+            <button type="submit" class="main" disabled={busy}>
+              Save the review
+            </button>
+          </form>
+        </details>
+      )}
+    </Panel>
+  )
+}

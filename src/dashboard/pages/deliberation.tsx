@@ -1,0 +1,91 @@
+/** Deliberation as it happens: what agents look at and think before they decide. */
+import { useEffect, useState } from 'preact/hooks'
+import { Show, useCall } from '../call.tsx'
+import { counted, span, words } from '../figures.ts'
+import type { View } from '../pages.ts'
+import { ToDecision } from '../route.tsx'
+import { service } from '../service.ts'
+import { Empty, Panel, Table } from '../ui.tsx'
+
+const everyMs = 3_000
+
+export function Deliberation({ session }: View) {
+  const [live, setLive] = useState(true)
+  const loaded = useCall('sessions', (signal) => service.debugTracker({}, { signal }))
+  const { busy, again } = loaded
+  useEffect(() => {
+    if (!live || busy) return
+    // Nobody looks at a page in the background.
+    const timer = setTimeout(() => !document.hidden && again(), everyMs)
+    const seen = () => !document.hidden && again()
+    document.addEventListener('visibilitychange', seen)
+    return () => {
+      clearTimeout(timer)
+      document.removeEventListener('visibilitychange', seen)
+    }
+  }, [live, busy, again])
+  return (
+    <div class="live">
+      <p>
+        {session.scopes.includes('admin')
+          ? 'Sessions of all agents that wait for a decision.'
+          : `Sessions of ${session.agent} that wait for a decision; those of others need the scope admin.`}{' '}
+        {live ? `Looked at anew every ${everyMs / 1_000} seconds.` : 'Standing still.'}
+      </p>
+      <div class="bar">
+        <button type="button" aria-pressed={!live} onClick={() => setLive(!live)}>
+          {live ? 'Pause' : 'Go on'}
+        </button>
+      </div>
+      <Show of={loaded}>
+        {({ sessions, consumed }) => (
+          <div class="panels">
+            {sessions.length === 0 && (
+              <Panel title="Sessions" wide>
+                <Empty>
+                  Nobody deliberates. Queries, checks and thoughts of agents show here until a decision takes them.
+                </Empty>
+              </Panel>
+            )}
+            {sessions.map(({ key, agent, inputs, input_count, dropped, idle_seconds }) => (
+              <Panel
+                key={key}
+                title={key}
+                lead={`${agent}, ${counted(input_count, 'input')}${dropped > 0 ? `, ${counted(dropped, 'older one')} dropped` : ''}, idle for ${span(idle_seconds)}`}
+              >
+                <ol class="timeline">
+                  {inputs.map(({ id, type, text, source, age_seconds }) => (
+                    <li key={id}>
+                      <p class="quiet">
+                        {words(type)} by <code>{source}</code>, {span(age_seconds)} ago
+                      </p>
+                      <p class="prose">{text}</p>
+                    </li>
+                  ))}
+                </ol>
+              </Panel>
+            ))}
+            <Panel title="Taken by decisions" wide>
+              {consumed.length === 0 ? (
+                <Empty>No decision has taken up a session yet.</Empty>
+              ) : (
+                <Table
+                  caption="Sessions that decisions took up"
+                  heads={[{ name: 'Session' }, { name: 'Inputs', number: true }, { name: 'Decision' }, { name: 'Ago' }]}
+                  rows={consumed
+                    .slice(0, 20)
+                    .map(({ key, input_count, decision_id, age_seconds }) => [
+                      key,
+                      String(input_count),
+                      <ToDecision id={decision_id}>{decision_id}</ToDecision>,
+                      span(age_seconds),
+                    ])}
+                />
+              )}
+            </Panel>
+          </div>
+        )}
+      </Show>
+    </div>
+  )
+}

@@ -1,0 +1,88 @@
+/** The evidence as a file that an outsider can verify without this service. */
+import { useRef, useState } from 'preact/hooks'
+import type { ExportEvidenceBundleResult } from '../../../../sdk/client.ts'
+import { Failure } from '../../call.tsx'
+import { fetchOwn, service } from '../../service.ts'
+import { Choice, Empty, Panel } from '../../ui.tsx'
+
+const nameOf = (path: string): string => path.replace(/^.*[\\/]/, '')
+
+/** Fetched by the page, as the cookie alone opens nothing, and handed to the browser as a file. */
+async function download(path: string): Promise<void> {
+  const response = await fetchOwn(`/evidence/bundles/${nameOf(path)}`)
+  if (!response.ok) throw new Error(`The file can not be fetched (HTTP ${response.status}).`)
+  const address = URL.createObjectURL(await response.blob())
+  const link = document.createElement('a')
+  link.href = address
+  link.download = nameOf(path)
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(address), 60_000)
+}
+
+export function Export({ mayExport }: { mayExport: boolean }) {
+  const form = useRef<HTMLFormElement>(null)
+  const [result, setResult] = useState<ExportEvidenceBundleResult | null>(null)
+  const [error, setError] = useState<unknown>(null)
+  const [busy, setBusy] = useState(false)
+  const submit = (event: Event) => {
+    event.preventDefault()
+    setBusy(true)
+    service
+      .exportEvidenceBundle(
+        { format: new FormData(form.current!).get('format') as 'json' | 'pdf' | 'both' },
+        { timeoutMs: 0 },
+      )
+      .then(
+        (answer) => {
+          setResult(answer)
+          setError(null)
+        },
+        (failed) => {
+          setResult(null)
+          setError(failed)
+        },
+      )
+      .finally(() => setBusy(false))
+  }
+  return (
+    <Panel title="Bundle" lead="All evidence with its checkpoint and controls. cstp verify checks it offline." wide>
+      {!mayExport ? (
+        <Empty>To export a bundle your agent needs the scope evidence.</Empty>
+      ) : (
+        <form ref={form} onSubmit={submit} class="bar">
+          <Choice
+            label="Format"
+            name="format"
+            value="json"
+            options={[
+              ['json', 'JSON, can be verified'],
+              ['pdf', 'PDF, for reading'],
+              ['both', 'both'],
+            ]}
+          />
+          <button type="submit" disabled={busy}>
+            {busy ? 'Exporting …' : 'Export a bundle'}
+          </button>
+        </form>
+      )}
+      {error !== null && <Failure error={error} />}
+      {result && (
+        <div role="status">
+          <p>
+            Exported. SHA-256 <code>{result.bundle_sha256}</code>
+          </p>
+          {[result.json_path, result.pdf_path].map(
+            (path) =>
+              path && (
+                <p key={path}>
+                  <button type="button" onClick={() => void download(path).catch(setError)}>
+                    Download {nameOf(path)}
+                  </button>
+                </p>
+              ),
+          )}
+        </div>
+      )}
+    </Panel>
+  )
+}

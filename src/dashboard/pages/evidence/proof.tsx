@@ -1,0 +1,89 @@
+/** The proof that one event stands in the signed log, as the path of hashes from it to the root. */
+import { Show, useCall } from '../../call.tsx'
+import { whole } from '../../figures.ts'
+import { addressOf, go, type Place } from '../../route.tsx'
+import { service } from '../../service.ts'
+import { Empty, Panel, Term } from '../../ui.tsx'
+import { type Step, walk } from './merkle.ts'
+
+export function Proof({ place }: { place: Place }) {
+  const seq = Number.parseInt(place.query.get('proof') ?? '', 10)
+  return (
+    <Panel
+      title="Proof of one event"
+      lead={
+        <>
+          The <Term name="proof">proof</Term> is recomputed here, in your browser.
+        </>
+      }
+      wide
+    >
+      <form
+        class="bar"
+        key={place.query.get('proof')}
+        onSubmit={(event) => {
+          event.preventDefault()
+          const value = String(new FormData(event.currentTarget).get('seq'))
+          go(addressOf(place.path, { ...Object.fromEntries(place.query), proof: value }))
+        }}
+      >
+        <label class="field">
+          <span>Number of the event</span>
+          <input name="seq" type="number" min="1" step="1" required value={seq > 0 ? seq : ''} />
+        </label>
+        <button type="submit">Prove it</button>
+      </form>
+      {seq > 0 ? <Path seq={seq} /> : <Empty>Give the number of an event, or choose one from the list below.</Empty>}
+    </Panel>
+  )
+}
+
+function Path({ seq }: { seq: number }) {
+  const loaded = useCall(String(seq), async (signal) => {
+    const proof = await service.getInclusionProof({ seq }, { signal })
+    return { proof, steps: await walk(proof) }
+  })
+  return (
+    <Show of={loaded}>
+      {({ proof, steps }) => (
+        <>
+          {steps && (
+            <p class={`notice ${steps.at(-1)?.hash === proof.root_hash ? 'good' : 'bad'}`} role="status">
+              {steps.at(-1)?.hash === proof.root_hash
+                ? `Event ${seq} stands in the log of ${whole(proof.size)} records: the path ends at the signed root.`
+                : 'The path does not end at the signed root: this event is not what the log says it is.'}
+            </p>
+          )}
+          {!steps && (
+            <p class="notice">Browsers compute hashes over TLS or on this machine only. The path is shown unchecked.</p>
+          )}
+          <ol class="path">
+            <li>
+              leaf of event {seq}: <code>{proof.leaf_hash}</code>
+            </li>
+            {(steps ?? []).slice(1).map(({ side, sibling, hash }: Step, at) => (
+              <li key={hash + String(at)}>
+                with <code>{sibling}</code> on the {side}: <code>{hash}</code>
+              </li>
+            ))}
+            {!steps &&
+              proof.hashes.map((hash) => (
+                <li key={hash}>
+                  <code>{hash}</code>
+                </li>
+              ))}
+            <li>
+              root of {whole(proof.size)} records: <code>{proof.root_hash}</code>
+            </li>
+          </ol>
+          {proof.checkpoint && (
+            <details>
+              <summary>Signed checkpoint</summary>
+              <pre tabIndex={0}>{proof.checkpoint}</pre>
+            </details>
+          )}
+        </>
+      )}
+    </Show>
+  )
+}

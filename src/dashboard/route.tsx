@@ -1,0 +1,81 @@
+/** Where the reader is: the path and the query of the address bar, which alone say what is shown. */
+import type { ComponentChildren } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+
+const base = '/dashboard'
+
+export interface Place {
+  /** Below `/dashboard`, such as `/decisions`. */
+  path: string
+  query: URLSearchParams
+}
+
+const here = (): Place => ({
+  path: location.pathname.slice(base.length).replace(/\/+$/, '') || '/',
+  query: new URLSearchParams(location.search),
+})
+
+const moved = 'cstp:moved'
+
+export function usePlace(): Place {
+  const [place, setPlace] = useState(here)
+  useEffect(() => {
+    const look = () => setPlace(here())
+    addEventListener('popstate', look)
+    addEventListener(moved, look)
+    return () => {
+      removeEventListener('popstate', look)
+      removeEventListener(moved, look)
+    }
+  }, [])
+  return place
+}
+
+export type Query = Record<string, string | number | null | undefined>
+
+/** The address of a page; empty members of the query are left out. */
+export function addressOf(path: string, query: Query = {}): string {
+  const given = Object.entries(query).filter(([, value]) => value !== null && value !== undefined && value !== '')
+  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()
+  return `${base}${path === '/' ? '' : path}${text && `?${text}`}`
+}
+
+export function go(address: string): void {
+  history.pushState(null, '', address)
+  dispatchEvent(new Event(moved))
+}
+
+/** Changes members of the query and keeps the others. */
+export const goWith = ({ path, query }: Place, changes: Query): void =>
+  go(addressOf(path, { ...Object.fromEntries(query), ...changes }))
+
+interface Link {
+  path: string
+  query?: Query
+  children: ComponentChildren
+  class?: string
+  rel?: string
+  'aria-current'?: 'page' | undefined
+  'aria-label'?: string
+}
+
+/** A link to another page. */
+export function To({ path, query, children, ...rest }: Link) {
+  const address = addressOf(path, query)
+  const follow = (event: MouseEvent) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return
+    event.preventDefault()
+    go(address)
+    scrollTo(0, 0)
+  }
+  return (
+    <a href={address} onClick={follow} {...rest}>
+      {children}
+    </a>
+  )
+}
+
+/** A link to a decision. */
+export const ToDecision = ({ id, children }: { id: string; children: ComponentChildren }) => (
+  <To path={`/decisions/${encodeURIComponent(id)}`}>{children}</To>
+)

@@ -1,0 +1,71 @@
+/** The service as the pages call it: through its published client, with the session's cookie in place of a token. */
+import { type Client, createClient, isClientError, isCstpError } from '../../sdk/client.ts'
+
+/** Who is logged in. */
+export interface Session {
+  agent: string
+  scopes: string[]
+  /** RFC 3339. */
+  expires_at: string
+}
+
+const ended = new Set<() => void>()
+/** Runs `told` whenever the service says that there is no session any more. */
+export const onEnd = (told: () => void): (() => void) => {
+  ended.add(told)
+  return () => ended.delete(told)
+}
+
+/** Fetches from the service as one of its pages. */
+export async function fetchOwn(url: string, init: RequestInit = {}): Promise<Response> {
+  const headers = new Headers(init.headers)
+  headers.delete('authorization')
+  // Other sites can't send it, so that a cookie alone does nothing.
+  headers.set('x-cstp-dashboard', '1')
+  return fetch(url, { ...init, headers, credentials: 'same-origin' })
+}
+
+export const service: Client = createClient({
+  url: location.origin,
+  // The client wants them; what it makes of them is taken out again.
+  agent: 'dashboard',
+  token: 'session',
+  timeoutMs: 120_000,
+  async fetch(url, init) {
+    const response = await fetchOwn(url, init)
+    if (response.status === 401) for (const told of ended) told()
+    return response
+  },
+})
+
+const place = '/dashboard/session'
+
+export async function currentSession(): Promise<Session | null> {
+  const response = await fetchOwn(place)
+  return response.ok ? response.json() : null
+}
+
+/** Exchanges a token for a session. @throws Error with a sentence for the person */
+export async function logIn(agent: string, token: string): Promise<Session> {
+  const response = await fetchOwn(place, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ agent, token }),
+  })
+  const body = await response.json()
+  if (response.ok) return body
+  throw new Error(response.status === 401 ? 'This agent and this token do not fit.' : body.message)
+}
+
+export async function logOut(): Promise<void> {
+  await fetchOwn(place, { method: 'DELETE' })
+}
+
+/** What went wrong, in a sentence for a person. */
+export function explain(error: unknown): string {
+  if (isCstpError(error, 'forbidden')) return `Your agent lacks the scope ${error.data.scope}, which this needs.`
+  if (isCstpError(error)) return error.message
+  if (isClientError(error, 'unreachable')) return 'The service can not be reached. Is it running?'
+  if (isClientError(error, 'timeout')) return 'The service did not answer in time.'
+  return error instanceof Error ? error.message : String(error)
+}

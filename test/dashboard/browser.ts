@@ -1,0 +1,63 @@
+/** A real browser for the dashboard's tests, which notes everything that a page complains about. */
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+
+export const executable = Bun.which('chromium') ?? Bun.which('google-chrome')
+if (!executable) console.warn('no chromium found: the dashboard is not tried in a browser')
+
+export const launch = (): Promise<Browser> =>
+  chromium.launch({ executablePath: executable!, args: ['--no-sandbox', '--disable-dev-shm-usage'] })
+
+export interface Watched {
+  context: BrowserContext
+  page: Page
+  /** Console errors, violations of the policy, exceptions, and requests to other hosts. */
+  complaints: string[]
+}
+
+export async function open(
+  browser: Browser,
+  options: { width?: number; height?: number; dark?: boolean } = {},
+): Promise<Watched> {
+  const context = await browser.newContext({
+    viewport: { width: options.width ?? 1280, height: options.height ?? 900 },
+    colorScheme: options.dark ? 'dark' : 'light',
+    reducedMotion: 'reduce',
+  })
+  const page = await context.newPage()
+  const complaints: string[] = []
+  page.on('console', (message) => {
+    // That nobody is logged in yet, or that a login was refused, is what the page asked about.
+    const asked = /\/dashboard\/session$/.test(message.location().url)
+    if (message.type() === 'error' && !asked) complaints.push(`console: ${message.text()} ${message.location().url}`)
+  })
+  page.on('pageerror', (error) => complaints.push(`exception: ${error.message}`))
+  await page.addInitScript(() => {
+    addEventListener('securitypolicyviolation', (event) =>
+      console.error('policy:', JSON.stringify(Object.fromEntries(Object.entries(event)))),
+    )
+  })
+  return { context, page, complaints }
+}
+
+export async function logIn(page: Page, url: string, agent: string, token: string): Promise<void> {
+  await page.goto(`${url}/dashboard`)
+  await page.getByLabel('Agent', { exact: true }).fill(agent)
+  await page.getByLabel('Token', { exact: true }).fill(token)
+  await page.getByRole('button', { name: 'Log in' }).click()
+  await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+}
+
+/** Goes to an address of the dashboard and waits until nothing loads any more. */
+export async function visit(page: Page, url: string, path: string): Promise<void> {
+  await page.goto(`${url}/dashboard${path}`)
+  await page.locator('main h1').waitFor()
+  await settled(page)
+}
+
+export async function settled(page: Page): Promise<void> {
+  await page.waitForFunction(
+    () =>
+      document.querySelector('[aria-busy="true"]') === null &&
+      ![...document.querySelectorAll('[role=status]')].some((one) => one.textContent?.startsWith('Loading')),
+  )
+}

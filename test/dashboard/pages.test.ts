@@ -1,0 +1,410 @@
+/** The dashboard in a real browser, on real decisions: every page, what can be done on it, and that nothing complains. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { rm } from 'node:fs/promises'
+import axe from 'axe-core'
+import type { Browser, Page } from 'playwright-core'
+import { temporaryDir } from '../server.ts'
+import { executable, launch, logIn, open, settled, visit, type Watched } from './browser.ts'
+import { type DashboardPlace, hasData, hostile, people, startPlace } from './place.ts'
+
+setDefaultTimeout(60_000)
+const runs = executable !== null && hasData
+
+/** Each page of the menu, and what its first heading says. */
+const pages: [path: string, title: string][] = [
+  ['', 'Overview'],
+  ['/decisions', 'Decisions'],
+  ['/calibration', 'Calibration'],
+  ['/guardrails', 'Guardrails'],
+  ['/breakers', 'Breakers'],
+  ['/evidence', 'Evidence'],
+  ['/deliberation', 'Deliberation'],
+]
+
+const wcag = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+
+describe.skipIf(!runs)('the dashboard', () => {
+  let dir: string
+  let place: DashboardPlace
+  let browser: Browser
+  let watched: Watched
+  let page: Page
+  let url: string
+
+  beforeAll(async () => {
+    dir = await temporaryDir('cstp-dashboard-')
+    const [started, launched] = await Promise.all([startPlace(dir), launch()])
+    place = started
+    browser = launched
+    url = place.server.url
+    watched = await open(browser)
+    page = watched.page
+    await logIn(page, url, 'root', people.root)
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await place?.server.kill()
+    if (dir) await rm(dir, { recursive: true, force: true })
+  })
+
+  /** What a person who can not see or use a mouse would stumble over. */
+  const serious = async (of: Page, only = wcag) => {
+    await of.evaluate(axe.source)
+    const { violations } = await of.evaluate(
+      (runOnly) => (globalThis as unknown as { axe: typeof axe }).axe.run({ runOnly }),
+      only,
+    )
+    return violations
+      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+      .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
+  }
+  const figure = (name: string) =>
+    page
+      .locator('.figure', { has: page.locator('dt', { hasText: name }) })
+      .locator('strong')
+      .innerText()
+  const quiet = (): void => expect(watched.complaints.splice(0)).toEqual([])
+
+  test('a wrong token is refused in words, and opens nothing', async () => {
+    const { page: stranger, context } = await open(browser)
+    await stranger.goto(`${url}/dashboard/decisions`)
+    await stranger.getByLabel('Agent', { exact: true }).fill('root')
+    await stranger.getByLabel('Token', { exact: true }).fill('wrong')
+    await stranger.getByRole('button', { name: 'Log in' }).click()
+    expect(await stranger.getByRole('alert').innerText()).toBe('This agent and this token do not fit.')
+    expect(await serious(stranger)).toEqual([])
+    expect(await context.cookies()).toEqual([])
+    await context.close()
+  })
+
+  test('nothing of the token stays in the browser', async () => {
+    const kept = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, location.href]))
+    expect(kept).not.toContain(people.root)
+    const [cookie, ...others] = await watched.context.cookies()
+    expect(others).toEqual([])
+    expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Strict' })
+    expect(cookie!.value).not.toContain(people.root)
+  })
+
+  for (const dark of [false, true])
+    test(`every page passes axe and fits a phone, ${dark ? 'dark' : 'light'}`, async () => {
+      const phone = await open(browser, { width: 360, height: 740, dark })
+      await logIn(phone.page, url, 'root', people.root)
+      const paths = [...pages.map(([path]) => path), '/decisions?q=generators', `/decisions/${place.hostileId}`]
+      for (const path of paths) {
+        await visit(phone.page, url, path)
+        // The two looks differ in nothing but their colours.
+        expect([path, ...(await serious(phone.page, dark ? ['cat.color'] : wcag))]).toEqual([path])
+        const { scrolled, room } = await phone.page.evaluate(() => ({
+          scrolled: document.documentElement.scrollWidth,
+          room: document.documentElement.clientWidth,
+        }))
+        expect([path, scrolled]).toEqual([path, room])
+      }
+      expect(phone.complaints).toEqual([])
+      await phone.context.close()
+    })
+
+  test('the menu leads to every page, and each is told by its heading and title', async () => {
+    await visit(page, url, '')
+    const names = await page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allInnerTexts()
+    expect(names).toEqual(pages.map(([, title]) => title))
+    for (const [path, title] of pages) {
+      await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: title, exact: true }).click()
+      await page.getByRole('heading', { level: 1, name: title, exact: true }).waitFor()
+      await settled(page)
+      expect([new URL(page.url()).pathname, await page.title()]).toEqual([`/dashboard${path}`, `${title} · cstp`])
+    }
+    await visit(page, url, '/nowhere')
+    expect(await page.locator('main').innerText()).toContain('There is no page at this address')
+    quiet()
+  })
+
+  test('the figures of the overview are those of the methods', async () => {
+    const stats = (await place.server.call('getStats', {})) as { total: number }
+    const { overall, reviewed_decisions } = (await place.server.call('getCalibration', {})) as {
+      overall: { accuracy: number; brier_score: number }
+      reviewed_decisions: number
+    }
+    await visit(page, url, '')
+    expect(await figure('Decisions')).toBe(stats.total.toLocaleString('en'))
+    expect(await figure('Reviewed')).toBe(reviewed_decisions.toLocaleString('en'))
+    expect(await figure('Accuracy')).toBe(`${(100 * overall.accuracy).toFixed(0)} %`)
+    expect(await figure('Brier score')).toBe(overall.brier_score.toFixed(3))
+    await page.getByLabel('Period').selectOption('30d')
+    await page.waitForURL(/period=30d/)
+    await settled(page)
+    expect(await figure('Decisions')).toBe('5')
+    expect(await page.getByRole('region', { name: 'Circuit breakers' }).innerText()).toContain('stakes:critical')
+    quiet()
+  })
+
+  test('outcomes over time add up to all decisions', async () => {
+    await visit(page, url, '')
+    await page.getByText('Show as a table').first().click()
+    const cells = await page
+      .getByRole('region', { name: 'decisions by span and outcome' })
+      .locator('td')
+      .allInnerTexts()
+    const { total } = (await place.server.call('getStats', {})) as { total: number }
+    expect(cells.map((text) => Number(text.replace(/\D/g, ''))).reduce((sum, count) => sum + count, 0)).toBe(total)
+  })
+
+  test('a search shows what the method finds, with its scores, and its address shows it again', async () => {
+    await visit(page, url, '/decisions')
+    await page.getByLabel('Question or plan').fill('iterate over a generator')
+    await page.getByRole('button', { name: 'Search' }).click()
+    await page.waitForURL(/q=iterate/)
+    await settled(page)
+    const found = (await place.server.call('queryDecisions', {
+      query: 'iterate over a generator',
+      retrieval_mode: 'hybrid',
+      limit: 25,
+    })) as { decisions: { id: string; title: string }[]; scores: Record<string, { combined: number }> }
+    const rows = page.locator('tbody tr')
+    const titles = await rows.locator('td:first-child > a').allInnerTexts()
+    expect(titles).toEqual(found.decisions.map(({ title }) => title))
+    const scores = await rows.locator('td[data-label=Score]').allInnerTexts()
+    expect(scores).toEqual(found.decisions.map(({ id }) => found.scores[id]!.combined.toFixed(3)))
+    const address = page.url()
+    await page.getByRole('link', { name: titles[0]!, exact: true }).click()
+    await page.getByRole('heading', { level: 1, name: 'Decision', exact: true }).waitFor()
+    await page.goto(address)
+    await settled(page)
+    expect(await rows.locator('td:first-child > a').allInnerTexts()).toEqual(titles)
+    for (const mode of ['semantic', 'keyword']) {
+      await page.getByLabel('Search by').selectOption(mode)
+      await page.getByRole('button', { name: 'Search' }).click()
+      await page.waitForURL(new RegExp(`mode=${mode}`))
+      await settled(page)
+      expect(await rows.count()).toBeGreaterThan(0)
+    }
+    quiet()
+  })
+
+  test('filters, sorting and pages stand in the address', async () => {
+    await visit(page, url, '/decisions?category=architecture&from=2010-01-01')
+    const { total } = (await place.server.call('listDecisions', {
+      category: 'architecture',
+      date_from: '2010-01-01',
+      limit: 1,
+    })) as { total: number }
+    expect(await page.getByRole('status').innerText()).toContain(`${total} decisions, 1 to 25`)
+    await page.getByRole('button', { name: 'Confidence' }).click()
+    await page.waitForURL(/sort=confidence/)
+    await settled(page)
+    await page.getByRole('link', { name: 'Next' }).click()
+    await page.waitForURL(/page=2/)
+    await settled(page)
+    const listed = (await place.server.call('listDecisions', {
+      category: 'architecture',
+      date_from: '2010-01-01',
+      sort: 'confidence',
+      offset: 25,
+      limit: 25,
+    })) as { decisions: { title: string }[] }
+    const titles = await page.locator('tbody td:first-child a').allInnerTexts()
+    expect(titles).toEqual(listed.decisions.map(({ title }) => title))
+    await page.getByLabel('Outcome').selectOption('failure')
+    await page.getByRole('button', { name: 'Apply filters' }).click()
+    await page.waitForURL(/outcome=failure/)
+    await settled(page)
+    expect(new Set(await page.locator('td[data-label=Outcome]').allInnerTexts())).toEqual(new Set(['failure']))
+    await visit(page, url, '/decisions?tag=no-such-tag')
+    expect(await page.locator('.empty').innerText()).toContain('No decision fits')
+    quiet()
+  })
+
+  test('a decision is reviewed and thought about, and the graph is walked', async () => {
+    await visit(page, url, `/decisions/${place.pendingId}`)
+    expect(await page.locator('.lead').innerText()).toBe('Switch regions one by one, a day apart')
+    await page.getByLabel('Add a thought').fill('Two of five are done.')
+    await page.getByRole('button', { name: 'Add the thought' }).click()
+    await page.locator('.timeline').getByText('Two of five are done.').waitFor()
+    await page.getByLabel('Outcome').selectOption('success')
+    await page.getByLabel('What happened').fill('All five were switched.')
+    await page.getByRole('button', { name: 'Save the review' }).click()
+    await page.getByText('Reviewed: success.').waitFor()
+    const record = await place.server.call('getDecision', { id: place.pendingId })
+    expect(record).toMatchObject({ outcome: 'success', actual_result: 'All five were switched.', reviewed_by: 'root' })
+    expect(JSON.stringify(record.deliberation)).toContain('Two of five are done.')
+    const regions = page.getByRole('region', { name: 'Evidence' })
+    expect(await regions.innerText()).toContain('links observed events 1, 4')
+    await page.locator('.graph a').nth(1).focus()
+    await page.keyboard.press('Enter')
+    await page.waitForFunction((id) => !location.pathname.endsWith(id), place.pendingId)
+    await settled(page)
+    quiet()
+  })
+
+  test('the figures of calibration are those of the method', async () => {
+    await visit(page, url, '/calibration?agent=forecaster')
+    const report = (await place.server.call('getCalibration', { agent: 'forecaster' })) as {
+      overall: Record<string, number>
+      buckets: { range: string; decisions: number; actual: number; actual_low: number; actual_high: number }[]
+      recommendations: { message: string }[]
+    }
+    expect(await figure('Brier score')).toBe(report.overall.brier_score!.toFixed(3))
+    expect(await figure('Accuracy')).toBe(`${(100 * report.overall.accuracy!).toFixed(1)} %`)
+    expect(await figure('Calibration error')).toBe(report.overall.ece!.toFixed(3))
+    expect(await figure('Reliability')).toBe(report.overall.reliability!.toFixed(3))
+    expect(await figure('Resolution')).toBe(report.overall.resolution!.toFixed(3))
+    const diagram = page.getByRole('region', { name: 'Reliability', exact: true })
+    expect(await diagram.locator('circle').count()).toBe(report.buckets.filter(({ decisions }) => decisions > 0).length)
+    await diagram.getByText('Show as a table').click()
+    const interval = ({ actual_low, actual_high }: (typeof report.buckets)[number]) =>
+      `${(100 * actual_low).toFixed(1)} % to ${(100 * actual_high).toFixed(1)} %`
+    expect(await diagram.locator('td:last-child').allInnerTexts()).toEqual(report.buckets.map(interval))
+    const todo = await page.getByRole('region', { name: 'What to do' }).innerText()
+    for (const { message } of report.recommendations) expect(todo).toContain(message)
+    await page.locator('select[name=category]').selectOption('election Senate')
+    await page.waitForURL(/category=election/)
+    await settled(page)
+    const senate = (await place.server.call('getCalibration', {
+      agent: 'forecaster',
+      category: 'election Senate',
+    })) as typeof report
+    expect(await figure('Brier score')).toBe(senate.overall.brier_score!.toFixed(3))
+    quiet()
+  })
+
+  test('a term explains itself to the keyboard, and Escape closes it', async () => {
+    await visit(page, url, '/calibration')
+    await page.locator('.figures').first().getByRole('button', { name: 'Brier score' }).focus()
+    expect(await page.getByRole('tooltip').innerText()).toContain('Mean squared distance')
+    await page.keyboard.press('Escape')
+    expect(await page.getByRole('tooltip').count()).toBe(0)
+  })
+
+  test('an action is tried out: which rules match and why, and nothing is recorded', async () => {
+    await visit(page, url, '/guardrails')
+    const { total } = (await place.server.call('getStats', {})) as { total: number }
+    await page.getByLabel('What would be done').fill('Deploy to production')
+    await page.getByLabel('Context as JSON').fill('{"affects_production": true')
+    await page.getByRole('button', { name: 'Try it' }).click()
+    expect(await page.getByRole('alert').innerText()).toContain('The context is not JSON')
+    await page.getByLabel('Context as JSON').fill('{"affects_production": true}')
+    await page.getByRole('button', { name: 'Try it' }).click()
+    await page.getByText('Blocked.').waitFor()
+    const said = await page.getByRole('region', { name: 'Try an action' }).innerText()
+    expect(said).toContain('This changes production and no review is on record')
+    await page.getByLabel('Context as JSON').fill('{"affects_production": true, "code_review": true}')
+    await page.getByRole('button', { name: 'Try it' }).click()
+    await page.getByText('Allowed.').waitFor()
+    expect(((await place.server.call('getStats', {})) as { total: number }).total).toBe(total)
+    await page.getByLabel('Verdict').selectOption('no')
+    await page.waitForURL(/allowed=no/)
+    await settled(page)
+    const trail = page.getByRole('region', { name: 'Audit trail' })
+    expect(new Set(await trail.locator('td[data-label=Verdict]').allInnerTexts())).toEqual(new Set(['blocked']))
+    quiet()
+  })
+
+  test('a breaker is reset by who may, and by nobody else', async () => {
+    const coder = await open(browser)
+    await logIn(coder.page, url, 'coder', people.coder)
+    await visit(coder.page, url, '/breakers')
+    expect(await coder.page.getByRole('button', { name: /stakes:critical/ }).count()).toBe(0)
+    await coder.context.close()
+    await visit(page, url, '/breakers')
+    await page.getByRole('button', { name: 'Try one first: stakes:critical' }).click()
+    await page.locator('.badge', { hasText: 'half open' }).waitFor()
+    await page.getByRole('button', { name: 'Close: stakes:critical' }).click()
+    await page.locator('.badge', { hasText: 'half open' }).waitFor({ state: 'detached' })
+    expect(await place.server.call('getCircuitState', { scope: 'stakes:critical' })).toMatchObject({ state: 'closed' })
+    quiet()
+  })
+
+  test('evidence is verified, proven and exported', async () => {
+    await visit(page, url, '/evidence?proof=4')
+    await page.getByRole('button', { name: 'Verify the chain' }).click()
+    await page.getByText('Intact.').waitFor()
+    const { root_hash } = (await place.server.call('getInclusionProof', { seq: 4 })) as { root_hash: string }
+    const proof = page.getByRole('region', { name: 'Proof of one event' })
+    expect(await proof.innerText()).toContain('the path ends at the signed root')
+    expect(await proof.innerText()).toContain(root_hash)
+    const { coverage } = (await place.server.call('mapControls', {})) as {
+      coverage: Record<'observed' | 'attested', { coverage_pct: number }>
+    }
+    const shown = await page.getByRole('region', { name: 'Coverage' }).locator('strong').allInnerTexts()
+    expect(shown).toEqual([coverage.observed, coverage.attested].map((one) => `${one.coverage_pct.toFixed(2)} %`))
+    await page.getByRole('button', { name: 'Export a bundle' }).click()
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: /^Download/ }).click(),
+    ])
+    const bundle = await Bun.file(await download.path()).text()
+    const digest = new Bun.CryptoHasher('sha256').update(bundle).digest('hex')
+    expect(await page.getByRole('region', { name: 'Bundle' }).innerText()).toContain(digest)
+    await page.getByRole('link', { name: 'Prove event 1', exact: true }).click()
+    await page.getByText('Event 1 stands in the log').waitFor()
+    quiet()
+  })
+
+  test('deliberation shows what an agent thinks as it happens, and others only to the administrator', async () => {
+    await visit(page, url, '/deliberation')
+    await place.server.call('recordThought', { text: 'A thought that was not there before' })
+    await page.getByText('A thought that was not there before').waitFor()
+    const coder = await open(browser)
+    await logIn(coder.page, url, 'coder', people.coder)
+    await visit(coder.page, url, '/deliberation')
+    expect(await coder.page.locator('main').innerText()).toContain('Nobody deliberates')
+    await coder.context.close()
+    quiet()
+  })
+
+  test('text of a decision is text: no markup in it has an effect', async () => {
+    for (const path of [`/decisions/${place.hostileId}`, '/decisions', '']) {
+      await visit(page, url, path)
+      expect(await page.locator('main').innerText()).toContain('<script>')
+      expect(await page.locator('main img, main script').count()).toBe(0)
+      expect(await page.title()).not.toContain('owned')
+    }
+    expect((await page.locator('main').innerText()).includes(hostile.slice(0, 20))).toBe(true)
+    quiet()
+  })
+
+  test('what a person looks at is no deliberation of the agent', async () => {
+    const before = JSON.stringify(
+      await place.server
+        .call('debugTracker', {})
+        .then(({ sessions }) => (sessions as { input_count: number }[]).map(({ input_count }) => input_count)),
+    )
+    await visit(page, url, '/decisions?q=caches')
+    await visit(page, url, `/decisions/${place.pendingId}`)
+    const after = JSON.stringify(
+      await place.server
+        .call('debugTracker', {})
+        .then(({ sessions }) => (sessions as { input_count: number }[]).map(({ input_count }) => input_count)),
+    )
+    expect(after).toBe(before)
+  })
+
+  test('the page is small', async () => {
+    const html = await (await fetch(`${url}/dashboard`)).text()
+    const files = [...html.matchAll(/"(\/dashboard\/assets\/[^"]+)"/g)].map(([, path]) => path!)
+    const sizes = await Promise.all(
+      files.map(async (path) => {
+        const response = await fetch(url + path, {
+          headers: { 'accept-encoding': 'gzip' },
+          decompress: false,
+        } as RequestInit)
+        return (await response.arrayBuffer()).byteLength
+      }),
+    )
+    expect(sizes.length).toBe(3)
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(350_000)
+  })
+
+  test('after the logout the pages are closed', async () => {
+    const visitor = await open(browser)
+    await logIn(visitor.page, url, 'coder', people.coder)
+    const [cookie] = await visitor.context.cookies()
+    await visitor.page.getByRole('button', { name: 'Log out' }).click()
+    await visitor.page.getByText('You are logged out.').waitFor()
+    await visitor.context.addCookies([cookie!])
+    await visitor.page.goto(`${url}/dashboard/decisions`)
+    await visitor.page.getByRole('heading', { name: 'Log in to cstp' }).waitFor()
+    await visitor.context.close()
+  })
+})
