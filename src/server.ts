@@ -11,20 +11,11 @@ import { analyse } from './domain/terms.ts'
 import { startTracker } from './domain/tracker.ts'
 import { openPolicy } from './policy/files.ts'
 import { createDispatch, type Dispatch, discover, methods } from './registry.ts'
+import { openAccess } from './server/access.ts'
 import { refuseUnfinished } from './server/backup/unfinished.ts'
 import { closing } from './server/closing.ts'
-
-<<<<<<< HEAD
-
-import { metered, openEmbedder, openEvidence, openStore, type Shared } from './server/drivers.ts'
-
-=======
-
 import { openDashboard } from './server/dashboard.ts'
-import { metered, openEmbedder, openEvidence, openStore } from './server/drivers.ts'
-
->>>>>>> dash
-
+import { metered, openEmbedder, openEvidence, openStore, type Shared } from './server/drivers.ts'
 import { evidencePaths } from './server/evidence.ts'
 import { folderInside, folderOfDecisions } from './server/folder.ts'
 import { githubRoutes } from './server/github.ts'
@@ -35,13 +26,11 @@ import { observing } from './server/observe.ts'
 import { card, health } from './server/public.ts'
 import { openIndex } from './server/search-index.ts'
 import { later } from './server/timers.ts'
-import { agentsOf, createAuthenticator } from './surfaces/auth.ts'
 import { createFetch, largestBody } from './surfaces/http.ts'
 import { describeError, type Log } from './surfaces/log.ts'
 import { hostsOf } from './surfaces/mcp/guests.ts'
 import { createMcp } from './surfaces/mcp/http.ts'
 import { createMetrics, type Metrics } from './surfaces/metrics.ts'
-import { localCredentials } from './token.ts'
 import { version } from './version.ts'
 
 /** How long a record waits for its vectors before they are left to the outbox. */
@@ -161,19 +150,9 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
     stopping: stopping.signal,
     log,
   })
-<<<<<<< HEAD
   const limits = createLimits(settings, program.shared?.lease)
-=======
-  const limits = createLimits(settings, program.lease)
-  const agents = {
-    credentials: settings.auth_tokens ?? (await localCredentials(settings.data_dir)),
-    admins: settings.admin_agents,
-    evidence: settings.evidence_agents,
-  }
-  const authenticate = createAuthenticator(agents)
-  const access = { authenticate, agents: agentsOf(agents), logins: limits.logins }
+  const { authenticate, access } = await openAccess(settings, limits.logins)
   const dashboard = openDashboard(settings, services, access)
->>>>>>> dash
   const options = {
     dispatch,
     authenticate,
