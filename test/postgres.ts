@@ -1,6 +1,6 @@
 /** A real PostgreSQL for tests: the one that CSTP_TEST_POSTGRES names, or one of its own, started on first use and gone with the process. */
-import { spawnSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { chmodSync, mkdtempSync, readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SQL } from 'bun'
@@ -70,14 +70,16 @@ function startOwn(bin: string): Postgres {
     run([join(bin, 'pg_ctl'), '-D', data, '-w', '-t', '60', '-l', join(folder, 'log'), '-o', optionsOf(port), 'start'])
   const stop = () => run([join(bin, 'pg_ctl'), '-D', data, '-m', 'immediate', 'stop'])
   const port = startAnywhere(startOn)
-  process.on('exit', () => {
-    spawnSync(...split(asOwner([join(bin, 'pg_ctl'), '-D', data, '-m', 'immediate', 'stop'])), { stdio: 'ignore' })
-    rmSync(folder, { recursive: true, force: true })
-  })
+  endWithThis(data, join(bin, 'pg_ctl'), folder)
   return { url: `postgres://cstp@127.0.0.1:${port}/postgres`, kill: stop, restart: () => startOn(port) }
 }
 
-const split = ([program, ...args]: string[]): [string, string[]] => [program!, args]
+/** The test runner tells nobody that it ends, and may be killed: a shell of its own watches, and takes the server and its folder away. */
+function endWithThis(data: string, pg_ctl: string, folder: string): void {
+  const watch = 'while kill -0 "$1" 2>/dev/null; do sleep 1; done; shift; rest=$1; shift; "$@"; rm -rf "$rest"'
+  const stop = asOwner([pg_ctl, '-D', data, '-m', 'immediate', 'stop'])
+  spawn('sh', ['-c', watch, 'sh', String(process.pid), folder, ...stop], { detached: true, stdio: 'ignore' }).unref()
+}
 
 let started: Postgres | null | undefined
 
