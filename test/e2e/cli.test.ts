@@ -122,6 +122,7 @@ describe('help', () => {
         'witness',
         'backup',
         'restore',
+        'migrate',
         'doctor',
         'config',
       ])
