@@ -457,12 +457,15 @@ export interface Login {
   expires_ms: number
 }
 
+/** Logins of people at the dashboard, by the hash of their id. */
 export interface LoginReader {
   /** The login as it was put, expired or not; null where there is none. */
   get(id_hash: string): Promise<Login | null>
 }
 
+/** Logins inside a transaction. */
 export interface LoginWriter extends LoginReader {
+  /** Adds a login, or replaces the one of the same id. */
   put(login: Login): Promise<void>
   /** Ends a login; one that is not there is ended already. */
   delete(id_hash: string): Promise<void>
