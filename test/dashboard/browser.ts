@@ -55,9 +55,16 @@ export async function visit(page: Page, url: string, path: string): Promise<void
 }
 
 export async function settled(page: Page): Promise<void> {
+  // A page that was told to show something else begins to load a moment later: it must have been calm for a while.
   await page.waitForFunction(
-    () =>
-      document.querySelector('[aria-busy="true"]') === null &&
-      ![...document.querySelectorAll('[role=status]')].some((one) => one.textContent?.startsWith('Loading')),
+    ({ since, calm_ms }) => {
+      const state = globalThis as unknown as { calm?: { since: string; from: number } }
+      const loading =
+        document.querySelector('[aria-busy="true"]') !== null ||
+        [...document.querySelectorAll('[role=status]')].some((one) => one.textContent?.startsWith('Loading'))
+      if (loading || state.calm?.since !== since) state.calm = { since, from: performance.now() }
+      return !loading && performance.now() - state.calm!.from >= calm_ms
+    },
+    { since: crypto.randomUUID(), calm_ms: 400 },
   )
 }
