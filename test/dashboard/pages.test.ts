@@ -1,5 +1,5 @@
 /** The dashboard in a real browser, on real decisions: every page, what can be done on it, and that nothing complains. */
-import { afterAll, beforeAll, describe, expect, test as once, setDefaultTimeout } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { rm } from 'node:fs/promises'
 import axe, { type RunOnly } from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
@@ -20,9 +20,6 @@ const pages: [path: string, title: string][] = [
   ['/evidence', 'Evidence'],
   ['/deliberation', 'Deliberation'],
 ]
-
-/** A browser shares the cores with everything else: a page that came too late for one look is given a second. */
-const test = (name: string, run: () => Promise<void>) => once(name, run, { retry: 1 })
 
 const wcag: RunOnly = {
   type: 'tag',
