@@ -2,6 +2,7 @@
 
 import { stakesValues } from '../../../../sdk/schema/decision.ts'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
+import { sharedRun } from '../../../../sdk/storage/shared-run.ts'
 import type {
   DecisionFields,
   EmbeddingReader,
@@ -137,24 +138,8 @@ export function feedReader(client: Client): Feed {
       return row!
     })
 
-  let running: Promise<{ seq: number; generation: number }> | null = null
-  let next: Promise<{ seq: number; generation: number }> | null = null
-  /** Searches that come together ask once; one that comes while an answer is under way waits for the next. */
-  function head(): Promise<{ seq: number; generation: number }> {
-    if (running === null) {
-      running = readHead().finally(() => {
-        running = null
-      })
-      return running
-    }
-    next ??= running
-      .catch(() => {})
-      .then(() => {
-        next = null
-        return head()
-      })
-    return next
-  }
+  /** Searches that come together ask once. */
+  const head = sharedRun(readHead)
 
   return {
     head,
