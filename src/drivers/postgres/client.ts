@@ -1,7 +1,7 @@
 /** The connections to PostgreSQL: statements and transactions on a pool of them, each with an end in sight. */
-import { StorageError } from '../../../sdk/storage/errors.ts'
+import { isStorageError, StorageError } from '../../../sdk/storage/errors.ts'
 import { type Connection, openConnection, type Query } from './connection.ts'
-import { isLostAtOnce, storageErrorOf } from './errors.ts'
+import { isLost, isLostAtOnce, storageErrorOf } from './errors.ts'
 import { openPool } from './pool.ts'
 
 export type { Query } from './connection.ts'
@@ -90,6 +90,17 @@ async function persistent<T>(run: () => Promise<T>, may: () => boolean = () => t
   }
 }
 
+/** @throws StorageError that says so where nobody can tell whether it was done */
+async function commit({ query }: Connection): Promise<{ command?: string }> {
+  try {
+    return (await query('commit')) as { command?: string }
+  } catch (cause) {
+    if (!isLost(cause) && !isStorageError(cause)) throw cause
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new StorageError('unavailable', `postgres: lost while committing: ${why}`, { cause, unclear: true })
+  }
+}
+
 /** One transaction. A connection that does not say that it is over is given up, and with it whatever is still open. */
 async function transaction<T>(connection: Connection, work: (query: Query) => Promise<T>): Promise<T> {
   let open = true
@@ -100,7 +111,7 @@ async function transaction<T>(connection: Connection, work: (query: Query) => Pr
   try {
     const result = await work(query)
     open = false
-    const { command } = (await connection.query('commit')) as { command?: string }
+    const { command } = await commit(connection)
     // The server's way to say that a statement had failed.
     if (command !== 'COMMIT') throw new StorageError('unavailable', 'postgres: the transaction was rolled back')
     return result
