@@ -11,7 +11,7 @@ export const migrations: readonly string[] = [tables, triggers, logins]
 
 /** @throws StorageError `invalid` when the database is newer than the program */
 export async function migrate(client: Client): Promise<void> {
-  await client.begin(async (query) => {
+  await client.beginPatiently(async (query) => {
     await query(migrationLock)
     await query('create table if not exists cstp_schema (version integer not null)')
     const [row] = await query<{ version: number }>('select version from cstp_schema')
