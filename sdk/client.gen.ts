@@ -458,6 +458,8 @@ export interface CheckGuardrailsParams {
     /** Callback URL; recorded, never called. */
     url?: string | null | undefined
   } | undefined
+  /** Only ask: the same verdict, but nothing of it enters the audit trail or the deliberation. Default `false`. */
+  dry_run?: boolean | undefined
   /** Identity beside the credentials; scopes the tracked deliberation, never trusted. */
   agent_id?: string | null | undefined
   /** Scope of the tracked deliberation; recordDecision takes it up by its `decision_id`. */
@@ -480,6 +482,8 @@ export interface CheckGuardrailsResult {
   agent: string
   /** SHA-256 of the rules that judged. */
   policy_hash: string
+  /** With dry_run: nothing was recorded. */
+  dry_run?: true | undefined
 }
 
 /** Parameters of `cstp.compact`. */
@@ -2382,6 +2386,10 @@ export interface Filters {
   stakes?: Stakes[] | undefined
   /** Any of these states. */
   status?: Status[] | undefined
+  /** This outcome, or any of a list. */
+  outcome?: Outcome | Outcome[] | undefined
+  /** Agent that recorded it. */
+  agent?: string | undefined
   /** Project name. */
   project?: string | undefined
   /** Feature of a project. */
