@@ -150,6 +150,14 @@ export interface Methods {
   getStats(params?: GetStatsParams, options?: CallOptions): Promise<GetStatsResult>
 
   /**
+   * Tells how far a verification of the evidence chain is on this server, and what its latest one found.
+   *
+   * Needs the scope `read`; a failing engine is the error `internal_error` (-32603). It reads, and is sent again
+   * where its answer was lost.
+   */
+  getVerification(params?: GetVerificationParams, options?: CallOptions): Promise<GetVerificationResult>
+
+  /**
    * Distils each category: how often it succeeds, which principles hold, and how it fails.
    *
    * Needs the scope `read`; a failing engine is the error `internal_error` (-32603). It reads, and is sent again
@@ -350,6 +358,7 @@ export const methods = {
   getReasonStats: 'read',
   getSessionContext: 'read',
   getStats: 'read',
+  getVerification: 'read',
   getWisdom: 'read',
   ingestEvidence: 'write',
   linkDecisions: 'write',
@@ -458,6 +467,8 @@ export interface CheckGuardrailsParams {
     /** Callback URL; recorded, never called. */
     url?: string | null | undefined
   } | undefined
+  /** Only ask: the same verdict, but nothing of it enters the audit trail or the deliberation. Default `false`. */
+  dry_run?: boolean | undefined
   /** Identity beside the credentials; scopes the tracked deliberation, never trusted. */
   agent_id?: string | null | undefined
   /** Scope of the tracked deliberation; recordDecision takes it up by its `decision_id`. */
@@ -480,6 +491,8 @@ export interface CheckGuardrailsResult {
   agent: string
   /** SHA-256 of the rules that judged. */
   policy_hash: string
+  /** With dry_run: nothing was recorded. */
+  dry_run?: true | undefined
 }
 
 /** Parameters of `cstp.compact`. */
@@ -1051,6 +1064,39 @@ export interface GetStatsResult {
     /** Recorded within 30 days. */
     last_30d: number
   }
+}
+
+/** Parameters of `cstp.getVerification`. */
+export type GetVerificationParams = Record<string, never>
+
+/** Result of `cstp.getVerification`. */
+export interface GetVerificationResult {
+  /** Whether this server walks the chain now. */
+  running: boolean
+  /** Records walked so far; null where none is under way. */
+  records: number | null
+  /** Records to be walked; null where none is under way, or where the head was not read yet. */
+  total: number | null
+  /** When it began, RFC 3339, UTC; null where none is under way. */
+  started_at: string | null
+  /**
+   * The latest walk that ended on this server, whoever asked for it; null before the first. A hash that a caller
+   * expected plays no part in it.
+   */
+  latest: {
+    /** Whether nothing is wrong as far as this server knows; damage that an append met since counts. */
+    intact: boolean
+    /** The first record that does not follow; null where each does. */
+    broken_at_seq: number | null
+    /** What is wrong; null where nothing is. */
+    reason: string | null
+    /** Records that follow, from the first on. */
+    records: number
+    /** When that walk began, RFC 3339, UTC. */
+    started_at: string
+    /** When it ended, RFC 3339, UTC. */
+    finished_at: string
+  } | null
 }
 
 /** Parameters of `cstp.getWisdom`. */
@@ -2382,6 +2428,10 @@ export interface Filters {
   stakes?: Stakes[] | undefined
   /** Any of these states. */
   status?: Status[] | undefined
+  /** This outcome, or any of a list. */
+  outcome?: Outcome | Outcome[] | undefined
+  /** Agent that recorded it. */
+  agent?: string | undefined
   /** Project name. */
   project?: string | undefined
   /** Feature of a project. */

@@ -19,6 +19,8 @@ export interface DecisionFields {
   created_ms: number
   /** `review_by` in milliseconds since 1970, UTC. */
   review_by_ms: number
+  /** `reviewed_at` in milliseconds since 1970, UTC: that of the last review. */
+  reviewed_ms: number | null
   confidence_at_review: number | null
   attribution_basis: AttributionBasis | null
   preserve: boolean

@@ -9,6 +9,14 @@ export interface OutcomeGroup {
   count: number
 }
 
+/** The same of one span of time. */
+export interface TimedOutcomeGroup extends OutcomeGroup {
+  /** Edges that lie at the time of recording or before. */
+  created: number
+  /** Edges that lie at the time of the last review or before. */
+  reviewed: number
+}
+
 /** Reviewed decisions of one confidence and outcome that give a reason of this type. */
 export interface ReasonGroup {
   type: string

@@ -1,7 +1,7 @@
 /** Decisions of the store: reads, searches, writes. */
 import type { DecisionRecord } from '../../schema/decision.ts'
 import type { CountKey, DecisionFilter, DecisionSort } from './decision-fields.ts'
-import type { OutcomeGroup, PatternGroup, ReasonGroup } from './decision-groups.ts'
+import type { OutcomeGroup, PatternGroup, ReasonGroup, TimedOutcomeGroup } from './decision-groups.ts'
 
 /** A decision as it is stored. */
 export interface StoredDecision {
@@ -48,7 +48,16 @@ export interface DecisionReader {
    * and the outcome. By confidence, then outcome (null first), then basis of the attribution (null first).
    */
   outcomes(filter: DecisionFilter): Promise<OutcomeGroup[]>
-  /** The same for each value of `by`, by that value. Null values are left out. */
+  /**
+   * The reviewed decisions that pass, grouped so and by when they were recorded and when they were reviewed last. Both are told as the
+   * number of edges that lie at that time or before; edges are milliseconds since 1970, ascending, each once. In the order of
+   * `outcomes`, then by `created`, then by `reviewed`.
+   */
+  outcomesOver(
+    filter: DecisionFilter,
+    edges: { created_ms: readonly number[]; reviewed_ms: readonly number[] },
+  ): Promise<TimedOutcomeGroup[]>
+  /** As `outcomes` for each value of `by`, by that value. Null values are left out. */
   outcomesBy(filter: DecisionFilter, by: 'category' | 'agent'): Promise<{ value: string; groups: OutcomeGroup[] }[]>
   /** Reviewed decisions with an outcome by the types of their reasons. By type, confidence, outcome. */
   reasons(): Promise<ReasonGroup[]>

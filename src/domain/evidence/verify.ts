@@ -27,6 +27,8 @@ export interface VerifyOptions {
   breathe(): Promise<void>
   /** Starts threads; without it the walk is done in this one. */
   walkers?: (() => Walkers) | undefined
+  /** Is told how many records were walked so far, and of how many; null where the head can't be read. */
+  walked?: ((records: number, total: number | null) => void) | undefined
 }
 
 /** What a walk over the whole log found. */
@@ -87,6 +89,7 @@ async function walkRecords(
       flaw = piece.flaw
       tree_flaw ??= piece.tree_flaw
       records += piece.count
+      options.walked?.(records, Number.isFinite(end) ? end : null)
       hash = piece.last_hash ?? hash
       if (piece.count < pieceSize) {
         frontier = [...frontier, ...piece.frontier]
