@@ -39,7 +39,7 @@ export interface DashboardOptions {
 }
 
 /** Pages send it with every call: other sites can't without being asked first, and are not let. */
-export const pageHeader = 'x-cstp-dashboard'
+const pageHeader = 'x-cstp-dashboard'
 const largestLogin = 16_384
 
 const policy = [

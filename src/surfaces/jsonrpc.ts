@@ -5,7 +5,7 @@ import type { Caller } from './auth.ts'
 import { tooMuch } from './json-bounds.ts'
 
 /** Most entries of a batch. */
-export const maxBatch = 100
+const maxBatch = 100
 
 export interface Exchange {
   caller: Caller
