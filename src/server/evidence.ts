@@ -3,7 +3,7 @@ import type { Settings } from '../config.ts'
 import type { Services } from '../context.ts'
 import type { Dispatch } from '../registry.ts'
 import { evidenceRoutes } from '../surfaces/evidence.ts'
-import type { Route } from '../surfaces/http.ts'
+import type { Route } from '../surfaces/http/route.ts'
 import { createRateLimiter } from '../surfaces/rate.ts'
 import { bundlesPlace } from './places.ts'
 
