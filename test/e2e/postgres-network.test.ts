@@ -85,7 +85,7 @@ async function outage(running: RunningServer, restore: () => void, fail: () => v
   ]
   for (const { error } of await Promise.all(calls.map(([method, params]) => running.rpc(method, params)))) {
     // What recording and querying fail with have numbers of their own.
-    expect([-32603, -32003, -32005], JSON.stringify(error)).toContain(error?.code)
+    expect([-32603, -32003, -32005], JSON.stringify(error)).toContain(error?.code ?? 0)
     expect(error).toMatchObject({ data: { request_id: expect.any(String) } })
     expect(JSON.stringify(error)).not.toMatch(/postgres|connection|answer/i)
   }
