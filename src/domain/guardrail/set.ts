@@ -1,5 +1,6 @@
 /** The loaded policy: rules and breakers of all files, compiled, with the hash that names them. */
 import { createHash } from 'node:crypto'
+import { basename } from 'node:path'
 import type { BreakerRule } from '../../../sdk/schema/guardrail.ts'
 import { stableJson } from '../idempotency.ts'
 import { type CompiledRule, compileRules } from './evaluate.ts'
@@ -67,7 +68,8 @@ export async function buildPolicy(
           file: file.name,
           line,
           column,
-          message: `the id ${rule.id} is taken by ${other.file}:${other.line}`,
+          // The name alone: this is told to callers, and folders of the server are not their business.
+          message: `the id ${rule.id} is taken by ${basename(other.file)}:${other.line}`,
         })
     }
     for (const { rule, place } of parsed.breakers) {
