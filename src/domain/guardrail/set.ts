@@ -1,6 +1,5 @@
 /** The loaded policy: rules and breakers of all files, compiled, with the hash that names them. */
 import { createHash } from 'node:crypto'
-import { basename } from 'node:path'
 import type { BreakerRule } from '../../../sdk/schema/guardrail.ts'
 import { stableJson } from '../idempotency.ts'
 import { type CompiledRule, compileRules } from './evaluate.ts'
@@ -69,7 +68,7 @@ export async function buildPolicy(
           line,
           column,
           // The name alone: this is told to callers, and folders of the server are not their business.
-          message: `the id ${rule.id} is taken by ${basename(other.file)}:${other.line}`,
+          message: `the id ${rule.id} is taken by ${other.file.split('/').at(-1)}:${other.line}`,
         })
     }
     for (const { rule, place } of parsed.breakers) {
