@@ -169,6 +169,7 @@ export function Columns({
         <summary>Show as a table</summary>
         <div class="scroll" tabIndex={0} role="region" aria-label={`${unit} by span and outcome`}>
           <table class="dense">
+            <caption class="unseen">{`${unit} by span and outcome`}</caption>
             <thead>
               <tr>
                 <th scope="col">Days</th>
