@@ -32,7 +32,7 @@ export function Drift({ of }: { of: { agent?: string; category?: string } }) {
       {({ drift, rows }) => (
         <>
           <p>
-            {drift.drift_detected ? 'Yes: ' : 'No sign of it. '}
+            {drift.drift_detected ? 'Yes. ' : 'No sign of it. '}
             Compared are {drift.recent_period} ({counted(drift.recent_scored, 'scored decision')}) and{' '}
             {drift.historical_period} ({counted(drift.historical_scored, 'scored decision')}).
           </p>

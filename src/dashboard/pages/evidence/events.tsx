@@ -1,5 +1,6 @@
 /** The records of the chain. */
 import { Show, useCall } from '../../call.tsx'
+import { time } from '../../figures.ts'
 import { addressOf, go, goWith, type Place, To } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { Badge, Choice, Empty, Panel, Table } from '../../ui.tsx'
@@ -65,7 +66,7 @@ export function Events({ place }: { place: Place }) {
                     {seq} <code>{event_type}</code>
                   </>,
                   <Badge of={evidence_class} />,
-                  ts,
+                  time(ts),
                   source,
                   <code>{JSON.stringify(payload)}</code>,
                   <To path={place.path} query={{ ...kept, proof: seq }} aria-label={`Prove event ${seq}`}>
