@@ -84,6 +84,8 @@ export interface DecisionFields {
   created_ms: number
   /** `review_by` in milliseconds since 1970, UTC. */
   review_by_ms: number
+  /** `reviewed_at` in milliseconds since 1970, UTC: that of the last review. */
+  reviewed_ms: number | null
   confidence_at_review: number | null
   attribution_basis: AttributionBasis | null
   preserve: boolean
@@ -161,7 +163,16 @@ export interface DecisionReader {
    * and the outcome. By confidence, then outcome (null first), then basis of the attribution (null first).
    */
   outcomes(filter: DecisionFilter): Promise<OutcomeGroup[]>
-  /** The same for each value of `by`, by that value. Null values are left out. */
+  /**
+   * The reviewed decisions that pass, grouped so and by when they were recorded and when they were reviewed last. Both are told as the
+   * number of edges that lie at that time or before; edges are milliseconds since 1970, ascending, each once. In the order of
+   * `outcomes`, then by `created`, then by `reviewed`.
+   */
+  outcomesOver(
+    filter: DecisionFilter,
+    edges: { created_ms: readonly number[]; reviewed_ms: readonly number[] },
+  ): Promise<TimedOutcomeGroup[]>
+  /** As `outcomes` for each value of `by`, by that value. Null values are left out. */
   outcomesBy(filter: DecisionFilter, by: 'category' | 'agent'): Promise<{ value: string; groups: OutcomeGroup[] }[]>
   /** Reviewed decisions with an outcome by the types of their reasons. By type, confidence, outcome. */
   reasons(): Promise<ReasonGroup[]>
@@ -185,6 +196,14 @@ export interface OutcomeGroup {
   outcome: Outcome | null
   attribution_basis: AttributionBasis | null
   count: number
+}
+
+/** The same of one span of time. */
+export interface TimedOutcomeGroup extends OutcomeGroup {
+  /** Edges that lie at the time of recording or before. */
+  created: number
+  /** Edges that lie at the time of the last review or before. */
+  reviewed: number
 }
 
 /** Reviewed decisions of one confidence and outcome that give a reason of this type. */

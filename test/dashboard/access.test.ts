@@ -241,7 +241,9 @@ describe.skipIf(!executable)('the dashboard', () => {
         expect([path, ...(await unsaid(page))]).toEqual([path])
         for (const chart of await page.locator('svg[role=img]').all()) {
           expect(await chart.getAttribute('aria-label')).toContain('the table below has the figures')
-          expect(await page.locator('figure', { has: chart }).locator('table tbody tr').count()).toBeGreaterThan(0)
+          expect(await page.locator('.panel', { has: chart }).locator('table.dense tbody tr').count()).toBeGreaterThan(
+            0,
+          )
         }
       }
       await context.close()

@@ -9,7 +9,7 @@ import type {
   DecisionSort,
   OutcomeGroup,
 } from '../../../sdk/storage/store.ts'
-import { columns } from './columns.ts'
+import { type Columns, columns } from './columns.ts'
 import { enlarged } from './postings.ts'
 import { ranks } from './ranks.ts'
 import { sortedIds } from './sorted-ids.ts'
@@ -50,6 +50,7 @@ export interface Catalogue {
   count(filter: DecisionFilter): number
   countBy(filter: DecisionFilter, by: CountKey): { value: string; count: number }[]
   outcomes(filter: DecisionFilter): OutcomeGroup[]
+  outcomesOver: Columns['outcomesOver']
   outcomesBy(filter: DecisionFilter, by: 'category' | 'agent'): { value: string; groups: OutcomeGroup[] }[]
 }
 
@@ -160,6 +161,7 @@ export function catalogue(): Catalogue {
     },
     countBy: counted.countBy,
     outcomes: counted.outcomes,
+    outcomesOver: counted.outcomesOver,
     outcomesBy: counted.outcomesBy,
   }
 }

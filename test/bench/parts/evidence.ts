@@ -89,7 +89,7 @@ async function rawInserts(bench: Bench, dir: string, count: number): Promise<Row
 async function engine(bench: Bench, dir: string, bases: ReadonlyMap<number, Row>): Promise<void> {
   for (const count of batches) {
     const evidence = await openSqliteEvidence(join(dir, `engine-${count}.db`))
-    const chain = openChain({ evidence, breathe: () => Bun.sleep(0) })
+    const chain = openChain({ evidence, now: Date.now, breathe: () => Bun.sleep(0) })
     const given = eventsFrom(0, 10_000)
     const append = (number: number) => {
       const from = number % (given.length - count + 1)

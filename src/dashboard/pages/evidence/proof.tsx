@@ -48,7 +48,8 @@ export function Proof({ place }: { place: Place }) {
   )
 }
 
-function Path({ seq }: { seq: number }) {
+/** The path of one event to the signed root. */
+export function Path({ seq }: { seq: number }) {
   const loaded = useCall(String(seq), async (signal) => {
     const proof = await service.getInclusionProof({ seq }, { signal })
     return { proof, steps: await walk(proof) }

@@ -31,6 +31,7 @@ export function TryOut() {
     const check = async () => {
       const confidence = text('confidence')
       return service.checkGuardrails({
+        dry_run: true,
         action: {
           description: text('description'),
           stakes: text('stakes') as Stakes,
@@ -58,7 +59,7 @@ export function TryOut() {
   return (
     <Panel
       title="Try an action"
-      lead="See which rules match and why. No decision is recorded; that somebody asked stands in the audit trail."
+      lead="See which rules match and why. Nothing of it is recorded, in no trail either."
       wide
     >
       <form ref={form} onSubmit={submit}>

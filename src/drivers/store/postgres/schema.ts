@@ -40,6 +40,7 @@ export const decisions = pgTable(
     length: integer().notNull(),
     /** The record. */
     doc: json().notNull(),
+    reviewed_ms: doublePrecision(),
   },
   (table) => [
     index('decisions_created').on(table.created_ms, table.id),
