@@ -63,7 +63,7 @@ const suffix = 'substr(d.id, 21) collate "C"'
 /** The first text after all that start with `prefix`, by bytes. */
 const endOf = (prefix: string): string => `${prefix}\u{10ffff}`
 
-export function decisionReader({ read }: Client): DecisionReader {
+export function decisionReader({ read }: Client, many_postings: number): DecisionReader {
   const outcomes = async (filter: DecisionFilter): Promise<OutcomeGroup[]> => {
     const values: unknown[] = []
     return read<OutcomeGroup>(
@@ -185,7 +185,7 @@ export function decisionReader({ read }: Client): DecisionReader {
       )
       return rows.map((row) => ({ ...row, pattern: fromText(row.pattern), category: fromText(row.category) }))
     },
-    ...keywordReader(read),
+    ...keywordReader(read, many_postings),
     async idOfSource(key) {
       const [row] = await read<{ id: string }>('select id from decisions where source_key = $1', [toText(key)])
       return row?.id ?? null
