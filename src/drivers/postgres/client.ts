@@ -96,6 +96,8 @@ export async function connect({
       application_name: 'cstp',
       search_path: `${schema}, public`,
       statement_timeout: String(statement_timeout_ms),
+      // It takes longer to compile a statement of ours than to run it.
+      jit: 'off',
       ...settings,
     },
   })
