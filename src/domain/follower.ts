@@ -65,7 +65,7 @@ export async function openFollower(options: FollowerOptions): Promise<Follower> 
 
   async function follow(generation: Generation): Promise<Followed> {
     const index = await openIndex(generation)
-    if (vectors.immediate) return followDirectly(generation, index)
+    if (vectors.immediate) return followDirectly(generation, index, log)
     if (!tail) throw new StorageError('invalid', `The driver ${vectors.driver} is not immediate: it needs a tail`)
     return followWithTail(generation, index, await tail.open(generation), log)
   }

@@ -116,7 +116,7 @@ describe('login', () => {
         },
       })
     const { send } = open()
-    for (const declared of [{ 'content-length': '60000000' }, {}]) {
+    for (const declared of [{ 'content-length': '60000000' }, {}] as Record<string, string>[]) {
       const headers = { ...own, ...declared }
       const response = await send('/dashboard/session', { method: 'POST', headers, body: endless() })
       expect(response.status).toBe(413)

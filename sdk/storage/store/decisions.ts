@@ -66,13 +66,24 @@ export interface DecisionReader {
   /**
    * BM25 over all decisions (k1 1.2, b 0.75, idf = ln(1 + (N − n + .5)/(n + .5))), then the `limit` best that pass the filter.
    * `terms` are distinct and were made by the same analysis as the stored text. `ideal` is the most that these terms could score:
-   * Σ idf·(k1 + 1). `total` counts what passes and holds a term; `total_unindexed` those of them without vectors.
+   * Σ idf·(k1 + 1). `total` counts what passes and holds a term; `total_unindexed` those of them without vectors. `also` names decisions
+   * whose scores are wanted too, as {@link keywordScores} has them.
    */
-  keyword(query: { terms: readonly string[]; filter: DecisionFilter; limit: number }): Promise<KeywordResult>
+  keyword(query: KeywordQuery): Promise<KeywordResult>
   /** The exact BM25 score of each of these ids; 0 where no term stands. Ids that do not exist are left out. */
   keywordScores(terms: readonly string[], ids: readonly string[]): Promise<Map<string, number>>
   /** Id of the decision imported under this key, or null. */
   idOfSource(source_key: string): Promise<string | null>
+}
+
+/** What a search by keyword asks; see {@link DecisionReader.keyword}. */
+export interface KeywordQuery {
+  terms: readonly string[]
+  filter: DecisionFilter
+  limit: number
+  also?: readonly string[]
+  /** False where `total` isn't wanted: it is 0 then. Counting may cost more than the search. */
+  counted?: boolean
 }
 
 /** What a search by keyword found; see {@link DecisionReader.keyword}. */
@@ -81,6 +92,7 @@ export interface KeywordResult {
   total: number
   total_unindexed: number
   ideal: number
+  also: Map<string, number>
 }
 
 /** Writes decisions inside a transaction. */
