@@ -35,8 +35,11 @@ export function Decisions({ place }: View) {
           if (rows.length === 0)
             return (
               <Empty>
-                No decision fits. <To path="/decisions">Take all filters away</To>, or search by meaning, which needs no
-                exact words.
+                No decision fits.{' '}
+                <To path="/decisions" query={{ q: wanted.q, mode: wanted.mode === 'hybrid' ? null : wanted.mode }}>
+                  Take all filters away
+                </To>
+                , or search by meaning, which needs no exact words.
               </Empty>
             )
           const last = Math.max(1, Math.ceil(total / pageSize))

@@ -1,6 +1,6 @@
 /** The audit trail: every write and every judgement, newest first. */
 import { Show, useCall } from '../../call.tsx'
-import { time } from '../../figures.ts'
+import { actionIn, time } from '../../figures.ts'
 import { addressOf, go, goWith, type Place, To, ToDecision } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { Badge, Choice, Empty, Panel, Table } from '../../ui.tsx'
@@ -66,10 +66,13 @@ export function Trail({ place }: { place: Place }) {
                   { name: 'Fired' },
                   { name: 'Decisions' },
                 ]}
-                rows={entries.map(({ at, agent, method, allowed, rules, ids }) => [
+                rows={entries.map(({ at, agent, method, allowed, rules, ids, detail }) => [
                   time(at),
                   agent,
-                  <code>{method}</code>,
+                  <>
+                    <code>{method}</code>
+                    {actionIn(detail) && <div class="quiet">{actionIn(detail)}</div>}
+                  </>,
                   allowed === null ? '–' : <Badge of={allowed ? 'allowed' : 'blocked'} />,
                   rules.join(', ') || '–',
                   ids.length === 0
