@@ -2,11 +2,11 @@
 
 import { Failure, Show, useCall } from '../call.tsx'
 import { Bars, Stack } from '../charts.tsx'
-import { actionIn, counted, dayOf, decimal, percent, signed, time, whole, words } from '../figures.ts'
+import { actionIn, counted, dayOf, decimal, percent, signed, whole, words } from '../figures.ts'
 import type { View } from '../pages.ts'
 import { goWith, To, ToDecision } from '../route.tsx'
 import { service } from '../service.ts'
-import { Badge, Choice, Empty, Figure, Panel, Table } from '../ui.tsx'
+import { Badge, Choice, Empty, Figure, Panel, Table, When } from '../ui.tsx'
 import { Outcomes } from './overview/outcomes.tsx'
 import { ActionList } from './overview/ready.tsx'
 
@@ -197,7 +197,7 @@ function Blocks() {
           caption="Latest blocks"
           heads={[{ name: 'When' }, { name: 'Agent' }, { name: 'Action' }, { name: 'Stopped by' }, { name: 'Call' }]}
           rows={loaded.data.entries.map(({ at, agent, rules, method, detail }) => [
-            time(at),
+            <When at={at} />,
             agent,
             actionIn(detail) || '–',
             rules.join(', ') || 'an error',

@@ -59,6 +59,7 @@ export function DriftHistory({ history }: { history: readonly Point[] }) {
         <summary>Show as a table</summary>
         <div class="scroll" tabIndex={0} role="region" aria-label="Drift by week">
           <table class="dense">
+            <caption class="unseen">Drift by week</caption>
             <thead>
               <tr>
                 {['Day', 'Drift', 'Scored', 'Brier now', 'before', 'p-value', 'Accuracy now', 'before', 'p-value'].map(

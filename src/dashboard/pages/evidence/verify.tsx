@@ -4,6 +4,7 @@ import type { GetVerificationResult, VerifyEvidenceChainResult } from '../../../
 import { Failure } from '../../call.tsx'
 import { counted, time, whole } from '../../figures.ts'
 import { service } from '../../service.ts'
+import { Act } from '../../ui.tsx'
 
 const everyMs = 300
 
@@ -100,9 +101,9 @@ export function Verify({ size }: { size: number }) {
   }
   return (
     <>
-      <button type="button" class="main" onClick={verify} disabled={asked}>
+      <Act busy={asked} onClick={verify} main>
         {asked ? 'Verifying …' : 'Verify the chain'}
-      </button>
+      </Act>
       {busy && <Progress walk={walk} size={size} />}
       {unknown !== null && <Failure error={unknown} />}
       <div aria-live="polite">
