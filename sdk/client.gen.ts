@@ -1911,11 +1911,11 @@ export interface ReindexParams {
 
 /** Result of `cstp.reindex`. */
 export interface ReindexResult {
-  /** Whether every decision got its vectors. */
+  /** Whether there were no errors. */
   success: boolean
   /** Decisions that got new vectors. */
   decisions_indexed: number
-  /** Decisions that failed; they are tried again in the background. */
+  /** Decisions that failed, which are tried again in the background, and broken files. */
   errors: number
   /** Milliseconds that it took. */
   duration_ms: number
