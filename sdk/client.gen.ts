@@ -434,6 +434,8 @@ export interface CheckDriftParams {
   brier_threshold?: number | undefined
   /** Fall of the accuracy that raises one. Default `0.1`. */
   accuracy_threshold?: number | undefined
+  /** Also tell what would have been found on each of so many days, a week apart, the last of them now. Default `0`. */
+  history_points?: number | undefined
 }
 
 /** Result of `cstp.checkDrift`. */
@@ -2352,6 +2354,40 @@ export interface DeliberationStep {
 /** Which edges of a decision are followed. */
 export type Direction = 'both' | 'outgoing' | 'incoming'
 
+/** What checkDrift would have found at one instant, with the reviews that were known then. */
+export interface DriftPoint {
+  /** The instant, RFC 3339, UTC; both periods are counted from it. */
+  at: string
+  /** True when a threshold was passed. */
+  drift_detected: boolean
+  /** Scored decisions in the recent period that were reviewed by then. */
+  recent_scored: number
+  /** The same of the historical one. */
+  historical_scored: number
+  /** Brier score of both periods; null where either has fewer than five scored decisions. */
+  brier_score: {
+    /** Of the recent period. */
+    recent: number
+    /** Of the historical one. */
+    historical: number
+    /** Recent less historical. */
+    change: number
+    /** How often chance alone shows it so much worse; given at each point, alert or not. */
+    p_value: number
+  } | null
+  /** Accuracy of both periods; null where either has fewer than five scored decisions. */
+  accuracy: {
+    /** Of the recent period. */
+    recent: number
+    /** Of the historical one. */
+    historical: number
+    /** Recent less historical. */
+    change: number
+    /** How often chance alone shows it so much worse; given at each point, alert or not. */
+    p_value: number
+  } | null
+}
+
 /** Calibration of now against that of before. */
 export interface DriftReport {
   /** True when a threshold was passed. */
@@ -2381,6 +2417,11 @@ export interface DriftReport {
   historical_scored: number
   /** What to do. */
   recommendations: string[]
+  /**
+   * Oldest first; empty unless history_points was given. A decision that was reviewed again counts from its last
+   * review on.
+   */
+  history: DriftPoint[]
 }
 
 /** What one decision is to another. */

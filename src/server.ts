@@ -63,11 +63,14 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
   try {
     const now = overrides.now ?? Date.now
     const metrics = createMetrics(version, new Set([...methods.keys(), discover]))
-    const [{ store, shared }, bare, { evidence, chain }] = await Promise.all([
+    const opening = [
       openStore(settings, { analyse, now, log }).then(keep),
       openEmbedder(settings, log, fail).then(keep),
       openEvidence(settings, log).then(keep),
-    ])
+    ] as const
+    // What opens after another one has failed is to be closed too.
+    await Promise.allSettled(opening)
+    const [{ store, shared }, bare, { evidence, chain }] = await Promise.all(opening)
     const embedder = metered(bare, metrics)
     const index = keep(await openIndex(settings, store, embedder.id, log))
     const outbox = keep(
@@ -136,6 +139,15 @@ export interface Serving {
 /** Starts the service. Resolves when it answers. */
 export async function serve(settings: Settings, log: Log): Promise<Serving> {
   const program = await openProgram(settings, log)
+  try {
+    return await serveProgram(program, settings, log)
+  } catch (error) {
+    await program.close()
+    throw error
+  }
+}
+
+async function serveProgram(program: Program, settings: Settings, log: Log): Promise<Serving> {
   const { services, dispatch, metrics } = program
   const stopping = new AbortController()
   const started = Date.now()
@@ -181,7 +193,6 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
   try {
     port = listen({ ...settings, handle: createFetch(options), largest_body_bytes: largestBody(options), log })
   } catch (error) {
-    await program.close()
     throw new Error(`can't listen on ${settings.host}:${settings.port} (CSTP_HOST, CSTP_PORT)`, { cause: error })
   }
 

@@ -139,7 +139,7 @@ export function createDashboard(options: DashboardOptions): Dashboard {
 
   const login = async (request: Request, { address, newRequestId }: Visit): Promise<Response> => {
     const bytes = await readBody(request, largestLogin)
-    if (bytes === null || bytes.length > largestLogin) return tooLarge(largestLogin)
+    if (bytes === null) return tooLarge(largestLogin)
     const given = readLogin(bytes)
     const caller = given && authenticate(`Bearer ${given.agent}:${given.token}`)
     if (!caller) {

@@ -69,8 +69,7 @@ export function githubRoute(options: GithubOptions): Route {
   return {
     methods: ['POST'],
     async handle(request, { address, newRequestId, signal }) {
-      const declared = Number(request.headers.get('content-length') ?? 0)
-      const bytes = declared > largestDelivery ? null : await readBody(request, largestDelivery)
+      const bytes = await readBody(request, largestDelivery)
       if (bytes === null) {
         observe('payload_too_large')
         return tooLarge(largestDelivery)

@@ -2,6 +2,7 @@
 import { availableParallelism, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { type Bench, openBench } from './bench.ts'
+import { dashboard } from './parts/dashboard.ts'
 import { engines } from './parts/engines.ts'
 import { evidence } from './parts/evidence.ts'
 import { guardrails } from './parts/guardrails.ts'
@@ -26,6 +27,7 @@ const parts: Record<string, (bench: Bench) => Promise<void>> = {
   learning,
   memory,
   evidence,
+  dashboard,
 }
 
 const { values } = parseArgs({

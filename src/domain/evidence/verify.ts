@@ -71,6 +71,8 @@ async function walkRecords(
   let hash = noHash
   let flaw: Flaw | null = null
   let tree_flaw: Flaw | null = null
+  const tell = () => options.walked?.(records, Number.isFinite(end) ? end : null)
+  tell()
   try {
     for (let index = 0; index * pieceSize < end && flaw === null; index++) {
       // The longest wait is for the oldest of them; twice as many as lanes keep all of these busy meanwhile.
@@ -89,7 +91,7 @@ async function walkRecords(
       flaw = piece.flaw
       tree_flaw ??= piece.tree_flaw
       records += piece.count
-      options.walked?.(records, Number.isFinite(end) ? end : null)
+      tell()
       hash = piece.last_hash ?? hash
       if (piece.count < pieceSize) {
         frontier = [...frontier, ...piece.frontier]

@@ -67,7 +67,8 @@ export async function buildPolicy(
           file: file.name,
           line,
           column,
-          message: `the id ${rule.id} is taken by ${other.file}:${other.line}`,
+          // The name alone: this is told to callers, and folders of the server are not their business.
+          message: `the id ${rule.id} is taken by ${other.file.split('/').at(-1)}:${other.line}`,
         })
     }
     for (const { rule, place } of parsed.breakers) {

@@ -6,8 +6,11 @@ const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
 
 /** The body, read no further than the limit; null when it is longer. */
 export async function readBody(request: Request, limit: number): Promise<Uint8Array | null> {
-  // Where the length is known it was checked before. Asked for first: a look at `body` alone makes a stream.
-  if (request.headers.has('content-length') || request.body === null) return request.bytes()
+  const declared = request.headers.get('content-length')
+  // Number takes what HTTP does not; whatever is no length at all is counted like a body without one.
+  if (declared !== null && Number(declared) > limit) return null
+  // Asked for before the body: a look at that alone makes a stream.
+  if ((declared !== null && Number(declared) >= 0) || request.body === null) return request.bytes()
   const parts: Uint8Array[] = []
   let length = 0
   for await (const part of request.body) {

@@ -4,7 +4,14 @@ import type { EvidenceRecord, WebhookKey } from '../../../../sdk/storage/evidenc
 import { storageErrorOf } from '../../sqlite/errors.ts'
 import { columns, prNumber } from './read.ts'
 
-const fields: readonly WebhookKey['field'][] = ['pr_number', 'sha', 'merge_commit_sha', 'delivery_id', 'body_sha256']
+/** Of a webhook's record, what it is found by. */
+export const fields: readonly WebhookKey['field'][] = [
+  'pr_number',
+  'sha',
+  'merge_commit_sha',
+  'delivery_id',
+  'body_sha256',
+]
 
 /** The keys of webhooks' records, written in the transaction of the records. */
 export function webhookKeys(db: Database) {
