@@ -1761,7 +1761,10 @@ export interface QueryDecisionsResult {
     keyword: number
     combined: number
   }>
-  /** True when even the best hit is no more than noise. */
+  /**
+   * True when even the best hit is no more than noise. Where words alone were searched (mode `keyword`, or
+   * degraded) it is nearly always true, for exact hits too: judge by the hits.
+   */
   no_precedent: boolean
   /** True when the embedder was away and keywords alone answered. */
   degraded: boolean
