@@ -210,6 +210,12 @@ test('a file of a million open brackets, or of one endless text, is refused and 
     expect((await verify(text)).verified).toBe(false)
 })
 
+// Looked through anew with every piece, it would outlast any patience.
+test('a long text that comes in many pieces is looked through once', async () => {
+  const { findings } = await verify(`{"bundle_id":"${'\\"'.repeat(2_000_000)}"`, {}, 2_048)
+  expect(findings.map(({ message }) => message).join()).toContain('the file ends here')
+})
+
 test('a key that is mistyped is refused with what was expected', () => {
   const { verifier_key } = log
   for (const wrong of [

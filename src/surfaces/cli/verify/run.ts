@@ -5,7 +5,7 @@ import { NoteFormError, type NoteKey, readKey } from '../../../verify/note.ts'
 import { meaning, type Report, verifyBundle } from '../../../verify/verify.ts'
 import type { Run } from '../command.ts'
 import { Failure, misuse } from '../failure.ts'
-import { plain, prettyJson, type Terminal, wrap } from '../terminal.ts'
+import { fit, plain, prettyJson, type Terminal, wrap } from '../terminal.ts'
 
 type VerifyRun = Pick<Run, 'words' | 'json' | 'terminal'> & {
   flags: { key: string | undefined; witness: string | undefined; against: string | undefined }
@@ -13,6 +13,7 @@ type VerifyRun = Pick<Run, 'words' | 'json' | 'terminal'> & {
 
 const chunkBytes = 1_048_576
 const longestKeyFile = 4_096
+const longestStated = 300
 
 async function openFile(path: string): Promise<AsyncIterable<Uint8Array>> {
   try {
@@ -47,6 +48,9 @@ async function openKey(
 
 const marks = { passed: '✓', failed: '✗', unasked: '·' } as const
 
+/** What a bundle says of itself, which may be megabytes. */
+const stated = (value: unknown): string => fit(plain(String(value).slice(0, longestStated)), longestStated)
+
 function reportText(path: string, report: Report, { width, paint }: Pick<Terminal, 'width' | 'paint'>): string {
   const colours = { passed: paint.green, failed: paint.red, unasked: paint.dim } as const
   const indented = (text: string, by: number): string[] =>
@@ -66,10 +70,10 @@ function reportText(path: string, report: Report, { width, paint }: Pick<Termina
   const { bundle } = report
   lines.push(
     '',
-    `Bundle ${plain(String(bundle.id))} of ${plain(String(bundle.generated_at))}, made by version ${plain(String(bundle.service_version))}`,
+    `Bundle ${stated(bundle.id)} of ${stated(bundle.generated_at)}, made by version ${stated(bundle.service_version)}`,
     ...bundle.rules.map(
       ({ framework, evidence_class, digest }) =>
-        `Rules ${plain(String(framework))} for ${plain(String(evidence_class))} events, digest ${digest}`,
+        `Rules ${stated(framework)} for ${stated(evidence_class)} events, digest ${digest}`,
     ),
   )
   const { proved, open } = meaning(report)
