@@ -1,18 +1,19 @@
 /** Opens the files that cstp verify was given, and prints the report. */
 import { createReadStream } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
-import { NoteFormError, type NoteKey, readKey } from '../../../verify/note.ts'
+import { NoteFormError, type NoteKey, type ReadNote, readKey, readNote } from '../../../verify/note.ts'
 import { meaning, type Report, verifyBundle } from '../../../verify/verify.ts'
 import type { Run } from '../command.ts'
 import { Failure, misuse } from '../failure.ts'
 import { fit, plain, prettyJson, type Terminal, wrap } from '../terminal.ts'
 
 type VerifyRun = Pick<Run, 'words' | 'json' | 'terminal'> & {
-  flags: { key: string | undefined; witness: string | undefined; against: string | undefined }
+  flags: Record<'key' | 'witness' | 'note' | 'against', string | undefined>
 }
 
 const chunkBytes = 1_048_576
 const longestKeyFile = 4_096
+const longestNote = 262_144
 const longestStated = 300
 
 async function openFile(path: string): Promise<AsyncIterable<Uint8Array>> {
@@ -43,6 +44,19 @@ async function openKey(
   } catch (error) {
     if (!(error instanceof NoteFormError)) throw error
     throw misuse(`--${flag}: ${error.message}`)
+  }
+}
+
+/** The checkpoint that a witness keeps. */
+async function openNote(path: string | undefined): Promise<ReadNote | null> {
+  if (path === undefined) return null
+  const found = await stat(path).catch(() => null)
+  if (!found?.isFile() || found.size > longestNote) throw misuse(`--note: ${path} is no file that holds a checkpoint`)
+  try {
+    return readNote(await readFile(path, 'utf8'))
+  } catch (error) {
+    if (!(error instanceof NoteFormError)) throw error
+    throw misuse(`--note: ${path} ${error.message}`)
   }
 }
 
@@ -91,9 +105,12 @@ function reportText(path: string, report: Report, { width, paint }: Pick<Termina
 /** Resolves with the exit status: 0 where everything holds, 1 where not. @throws Failure where a file or a key can't be read */
 export async function runVerify({ words, flags, json, terminal }: VerifyRun): Promise<number> {
   const [path] = words as [string]
+  if (flags.note !== undefined && flags.witness === undefined)
+    throw misuse('--note is the checkpoint of a witness: give its key too, with --witness')
   const wanted = {
     key: await openKey('key', 'log', flags.key),
     witness: await openKey('witness', 'witness', flags.witness),
+    note: await openNote(flags.note),
     older: flags.against === undefined ? null : await openFile(flags.against),
   }
   const report = await verifyBundle(await openFile(path), wanted)
