@@ -9,6 +9,8 @@ export const decimal = (value: number | null | undefined, digits = 3): string =>
 /** With its sign, which says the direction. */
 export const signed = (value: number | null | undefined, digits = 3): string =>
   value === null || value === undefined ? none : `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(digits)}`
+/** A probability that is never quite 0. */
+export const pValue = (p: number): string => (p < 0.001 ? '< 0.001' : `= ${p.toFixed(3)}`)
 export const whole = (count: number): string => count.toLocaleString('en')
 export const counted = (count: number, one: string, many = `${one}s`): string =>
   `${whole(count)} ${count === 1 ? one : many}`

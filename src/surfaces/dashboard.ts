@@ -1,6 +1,8 @@
 /** The dashboard over HTTP: its page and files, and the login that exchanges an agent's token for a session cookie. */
 import { type Agent, type Authenticate, type Caller, clientAddress } from './auth.ts'
-import { json, plainError, type Route, readBody, tooLarge, type Visit } from './http.ts'
+import { json, plainError, tooLarge } from './http/answers.ts'
+import { readBody } from './http/body.ts'
+import type { Route, Visit } from './http/route.ts'
 import type { RateLimiter } from './rate.ts'
 
 /** What stands behind a session's id. */
@@ -37,7 +39,7 @@ export interface DashboardOptions {
 }
 
 /** Pages send it with every call: other sites can't without being asked first, and are not let. */
-export const pageHeader = 'x-cstp-dashboard'
+const pageHeader = 'x-cstp-dashboard'
 const largestLogin = 16_384
 
 const policy = [

@@ -122,8 +122,8 @@ export function Decision({ place, session }: View) {
               <Panel title="Linked decisions" lead="Follow a link to walk on from there." wide>
                 <Graph key={one.id} id={one.id} />
               </Panel>
-              <Review record={one} mayWrite={mayWrite} changed={loaded.again} />
               <EvidenceOf id={one.id} />
+              <Review record={one} mayWrite={mayWrite} changed={loaded.again} />
               <Panel title="Record">
                 <dl class="pairs">
                   {(

@@ -2,11 +2,11 @@
 
 import { Failure, Show, useCall } from '../call.tsx'
 import { Bars, Stack } from '../charts.tsx'
-import { counted, dayOf, decimal, percent, signed, time, whole, words } from '../figures.ts'
+import { counted, dayOf, decimal, percent, signed, whole, words } from '../figures.ts'
 import type { View } from '../pages.ts'
 import { goWith, To, ToDecision } from '../route.tsx'
 import { service } from '../service.ts'
-import { Badge, Choice, Empty, Figure, Panel, Table } from '../ui.tsx'
+import { Badge, Choice, Empty, Figure, Panel, Table, When } from '../ui.tsx'
 import { Outcomes } from './overview/outcomes.tsx'
 import { ActionList } from './overview/ready.tsx'
 
@@ -189,7 +189,7 @@ function Blocks() {
           caption="Latest blocks"
           heads={[{ name: 'When' }, { name: 'Agent' }, { name: 'Stopped by' }, { name: 'Call' }]}
           rows={loaded.data.entries.map(({ at, agent, rules, method }) => [
-            time(at),
+            <When at={at} />,
             agent,
             rules.join(', ') || 'an error',
             <code>{method}</code>,

@@ -34,8 +34,9 @@ export async function openPostgresStore({
   url,
   connections = 16,
   statement_timeout_ms = 30_000,
+  ...limits
 }: PostgresStoreOptions): Promise<PostgresStore> {
-  const client = await connect({ url, connections, statement_timeout_ms })
+  const client = await connect({ ...limits, url, connections, statement_timeout_ms })
   try {
     await migrate(client)
   } catch (error) {
@@ -72,7 +73,7 @@ export async function openPostgresStore({
     status: async () => ({ decisions: await decisions.count({}), outbox: await outbox.depth(), findings: [] }),
     reconcile: async () => [],
     lease: leaser(client),
-    ping: async () => void (await client.read('select 1')),
+    ping: () => client.ping(),
     close: () => client.close(),
   }
 }

@@ -65,6 +65,9 @@ export const plain = (text: string): string =>
 
 /** Indented JSON that is safe on a terminal. */
 export const prettyJson = (value: unknown): string => `${escapeControls(JSON.stringify(value, null, 2))}\n`
+/** `1 rule`, `2 rules`. */
+export const plural = (count: number, one: string): string => `${count} ${one}${count === 1 ? '' : 's'}`
+
 /** JSON on one line. */
 export const jsonLine = (value: unknown): string => `${escapeControls(JSON.stringify(value))}\n`
 

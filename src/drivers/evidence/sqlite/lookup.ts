@@ -1,7 +1,7 @@
 /** Finding records by what their payloads hold: those of webhooks by their keys, those of pull requests by number. */
 import type { Database } from 'bun:sqlite'
 import type { EvidenceRecord, WebhookKey } from '../../../../sdk/storage/evidence.ts'
-import { storageErrorOf } from './errors.ts'
+import { storageErrorOf } from '../../sqlite/errors.ts'
 import { columns, prNumber } from './read.ts'
 
 /** Of a webhook's record, what it is found by. */
@@ -62,7 +62,7 @@ export function pullRequestIndex(db: Database) {
         const { indexed, last } = position.get()!
         return indexed < last
       } catch (error) {
-        throw storageErrorOf(error, 'cannot read')
+        throw storageErrorOf(error, 'cannot read the evidence')
       }
     },
     /** Inside of a transaction. Returns whether there is more. */

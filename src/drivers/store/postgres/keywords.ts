@@ -14,8 +14,9 @@ export async function putTerms(query: Query, num: number, terms: Terms, before: 
   if (before !== null) await query('delete from postings where num = $1::bigint', [num])
   const counts = [...terms.counts]
   await query(
-    'insert into postings (term, num, count) select t, $1::bigint, c from unnest($2::text[], $3::int[]) as given (t, c)',
-    [num, counts.map(([term]) => toText(term)), counts.map(([, count]) => count)],
+    `insert into postings (term, num, count, length)
+     select t, $1::bigint, c, $4::int from unnest($2::text[], $3::int[]) as given (t, c)`,
+    [num, counts.map(([term]) => toText(term)), counts.map(([, count]) => count), terms.length],
   )
   await query('insert into text_totals (decisions, length) values ($1::bigint, $2::bigint)', [
     before === null ? 1 : 0,

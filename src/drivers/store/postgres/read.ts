@@ -13,6 +13,7 @@ import type {
   OutcomeGroup,
   PatternGroup,
   ReasonGroup,
+  TimedOutcomeGroup,
 } from '../../../../sdk/storage/store.ts'
 import type { Client } from '../../postgres/client.ts'
 import { rankOf } from '../../postgres/filter.ts'
@@ -148,6 +149,16 @@ export function decisionReader({ read }: Client): DecisionReader {
         .sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1))
     },
     outcomes,
+    async outcomesOver(filter, { created_ms, reviewed_ms }) {
+      const values: unknown[] = [[...created_ms], [...reviewed_ms]]
+      return read<TimedOutcomeGroup>(
+        `select ${scored}, width_bucket(d.created_ms, $1::float8[]) as created,
+           width_bucket(d.reviewed_ms, $2::float8[]) as reviewed, count(*)::int as count
+         from decisions d where d.reviewed_ms is not null and d.outcome is not null and ${whereOf(filter, values)}
+         group by 1, 2, 3, 4, 5 order by ${scoredOrder}, created, reviewed`,
+        values,
+      )
+    },
     async outcomesBy(filter, by) {
       const values: unknown[] = []
       const rows = await read<OutcomeGroup & { value: string }>(

@@ -63,7 +63,7 @@ function isTree(value: unknown, seen = new Set<object>()): boolean {
 }
 
 /** The value, where it can be written as JSON: the library refuses aliases that grow without bound, and JSON those that hold themselves. */
-function valueOf(document: ReturnType<typeof parseDocument>): { value: unknown; problem: string | null } {
+function plainValue(document: ReturnType<typeof parseDocument>): { value: unknown; problem: string | null } {
   try {
     const value = document.toJS() as unknown
     JSON.stringify(value)
@@ -83,7 +83,7 @@ function locatedYaml(text: string) {
   const at = (offset: number | undefined) => (offset === undefined ? '' : `line ${lines.linePos(offset).line}: `)
   const [error] = document.errors
   return {
-    ...(error ? { value: undefined, problem: `${at(error.pos[0])}${error.message}` } : valueOf(document)),
+    ...(error ? { value: undefined, problem: `${at(error.pos[0])}${error.message}` } : plainValue(document)),
     line: (path: readonly unknown[]) => at(offsetOf(document, path)),
   }
 }

@@ -167,10 +167,9 @@ export function openPgvectorIndex({ client, number, dimensions, index_from }: Pg
       if (count < index_from) return
       for (const side of sides) {
         if (await isIndexed(side)) continue
-        const build = client.begin(async (query) => {
+        const build = client.beginPatiently(async (query) => {
           // One server builds; the others' turn comes when there is nothing left to do.
           await query(lockOf(number))
-          await query('set local statement_timeout = 0')
           await query(
             `create index if not exists ${hnswName(number, side)} on ${table} using hnsw ("${side}" vector_cosine_ops)`,
           )
