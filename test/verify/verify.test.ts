@@ -8,8 +8,8 @@ import * as v from 'valibot'
 import { BundleFile } from '../../sdk/schema/bundle.ts'
 import { compileControls } from '../../src/domain/evidence/controls.ts'
 import { canonicalText } from '../../src/verify/jcs.ts'
-import { readKey } from '../../src/verify/note.ts'
-import { verifyBundle, type Wanted } from '../../src/verify/verify.ts'
+import { readKey, readNote } from '../../src/verify/note.ts'
+import { meaning, verifyBundle, type Wanted } from '../../src/verify/verify.ts'
 import { bundleOf } from '../domain/evidence/bundles.ts'
 import { event, link, story } from '../domain/evidence/events.ts'
 import { notary, witness } from '../domain/evidence/notary.ts'
@@ -164,6 +164,29 @@ describe('with a witness', () => {
   test('that did not', async () => {
     expect((await verify(good, { witness: key })).findings[0]!.message).toContain('did not sign')
   })
+  test('by the checkpoint that it keeps, which may be of fewer events, and of no others', async () => {
+    const keeps = async (given: typeof events, of = log) => {
+      const { chain_size, chain_root_hash } = JSON.parse(await bundleOf(given, { controls: exampleControls }))
+      return readNote(own.cosign(of.note(chain_size, chain_root_hash), 1_790_000_000))
+    }
+    for (const size of [0, 1, 3, 5]) {
+      const report = await verify(good, { witness: key, note: await keeps(events.slice(0, size)) })
+      expect(report.findings).toEqual([])
+      expect(report.bundle.witnessed).toBe(size)
+      expect(meaning(report).proved.join()).toContain(size === 5 ? 'saw this state' : `the first ${size} of these`)
+    }
+    const told = async (note: Wanted['note'] & object, by = key) => {
+      const { verified, findings } = await verify(good, { witness: by, note })
+      expect(verified).toBe(false)
+      return findings.map(({ message }) => message).join()
+    }
+    expect(await told(await keeps([...events, events[0]!]))).toContain('the witness saw 6 events, the bundle holds 5')
+    expect(await told(await keeps([events[1]!, events[0]!]))).toContain('history was rewritten')
+    expect(await told(await keeps(events, notary('other.example')))).toContain('a checkpoint of the log other.example')
+    expect(await told(await keeps(events), readKey(witness('other.witness', 'x').verifier_key))).toContain(
+      'did not sign',
+    )
+  })
   test('whose signature is of another checkpoint', async () => {
     const line = own
       .cosign(log.note(5, 'a'.repeat(64)), 5)
@@ -208,6 +231,12 @@ test('a file of a million open brackets, or of one endless text, is refused and 
     `{"${'a'.repeat(3_000_000)}`,
   ])
     expect((await verify(text)).verified).toBe(false)
+})
+
+// Looked through anew with every piece, it would outlast any patience.
+test('a long text that comes in many pieces is looked through once', async () => {
+  const { findings } = await verify(`{"bundle_id":"${'\\"'.repeat(2_000_000)}"`, {}, 2_048)
+  expect(findings.map(({ message }) => message).join()).toContain('the file ends here')
 })
 
 test('a key that is mistyped is refused with what was expected', () => {

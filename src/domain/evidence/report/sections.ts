@@ -240,7 +240,9 @@ export function integrity(
         ],
         [
           'Where a witness cosigns the log, or you kept an older bundle, let the program show that history was not rewritten or cut off.',
-          code(`cstp verify ${json?.name ?? 'bundle.json'} --key <key> --witness <key> --against <older bundle>`),
+          code(
+            `cstp verify ${json?.name ?? 'bundle.json'} --key <key> --witness <key> --note <its checkpoint> --against <older bundle>`,
+          ),
         ],
       ],
       style: 'paragraph',
