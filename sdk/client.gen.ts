@@ -150,6 +150,14 @@ export interface Methods {
   getStats(params?: GetStatsParams, options?: CallOptions): Promise<GetStatsResult>
 
   /**
+   * Tells how far a verification of the evidence chain is on this server, and what its latest one found.
+   *
+   * Needs the scope `read`; a failing engine is the error `internal_error` (-32603). It reads, and is sent again
+   * where its answer was lost.
+   */
+  getVerification(params?: GetVerificationParams, options?: CallOptions): Promise<GetVerificationResult>
+
+  /**
    * Distils each category: how often it succeeds, which principles hold, and how it fails.
    *
    * Needs the scope `read`; a failing engine is the error `internal_error` (-32603). It reads, and is sent again
@@ -350,6 +358,7 @@ export const methods = {
   getReasonStats: 'read',
   getSessionContext: 'read',
   getStats: 'read',
+  getVerification: 'read',
   getWisdom: 'read',
   ingestEvidence: 'write',
   linkDecisions: 'write',
@@ -425,6 +434,8 @@ export interface CheckDriftParams {
   brier_threshold?: number | undefined
   /** Fall of the accuracy that raises one. Default `0.1`. */
   accuracy_threshold?: number | undefined
+  /** Also tell what would have been found on each of so many days, a week apart, the last of them now. Default `0`. */
+  history_points?: number | undefined
 }
 
 /** Result of `cstp.checkDrift`. */
@@ -458,6 +469,8 @@ export interface CheckGuardrailsParams {
     /** Callback URL; recorded, never called. */
     url?: string | null | undefined
   } | undefined
+  /** Only ask: the same verdict, but nothing of it enters the audit trail or the deliberation. Default `false`. */
+  dry_run?: boolean | undefined
   /** Identity beside the credentials; scopes the tracked deliberation, never trusted. */
   agent_id?: string | null | undefined
   /** Scope of the tracked deliberation; recordDecision takes it up by its `decision_id`. */
@@ -480,6 +493,8 @@ export interface CheckGuardrailsResult {
   agent: string
   /** SHA-256 of the rules that judged. */
   policy_hash: string
+  /** With dry_run: nothing was recorded. */
+  dry_run?: true | undefined
 }
 
 /** Parameters of `cstp.compact`. */
@@ -1051,6 +1066,39 @@ export interface GetStatsResult {
     /** Recorded within 30 days. */
     last_30d: number
   }
+}
+
+/** Parameters of `cstp.getVerification`. */
+export type GetVerificationParams = Record<string, never>
+
+/** Result of `cstp.getVerification`. */
+export interface GetVerificationResult {
+  /** Whether this server walks the chain now. */
+  running: boolean
+  /** Records walked so far; null where none is under way. */
+  records: number | null
+  /** Records to be walked; null where none is under way, or where the head was not read yet. */
+  total: number | null
+  /** When it began, RFC 3339, UTC; null where none is under way. */
+  started_at: string | null
+  /**
+   * The latest walk that ended on this server, whoever asked for it; null before the first. A hash that a caller
+   * expected plays no part in it.
+   */
+  latest: {
+    /** Whether nothing is wrong as far as this server knows; damage that an append met since counts. */
+    intact: boolean
+    /** The first record that does not follow; null where each does. */
+    broken_at_seq: number | null
+    /** What is wrong; null where nothing is. */
+    reason: string | null
+    /** Records that follow, from the first on. */
+    records: number
+    /** When that walk began, RFC 3339, UTC. */
+    started_at: string
+    /** When it ended, RFC 3339, UTC. */
+    finished_at: string
+  } | null
 }
 
 /** Parameters of `cstp.getWisdom`. */
@@ -2303,6 +2351,40 @@ export interface DeliberationStep {
 /** Which edges of a decision are followed. */
 export type Direction = 'both' | 'outgoing' | 'incoming'
 
+/** What checkDrift would have found at one instant, with the reviews that were known then. */
+export interface DriftPoint {
+  /** The instant, RFC 3339, UTC; both periods are counted from it. */
+  at: string
+  /** True when a threshold was passed. */
+  drift_detected: boolean
+  /** Scored decisions in the recent period that were reviewed by then. */
+  recent_scored: number
+  /** The same of the historical one. */
+  historical_scored: number
+  /** Brier score of both periods; null where either has fewer than five scored decisions. */
+  brier_score: {
+    /** Of the recent period. */
+    recent: number
+    /** Of the historical one. */
+    historical: number
+    /** Recent less historical. */
+    change: number
+    /** How often chance alone shows it so much worse; given at each point, alert or not. */
+    p_value: number
+  } | null
+  /** Accuracy of both periods; null where either has fewer than five scored decisions. */
+  accuracy: {
+    /** Of the recent period. */
+    recent: number
+    /** Of the historical one. */
+    historical: number
+    /** Recent less historical. */
+    change: number
+    /** How often chance alone shows it so much worse; given at each point, alert or not. */
+    p_value: number
+  } | null
+}
+
 /** Calibration of now against that of before. */
 export interface DriftReport {
   /** True when a threshold was passed. */
@@ -2332,6 +2414,11 @@ export interface DriftReport {
   historical_scored: number
   /** What to do. */
   recommendations: string[]
+  /**
+   * Oldest first; empty unless history_points was given. A decision that was reviewed again counts from its last
+   * review on.
+   */
+  history: DriftPoint[]
 }
 
 /** What one decision is to another. */
@@ -2382,6 +2469,10 @@ export interface Filters {
   stakes?: Stakes[] | undefined
   /** Any of these states. */
   status?: Status[] | undefined
+  /** This outcome, or any of a list. */
+  outcome?: Outcome | Outcome[] | undefined
+  /** Agent that recorded it. */
+  agent?: string | undefined
   /** Project name. */
   project?: string | undefined
   /** Feature of a project. */

@@ -2,7 +2,6 @@
  * The composition root: opens the drivers that the settings name, builds what handlers get, and serves. The only place where settings
  * become things; read it first to see the whole system.
  */
-import { randomBytes } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import type { Settings } from './config.ts'
 import type { Services } from './context.ts'
@@ -37,6 +36,9 @@ import { version } from './version.ts'
 const embedWaitMs = 2_000
 /** How long calls under way may take when the server stops. */
 const drainMs = 10_000
+
+/** node:crypto's would ask the system each time. */
+const randomHex = (bytes: number): string => crypto.getRandomValues(new Uint8Array(bytes)).toHex()
 
 export interface Program {
   services: Services
@@ -87,7 +89,7 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
       startTracker({
         store,
         now,
-        newId: () => randomBytes(8).toString('hex'),
+        newId: () => randomHex(8),
         ttl_ms: settings.tracker_ttl_minutes * 60_000,
         after: later,
         failed: (error) => log('warn', 'deliberation could not be kept yet; it is tried again', describeError(error)),
@@ -110,7 +112,7 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
       outbox,
       log,
       now,
-      randomHex: (bytes) => randomBytes(bytes).toString('hex'),
+      randomHex,
       embed_wait_ms: embedWaitMs,
       folderInside: async (path) => (settings.store_url ? folderOfDecisions(path) : folderInside(data_dir, path)),
       reindexProgress: metrics.reindex,

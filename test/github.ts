@@ -165,7 +165,7 @@ export interface Told {
   payload: Record<string, unknown>
 }
 
-export const chainOf = (evidence: Evidence) => openChain({ evidence, breathe: async () => {} })
+export const chainOf = (evidence: Evidence) => openChain({ evidence, now: Date.now, breathe: async () => {} })
 
 /** A log in memory that takes deliveries. */
 export function openTaker(bots: string[] = []) {

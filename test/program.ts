@@ -199,7 +199,7 @@ async function openOn(backend: Backend, dir: string, clock: { now: number }): Pr
     breathe: async () => {},
     signer: testSigner,
     checkpoints: createCheckpoints({ evidence, signer: testSigner, now }),
-    chain: openChain({ evidence, breathe: async () => {} }),
+    chain: openChain({ evidence, now, breathe: async () => {} }),
     index,
     embedder,
     outbox,

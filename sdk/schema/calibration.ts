@@ -80,6 +80,32 @@ export const CalibrationReport = v.object({
   ),
 })
 
+const Change = (about: string) =>
+  v.pipe(
+    v.nullable(
+      v.object({
+        recent: v.pipe(v.number(), d('Of the recent period.')),
+        historical: v.pipe(v.number(), d('Of the historical one.')),
+        change: v.pipe(v.number(), d('Recent less historical.')),
+        p_value: v.pipe(
+          fraction,
+          d('How often chance alone shows it so much worse; given at each point, alert or not.'),
+        ),
+      }),
+    ),
+    d(`${about} of both periods; null where either has fewer than five scored decisions.`),
+  )
+
+/** What checkDrift would have found at one instant, with the reviews that were known then. */
+export const DriftPoint = v.object({
+  at: v.pipe(v.string(), d('The instant, RFC 3339, UTC; both periods are counted from it.')),
+  drift_detected: v.pipe(v.boolean(), d('True when a threshold was passed.')),
+  recent_scored: v.pipe(v.number(), d('Scored decisions in the recent period that were reviewed by then.')),
+  historical_scored: v.pipe(v.number(), d('The same of the historical one.')),
+  brier_score: Change('Brier score'),
+  accuracy: Change('Accuracy'),
+})
+
 /** Calibration of now against that of before. */
 export const DriftReport = v.object({
   drift_detected: v.pipe(v.boolean(), d('True when a threshold was passed.')),
@@ -101,4 +127,10 @@ export const DriftReport = v.object({
   recent_scored: v.pipe(v.number(), d('Scored decisions in the recent period.')),
   historical_scored: v.pipe(v.number(), d('Scored decisions in the historical one.')),
   recommendations: v.pipe(v.array(v.string()), d('What to do.')),
+  history: v.pipe(
+    v.array(DriftPoint),
+    d(
+      'Oldest first; empty unless history_points was given. A decision that was reviewed again counts from its last review on.',
+    ),
+  ),
 })

@@ -60,6 +60,8 @@ export const Filters = v.object({
   max_confidence: v.optional(v.pipe(fraction, d('Greatest confidence, included.'))),
   stakes: v.optional(v.pipe(listOf(Stakes), d('Any of these stakes.'))),
   status: v.optional(v.pipe(listOf(Status), d('Any of these states.'))),
+  outcome: v.optional(v.pipe(v.union([Outcome, listOf(Outcome)]), d('This outcome, or any of a list.'))),
+  agent: v.optional(v.pipe(name, d('Agent that recorded it.'))),
   project: v.optional(v.pipe(name, d('Project name.'))),
   feature: v.optional(v.pipe(name, d('Feature of a project.'))),
   pr: v.optional(v.pipe(pullRequest, d('Pull request number.'))),

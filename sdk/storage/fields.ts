@@ -23,6 +23,7 @@ export function fieldsOf(record: DecisionRecord, indexed: boolean): DecisionFiel
     agent: record.recorded_by,
     created_ms: milliseconds(record.created_at, 'created_at'),
     review_by_ms: milliseconds(record.review_by, 'review_by'),
+    reviewed_ms: record.reviewed_at === null ? null : milliseconds(record.reviewed_at, 'reviewed_at'),
     confidence_at_review: record.confidence_at_review,
     attribution_basis: record.attribution_basis,
     preserve: record.preserve,

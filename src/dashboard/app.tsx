@@ -6,36 +6,46 @@ import { type Page, pageAt, pages } from './pages.ts'
 import { type Place, To, usePlace } from './route.tsx'
 import { currentSession, logOut, onEnd, type Session } from './service.ts'
 
-type State = { session: Session | null; note: string | null } | 'unknown'
+type State = { session: Session | null; note: string | null; begun: boolean } | 'unknown'
 
 export function App() {
   const [state, setState] = useState<State>('unknown')
   useEffect(() => {
     currentSession().then(
-      (session) => setState({ session, note: null }),
-      () => setState({ session: null, note: 'The service can not be reached. Is it running?' }),
+      (session) => setState({ session, note: null, begun: false }),
+      () => setState({ session: null, note: 'The service can not be reached. Is it running?', begun: false }),
     )
-    return onEnd(() => setState({ session: null, note: 'Your session has ended. Log in again to go on.' }))
+    return onEnd(() =>
+      setState({ session: null, note: 'Your session has ended. Log in again to go on.', begun: false }),
+    )
   }, [])
   if (state === 'unknown') return null
-  const { session, note } = state
-  if (!session) return <Login note={note} done={(begun) => setState({ session: begun, note: null })} />
-  const leave = () => void logOut().finally(() => setState({ session: null, note: 'You are logged out.' }))
-  return <Frame session={session} leave={leave} />
+  const { session, note, begun } = state
+  if (!session) return <Login note={note} done={(found) => setState({ session: found, note: null, begun: true })} />
+  const leave = () =>
+    void logOut().then(
+      () => setState({ session: null, note: 'You are logged out.', begun: false }),
+      () =>
+        setState({ session: null, note: 'The service can not be reached. You may still be logged in.', begun: false }),
+    )
+  return <Frame session={session} leave={leave} begun={begun} />
 }
 
-function Frame({ session, leave }: { session: Session; leave: () => void }) {
+/** What the tab says: decisions are told apart by their ids. */
+const titleOf = (page: Page | null, { path }: Place): string =>
+  page === null ? 'Not found' : page.inMenu ? page.title : `${page.title} ${path.slice(path.lastIndexOf('/') + 1)}`
+
+function Frame({ session, leave, begun }: { session: Session; leave: () => void; begun: boolean }) {
   const place = usePlace()
   const page = pageAt(place.path)
-  const title = page?.title ?? 'Not found'
   const heading = useRef<HTMLHeadingElement>(null)
-  const first = useRef(true)
+  const first = useRef(!begun)
   useEffect(() => {
-    document.title = `${title} · cstp`
-    // Who came by a link hears where it led; who opened the page starts at its top.
-    if (!first.current) heading.current?.focus()
+    document.title = `${titleOf(page, place)} · cstp`
+    // Who came by a link or a login hears where it led; who opened the page starts at its top.
+    if (!first.current) heading.current?.focus({ preventScroll: true })
     first.current = false
-  }, [title])
+  }, [place.path])
   return (
     <>
       <a class="skip" href="#main">
@@ -63,7 +73,7 @@ function Frame({ session, leave }: { session: Session; leave: () => void }) {
       </header>
       <main id="main" tabIndex={-1}>
         <h1 ref={heading} tabIndex={-1}>
-          {title}
+          {page?.title ?? 'Not found'}
         </h1>
         <Body page={page} place={place} session={session} />
       </main>

@@ -1,6 +1,6 @@
 /** Data of the service in a page: asked for when what it depends on changes, shown with its loading and its failure. */
 import type { ComponentChildren } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { isCstpError } from '../../sdk/client.ts'
 import { explain } from './service.ts'
 
@@ -48,16 +48,29 @@ export function Failure({ error, again }: { error: unknown; again?: () => void }
 
 /** Shows an answer when it is there. */
 export function Show<T>({ of, children }: { of: Loaded<T>; children: (data: T) => ComponentChildren }) {
-  if (of.error !== null) return <Failure error={of.error} again={of.again} />
-  if (of.data === null)
-    return (
-      <p class="quiet" role="status">
-        Loading …
-      </p>
-    )
+  const box = useRef<HTMLDivElement>(null)
+  const failed = of.error !== null
+  const trying = useRef(false)
+  useEffect(() => {
+    // The button that was pressed to try again is gone: who goes by keyboard stands where the answer is.
+    if (!failed && trying.current) box.current?.focus()
+    trying.current = false
+  }, [failed])
+  const again = () => {
+    trying.current = true
+    of.again()
+  }
   return (
-    <div class="shown" aria-busy={of.busy}>
-      {children(of.data)}
+    <div class="shown" aria-busy={of.busy} tabIndex={-1} ref={box}>
+      {failed ? (
+        <Failure error={of.error} again={again} />
+      ) : of.data === null ? (
+        <p class="quiet" role="status">
+          Loading …
+        </p>
+      ) : (
+        children(of.data)
+      )}
     </div>
   )
 }

@@ -115,6 +115,12 @@ export function Columns({
         role="img"
         aria-label={`Columns of ${unit} by outcome; the table below has the figures`}
       >
+        <defs>
+          <pattern id="striped" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+            <rect class="fill failure" width="6" height="6" />
+            <rect class="stripe" width="2" height="6" />
+          </pattern>
+        </defs>
         {y.ticks(4).map((tick) => (
           <g key={tick} class="axis">
             <line x1={left} x2={width} y1={y(tick)} y2={y(tick)} />
@@ -163,6 +169,7 @@ export function Columns({
         <summary>Show as a table</summary>
         <div class="scroll" tabIndex={0} role="region" aria-label={`${unit} by span and outcome`}>
           <table class="dense">
+            <caption class="unseen">{`${unit} by span and outcome`}</caption>
             <thead>
               <tr>
                 <th scope="col">Days</th>

@@ -9,6 +9,8 @@ export const decimal = (value: number | null | undefined, digits = 3): string =>
 /** With its sign, which says the direction. */
 export const signed = (value: number | null | undefined, digits = 3): string =>
   value === null || value === undefined ? none : `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(digits)}`
+/** A probability that is never quite 0. */
+export const pValue = (p: number): string => (p < 0.001 ? '< 0.001' : `= ${p.toFixed(3)}`)
 export const whole = (count: number): string => count.toLocaleString('en')
 export const counted = (count: number, one: string, many = `${one}s`): string =>
   `${whole(count)} ${count === 1 ? one : many}`
@@ -36,3 +38,11 @@ export function span(seconds: number): string {
 
 /** `well_calibrated` as words. */
 export const words = (name: string): string => name.replaceAll('_', ' ')
+
+/** What an evaluated action said of itself, as the audit trail keeps it; empty where it keeps none. */
+export function actionIn(detail: unknown): string {
+  const member = (value: unknown, name: string): unknown =>
+    value !== null && typeof value === 'object' ? (value as Record<string, unknown>)[name] : undefined
+  const text = member(member(detail, 'input'), 'description')
+  return typeof text === 'string' ? text : ''
+}

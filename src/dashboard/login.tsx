@@ -1,13 +1,21 @@
 /** The login: an agent's name and token, exchanged for a session. */
-import { useRef, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { logIn, type Session } from './service.ts'
+import { Act } from './ui.tsx'
 
 export function Login({ note, done }: { note: string | null; done: (session: Session) => void }) {
   const [error, setError] = useState<string | null>(null)
   const [busy, setBusy] = useState(false)
   const form = useRef<HTMLFormElement>(null)
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => {
+    document.title = 'Log in · cstp'
+    // Who was sent here hears where they are, and why.
+    if (note !== null) heading.current?.focus()
+  }, [])
   const submit = (event: Event) => {
     event.preventDefault()
+    if (busy) return
     const data = new FormData(form.current!)
     setBusy(true)
     logIn(String(data.get('agent')), String(data.get('token')))
@@ -19,8 +27,14 @@ export function Login({ note, done }: { note: string | null; done: (session: Ses
   }
   return (
     <main class="login" id="main">
-      <h1>Log in to cstp</h1>
-      {note && <p role="status">{note}</p>}
+      <h1 ref={heading} tabIndex={-1} aria-describedby={note === null ? undefined : 'login-note'}>
+        Log in to cstp
+      </h1>
+      {note && (
+        <p class="notice" id="login-note">
+          {note}
+        </p>
+      )}
       <form ref={form} onSubmit={submit}>
         <label class="field">
           <span>Agent</span>
@@ -42,9 +56,9 @@ export function Login({ note, done }: { note: string | null; done: (session: Ses
             {error}
           </p>
         )}
-        <button type="submit" class="main" disabled={busy}>
+        <Act busy={busy} main>
           Log in
-        </button>
+        </Act>
       </form>
       <p class="quiet">
         Agents and tokens stand in <code>CSTP_AUTH_TOKENS</code>. Without them the agent is <code>local</code> and its

@@ -1,6 +1,6 @@
 /** Where the reader is: the path and the query of the address bar, which alone say what is shown. */
-import type { ComponentChildren } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import type { ComponentChildren, RefObject } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
 
 const base = '/dashboard'
 
@@ -29,6 +29,17 @@ export function usePlace(): Place {
     }
   }, [])
   return place
+}
+
+/** Takes the focus when the reader went on within the page, so that it stands where the new content begins. */
+export function useArrival<T extends HTMLElement>(key: string | number): RefObject<T | null> {
+  const target = useRef<T>(null)
+  const before = useRef(key)
+  useEffect(() => {
+    if (before.current !== key) target.current?.focus()
+    before.current = key
+  }, [key])
+  return target
 }
 
 export type Query = Record<string, string | number | null | undefined>
@@ -65,8 +76,9 @@ export function To({ path, query, children, ...rest }: Link) {
   const follow = (event: MouseEvent) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return
     event.preventDefault()
+    const elsewhere = path !== here().path
     go(address)
-    scrollTo(0, 0)
+    if (elsewhere) scrollTo(0, 0)
   }
   return (
     <a href={address} onClick={follow} {...rest}>

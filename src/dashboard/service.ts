@@ -57,8 +57,10 @@ export async function logIn(agent: string, token: string): Promise<Session> {
   throw new Error(response.status === 401 ? 'This agent and this token do not fit.' : body.message)
 }
 
+/** @throws where the service did not end the session */
 export async function logOut(): Promise<void> {
-  await fetchOwn(place, { method: 'DELETE' })
+  const response = await fetchOwn(place, { method: 'DELETE' })
+  if (!response.ok) throw new Error(`The session was not ended (HTTP ${response.status}).`)
 }
 
 /** What went wrong, in a sentence for a person. */

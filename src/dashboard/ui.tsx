@@ -1,6 +1,7 @@
 /** The parts that every page is made of. */
 import type { ComponentChildren } from 'preact'
-import { useId, useState } from 'preact/hooks'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { time } from './figures.ts'
 import { type TermName, terms } from './terms.ts'
 
 /** A word of the trade with its definition, shown on hover and on focus, gone with Escape. */
@@ -98,6 +99,13 @@ export const Badge = ({ of }: { of: string }) => (
   <span class={`badge ${tones[of] ?? ''}`}>{of.replaceAll('_', ' ')}</span>
 )
 
+/** A moment, to the minute; the whole of it when it is pointed at. */
+export const When = ({ at }: { at: string }) => (
+  <time dateTime={at} title={at}>
+    {time(at)}
+  </time>
+)
+
 /** What to do where there is nothing to see. */
 export const Empty = ({ children }: { children: ComponentChildren }) => <p class="empty">{children}</p>
 
@@ -113,22 +121,28 @@ export function Table({
 }) {
   return (
     <div class="scroll">
-      <table>
+      {/* Said again as roles, because what is laid out as cards is no table to some screen readers. */}
+      <table role="table">
         <caption class="unseen">{caption}</caption>
-        <thead>
-          <tr>
+        <thead role="rowgroup">
+          <tr role="row">
             {heads.map(({ name, label, number }) => (
-              <th key={name} scope="col" class={number ? 'number' : ''}>
+              <th key={name} scope="col" role="columnheader" class={number ? 'number' : ''}>
                 {label ?? name}
               </th>
             ))}
           </tr>
         </thead>
-        <tbody>
+        <tbody role="rowgroup">
           {rows.map((cells, row) => (
-            <tr key={row}>
+            <tr key={row} role="row">
               {cells.map((cell, at) => (
-                <td key={heads[at]!.name} data-label={heads[at]!.name} class={heads[at]!.number ? 'number' : ''}>
+                <td
+                  key={heads[at]!.name}
+                  role="cell"
+                  data-label={heads[at]!.name}
+                  class={heads[at]!.number ? 'number' : ''}
+                >
                   {cell}
                 </td>
               ))}
@@ -140,31 +154,58 @@ export function Table({
   )
 }
 
-/** A choice in a form. */
+/** The button of an action that takes a while. It keeps the focus meanwhile, which a disabled one would lose. */
+export const Act = ({
+  busy,
+  main,
+  onClick,
+  children,
+}: {
+  busy: boolean
+  main?: boolean
+  /** Without it the button submits its form, which looks at `busy` itself. */
+  onClick?: () => void
+  children: ComponentChildren
+}) => (
+  <button
+    type={onClick ? 'button' : 'submit'}
+    class={main ? 'main' : ''}
+    aria-disabled={busy}
+    onClick={busy || !onClick ? undefined : onClick}
+  >
+    {children}
+  </button>
+)
+
+/** What an action has led to. The focus goes there, because the button that was pressed may be gone. */
+export function Told({ children }: { children: ComponentChildren }) {
+  const box = useRef<HTMLParagraphElement>(null)
+  useEffect(() => box.current?.focus(), [])
+  return (
+    <p class="notice good" role="status" tabIndex={-1} ref={box}>
+      {children}
+    </p>
+  )
+}
+
+/** A choice in a form. Without `onChange` the form keeps what is chosen, and `value` is only where it begins. */
 export function Choice({
   label,
   name,
   value,
   options,
-  disabled,
   onChange,
 }: {
   label: string
   name: string
   value: string
   options: (readonly [value: string, text: string])[]
-  disabled?: boolean
   onChange?: (value: string) => void
 }) {
   return (
     <label class="field">
       <span>{label}</span>
-      <select
-        name={name}
-        value={value}
-        disabled={disabled ?? false}
-        onChange={(event) => onChange?.(event.currentTarget.value)}
-      >
+      <select name={name} {...(onChange && { value, onChange: (event) => onChange(event.currentTarget.value) })}>
         {options.map(([option, text]) => (
           <option key={option} value={option} selected={option === value}>
             {text}

@@ -2,6 +2,8 @@
 import * as v from 'valibot'
 import { DriftReport } from '../../sdk/schema/calibration.ts'
 import { filledText, fraction } from '../../sdk/schema/decision.ts'
+import { whole } from '../../sdk/schema/params.ts'
+import { driftHistory } from '../domain/calibration/drift-history.ts'
 import { driftOf } from '../domain/calibration/periods.ts'
 import { given } from '../domain/filter.ts'
 import { defineMethod } from '../method.ts'
@@ -16,10 +18,20 @@ export const checkDrift = defineMethod({
     agent: v.optional(v.pipe(filledText(256), d('Agent that recorded the decisions.'))),
     brier_threshold: v.pipe(v.optional(fraction, 0.05), d('Rise of the Brier score that raises an alert.')),
     accuracy_threshold: v.pipe(v.optional(fraction, 0.1), d('Fall of the accuracy that raises one.')),
+    history_points: v.pipe(
+      v.optional(whole(0, 52), 0),
+      d('Also tell what would have been found on each of so many days, a week apart, the last of them now.'),
+    ),
   }),
   result: DriftReport,
   scope: 'read',
   failure: 'internal_error',
-  handle: ({ store, now }, { brier_threshold, accuracy_threshold, ...filter }) =>
-    driftOf(store, given(filter), now(), { brier: brier_threshold, accuracy: accuracy_threshold }),
+  async handle({ store, now, breathe }, { brier_threshold, accuracy_threshold, history_points, ...rest }) {
+    const thresholds = { brier: brier_threshold, accuracy: accuracy_threshold }
+    const [filter, now_ms] = [given(rest), now()]
+    return {
+      ...(await driftOf(store, filter, now_ms, thresholds)),
+      history: await driftHistory({ store, breathe }, filter, now_ms, thresholds, history_points),
+    }
+  },
 })

@@ -55,6 +55,11 @@ export function toAction(call: Call, given: ActionParams, phase: Phase): Action 
   }
 }
 
+const dryRun = v.pipe(
+  v.optional(v.boolean(), false),
+  d('Only ask: the same verdict, but nothing of it enters the audit trail or the deliberation.'),
+)
+
 /** A warning for a server without rules: `evaluated: 0` must not read as safety. */
 export const noRules = {
   guardrail_id: 'no_rules',
@@ -76,6 +81,7 @@ export const checkGuardrails = defineMethod({
         url: v.pipe(v.optional(v.nullable(text(2_048))), d('Callback URL; recorded, never called.')),
       }),
     ),
+    dry_run: dryRun,
     ...trackedParams,
   }),
   result: v.object({
@@ -86,6 +92,7 @@ export const checkGuardrails = defineMethod({
     evaluated_at: v.pipe(v.string(), d('RFC 3339.')),
     agent: v.string(),
     policy_hash: v.pipe(v.string(), d('SHA-256 of the rules that judged.')),
+    dry_run: v.optional(v.pipe(v.literal(true), d('With dry_run: nothing was recorded.'))),
   }),
   scope: 'read',
   failure: 'guardrail_eval_failed',
@@ -101,12 +108,13 @@ export const checkGuardrails = defineMethod({
         stakes: ActionParams.entries.stakes,
         confidence: ActionParams.entries.confidence,
         context: ActionParams.entries.context,
+        dry_run: dryRun,
         ...trackedParams,
       }),
-      ({ agent_id, tracker_scope, ...action }) => ({ action, agent_id, tracker_scope }),
+      ({ agent_id, tracker_scope, dry_run, ...action }) => ({ action, dry_run, agent_id, tracker_scope }),
     ),
   },
-  async handle(call, { action: given, agent, ...rest }) {
+  async handle(call, { action: given, agent, dry_run, ...rest }) {
     const names = { ...rest, agent_id: rest.agent_id ?? agent?.id }
     const session = await call.tracker.peek(sessionOf(call, names))
     const action = {
@@ -118,9 +126,11 @@ export const checkGuardrails = defineMethod({
     }
     const guard = await openGuard(call, { ...given, agent: call.caller.agent })
     const judgement = await guard.judge(action)
-    await call.store.transaction((tx) => guard.audit(tx, action, judgement, { ...(agent && { claims: agent }) }))
     const { allowed, violations, warnings, evaluated, policy_hash } = judgement
-    track(call, names, checkInput(given.description, judgement))
+    if (!dry_run) {
+      await call.store.transaction((tx) => guard.audit(tx, action, judgement, { ...(agent && { claims: agent }) }))
+      track(call, names, checkInput(given.description, judgement))
+    }
     return {
       allowed,
       violations,
@@ -129,6 +139,7 @@ export const checkGuardrails = defineMethod({
       evaluated_at: timestamp(call.now()),
       agent: call.caller.agent,
       policy_hash,
+      ...(dry_run && { dry_run }),
     }
   },
 })

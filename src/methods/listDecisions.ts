@@ -2,12 +2,9 @@
 import * as v from 'valibot'
 import { DecisionRecord, text } from '../../sdk/schema/decision.ts'
 import { ListFilters, whole } from '../../sdk/schema/params.ts'
-import { createdBetween, given } from '../domain/filter.ts'
+import { createdBetween, given, listed } from '../domain/filter.ts'
 import { queryTerms } from '../domain/terms.ts'
 import { defineMethod } from '../method.ts'
-
-const many = <T extends string>(value: T | T[] | undefined): T[] | undefined =>
-  value === undefined || Array.isArray(value) ? value : [value]
 
 export const listDecisions = defineMethod({
   summary: 'Lists decisions by their fields, sorted and paged.',
@@ -38,7 +35,7 @@ export const listDecisions = defineMethod({
     { limit, offset, search, sort, order, date_from, date_to, stakes, status, outcome, ...rest },
   ) {
     const filter = {
-      ...given({ ...rest, stakes: many(stakes), status: many(status), outcome: many(outcome) }),
+      ...given({ ...rest, stakes: listed(stakes), status: listed(status), outcome: listed(outcome) }),
       ...createdBetween(date_from, date_to),
     }
     const terms = search === undefined ? [] : queryTerms(search)

@@ -91,14 +91,18 @@ export async function openEvidence(
   if (isPostgres(place)) {
     const { openPostgresEvidence } = await import('../drivers/evidence/postgres.ts')
     const evidence = await openPostgresEvidence({ url: place })
-    return { evidence, chain: openChain({ evidence, breathe: () => Bun.sleep(0) }), close: evidence.close }
+    return {
+      evidence,
+      chain: openChain({ evidence, now: Date.now, breathe: () => Bun.sleep(0) }),
+      close: evidence.close,
+    }
   }
   const { openSqliteEvidence } = await import('../drivers/evidence/sqlite.ts')
   const evidence = await openSqliteEvidence(place)
   const walkers = () => startWalkers(place, availableParallelism(), log)
   // A timer would cost a walk a millisecond for each page.
   const breathe = () => new Promise<void>((resolve) => setImmediate(resolve))
-  const chain = openChain({ evidence, walkers, breathe })
+  const chain = openChain({ evidence, now: Date.now, walkers, breathe })
   return { evidence, chain, close: evidence.close }
 }
 

@@ -235,7 +235,9 @@ describe.skipIf(!runs)('the dashboard', () => {
     expect(record).toMatchObject({ outcome: 'success', actual_result: 'All five were switched.', reviewed_by: 'root' })
     expect(JSON.stringify(record.deliberation)).toContain('Two of five are done.')
     const regions = page.getByRole('region', { name: 'Evidence' })
-    expect(await regions.innerText()).toContain('links observed events 1, 4')
+    const linked = await regions.innerText()
+    for (const said of ['observed pr_opened, event 1', 'observed pr_merged, event 4', 'attested cstp_decision_linked'])
+      expect(linked).toContain(said)
     await page.locator('.graph a').nth(1).focus()
     await page.keyboard.press('Enter')
     await page.waitForFunction((id) => !location.pathname.endsWith(id), place.pendingId)
@@ -285,6 +287,8 @@ describe.skipIf(!runs)('the dashboard', () => {
   test('an action is tried out: which rules match and why, and nothing is recorded', async () => {
     await visit(page, url, '/guardrails')
     const { total } = (await place.server.call('getStats', {})) as { total: number }
+    const newest = async () => JSON.stringify(await place.server.call('listAudit', { limit: 1 }))
+    const trailBefore = await newest()
     await page.getByLabel('What would be done').fill('Deploy to production')
     await page.getByLabel('Context as JSON').fill('{"affects_production": true')
     await page.getByRole('button', { name: 'Try it' }).click()
@@ -297,6 +301,7 @@ describe.skipIf(!runs)('the dashboard', () => {
     await page.getByLabel('Context as JSON').fill('{"affects_production": true, "code_review": true}')
     await page.getByRole('button', { name: 'Try it' }).click()
     await page.getByText('Allowed.').waitFor()
+    expect(await newest()).toBe(trailBefore)
     expect(((await place.server.call('getStats', {})) as { total: number }).total).toBe(total)
     await page.getByLabel('Verdict').selectOption('no')
     await page.waitForURL(/allowed=no/)

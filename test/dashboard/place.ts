@@ -121,24 +121,31 @@ export interface DashboardPlace {
   pendingId: string
 }
 
-/** Starts a service in a folder and fills it. The caller kills it. @param options.plain without a decision full of script */
-export async function startPlace(dir: string, { plain = false } = {}): Promise<DashboardPlace> {
-  const tokens = Object.entries(people).map((pair) => pair.join(':'))
-  const server = await startServer({ dir, env: { CSTP_AUTH_TOKENS: tokens.join(',') } })
-  const lines = [
-    ...pepLines(
-      peps!
-        .trim()
-        .split('\n')
-        .map((line) => JSON.parse(line) as Pep),
-    ),
-    ...forecastLines(forecasts!),
-  ].map((line) => JSON.stringify(line))
-  const file = join(dir, 'lines.jsonl')
+/** Takes PEPs, forecasts and the demo's decisions into a running service. */
+async function importAll(server: RunningServer, tokens: string): Promise<void> {
+  const pepsRead = peps!
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Pep)
+  const lines = [...pepLines(pepsRead), ...forecastLines(forecasts!)].map((line) => JSON.stringify(line))
+  const file = join(server.dir, 'lines.jsonl')
   await writeFile(file, `${lines.join('\n')}\n${await readFile(join(root, 'docs/demo/decisions.jsonl'), 'utf8')}`)
-  const env = bareEnv(dir, { CSTP_PORT: new URL(server.url).port, CSTP_AUTH_TOKENS: tokens.join(',') })
+  const env = bareEnv(server.dir, { CSTP_PORT: new URL(server.url).port, CSTP_AUTH_TOKENS: tokens })
   const { status, err } = await cstp(['import', file, '--agent', 'root', '--token', people.root], env)
   if (status !== 0) throw new Error(`the import failed: ${err}`)
+}
+
+/**
+ * Starts a service in a folder and fills it. The caller kills it.
+ * @param options.plain without a decision full of script
+ * @param options.few only the decisions of today, which need no data beside the project
+ */
+export async function startPlace(dir: string, { plain = false, few = false } = {}): Promise<DashboardPlace> {
+  const tokens = Object.entries(people)
+    .map((pair) => pair.join(':'))
+    .join(',')
+  const server = await startServer({ dir, env: { CSTP_AUTH_TOKENS: tokens } })
+  if (!few) await importAll(server, tokens)
   const { hostileId, pendingId } = await today(
     server,
     plain ? 'Look at both regions once more before the next switch' : hostile,

@@ -66,7 +66,7 @@ export async function openEngine(): Promise<Engine> {
       evidence,
       signer,
       checkpoints: createCheckpoints({ evidence, signer, now }),
-      chain: openChain({ evidence, breathe: async () => {} }),
+      chain: openChain({ evidence, now: Date.now, breathe: async () => {} }),
       store,
       index,
       embedder,

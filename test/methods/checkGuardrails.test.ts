@@ -89,6 +89,56 @@ forEachBackend((open) => {
     expect((await program.refused('listAudit', {}, 'alice')).error).toBe('forbidden')
   })
 
+  test('a dry run says the same and leaves nothing behind', async () => {
+    const program = await open()
+    await program.rules(`
+guardrails:
+  - { id: amount, message: too much, condition_context.amount: "> 5000" }
+  - { id: unseen, action: warn, message: m, conditions: [{ type: field, field: has_query, operator: "=", value: false }] }
+circuit_breakers: [{ scope: "category:deploy", failure_threshold: 1, window_ms: 86400000, cooldown_ms: 3600000 }]
+`)
+    const failed = await program.record({ category: 'deploy' })
+    await program.call('reviewDecision', { decision_id: failed, outcome: 'failure' })
+    const left = async () => {
+      await program.services.tracker.flush()
+      const { entries } = await program.call('listAudit', { limit: 500 }, 'root')
+      const { sessions, consumed } = await program.call('debugTracker', {}, 'root')
+      return { entries, sessions, consumed, breakers: await program.store.breakers.list() }
+    }
+    const actions: object[] = [{}, { category: 'deploy' }, { context: { amount: 6000, api_key: 'abc' } }]
+    for (const moved of [0, 3_600_000]) {
+      program.clock.now += moved
+      const before = await left()
+      for (const action of actions) {
+        const { dry_run, ...told } = await check(program, action, { dry_run: true, agent: { id: 'sub' } })
+        expect(dry_run).toBe(true)
+        expect(await left()).toEqual(before)
+        const real = await check(program, action)
+        expect(real).toStrictEqual(told)
+        expect(real).not.toHaveProperty('dry_run')
+        // What the real one leaves is taken for the next comparison.
+        Object.assign(before, await left())
+      }
+    }
+    // The breaker is half-open now: asking did not take its probe.
+    expect((await check(program, { category: 'deploy' }, { dry_run: true })).allowed).toBe(true)
+    const probe = await program.record({ category: 'deploy' })
+    expect(await program.call('getCircuitState', { scope: 'category:deploy' })).toMatchObject({
+      state: 'half_open',
+      probe_decision_id: probe,
+    })
+    expect((await check(program, { category: 'deploy' }, { dry_run: true })).violations).toMatchObject([
+      { state: 'half_open' },
+    ])
+  })
+
+  test('a dry run is no check that a decision rests on', async () => {
+    const program = await open()
+    await check(program, {}, { dry_run: true })
+    const { deliberation, pre_decision_protocol } = await program.call('getDecision', { id: await program.record() })
+    expect([deliberation, pre_decision_protocol?.guardrails_checked ?? false]).toEqual([null, false])
+  })
+
   test('pages of the trail follow each other without holes', async () => {
     const program = await open()
     await program.rules(rules)

@@ -1,8 +1,10 @@
 /** ingestEvidence, linkEvidence, verifyEvidenceChain and listEvidence: the chain as callers see it, on every store. */
 import { describe, expect, test } from 'bun:test'
+import { StorageError } from '../../sdk/storage/errors.ts'
 import { noHash } from '../../sdk/storage/evidence-checks.ts'
 import { forEachBackend, type TestProgram } from '../program.ts'
 import { sharedText } from '../shared.ts'
+import { append } from './log.ts'
 
 const ts = '2026-07-01T10:00:00Z'
 const event = (payload: object = { pr_number: 42 }, more: object = {}) => ({
@@ -86,6 +88,9 @@ forEachBackend((open) => {
       ['a reserved source', { source: 'cstp:alice' }, 'source'],
       ['another reserved source', { source: 'webhook:github' }, 'source'],
       ['a reserved source in disguise', { source: ' CSTP:alice' }, 'source'],
+      ['one with a character that is not seen', { source: '\u200bweb\u00adhook:github' }, 'source'],
+      ['one in wide letters', { source: 'webhook\uff1agithub' }, 'source'],
+      ['one with a space in it', { source: 'cstp :alice' }, 'source'],
       ['a lone surrogate in the source', { source: 'a\ud800' }, 'source'],
       ['no events', { events: [] }, 'events'],
       ['events that are no list', { events: event() }, 'events'],
@@ -285,6 +290,65 @@ forEachBackend((open) => {
       })
       const refused = await program.refused('ingestEvidence', { source: 's', events: [event()] }, 'root')
       expect([refused.code, refused.data]).toMatchObject([-32603, { kind: 'corrupt', broken_at_seq: null }])
+    })
+  })
+
+  describe('getVerification', () => {
+    const idle = { running: false, records: null, total: null, started_at: null }
+
+    test('tells how far the walk is, then what it found', async () => {
+      const program = await open()
+      const { call, clock, services } = program
+      const { evidence } = services
+      expect(await call('getVerification')).toEqual({ ...idle, latest: null })
+      await append(evidence, 5_000)
+      const [reached, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+      const read = evidence.read
+      // The walk stops where its second piece begins.
+      evidence.read = async (from, limit) => {
+        if (from <= 4_096) return read(from, limit)
+        reached.resolve()
+        await released.promise
+        return read(from, limit)
+      }
+      const verified = call('verifyEvidenceChain')
+      await reached.promise
+      const started_at = new Date(clock.now).toISOString()
+      clock.now += 1_500
+      const half = { running: true, records: 4_096, total: 5_000, started_at, latest: null }
+      expect(await call('getVerification', {}, 'reader')).toEqual(half)
+      released.resolve()
+      await verified
+      const latest = { intact: true, broken_at_seq: null, reason: null, records: 5_000, started_at }
+      const finished_at = new Date(clock.now).toISOString()
+      expect(await call('getVerification')).toEqual({ ...idle, latest: { ...latest, finished_at } })
+      expect((await program.refused('getVerification', { records: 1 })).code).toBe(-32602)
+    })
+
+    test('a walk that fails is not under way for ever, and what was found before stays', async () => {
+      const program = await open()
+      const { evidence } = program.services
+      await ingest(program, event())
+      const before = await program.call('getVerification')
+      const read = evidence.read
+      evidence.read = async () => {
+        throw new StorageError('unavailable', 'the disk is away')
+      }
+      await program.refused('verifyEvidenceChain')
+      evidence.read = read
+      expect(await program.call('getVerification')).toEqual(before)
+    })
+
+    test('damage that was found is told', async () => {
+      const program = await open()
+      await ingest(program, event())
+      await program.services.evidence.saveCheckpoint({ size: 1, head_hash: 'a'.repeat(64), note: '', created_at: ts })
+      const { reason } = await program.call('verifyEvidenceChain')
+      expect((await program.call('getVerification')).latest).toMatchObject({
+        intact: false,
+        broken_at_seq: null,
+        reason,
+      })
     })
   })
 

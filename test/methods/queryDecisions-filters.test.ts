@@ -15,10 +15,11 @@ async function fill({ record, call, clock }: TestProgram): Promise<Map<string, s
   }
   const names = new Map<string, string>()
   for (const [name, one] of Object.entries(given)) {
-    names.set(await record({ decision: 'Use Redis', ...one }), name)
+    names.set(await record({ decision: 'Use Redis', ...one }, name === 'd' ? 'bob' : 'alice'), name)
     clock.now += 86_400_000
   }
-  for (const [id, name] of names) if ('bc'.includes(name)) await call('reviewDecision', { id, outcome: 'success' })
+  for (const [id, name] of names)
+    if ('bc'.includes(name)) await call('reviewDecision', { id, outcome: name === 'b' ? 'success' : 'failure' })
   return names
 }
 
@@ -37,6 +38,15 @@ const cases: [object, string][] = [
   [{ has_outcome: true }, 'bc'],
   [{ hasOutcome: false }, 'ad'],
   [{ has_outcome: true, status: ['pending'] }, ''],
+  [{ outcome: 'success' }, 'b'],
+  [{ outcome: ['success', 'failure'] }, 'bc'],
+  [{ outcome: 'partial' }, ''],
+  [{ outcome: [] }, ''],
+  [{ outcome: 'failure', has_outcome: false }, ''],
+  [{ agent: 'alice' }, 'abc'],
+  [{ agent: 'bob' }, 'd'],
+  [{ agent: 'Bob' }, ''],
+  [{ agent: 'alice', outcome: 'success', tags: ['t2'] }, 'b'],
   [{ project: 'p' }, 'ab'],
   [{ project: 'P' }, ''],
   [{ feature: 'f' }, 'ac'],
@@ -137,6 +147,8 @@ forEachBackend((open) => {
       [{ filters: { date_after: '2026-13-01' } }, 'filters.date_after'],
       [{ filters: { has_outcome: 'yes' } }, 'filters.has_outcome'],
       [{ filters: { pr: '7' } }, 'filters.pr'],
+      [{ filters: { outcome: 'won' } }, 'filters.outcome'],
+      [{ filters: { agent: '' } }, 'filters.agent'],
       [{ filters: { tags: ['\ud800'] } }, 'filters.tags.0'],
       [{ filter: {} }, 'filter'],
     ])('%j', async (given, path) => {

@@ -1,10 +1,13 @@
 /** The offline verifier: the corpus of damaged bundles, keys, witnesses, older bundles, and any byte at all. */
 import { describe, expect, test } from 'bun:test'
+import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import * as v from 'valibot'
 import { BundleFile } from '../../sdk/schema/bundle.ts'
+import { compileControls } from '../../src/domain/evidence/controls.ts'
+import { canonicalText } from '../../src/verify/jcs.ts'
 import { readKey } from '../../src/verify/note.ts'
 import { verifyBundle, type Wanted } from '../../src/verify/verify.ts'
 import { bundleOf } from '../domain/evidence/bundles.ts'
@@ -86,6 +89,41 @@ test('bundles of the shipped rules hold, whatever the events', async () => {
     }),
     { numRuns: 60 },
   )
+})
+
+test('a type that holds the ids of rules hides no insufficiency of another event', async () => {
+  const given = [
+    event('pr_merged\ncm-1.no-approval\nmanage-1.1.no-approval'),
+    event('pr_merged', { pr_number: 1, approval_count: 1, human_approval_count: 0 }),
+  ]
+  const honest = await bundleOf(given)
+  expect((await verify(honest)).findings).toEqual([])
+  const bundle = JSON.parse(honest)
+  expect(bundle.insufficient_evidence).toHaveLength(2)
+  bundle.insufficient_evidence = []
+  bundle.insufficient_evidence_count = 0
+  bundle.unmapped[1].event_type = given[0]!.event_type
+  const { verified, findings } = await verify(canonicalText(bundle))
+  expect(verified).toBe(false)
+  expect(findings.map(({ message }) => message).join('\n')).toContain(
+    'insufficient_evidence: what follows from event 2 is missing',
+  )
+})
+
+test('rules of one id are told apart: a bundle may be made to deceive', async () => {
+  const { digest: _, ...example } = exampleControls.sets[0]!
+  const [first, second] = example.rules
+  const rules = [
+    { ...second!, match: first!.match, reason: 'One.' },
+    { ...second!, reason: 'Another.' },
+  ]
+  const digest = createHash('sha256')
+    .update(canonicalText({ ...example, rules }))
+    .digest('hex')
+  const bundle = await bundleOf(events, { controls: compileControls([{ ...example, rules, digest }]) })
+  const reasons = JSON.parse(bundle).insufficient_evidence.map(({ reason }: { reason: string }) => reason)
+  expect(reasons).toEqual(['One.', 'Another.'])
+  expect((await verify(bundle)).checks.find(({ check }) => check === 'conclusions')?.result).toBe('passed')
 })
 
 test('the same chain at the same time gives the same bytes', async () => {

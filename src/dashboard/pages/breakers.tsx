@@ -1,20 +1,20 @@
 /** Circuit breakers: their states, and the way to close one again. */
 import { useState } from 'preact/hooks'
 import { Failure, Show, useCall } from '../call.tsx'
-import { span, time, whole } from '../figures.ts'
+import { span, whole } from '../figures.ts'
 import type { View } from '../pages.ts'
 import { ToDecision } from '../route.tsx'
 import { service } from '../service.ts'
-import { Badge, Empty, Table, Term } from '../ui.tsx'
+import { Badge, Empty, Table, Term, Told, When } from '../ui.tsx'
 
 export function Breakers({ session }: View) {
   const loaded = useCall('breakers', (signal) => service.listBreakers({}, { signal }))
-  const [note, setNote] = useState<string | null>(null)
+  const [note, setNote] = useState<{ text: string; at: number } | null>(null)
   const [error, setError] = useState<unknown>(null)
   const mayReset = session.scopes.includes('admin')
   const reset = (scope: string, probe_first: boolean) =>
     void service.resetCircuit({ scope, probe_first }).then(({ message }) => {
-      setNote(message)
+      setNote((before) => ({ text: message, at: (before?.at ?? 0) + 1 }))
       setError(null)
       loaded.again()
     }, setError)
@@ -25,11 +25,7 @@ export function Breakers({ session }: View) {
         window.
         {!mayReset && ' To reset one your agent needs the scope admin.'}
       </p>
-      {note && (
-        <p class="notice good" role="status">
-          {note}
-        </p>
-      )}
+      {note && <Told key={note.at}>{note.text}</Told>}
       {error !== null && <Failure error={error} />}
       <Show of={loaded}>
         {({ breakers }) =>
@@ -52,7 +48,7 @@ export function Breakers({ session }: View) {
                 <Badge of={one.state} />,
                 `${whole(one.failure_count)} of ${whole(one.failure_threshold)}`,
                 span(one.window_ms / 1_000),
-                one.opened_at ? time(one.opened_at) : '–',
+                one.opened_at ? <When at={one.opened_at} /> : '–',
                 one.state === 'closed' ? (
                   '–'
                 ) : one.probe_decision_id ? (

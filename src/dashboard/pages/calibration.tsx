@@ -213,9 +213,10 @@ function Compared({
       shown.map((name) => ({ method: 'getCalibration' as const, params: { ...of, [as]: name } })),
       { signal },
     )
-    return answers.map((answer, at) => {
+    return answers.flatMap((answer, at) => {
       if (!answer.ok) throw answer.error
-      return { name: shown[at]!, overall: answer.result.overall }
+      const { total_decisions, overall } = answer.result
+      return total_decisions === 0 ? [] : [{ name: shown[at]!, overall }]
     })
   })
   return (

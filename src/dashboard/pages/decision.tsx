@@ -122,14 +122,18 @@ export function Decision({ place, session }: View) {
               <Panel title="Linked decisions" lead="Follow a link to walk on from there." wide>
                 <Graph key={one.id} id={one.id} />
               </Panel>
-              <Review record={one} mayWrite={mayWrite} changed={loaded.again} />
               <EvidenceOf id={one.id} />
+              <Review record={one} mayWrite={mayWrite} changed={loaded.again} />
               <Panel title="Record">
                 <dl class="pairs">
                   {(
                     [
                       ['Id', <code>{one.id}</code>],
                       ['Status', one.status],
+                      [
+                        'Confidence that is scored',
+                        one.confidence_at_review === null ? null : percent(one.confidence_at_review),
+                      ],
                       ['Tags', one.tags.join(', ')],
                       ['Pattern', one.pattern],
                       ['Project', one.project?.name],

@@ -69,6 +69,21 @@ export interface Verification {
   records: number
 }
 
+/** A walk over the log that is under way. */
+export interface Walking {
+  /** Walked so far. */
+  records: number
+  /** Null where that is not known yet. */
+  total: number | null
+  started_ms: number
+}
+
+/** What is known of the log since the latest walk over it. */
+export interface LatestWalk extends Pick<Verification, 'intact' | 'broken_at_seq' | 'reason' | 'records'> {
+  started_ms: number
+  finished_ms: number
+}
+
 export interface Chain {
   /**
    * Appends events as one batch.
@@ -79,7 +94,9 @@ export interface Chain {
   /** Walks the whole chain, which must hold `expected`, or where that is null the head of the latest export. */
   verify(expected: string | null): Promise<Verification>
   /** What the latest verification in this process found; null before the first. */
-  latest(): { intact: boolean; records: number } | null
+  latest(): LatestWalk | null
+  /** The walk of this process that is under way; null where none is. */
+  walking(): Walking | null
 }
 
 const damaged = ({ seq, reason }: Flaw): CstpError =>
@@ -93,9 +110,10 @@ const damaged = ({ seq, reason }: Flaw): CstpError =>
  * A damaged chain must not grow: nobody could tell later what stood before the damage. So the first append of a process waits for a walk
  * over the whole log; later ones look whether the log still ends where it was left, or behind that. Every verification renews the verdict.
  */
-export function openChain(options: VerifyOptions & { evidence: Evidence }): Chain {
-  const { evidence } = options
-  let latest: Walked | null = null
+export function openChain(options: VerifyOptions & { evidence: Evidence; now(): number }): Chain {
+  const { evidence, now } = options
+  let latest: (Walked & Pick<LatestWalk, 'started_ms' | 'finished_ms'>) | null = null
+  let under_way: Walking | null = null
   let flaw: Flaw | null = null
   /** Where the log ended when this process last saw it. */
   let seen = { seq: 0, hash: noHash }
@@ -107,9 +125,18 @@ export function openChain(options: VerifyOptions & { evidence: Evidence }): Chai
     waiting ??= walking.then(async () => {
       waiting = null
       const before = seen
-      const walked = await walkLog(options)
+      const started_ms = now()
+      under_way = { records: 0, total: null, started_ms }
+      const walked = await walkLog({
+        ...options,
+        walked: (records, total) => {
+          under_way = { records, total, started_ms }
+        },
+      }).finally(() => {
+        under_way = null
+      })
       walked.flaw ??= await lossOf(before, walked.records)
-      latest = walked
+      latest = { ...walked, started_ms, finished_ms: now() }
       flaw = walked.flaw
       if (walked.flaw === null && walked.records > seen.seq) seen = { seq: walked.records, hash: walked.hash }
       return walked
@@ -174,6 +201,15 @@ export function openChain(options: VerifyOptions & { evidence: Evidence }): Chai
         records: walked.records,
       }
     },
-    latest: () => latest && { intact: flaw === null, records: latest.records },
+    latest: () =>
+      latest && {
+        intact: flaw === null,
+        broken_at_seq: flaw?.seq ?? null,
+        reason: flaw?.reason ?? null,
+        records: latest.records,
+        started_ms: latest.started_ms,
+        finished_ms: latest.finished_ms,
+      },
+    walking: () => under_way,
   }
 }

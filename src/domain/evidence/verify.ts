@@ -27,6 +27,8 @@ export interface VerifyOptions {
   breathe(): Promise<void>
   /** Starts threads; without it the walk is done in this one. */
   walkers?: (() => Walkers) | undefined
+  /** Is told how many records were walked so far, and of how many; null where the head can't be read. */
+  walked?: ((records: number, total: number | null) => void) | undefined
 }
 
 /** What a walk over the whole log found. */
@@ -69,6 +71,8 @@ async function walkRecords(
   let hash = noHash
   let flaw: Flaw | null = null
   let tree_flaw: Flaw | null = null
+  const tell = () => options.walked?.(records, Number.isFinite(end) ? end : null)
+  tell()
   try {
     for (let index = 0; index * pieceSize < end && flaw === null; index++) {
       // The longest wait is for the oldest of them; twice as many as lanes keep all of these busy meanwhile.
@@ -87,6 +91,7 @@ async function walkRecords(
       flaw = piece.flaw
       tree_flaw ??= piece.tree_flaw
       records += piece.count
+      tell()
       hash = piece.last_hash ?? hash
       if (piece.count < pieceSize) {
         frontier = [...frontier, ...piece.frontier]

@@ -133,6 +133,8 @@ export async function connect(options: ClientOptions): Promise<Client> {
     application_name: 'cstp',
     search_path: `${schema}, public`,
     statement_timeout: String(statement_timeout_ms),
+    // It takes longer to compile a statement of ours than to run it.
+    jit: 'off',
     // One whose program is gone must not hold its locks.
     idle_in_transaction_session_timeout: String(limit_ms),
     ...keepalive,

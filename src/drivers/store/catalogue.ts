@@ -9,10 +9,19 @@ import type {
   DecisionSort,
   OutcomeGroup,
 } from '../../../sdk/storage/store.ts'
-import { columns } from './columns.ts'
+import { type Columns, columns } from './columns.ts'
 import { enlarged } from './postings.ts'
+import { ranks } from './ranks.ts'
 import { sortedIds } from './sorted-ids.ts'
 import { top } from './top.ts'
+
+/** From here on all rows are put in part instead of the first ones in order: a heap of so many costs more. */
+const deep = 1_000
+const dayMs = 86_400_000
+const groupOf =
+  (sort: DecisionSort) =>
+  (row: DecisionFields): string | number =>
+    sort === 'created_at' ? Math.floor(row.created_ms / dayMs) : row[sort]
 
 export interface Catalogue {
   readonly size: number
@@ -41,6 +50,7 @@ export interface Catalogue {
   count(filter: DecisionFilter): number
   countBy(filter: DecisionFilter, by: CountKey): { value: string; count: number }[]
   outcomes(filter: DecisionFilter): OutcomeGroup[]
+  outcomesOver: Columns['outcomesOver']
   outcomesBy(filter: DecisionFilter, by: 'category' | 'agent'): { value: string; groups: OutcomeGroup[] }[]
 }
 
@@ -116,7 +126,8 @@ export function catalogue(): Catalogue {
     findIds: (prefix, limit) => ids.find(prefix, limit),
     list({ filter, slots: only, sort, order, after, offset, limit }) {
       const inOrder = fieldsOrder(sort, order)
-      const best = top(offset + limit, inOrder)
+      const best = offset < deep ? top(offset + limit, inOrder) : null
+      const all: DecisionFields[] = []
       const last = after && fieldsOf(after, false)
       const mask = counted.passing(filter)
       const created = sort === 'created_at' ? counted.created() : null
@@ -124,17 +135,19 @@ export function catalogue(): Catalogue {
       const visit = (slot: number) => {
         if (mask[slot] !== 1) return
         total++
-        const worst = created && best.last()
+        const worst = created && best?.last()
         // Most rows of a list by time are too old or too new: they are told by their time, without a look at the row.
         if (worst && (order === 'asc' ? created[slot]! > worst.created_ms : created[slot]! < worst.created_ms)) return
         const row = rows[slot]!
-        if (last === undefined || inOrder(last, row) < 0) best.offer(row)
+        if (last !== undefined && inOrder(last, row) >= 0) return
+        if (best) best.offer(row)
+        else all.push(row)
       }
       if (only !== undefined) for (const slot of only) visit(slot)
       // Slots mostly ascend with time: walked from the end that a list by time begins with, few rows displace another.
       else if (order === 'desc') for (let slot = mask.length - 1; slot >= 0; slot--) visit(slot)
       else for (let slot = 0; slot < mask.length; slot++) visit(slot)
-      const page = best.take().slice(offset)
+      const page = best ? best.take().slice(offset) : ranks(all, offset, offset + limit, inOrder, groupOf(sort))
       return { ids: page.map((row) => row.id), total }
     },
     count(filter) {
@@ -148,6 +161,7 @@ export function catalogue(): Catalogue {
     },
     countBy: counted.countBy,
     outcomes: counted.outcomes,
+    outcomesOver: counted.outcomesOver,
     outcomesBy: counted.outcomesBy,
   }
 }

@@ -1,8 +1,14 @@
 /** What decisions are counted by, as small numbers by slot: counting a hundred thousand takes a millisecond, not a map of text for each. */
 import { compareText } from '../../../sdk/storage/fields.ts'
 import { isEmptyFilter } from '../../../sdk/storage/filter.ts'
-import type { CountKey, DecisionFields, DecisionFilter, OutcomeGroup } from '../../../sdk/storage/store.ts'
-import { column } from './column.ts'
+import type {
+  CountKey,
+  DecisionFields,
+  DecisionFilter,
+  OutcomeGroup,
+  TimedOutcomeGroup,
+} from '../../../sdk/storage/store.ts'
+import { column, numberColumn } from './column.ts'
 import { selection } from './selection.ts'
 
 const dayMs = 86_400_000
@@ -16,8 +22,28 @@ export interface Columns {
   created(): Float64Array
   countBy(filter: DecisionFilter, by: CountKey): { value: string; count: number }[]
   outcomes(filter: DecisionFilter): OutcomeGroup[]
+  outcomesOver(
+    filter: DecisionFilter,
+    edges: { created_ms: readonly number[]; reviewed_ms: readonly number[] },
+  ): TimedOutcomeGroup[]
   outcomesBy(filter: DecisionFilter, by: 'category' | 'agent'): { value: string; groups: OutcomeGroup[] }[]
 }
+
+/** How many of the edges lie at a time or before. */
+function edgesUpTo(edges: Float64Array, time: number): number {
+  let [from, to] = [0, edges.length]
+  while (from < to) {
+    const middle = (from + to) >> 1
+    if (edges[middle]! <= time) from = middle + 1
+    else to = middle
+  }
+  return from
+}
+
+const groupOrder = (a: Omit<OutcomeGroup, 'count'>, b: Omit<OutcomeGroup, 'count'>): number =>
+  a.confidence - b.confidence ||
+  compareText(a.outcome ?? '', b.outcome ?? '') ||
+  compareText(a.attribution_basis ?? '', b.attribution_basis ?? '')
 
 /** @param at the fields of a slot in use */
 export function columns(at: (slot: number) => DecisionFields | undefined): Columns {
@@ -41,19 +67,14 @@ export function columns(at: (slot: number) => DecisionFields | undefined): Colum
     for (const number of numbers) tagTotals[number] = (tagTotals[number] ?? 0) + 1
     tagsOf[slot] = numbers
   }
+  /** Not a number for what was never reviewed. */
+  const reviewed = numberColumn()
   const scored = column<string>()
   /** The group that a number of `scored` stands for, without its count. */
   const groups: Omit<OutcomeGroup, 'count'>[] = []
 
   const groupsOf = (counts: Uint32Array): OutcomeGroup[] =>
-    groups
-      .flatMap((group, number) => (counts[number] ? [{ ...group, count: counts[number] }] : []))
-      .sort(
-        (a, b) =>
-          a.confidence - b.confidence ||
-          compareText(a.outcome ?? '', b.outcome ?? '') ||
-          compareText(a.attribution_basis ?? '', b.attribution_basis ?? ''),
-      )
+    groups.flatMap((group, number) => (counts[number] ? [{ ...group, count: counts[number] }] : [])).sort(groupOrder)
 
   return {
     passing,
@@ -62,6 +83,7 @@ export function columns(at: (slot: number) => DecisionFields | undefined): Colum
       selected.put(slot, fields)
       for (const key of ['category', 'stakes', 'status', 'outcome', 'agent', 'project'] as const)
         texts[key].set(slot, fields[key])
+      reviewed.set(slot, fields.reviewed_ms ?? Number.NaN)
       days.set(slot, Math.floor(fields.created_ms / dayMs))
       setTags(
         slot,
@@ -104,6 +126,26 @@ export function columns(at: (slot: number) => DecisionFields | undefined): Colum
       const codes = scored.codes()
       for (let slot = 0; slot < mask.length; slot++) if (mask[slot] === 1) counts[codes[slot]!]!++
       return groupsOf(counts)
+    },
+    outcomesOver(filter, edges) {
+      const mask = passing(filter)
+      const [codes, created, at] = [scored.codes(), selected.created(), reviewed.numbers()]
+      const [createdEdges, reviewedEdges] = [Float64Array.from(edges.created_ms), Float64Array.from(edges.reviewed_ms)]
+      const [createdSpans, reviewedSpans] = [createdEdges.length + 1, reviewedEdges.length + 1]
+      const counts = new Map<number, number>()
+      for (let slot = 0; slot < mask.length; slot++) {
+        if (mask[slot] === 0 || Number.isNaN(at[slot]!) || groups[codes[slot]!]!.outcome === null) continue
+        const span = codes[slot]! * createdSpans + edgesUpTo(createdEdges, created[slot]!)
+        const key = span * reviewedSpans + edgesUpTo(reviewedEdges, at[slot]!)
+        counts.set(key, (counts.get(key) ?? 0) + 1)
+      }
+      return [...counts]
+        .map(([key, count]) => {
+          const span = Math.floor(key / reviewedSpans)
+          const group = groups[Math.floor(span / createdSpans)]!
+          return { ...group, created: span % createdSpans, reviewed: key % reviewedSpans, count }
+        })
+        .sort((a, b) => groupOrder(a, b) || a.created - b.created || a.reviewed - b.reviewed)
     },
     outcomesBy(filter, by) {
       const { values, codes } = texts[by]

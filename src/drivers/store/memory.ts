@@ -97,6 +97,7 @@ export function openMemoryStore(options: StoreOptions): Store {
       count: async (filter) => memory.catalogue.count(filter),
       countBy: async (filter, by) => memory.catalogue.countBy(filter, by),
       outcomes: async (filter) => memory.catalogue.outcomes(filter),
+      outcomesOver: async (filter, edges) => memory.catalogue.outcomesOver(filter, edges),
       outcomesBy: async (filter, by) => memory.catalogue.outcomesBy(filter, by),
       reasons: async () => reasonGroups(existing([...decisions.keys()]).map(({ record }) => record)),
       patterns: async (query) =>

@@ -80,7 +80,7 @@ function paramsOf(query: string, { mode, limit, offset, side, weight, ...rest }:
 }
 
 /** Enough of an id to name a decision with. */
-export const shortId = (id: string): string => id.slice(-12, -4)
+const shortId = (id: string): string => id.slice(-12, -4)
 
 /** Colour of an outcome. */
 export const outcomePaint = (paint: Paint, outcome: string | null): ((text: string) => string) =>

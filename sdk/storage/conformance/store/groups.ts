@@ -1,6 +1,7 @@
 /** Store suite: decisions grouped by outcome, reason and pattern, and edges by type, against the records themselves. */
 import type { DecisionRecord, Outcome } from '../../../schema/decision.ts'
-import { compareText } from '../../fields.ts'
+import { compareText, fieldsOf } from '../../fields.ts'
+import { compileFilter } from '../../filter.ts'
 import type { Edge, Store } from '../../store.ts'
 import { random } from '../vectors/corpus.ts'
 import type { Kit } from './kit.ts'
@@ -9,6 +10,10 @@ import { createAll, idOf, recordOf } from './records.ts'
 const types = ['analysis', 'risk', 'risk', 'pattern']
 const patterns = ['do less', ' do less ', 'cache reads', 'x'.repeat(400), '   ', null]
 const outcomes: (Outcome | null)[] = ['success', 'failure', 'partial', 'abandoned', null]
+/** Days of 2026, some of them edges of spans. */
+const days = [1, 2, 3, 40, 41, 80]
+const msOf = (day: number): number => Date.UTC(2026, 0, day)
+const at = (day: number): string => new Date(msOf(day)).toISOString()
 const edgeKinds = ['relates_to', 'contradicts', 'supersedes'] as const
 
 /** A record like many others: few confidences, patterns and types, so that groups hold several. */
@@ -21,6 +26,8 @@ function variedRecord(number: number, next: () => number): DecisionRecord {
     outcome,
     status: outcome === null ? 'pending' : 'reviewed',
     confidence_at_review: outcome === null ? null : one([confidence, 0.5]),
+    created_at: at(one(days)),
+    reviewed_at: outcome === null ? null : at(one(days)),
     attribution_basis: outcome === null ? null : one([null, null, 'age', 'evidence']),
     pattern: one(patterns),
     reasons: Array.from({ length: Math.floor(next() * 4) }, () => ({
@@ -69,6 +76,31 @@ const expectedOutcomes = (records: readonly DecisionRecord[]) =>
       compareText(a.outcome ?? '', b.outcome ?? '') ||
       compareText(a.attribution_basis ?? '', b.attribution_basis ?? ''),
   )
+
+const expectedOver = (records: readonly DecisionRecord[], edges: { created_ms: number[]; reviewed_ms: number[] }) => {
+  const span = (edges: readonly number[], time: string) => edges.filter((edge) => edge <= Date.parse(time)).length
+  return tally(
+    records
+      .filter(({ outcome, reviewed_at }) => outcome !== null && reviewed_at !== null)
+      .map((record) => {
+        const group = {
+          confidence: scored(record),
+          outcome: record.outcome,
+          attribution_basis: record.attribution_basis,
+          created: span(edges.created_ms, record.created_at),
+          reviewed: span(edges.reviewed_ms, record.reviewed_at!),
+        }
+        return { key: Object.values(group), group, more: { count: 1 } }
+      }),
+  ).sort(
+    (a, b) =>
+      a.confidence - b.confidence ||
+      compareText(a.outcome ?? '', b.outcome ?? '') ||
+      compareText(a.attribution_basis ?? '', b.attribution_basis ?? '') ||
+      a.created - b.created ||
+      a.reviewed - b.reviewed,
+  )
+}
 
 const expectedReasons = (records: readonly DecisionRecord[]) =>
   tally(
@@ -140,6 +172,16 @@ export function testGroups({ onEmpty, expect }: Kit): void {
         values.map((value) => ({ value, groups: expectedOutcomes(of.filter((record) => nameOf(record) === value)) })),
       )
     }
+    for (const edges of [
+      { created_ms: [], reviewed_ms: [] },
+      { created_ms: [msOf(2), msOf(40), msOf(40) + 1], reviewed_ms: [msOf(1), msOf(3) + 1, msOf(80)] },
+      { created_ms: [msOf(-5), msOf(200)], reviewed_ms: [msOf(41)] },
+    ])
+      for (const filter of [{}, { category: 'process' }, { created_from_ms: msOf(3) }]) {
+        const passes = compileFilter(filter)
+        const passing = records.filter((record) => passes(fieldsOf(record, false)))
+        expect(await decisions.outcomesOver(filter, edges)).toEqual(expectedOver(passing, edges))
+      }
     expect(await decisions.reasons()).toEqual(expectedReasons(records))
     for (const category of [undefined, 'process', 'none'])
       for (const limit of [1, 3, 50]) {

@@ -62,6 +62,7 @@ export function fields(id: string, next: () => number): DecisionFields {
     agent: pick(next, names),
     created_ms: pick(next, times),
     review_by_ms: pick(next, times),
+    reviewed_ms: maybe(next, times),
     confidence_at_review: maybe(next, confidences),
     attribution_basis: next() < 0.5 ? 'age' : null,
     preserve: next() < 0.5,
@@ -69,7 +70,7 @@ export function fields(id: string, next: () => number): DecisionFields {
   }
 }
 
-export function vectorSet(next: () => number, dimensions: number): VectorSet {
+function vectorSet(next: () => number, dimensions: number): VectorSet {
   const structure = unitVector(next, dimensions)
   const purpose = next() < 0.3 ? structure : unitVector(next, dimensions)
   return { structure, function: purpose, both: next() < 0.3 ? structure : unitVector(next, dimensions) }

@@ -69,6 +69,7 @@ export function Reliability({ buckets, floor }: { buckets: readonly Bucket[]; fl
         <summary>Show as a table</summary>
         <div class="scroll" tabIndex={0} role="region" aria-label="Reliability by confidence">
           <table class="dense">
+            <caption class="unseen">Reliability by confidence</caption>
             <thead>
               <tr>
                 {['Confidence', 'Decisions', 'Said', 'Came true', '95 % interval'].map((name) => (

@@ -4,6 +4,7 @@ import { counted, decimal } from '../../figures.ts'
 import { service } from '../../service.ts'
 import { Badge, Table, Term } from '../../ui.tsx'
 import { Breakdown } from './breakdown.tsx'
+import { DriftHistory } from './drift-history.tsx'
 
 const names = { brier_degradation: 'Brier score rose', accuracy_drop: 'Accuracy fell' }
 const spans = [
@@ -13,9 +14,12 @@ const spans = [
   ['all', 'All time'],
 ] as const
 
+/** Half a year, the last of them now. */
+const weeks = 27
+
 async function load(of: { agent?: string; category?: string }, signal: AbortSignal) {
   const [drift, ...reports] = await Promise.all([
-    service.checkDrift(of, { signal }),
+    service.checkDrift({ ...of, history_points: weeks }, { signal }),
     ...spans.map(([window]) => service.getCalibration({ ...of, window }, { signal })),
   ])
   return { drift, rows: reports.map(({ overall }, at) => ({ name: spans[at]![1], overall })) }
@@ -28,7 +32,7 @@ export function Drift({ of }: { of: { agent?: string; category?: string } }) {
       {({ drift, rows }) => (
         <>
           <p>
-            {drift.drift_detected ? 'Yes: ' : 'No sign of it. '}
+            {drift.drift_detected ? 'Yes. ' : 'No sign of it. '}
             Compared are {drift.recent_period} ({counted(drift.recent_scored, 'scored decision')}) and{' '}
             {drift.historical_period} ({counted(drift.historical_scored, 'scored decision')}).
           </p>
@@ -54,6 +58,7 @@ export function Drift({ of }: { of: { agent?: string; category?: string } }) {
           {drift.recommendations.map((one) => (
             <p key={one}>{one}</p>
           ))}
+          <DriftHistory history={drift.history} />
           <Breakdown first="Period" rows={rows} />
         </>
       )}

@@ -4,7 +4,7 @@ import type { GetDecisionResult } from '../../../../sdk/client.ts'
 import { Failure } from '../../call.tsx'
 import { time, words } from '../../figures.ts'
 import { service } from '../../service.ts'
-import { Empty, Panel } from '../../ui.tsx'
+import { Act, Empty, Panel } from '../../ui.tsx'
 
 interface Entry {
   kind: string
@@ -56,14 +56,18 @@ export function Deliberation({
   const [text, setText] = useState('')
   const [error, setError] = useState<unknown>(null)
   const [busy, setBusy] = useState(false)
+  const [added, setAdded] = useState(false)
   const entries = entriesOf(record)
   const add = (event: Event) => {
     event.preventDefault()
+    if (busy) return
     setBusy(true)
+    setAdded(false)
     service
       .recordThought({ text, decision_id: record.id })
       .then(() => {
         setText('')
+        setAdded(true)
         setError(null)
         changed()
       }, setError)
@@ -101,9 +105,10 @@ export function Deliberation({
             />
           </label>
           {error !== null && <Failure error={error} />}
-          <button type="submit" disabled={busy}>
-            Add the thought
-          </button>
+          <Act busy={busy}>Add the thought</Act>
+          <span class="quiet said" role="status">
+            {added && 'Added.'}
+          </span>
         </form>
       )}
     </Panel>

@@ -1,41 +1,122 @@
-/** The evidence that a decision is linked with. */
+/** The evidence that a decision is linked with: each event with its class, what is known of it, and its proof. */
+import { useState } from 'preact/hooks'
+import type { ListEvidenceResult } from '../../../../sdk/client.ts'
 import { Show, useCall } from '../../call.tsx'
+import { time, whole } from '../../figures.ts'
+import { To } from '../../route.tsx'
 import { service } from '../../service.ts'
-import { Badge, Empty, Panel } from '../../ui.tsx'
+import { Badge, Empty, Panel, Term } from '../../ui.tsx'
+import { Path } from '../evidence/proof.tsx'
+
+type Event = ListEvidenceResult['events'][number]
+
+const mostPages = 20
+const mostEvents = 50
 
 /** The attested links of the decision, looked for among those of the chain. */
-async function linksOf(id: string, signal: AbortSignal) {
-  const found: { seq: number; seqs: number[]; source: string }[] = []
+async function linksOf(id: string, signal: AbortSignal): Promise<{ links: Event[]; more: boolean }> {
+  const links: Event[] = []
   let from: number | null = 1
-  for (let page = 0; from !== null && page < 20; page++) {
-    const answer: Awaited<ReturnType<typeof service.listEvidence>> = await service.listEvidence(
+  for (let page = 0; from !== null && page < mostPages; page++) {
+    const answer: ListEvidenceResult = await service.listEvidence(
       { event_type: 'cstp_decision_linked', seq_from: from, limit: 500 },
       { signal },
     )
-    for (const { seq, payload, source } of answer.events)
-      if (payload.decision_id === id) found.push({ seq, source, seqs: (payload.event_seqs ?? []) as number[] })
+    links.push(...answer.events.filter(({ payload }) => payload.decision_id === id))
     from = answer.next_seq
   }
-  return { found, more: from !== null }
+  return { links, more: from !== null }
+}
+
+/** The events that links name, each once, by number. */
+const seqsOf = (links: readonly Event[]): number[] =>
+  [...new Set(links.flatMap(({ payload }) => (payload.event_seqs ?? []) as number[]))].sort((a, b) => a - b)
+
+async function load(id: string, signal: AbortSignal) {
+  const { links, more } = await linksOf(id, signal)
+  const seqs = seqsOf(links)
+  const shown = seqs.slice(0, mostEvents)
+  const answers = await service.batch(
+    shown.map((seq) => ({ method: 'listEvidence' as const, params: { seq_from: seq, seq_to: seq } })),
+    { signal },
+  )
+  const events = answers.flatMap((answer) => {
+    if (!answer.ok) throw answer.error
+    return answer.result.events
+  })
+  return { links, events, left: seqs.length - shown.length, more }
+}
+
+/** Computed when it is opened: most readers look at one or two. */
+function Proof({ seq }: { seq: number }) {
+  const [open, setOpen] = useState(false)
+  return (
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>Proof of event {seq}</summary>
+      {open && <Path seq={seq} />}
+    </details>
+  )
+}
+
+function Known({ payload }: Pick<Event, 'payload'>) {
+  const members = Object.entries(payload)
+  if (members.length === 0) return null
+  return (
+    <dl class="pairs">
+      {members.map(([name, value]) => (
+        <>
+          <dt>{name}</dt>
+          <dd class="prose">{typeof value === 'string' ? value : JSON.stringify(value)}</dd>
+        </>
+      ))}
+    </dl>
+  )
+}
+
+function Item({ event: { seq, event_type, evidence_class, source, ts, payload } }: { event: Event }) {
+  return (
+    <li>
+      <p>
+        <Badge of={evidence_class} /> <strong>{event_type}</strong>, event{' '}
+        <To path="/evidence" query={{ proof: seq }}>
+          {whole(seq)}
+        </To>{' '}
+        <span class="quiet">
+          from {source}, {time(ts)}
+        </span>
+      </p>
+      <Known payload={payload} />
+      <Proof seq={seq} />
+    </li>
+  )
 }
 
 export function EvidenceOf({ id }: { id: string }) {
-  const loaded = useCall(id, (signal) => linksOf(id, signal))
+  const loaded = useCall(id, (signal) => load(id, signal))
   return (
-    <Panel title="Evidence">
+    <Panel
+      title="Evidence"
+      lead={
+        <>
+          What others <Term name="observed">observed</Term>, and what was <Term name="attested">attested</Term> by
+          agents themselves: that it belongs to this decision.
+        </>
+      }
+      wide
+    >
       <Show of={loaded}>
-        {({ found, more }) => (
+        {({ links, events, left, more }) => (
           <>
-            {found.length === 0 && <Empty>No evidence is linked. An agent links it with cstp.linkEvidence.</Empty>}
+            {links.length === 0 && <Empty>No evidence is linked. An agent links it with cstp.linkEvidence.</Empty>}
             <ul class="plain">
-              {found.map(({ seq, seqs, source }) => (
-                <li key={seq}>
-                  <Badge of="attested" /> record {seq} of <code>{source}</code> links <Badge of="observed" /> events{' '}
-                  {seqs.join(', ')}
-                </li>
+              {[...events, ...links].map((event) => (
+                <Item key={event.seq} event={event} />
               ))}
             </ul>
-            {more && <p class="quiet">Only the first 10 000 records were looked through.</p>}
+            {left > 0 && <p class="quiet">and {whole(left)} more events</p>}
+            {more && (
+              <p class="quiet">Only the first {whole(mostPages * 500)} links of the chain were looked through.</p>
+            )}
           </>
         )}
       </Show>

@@ -1,5 +1,5 @@
 /** The decisions around one, laid out by their links; each is a link to walk on. */
-import { forceCenter, forceCollide, forceLink, forceManyBody, forceSimulation, forceX, forceY } from 'd3-force'
+import { forceCollide, forceLink, forceManyBody, forceSimulation, forceX, forceY } from 'd3-force'
 import { useState } from 'preact/hooks'
 import type { GetGraphResult } from '../../../../sdk/client.ts'
 import { Show, useCall } from '../../call.tsx'
@@ -9,7 +9,11 @@ import { To, ToDecision } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { Choice, Empty } from '../../ui.tsx'
 
-const height = 460
+/** Few decisions need little room. */
+const heightOf = (count: number): number => (count <= 3 ? 220 : count <= 7 ? 340 : count <= 20 ? 460 : 640)
+
+/** What became of a decision, as a sign: colour alone does not tell everybody. */
+const signs: Record<string, string> = { success: '✓', failure: '✕', partial: '½', abandoned: '–', pending: '…' }
 
 interface Spot {
   id: string
@@ -24,6 +28,7 @@ interface Spot {
 function layout({ center_id, nodes, edges }: GetGraphResult, width: number): Map<string, Spot> {
   // Names stand beside each other rather than above: where there is room it is used sideways.
   const stretch = Math.max(0.8, width / 530)
+  const height = heightOf(nodes.length)
   const spots: (Spot & { fx?: number; fy?: number })[] = nodes.map(({ id, title, outcome, depth }, at) => ({
     id,
     title,
@@ -43,7 +48,6 @@ function layout({ center_id, nodes, edges }: GetGraphResult, width: number): Map
     )
     .force('apart', forceManyBody().strength(-700))
     .force('room', forceCollide(46))
-    .force('centre', forceCenter(width / 2, height / 2))
     .force('x', forceX(width / 2).strength(0.04))
     .force('y', forceY(height / 2).strength(0.09))
     .stop()
@@ -55,7 +59,7 @@ function layout({ center_id, nodes, edges }: GetGraphResult, width: number): Map
       {
         ...spot,
         x: within(width / 2 + stretch * (spot.x - width / 2), width, Math.min(105, width / 4)),
-        y: within(spot.y, height, 30),
+        y: within(spot.y, height, 34),
       },
     ]),
   )
@@ -67,6 +71,7 @@ const short = (title: string, most: number): string =>
 function Picture({ graph }: { graph: GetGraphResult }) {
   const [box, width] = useWidth()
   const spots = layout(graph, width)
+  const height = heightOf(graph.nodes.length)
   const most = width < 600 ? 14 : 26
   return (
     <figure ref={box}>
@@ -93,15 +98,25 @@ function Picture({ graph }: { graph: GetGraphResult }) {
         {[...spots.values()].map(({ id, title, state, depth, x, y }) => (
           <To key={id} path={`/decisions/${encodeURIComponent(id)}`}>
             <g class={`node ${depth === 0 ? 'centre' : ''}`}>
-              <title>{title}</title>
-              <circle cx={x} cy={y} r={depth === 0 ? 13 : 9} class={`fill ${state}`} />
-              <text x={x} y={y + (depth === 0 ? 30 : 26)} text-anchor="middle">
+              <title>{`${title}, ${state}`}</title>
+              <circle cx={x} cy={y} r={depth === 0 ? 15 : 12} class={`fill ${state}`} />
+              <text class="sign" x={x} y={y} dy="0.36em" text-anchor="middle">
+                {signs[state]}
+              </text>
+              <text class="name" x={x} y={y + (depth === 0 ? 32 : 27)} text-anchor="middle">
                 {short(title, most)}
               </text>
             </g>
           </To>
         ))}
       </svg>
+      <p class="quiet legend" aria-hidden="true">
+        {[...new Set(graph.nodes.map(({ outcome }) => outcome ?? 'pending'))].map((state) => (
+          <span key={state}>
+            {signs[state]} {state}
+          </span>
+        ))}
+      </p>
     </figure>
   )
 }

@@ -3,7 +3,7 @@ import { useRef, useState } from 'preact/hooks'
 import type { GetDecisionResult, Outcome } from '../../../../sdk/client.ts'
 import { Failure } from '../../call.tsx'
 import { service } from '../../service.ts'
-import { Badge, Choice, Panel } from '../../ui.tsx'
+import { Act, Badge, Choice, Panel, Told } from '../../ui.tsx'
 
 const outcomeValues: Outcome[] = ['success', 'partial', 'failure', 'abandoned']
 const texts = [
@@ -23,10 +23,11 @@ export function Review({
 }) {
   const form = useRef<HTMLFormElement>(null)
   const [error, setError] = useState<unknown>(null)
-  const [note, setNote] = useState<string | null>(null)
+  const [note, setNote] = useState<{ text: string; at: number } | null>(null)
   const [busy, setBusy] = useState(false)
   const submit = (event: Event) => {
     event.preventDefault()
+    if (busy) return
     const data = new FormData(form.current!)
     const said = texts.map(([name]) => [name, String(data.get(name)).trim()]).filter(([, text]) => text !== '')
     setBusy(true)
@@ -39,7 +40,7 @@ export function Review({
       .then(
         ({ outcome }) => {
           setError(null)
-          setNote(`Reviewed: ${outcome}.`)
+          setNote((before) => ({ text: `Reviewed: ${outcome}.`, at: (before?.at ?? 0) + 1 }))
           form.current?.reset()
           changed()
         },
@@ -74,7 +75,7 @@ export function Review({
           )}
         </dl>
       )}
-      {note && <p role="status">{note}</p>}
+      {note && <Told key={note.at}>{note.text}</Told>}
       {mayWrite && (
         <details open={outcome === null}>
           <summary>{outcome === null ? 'Review it' : 'Review it again'}</summary>
@@ -92,9 +93,9 @@ export function Review({
               </label>
             ))}
             {error !== null && <Failure error={error} />}
-            <button type="submit" class="main" disabled={busy}>
+            <Act busy={busy} main>
               Save the review
-            </button>
+            </Act>
           </form>
         </details>
       )}

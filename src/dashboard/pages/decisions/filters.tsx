@@ -33,7 +33,6 @@ export function Filters({ wanted, apply }: { wanted: Wanted; apply: (wanted: Wan
     </label>
   )
   const used = ['category', 'stakes', 'status', 'outcome', 'agent', 'project', 'tag', 'from', 'to'] as const
-  const asked = wanted.q !== ''
   return (
     <search>
       <form
@@ -66,17 +65,13 @@ export function Filters({ wanted, apply }: { wanted: Wanted; apply: (wanted: Wan
               options={same('low', 'medium', 'high', 'critical')}
             />
             <Choice label="Status" name="status" value={wanted.status} options={same('pending', 'reviewed')} />
-            {!asked && (
-              <>
-                <Choice
-                  label="Outcome"
-                  name="outcome"
-                  value={wanted.outcome}
-                  options={same('success', 'partial', 'failure', 'abandoned')}
-                />
-                {text('agent', 'Agent')}
-              </>
-            )}
+            <Choice
+              label="Outcome"
+              name="outcome"
+              value={wanted.outcome}
+              options={same('success', 'partial', 'failure', 'abandoned')}
+            />
+            {text('agent', 'Agent')}
             {text('project', 'Project')}
             {text('tag', 'Tag')}
             {day('from', 'From')}

@@ -117,6 +117,8 @@ export async function search(wanted: Wanted, page: number, signal: AbortSignal):
       filters: given({
         category,
         project,
+        agent,
+        outcome: outcome as Outcome | '',
         stakes: stakes === '' ? undefined : [stakes as Stakes],
         status: status === '' ? undefined : [status as Status],
         date_after: from,

@@ -1,12 +1,15 @@
 /** The records of the chain. */
+import { useMemo } from 'preact/hooks'
 import { Show, useCall } from '../../call.tsx'
-import { addressOf, go, goWith, type Place, To } from '../../route.tsx'
+import { whole } from '../../figures.ts'
+import { addressOf, go, goWith, type Place, To, useArrival } from '../../route.tsx'
 import { service } from '../../service.ts'
-import { Badge, Choice, Empty, Panel, Table } from '../../ui.tsx'
+import { Badge, Choice, Empty, Panel, Table, When } from '../../ui.tsx'
 
 export function Events({ place }: { place: Place }) {
   const asked = (name: string) => place.query.get(name) ?? ''
   const from = Math.max(1, Number.parseInt(asked('from'), 10) || 1)
+  const status = useArrival<HTMLParagraphElement>(from)
   const of = asked('class')
   const type = asked('type')
   const query = {
@@ -17,11 +20,11 @@ export function Events({ place }: { place: Place }) {
   }
   const loaded = useCall(JSON.stringify(query), (signal) => service.listEvidence(query, { signal }))
   const kept = { class: of, type }
-  return (
-    <Panel title="Events" wide>
+  // Drawn anew by the address alone: what is being typed stays while an answer comes in.
+  const filters = useMemo(
+    () => (
       <form
         class="bar"
-        key={place.query.toString()}
         onSubmit={(event) => {
           event.preventDefault()
           go(addressOf(place.path, { ...kept, type: String(new FormData(event.currentTarget).get('type')).trim() }))
@@ -44,9 +47,18 @@ export function Events({ place }: { place: Place }) {
         />
         <button type="submit">Filter</button>
       </form>
+    ),
+    [place.query.toString()],
+  )
+  return (
+    <Panel title="Events" wide>
+      {filters}
       <Show of={loaded}>
         {({ events, next_seq }) => (
           <>
+            <p class="quiet" role="status" tabIndex={-1} ref={status}>
+              {events.length > 0 && `Events ${whole(events[0]!.seq)} to ${whole(events.at(-1)!.seq)}`}
+            </p>
             {events.length === 0 ? (
               <Empty>There is no such event.</Empty>
             ) : (
@@ -65,7 +77,7 @@ export function Events({ place }: { place: Place }) {
                     {seq} <code>{event_type}</code>
                   </>,
                   <Badge of={evidence_class} />,
-                  ts,
+                  <When at={ts} />,
                   source,
                   <code>{JSON.stringify(payload)}</code>,
                   <To path={place.path} query={{ ...kept, proof: seq }} aria-label={`Prove event ${seq}`}>

@@ -3,7 +3,7 @@ import { useRef, useState } from 'preact/hooks'
 import type { ExportEvidenceBundleResult } from '../../../../sdk/client.ts'
 import { Failure } from '../../call.tsx'
 import { fetchOwn, service } from '../../service.ts'
-import { Choice, Empty, Panel } from '../../ui.tsx'
+import { Act, Choice, Empty, Panel } from '../../ui.tsx'
 
 const nameOf = (path: string): string => path.replace(/^.*[\\/]/, '')
 
@@ -26,6 +26,7 @@ export function Export({ mayExport }: { mayExport: boolean }) {
   const [busy, setBusy] = useState(false)
   const submit = (event: Event) => {
     event.preventDefault()
+    if (busy) return
     setBusy(true)
     service
       .exportEvidenceBundle(
@@ -60,25 +61,25 @@ export function Export({ mayExport }: { mayExport: boolean }) {
               ['both', 'both'],
             ]}
           />
-          <button type="submit" disabled={busy}>
-            {busy ? 'Exporting …' : 'Export a bundle'}
-          </button>
+          <Act busy={busy}>{busy ? 'Exporting …' : 'Export a bundle'}</Act>
         </form>
       )}
       {error !== null && <Failure error={error} />}
-      {result && (
-        <div role="status">
+      <div role="status">
+        {result && (
           <p>
             Exported. SHA-256 <code>{result.bundle_sha256}</code>
           </p>
+        )}
+      </div>
+      {result && (
+        <div class="buttons">
           {[result.json_path, result.pdf_path].map(
             (path) =>
               path && (
-                <p key={path}>
-                  <button type="button" onClick={() => void download(path).catch(setError)}>
-                    Download {nameOf(path)}
-                  </button>
-                </p>
+                <button key={path} type="button" onClick={() => void download(path).catch(setError)}>
+                  Download {nameOf(path)}
+                </button>
               ),
           )}
         </div>

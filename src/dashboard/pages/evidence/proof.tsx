@@ -1,26 +1,20 @@
 /** The proof that one event stands in the signed log, as the path of hashes from it to the root. */
+import { useMemo } from 'preact/hooks'
 import { Show, useCall } from '../../call.tsx'
 import { whole } from '../../figures.ts'
-import { addressOf, go, type Place } from '../../route.tsx'
+import { addressOf, go, type Place, useArrival } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { Empty, Panel, Term } from '../../ui.tsx'
 import { type Step, walk } from './merkle.ts'
 
 export function Proof({ place }: { place: Place }) {
+  const box = useArrival<HTMLDivElement>(place.query.get('proof') ?? '')
   const seq = Number.parseInt(place.query.get('proof') ?? '', 10)
-  return (
-    <Panel
-      title="Proof of one event"
-      lead={
-        <>
-          The <Term name="proof">proof</Term> is recomputed here, in your browser.
-        </>
-      }
-      wide
-    >
+  // Drawn anew by the address alone: what is being typed stays while an answer comes in.
+  const asked = useMemo(
+    () => (
       <form
         class="bar"
-        key={place.query.get('proof')}
         onSubmit={(event) => {
           event.preventDefault()
           const value = String(new FormData(event.currentTarget).get('seq'))
@@ -33,12 +27,29 @@ export function Proof({ place }: { place: Place }) {
         </label>
         <button type="submit">Prove it</button>
       </form>
-      {seq > 0 ? <Path seq={seq} /> : <Empty>Give the number of an event, or choose one from the list below.</Empty>}
+    ),
+    [place.query.toString()],
+  )
+  return (
+    <Panel
+      title="Proof of one event"
+      lead={
+        <>
+          The <Term name="proof">proof</Term> is recomputed here, in your browser.
+        </>
+      }
+      wide
+    >
+      {asked}
+      <div ref={box} tabIndex={-1}>
+        {seq > 0 ? <Path seq={seq} /> : <Empty>Give the number of an event, or choose one from the list below.</Empty>}
+      </div>
     </Panel>
   )
 }
 
-function Path({ seq }: { seq: number }) {
+/** The path of one event to the signed root. */
+export function Path({ seq }: { seq: number }) {
   const loaded = useCall(String(seq), async (signal) => {
     const proof = await service.getInclusionProof({ seq }, { signal })
     return { proof, steps: await walk(proof) }

@@ -1,14 +1,16 @@
 /** The audit trail: every write and every judgement, newest first. */
+import { useMemo } from 'preact/hooks'
 import { Show, useCall } from '../../call.tsx'
-import { time } from '../../figures.ts'
-import { addressOf, go, goWith, type Place, To, ToDecision } from '../../route.tsx'
+import { actionIn, counted, time } from '../../figures.ts'
+import { addressOf, go, goWith, type Place, To, ToDecision, useArrival } from '../../route.tsx'
 import { service } from '../../service.ts'
-import { Badge, Choice, Empty, Panel, Table } from '../../ui.tsx'
+import { Badge, Choice, Empty, Panel, Table, When } from '../../ui.tsx'
 
 export function Trail({ place }: { place: Place }) {
   const asked = (name: string) => place.query.get(name) ?? ''
   const verdict = asked('allowed')
   const cursor = Number.parseInt(asked('before'), 10)
+  const status = useArrival<HTMLParagraphElement>(asked('before'))
   const query = {
     ...(asked('agent') && { agent: asked('agent') }),
     ...(asked('method') && { method: asked('method') }),
@@ -19,11 +21,11 @@ export function Trail({ place }: { place: Place }) {
   }
   const loaded = useCall(JSON.stringify(query), (signal) => service.listAudit(query, { signal }))
   const kept = { agent: asked('agent'), method: asked('method'), rule: asked('rule'), allowed: verdict }
-  return (
-    <Panel title="Audit trail" wide>
+  // Drawn anew by the address alone: what is being typed stays while an answer comes in.
+  const filters = useMemo(
+    () => (
       <form
         class="bar"
-        key={place.query.toString()}
         onSubmit={(event) => {
           event.preventDefault()
           const data = new FormData(event.currentTarget)
@@ -50,9 +52,18 @@ export function Trail({ place }: { place: Place }) {
         />
         <button type="submit">Filter</button>
       </form>
+    ),
+    [place.query.toString()],
+  )
+  return (
+    <Panel title="Audit trail" wide>
+      {filters}
       <Show of={loaded}>
         {({ entries, next_cursor }) => (
           <>
+            <p class="quiet" role="status" tabIndex={-1} ref={status}>
+              {entries.length > 0 && `${counted(entries.length, 'call')}, ${time(entries[0]!.at)} and before`}
+            </p>
             {entries.length === 0 ? (
               <Empty>Nothing in the trail fits.</Empty>
             ) : (
@@ -66,10 +77,13 @@ export function Trail({ place }: { place: Place }) {
                   { name: 'Fired' },
                   { name: 'Decisions' },
                 ]}
-                rows={entries.map(({ at, agent, method, allowed, rules, ids }) => [
-                  time(at),
+                rows={entries.map(({ at, agent, method, allowed, rules, ids, detail }) => [
+                  <When at={at} />,
                   agent,
-                  <code>{method}</code>,
+                  <>
+                    <code>{method}</code>
+                    {actionIn(detail) && <div class="quiet">{actionIn(detail)}</div>}
+                  </>,
                   allowed === null ? '–' : <Badge of={allowed ? 'allowed' : 'blocked'} />,
                   rules.join(', ') || '–',
                   ids.length === 0

@@ -4,7 +4,7 @@ import type { CheckGuardrailsResult, Stakes } from '../../../../sdk/client.ts'
 import { Failure } from '../../call.tsx'
 import { counted } from '../../figures.ts'
 import { service } from '../../service.ts'
-import { Badge, Choice, Panel } from '../../ui.tsx'
+import { Act, Badge, Choice, Panel } from '../../ui.tsx'
 
 /** The free fields of an action. @throws Error that says what was expected */
 function contextIn(text: string): Record<string, unknown> {
@@ -25,16 +25,23 @@ export function TryOut() {
   const [busy, setBusy] = useState(false)
   const submit = (event: Event) => {
     event.preventDefault()
+    if (busy) return
     const data = new FormData(form.current!)
     const text = (name: string) => String(data.get(name) ?? '').trim()
     const check = async () => {
       const confidence = text('confidence')
       return service.checkGuardrails({
+        dry_run: true,
         action: {
           description: text('description'),
           stakes: text('stakes') as Stakes,
           ...(text('category') && { category: text('category') }),
           ...(text('project') && { project: text('project') }),
+          ...(text('scope') && { scope: text('scope') }),
+          tags: text('tags')
+            .split(',')
+            .map((tag) => tag.trim())
+            .filter((tag) => tag !== ''),
           ...(confidence !== '' && { confidence: Number(confidence) / 100 }),
           context: contextIn(text('context')),
         },
@@ -57,7 +64,7 @@ export function TryOut() {
   return (
     <Panel
       title="Try an action"
-      lead="See which rules match and why. No decision is recorded; that somebody asked stands in the audit trail."
+      lead="See which rules match and why. Nothing of it is recorded, in no trail either."
       wide
     >
       <form ref={form} onSubmit={submit}>
@@ -84,35 +91,45 @@ export function TryOut() {
             <span>Project</span>
             <input name="project" />
           </label>
+          <label class="field">
+            <span>Scope of rules</span>
+            <input name="scope" />
+          </label>
+          <label class="field">
+            <span>Tags, with commas between</span>
+            <input name="tags" />
+          </label>
         </div>
         <label class="field">
           <span>Context as JSON</span>
           <textarea name="context" rows={2} placeholder='{"affects_production": true}' spellcheck={false} />
         </label>
-        <button type="submit" class="main" disabled={busy}>
+        <Act busy={busy} main>
           Try it
-        </button>
+        </Act>
       </form>
       {error !== null && <Failure error={error} />}
-      {result && (
-        <div role="status">
+      <div role="status">
+        {result && (
           <p class={`notice ${result.allowed ? 'good' : 'bad'}`}>
             <strong>{result.allowed ? 'Allowed.' : 'Blocked.'}</strong> {counted(result.evaluated, 'rule')} looked at,{' '}
             {counted(result.violations.length, 'violation')}, {counted(result.warnings.length, 'warning')}.
           </p>
-          <ul class="plain">
-            {[...result.violations, ...result.warnings].map(
-              ({ guardrail_id, name, message, severity, suggestion, error: why }) => (
-                <li key={guardrail_id}>
-                  <Badge of={severity} /> <strong>{name}</strong> <code>{guardrail_id}</code>
-                  <div>{message}</div>
-                  {suggestion && <div class="quiet">{suggestion}</div>}
-                  {why && <div class="quiet">It could not be evaluated: {why}</div>}
-                </li>
-              ),
-            )}
-          </ul>
-        </div>
+        )}
+      </div>
+      {result && (
+        <ul class="plain">
+          {[...result.violations, ...result.warnings].map(
+            ({ guardrail_id, name, message, severity, suggestion, error: why }) => (
+              <li key={guardrail_id}>
+                <Badge of={severity} /> <strong>{name}</strong> <code>{guardrail_id}</code>
+                <div>{message}</div>
+                {suggestion && <div class="quiet">{suggestion}</div>}
+                {why && <div class="quiet">It could not be evaluated: {why}</div>}
+              </li>
+            ),
+          )}
+        </ul>
       )}
     </Panel>
   )

@@ -8,7 +8,7 @@ import { rankOf } from '../../postgres/filter.ts'
 import { toText } from '../../postgres/text.ts'
 import { edgesOf } from '../edges.ts'
 import { patternKey } from '../groups.ts'
-import { isIndexed } from './filter.ts'
+import { holdsVectors } from './filter.ts'
 import { type Analyse, putTerms } from './keywords.ts'
 import type { Connection, Verb } from './transaction.ts'
 
@@ -18,7 +18,7 @@ export interface StoredRow {
   indexed: boolean
 }
 
-export const storedColumns = `d.doc::text as doc, d.revision, ${isIndexed} as indexed`
+export const storedColumns = `d.doc::text as doc, d.revision, ${holdsVectors('d.num')} as indexed`
 
 export const storedOf = ({ doc, revision, indexed }: StoredRow): StoredDecision => ({
   record: JSON.parse(doc),
@@ -41,6 +41,7 @@ const columns: readonly [name: string, type: string][] = [
   ['agent', 'text'],
   ['created_ms', 'float8'],
   ['review_by_ms', 'float8'],
+  ['reviewed_ms', 'float8'],
   ['confidence_at_review', 'float8'],
   ['attribution_basis', 'text'],
   ['preserve', 'bool'],
@@ -48,12 +49,12 @@ const columns: readonly [name: string, type: string][] = [
   ['length', 'int'],
   ['doc', 'json'],
 ]
-const names = columns.map(([name]) => name)
+export const names = columns.map(([name]) => name)
 /** Placeholders from `$first` on. The document goes as text, so that it stays as it was written. */
 const places = (first: number): string[] =>
   columns.map(([, type], index) => `$${first + index}${type === 'json' ? '::text::json' : `::${type}`}`)
 
-function valuesOf(record: DecisionRecord, length: number): unknown[] {
+export function valuesOf(record: DecisionRecord, length: number): unknown[] {
   const fields = fieldsOf(record, false)
   return [
     toText(record.source_key),
@@ -69,6 +70,7 @@ function valuesOf(record: DecisionRecord, length: number): unknown[] {
     toText(fields.agent),
     fields.created_ms,
     fields.review_by_ms,
+    fields.reviewed_ms,
     fields.confidence_at_review,
     fields.attribution_basis,
     fields.preserve,

@@ -79,6 +79,10 @@ export function decisionReader({ prepare }: Statements, { memory, documents, ref
       await refresh()
       return memory.catalogue.outcomes(filter)
     },
+    async outcomesOver(filter, edges) {
+      await refresh()
+      return memory.catalogue.outcomesOver(filter, edges)
+    },
     async outcomesBy(filter, by) {
       await refresh()
       return memory.catalogue.outcomesBy(filter, by)

@@ -4,7 +4,7 @@ import type { PackedTerms } from '../dictionary.ts'
 
 /** Columns of `decisions d` that {@link fieldsOfRow} reads. */
 export const fieldColumns = `d.id, d.category, d.confidence, d.stakes, d.status, d.outcome, d.project, d.feature, d.pr, d.tags,
-  d.agent, d.created_ms, d.review_by_ms, d.confidence_at_review, d.attribution_basis, d.preserve`
+  d.agent, d.created_ms, d.review_by_ms, d.reviewed_ms, d.confidence_at_review, d.attribution_basis, d.preserve`
 
 export interface FieldRow {
   id: string
@@ -20,6 +20,7 @@ export interface FieldRow {
   agent: string
   created_ms: number
   review_by_ms: number
+  reviewed_ms: number | null
   confidence_at_review: number | null
   attribution_basis: DecisionFields['attribution_basis']
   preserve: number
@@ -40,6 +41,7 @@ export function fieldsOfRow(row: FieldRow, indexed: boolean): DecisionFields {
     agent: row.agent,
     created_ms: row.created_ms,
     review_by_ms: row.review_by_ms,
+    reviewed_ms: row.reviewed_ms,
     confidence_at_review: row.confidence_at_review,
     attribution_basis: row.attribution_basis,
     preserve: row.preserve === 1,
@@ -62,6 +64,7 @@ export const fieldValues = (fields: DecisionFields) =>
     fields.agent,
     fields.created_ms,
     fields.review_by_ms,
+    fields.reviewed_ms,
     fields.confidence_at_review,
     fields.attribution_basis,
     fields.preserve ? 1 : 0,
@@ -81,6 +84,7 @@ export const fieldNames = [
   'agent',
   'created_ms',
   'review_by_ms',
+  'reviewed_ms',
   'confidence_at_review',
   'attribution_basis',
   'preserve',

@@ -26,6 +26,7 @@ export const decisions = sqliteTable('decisions', {
   confidence_at_review: real(),
   attribution_basis: text(),
   preserve: integer().notNull(),
+  reviewed_ms: real(),
   /** 1 when its file was taken away: kept out of every answer, but not forgotten. */
   gone: integer().notNull().default(0),
   file_size: integer().notNull().default(-1),

@@ -1,0 +1,61 @@
+/** cstp.getVerification: how far the walk over the evidence chain is, and what the latest one found. */
+import * as v from 'valibot'
+import { defineMethod } from '../method.ts'
+
+const d = v.description
+const instant = (ms: number): string => new Date(ms).toISOString()
+
+export const getVerification = defineMethod({
+  summary: 'Tells how far a verification of the evidence chain is on this server, and what its latest one found.',
+  params: v.object({}),
+  result: v.object({
+    running: v.pipe(v.boolean(), d('Whether this server walks the chain now.')),
+    records: v.pipe(v.nullable(v.number()), d('Records walked so far; null where none is under way.')),
+    total: v.pipe(
+      v.nullable(v.number()),
+      d('Records to be walked; null where none is under way, or where the head was not read yet.'),
+    ),
+    started_at: v.pipe(v.nullable(v.string()), d('When it began, RFC 3339, UTC; null where none is under way.')),
+    latest: v.pipe(
+      v.nullable(
+        v.object({
+          intact: v.pipe(
+            v.boolean(),
+            d('Whether nothing is wrong as far as this server knows; damage that an append met since counts.'),
+          ),
+          broken_at_seq: v.pipe(
+            v.nullable(v.number()),
+            d('The first record that does not follow; null where each does.'),
+          ),
+          reason: v.pipe(v.nullable(v.string()), d('What is wrong; null where nothing is.')),
+          records: v.pipe(v.number(), d('Records that follow, from the first on.')),
+          started_at: v.pipe(v.string(), d('When that walk began, RFC 3339, UTC.')),
+          finished_at: v.pipe(v.string(), d('When it ended, RFC 3339, UTC.')),
+        }),
+      ),
+      d(
+        'The latest walk that ended on this server, whoever asked for it; null before the first. A hash that a caller expected plays no part in it.',
+      ),
+    ),
+  }),
+  scope: 'read',
+  failure: 'internal_error',
+  async handle({ chain }) {
+    const walking = chain.walking()
+    const latest = chain.latest()
+    return {
+      running: walking !== null,
+      records: walking?.records ?? null,
+      total: walking?.total ?? null,
+      started_at: walking && instant(walking.started_ms),
+      latest: latest && {
+        intact: latest.intact,
+        broken_at_seq: latest.broken_at_seq,
+        reason: latest.reason,
+        records: latest.records,
+        started_at: instant(latest.started_ms),
+        finished_at: instant(latest.finished_ms),
+      },
+    }
+  },
+})

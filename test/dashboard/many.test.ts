@@ -1,0 +1,190 @@
+/** The dashboard over 100 000 decisions: the right rows and figures on every page, and no page that grows with the store. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { mkdtemp, rm, statfs } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Browser, Page, Request } from 'playwright-core'
+import { runToEnd } from '../bench/process.ts'
+import { type RunningServer, startServer } from '../server.ts'
+import { executable, launch, logIn, open, settled, visit, type Watched } from './browser.ts'
+import { people } from './place.ts'
+
+setDefaultTimeout(400_000)
+const size = 100_000
+const needle = 'Give the lighthouse keeper a telegraph'
+
+/** A folder in memory where there is room: a file for each of 100 000 decisions takes a slow disk minutes. */
+async function roomy(): Promise<string> {
+  const shared = await statfs('/dev/shm').catch(() => null)
+  return shared && shared.bavail * shared.bsize > 4e9 ? '/dev/shm' : tmpdir()
+}
+
+interface Listed {
+  decisions: { id: string; title: string }[]
+  total: number
+}
+
+describe.skipIf(!executable)('the dashboard over 100 000 decisions', () => {
+  let dir: string
+  let server: RunningServer
+  let browser: Browser
+  let watched: Watched
+  let page: Page
+  let url: string
+  /** What the page asked the service since it was last looked at. */
+  let asked: Request[] = []
+
+  beforeAll(async () => {
+    dir = await mkdtemp(join(await roomy(), 'cstp-many-'))
+    await runToEnd('test/dashboard/seed.ts', [dir, size, needle])
+    server = await startServer({ dir, env: { CSTP_AUTH_TOKENS: `root:${people.root}` } })
+    url = server.url
+    browser = await launch()
+    watched = await open(browser)
+    page = watched.page
+    page.on('request', (request) => request.url().endsWith('/cstp') && asked.push(request))
+    await logIn(page, url, 'root', people.root)
+    await settled(page)
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await server?.kill()
+    if (dir) await rm(dir, { recursive: true, force: true })
+  })
+
+  /** Goes there, and looks at how much work it was: a page over many decisions is as small as one over few. */
+  const look = async (path: string) => {
+    asked = []
+    await visit(page, url, path)
+    const sizes = await Promise.all(asked.map(async (request) => (await request.sizes()).responseBodySize))
+    expect([path, asked.length <= 12]).toEqual([path, true])
+    expect([path, sizes.reduce((sum, bytes) => sum + bytes, 0) < 400_000]).toEqual([path, true])
+    const elements = await page.evaluate(() => document.querySelectorAll('*').length)
+    expect([path, elements < 2_000]).toEqual([path, true])
+    expect(watched.complaints.splice(0)).toEqual([])
+  }
+  const ids = async () =>
+    (
+      await page
+        .locator('tbody td:first-child > a')
+        .evaluateAll((links) => links.map((link) => (link as HTMLAnchorElement).pathname))
+    ).map((path) => path.split('/').at(-1)!)
+  const listed = (params: object) =>
+    server.call('listDecisions', { limit: 25, ...params }) as Promise<object> as Promise<Listed>
+  const figure = (name: string) =>
+    page
+      .locator('.figure', { has: page.locator('dt', { hasText: name }) })
+      .locator('strong')
+      .first()
+      .innerText()
+
+  test('the overview has the figures of the methods, and its columns hold every decision', async () => {
+    await look('')
+    expect(await figure('Decisions')).toBe('100,000')
+    const { overall, reviewed_decisions } = (await server.call('getCalibration', { window: 'all' })) as {
+      overall: { accuracy: number; brier_score: number }
+      reviewed_decisions: number
+    }
+    expect(await figure('Reviewed')).toBe(reviewed_decisions.toLocaleString('en'))
+    expect(await figure('Accuracy')).toBe(`${(100 * overall.accuracy).toFixed(0)} %`)
+    expect(await figure('Brier score')).toBe(overall.brier_score.toFixed(3))
+    await page.getByText('Show as a table').first().click()
+    const cells = await page
+      .getByRole('region', { name: 'decisions by span and outcome' })
+      .locator('td')
+      .allInnerTexts()
+    expect(cells.reduce((sum, text) => sum + Number(text.replace(/\D/g, '')), 0)).toBe(size)
+  })
+
+  test('any page of the list is the one that the method gives, in every order', async () => {
+    for (const [sort, order] of [
+      ['created_at', 'desc'],
+      ['created_at', 'asc'],
+      ['confidence', 'desc'],
+      ['category', 'asc'],
+      ['stakes', 'desc'],
+      ['status', 'asc'],
+    ] as const)
+      for (const number of sort === 'created_at' ? [1, 2_000, 4_000] : [1_777]) {
+        await look(`/decisions?sort=${sort}&order=${order}&page=${number}`)
+        const { decisions, total } = await listed({ sort, order, offset: 25 * (number - 1) })
+        expect(total).toBe(size)
+        expect([sort, order, number, ...(await ids())]).toEqual([sort, order, number, ...decisions.map(({ id }) => id)])
+        const from = 25 * (number - 1) + 1
+        expect(await page.getByRole('status').first().innerText()).toBe(
+          `100,000 decisions, ${from.toLocaleString('en')} to ${(from + 24).toLocaleString('en')} shown`,
+        )
+      }
+  })
+
+  test('the pager reaches the first, the last and any page', async () => {
+    await look('/decisions')
+    const pager = page.getByRole('navigation', { name: 'Pages of the list' })
+    const go = async (step: () => Promise<void>, number: number) => {
+      await step()
+      await page.waitForURL((address) => (address.searchParams.get('page') ?? '1') === String(number))
+      await settled(page)
+      const { decisions } = await listed({ offset: 25 * (number - 1) })
+      expect(await ids()).toEqual(decisions.map(({ id }) => id))
+      expect(await pager.getByLabel('Page').inputValue()).toBe(String(number))
+    }
+    await go(() => pager.getByRole('link', { name: 'Last' }).click(), 4_000)
+    expect(await pager.getByRole('link').allInnerTexts()).toEqual(['First', 'Previous'])
+    await go(() => pager.getByRole('link', { name: 'Previous' }).click(), 3_999)
+    await go(async () => {
+      await pager.getByLabel('Page').fill('1234')
+      await pager.getByRole('button', { name: 'Go' }).click()
+    }, 1_234)
+    await go(() => pager.getByRole('link', { name: 'Next' }).click(), 1_235)
+    await go(() => page.goBack().then(() => {}), 1_234)
+    await go(() => pager.getByRole('link', { name: 'First' }).click(), 1)
+    await look('/decisions?page=4001')
+    expect(await page.locator('.empty').innerText()).toBe('The list ends before this page.')
+    expect(watched.complaints).toEqual([])
+  })
+
+  test('filters narrow a hundred thousand to what the method counts', async () => {
+    for (const [query, params] of [
+      ['category=process&stakes=high&page=100', { category: 'process', stakes: 'high', offset: 2_475 }],
+      ['outcome=failure&agent=agent-3&sort=confidence', { outcome: 'failure', agent: 'agent-3', sort: 'confidence' }],
+      ['status=pending&page=1000', { status: 'pending', offset: 24_975 }],
+    ] as const) {
+      await look(`/decisions?${query}`)
+      const { decisions, total } = await listed(params)
+      expect([query, ...(await ids())]).toEqual([query, ...decisions.map(({ id }) => id)])
+      expect(await page.getByRole('status').first().innerText()).toContain(`${total.toLocaleString('en')} decisions`)
+    }
+  })
+
+  for (const mode of ['hybrid', 'semantic', 'keyword'])
+    test(`a search by ${mode} finds the one among them`, async () => {
+      await look(`/decisions?mode=${mode}&q=${encodeURIComponent('a telegraph for the lighthouse')}`)
+      expect(await page.locator('tbody td:first-child > a').first().innerText()).toBe(needle)
+      const found = (await server.call('queryDecisions', {
+        query: 'a telegraph for the lighthouse',
+        retrieval_mode: mode,
+        limit: 25,
+      })) as object as Listed
+      expect(await ids()).toEqual(found.decisions.map(({ id }) => id))
+    })
+
+  test('a search ends where the method goes no further', async () => {
+    await look('/decisions?mode=semantic&q=queue&page=400')
+    const pager = page.getByRole('navigation', { name: 'Pages of the list' })
+    expect(await pager.innerText()).toContain('of 400')
+    expect(await pager.getByRole('link').allInnerTexts()).toEqual(['First', 'Previous'])
+    expect((await ids()).length).toBe(25)
+  })
+
+  test('calibration and one decision', async () => {
+    await look('/calibration?category=tooling')
+    const { overall } = (await server.call('getCalibration', { category: 'tooling', window: 'all' })) as {
+      overall: { brier_score: number }
+    }
+    expect(await figure('Brier score')).toBe(overall.brier_score.toFixed(3))
+    const { decisions } = await listed({ offset: 50_000 })
+    await look(`/decisions/${decisions[0]!.id}`)
+    expect(await page.locator('.lead').innerText()).toBe(decisions[0]!.title)
+    for (const path of ['/guardrails', '/breakers', '/evidence', '/deliberation']) await look(path)
+  })
+})
