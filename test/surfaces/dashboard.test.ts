@@ -79,6 +79,13 @@ describe('login', () => {
     expect((await call(cookieOf(response), { ...own, ...headers })).status).toBe(200)
   })
 
+  test('what the nearest proxy says of TLS counts, not what came before it', async () => {
+    const { login } = open({ trust_proxy: 1 })
+    const bob = { agent: 'bob', token: 'bob-token' }
+    expect(setCookie(await login(bob, { 'x-forwarded-proto': 'https, http' }))).not.toContain('Secure')
+    expect(setCookie(await login(bob, { 'x-forwarded-proto': 'http, https' }))).toContain('Secure')
+  })
+
   test('nobody is believed about TLS who is no trusted proxy', async () => {
     const response = await open().login({ agent: 'bob', token: 'bob-token' }, { 'x-forwarded-proto': 'https' })
     expect(setCookie(response)).not.toContain('Secure')
@@ -162,6 +169,14 @@ describe('a session', () => {
     expect((await call(`cstp=${hash}`)).status).toBe(401)
   })
 
+  test('is that of the cookie of its own name', async () => {
+    const { call, bob } = open()
+    const cookie = await bob()
+    expect((await call(`other=1; ${cookie}`)).status).toBe(200)
+    expect((await call(`x${cookie}`)).status).toBe(401)
+    expect((await call(`other=${cookie}`)).status).toBe(401)
+  })
+
   test('is known to every server on the data', async () => {
     const one = open()
     const cookie = await one.bob()
@@ -182,6 +197,15 @@ describe('a session', () => {
     expect([left.status, setCookie(left)]).toEqual([204, 'cstp=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0'])
     expect((await call(cookie)).status).toBe(401)
     expect(told).toEqual(['login bob', 'logout bob'])
+  })
+
+  test('that there is not can be logged out of', async () => {
+    const { send, told } = open()
+    for (const cookie of ['', 'cstp=1', `cstp=${'a'.repeat(64)}`]) {
+      const left = await send('/dashboard/session', { method: 'DELETE', headers: { ...own, cookie } })
+      expect([left.status, setCookie(left)]).toEqual([204, 'cstp=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0'])
+    }
+    expect(told).toEqual([])
   })
 
   test('ends when nobody uses it', async () => {
@@ -228,6 +252,15 @@ describe('another site', () => {
     expect((await login({ agent: 'bob', token: 'bob-token' })).status).toBe(200)
   })
 
+  test('is told from the own one behind a proxy by CSTP_PUBLIC_URL', async () => {
+    const public_url = 'https://cstp.example'
+    const { login, call } = open({ public_url, trust_proxy: 1 })
+    const at = { ...own, host: '10.0.0.7:9991', origin: public_url }
+    const response = await login({ agent: 'bob', token: 'bob-token' }, at)
+    expect((await call(cookieOf(response), at)).status).toBe(200)
+    expect((await call(cookieOf(response), { ...at, origin: 'https://cstp.example.evil' })).status).toBe(401)
+  })
+
   test('is not let send the header', async () => {
     const { send } = open()
     for (const path of ['/cstp', '/dashboard/session']) {
@@ -244,12 +277,16 @@ describe('pages', () => {
     for (const path of ['/dashboard', '/dashboard/', '/dashboard/decisions/x?q=1']) {
       const response = await send(path)
       expect([response.status, await response.text()]).toEqual([200, 'page'])
-      const policy = response.headers.get('content-security-policy')!
-      expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'")
-      expect(policy).toContain("frame-ancestors 'none'")
-      expect(policy).not.toMatch(/unsafe|https?:|\*|data:/)
-      expect(response.headers.get('x-content-type-options')).toBe('nosniff')
-      expect(response.headers.get('cache-control')).toBe('no-cache')
+      const { headers } = response
+      const policy = headers.get('content-security-policy')!
+      expect(policy).toBe(
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'",
+      )
+      const others = ['x-content-type-options', 'x-frame-options', 'referrer-policy', 'cross-origin-opener-policy']
+      expect(others.map((name) => headers.get(name))).toEqual(['nosniff', 'DENY', 'same-origin', 'same-origin'])
+      expect([headers.get('cache-control'), headers.get('vary')]).toEqual(['no-cache', 'Accept-Encoding'])
+      const head = await send(path, { method: 'HEAD' })
+      expect([head.status, await head.text()]).toEqual([200, ''])
     }
   })
 
