@@ -26,6 +26,9 @@ export interface EvidenceRecord {
   hash: string
 }
 
+/** What rules judge an event by. */
+export type EvidenceFact = Pick<EvidenceRecord, 'seq' | 'source' | 'event_type' | 'evidence_class' | 'payload'>
+
 /** Where the log ends. An empty log has `seq` 0, a hash of 64 zeros and an empty frontier. */
 export interface EvidenceHead {
   seq: number
@@ -88,6 +91,8 @@ export interface Evidence {
   ): Promise<EvidenceHead>
   /** Records from `seq` on, ascending, at most `limit`. */
   read(seq: number, limit: number): Promise<EvidenceRecord[]>
+  /** Of the same records only what rules ask for, which takes less time. */
+  facts(seq: number, limit: number): Promise<EvidenceFact[]>
   /** Records of any source from `seq` on whose payload has this integer as `pr_number`, ascending, at most `limit`; by an index. */
   ofPullRequest(pr_number: number, seq: number, limit: number): Promise<EvidenceRecord[]>
   /** Hashes of the records from `seq` on, ascending, at most `limit`. */

@@ -88,17 +88,9 @@ export async function openEvidence(
   log: Log,
 ): Promise<{ evidence: Evidence; chain: Chain; close(): Promise<void> }> {
   const place = evidencePlace(settings)
-  if (isPostgres(place)) {
-    const { openPostgresEvidence } = await import('../drivers/evidence/postgres.ts')
-    const evidence = await openPostgresEvidence({ url: place })
-    return {
-      evidence,
-      chain: openChain({ evidence, now: Date.now, breathe: () => Bun.sleep(0) }),
-      close: evidence.close,
-    }
-  }
-  const { openSqliteEvidence } = await import('../drivers/evidence/sqlite.ts')
-  const evidence = await openSqliteEvidence(place)
+  const evidence = isPostgres(place)
+    ? await (await import('../drivers/evidence/postgres.ts')).openPostgresEvidence({ url: place })
+    : await (await import('../drivers/evidence/sqlite.ts')).openSqliteEvidence(place)
   const walkers = () => startWalkers(place, availableParallelism(), log)
   // A timer would cost a walk a millisecond for each page.
   const breathe = () => new Promise<void>((resolve) => setImmediate(resolve))

@@ -1,20 +1,29 @@
-/** A thread that walks pieces of an evidence database, one at a time. */
-import { type Piece, walkPiece } from '../domain/evidence/walk.ts'
-import { openSqliteEvidenceReader } from '../drivers/evidence/sqlite.ts'
+/** A thread that walks pieces of an evidence log, one at a time, over a connection of its own that only reads. */
+import { StorageError } from '../../sdk/storage/errors.ts'
+import { type Piece, type WalkReader, walkPiece } from '../domain/evidence/walk.ts'
 
-export type WalkRequest = { open: string } | { index: number; end: number }
+export type WalkRequest = { open: string; postgres: boolean } | { index: number; end: number }
 export type WalkReply = { piece: Piece } | { error: string }
 
 declare const self: Worker
 
-let reader: ReturnType<typeof openSqliteEvidenceReader> | undefined
+let opening: Promise<WalkReader> | undefined
+
+async function openReader(place: string, postgres: boolean): Promise<WalkReader> {
+  if (!postgres) return (await import('../drivers/evidence/sqlite.ts')).openSqliteEvidenceReader(place)
+  const reader = await (await import('../drivers/evidence/postgres.ts')).openPostgresEvidenceReader(place)
+  if (reader === null) throw new StorageError('unavailable', 'postgres evidence: there are no tables')
+  return reader
+}
 
 self.onmessage = async ({ data }: MessageEvent<WalkRequest>) => {
   if ('open' in data) {
-    reader = openSqliteEvidenceReader(data.open)
+    opening = openReader(data.open, data.postgres)
+    await opening
     return
   }
-  const answer: WalkReply = await walkPiece(reader!, data.index, data.end, async () => {}).then(
+  const reader = await opening!
+  const answer: WalkReply = await walkPiece(reader, data.index, data.end, async () => {}).then(
     (piece) => ({ piece }),
     (error: unknown) => ({ error: error instanceof Error ? error.message : String(error) }),
   )

@@ -2,6 +2,7 @@
 import type { Walkers } from '../domain/evidence/verify.ts'
 import type { Piece } from '../domain/evidence/walk.ts'
 import type { Log } from '../surfaces/log.ts'
+import { isPostgres } from './places.ts'
 import type { WalkReply, WalkRequest } from './walk-worker.ts'
 
 interface Thread {
@@ -16,8 +17,8 @@ const mostThreads = 2
 // `bun build --compile src/main.ts src/server/walk-worker.ts …`.
 const script = import.meta.url.endsWith('/server/walkers.ts') ? './walk-worker.ts' : './server/walk-worker.ts'
 
-/** @param path of the evidence database */
-export function startWalkers(path: string, cores: number, log: Log): Walkers {
+/** @param place path of the evidence database, or its address in PostgreSQL */
+export function startWalkers(place: string, cores: number, log: Log): Walkers {
   const idle: Thread[] = []
   const asked: ((thread: Thread) => void)[] = []
   let failure: Error | null = null
@@ -43,7 +44,7 @@ export function startWalkers(path: string, cores: number, log: Log): Walkers {
       else waiting?.reject(new Error(data.error))
       free(thread)
     })
-    thread.worker.postMessage({ open: path } satisfies WalkRequest)
+    thread.worker.postMessage({ open: place, postgres: isPostgres(place) } satisfies WalkRequest)
     return thread
   }
 

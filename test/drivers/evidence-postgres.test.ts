@@ -3,8 +3,9 @@ import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
 import { SQL } from 'bun'
 import type { Evidence, EvidenceRecord } from '../../sdk/storage/evidence.ts'
-import { appendEvents } from '../../src/domain/evidence/chain.ts'
+import { appendEvents, openChain } from '../../src/domain/evidence/chain.ts'
 import { openPostgresEvidence } from '../../src/drivers/evidence/postgres.ts'
+import { startWalkers } from '../../src/server/walkers.ts'
 import { freshSchema, type Postgres, postgres, whyNoPostgres } from '../postgres.ts'
 import { chainOf, eventOf, eventsFrom } from './evidence-tools.ts'
 
@@ -129,6 +130,36 @@ function suite(server: Postgres): void {
     for (const [, own] of sizes) expect(own.map(({ at }) => at)).toEqual(own.map((_, at) => at))
     for (const [, own] of sizes) expect(own).toHaveLength(own[0]!.size)
     expect(await chainOf(evidence).verify(null)).toMatchObject({ intact: true, records: records.length })
+    await evidence.close()
+  })
+
+  test('threads find what one thread finds, and leave no connection behind', async () => {
+    const url = freshSchema(server)
+    const evidence = await openPostgresEvidence({ url })
+    const size = 16_500
+    for (let from = 1; from <= size; from += 5_500) await appendEvents(evidence, eventsFrom(from, 5_500))
+    const connections = () =>
+      stranger(url, async (run) => {
+        const rows = await run('select count(*)::int as count from pg_stat_activity where datname = current_database()')
+        return (rows as { count: number }[])[0]!.count
+      })
+    const before = await connections()
+    let failed = 0
+    const log = Object.assign(() => void failed++, { flush() {} })
+    const threaded = () =>
+      openChain({ evidence, now: Date.now, breathe: async () => {}, walkers: () => startWalkers(url, 2, log) }).verify(
+        null,
+      )
+    expect(await threaded()).toMatchObject({ intact: true, records: size })
+    expect(await threaded()).toEqual(await chainOf(evidence).verify(null))
+    await stranger(url, async (run) => {
+      await run('alter table events disable trigger all')
+      await run(`update events set source = 'gitlab' where seq in (12289, ${size})`)
+    })
+    expect(await threaded()).toMatchObject({ intact: false, broken_at_seq: 12_289 })
+    expect(failed).toBe(0)
+    for (const end = Date.now() + 10_000; (await connections()) > before && Date.now() < end; ) await Bun.sleep(50)
+    expect(await connections()).toBeLessThanOrEqual(before)
     await evidence.close()
   })
 

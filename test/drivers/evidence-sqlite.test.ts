@@ -5,6 +5,7 @@ import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Evidence, EvidenceRecord } from '../../sdk/storage/evidence.ts'
 import { appendEvents } from '../../src/domain/evidence/chain.ts'
+import { keptLevels } from '../../src/domain/evidence/tree.ts'
 import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite.ts'
 import { chainOf, eventOf, eventsFrom, freshPath, logOf } from './evidence-tools.ts'
 
@@ -50,7 +51,7 @@ describe('the database', () => {
     `insert into events select seq, ts, source, event_type, evidence_class, payload, prev_hash, hash from events where seq = 2 on conflict do update set ts = ''`,
     `update nodes set hash = ''`,
     'delete from nodes',
-    `replace into nodes values (6, 0, '')`,
+    `replace into nodes values (4, 0, '')`,
     `update checkpoints set note = ''`,
     'delete from checkpoints',
     `replace into checkpoints values (1, 1, '', '', '')`,
@@ -107,11 +108,11 @@ describe('the database', () => {
   test('keeps what it was told over a restart, its tree too', async () => {
     const path = freshPath()
     const before = await logOf(130, path)
-    const [head, nodes] = [await before.head(), await before.nodes(6, 0, 10)]
+    const [head, nodes] = [await before.head(), await before.nodes(keptLevels, 0, 10)]
     await before.saveCheckpoint({ size: 130, head_hash: head.hash, note: 'n', created_at: 'c' })
     await before.close()
     const after = await openSqliteEvidence(path)
-    expect([await after.head(), await after.nodes(6, 0, 10)]).toEqual([head, nodes])
+    expect([await after.head(), await after.nodes(keptLevels, 0, 10)]).toEqual([head, nodes])
     await appendEvents(after, eventsFrom(131, 70))
     expect(await after.checkpoints()).toHaveLength(1)
     expect(await chainOf(after).verify(null)).toMatchObject({ intact: true, records: 200, expected_hash: head.hash })

@@ -91,6 +91,7 @@ describe('a small log', () => {
     const db = intruder(path)
     db.run(`update events set payload = cast(X'7b2278223a22ff227d' as text) where seq = 2`)
     expect(await found(chainOf(evidence))).toEqual(brokenAt(2))
+    await expect(evidence.facts(1, 10)).rejects.toThrow('record 2 is not UTF-8 text')
     db.close()
     await evidence.close()
   })
@@ -249,17 +250,17 @@ describe('a log of many pieces', () => {
   test('the first of two changes counts', async () => {
     await undone(held, async () => {
       held.db.run(`update events set source = 'x' where seq in (8000, 5000)`)
-      held.db.run(`update nodes set hash = '${'a'.repeat(64)}' where level = 6 and "index" = 3`)
+      held.db.run(`update nodes set hash = '${'a'.repeat(64)}' where level = 4 and "index" = 12`)
       expect(await found(chainOf(held.evidence))).toEqual(brokenAt(5_000))
     })
   })
 
   test.each([
-    ['a node changed', `update nodes set hash = '${'a'.repeat(64)}' where level = 6 and "index" = 100`],
+    ['a node changed', `update nodes set hash = '${'a'.repeat(64)}' where level = 4 and "index" = 400`],
     ['the node of a piece changed', `update nodes set hash = '${'a'.repeat(64)}' where level = 12 and "index" = 1`],
-    ['a node taken out', 'delete from nodes where level = 6 and "index" = 63'],
-    ['a node too many', `insert into nodes values (6, 129, '${'a'.repeat(64)}')`],
-    ['a node too many, higher', `insert into nodes values (18, 0, '${'a'.repeat(64)}')`],
+    ['a node taken out', 'delete from nodes where level = 4 and "index" = 255'],
+    ['a node too many', `insert into nodes values (4, 518, '${'a'.repeat(64)}')`],
+    ['a node too many, higher', `insert into nodes values (16, 0, '${'a'.repeat(64)}')`],
   ])('the tree: %s', async (_, sql) => {
     await undone(held, async () => {
       held.db.run(sql)

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { SQL } from 'bun'
 import { createAll, oddRecord, recordOf } from '../../sdk/storage/conformance/store/records.ts'
 import { appendEvents } from '../../src/domain/evidence/chain.ts'
+import { keptLevels } from '../../src/domain/evidence/tree.ts'
 import { analyse } from '../../src/domain/terms.ts'
 import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite.ts'
 import { openSqliteStore } from '../../src/drivers/store/sqlite.ts'
@@ -118,7 +119,7 @@ else
 
     const side = await openSide(back, true)
     expect(await digestOf(side, now_ms)).toEqual(there)
-    expect(await side.evidence.nodes(6, 0, 100)).toHaveLength(39)
+    expect(await side.evidence.nodes(keptLevels, 0, 1_000)).toHaveLength(156)
     expect(await side.store.outbox.depth()).toBe(51)
     const id = recordOf(2).id
     const edges = await side.store.edges.of([id], { direction: 'both', limit: 100 })

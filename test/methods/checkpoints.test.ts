@@ -219,7 +219,7 @@ describe('a log that was changed signs nothing and proves nothing', () => {
       ['getCheckpoint', {}],
       ['getInclusionProof', { seq: 130 }],
       ['getInclusionProof', { seq: 3, size: 180 }],
-      ['getConsistencyProof', { old: 40, new: 190 }],
+      ['getConsistencyProof', { old: 10, new: 190 }],
     ])
   })
 
@@ -262,7 +262,7 @@ describe('a log that was changed signs nothing and proves nothing', () => {
       note: testSigner.sign(`${note.split('\n\n')[0]!.replace(/[^\n]+$/, `${'A'.repeat(43)}=`)}\n`),
     }
     expect(await refusedWith({ checkpoints: async () => [otherRoot] })).toContain('its first 90 records')
-    const nodes = async () => ['b'.repeat(64)]
+    const nodes = async (_: number, __: number, limit: number) => Array.from({ length: limit }, () => 'b'.repeat(64))
     expect(await refusedWith({ checkpoints: async () => [], nodes })).toContain('its tree does not fit')
     expect(await refusedWith({})).toBe('signed')
   })

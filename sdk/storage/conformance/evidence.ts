@@ -75,6 +75,10 @@ export function evidenceConformance(
         expect(await log.read(1, 100)).toEqual(records)
         expect(await log.read(2, 2)).toEqual(records.slice(1, 3))
         expect(await log.read(6, 10)).toEqual([])
+        const facts = records.map(({ ts, prev_hash, hash, ...fact }) => fact)
+        expect(await log.facts(1, 100)).toEqual(facts)
+        expect(await log.facts(2, 2)).toEqual(facts.slice(1, 3))
+        expect(await log.facts(6, 10)).toEqual([])
       }),
     )
 
@@ -328,6 +332,7 @@ export function evidenceConformance(
       using(async (log) => {
         await log.append((head) => following(head, 3))
         expect((await log.read(-5, 2)).map(({ seq }) => seq)).toEqual([1, 2])
+        expect((await log.facts(-5, 2)).map(({ seq }) => seq)).toEqual([1, 2])
         expect(await log.hashes(0, 1)).toEqual([hashOf(1, 'a')])
       }),
     )

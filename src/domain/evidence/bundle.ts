@@ -1,7 +1,7 @@
 /** The bundle: everything that an outsider needs to check the chain and what was concluded from it, as canonical JSON in pieces. */
 import { createHash } from 'node:crypto'
 import { StorageError } from '../../../sdk/storage/errors.ts'
-import type { Evidence, EvidenceRecord } from '../../../sdk/storage/evidence.ts'
+import type { Evidence, EvidenceFact, EvidenceRecord } from '../../../sdk/storage/evidence.ts'
 import { noHash } from '../../../sdk/storage/evidence-checks.ts'
 import type { DecisionReader } from '../../../sdk/storage/store.ts'
 import { stableJson } from '../idempotency.ts'
@@ -25,7 +25,7 @@ export interface BundleHead {
 
 /** What a bundle is made from. */
 export interface BundleSources {
-  evidence: Pick<Evidence, 'read'>
+  evidence: Pick<Evidence, 'read' | 'facts'>
   decisions: Pick<DecisionReader, 'getMany'>
   controls: ControlRules
   breathe(): Promise<void>
@@ -84,7 +84,7 @@ export async function prepareBundle(
   facts: Omit<Bundle, 'head' | 'mapped' | 'decisions'>,
 ): Promise<Bundle> {
   const linked = new Set<string>()
-  const look = ({ event_type, evidence_class }: EvidenceRecord, { decision_id }: Record<string, unknown>) => {
+  const look = ({ event_type, evidence_class }: EvidenceFact, { decision_id }: Record<string, unknown>) => {
     if (event_type === 'cstp_decision_linked' && evidence_class === 'attested' && typeof decision_id === 'string')
       linked.add(decision_id)
   }

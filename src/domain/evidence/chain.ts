@@ -22,9 +22,9 @@ export function follow(head: EvidenceHead, events: readonly NewEvent[]): Evidenc
   let { seq, hash } = head
   const records = events.map((event) => {
     const { ts, source, event_type, evidence_class, payload } = event
-    const record = { seq: ++seq, ts, source, event_type, evidence_class, payload, prev_hash: hash }
-    hash = recordHash(record)
-    return { ...record, hash }
+    const record = { seq: ++seq, ts, source, event_type, evidence_class, payload, prev_hash: hash, hash: '' }
+    hash = record.hash = recordHash(record)
+    return record
   })
   const hashes = records.map((record) => record.hash)
   return { records, ...grow(head.frontier, head.seq, hashes) }

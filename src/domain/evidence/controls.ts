@@ -1,6 +1,6 @@
 /** The rules engine: which controls the events of the chain speak for, and where they fall short. One walk, a few bytes an event. */
 import type { ControlRule } from '../../../sdk/schema/control.ts'
-import type { Evidence, EvidenceClass, EvidenceRecord } from '../../../sdk/storage/evidence.ts'
+import type { Evidence, EvidenceClass, EvidenceFact } from '../../../sdk/storage/evidence.ts'
 import { compileCondition, type Payload, type Test } from './conditions.ts'
 import type { ControlSet } from './rules.ts'
 
@@ -149,14 +149,14 @@ const byName = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 /**
  * Walks the chain up to `size` records.
  * @param breathe lets others have their turn between pages
- * @param look is shown each record on the way
+ * @param look is shown each event on the way
  */
 export async function mapEvidence(
-  evidence: Pick<Evidence, 'read'>,
+  evidence: Pick<Evidence, 'facts'>,
   rules: ControlRules,
   size: number,
   breathe: () => Promise<void>,
-  look: (record: EvidenceRecord, payload: Payload) => void = () => {},
+  look: (fact: EvidenceFact, payload: Payload) => void = () => {},
 ): Promise<Mapped> {
   const [seqs, verdictOf, prs] = [new Float64Array(size), new Uint32Array(size), new Float64Array(size)]
   const verdicts: Verdict[] = []
@@ -174,7 +174,7 @@ export async function mapEvidence(
   }
 
   /** The number of the verdict; most events get one that was met before. */
-  const verdictFor = ({ event_type, evidence_class }: EvidenceRecord, payload: Payload): number => {
+  const verdictFor = ({ event_type, evidence_class }: EvidenceFact, payload: Payload): number => {
     const { controls, verdicts: known } = planOf(evidence_class, event_type)
     const bits = judge(controls, payload)
     const before = known.get(bits)
@@ -186,26 +186,26 @@ export async function mapEvidence(
     return verdicts.length - 1
   }
 
-  const take = (record: EvidenceRecord): void => {
-    const payload = parsePayload(record.payload)
-    look(record, payload)
-    const index = verdictFor(record, payload)
+  const take = (fact: EvidenceFact): void => {
+    const payload = parsePayload(fact.payload)
+    look(fact, payload)
+    const index = verdictFor(fact, payload)
     const verdict = verdicts[index]!
     const { pr_number } = payload
-    seqs[count] = record.seq
+    seqs[count] = fact.seq
     verdictOf[count] = index
     prs[count] = Number.isSafeInteger(pr_number) ? (pr_number as number) : Number.NaN
     count++
-    const sums = tallies[record.evidence_class]
+    const sums = tallies[fact.evidence_class]
     sums.total++
     if (verdict.mappings.length > 0) sums.mapped++
-    sums.sources.set(record.source, (sums.sources.get(record.source) ?? 0) + 1)
+    sums.sources.set(fact.source, (sums.sources.get(fact.source) ?? 0) + 1)
     insufficient_evidence_count += verdict.shortfalls.length
   }
 
   for (let next = 1; next <= size; ) {
-    const page = await evidence.read(next, Math.min(pageSize, size - next + 1))
-    for (const record of page) if (record.seq <= size && classes.includes(record.evidence_class)) take(record)
+    const page = await evidence.facts(next, Math.min(pageSize, size - next + 1))
+    for (const fact of page) if (fact.seq <= size && classes.includes(fact.evidence_class)) take(fact)
     const last = page.at(-1)
     if (!last || last.seq < next) break
     next = last.seq + 1

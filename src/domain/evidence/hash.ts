@@ -1,6 +1,6 @@
 /** The hash formula of the chain: the one thing that the writer and the offline verifier share. */
-import { hash } from 'node:crypto'
 import type { EvidenceRecord } from '../../../sdk/storage/evidence.ts'
+import { sha256Hex } from './sha256.ts'
 
 /** Version of the formula, stored with a log and in each bundle. */
 export const chainFormat = 3
@@ -16,4 +16,4 @@ export function preimage(record: Omit<EvidenceRecord, 'hash'>): string {
 }
 
 /** SHA-256 of the {@link preimage} in UTF-8, lowercase hex. */
-export const recordHash = (record: Omit<EvidenceRecord, 'hash'>): string => hash('sha256', preimage(record), 'hex')
+export const recordHash = (record: Omit<EvidenceRecord, 'hash'>): string => sha256Hex(preimage(record))

@@ -8,7 +8,7 @@ import { recordHash } from './hash.ts'
 import { grow, keptLevels } from './tree.ts'
 
 /** Level of the tree whose perfect subtrees are walked as one piece. */
-export const pieceLevel = 2 * keptLevels
+export const pieceLevel = 3 * keptLevels
 export const pieceSize = 2 ** pieceLevel
 /** Records that are read and hashed in one go: some milliseconds. */
 const pageSize = 512

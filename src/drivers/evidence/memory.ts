@@ -30,6 +30,14 @@ export function openMemoryEvidence(): Evidence {
       return head()
     },
     read: async (seq, limit) => page(seq, limit).map(copy),
+    facts: async (seq, limit) =>
+      page(seq, limit).map(({ seq, source, event_type, evidence_class, payload }) => ({
+        seq,
+        source,
+        event_type,
+        evidence_class,
+        payload,
+      })),
     ofPullRequest: async (pr_number, seq, limit) =>
       records
         .slice(Math.max(0, seq - 1))

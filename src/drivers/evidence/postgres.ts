@@ -60,6 +60,7 @@ export async function openPostgresEvidence({
     driver: 'postgres',
     head: guarded('cannot read evidence', read.head),
     read: guarded('cannot read evidence', read.read),
+    facts: guarded('cannot read evidence', read.facts),
     ofPullRequest: guarded('cannot read evidence', read.ofPullRequest),
     hashes: guarded('cannot read evidence', read.hashes),
     nodes: guarded('cannot read evidence', read.nodes),

@@ -1,6 +1,12 @@
 /** Reads of the log. */
 import { StorageError } from '../../../../sdk/storage/errors.ts'
-import type { Evidence, EvidenceHead, EvidenceRecord, StoredCheckpoint } from '../../../../sdk/storage/evidence.ts'
+import type {
+  Evidence,
+  EvidenceFact,
+  EvidenceHead,
+  EvidenceRecord,
+  StoredCheckpoint,
+} from '../../../../sdk/storage/evidence.ts'
 import type { Client } from '../../postgres/client.ts'
 import { fromText } from '../../postgres/text.ts'
 
@@ -39,7 +45,7 @@ export function headOf(row: HeadRow | undefined): EvidenceHead {
 
 export const reads = ({
   read,
-}: Client): Pick<Evidence, 'head' | 'read' | 'ofPullRequest' | 'hashes' | 'nodes' | 'find' | 'checkpoints'> => ({
+}: Pick<Client, 'read'>): Omit<Evidence, 'driver' | 'append' | 'saveCheckpoint' | 'close'> => ({
   async head() {
     const [row] = await read<HeadRow>('select seq::float8 as seq, hash, frontier from head')
     return headOf(row)
@@ -52,6 +58,21 @@ export const reads = ({
       seq <= 1 ? [limit] : [limit, seq],
     )
     return rows.map(recordOf)
+  },
+  async facts(seq, limit) {
+    const from = seq <= 1 ? 'true' : 'seq >= $2::bigint'
+    const rows = await read<EvidenceFact>(
+      `select seq::float8 as seq, source, event_type, evidence_class, payload from events where ${from}
+       order by events.seq limit $1::int`,
+      seq <= 1 ? [limit] : [limit, seq],
+    )
+    return rows.map(({ seq, source, event_type, evidence_class, payload }) => ({
+      seq,
+      source: fromText(source),
+      event_type: fromText(event_type),
+      evidence_class,
+      payload: fromText(payload),
+    }))
   },
   async hashes(seq, limit) {
     const rows = await read<{ hash: string }>(

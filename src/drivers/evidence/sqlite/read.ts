@@ -1,14 +1,21 @@
 /** Reads of an evidence database. */
 import type { Database } from 'bun:sqlite'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
-import type { Evidence, EvidenceHead, EvidenceRecord, StoredCheckpoint } from '../../../../sdk/storage/evidence.ts'
+import type {
+  Evidence,
+  EvidenceFact,
+  EvidenceHead,
+  EvidenceRecord,
+  StoredCheckpoint,
+} from '../../../../sdk/storage/evidence.ts'
 import { storageErrorOf } from '../../sqlite/errors.ts'
 
-export type Reads = Pick<Evidence, 'head' | 'read' | 'ofPullRequest' | 'hashes' | 'nodes' | 'find' | 'checkpoints'>
+export type Reads = Omit<Evidence, 'driver' | 'append' | 'saveCheckpoint' | 'close'>
 
 /** Records that are searched in one go; others have their turn in between. */
 const searched = 20_000
 export const columns = ['ts', 'source', 'event_type', 'evidence_class', 'payload', 'prev_hash', 'hash'] as const
+const factColumns = ['source', 'event_type', 'evidence_class', 'payload'] as const
 
 /** SQL of the integer that a payload has as `pr_number`; null where it has none, or is no JSON. */
 export const prNumber = (payload: string): string =>
@@ -36,16 +43,40 @@ export function headReader(db: Database): () => EvidenceHead {
   }
 }
 
+/** Reads these columns of records, from one on. */
+function pageReader<Row extends EvidenceFact>(
+  db: Database,
+  names: readonly (keyof Row & string)[],
+): (seq: number, limit: number) => Row[] {
+  const from = db.prepare<Row, [number, number]>(`select seq, ${names} from events where seq >= ? order by seq limit ?`)
+  // Numbers below 1 are nobody's: what stands there was put there past this program.
+  const fromStart = db.prepare<Row, [number]>(`select seq, ${names} from events order by seq limit ?`)
+  const bytes = db.prepare<Record<string, Uint8Array>, [number]>(
+    `select ${names.map((name) => `cast(${name} as blob) as ${name}`)} from events where seq = ?`,
+  )
+
+  /** SQLite's text may be any bytes; those that are not UTF-8 are read as U+FFFD, and would pass for a character that was meant. */
+  function isAsStored(record: Row): boolean {
+    for (const name of names) {
+      const value = record[name]
+      if (typeof value !== 'string' || !value.includes('\ufffd')) continue
+      const row = bytes.get(record.seq)
+      return row === null || names.every((one) => Buffer.from(String(record[one])).equals(row[one]!))
+    }
+    return true
+  }
+  return (seq, limit) => {
+    const rows = seq <= 1 ? fromStart.all(limit) : from.all(seq, limit)
+    for (const row of rows)
+      if (!isAsStored(row)) throw new StorageError('corrupt', `sqlite evidence: record ${row.seq} is not UTF-8 text`)
+    return rows
+  }
+}
+
 export function reads(db: Database): Reads {
   const head = headReader(db)
-  const from = db.prepare<EvidenceRecord, [number, number]>(
-    `select seq, ${columns} from events where seq >= ? order by seq limit ?`,
-  )
-  // Numbers below 1 are nobody's: what stands there was put there past this program.
-  const fromStart = db.prepare<EvidenceRecord, [number]>(`select seq, ${columns} from events order by seq limit ?`)
-  const bytes = db.prepare<Record<string, Uint8Array>, [number]>(
-    `select ${columns.map((name) => `cast(${name} as blob) as ${name}`)} from events where seq = ?`,
-  )
+  const records = pageReader<EvidenceRecord>(db, columns)
+  const facts = pageReader<EvidenceFact>(db, factColumns)
   const hashes = db.prepare<{ hash: string }, [number, number]>(
     'select hash from events where seq >= ? order by seq limit ?',
   )
@@ -65,12 +96,6 @@ export function reads(db: Database): Reads {
     'select size, head_hash, note, created_at from checkpoints order by number',
   )
 
-  /** SQLite's text may be any bytes; those that are not UTF-8 are read as U+FFFD, and would pass for a character that was meant. */
-  function isAsStored(record: EvidenceRecord): boolean {
-    if (!columns.some((name) => typeof record[name] === 'string' && record[name].includes('\ufffd'))) return true
-    const row = bytes.get(record.seq)
-    return row === null || columns.every((name) => Buffer.from(record[name]).equals(row[name]!))
-  }
   const translated =
     <A extends unknown[], R>(read: (...args: A) => R) =>
     async (...args: A): Promise<Awaited<R>> => {
@@ -83,12 +108,8 @@ export function reads(db: Database): Reads {
 
   return {
     head: translated(head),
-    read: translated((seq: number, limit: number) => {
-      const records = seq <= 1 ? fromStart.all(limit) : from.all(seq, limit)
-      const odd = records.find((record) => !isAsStored(record))
-      if (odd) throw new StorageError('corrupt', `sqlite evidence: record ${odd.seq} is not UTF-8 text`)
-      return records
-    }),
+    read: translated(records),
+    facts: translated(facts),
     hashes: translated((seq: number, limit: number) => hashes.all(Math.max(1, seq), limit).map(({ hash }) => hash)),
     nodes: translated((level: number, index: number, limit: number) => {
       const rows = nodes.all(level, index, limit)

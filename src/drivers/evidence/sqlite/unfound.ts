@@ -1,5 +1,5 @@
 /** Looks for records that the tables beside the log no longer find: an approval that was dismissed would count again at the next merge. */
-import { connectReader } from './connect.ts'
+import { connectReader } from '../../sqlite/connect.ts'
 import { fields } from './lookup.ts'
 import { prNumber } from './read.ts'
 
