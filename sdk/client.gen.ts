@@ -1761,7 +1761,10 @@ export interface QueryDecisionsResult {
     keyword: number
     combined: number
   }>
-  /** True when even the best hit is no more than noise. */
+  /**
+   * True when even the best hit is no more than noise. Where words alone were searched (mode `keyword`, or
+   * degraded) it is nearly always true, for exact hits too: judge by the hits.
+   */
   no_precedent: boolean
   /** True when the embedder was away and keywords alone answered. */
   degraded: boolean
@@ -1911,11 +1914,11 @@ export interface ReindexParams {
 
 /** Result of `cstp.reindex`. */
 export interface ReindexResult {
-  /** Whether every decision got its vectors. */
+  /** Whether there were no errors. */
   success: boolean
   /** Decisions that got new vectors. */
   decisions_indexed: number
-  /** Decisions that failed; they are tried again in the background. */
+  /** Decisions that failed, which are tried again in the background, and broken files. */
   errors: number
   /** Milliseconds that it took. */
   duration_ms: number

@@ -33,7 +33,7 @@ export const meanings: Record<ErrorName, string> = {
   query_failed: 'The engine failed while it searched decisions.',
   guardrail_eval_failed: 'The engine failed while it evaluated guardrails.',
   record_failed:
-    'The decision could not be recorded, or a guardrail blocked it (`data.violations`). Nothing was written.',
+    'The decision could not be recorded, or a guardrail blocked it (`data.violations`). Nothing was written, unless the message says that nobody can tell.',
   review_failed: 'The engine failed while it recorded a review.',
   decision_not_found: 'No decision has that id; `data.id` repeats it.',
   attribution_failed: 'The engine failed while it attributed outcomes.',

@@ -111,7 +111,7 @@ function errorsPage(): string {
 }
 
 async function driversPage(): Promise<string> {
-  const ports = (await readdir(join(root, 'src/drivers'))).sort()
+  const ports = ['embedder', 'evidence', 'store', 'vectors']
   const sections = await Promise.all(
     ports.map(async (port) => {
       const folder = join(root, 'src/drivers', port)
@@ -128,11 +128,10 @@ async function driversPage(): Promise<string> {
             .trim() ?? ''
         return `### ${file.replace(/\.ts$/, '')}\n\n${about}`
       })
-      // What the drivers of one engine share is no port.
-      return lines.length === 0 ? '' : [`## ${port}`, ...lines].join('\n\n')
+      return [`## ${port}`, ...lines].join('\n\n')
     }),
   )
-  return `${[head('Drivers', 'What each storage port can stand on.'), ...sections.filter((section) => section !== '')].join('\n\n').replace(/\n\n\n+/g, '\n\n')}\n`
+  return `${[head('Drivers', 'What each storage port can stand on.'), ...sections].join('\n\n').replace(/\n\n\n+/g, '\n\n')}\n`
 }
 
 /** The comment on each exported schema of the SDK. */

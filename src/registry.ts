@@ -56,6 +56,8 @@ const kinds: Record<StorageErrorKind, string> = {
   unavailable: 'storage or embedder is unavailable; nothing was changed, try again',
   corrupt: 'stored data is damaged; run cstp doctor',
 }
+const unclear =
+  'the storage was lost before it confirmed; it may have been done all the same: look first, or send it again with the same idempotency_key'
 
 /** What was thrown, as an error for the caller. The original goes to the log only: it may name files or hold secrets. */
 function mapError(error: unknown, failure: ErrorName, request: Request, services: Services): CstpError {
@@ -69,7 +71,7 @@ function mapError(error: unknown, failure: ErrorName, request: Request, services
   if (isStorageError(error))
     return new CstpError(
       failure,
-      `${method} failed: ${kinds[error.kind]}`,
+      `${method} failed: ${error.unclear ? unclear : kinds[error.kind]}`,
       { kind: error.kind, request_id },
       { cause: error },
     )

@@ -2,7 +2,6 @@
  * The composition root: opens the drivers that the settings name, builds what handlers get, and serves. The only place where settings
  * become things; read it first to see the whole system.
  */
-import { randomBytes } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import type { Settings } from './config.ts'
 import type { Services } from './context.ts'
@@ -38,6 +37,9 @@ const embedWaitMs = 2_000
 /** How long calls under way may take when the server stops. */
 const drainMs = 10_000
 
+/** node:crypto's would ask the system each time. */
+const randomHex = (bytes: number): string => crypto.getRandomValues(new Uint8Array(bytes)).toHex()
+
 export interface Program {
   services: Services
   dispatch: Dispatch
@@ -61,11 +63,14 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
   try {
     const now = overrides.now ?? Date.now
     const metrics = createMetrics(version, new Set([...methods.keys(), discover]))
-    const [{ store, shared }, bare, { evidence, chain }] = await Promise.all([
+    const opening = [
       openStore(settings, { analyse, now, log }).then(keep),
       openEmbedder(settings, log, fail).then(keep),
       openEvidence(settings, log).then(keep),
-    ])
+    ] as const
+    // What opens after another one has failed is to be closed too.
+    await Promise.allSettled(opening)
+    const [{ store, shared }, bare, { evidence, chain }] = await Promise.all(opening)
     const embedder = metered(bare, metrics)
     const index = keep(await openIndex(settings, store, embedder.id, log))
     const outbox = keep(
@@ -84,7 +89,7 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
       startTracker({
         store,
         now,
-        newId: () => randomBytes(8).toString('hex'),
+        newId: () => randomHex(8),
         ttl_ms: settings.tracker_ttl_minutes * 60_000,
         after: later,
         failed: (error) => log('warn', 'deliberation could not be kept yet; it is tried again', describeError(error)),
@@ -107,7 +112,7 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
       outbox,
       log,
       now,
-      randomHex: (bytes) => randomBytes(bytes).toString('hex'),
+      randomHex,
       embed_wait_ms: embedWaitMs,
       folderInside: async (path) => (settings.store_url ? folderOfDecisions(path) : folderInside(data_dir, path)),
       reindexProgress: metrics.reindex,
@@ -134,6 +139,15 @@ export interface Serving {
 /** Starts the service. Resolves when it answers. */
 export async function serve(settings: Settings, log: Log): Promise<Serving> {
   const program = await openProgram(settings, log)
+  try {
+    return await serveProgram(program, settings, log)
+  } catch (error) {
+    await program.close()
+    throw error
+  }
+}
+
+async function serveProgram(program: Program, settings: Settings, log: Log): Promise<Serving> {
   const { services, dispatch, metrics } = program
   const stopping = new AbortController()
   const started = Date.now()
@@ -179,7 +193,6 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
   try {
     port = listen({ ...settings, handle: createFetch(options), largest_body_bytes: largestBody(options), log })
   } catch (error) {
-    await program.close()
     throw new Error(`can't listen on ${settings.host}:${settings.port} (CSTP_HOST, CSTP_PORT)`, { cause: error })
   }
 

@@ -78,10 +78,14 @@ const mayImport: [RegExp, RegExp, string][] = [
   ],
   ...['store', 'vectors', 'embedder', 'evidence'].map((port): [RegExp, RegExp, string] => [
     new RegExp(`^src/drivers/${port}/`),
-    new RegExp(`^sdk/|^src/drivers/(?:${port}|postgres)/|^(?!src/)`),
+    new RegExp(`^sdk/|^src/drivers/(?:${port}|postgres|sqlite)/|^(?!src/)`),
     'drivers import sdk, their own port, what all drivers of one engine share, and libraries',
   ]),
-  [/^src\/drivers\/postgres\//, /^sdk\/|^src\/drivers\/postgres\/|^(?!src\/)/, 'an engine knows no driver'],
+  [
+    /^src\/drivers\/(?:postgres|sqlite)\//,
+    /^sdk\/|^src\/drivers\/(?:postgres|sqlite)\/|^(?!src\/)/,
+    'an engine knows no driver',
+  ],
   [
     /^src\/dashboard\//,
     /^sdk\/(?:client|errors)(?:\.ts$|\/)|^src\/dashboard\/|^preact(?:\/hooks)?$|^d3-(?:force|scale|shape)$/,

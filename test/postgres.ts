@@ -56,7 +56,8 @@ function startAnywhere(startOn: (port: number) => void): number {
   }
 }
 
-function startOwn(bin: string): Postgres {
+/** @param settings as `postgres -c` takes them */
+function startOwn(bin: string, settings: readonly string[]): Postgres {
   const folder = mkdtempSync(join(tmpdir(), 'cstp-pg-'))
   const data = join(folder, 'data')
   if (process.getuid?.() === 0) {
@@ -64,8 +65,8 @@ function startOwn(bin: string): Postgres {
     spawnSync('chown', ['postgres', folder])
   }
   run([join(bin, 'initdb'), '-D', data, '-U', 'cstp', '--auth=trust', '--locale=C.UTF-8', '-E', 'UTF8'])
-  const optionsOf = (port: number) =>
-    `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=${folder} -c fsync=off -c max_connections=200`
+  const fixed = ['listen_addresses=127.0.0.1', `unix_socket_directories=${folder}`, 'max_connections=200']
+  const optionsOf = (port: number) => `-p ${port} ${[...fixed, ...settings].map((one) => `-c ${one}`).join(' ')}`
   const startOn = (port: number) =>
     run([join(bin, 'pg_ctl'), '-D', data, '-w', '-t', '60', '-l', join(folder, 'log'), '-o', optionsOf(port), 'start'])
   const stop = () => run([join(bin, 'pg_ctl'), '-D', data, '-m', 'immediate', 'stop'])
@@ -89,8 +90,14 @@ export function postgres(): Postgres | null {
   const given = process.env.CSTP_TEST_POSTGRES
   const bin = binaries()
   if (given) started = { url: given, kill: () => {}, restart: () => {} }
-  else started = bin === null ? null : startOwn(bin)
+  else started = bin === null ? null : startOwn(bin, ['fsync=off'])
   return started
+}
+
+/** One of its own that loses nothing, as `settings` tune it; null where there is no PostgreSQL on this machine. */
+export function durablePostgres(settings: readonly string[]): Postgres | null {
+  const bin = binaries()
+  return bin === null ? null : startOwn(bin, settings)
 }
 
 export const whyNoPostgres =

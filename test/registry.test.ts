@@ -78,6 +78,15 @@ describe('what a driver throws', () => {
     },
   )
 
+  test('a commit that nobody confirmed is not said to have changed nothing', async () => {
+    const message = async (unclear: boolean) => {
+      const { call } = await harness(failing(new StorageError('unavailable', 'away', { unclear })))
+      return ((await call('cstp.recordDecision', decision)) as CstpError).message
+    }
+    expect(await message(false)).toContain('nothing was changed, try again')
+    expect(await message(true)).toContain('it may have been done all the same')
+  })
+
   test.each([
     ['cstp.recordDecision', decision, -32005],
     [

@@ -41,7 +41,7 @@ export const SemanticCondition = v.strictObject({
 })
 
 /** Fields of recorded decisions that a temporal condition can count by. */
-export const countedFields = ['category', 'stakes', 'status', 'outcome', 'project', 'feature', 'agent', 'tag'] as const
+const countedFields = ['category', 'stakes', 'status', 'outcome', 'project', 'feature', 'agent', 'tag'] as const
 
 const clock = v.pipe(v.string(), v.regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, 'a time of day such as 22:00'))
 /** Days of the week as a clock condition names them. */

@@ -15,7 +15,7 @@ import {
 import { Violation } from './policy.ts'
 
 /** Form of a review cadence: a number of hours, days, weeks or months. */
-export const reviewInForm = /^[1-9]\d{0,3}[hdwm]$/
+const reviewInForm = /^[1-9]\d{0,3}[hdwm]$/
 
 const d = v.description
 const listUpTo = <T extends v.GenericSchema>(item: T, most: number) =>

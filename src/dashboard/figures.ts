@@ -38,3 +38,11 @@ export function span(seconds: number): string {
 
 /** `well_calibrated` as words. */
 export const words = (name: string): string => name.replaceAll('_', ' ')
+
+/** What an evaluated action said of itself, as the audit trail keeps it; empty where it keeps none. */
+export function actionIn(detail: unknown): string {
+  const member = (value: unknown, name: string): unknown =>
+    value !== null && typeof value === 'object' ? (value as Record<string, unknown>)[name] : undefined
+  const text = member(member(detail, 'input'), 'description')
+  return typeof text === 'string' ? text : ''
+}

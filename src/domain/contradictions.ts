@@ -1,6 +1,8 @@
 /** Contradictions: two decisions that can't both be right. Found when an outcome is known, kept as edges, read from there. */
 import type { DecisionRecord, Outcome } from '../../sdk/schema/decision.ts'
-import type { Edge, Store } from '../../sdk/storage/store.ts'
+import { fieldsOf } from '../../sdk/storage/fields.ts'
+import { compileFilter } from '../../sdk/storage/filter.ts'
+import type { DecisionFilter, Edge, Store } from '../../sdk/storage/store.ts'
 import type { Follower } from './follower.ts'
 
 export interface Contradiction {
@@ -43,7 +45,12 @@ async function superseded(store: Store, ids: readonly string[]): Promise<Set<str
 const pair = ({ source_id, target_id }: Edge): string => [source_id, target_id].sort().join(' ')
 
 /** Those of the edges whose ends are live, neither superseded nor abandoned, each pair once. */
-async function standing(store: Store, edges: readonly Edge[], seen: Set<string>): Promise<Contradiction[]> {
+async function standing(
+  store: Store,
+  edges: readonly Edge[],
+  passes: (record: DecisionRecord) => boolean,
+  seen: Set<string>,
+): Promise<Contradiction[]> {
   const ids = [...new Set(edges.flatMap(({ source_id, target_id }) => [source_id, target_id]))]
   const dead = await superseded(store, ids)
   const records = new Map((await store.decisions.getMany(ids)).map(({ record }) => [record.id, record]))
@@ -59,22 +66,38 @@ async function standing(store: Store, edges: readonly Edge[], seen: Set<string>)
       (edge) =>
         holds(edge) && live(edge.source_id) && live(edge.target_id) && !seen.has(pair(edge)) && seen.add(pair(edge)),
     )
-    .map(({ source_id, target_id, context }) => ({
-      first_id: source_id,
-      second_id: target_id,
-      first_title: records.get(source_id)!.title,
-      second_title: records.get(target_id)!.title,
-      category: records.get(source_id)!.category,
-      reason: context ?? 'They were linked as contradicting each other',
-    }))
+    .flatMap(({ source_id, target_id, context }): Contradiction[] => {
+      const ends = [records.get(source_id)!, records.get(target_id)!] as const
+      const [first, second] = passes(ends[0]) ? ends : [ends[1], ends[0]]
+      if (!passes(first)) return []
+      return [
+        {
+          first_id: first.id,
+          second_id: second.id,
+          first_title: first.title,
+          second_title: second.title,
+          category: first.category,
+          reason: context ?? 'They were linked as contradicting each other',
+        },
+      ]
+    })
 }
 
-/** Contradictions between live decisions, newest first. Looks at ten times as many edges at most, and reads no more of them than it needs. */
-export async function contradictions(store: Store, limit: number): Promise<Contradiction[]> {
+/**
+ * Contradictions between live decisions, newest first. Looks at ten times as many edges at most, and reads no more of them than it needs.
+ * @param filter what the first of the two passes; where only one of them does, it stands first
+ */
+export async function contradictions(
+  store: Store,
+  limit: number,
+  filter: DecisionFilter = {},
+): Promise<Contradiction[]> {
+  const compiled = compileFilter(filter)
+  const passes = (record: DecisionRecord) => compiled(fieldsOf(record, true))
   const edges = await store.edges.list({ types: ['contradicts'], limit: 10 * limit })
   const seen = new Set<string>()
   const found: Contradiction[] = []
   for (let from = 0; from < edges.length && found.length < limit; from += limit)
-    found.push(...(await standing(store, edges.slice(from, from + limit), seen)))
+    found.push(...(await standing(store, edges.slice(from, from + limit), passes, seen)))
   return found.slice(0, limit)
 }

@@ -89,7 +89,7 @@ export function newRecord(draft: Draft, created_ms: number, now_ms: number, id_s
 }
 
 /** Fields that updateDecision may change. */
-export const updatableFields = ['decision', 'confidence', 'context', 'tags', 'pattern', 'reasons', 'bridge'] as const
+const updatableFields = ['decision', 'confidence', 'context', 'tags', 'pattern', 'reasons', 'bridge'] as const
 export type Updates = Partial<Pick<DecisionRecord, (typeof updatableFields)[number]>>
 
 /** What a bridge is extracted from. */

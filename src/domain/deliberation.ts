@@ -22,7 +22,7 @@ export interface TrackedHit {
 const has = (session: Session | null, type: string): boolean =>
   session?.inputs.some((input) => input.type === type) ?? false
 export const hasQuery = (session: Session | null): boolean => has(session, inputTypes.query)
-export const hasCheck = (session: Session | null): boolean => has(session, inputTypes.check)
+const hasCheck = (session: Session | null): boolean => has(session, inputTypes.check)
 export const hasThought = (session: Session | null): boolean => has(session, inputTypes.thought)
 
 function hitsOf({ data }: SessionInput): TrackedHit[] {

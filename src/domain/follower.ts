@@ -3,6 +3,7 @@
  * by it. Vectors drivers know nothing of the store; this feeds them from its feed, and changes generations when a reindex is done.
  */
 import { StorageError } from '../../sdk/storage/errors.ts'
+import { sharedRun } from '../../sdk/storage/shared-run.ts'
 import type { Generation, Store } from '../../sdk/storage/store.ts'
 import type { VectorHit, VectorIndex, Vectors } from '../../sdk/storage/vectors.ts'
 import { followDirectly } from './follower/direct.ts'
@@ -59,13 +60,12 @@ export async function openFollower(options: FollowerOptions): Promise<Follower> 
   const { store, vectors, tail, log, breathe } = options
   let serving: Followed | null = null
   let preparing: { number: number; loaded: Promise<Followed> } | null = null
+  let syncing = Promise.resolve()
   const searches = new Set<Promise<unknown>>()
-  let syncing: Promise<void> | null = null
-  let nextSync: Promise<void> | null = null
 
   async function follow(generation: Generation): Promise<Followed> {
     const index = await openIndex(generation)
-    if (vectors.immediate) return followDirectly(generation, index)
+    if (vectors.immediate) return followDirectly(generation, index, log)
     if (!tail) throw new StorageError('invalid', `The driver ${vectors.driver} is not immediate: it needs a tail`)
     return followWithTail(generation, index, await tail.open(generation), log)
   }
@@ -120,22 +120,11 @@ export async function openFollower(options: FollowerOptions): Promise<Follower> 
     if (serving && serving.applied() < head.seq) await catchUp(serving, store.feed, breathe, log)
   }
 
-  function sync(): Promise<void> {
-    if (syncing === null) {
-      syncing = syncOnce().finally(() => {
-        syncing = null
-      })
-      return syncing
-    }
-    // The one under way may have asked for the head before the caller's own commit: wait for the next, which all waiting share.
-    nextSync ??= syncing
-      .catch(() => {})
-      .then(() => {
-        nextSync = null
-        return sync()
-      })
-    return nextSync
-  }
+  // The one under way may have asked for the head before the caller's own commit.
+  const sync = sharedRun(() => {
+    syncing = syncOnce()
+    return syncing
+  })
 
   async function search<T>(
     query: { vector: Float32Array; embedder?: string },
@@ -206,7 +195,7 @@ export async function openFollower(options: FollowerOptions): Promise<Follower> 
     },
     async close() {
       stopFlushing()
-      await syncing?.catch(() => {})
+      await syncing.catch(() => {})
       await Promise.allSettled([...searches])
       await flush().catch((error) =>
         log('warn', 'The vector index did not take the last batch', { error: String(error) }),

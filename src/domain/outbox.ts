@@ -42,6 +42,9 @@ export function startOutbox({ store, embedder, now, after, failed }: OutboxOptio
         // The text changed meanwhile: leave the entry, it comes round again.
         if (current && current.revision !== before?.revision)
           return tx.outbox.retry(entry, now(), 'changed meanwhile').then(() => false)
+        // A catalogue made anew from the files has no generation yet, and vectors that belong to none would be lost.
+        if (current && (await tx.embeddings.active()) === null)
+          await tx.embeddings.start(embedder.id, embedder.effective_dimensions)
         if (current && vectors) await tx.embeddings.put(entry.id, embedder.id, vectors)
         await tx.outbox.done(entry)
         return Boolean(current)

@@ -32,6 +32,8 @@ export interface ReadyAction {
 const dayMs = 86_400_000
 const staleDays = 30
 const veryStaleDays = 60
+/** As many are counted, whatever the limit: the total is the same for every page size. */
+const mostContradictions = 200
 
 function ofDecision(
   { id, category, date, title, stakes, review_by, created_at }: DecisionRecord,
@@ -161,8 +163,8 @@ async function stopped({ store, breakers, now_ms }: ReadyTools): Promise<ReadyAc
     )
 }
 
-async function contradicting({ store }: ReadyTools, limit: number): Promise<ReadyAction[]> {
-  return (await contradictions(store, limit)).map(
+async function contradicting({ store }: ReadyTools, filter: DecisionFilter): Promise<ReadyAction[]> {
+  return (await contradictions(store, mostContradictions, filter)).map(
     ({ first_id, second_id, first_title, second_title, category, reason }): ReadyAction => ({
       type: 'contradiction',
       priority: 'medium',
@@ -204,16 +206,16 @@ export async function readyActions(
   const others = [
     ...(await part('Drift', drifting(tools, filter), [])),
     ...(await part('Circuit breakers', stopped(tools), [])),
-    ...(await part('Contradictions', contradicting(tools, limit), [])),
+    ...(await part('Contradictions', contradicting(tools, filter), [])),
   ].filter((action) => concerns(action, filter))
   const total = decisions.total + others.length
   const passing = [...decisions.actions, ...others].filter((action) => passes(action, query))
+  // What is equal in these keeps the order of its part: decisions by time, contradictions the newest first.
   passing.sort(
     (a, b) =>
       rank(b.priority) - rank(a.priority) ||
       (a.date ?? '').localeCompare(b.date ?? '') ||
-      actionTypes.indexOf(a.type) - actionTypes.indexOf(b.type) ||
-      (a.decision_id ?? '').localeCompare(b.decision_id ?? ''),
+      actionTypes.indexOf(a.type) - actionTypes.indexOf(b.type),
   )
   const actions = passing.slice(0, limit)
   return { actions, total, filtered: total - actions.length, warnings }

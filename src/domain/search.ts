@@ -168,10 +168,11 @@ async function hybrid(tools: SearchTools, input: SearchInput): Promise<Ranked> {
   const k = Math.max(50, 4 * (offset + limit))
   const terms = queryTerms(query)
   const near = vector ? await index.nearest({ vector, embedder: tools.embedder.id, side, k, filter }) : []
-  const words = await store.decisions.keyword({ terms, filter, limit: k })
+  const also = near.map(({ id }) => id)
+  const words = await store.decisions.keyword({ terms, filter, limit: k, also, counted: false })
   const question: Question = { vector, side, terms, ideal: words.ideal, weight }
   const distances = new Map(near.map(({ id, distance }) => [id, distance]))
-  const scores = new Map(words.hits.map(({ id, score }) => [id, score]))
+  const scores = new Map([...words.also, ...words.hits.map(({ id, score }) => [id, score] as const)])
   // Each leg's candidates get their exact score in the other: none is punished for the depth at which a leg stopped.
   const ranked = await rate(tools, question, [...new Set([...distances.keys(), ...scores.keys()])], distances, scores)
   const total = (vector ? await store.decisions.count({ ...filter, indexed: true }) : 0) + words.total_unindexed

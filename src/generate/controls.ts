@@ -7,7 +7,7 @@ import type { ControlSet } from '../domain/evidence/rules.ts'
 import { loadControls } from '../policy/controls.ts'
 
 /** A JSON Schema as a file. */
-export const schemaFile = (schema: unknown, title: string): string => {
+const schemaFile = (schema: unknown, title: string): string => {
   const { $schema, ...rest } = toJsonSchema(schema as never, { errorMode: 'ignore', typeMode: 'input' })
   return `${JSON.stringify({ $schema, title, ...rest }, null, 2)}\n`
 }

@@ -62,7 +62,12 @@ export const queryDecisions = defineMethod({
       v.record(v.string(), v.object({ semantic: v.number(), keyword: v.number(), combined: v.number() })),
       d('Part scores by decision id; empty in semantic mode.'),
     ),
-    no_precedent: v.pipe(v.boolean(), d('True when even the best hit is no more than noise.')),
+    no_precedent: v.pipe(
+      v.boolean(),
+      d(
+        'True when even the best hit is no more than noise. Where words alone were searched (mode `keyword`, or degraded) it is nearly always true, for exact hits too: judge by the hits.',
+      ),
+    ),
     degraded: v.pipe(v.boolean(), d('True when the embedder was away and keywords alone answered.')),
   }),
   scope: 'read',

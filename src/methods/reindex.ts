@@ -18,9 +18,9 @@ export const reindex = defineMethod({
     ),
   }),
   result: v.object({
-    success: v.pipe(v.boolean(), d('Whether every decision got its vectors.')),
+    success: v.pipe(v.boolean(), d('Whether there were no errors.')),
     decisions_indexed: v.number(),
-    errors: v.pipe(v.number(), d('Decisions that failed; they are tried again in the background.')),
+    errors: v.pipe(v.number(), d('Decisions that failed, which are tried again in the background, and broken files.')),
     duration_ms: v.number(),
     findings: v.pipe(
       v.array(
@@ -51,8 +51,12 @@ export const reindex = defineMethod({
       }
     }
     const findings = await call.store.reconcile()
-    const only = below === null ? null : (id: string) => below === '' || pathOf(id).startsWith(`${below}/`)
-    const { decisions_indexed, errors } = await rebuild({ ...call, progress: call.reindexProgress }, only)
+    const isBelow = (path: string) => below === null || below === '' || path.startsWith(`${below}/`)
+    const only = below === null ? null : (id: string) => isBelow(pathOf(id))
+    const broken = findings.filter(({ kind, path }) => kind === 'broken' && isBelow(`decisions/${path}`)).length
+    const rebuilt = await rebuild({ ...call, progress: call.reindexProgress }, only)
+    const { decisions_indexed } = rebuilt
+    const errors = rebuilt.errors + broken
     await call.store.transaction((tx) => audit(call, tx, [], { decisions_indexed, errors }))
     return { success: errors === 0, decisions_indexed, errors, duration_ms: call.now() - start, findings }
   },

@@ -8,7 +8,7 @@ import { shippedRules, shippedTemplates } from './shipped.ts'
 
 const freshMs = 300_000
 
-export const showError = ({ file, line, column, message }: RuleError): string => `${file}:${line}:${column}: ${message}`
+const showError = ({ file, line, column, message }: RuleError): string => `${file}:${line}:${column}: ${message}`
 
 /** Thrown at start when the files can't be used; `problems` has a line for each error. */
 export class PolicyError extends Error {

@@ -1,11 +1,11 @@
 /** What the server hands to anyone who watches the evidence log. */
-import { join } from 'node:path'
 import type { Settings } from '../config.ts'
 import type { Services } from '../context.ts'
 import type { Dispatch } from '../registry.ts'
 import { evidenceRoutes } from '../surfaces/evidence.ts'
-import type { Route } from '../surfaces/http.ts'
+import type { Route } from '../surfaces/http/route.ts'
 import { createRateLimiter } from '../surfaces/rate.ts'
+import { bundlesPlace } from './places.ts'
 
 /** For each address that reads without credentials. A witness needs three a look, an auditor some more. */
 const readsPerMinute = 300
@@ -16,5 +16,5 @@ export const evidencePaths = (settings: Settings, services: Services, dispatch: 
     reads: createRateLimiter({ per_minute: readsPerMinute, burst: readsPerMinute / 3, now: Date.now }),
     trust_proxy: settings.trust_proxy,
     verifier_key: services.signer.verifier_key,
-    bundle_dir: settings.bundle_dir ?? join(settings.data_dir, 'bundles'),
+    bundle_dir: bundlesPlace(settings),
   })

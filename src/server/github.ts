@@ -5,7 +5,7 @@ import { source } from '../domain/evidence/github/parts.ts'
 import { takeDelivery } from '../domain/evidence/github.ts'
 import type { Scope } from '../surfaces/auth.ts'
 import { type GithubOptions, githubRoute } from '../surfaces/github.ts'
-import type { Route } from '../surfaces/http.ts'
+import type { Route } from '../surfaces/http/route.ts'
 import type { Metrics } from '../surfaces/metrics.ts'
 import type { RateLimiter } from '../surfaces/rate.ts'
 

@@ -1,5 +1,6 @@
 /** The port: connections, their limits, and an end that lets calls under way finish. */
-import type { Address, Fetch } from '../surfaces/http.ts'
+import type { Address } from '../surfaces/http/route.ts'
+import type { Fetch } from '../surfaces/http.ts'
 import { describeError, type Log } from '../surfaces/log.ts'
 
 export interface ListenOptions {

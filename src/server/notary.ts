@@ -1,11 +1,11 @@
 /** What stands around the evidence log: its signer and checkpoints, the control rules, and the bundles that are made of it. */
-import { join, resolve } from 'node:path'
 import type { Evidence } from '../../sdk/storage/evidence.ts'
 import type { Settings } from '../config.ts'
 import type { Services } from '../context.ts'
 import { createCheckpoints } from '../domain/evidence/checkpoints.ts'
 import { loadControls } from '../policy/controls.ts'
 import { openBundleFiles } from './bundles.ts'
+import { bundlesPlace } from './places.ts'
 import { openPrinter } from './printer.ts'
 import { openSigner } from './signer.ts'
 
@@ -17,7 +17,7 @@ export async function openNotary(settings: Settings, evidence: Evidence, now: ()
     signer,
     checkpoints: createCheckpoints({ evidence, signer, now }),
     controls: loadControls(),
-    bundles: openBundleFiles(resolve(settings.bundle_dir ?? join(settings.data_dir, 'bundles'))),
+    bundles: openBundleFiles(bundlesPlace(settings)),
     openPrinter,
   }
 }

@@ -3,7 +3,7 @@ import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import { Readable } from 'node:stream'
-import { plainError } from './http.ts'
+import { plainError } from './http/answers.ts'
 
 const types: Record<string, string> = { '.json': 'application/json', '.pdf': 'application/pdf' }
 

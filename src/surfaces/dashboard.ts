@@ -1,6 +1,8 @@
 /** The dashboard over HTTP: its page and files, and the login that exchanges an agent's token for a session cookie. */
 import { type Agent, type Authenticate, type Caller, clientAddress } from './auth.ts'
-import { json, plainError, type Route, readBody, tooLarge, type Visit } from './http.ts'
+import { json, plainError, tooLarge } from './http/answers.ts'
+import { readBody } from './http/body.ts'
+import type { Route, Visit } from './http/route.ts'
 import type { RateLimiter } from './rate.ts'
 
 /** What stands behind a session's id. */
@@ -37,7 +39,7 @@ export interface DashboardOptions {
 }
 
 /** Pages send it with every call: other sites can't without being asked first, and are not let. */
-export const pageHeader = 'x-cstp-dashboard'
+const pageHeader = 'x-cstp-dashboard'
 const largestLogin = 16_384
 
 const policy = [
@@ -137,7 +139,7 @@ export function createDashboard(options: DashboardOptions): Dashboard {
 
   const login = async (request: Request, { address, newRequestId }: Visit): Promise<Response> => {
     const bytes = await readBody(request, largestLogin)
-    if (bytes === null || bytes.length > largestLogin) return tooLarge(largestLogin)
+    if (bytes === null) return tooLarge(largestLogin)
     const given = readLogin(bytes)
     const caller = given && authenticate(`Bearer ${given.agent}:${given.token}`)
     if (!caller) {

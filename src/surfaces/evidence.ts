@@ -3,7 +3,8 @@ import { CstpError } from '../../sdk/errors.ts'
 import type { Dispatch } from '../registry.ts'
 import { type Caller, clientAddress } from './auth.ts'
 import { serveBundle } from './bundle-file.ts'
-import { json, plainError, type Route, type Visit } from './http.ts'
+import { json, plainError } from './http/answers.ts'
+import type { Route, Visit } from './http/route.ts'
 import type { RateLimiter } from './rate.ts'
 
 export interface EvidenceOptions {

@@ -3,7 +3,9 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import { CstpError } from '../../sdk/errors.ts'
 import { isStorageError } from '../../sdk/storage/errors.ts'
 import { clientAddress } from './auth.ts'
-import { json, plainError, type Route, readBody, tooLarge } from './http.ts'
+import { json, plainError, tooLarge } from './http/answers.ts'
+import { readBody } from './http/body.ts'
+import type { Route } from './http/route.ts'
 import { describeError, type Log } from './log.ts'
 import type { RateLimiter } from './rate.ts'
 
@@ -67,8 +69,7 @@ export function githubRoute(options: GithubOptions): Route {
   return {
     methods: ['POST'],
     async handle(request, { address, newRequestId, signal }) {
-      const declared = Number(request.headers.get('content-length') ?? 0)
-      const bytes = declared > largestDelivery ? null : await readBody(request, largestDelivery)
+      const bytes = await readBody(request, largestDelivery)
       if (bytes === null) {
         observe('payload_too_large')
         return tooLarge(largestDelivery)

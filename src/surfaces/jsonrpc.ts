@@ -2,9 +2,10 @@
 import { CstpError, type ErrorName } from '../../sdk/errors.ts'
 import { type Dispatch, JsonText, toJson } from '../registry.ts'
 import type { Caller } from './auth.ts'
+import { tooMuch } from './json-bounds.ts'
 
 /** Most entries of a batch. */
-export const maxBatch = 100
+const maxBatch = 100
 
 export interface Exchange {
   caller: Caller
@@ -90,36 +91,6 @@ async function answerOne(
 /** Resolves when other requests had their turn: a hundred dear calls in one body must not hold the server for their sum. */
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-/** Longer bodies are looked over before they are parsed: megabytes of brackets take the parser a second and much memory. */
-const parsedUnseen = 65_536
-const deepest = 512
-
-/** Where the string ends whose first character stands at `from`. */
-function endOfString(text: string, from: number): number {
-  let end = text.indexOf('"', from)
-  while (end !== -1) {
-    let escapes = 0
-    while (text[end - 1 - escapes] === '\\') escapes++
-    if (escapes % 2 === 0) return end
-    end = text.indexOf('"', end + 1)
-  }
-  return text.length
-}
-
-/** Whether a text of JSON is nested deeper than any request. Short ones are left to the parser. */
-export function tooDeep(text: string): boolean {
-  if (text.length <= parsedUnseen) return false
-  let depth = 0
-  for (let at = 0; at < text.length; at++) {
-    const unit = text[at]
-    if (unit === '"') at = endOfString(text, at + 1)
-    else if (unit === '[' || unit === '{') {
-      if (++depth > deepest) return true
-    } else if (unit === ']' || unit === '}') depth--
-  }
-  return false
-}
-
 /** Answers one body. Never throws for what the caller sent. */
 export async function answer(text: string, exchange: Exchange, dispatch: Dispatch): Promise<Answer> {
   const refuse = (name: ErrorName, message: string, retry_after = 0): Answer => ({
@@ -127,7 +98,8 @@ export async function answer(text: string, exchange: Exchange, dispatch: Dispatc
     error: name,
     retry_after,
   })
-  if (tooDeep(text)) return refuse('invalid_request', `Invalid Request: nested more than ${deepest} levels`)
+  const beyond = tooMuch(text)
+  if (beyond) return refuse('invalid_request', `Invalid Request: ${beyond}`)
   let parsed: unknown
   try {
     parsed = JSON.parse(text)

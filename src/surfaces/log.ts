@@ -13,6 +13,8 @@ const colours: Record<Level, string> = { debug: '\x1b[2m', info: '\x1b[36m', war
 
 /** A caller's text (a method's name, say) must not write lines of its own or drive the terminal. */
 const control = /\p{Cc}/u
+const controlInLine = /[^\P{Cc}\n]/gu
+const escaped = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
 
 /** A line for a person. @param style wraps a text in a terminal's codes, or leaves it as it is */
 function pretty(
@@ -23,8 +25,10 @@ function pretty(
   data: Record<string, unknown>,
 ): string {
   const rest = Object.entries(data).map(([key, value]) => {
-    const own = typeof value === 'string' && (key === 'stack' || !control.test(value))
-    return `${style('\x1b[2m', `${key}=`)}${own ? value : JSON.stringify(value)}`
+    const name = style('\x1b[2m', `${key}=`)
+    // A stack begins with the error's message, which may quote a caller.
+    if (key === 'stack' && typeof value === 'string') return name + value.replace(controlInLine, escaped)
+    return name + (typeof value === 'string' && !control.test(value) ? value : JSON.stringify(value))
   })
   const head = `${style('\x1b[2m', at.slice(11, 23))} ${style(colours[level], level.padEnd(5))} ${message}`
   return `${head}${rest.length > 0 ? `  ${rest.join(' ')}` : ''}\n`

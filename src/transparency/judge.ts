@@ -3,7 +3,7 @@ import { type Checkpoint, parseCheckpoint } from '../domain/evidence/checkpoint.
 import { NoteError, parseVerifier, type Verifier } from '../domain/evidence/keys.ts'
 import { openNote } from '../domain/evidence/note.ts'
 import { verifyConsistency } from '../domain/evidence/proof-check.ts'
-import type { LogReader, Told } from './log-reader.ts'
+import { type LogReader, type Told, Unreachable } from './log-reader.ts'
 
 /**
  * - `changed_key`: the log names another key than the pinned one.
@@ -38,17 +38,22 @@ const told = (answer: Told): string => {
   throw new Alarm('damaged', 'the log says that it is damaged', answer.text)
 }
 
-/** The key that the log names. @param pinned the one that it must be; null at the first look @throws Alarm, Unreachable */
+/**
+ * The key that the log names. @param pinned the one that it must be; null at the first look
+ * @throws Alarm; Unreachable, also where what answers is no key at all: a page that somebody put in the log's place says nothing of it
+ */
 export async function keyOf(log: LogReader, pinned: Verifier | null): Promise<Verifier> {
   const served = told(await log.key())
-  if (pinned !== null && served.trim() !== pinned.text)
-    throw new Alarm('changed_key', `the log names another key than ${pinned.text}`, served)
+  if (pinned !== null && served.trim() === pinned.text) return pinned
+  let named: Verifier
   try {
-    return pinned ?? parseVerifier(served)
+    named = parseVerifier(served)
   } catch (error) {
-    if (error instanceof NoteError) throw new Alarm('bad_signature', `the log names no key: ${error.message}`, served)
-    throw error
+    if (!(error instanceof NoteError)) throw error
+    throw new Unreachable(`${log.url}: what answers there is no evidence log: ${error.message}`)
   }
+  if (pinned !== null) throw new Alarm('changed_key', `the log names another key than ${pinned.text}`, served)
+  return named
 }
 
 /** Whether the log proves that the tree of `older` is the beginning of that of `newer`. @throws Unreachable */

@@ -122,7 +122,7 @@ export async function walkBundle(
     if (members.includes(member) && isList !== (item !== null))
       return findings.add('form', `${member}: expected ${isList ? 'a list' : 'no list'}`)
     if (item !== null && item >= 0) takeItem(part)
-    const single = singles[member]
+    const single = Object.hasOwn(singles, member) ? singles[member] : undefined
     if (!single) {
       if (isList) stated[member] = true
       return
@@ -146,7 +146,7 @@ export async function walkBundle(
   })
   checkHead(chain, stated, findings)
   const ids = [...linked].sort((a, b) => (a < b ? -1 : 1))
-  if (ids.join('\n') !== digests.join('\n'))
+  if (canonicalText(ids) !== canonicalText(digests))
     findings.add('decisions', 'the decisions listed are not those that the events link to')
   const note = checkNote(chain, stated, findings)
   return { chain, stated, note, rules, decisions: digests.length, counts: conclusions.counts() }

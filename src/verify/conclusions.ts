@@ -2,7 +2,7 @@
 import type { VerifiedEvent } from './chain.ts'
 import type { Findings } from './findings.ts'
 import { canonicalText } from './jcs.ts'
-import { addRules, type Conclusion, type Fields, openConclusions, type RuleBook } from './rules.ts'
+import { addRules, type Conclusion, type Fields, openBook, openConclusions } from './rules.ts'
 
 export type ListName = 'mappings' | 'insufficient_evidence' | 'unmapped'
 const classes = ['observed', 'attested'] as const
@@ -51,7 +51,7 @@ export interface Conclusions {
 }
 
 export function openConclusionsCheck(findings: Findings): Conclusions {
-  const book: RuleBook = { groups: new Map() }
+  const book = openBook()
   let concluding: ReturnType<typeof openConclusions> | null = null
   /** By event. */
   const kinds: number[] = []

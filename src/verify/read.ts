@@ -23,32 +23,41 @@ const longestPart = 64 * 1_048_576
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Where the string ends that begins at `from`, its quote included; −1 where it goes on. */
-function endOfString(bytes: Buffer, from: number): number {
-  for (let at = bytes.indexOf(quote, from + 1); at !== -1; at = bytes.indexOf(quote, at + 1)) {
-    let escapes = 0
-    while (bytes[at - 1 - escapes] === backslash) escapes++
-    if (escapes % 2 === 0) return at + 1
-  }
-  return -1
+/** How far a value was looked through: what was seen is not looked at again when more of the file comes. */
+interface Scan {
+  /** Bytes of the value that were looked at. */
+  seen: number
+  depth: number
+  quoted: boolean
+}
+
+/** Whether the quote at `at` is one of the text itself. */
+function isEscaped(bytes: Buffer, at: number): boolean {
+  let escapes = 0
+  while (bytes[at - 1 - escapes] === backslash) escapes++
+  return escapes % 2 === 1
 }
 
 /** Where the value ends that begins at `from`; −1 where it goes on. */
-function endOfValue(bytes: Buffer, from: number): number {
-  const first = bytes[from]
-  if (first === quote) return endOfString(bytes, from)
-  let depth = 0
-  for (let at = from; at < bytes.length; at++) {
+function endOfValue(bytes: Buffer, from: number, scan: Scan): number {
+  for (let at = from + scan.seen; at < bytes.length; at++) {
+    if (scan.quoted) {
+      at = bytes.indexOf(quote, at)
+      if (at === -1) break
+      if (isEscaped(bytes, at)) continue
+      scan.quoted = false
+      if (bytes[from] === quote) return at + 1
+      continue
+    }
     const byte = bytes[at]!
-    if (byte === quote) {
-      at = endOfString(bytes, at) - 1
-      if (at < 0) return -1
-    } else if (byte === open || byte === openList) depth++
+    if (byte === quote) scan.quoted = true
+    else if (byte === open || byte === openList) scan.depth++
     else if (byte === close || byte === closeList) {
-      if (depth === 0) return at
-      if (--depth === 0) return at + 1
-    } else if (byte === comma && depth === 0) return at
+      if (scan.depth === 0) return at
+      if (--scan.depth === 0) return at + 1
+    } else if (byte === comma && scan.depth === 0) return at
   }
+  scan.seen = bytes.length - from
   return -1
 }
 
@@ -87,8 +96,9 @@ export async function* readParts(chunks: AsyncIterable<Uint8Array>): AsyncGenera
   }
   const value = async (): Promise<string> => {
     await peek()
+    const scan: Scan = { seen: 0, depth: 0, quoted: false }
     for (;;) {
-      const end = endOfValue(bytes, at)
+      const end = endOfValue(bytes, at, scan)
       if (end === at) throw fail('a value')
       if (end !== -1) {
         const text = decode(at, end)

@@ -4,6 +4,8 @@ export type Fields = Record<string, unknown>
 
 interface Rule {
   id: string
+  /** Tells it from all others of the book: ids may stand twice in a bundle that was made to deceive. */
+  number: number
   framework: string
   stage: string
   function_id: string
@@ -17,7 +19,11 @@ interface Rule {
 /** Rules by class and type of the event, grouped by control in the order of the file. */
 export interface RuleBook {
   groups: Map<string, Rule[][]>
+  /** Rules that were read so far. */
+  size: number
 }
+
+export const openBook = (): RuleBook => ({ groups: new Map(), size: 0 })
 
 /** What rules say of an event, without its number and pull request: the same for many events. */
 export interface Conclusion {
@@ -30,7 +36,7 @@ export const isFields = (value: unknown): value is Fields =>
 const textIn = (fields: Fields, name: string): string | null =>
   typeof fields[name] === 'string' ? (fields[name] as string) : null
 
-function readRule(value: unknown, framework: string): Rule | null {
+function readRule(value: unknown, framework: string, number: number): Rule | null {
   if (!isFields(value) || !isFields(value.match)) return null
   const texts = ['id', 'stage', 'function_id', 'control_name'].map((name) => textIn(value, name))
   const event_type = textIn(value.match, 'event_type')
@@ -43,6 +49,7 @@ function readRule(value: unknown, framework: string): Rule | null {
   if (insufficient && reason === '') return null
   return {
     id: id!,
+    number,
     framework: textIn(value, 'framework') ?? framework,
     stage: stage!,
     function_id: function_id!,
@@ -62,9 +69,9 @@ export function addRules(book: RuleBook, set: unknown): boolean {
   if (framework === null || (evidence_class !== 'observed' && evidence_class !== 'attested')) return false
   const byControl = new Map<string, Rule[]>()
   for (const one of set.rules) {
-    const rule = readRule(one, framework)
+    const rule = readRule(one, framework, book.size++)
     if (!rule) return false
-    const control = [rule.event_type, rule.framework, rule.function_id].join('\n')
+    const control = JSON.stringify([rule.event_type, rule.framework, rule.function_id])
     const before = byControl.get(control)
     if (before) before.push(rule)
     else {
@@ -108,8 +115,9 @@ export function openConclusions(book: RuleBook) {
       found[0].push(...mapped)
       if (mapped.length === 0) found[1].push(...fits.slice(0, 1))
     }
-    let key = `${evidence_class} ${found[0].length} ${event_type}`
-    for (const { id } of [...found[0], ...found[1]]) key += `\n${id}`
+    // The type comes last, as it may be any text.
+    const [mapped, short] = found.map((rules) => rules.map(({ number }) => number).join())
+    const key = `${evidence_class} ${mapped}/${short} ${event_type}`
     const before = known.get(key)
     if (before) return before
     const conclusion: Conclusion = {

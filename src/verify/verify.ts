@@ -2,12 +2,15 @@
 import { type Walked, walkBundle } from './bundle.ts'
 import type { Chain } from './chain.ts'
 import { type CheckName, checks, type Finding, type Findings, openFindings } from './findings.ts'
-import { type NoteKey, signedBy } from './note.ts'
+import { openMerkle } from './merkle.ts'
+import { type NoteKey, type ReadNote, signedBy } from './note.ts'
 
 export interface Wanted {
   /** The log's key, from somewhere other than the bundle. */
   key: NoteKey | null
   witness: NoteKey | null
+  /** The checkpoint that the witness keeps; without it the one in the bundle is looked at. */
+  note?: ReadNote | null
   /** The bytes of a bundle that was made earlier. */
   older: AsyncIterable<Uint8Array> | null
 }
@@ -29,11 +32,13 @@ export interface Report {
     rules: Walked['rules']
     insufficient_evidence_count: number
     decisions: number
+    /** Events that the witness saw; null where none was asked about. */
+    witnessed: number | null
   }
 }
 
 /** Checks the signature of a key that did not come with the bundle. */
-function checkKey(check: 'key' | 'witness', key: NoteKey, { note }: Walked, findings: Findings): string {
+function checkKey(check: 'key' | 'witness', key: NoteKey, note: ReadNote | null, findings: Findings): string {
   if (note === null) {
     findings.add(check, 'there is no checkpoint that it could have signed')
     return ''
@@ -48,6 +53,27 @@ function checkKey(check: 'key' | 'witness', key: NoteKey, { note }: Walked, find
     return `${key.name} at ${Number.isNaN(when.getTime()) ? `second ${signed.at}` : when.toISOString()}`
   }
   return `${key.name}+${key.id}`
+}
+
+/** Holds the bundle against the checkpoint that a witness keeps, which may be of fewer events. */
+function checkSeen(seen: ReadNote, { chain, note }: Walked, findings: Findings): void {
+  const { origin, size, root_hash } = seen
+  if (note !== null && origin !== note.origin)
+    findings.add(
+      'witness',
+      `the witness keeps a checkpoint of the log ${origin}, the bundle is of the log ${note.origin}`,
+    )
+  if (size > chain.size()) {
+    findings.add(
+      'witness',
+      `the witness saw ${size} events, the bundle holds ${chain.size()}: it is older than that, or its end was cut off; of an older one give the checkpoint that the witness keeps of its time`,
+    )
+    return
+  }
+  const merkle = openMerkle()
+  for (let seq = 1; seq <= size; seq++) merkle.add(chain.hashOf(seq))
+  if (merkle.root() !== root_hash)
+    findings.add('witness', `the first ${size} events are not those that the witness saw: history was rewritten`)
 }
 
 /** Walks the older bundle beside the chain of the newer one. */
@@ -80,14 +106,16 @@ export async function verifyBundle(chunks: AsyncIterable<Uint8Array>, wanted: Wa
   const findings = openFindings()
   const walked = await walkBundle(chunks, findings)
   const { chain, stated, note, rules, decisions, counts } = walked
+  const seen = wanted.note ?? note
+  if (wanted.note) checkSeen(wanted.note, walked, findings)
   const details: Partial<Record<CheckName, string>> = {
     chain: `${chain.size()} events`,
     head: chain.head(),
     conclusions: rules.map(({ framework, version }) => `${String(framework)} (rules ${String(version)})`).join(', '),
     decisions: `${decisions}`,
     ...(note && { checkpoint: `${note.origin}, size ${note.size}` }),
-    ...(wanted.key && { key: checkKey('key', wanted.key, walked, findings) }),
-    ...(wanted.witness && { witness: checkKey('witness', wanted.witness, walked, findings) }),
+    ...(wanted.key && { key: checkKey('key', wanted.key, note, findings) }),
+    ...(wanted.witness && { witness: checkKey('witness', wanted.witness, seen, findings) }),
     ...(wanted.older && { older: await checkOlder(wanted.older, chain, findings) }),
   }
   const asked = (check: CheckName) =>
@@ -112,12 +140,16 @@ export async function verifyBundle(chunks: AsyncIterable<Uint8Array>, wanted: Wa
       rules,
       insufficient_evidence_count: counts.insufficient,
       decisions,
+      witnessed: wanted.witness && seen ? seen.size : null,
     },
   }
 }
 
 /** What a verified bundle proves and what it does not, in sentences. */
-export function meaning({ checks: results, verified }: Report): { proved: string[]; open: string[] } {
+export function meaning({ checks: results, verified, bundle: { events, witnessed } }: Report): {
+  proved: string[]
+  open: string[]
+} {
   const passed = (check: CheckName) => results.some((one) => one.check === check && one.result === 'passed')
   if (!verified) return { proved: [], open: ['Something is wrong with this bundle: rely on nothing in it.'] }
   const proved = [
@@ -135,7 +167,12 @@ export function meaning({ checks: results, verified }: Report): { proved: string
     open.unshift(
       'Who made the bundle: anybody can rewrite a chain and sign it with a key of their own. Give the log’s key with --key.',
     )
-  if (passed('witness')) proved.push('The witness saw this state of the log and had seen no contradiction to it.')
+  if (passed('witness'))
+    proved.push(
+      witnessed === events
+        ? 'The witness saw this state of the log and had seen no contradiction to it.'
+        : `The witness saw the log when it had the first ${witnessed} of these events, and had seen no contradiction to it.`,
+    )
   if (passed('older')) proved.push('Nothing of the older bundle was removed or rewritten.')
   if (!passed('witness') && !passed('older'))
     open.push('Whether the log showed others another history, or was cut off at its end: --witness and --against tell.')

@@ -1,53 +1,57 @@
-/** What every part works with: sizes, seeded data directories, servers, and the table that grows. */
-import { cp, mkdtemp, rm } from 'node:fs/promises'
+/** What every part works with: sizes, seeded places, servers, and the table that grows. */
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { assets } from '../../src/drivers/embedder/local/assets.ts'
 import { caller } from './corpus.ts'
-import { type Child, runToEnd, startChild } from './process.ts'
+import { embeddedSite } from './embedded.ts'
+import type { EmbedderName } from './embedders.ts'
+import { postgresSite } from './postgres.ts'
+import { type Child, startChild, together } from './process.ts'
 import { line, type Row } from './report.ts'
+import type { Driver, Place, Site } from './site.ts'
 
-/** The embedders whose vectors are seeded; what these drivers call themselves, without loading a model here. */
-export const embedders = {
-  local: { id: `local/all-MiniLM-L6-v2-int8/${assets.model.sha256.slice(0, 12)}`, dimensions: 384 },
-  hash: { id: 'hash/words-trigrams-256/1', dimensions: 256 },
-} as const
-export type EmbedderName = keyof typeof embedders
+export type { EmbedderName } from './embedders.ts'
 
 export const token = `${caller}:bench-token`
 
 export interface ServerOptions {
   embedder?: EmbedderName
-  lancedb?: boolean
+  driver?: Driver
+  /** How many, as one to whoever calls: clients are spread over them. */
+  servers?: number
   /** Where it is asked until it answers. */
   path?: '/health' | '/ready'
   bun?: readonly string[]
   env?: Record<string, string>
 }
 
-export interface Bench {
+export interface Bench extends Pick<Site, 'store' | 'about' | 'servers' | 'drivers' | 'empty' | 'env'> {
   sizes: readonly number[]
   /** The size of what is measured at one size only. */
   middle: number
   rows: Row[]
   add(row: Row): Row
-  /** A data directory with so many decisions; made once, for reading. */
-  seeded(size: number, embedder?: EmbedderName): Promise<string>
+  /** A place with so many decisions; made once, for reading. */
+  seeded(size: number, embedder?: EmbedderName): Promise<Place>
   /** A copy that may be written to. */
-  scratch(size: number, embedder: EmbedderName): Promise<string>
-  /** The program itself on a data directory. */
-  server(dir: string, options?: ServerOptions): Promise<Child>
+  scratch(size: number, embedder: EmbedderName): Promise<Place>
+  /** The program itself on a place. */
+  server(place: Place, options?: ServerOptions): Promise<Child>
   echo(bytes: number): Promise<Child>
   close(): Promise<void>
 }
 
-export async function openBench(sizes: readonly number[], show: (text: string) => void): Promise<Bench> {
+export async function openBench(
+  sizes: readonly number[],
+  show: (text: string) => void,
+  store: Site['store'] = 'embedded',
+): Promise<Bench> {
   const root = await mkdtemp(join(tmpdir(), 'cstp-bench-'))
-  const made = new Map<string, Promise<string>>()
+  const site = store === 'embedded' ? embeddedSite(root) : await postgresSite(root)
+  const seen = new Set<string>()
   const running = new Set<Child>()
   const rows: Row[] = []
   let logs = 0
-  let copies = 0
 
   const started = async (child: Promise<Child>): Promise<Child> => {
     const one = await child
@@ -61,16 +65,8 @@ export async function openBench(sizes: readonly number[], show: (text: string) =
     }
   }
 
-  async function seed(name: string, size: number, embedder: EmbedderName): Promise<string> {
-    const dir = join(root, name)
-    const start = performance.now()
-    const { id, dimensions } = embedders[embedder]
-    await runToEnd('test/bench/entries/seed.ts', [dir, size, id, dimensions])
-    show(`(${size} decisions seeded in ${((performance.now() - start) / 1_000).toFixed(1)} s)`)
-    return dir
-  }
-
   const bench: Bench = {
+    ...site,
     sizes,
     middle: 10_000,
     rows,
@@ -79,37 +75,37 @@ export async function openBench(sizes: readonly number[], show: (text: string) =
       show(line(row))
       return row
     },
-    seeded(size, embedder = 'local') {
-      const name = `${embedder}-${size}`
-      const known = made.get(name) ?? seed(name, size, embedder)
-      made.set(name, known)
-      return known
+    async seeded(size, embedder = 'local') {
+      const start = performance.now()
+      const place = await site.seeded(size, embedder)
+      const seconds = (performance.now() - start) / 1_000
+      if (!seen.has(place) && seconds > 1) show(`(${size} decisions seeded in ${seconds.toFixed(1)} s)`)
+      seen.add(place)
+      return place
     },
-    async scratch(size, embedder) {
-      const copy = join(root, `scratch-${copies++}`)
-      await cp(await bench.seeded(size, embedder), copy, { recursive: true, preserveTimestamps: true })
-      return copy
-    },
-    server: (dir, { embedder = 'local', lancedb = false, path = '/ready', bun = [], env = {} } = {}) =>
-      started(
-        startChild({
+    async server(place, options = {}) {
+      const { embedder = 'local', driver = site.drivers[0]!, servers = 1, path = '/ready', bun = [] } = options
+      const one = async () => {
+        const env = await site.env(place, driver)
+        return startChild({
           script: 'src/main.ts',
           args: () => ['serve'],
           bun,
           env: (port) => ({
             HOME: root,
-            CSTP_DATA_DIR: dir,
             CSTP_PORT: String(port),
             CSTP_EMBEDDER: embedder,
             CSTP_AUTH_TOKENS: token,
             CSTP_RATE_LIMIT: '0',
-            ...(lancedb && { CSTP_VECTOR_URL: join(dir, 'vectors') }),
             ...env,
+            ...options.env,
           }),
           path,
           log: join(root, `log-${logs++}`),
-        }),
-      ),
+        })
+      }
+      return started(Promise.all(Array.from({ length: servers }, one)).then(together))
+    },
     echo: (bytes) =>
       started(
         startChild({
@@ -121,6 +117,7 @@ export async function openBench(sizes: readonly number[], show: (text: string) =
       ),
     async close() {
       await Promise.all([...running].map((child) => child.stop()))
+      await site.close()
       await rm(root, { recursive: true, force: true })
     },
   }

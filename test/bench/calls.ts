@@ -35,9 +35,9 @@ export async function answerBytes(child: Child, body: string): Promise<number> {
   return (await answer.bytes()).length
 }
 
-export async function measured(child: Child, load: Omit<Load, 'url'>): Promise<Measured & { cpu_us: number }> {
+export async function measured(child: Child, load: Omit<Load, 'urls'>): Promise<Measured & { cpu_us: number }> {
   const before = child.cpuSeconds()
-  const found = await run({ ...load, url: child.url })
+  const found = await run({ ...load, urls: child.urls })
   if (found.failure !== null) console.error(`${found.failures} failures, the first: ${found.failure}`)
   return { ...found, cpu_us: ((child.cpuSeconds() - before) * 1e6) / found.answered }
 }

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import type { DecisionRecord, Link } from '../../sdk/schema/decision.ts'
 import type { RecordParams } from '../../sdk/schema/record.ts'
 import { random } from '../../sdk/storage/conformance/vectors/corpus.ts'
+import type { Embedder } from '../../sdk/storage/embedder.ts'
 import type { VectorSet } from '../../sdk/storage/vectors.ts'
 import { applyReview, newRecord } from '../../src/domain/decision.ts'
 import { assets } from '../../src/drivers/embedder/local/assets.ts'
@@ -135,7 +136,7 @@ export function questionOf(number: number, size: number): string {
   return all.slice(at, at + 8).join(' ')
 }
 
-/** A vector of length 1 in a random direction: embedding 100 000 texts would take ten minutes. */
+/** A vector of length 1 in a random direction. */
 export function vectorOf(next: () => number, dimensions: number): Float32Array {
   const vector = new Float32Array(dimensions)
   let squares = 0
@@ -148,8 +149,26 @@ export function vectorOf(next: () => number, dimensions: number): Float32Array {
   return vector
 }
 
-export function vectorsOf(number: number, dimensions: number): VectorSet {
-  const next = random(2_000_003 + number)
-  const one = () => vectorOf(next, dimensions)
-  return { structure: one(), function: one(), both: one() }
+/** Texts whose own vectors the others are mixed from. */
+const anchors = 500
+
+/**
+ * Makes the vectors of any decision. Embedding 100 000 texts would take ten minutes, and vectors in random directions have no neighbours,
+ * which an index of neighbours does not deserve: each is a mixture of those of three texts, which the embedder made, and of some noise.
+ */
+export async function vectorMaker(embedder: Embedder): Promise<(number: number) => VectorSet> {
+  const dimensions = embedder.effective_dimensions
+  const texts = Array.from({ length: anchors }, (_, number) => questionOf(number, 10_000))
+  const bases = await embedder.embed(texts, 'document', new AbortController().signal)
+  return (number) => {
+    const next = random(2_000_003 + number)
+    const [one, two, three] = Array.from({ length: 3 }, () => bases[Math.floor(next() * anchors)]!)
+    const noise = vectorOf(next, dimensions)
+    const mixed = (a: number, b: number, c: number) => {
+      const vector = noise.map((value, at) => a * one![at]! + b * two![at]! + c * three![at]! + 0.5 * value)
+      const length = Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0))
+      return vector.map((value) => value / length)
+    }
+    return { structure: mixed(1, 0.5, 0), function: mixed(0.5, 1, 0), both: mixed(0.8, 0.8, 0.4) }
+  }
 }

@@ -1,8 +1,8 @@
-/** The load: so many clients, each sending its next request when its last one was answered; every answer is checked. */
+/** The load: so many clients, spread over the servers, each sending its next request when its last one was answered; every answer is checked. */
 import { connect, type Reply } from './client.ts'
 
 export interface Load {
-  url: string
+  urls: readonly string[]
   clients: number
   /** The next request, of whichever client. */
   next(): Uint8Array
@@ -44,7 +44,7 @@ export function isResult({ status, body }: Reply): boolean {
 export const isOk = ({ status }: Reply): boolean => status === 200
 
 export async function run(load: Load): Promise<Measured> {
-  const { hostname, port } = new URL(load.url)
+  const addresses = load.urls.map((url) => new URL(url))
   let times = new Float64Array(4_096)
   let requests = 0
   let answered = 0
@@ -57,8 +57,9 @@ export async function run(load: Load): Promise<Measured> {
   let open = load.clients
   const most = load.most ?? Number.POSITIVE_INFINITY
 
-  const client = async () => {
+  const client = async (number: number) => {
     let sent = 0
+    const { hostname, port } = addresses[number % addresses.length]!
     const connection = await connect(
       { hostname, port: Number(port) },
       (reply) => {
@@ -88,7 +89,7 @@ export async function run(load: Load): Promise<Measured> {
     }
     return send
   }
-  const starts = await Promise.all(Array.from({ length: load.clients }, client))
+  const starts = await Promise.all(Array.from({ length: load.clients }, (_, number) => client(number)))
   from = performance.now() + load.warm_ms
   until = from + load.ms
   for (const start of starts) start()

@@ -1,4 +1,4 @@
-/** `bun run bench`: measures the server against plain baselines of the same run. `--only <part>`, `--quick`, `--json`. */
+/** `bun run bench`: measures the server against plain baselines of the same run. `--store postgres`, `--only <part>`, `--quick`, `--million`, `--json`. */
 import { availableParallelism, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { type Bench, openBench } from './bench.ts'
@@ -32,11 +32,22 @@ const parts: Record<string, (bench: Bench) => Promise<void>> = {
 
 const { values } = parseArgs({
   options: {
+    store: { type: 'string', default: 'embedded' },
     only: { type: 'string', multiple: true },
     quick: { type: 'boolean', default: false },
+    million: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
   },
 })
+const { store } = values
+if (store !== 'embedded' && store !== 'postgres') {
+  console.error(`There is no store ${store}; stores are embedded and postgres.`)
+  process.exit(2)
+}
+if (values.million && store !== 'postgres') {
+  console.error('--million is for --store postgres: one server with everything in memory is not meant for it.')
+  process.exit(2)
+}
 const unknown = values.only?.filter((name) => !(name in parts)) ?? []
 if (unknown.length > 0) {
   console.error(`There is no part ${unknown.join(', ')}; parts are ${Object.keys(parts).join(', ')}.`)
@@ -47,13 +58,19 @@ const show = (text: string) => {
   if (!values.json) console.log(text)
 }
 const machineLoad = () => `${loadavg()[0]!.toFixed(1)} on ${availableParallelism()} cores`
-const bench = await openBench(values.quick ? [1_000, 10_000] : [1_000, 10_000, 100_000], show)
+const sizes = [1_000, 10_000, ...(values.quick ? [] : [100_000]), ...(values.million ? [1_000_000] : [])]
+const bench = await openBench(sizes, show, store)
 const ended = bench.close
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => ended().finally(() => process.exit(130)))
 try {
-  show(`${legend} Load of the machine before: ${machineLoad()}.\n\n${tableHead}`)
-  for (const [name, part] of Object.entries(parts)) if (!values.only || values.only.includes(name)) await part(bench)
+  show(`${bench.about}\n\n${legend} Load of the machine before: ${machineLoad()}.\n\n${tableHead}`)
+  const wanted = Object.entries(parts).filter(([name]) => !values.only || values.only.includes(name))
+  for (const [name, part] of wanted) {
+    // It compares two resident engines, which only the embedded store has.
+    if (name === 'engines' && store !== 'embedded') continue
+    await part(bench)
+  }
 } finally {
   await bench.close()
 }

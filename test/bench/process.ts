@@ -8,6 +8,8 @@ const ticksPerSecond = 100
 
 export interface Child {
   url: string
+  /** All addresses, where several servers are one. */
+  urls: readonly string[]
   port: number
   /** From the spawn to the first answer at `path`. */
   answered_ms: number
@@ -42,6 +44,24 @@ export async function runToEnd(script: string, args: readonly (string | number)[
     stderr: 'pipe',
   })
   if ((await child.exited) !== 0) throw new Error(`${script} failed:\n${await new Response(child.stderr).text()}`)
+}
+
+/** Several as one: figures are sums, calls go to the first unless a load spreads them. */
+export function together(children: readonly Child[]): Child {
+  const [first] = children
+  const sum = (figure: (child: Child) => number) => () => children.reduce((total, child) => total + figure(child), 0)
+  return {
+    ...first!,
+    urls: children.map(({ url }) => url),
+    answered_ms: Math.max(...children.map(({ answered_ms }) => answered_ms)),
+    cpuSeconds: sum((child) => child.cpuSeconds()),
+    rss: sum((child) => child.rss()),
+    peakRss: sum((child) => child.peakRss()),
+    forgetPeak() {
+      for (const child of children) child.forgetPeak()
+    },
+    stop: async () => void (await Promise.all(children.map((child) => child.stop()))),
+  }
 }
 
 /** Asks until the answer is 200; false when the process has ended, or in five minutes. */
@@ -91,6 +111,7 @@ export async function startChild(input: {
   const answered_ms = performance.now() - start
   return {
     url,
+    urls: [url],
     port,
     answered_ms,
     cpuSeconds: () => cpuSeconds(child.pid),

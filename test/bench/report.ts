@@ -6,6 +6,8 @@ export interface Row {
   what: string
   /** Decisions in store; null where it does not matter. */
   size: number | null
+  /** How many answer; null where none is asked. */
+  servers: number | null
   /** Clients at once: of the latencies, and of the throughput where it was measured apart. */
   clients: string
   p50_ms: number | null
@@ -22,7 +24,7 @@ export interface Row {
 }
 
 const empty = { p50_ms: null, p95_ms: null, p99_ms: null, per_second: null, cpu_us: null, rss_mb: null }
-const none = { size: null, clients: '', ...empty, ratio: null, baseline: null, failures: 0 }
+const none = { size: null, servers: 1, clients: '', ...empty, ratio: null, baseline: null, failures: 0 }
 
 export const rowOf = (part: string, what: string, given: Partial<Row> = {}): Row => ({ part, what, ...none, ...given })
 
@@ -41,21 +43,35 @@ export function against(row: Row, base: Row): Row {
   return { ...row, ratio, baseline: base.what }
 }
 
+const grouped = (value: number): string => value.toLocaleString('en').replaceAll(',', ' ')
+
 const number = (value: number | null): string =>
-  value === null || Number.isNaN(value)
-    ? ''
-    : value >= 100
-      ? Math.round(value).toLocaleString('en').replaceAll(',', ' ')
-      : value.toPrecision(3)
+  value === null || Number.isNaN(value) ? '' : value >= 100 ? grouped(Math.round(value)) : value.toPrecision(3)
+
+const count = (value: number | null): string => (value === null ? '' : grouped(value))
 
 export const tableHead =
-  '| what | decisions | clients | p50 ms | p95 ms | p99 ms | per second | CPU µs | rss MB | ratio | to | failed |\n' +
-  '| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- | ---: |'
+  '| what | decisions | servers | clients | p50 ms | p95 ms | p99 ms | per second | CPU µs | rss MB | ratio | to | failed |\n' +
+  '| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- | ---: |'
 
 export function line(row: Row): string {
-  const { what, size, clients, p50_ms, p95_ms, p99_ms, per_second, cpu_us, rss_mb, ratio, baseline, failures } = row
+  const {
+    what,
+    size,
+    servers,
+    clients,
+    p50_ms,
+    p95_ms,
+    p99_ms,
+    per_second,
+    cpu_us,
+    rss_mb,
+    ratio,
+    baseline,
+    failures,
+  } = row
   const figures = [p50_ms, p95_ms, p99_ms, per_second, cpu_us, rss_mb, ratio].map(number)
-  return `| ${[what, number(size), clients, ...figures, baseline ?? '', failures].join(' | ')} |`
+  return `| ${[what, count(size), count(servers), clients, ...figures, baseline ?? '', failures].join(' | ')} |`
 }
 
 export const legend =

@@ -3,6 +3,7 @@ import { afterAll, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { SQL } from 'bun'
 import { entry, idOf, random, unitVector } from '../../sdk/storage/conformance/vectors/corpus.ts'
 import { StorageError } from '../../sdk/storage/errors.ts'
 import type { FeedEntry, Generation } from '../../sdk/storage/store.ts'
@@ -13,7 +14,10 @@ import { openMemoryStore } from '../../src/drivers/store/memory.ts'
 import { openExactVectors } from '../../src/drivers/vectors/exact.ts'
 import { openLanceVectors } from '../../src/drivers/vectors/lancedb.ts'
 import { openMemoryVectors } from '../../src/drivers/vectors/memory.ts'
+import { openPgvectorVectors } from '../../src/drivers/vectors/pgvector.ts'
+import { freshDatabase, pgvector, whyNoPgvector } from '../postgres.ts'
 import { recordOf, testStart } from '../record.ts'
+import { until } from '../server.ts'
 
 const D = 8
 const next = random(42)
@@ -389,3 +393,24 @@ test('10 000 decisions are loaded in pages', async () => {
   expect(store.reads.since).toBe(20)
   await follower.close()
 })
+
+const server = pgvector()
+const upkeep = 'an index that needs upkeep gets it while it serves, not when it closes'
+if (server === null) test.skip(`${upkeep} (${whyNoPgvector})`, () => {})
+else
+  test(upkeep, async () => {
+    const url = await freshDatabase(server)
+    const sql = new SQL(url, { max: 1 })
+    const indexes = async () => (await sql`select 1 from pg_indexes where indexname like '%hnsw'`).length
+    const store = fakeStore()
+    const follower = await follow(store, await openPgvectorVectors({ url, connections: 2, index_from: 700 }))
+    for (let i = 0; i < 600; i++) store.put(i)
+    await follower.sync()
+    expect(await indexes()).toBe(0)
+    for (let i = 600; i < 1_200; i++) store.put(i)
+    await follower.sync()
+    await until('three indexes', async () => (await indexes()) === 3)
+    expect(await ids(follower)).toHaveLength(1_200)
+    await follower.close()
+    await sql.close()
+  })

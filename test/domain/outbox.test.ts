@@ -10,7 +10,7 @@ import { openMemoryStore } from '../../src/drivers/store/memory.ts'
 import { recordOf, testStart } from '../record.ts'
 
 /** A store with decisions whose vectors are owed, and an outbox whose timers the test runs. */
-async function harness(count = 1) {
+async function harness(count = 1, generation = true) {
   const clock = { now: testStart }
   const now = () => clock.now
   const store = openMemoryStore({ analyse, now })
@@ -18,7 +18,7 @@ async function harness(count = 1) {
   const embedder: Embedder = { ...hash }
   const records = Array.from({ length: count }, (_, index) => recordOf({ decision: `Decision ${index}` }))
   await store.transaction(async (tx) => {
-    await tx.embeddings.start(hash.id, hash.effective_dimensions)
+    if (generation) await tx.embeddings.start(hash.id, hash.effective_dimensions)
     for (const record of records) {
       await tx.decisions.create(record)
       await tx.outbox.add(record.id, now())
@@ -51,6 +51,12 @@ test('makes the vectors of everything that is owed, once', async () => {
   expect(await indexed()).toBe(40)
   expect(await store.outbox.depth()).toBe(0)
   expect(await outbox.drain()).toBe(0)
+})
+
+test('a catalogue without a generation, made anew from files, gets its vectors all the same', async () => {
+  const { start, indexed } = await harness(20, false)
+  expect(await start().drain()).toBe(20)
+  expect(await indexed()).toBe(20)
 })
 
 test('two servers share the work', async () => {

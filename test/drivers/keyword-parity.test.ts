@@ -49,7 +49,10 @@ else
         }))
       const options = { analyse, now: Date.now }
       const embedded = await openSqliteStore({ ...options, dir })
-      const shared = await openPostgresStore({ ...options, url: freshSchema(server) })
+      const url = freshSchema(server)
+      const shared = await openPostgresStore({ ...options, url })
+      // As it searches where there are many decisions: by the terms that decide.
+      const choosy = await openPostgresStore({ ...options, url, many_postings: 0 })
       try {
         for (const store of [embedded, shared]) await createAll(store, records)
         let found = 0
@@ -68,12 +71,18 @@ else
               [embedded, shared].map((store) => store.decisions.keywordScores(terms, ids)),
             )
             for (const id of ids) expect(scores[1]!.get(id)).toBeCloseTo(scores[0]!.get(id)!, 9)
+            for (const limit of [1, 5, 20]) {
+              const { hits } = await choosy.decisions.keyword({ terms, filter, limit, counted: false })
+              expect(hits.map(({ id }) => id)).toEqual(one!.hits.slice(0, limit).map(({ id }) => id))
+              for (const [rank, { score }] of hits.entries()) expect(score).toBeCloseTo(one!.hits[rank]!.score, 9)
+            }
             found += one!.hits.length
           }
         expect(found).toBeGreaterThan(300)
       } finally {
         await embedded.close()
         await shared.close()
+        await choosy.close()
       }
     }),
   )

@@ -95,6 +95,7 @@ export function serveS3() {
     )
   }
 
+  let trouble: { status: number; code: string } | null = null
   const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
@@ -103,6 +104,7 @@ export function serveS3() {
       const key = decodeURIComponent(pathname.split('/').slice(2).join('/'))
       const { method, headers } = request
       requests[method] = (requests[method] ?? 0) + 1
+      if (trouble !== null) return fault(trouble.status, trouble.code)
       if (query.has('uploads') || query.has('uploadId')) return multipart(key, query, request)
       if (method === 'POST' && query.has('delete')) {
         const names = [...(await request.text()).matchAll(/<Key>(.*?)<\/Key>/g)].map(([, name]) => name!)
@@ -125,6 +127,10 @@ export function serveS3() {
   return {
     requests,
     keys: () => [...objects.keys()],
+    /** Every request is refused so, until it is called with null. */
+    fail: (with_: typeof trouble) => {
+      trouble = with_
+    },
     storage_options: {
       endpoint: `http://127.0.0.1:${server.port}`,
       region: 'us-east-1',

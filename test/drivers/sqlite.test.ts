@@ -180,8 +180,17 @@ test('killed over and over while it writes, the store keeps what it acknowledged
   const updated = [1, 1, 1]
   for (let round = 0; round < 5; round++) {
     const writers = [0, 1].map((one) => startWriter(dir, [1_000 * (2 * round + one + 1), 1_000, 8, 3]))
-    const outputs = writers.map(async ({ stdout }) => new Response(stdout).text())
-    await Bun.sleep(500 + 137 * round)
+    const writing = Promise.withResolvers<void>()
+    const outputs = writers.map(async ({ stdout }) => {
+      let text = ''
+      for await (const part of stdout.pipeThrough(new TextDecoderStream())) {
+        text += part
+        writing.resolve()
+      }
+      return text
+    })
+    await writing.promise
+    await Bun.sleep(137 * round)
     for (const writer of writers) writer.kill('SIGKILL')
     for (const line of (await Promise.all(outputs)).join('').split('\n')) {
       const [verb, number, revision] = line.split(' ')

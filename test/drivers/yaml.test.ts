@@ -93,3 +93,25 @@ test('mistakes are named with their line', () => {
   expect(problem('')).toMatch(/object/i)
   expect(problem(Uint8Array.of(0x61, 0xff))).toBe('not UTF-8 text')
 })
+
+test('aliases that grow without bound, or hold themselves, are a mistake like any other', () => {
+  const lists = Array.from({ length: 5 }, (_, at) => {
+    const items = Array(9).fill(at === 0 ? '"lol"' : `*a${at - 1}`)
+    return `a${at}: &a${at} [${items}]`
+  })
+  const { id } = recordOf(2)
+  const file = yamlOf(recordOf(2))
+  const custom = file.replace(/^pre_decision_protocol:.*\n/m, '')
+  for (const text of [
+    lists.join('\n'),
+    `&a\nid: ${id}\nself: *a\n`,
+    `${custom}pre_decision_protocol: &a\n  self: *a\n`,
+    `${custom}pre_decision_protocol: &a {b: [*a]}\n`,
+  ]) {
+    const parsed = parseRecord(Buffer.from(text), id)
+    expect('problem' in parsed ? parsed.problem : text).toMatch(/aliases that are not finite/)
+  }
+  // One that is finite says what its parts say.
+  const shared = `${file.replace(/^tags:.*\n(?: +-.*\n)*/m, '')}tags: &t ["x"]\n`
+  expect(parseRecord(Buffer.from(shared), id)).toMatchObject({ record: { tags: ['x'] } })
+})

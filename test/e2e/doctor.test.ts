@@ -32,8 +32,9 @@ beforeAll(async () => {
   } as const
   await appendEvents(
     log,
-    [1, 2, 3].map((n) => ({ ...event, payload: `{"pr_number":${n}}` })),
+    [1, 2, 3].map((n) => ({ ...event, source: n === 3 ? 'webhook:github' : 'ci', payload: `{"pr_number":${n}}` })),
   )
+  await log.ofPullRequest(1, 1, 1)
   await log.close()
 })
 afterAll(() => rm(home, { recursive: true, force: true }))
@@ -290,6 +291,26 @@ describe('finds what is wrong with', () => {
       'evidence: cut off',
       () => tamper('delete from events where seq = 3'),
       /^evidence error: .*the log was cut off: it ends at record 2, its head says 3/,
+    ],
+    [
+      'evidence: a key of a webhook forgotten',
+      () => tamper('delete from webhook_keys'),
+      /^evidence error: record 3 of the evidence is not found by its pull request or delivery/,
+    ],
+    [
+      'evidence: a key of a webhook moved',
+      () => tamper(`update webhook_keys set value = '3'`),
+      /^evidence error: record 3 of the evidence is not found/,
+    ],
+    [
+      'evidence: a pull request forgotten',
+      () => tamper('delete from pull_requests where pr_number = 2'),
+      /^evidence error: record 2 of the evidence is not found/,
+    ],
+    [
+      'evidence: pull requests never to be indexed',
+      () => tamper('update indexed set seq = 1000'),
+      /^evidence error: record 1000 of the evidence is not found/,
     ],
     [
       'evidence: newer',

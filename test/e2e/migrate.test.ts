@@ -1,8 +1,10 @@
 /** cstp migrate: everything arrives, both ways; a run that is cut off goes on; a target with something of its own is refused. */
+
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { SQL } from 'bun'
 import { createAll, oddRecord, recordOf } from '../../sdk/storage/conformance/store/records.ts'
 import { appendEvents } from '../../src/domain/evidence/chain.ts'
 import { analyse } from '../../src/domain/terms.ts'
@@ -147,3 +149,122 @@ if (server !== null)
     const again = await cstp(['migrate', '--from', dir, '--to', 'env:TARGET'], env)
     expect([again.status, again.err.includes('is not empty'), again.err.includes('h0rse')]).toEqual([1, true, false])
   })
+
+/** The command, killed again and again while it works, until it gets to its end. @returns how often it was killed */
+async function killedAgainAndAgain(args: string[], env: Record<string, string>): Promise<number> {
+  for (let kills = 0; ; kills++) {
+    const child = Bun.spawn([process.execPath, 'src/main.ts', 'migrate', ...args], {
+      cwd: join(import.meta.dir, '..', '..'),
+      env,
+      stdin: 'ignore',
+      stdout: 'pipe',
+      stderr: 'pipe',
+    })
+    const timer = setTimeout(() => child.kill('SIGKILL'), 300 * 1.6 ** kills)
+    const [status, out, err] = await Promise.all([
+      child.exited,
+      new Response(child.stdout).text(),
+      new Response(child.stderr).text(),
+    ])
+    clearTimeout(timer)
+    if (status === 0) {
+      expect(out).toContain('both sides are equal')
+      return kills
+    }
+    expect([status, err]).toEqual([137, ''])
+  }
+}
+
+if (server !== null) {
+  test('a run that is killed anywhere is gone on with, both ways', async () => {
+    const source = await filled(join(home, 'killed'))
+    const back = join(home, 'killed-back')
+    const env = bareEnv(source, { TARGET: freshSchema(server) })
+    expect(await killedAgainAndAgain(['--from', source, '--to', 'env:TARGET'], env)).toBeGreaterThan(0)
+    expect(await killedAgainAndAgain(['--from', 'env:TARGET', '--to', back], env)).toBeGreaterThan(0)
+    const sides = await Promise.all([openSide(source, true), openSide(back, true)])
+    expect(await digestOf(sides[1], now_ms)).toEqual(await digestOf(sides[0], now_ms))
+    for (const side of sides) await side.close()
+  })
+
+  test('what has changed in the source since a run was cut off arrives too', async () => {
+    const source = await filled(join(home, 'changing'))
+    const url = freshSchema(server)
+    const cut = new AbortController()
+    const progress = (kind: string) => {
+      if (kind === 'evidence records') cut.abort(new Error('cut off'))
+    }
+    expect(await run(source, url, { signal: cut.signal, progress }).catch((thrown: Error) => thrown.message)).toBe(
+      'cut off',
+    )
+    const side = await openSide(source, true)
+    const [one, two] = [recordOf(1), recordOf(2)]
+    const vector = Float32Array.of(0, 1, 0, 0)
+    await side.store.transaction(async (tx) => {
+      const { record, revision } = (await tx.decisions.get(one.id))!
+      await tx.decisions.update({ ...record, context: 'changed since' }, revision)
+      await tx.embeddings.drop(one.id)
+      await tx.outbox.add(one.id, now_ms)
+      await tx.sessions.append('s1', 'alice', [], 2, now_ms + 5)
+      await tx.sessions.consume('s2', two.id, now_ms + 6)
+    })
+    await side.close()
+    const there = await run(source, url)
+    expect(there).toMatchObject({ decisions: 451, vectors: 399 })
+
+    // Another embedder since: a second target, cut off before, and one that was being built and is left behind.
+    const other = freshSchema(server)
+    const again = new AbortController()
+    const stop = (kind: string) => {
+      if (kind === 'audit lines') again.abort(new Error('cut off'))
+    }
+    await run(source, other, { signal: again.signal, progress: stop }).catch(() => {})
+    const moved = await openSide(source, true)
+    await moved.store.transaction(async (tx) => {
+      const { number } = await tx.embeddings.start('another/', 4)
+      await tx.embeddings.put(one.id, 'another/', { structure: vector, function: vector, both: vector })
+      await tx.embeddings.activate(number)
+      await tx.embeddings.start('unfinished/', 3)
+    })
+    await moved.close()
+    expect(await run(source, other)).toMatchObject({ decisions: 451, vectors: 1 })
+    const target = await openSide(other, true)
+    expect(await target.store.embeddings.active()).toMatchObject({ embedder: 'another/', dimensions: 4 })
+    expect(await target.store.embeddings.building()).toBeNull()
+    // All that has no vectors is made anew, with it what had none at the earlier run; and a reindex begins as everywhere.
+    expect(await target.store.outbox.depth()).toBe(451)
+    const begun = await target.store.transaction((tx) => tx.embeddings.start('unfinished/', 3))
+    expect(begun.state).toBe('building')
+    // Revisions are counted anew, but nobody holds one longer than a call: updates go on from the ones that stand here.
+    await target.store.transaction(async (tx) => {
+      const { record, revision } = (await tx.decisions.get(one.id))!
+      expect(record.context).toBe('changed since')
+      await tx.decisions.update({ ...record, context: 'and again' }, revision)
+    })
+    await target.close()
+  })
+
+  test('a copy that is not the same is refused, and says where', async () => {
+    const source = await filled(join(home, 'tampered'))
+    const url = freshSchema(server)
+    const cut = new AbortController()
+    const progress = (kind: string, done: number) => {
+      if (kind === 'evidence records' && done >= 2_500) cut.abort(new Error('cut off'))
+    }
+    await run(source, url, { progress, signal: cut.signal }).catch(() => {})
+    const own = new URL(url)
+    const schema = own.searchParams.get('schema')!
+    own.searchParams.delete('schema')
+    const sql = new SQL(own.toString(), { max: 1 })
+    await sql.unsafe(`set search_path to ${schema}`)
+    // Past the triggers, as whoever owns the database could.
+    await sql.unsafe('set session_replication_role = replica')
+    await sql.unsafe(`update audit set entry = replace(entry::text, '"r7"', '"r8"')::json where seq = 8`)
+    await sql.unsafe(`update events set payload = payload || ' ' where seq = 900`)
+    await sql.unsafe(`insert into checkpoints (size, head_hash, note, created_at) values (1, 'x', 'n', 'then')`)
+    await sql.close()
+    expect(await run(source, url).catch((thrown: Error) => thrown.message)).toContain(
+      'differ in audit_sha256, evidence_sha256, checkpoints_sha256: stop the servers',
+    )
+  })
+}

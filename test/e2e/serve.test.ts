@@ -207,6 +207,17 @@ describe('reindex of a folder', () => {
     expect(await of('decisions/2020')).toMatchObject({ success: true, decisions_indexed: 2, errors: 0 })
     expect(await of(join(server.dir, 'decisions/2020/01'))).toMatchObject({ decisions_indexed: 1 })
     expect(await of('empty')).toMatchObject({ success: true, decisions_indexed: 0 })
+    // A broken file is an error of the folder that it lies in; its decision is still searched as it was.
+    const file = join(
+      server.dir,
+      String((await rpc('recordDecision', { ...decision, created_at: '2020-02-16' })).result!.path),
+    )
+    const whole = await readFile(file, 'utf8')
+    await writeFile(file, 'a: [')
+    expect(await of('decisions/2020')).toMatchObject({ success: false, decisions_indexed: 3, errors: 1 })
+    expect(await of('decisions/2020/01')).toMatchObject({ success: true, decisions_indexed: 1, errors: 0 })
+    await writeFile(file, whole)
+    expect(await of('decisions/2020')).toMatchObject({ success: true, decisions_indexed: 3, errors: 0 })
   })
 })
 

@@ -252,6 +252,9 @@ describe('a log that was changed signs nothing and proves nothing', () => {
           () => 'signed',
           (error: Error) => error.message,
         )
+    // What would be kept beside the note must be true as well.
+    const forgedHead = async () => ({ ...(await evidence.head()), hash: 'c'.repeat(64) })
+    expect(await refusedWith({ head: forgedHead })).toContain('its head does not name the hash of record 91')
     const otherHead = { ...kept!, head_hash: 'a'.repeat(64) }
     expect(await refusedWith({ checkpoints: async () => [otherHead] })).toContain('its first 90 records')
     const otherRoot = {

@@ -232,6 +232,29 @@ forEachBackend((open) => {
     expect(await first(9)).toEqual([0, 2])
   })
 
+  test('an agent or a category is told of its own contradictions, and the limit changes no total', async () => {
+    const program = await open()
+    const [mine, yours, theirs, ours] = [
+      await decided(program, 1, { recorded_by: 'alice', category: 'mine' }),
+      await decided(program, 1, { recorded_by: 'bob', category: 'yours' }),
+      await decided(program, 1, { recorded_by: 'bob', category: 'theirs' }),
+      await decided(program, 1, { recorded_by: 'carol', category: 'ours' }),
+    ]
+    const link = (source_id: string, target_id: string) =>
+      program.call('linkDecisions', { source_id, target_id, edge_type: 'contradicts' })
+    await link(mine, yours)
+    program.clock.now += 1_000
+    await link(theirs, ours)
+    const told = async (params: object) =>
+      (await program.call('ready', params)).actions.map(({ decision_id, category }) => [decision_id, category])
+    expect(await told({ agent: 'alice' })).toEqual([[mine, 'mine']])
+    expect(await told({ agent: 'carol' })).toEqual([[ours, 'ours']])
+    expect(await told({ agent: 'dave' })).toEqual([])
+    // The newest contradiction is another one's: it takes no place.
+    expect(await told({ category: 'yours', limit: 1 })).toEqual([[yours, 'yours']])
+    expect(await program.call('ready', { limit: 1 })).toMatchObject({ total: 2, filtered: 1 })
+  })
+
   test('purposes are compared only where the index holds vectors of the same embedder', async () => {
     const program = await open()
     const given = { bridge: { structure: 'a', function: 'to keep orders' }, project: { name: 'acme/shop' } }

@@ -49,6 +49,8 @@ forEachBackend((open) => {
       )
       expect(new Set(results.map(({ decision_id }) => decision_id)).size).toBe(1)
       expect(await one.store.decisions.count({})).toBe(1)
+      // Those that came second decided nothing: the trail has the line of the one whose answer they got.
+      expect(await one.store.audit.list({ limit: 20 })).toHaveLength(1)
     })
 
     test('it is free again after 24 hours, and after a call that failed', async () => {

@@ -113,6 +113,22 @@ describe('login', () => {
 
   test('a long body is refused', async () => {
     expect((await open().login({ agent: 'bob', token: 'x'.repeat(20_000) })).status).toBe(413)
+    // Before it is read: who has no login yet may not make the server hold megabytes.
+    let pulled = 0
+    const endless = () =>
+      new ReadableStream({
+        pull(controller) {
+          pulled++
+          controller.enqueue(new Uint8Array(1_024))
+        },
+      })
+    const { send } = open()
+    for (const declared of [{ 'content-length': '60000000' }, {}] as Record<string, string>[]) {
+      const headers = { ...own, ...declared }
+      const response = await send('/dashboard/session', { method: 'POST', headers, body: endless() })
+      expect(response.status).toBe(413)
+    }
+    expect(pulled).toBeLessThan(40)
   })
 
   test('never takes over an id that the browser brought along', async () => {

@@ -232,6 +232,21 @@ describe('a long body', () => {
   })
 })
 
+test('a body of more values than any batch of evidence needs is refused before it is parsed', async () => {
+  const body = (entry: string, count: number) =>
+    `{"jsonrpc":"2.0","method":"update","params":{"events":[${Array(count).fill(entry).join(',')}]},"id":1}`
+  // 10 000 events of 40 members each.
+  const event = `{${Array.from({ length: 40 }, (_, at) => `"member_${at}":"a, [b] {c}"`).join(',')}}`
+  expect(await answerTo(body(event, 10_000))).toMatchObject({ result: 'update' })
+  for (const entry of ['1', '{}', '[]', '{"a":{}}', '"",0'])
+    expect(await answerTo(body(entry, 500_000))).toMatchObject({
+      error: {
+        code: -32600,
+        message: 'Invalid Request: the body holds more than 500000 values; send it in parts',
+      },
+    })
+})
+
 test('between the entries of a batch other work has its turn', async () => {
   const order: string[] = []
   const { signal } = new AbortController()

@@ -81,6 +81,14 @@ describe('a text of a caller', () => {
     expect(text()).not.toContain('\x1b[31m')
     expect(text()).not.toContain('\0')
   })
+
+  test('nor from the message at the head of a stack', () => {
+    const { log, text } = harness('info', true)
+    log('error', 'failed', { stack: `Error: ${hostile}\n    at file.ts:1` })
+    expect(Bun.stripANSI(text()).replaceAll('\n', '')).not.toMatch(/\p{Cc}/u)
+    expect(text()).not.toContain('b\x1b[31m')
+    expect(text()).toContain('\n    at file.ts:1')
+  })
 })
 
 test('readable lines hold level, message and values', () => {

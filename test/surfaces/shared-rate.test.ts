@@ -1,6 +1,7 @@
 /** Rate limits that servers share: leased in blocks, counted together, and not in the way when the database is. */
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { suiteOptions } from '../../sdk/storage/conformance/store.ts'
+import { connect } from '../../src/drivers/postgres/client.ts'
 import { openPostgresStore } from '../../src/drivers/store/postgres.ts'
 import { createSharedLimiter } from '../../src/surfaces/rate.ts'
 import { freshSchema, postgres, whyNoPostgres } from '../postgres.ts'
@@ -74,4 +75,24 @@ else
     await Bun.sleep(20)
     expect(await stores[1]!.lease('a', 5, { per_minute: 60_000_000, burst: 130 })).toBe(5)
     for (const store of stores) await store.close()
+  })
+
+if (server !== null)
+  test('what comes back in time comes back once, and a clock that goes back takes nothing', async () => {
+    const url = freshSchema(server)
+    const store = await openPostgresStore({ ...suiteOptions, url, connections: 2 })
+    const client = await connect({ url, connections: 1, statement_timeout_ms: 10_000 })
+    const slow = { per_minute: 60, burst: 130 }
+    const minutesAgo = (minutes: number) =>
+      client.read('update rate_limits set tokens = 0, at_ms = at_ms - $1::float8', [minutes * 60_000])
+    await store.lease('a', 1, slow)
+    await minutesAgo(1)
+    const [first, second] = [await store.lease('a', 130, slow), await store.lease('a', 130, slow)]
+    expect(first).toBeGreaterThanOrEqual(60)
+    expect(first + second).toBeLessThan(110)
+    await minutesAgo(-10)
+    await client.read('update rate_limits set tokens = 50')
+    expect([await store.lease('a', 20, slow), await store.lease('a', 130, slow)]).toEqual([20, 30])
+    await client.close()
+    await store.close()
   })

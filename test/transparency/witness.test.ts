@@ -216,6 +216,8 @@ describe('does not shout', () => {
     }
     log.fake = () => new Response('x'.repeat(2_000_000))
     await expect(look()).rejects.toBeInstanceOf(Unreachable)
+    log.fake = () => new Response('<html>We are back soon.</html>', { headers: { 'content-type': 'text/html' } })
+    await expect(look()).rejects.toBeInstanceOf(Unreachable)
     log.fake = () => new Response(Buffer.from([0xff, 0xfe]))
     await expect(look()).rejects.toBeInstanceOf(Unreachable)
     await log.stop()

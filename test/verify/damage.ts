@@ -379,6 +379,15 @@ edited('decision-digest', 'A digest is none', 'decisions', (b) => (b.decisions[0
 // The file.
 edited('member-missing', 'A member is missing', 'form', (b) => delete b.unmapped, { says: 'unmapped is missing' })
 edited('member-unknown', 'There is a member more', 'form', (b) => (b.zzz = 1), { says: 'no bundle has' })
+for (const name of ['__proto__', 'constructor'])
+  replaced(
+    `member-${name.replaceAll('_', '')}`,
+    `There is a member ${name}, as every object of JavaScript has it`,
+    'form',
+    '{"attested_only_controls"',
+    `{"${name}":{"checkpoint":null},"attested_only_controls"`,
+    { says: 'no bundle has' },
+  )
 edited('list-no-list', 'A list is an object', 'form', (b) => (b.mappings = {}), { says: 'mappings: expected a list' })
 replaced('member-twice', 'A member stands twice', 'form', '"bundle_format":1', '"bundle_format":1,"bundle_format":1', {
   says: 'twice',

@@ -18,11 +18,13 @@ let folder = ''
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'cstp-verify-'))
-  const cosigned = { controls: exampleControls, note: (note: string) => own.cosign(note, 1_790_000_000) }
+  const made = { controls: exampleControls }
+  const evidence = await bundleOf(events, made)
   const bytesOf = (name: string) => cases.find((one) => one.name === name)!.bytes
   const files = {
-    'evidence.json': await bundleOf(events, cosigned),
-    'older.json': await bundleOf(events.slice(0, 3), cosigned),
+    'evidence.json': evidence,
+    'older.json': await bundleOf(events.slice(0, 3), made),
+    'latest.note': own.cosign(JSON.parse(evidence).checkpoint.note, 1_790_000_000),
     'changed.json': bytesOf('payload'),
     'forged.json': bytesOf('rewritten-own-key'),
     'log.key': `${log.verifier_key}\n`,

@@ -1,12 +1,15 @@
 /** The offline verifier: the corpus of damaged bundles, keys, witnesses, older bundles, and any byte at all. */
 import { describe, expect, test } from 'bun:test'
+import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import * as v from 'valibot'
 import { BundleFile } from '../../sdk/schema/bundle.ts'
-import { readKey } from '../../src/verify/note.ts'
-import { verifyBundle, type Wanted } from '../../src/verify/verify.ts'
+import { compileControls } from '../../src/domain/evidence/controls.ts'
+import { canonicalText } from '../../src/verify/jcs.ts'
+import { readKey, readNote } from '../../src/verify/note.ts'
+import { meaning, verifyBundle, type Wanted } from '../../src/verify/verify.ts'
 import { bundleOf } from '../domain/evidence/bundles.ts'
 import { event, link, story } from '../domain/evidence/events.ts'
 import { notary, witness } from '../domain/evidence/notary.ts'
@@ -88,6 +91,41 @@ test('bundles of the shipped rules hold, whatever the events', async () => {
   )
 })
 
+test('a type that holds the ids of rules hides no insufficiency of another event', async () => {
+  const given = [
+    event('pr_merged\ncm-1.no-approval\nmanage-1.1.no-approval'),
+    event('pr_merged', { pr_number: 1, approval_count: 1, human_approval_count: 0 }),
+  ]
+  const honest = await bundleOf(given)
+  expect((await verify(honest)).findings).toEqual([])
+  const bundle = JSON.parse(honest)
+  expect(bundle.insufficient_evidence).toHaveLength(2)
+  bundle.insufficient_evidence = []
+  bundle.insufficient_evidence_count = 0
+  bundle.unmapped[1].event_type = given[0]!.event_type
+  const { verified, findings } = await verify(canonicalText(bundle))
+  expect(verified).toBe(false)
+  expect(findings.map(({ message }) => message).join('\n')).toContain(
+    'insufficient_evidence: what follows from event 2 is missing',
+  )
+})
+
+test('rules of one id are told apart: a bundle may be made to deceive', async () => {
+  const { digest: _, ...example } = exampleControls.sets[0]!
+  const [first, second] = example.rules
+  const rules = [
+    { ...second!, match: first!.match, reason: 'One.' },
+    { ...second!, reason: 'Another.' },
+  ]
+  const digest = createHash('sha256')
+    .update(canonicalText({ ...example, rules }))
+    .digest('hex')
+  const bundle = await bundleOf(events, { controls: compileControls([{ ...example, rules, digest }]) })
+  const reasons = JSON.parse(bundle).insufficient_evidence.map(({ reason }: { reason: string }) => reason)
+  expect(reasons).toEqual(['One.', 'Another.'])
+  expect((await verify(bundle)).checks.find(({ check }) => check === 'conclusions')?.result).toBe('passed')
+})
+
 test('the same chain at the same time gives the same bytes', async () => {
   const given = [...story(1), ...story(2), link(decision, [1])]
   expect(await bundleOf(given)).toBe(await bundleOf(given))
@@ -125,6 +163,29 @@ describe('with a witness', () => {
   })
   test('that did not', async () => {
     expect((await verify(good, { witness: key })).findings[0]!.message).toContain('did not sign')
+  })
+  test('by the checkpoint that it keeps, which may be of fewer events, and of no others', async () => {
+    const keeps = async (given: typeof events, of = log) => {
+      const { chain_size, chain_root_hash } = JSON.parse(await bundleOf(given, { controls: exampleControls }))
+      return readNote(own.cosign(of.note(chain_size, chain_root_hash), 1_790_000_000))
+    }
+    for (const size of [0, 1, 3, 5]) {
+      const report = await verify(good, { witness: key, note: await keeps(events.slice(0, size)) })
+      expect(report.findings).toEqual([])
+      expect(report.bundle.witnessed).toBe(size)
+      expect(meaning(report).proved.join()).toContain(size === 5 ? 'saw this state' : `the first ${size} of these`)
+    }
+    const told = async (note: Wanted['note'] & object, by = key) => {
+      const { verified, findings } = await verify(good, { witness: by, note })
+      expect(verified).toBe(false)
+      return findings.map(({ message }) => message).join()
+    }
+    expect(await told(await keeps([...events, events[0]!]))).toContain('the witness saw 6 events, the bundle holds 5')
+    expect(await told(await keeps([events[1]!, events[0]!]))).toContain('history was rewritten')
+    expect(await told(await keeps(events, notary('other.example')))).toContain('a checkpoint of the log other.example')
+    expect(await told(await keeps(events), readKey(witness('other.witness', 'x').verifier_key))).toContain(
+      'did not sign',
+    )
   })
   test('whose signature is of another checkpoint', async () => {
     const line = own
@@ -170,6 +231,12 @@ test('a file of a million open brackets, or of one endless text, is refused and 
     `{"${'a'.repeat(3_000_000)}`,
   ])
     expect((await verify(text)).verified).toBe(false)
+})
+
+// Looked through anew with every piece, it would outlast any patience.
+test('a long text that comes in many pieces is looked through once', async () => {
+  const { findings } = await verify(`{"bundle_id":"${'\\"'.repeat(2_000_000)}"`, {}, 2_048)
+  expect(findings.map(({ message }) => message).join()).toContain('the file ends here')
 })
 
 test('a key that is mistyped is refused with what was expected', () => {

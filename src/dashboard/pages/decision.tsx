@@ -130,6 +130,10 @@ export function Decision({ place, session }: View) {
                     [
                       ['Id', <code>{one.id}</code>],
                       ['Status', one.status],
+                      [
+                        'Confidence that is scored',
+                        one.confidence_at_review === null ? null : percent(one.confidence_at_review),
+                      ],
                       ['Tags', one.tags.join(', ')],
                       ['Pattern', one.pattern],
                       ['Project', one.project?.name],

@@ -2,7 +2,7 @@
 
 import { Failure, Show, useCall } from '../call.tsx'
 import { Bars, Stack } from '../charts.tsx'
-import { counted, dayOf, decimal, percent, signed, whole, words } from '../figures.ts'
+import { actionIn, counted, dayOf, decimal, percent, signed, whole, words } from '../figures.ts'
 import type { View } from '../pages.ts'
 import { goWith, To, ToDecision } from '../route.tsx'
 import { service } from '../service.ts'
@@ -167,7 +167,15 @@ export function Overview({ place, session }: View) {
                     />
                   )}
                 </Panel>
-                {session.scopes.includes('admin') && <Blocks />}
+                {session.scopes.includes('admin') ? (
+                  <Blocks />
+                ) : (
+                  <Panel title="Latest blocks" wide>
+                    <Empty>
+                      What was blocked stands in the audit trail, which is open to agents with the scope admin.
+                    </Empty>
+                  </Panel>
+                )}
               </div>
             </>
           )
@@ -187,10 +195,11 @@ function Blocks() {
       {loaded.data && loaded.data.entries.length > 0 && (
         <Table
           caption="Latest blocks"
-          heads={[{ name: 'When' }, { name: 'Agent' }, { name: 'Stopped by' }, { name: 'Call' }]}
-          rows={loaded.data.entries.map(({ at, agent, rules, method }) => [
+          heads={[{ name: 'When' }, { name: 'Agent' }, { name: 'Action' }, { name: 'Stopped by' }, { name: 'Call' }]}
+          rows={loaded.data.entries.map(({ at, agent, rules, method, detail }) => [
             <When at={at} />,
             agent,
+            actionIn(detail) || '–',
             rules.join(', ') || 'an error',
             <code>{method}</code>,
           ])}

@@ -5,7 +5,7 @@ import { scoredOf } from './figures.ts'
 
 const dayMs = 86_400_000
 /** Changes of Brier score and accuracy that raise an alert where nothing else is asked for. */
-export const defaultThresholds = { brier: 0.05, accuracy: 0.1 }
+const defaultThresholds = { brier: 0.05, accuracy: 0.1 }
 
 const periods = (filter: DecisionFilter, now_ms: number): { recent: DecisionFilter; historical: DecisionFilter } => ({
   recent: { ...filter, created_from_ms: now_ms - recentDays * dayMs },

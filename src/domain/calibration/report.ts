@@ -122,7 +122,7 @@ const tenth = (confidence: number): number =>
   Math.min(9, [1, 2, 3, 4, 5, 6, 7, 8, 9].filter((edge) => confidence >= edge / 10).length)
 
 /** Spread of all stated confidences, reviewed or not. */
-export function confidenceStats(groups: readonly OutcomeGroup[]): ConfidenceStats {
+function confidenceStats(groups: readonly OutcomeGroup[]): ConfidenceStats {
   const n = countOf(groups)
   const mean = meanOf(groups, ({ confidence }) => confidence)
   const std_dev = Math.sqrt(meanOf(groups, ({ confidence }) => (confidence - mean) ** 2))

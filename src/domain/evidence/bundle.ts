@@ -11,7 +11,7 @@ import { chainFormat, recordHash } from './hash.ts'
 import { listText } from './mapping-text.ts'
 
 /** Version of the bundle's own form. */
-export const bundleFormat = 1
+const bundleFormat = 1
 const pageSize = 1_000
 
 /** What the chain was when the bundle was made; the bundle ends there, however the chain grows. */

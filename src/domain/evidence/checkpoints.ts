@@ -50,6 +50,9 @@ async function extended(evidence: Evidence, head: EvidenceHead, said: Said | nul
   const tree = logTree(evidence)
   const root = rootOf(head.frontier)
   if ((await tree.root(head.seq)) !== root) throw damaged('its tree does not fit its records')
+  // It is kept beside the note: a wrong one would say for ever that the log was rewritten.
+  if (head.seq > 0 && (await evidence.hashes(head.seq, 1))[0] !== head.hash)
+    throw damaged(`its head does not name the hash of record ${head.seq}`)
   if (said === null || said.size === 0) return root
   if (said.size > head.seq) throw damaged(`it ends at ${head.seq}, but had ${said.size} records`)
   const [hash] = await evidence.hashes(said.size, 1)

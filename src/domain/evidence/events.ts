@@ -12,8 +12,15 @@ export const mostBytes = 16 * 1_048_576
 /** What only this program itself may write. */
 const reservedPrefixes = ['cstp:', 'webhook:']
 
+/** Without spaces, what is not seen, and other forms of the same characters: a reader must not take one source for another. */
+const shown = (source: string): string =>
+  source
+    .normalize('NFKC')
+    .replace(/[\p{White_Space}\p{Cc}\p{Default_Ignorable_Code_Point}]/gu, '')
+    .toLowerCase()
+
 function checkSource(source: string): void {
-  const plain = source.trim().toLowerCase()
+  const plain = shown(source)
   const prefix = reservedPrefixes.find((one) => plain.startsWith(one))
   if (prefix === undefined) return
   throw invalidParams({

@@ -27,7 +27,7 @@ export interface Exported {
 }
 
 /** `evidence-<time>-<id>`: the time in UTC to the microsecond, without the characters that some file systems refuse. */
-export function bundleName(now_ms: number, bundle_id: string): string {
+function bundleName(now_ms: number, bundle_id: string): string {
   const [whole, micros] = [Math.floor(now_ms), Math.floor((now_ms % 1) * 1_000)]
   const time = new Date(whole).toISOString().replace(/[-:Z]/g, '') + String(micros).padStart(3, '0')
   return `evidence-${time}Z-${bundle_id}`

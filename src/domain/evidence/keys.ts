@@ -5,7 +5,7 @@
 import { createPublicKey, hash, type KeyObject } from 'node:crypto'
 
 /** What a signature of a key says. The same key has another id for each. */
-export const signatureTypes = { note: 1, cosignature: 4 } as const
+const signatureTypes = { note: 1, cosignature: 4 } as const
 export type SignatureType = keyof typeof signatureTypes
 
 /** What a signature is checked with. */
@@ -43,7 +43,7 @@ export function bytesOfBase64(text: string): Buffer | null {
 }
 
 /** The 32 bytes of the public half of an Ed25519 key. */
-export const rawKey = (key: KeyObject): Buffer =>
+const rawKey = (key: KeyObject): Buffer =>
   (key.type === 'public' ? key : createPublicKey(key)).export({ type: 'spki', format: 'der' }).subarray(-keyLength)
 
 /** Sixteen hexadecimal digits that tell keys apart. */

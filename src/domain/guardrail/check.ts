@@ -59,7 +59,7 @@ const aggregateProblem = ({ metric, value }: AggregateCondition): string | null 
   metric !== 'count' && (value < 0 || value > 1) ? `${metric} lies between 0 and 1` : null
 
 /** The problem of one condition, without those inside of it; null where there is none. */
-export function conditionProblem(condition: Condition): string | null {
+function conditionProblem(condition: Condition): string | null {
   switch (condition.type) {
     case 'field':
       return valueProblem(condition) ?? kindProblem(condition)

@@ -46,7 +46,7 @@ export const scopesOf = ({ scope }: Rule): string[] =>
   scope === undefined ? [] : Array.isArray(scope) ? scope : [scope]
 
 /** A call without project and scope is outside of every scope. */
-export function inScope(rule: LoadedRule, action: Action): boolean {
+function inScope(rule: LoadedRule, action: Action): boolean {
   const scopes = scopesOf(rule)
   return scopes.length === 0 || [action.project, action.scope].some((one) => one !== null && scopes.includes(one))
 }

@@ -30,7 +30,7 @@ export interface Policy {
 }
 
 /** SHA-256 over the rules and breakers by id and scope, without where they stand. */
-export function policyHash(rules: readonly LoadedRule[], breakers: readonly BreakerRule[]): string {
+function policyHash(rules: readonly LoadedRule[], breakers: readonly BreakerRule[]): string {
   const bare = rules
     .map(({ file: _, line: __, column: ___, ...rule }) => ({ ...rule, scope: [rule.scope ?? []].flat() }))
     .sort((a, b) => (a.id < b.id ? -1 : 1))
@@ -67,7 +67,8 @@ export async function buildPolicy(
           file: file.name,
           line,
           column,
-          message: `the id ${rule.id} is taken by ${other.file}:${other.line}`,
+          // The name alone: this is told to callers, and folders of the server are not their business.
+          message: `the id ${rule.id} is taken by ${other.file.split('/').at(-1)}:${other.line}`,
         })
     }
     for (const { rule, place } of parsed.breakers) {

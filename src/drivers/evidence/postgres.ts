@@ -30,8 +30,9 @@ export async function openPostgresEvidence({
   url,
   connections = 4,
   statement_timeout_ms = 30_000,
+  ...limits
 }: PostgresEvidenceOptions): Promise<Evidence> {
-  const client = await connect({ url, connections, statement_timeout_ms })
+  const client = await connect({ ...limits, url, connections, statement_timeout_ms })
   try {
     await migrate(client)
   } catch (error) {

@@ -1,8 +1,8 @@
 /** The embedded evidence log: an SQLite database of its own that refuses to change or forget a record. */
 import type { Evidence } from '../../../sdk/storage/evidence.ts'
+import { storageErrorOf } from '../sqlite/errors.ts'
 import { committer } from './sqlite/commit.ts'
-import { connectReader, connectWriter } from './sqlite/connect.ts'
-import { storageErrorOf } from './sqlite/errors.ts'
+import { openReader, openWriter } from './sqlite/connect.ts'
 import { reads } from './sqlite/read.ts'
 
 /**
@@ -12,9 +12,9 @@ import { reads } from './sqlite/read.ts'
  * written to, `corrupt` when it is none at all
  */
 export async function openSqliteEvidence(path: string): Promise<Evidence> {
-  const writer = await connectWriter(path)
+  const writer = await openWriter(path)
   try {
-    const reader = connectReader(path)
+    const reader = openReader(path)
     const commits = committer(writer)
     let closing: Promise<void> | undefined
     const close = async () => {
@@ -47,7 +47,7 @@ export async function openSqliteEvidence(path: string): Promise<Evidence> {
 
 /** The same for a thread that only reads. @throws StorageError `unavailable` when there is none at this path */
 export function openSqliteEvidenceReader(path: string): Pick<Evidence, 'read' | 'nodes'> & { close(): void } {
-  const db = connectReader(path)
+  const db = openReader(path)
   const { read, nodes } = reads(db)
   return { read, nodes, close: () => db.close() }
 }

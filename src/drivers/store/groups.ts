@@ -4,7 +4,7 @@ import { compareText } from '../../../sdk/storage/fields.ts'
 import type { PatternGroup, ReasonGroup } from '../../../sdk/storage/store.ts'
 
 /** Longest pattern that is told from others. */
-export const patternLength = 300
+const patternLength = 300
 
 /** The pattern as it is grouped by; null where there is none. */
 export function patternKey({ pattern }: Pick<DecisionRecord, 'pattern'>): string | null {
@@ -43,7 +43,7 @@ export function reasonGroups(records: readonly DecisionRecord[]): ReasonGroup[] 
   )
 }
 
-export const patternOrder = (a: PatternGroup, b: PatternGroup): number =>
+const patternOrder = (a: PatternGroup, b: PatternGroup): number =>
   b.successes - a.successes || compareText(a.pattern, b.pattern) || compareText(a.category, b.category)
 
 export function patternGroups(

@@ -15,7 +15,12 @@ import { sessionReader, sessionWriter } from './postgres/sessions.ts'
 import { transact } from './postgres/transaction.ts'
 import { translating } from './translated.ts'
 
-export type PostgresStoreOptions = StoreOptions & Pick<ClientOptions, 'url'> & Partial<ClientOptions>
+export type PostgresStoreOptions = StoreOptions &
+  Pick<ClientOptions, 'url'> &
+  Partial<ClientOptions> & {
+    /** Postings of a question's terms from which a search first asks which terms decide, instead of looking at all. */
+    many_postings?: number
+  }
 
 export interface PostgresStore extends Store {
   /** Takes tokens of a rate limit that servers share. */
@@ -34,8 +39,10 @@ export async function openPostgresStore({
   url,
   connections = 16,
   statement_timeout_ms = 30_000,
+  many_postings = 20_000,
+  ...limits
 }: PostgresStoreOptions): Promise<PostgresStore> {
-  const client = await connect({ url, connections, statement_timeout_ms })
+  const client = await connect({ ...limits, url, connections, statement_timeout_ms })
   try {
     await migrate(client)
   } catch (error) {
@@ -43,7 +50,7 @@ export async function openPostgresStore({
     throw storageErrorOf(error, 'cannot make the tables')
   }
   const reads = translating((error) => storageErrorOf(error, 'cannot read'))
-  const decisions = reads(decisionReader(client))
+  const decisions = reads(decisionReader(client, many_postings))
   const outbox = reads(outboxReader(client))
   return {
     driver: 'postgres',
@@ -72,7 +79,7 @@ export async function openPostgresStore({
     status: async () => ({ decisions: await decisions.count({}), outbox: await outbox.depth(), findings: [] }),
     reconcile: async () => [],
     lease: leaser(client),
-    ping: async () => void (await client.read('select 1')),
+    ping: () => client.ping(),
     close: () => client.close(),
   }
 }

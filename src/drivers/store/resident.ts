@@ -44,7 +44,7 @@ export function resident(): Resident {
       if (terms === undefined || terms.length === 0) return rows.list(query)
       return rows.list({ ...query, slots: index.slotsWithAll(numbers(terms)) })
     },
-    keyword({ terms, filter, limit }) {
+    keyword({ terms, filter, limit, also = [], counted = true }) {
       const wanted = numbers(terms)
       const passes = isEmptyFilter(filter) ? null : compileFilter(filter)
       let total_unindexed = 0
@@ -61,9 +61,10 @@ export function resident(): Resident {
       })
       return {
         hits: hits.map(({ slot, score }) => ({ id: rows.at(slot)!.id, score })),
-        total,
+        total: counted ? total : 0,
         total_unindexed,
         ideal: index.ideal(wanted),
+        also: this.keywordScores(terms, also),
       }
     },
     keywordScores(terms, ids) {

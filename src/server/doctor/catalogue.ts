@@ -4,7 +4,7 @@ import type { Database } from 'bun:sqlite'
 import { existsSync, mkdirSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Settings } from '../../config.ts'
-import { openExisting } from '../../drivers/store/sqlite/backup.ts'
+import { openExisting } from '../../drivers/sqlite/connect.ts'
 import { compareFiles, type FileFinding, type VectorState, vectorState } from '../../drivers/store/sqlite/inspect.ts'
 import { type Check, error, type Finding, note, warning, word } from './finding.ts'
 

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { evidenceVersion } from '../../drivers/evidence/sqlite/connect.ts'
-import { openExisting, versionOf } from '../../drivers/store/sqlite/backup.ts'
+import { openExisting, versionOf } from '../../drivers/sqlite/connect.ts'
 import { migrations } from '../../drivers/store/sqlite/migrate.ts'
 import { evidencePlace, isPostgres } from '../places.ts'
 import { type Check, error, type Finding, note, reason, warning } from './finding.ts'

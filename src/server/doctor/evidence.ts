@@ -1,9 +1,12 @@
 /** The log of evidence, walked from its first record to its last. */
 import { existsSync } from 'node:fs'
 import { walkLog } from '../../domain/evidence/verify.ts'
+import { firstUnfound } from '../../drivers/evidence/sqlite/unfound.ts'
 import { openSqliteEvidence } from '../../drivers/evidence/sqlite.ts'
 import { evidencePlace, isPostgres } from '../places.ts'
 import { type Check, error } from './finding.ts'
+
+const restore = 'keep the file for those who look into it, and restore a backup: cstp restore <folder> --force'
 
 /** The log where there is one; nothing is made. */
 async function openReader(place: string) {
@@ -27,7 +30,13 @@ export const checkEvidence: Check = {
           `the chain of evidence is damaged: ${flaw.reason}`,
           isPostgres(place)
             ? 'dump the database for those who look into it, and restore a backup with pg_restore'
-            : 'keep the file for those who look into it, and restore a backup: cstp restore <folder> --force',
+            : restore,
+        )
+      const unfound = flaw !== null || isPostgres(place) ? null : firstUnfound(place)
+      if (unfound !== null)
+        yield error(
+          `record ${unfound} of the evidence is not found by its pull request or delivery: later counts of approvals would leave it out`,
+          restore,
         )
     } finally {
       await evidence.close()

@@ -37,13 +37,20 @@ export async function copyDecisions({ from, to, signal, progress }: Copying): Pr
   }
 }
 
-/** Vectors of the active generation; what has none is left to the target's outbox. */
+/**
+ * Vectors of the active generation; what has none is left to the target's outbox. One that was still being built is left behind: whoever
+ * built it has stopped, and a reindex always begins anew.
+ */
 export async function copyVectors({ from, to, now_ms, signal, progress }: Copying): Promise<void> {
   const generation = await from.store.embeddings.active()
   if (generation !== null) {
     const { embedder, dimensions, number } = generation
-    await to.store.transaction(async (tx) => {
-      if ((await tx.embeddings.active()) === null) await tx.embeddings.start(embedder, dimensions)
+    const target = await to.store.transaction(async (tx) => {
+      const there = await tx.embeddings.active()
+      // An earlier run may have found vectors of another embedder.
+      return there?.embedder === embedder && there.dimensions === dimensions
+        ? there
+        : tx.embeddings.start(embedder, dimensions)
     })
     let done = 0
     for (let after = 0; ; ) {
@@ -51,12 +58,15 @@ export async function copyVectors({ from, to, now_ms, signal, progress }: Copyin
       const page = await from.store.feed.since(after, number, 200)
       if (page.length === 0) break
       await to.store.transaction(async (tx) => {
-        for (const { id, vectors } of page) if (vectors !== null) await tx.embeddings.put(id, embedder, vectors)
+        // Those that the source has dropped since an earlier run are dropped here.
+        for (const { id, vectors } of page)
+          await (vectors === null ? tx.embeddings.drop(id) : tx.embeddings.put(id, embedder, vectors))
       })
       after = page.at(-1)!.seq
       done += page.length
       progress('vectors', done)
     }
+    if (target.state === 'building') await to.store.transaction((tx) => tx.embeddings.activate(target.number))
   }
   for await (const page of decisionsOf(from))
     await to.store.transaction(async (tx) => {
@@ -77,16 +87,20 @@ export async function copyStates({ from, to, now_ms }: Copying): Promise<void> {
     timestamp: '1970-01-01T00:00:00.000Z',
     data: null,
   }
-  if (known!.length === 0)
+  const last = JSON.stringify(known![0])
+  const since = consumed!.findIndex((one) => JSON.stringify(one) === last)
+  // Sessions of an earlier run may have been added to, or taken, since.
+  await to.store.transaction((tx) => tx.sessions.expire(Number.MAX_SAFE_INTEGER))
+  if (since !== 0)
     await to.store.transaction(async (tx) => {
-      for (const { key, agent, decision_id, input_count, consumed_ms } of consumed!.toReversed()) {
+      const fresh = since === -1 ? consumed! : consumed!.slice(0, since)
+      for (const { key, agent, decision_id, input_count, consumed_ms } of fresh.toReversed()) {
         await tx.sessions.append(key, agent, Array(input_count).fill(nothing), Math.max(1, input_count), consumed_ms)
         await tx.sessions.consume(key, decision_id, consumed_ms)
       }
     })
   for (const { key, agent, inputs, dropped, created_ms, updated_ms } of sessions)
     await to.store.transaction(async (tx) => {
-      if ((await tx.sessions.get(key)) !== null) return
       await tx.sessions.append(key, agent, [], 1, created_ms)
       // Those that were dropped are dropped again, so that they count.
       const all = [...Array(dropped).fill(nothing), ...inputs]

@@ -16,6 +16,7 @@ export interface Digest {
   results_sha256: string
   evidence_records: number
   evidence_head: string
+  evidence_sha256: string
   checkpoints_sha256: string
 }
 
@@ -63,6 +64,13 @@ export async function digestOf(side: Side, now_ms: number): Promise<Digest> {
       if (!agent.startsWith(':')) results.update(`${JSON.stringify([agent, key, digest, result, expires_ms])}\n`)
   const vectors = await vectorsOf(side)
   const head = await evidence.head()
+  const events = sha256()
+  for (let next = 1; next <= head.seq; ) {
+    const page = await evidence.read(next, 1_000)
+    if (page.length === 0) break
+    for (const record of page) events.update(`${JSON.stringify(Object.entries(record).sort())}\n`)
+    next = page.at(-1)!.seq + 1
+  }
   return {
     decisions,
     decisions_sha256: records.digest('hex'),
@@ -78,6 +86,7 @@ export async function digestOf(side: Side, now_ms: number): Promise<Digest> {
     results_sha256: results.digest('hex'),
     evidence_records: head.seq,
     evidence_head: head.hash,
+    evidence_sha256: events.digest('hex'),
     checkpoints_sha256: hashOf(await evidence.checkpoints()),
   }
 }

@@ -2,7 +2,7 @@
 import { ConfigError } from '../../config.ts'
 import type { Examined, Finding, Severity } from '../../server/doctor.ts'
 import { defineCommand } from './command.ts'
-import { type Paint, plain, prettyJson, type Terminal, wrap } from './terminal.ts'
+import { type Paint, plain, plural, prettyJson, type Terminal, wrap } from './terminal.ts'
 
 /** Findings of one check that a person is shown; the JSON has them all. */
 const mostShown = 10
@@ -30,8 +30,6 @@ function show({ name, findings }: Examined, terminal: Terminal): string {
   const more = sorted.length - mostShown
   return `${[head, ...lines, ...(more > 0 ? [`  and ${more} more; --json prints all`] : [])].join('\n')}\n`
 }
-
-const plural = (count: number, one: string): string => `${count} ${one}${count === 1 ? '' : 's'}`
 
 export const doctor = defineCommand({
   name: 'doctor',

@@ -1,5 +1,5 @@
 /** cstp evidence: checkpoints and proofs of the evidence log. */
-import { consistencyHolds, inclusionHolds, tlogProof } from '../../transparency/check-proof.ts'
+import { checkpointHolds, consistencyHolds, inclusionHolds, tlogProof } from '../../transparency/check-proof.ts'
 import { defineCommand } from './command.ts'
 import type { Connection, Result } from './connection.ts'
 import { Failure, misuse } from './failure.ts'
@@ -35,7 +35,7 @@ const listed = (hashes: readonly string[]): string[] => hashes.map((hash, at) =>
 async function prove(connection: Connection, seq: number, size: number | undefined, asTlogProof: boolean) {
   const proof = await connection.call('getInclusionProof', { seq, ...(size !== undefined && { size }) })
   const { verifier_key } = await connection.call('getCheckpoint', { max_age_seconds: 60 })
-  if (!inclusionHolds(proof, verifier_key)) throw new Failure('the proof of the server does not hold')
+  if (!inclusionHolds(proof, verifier_key, { seq, size })) throw new Failure('the proof of the server does not hold')
   const { record_hash, root_hash, hashes, checkpoint } = proof
   if (asTlogProof) {
     if (checkpoint === null) throw misuse('--tlog-proof carries a checkpoint of its own: leave --size out')
@@ -53,7 +53,7 @@ async function prove(connection: Connection, seq: number, size: number | undefin
 
 async function consistency(connection: Connection, old: number, size: number | undefined) {
   const proof = await connection.call('getConsistencyProof', { old, ...(size !== undefined && { new: size }) })
-  if (!consistencyHolds(proof)) throw new Failure('the proof of the server does not hold')
+  if (!consistencyHolds(proof, { old, new: size })) throw new Failure('the proof of the server does not hold')
   const lines = [
     `the log of ${proof.new} records begins with the ${proof.old} that it had; checked here`,
     `old root  ${proof.old_root}`,
@@ -125,6 +125,7 @@ export const evidence = defineCommand({
         default: {
           const result = await connection.call('getCheckpoint', {})
           const { verifier_key, note } = result
+          if (!checkpointHolds(note, verifier_key)) throw new Failure('the checkpoint of the server does not hold')
           if (verb === 'key') await print({ verifier_key }, `${verifier_key}\n`)
           else await print(result, note)
           return 0

@@ -80,7 +80,7 @@ function paramsOf(query: string, { mode, limit, offset, side, weight, ...rest }:
 }
 
 /** Enough of an id to name a decision with. */
-export const shortId = (id: string): string => id.slice(-12, -4)
+const shortId = (id: string): string => id.slice(-12, -4)
 
 /** Colour of an outcome. */
 export const outcomePaint = (paint: Paint, outcome: string | null): ((text: string) => string) =>
@@ -137,10 +137,13 @@ export const query = defineCommand({
 })
 
 function render(found: Result<'queryDecisions'>, { width, paint }: { width: number; paint: Paint }): string {
-  const { decisions, total, query_time_ms, no_precedent, degraded } = found
+  const { decisions, total, query_time_ms, no_precedent, retrieval_mode, degraded } = found
   const notes = degraded ? [paint.yellow('The embedder is away: found by words alone.')] : []
   if (decisions.length === 0) return `${[...notes, 'No precedent: no decision matches.'].join('\n')}\n`
-  if (no_precedent) notes.push(paint.yellow('No precedent: even the nearest of these is no more than noise.'))
+  // Words alone hardly ever reach the bound, exact hits neither: whoever sees the words can tell by himself.
+  const byMeaning = retrieval_mode !== 'keyword' && !degraded
+  if (no_precedent && byMeaning)
+    notes.push(paint.yellow('No precedent: even the nearest of these is no more than noise.'))
   const under = ({ superseded_by }: Hit) =>
     superseded_by === null ? null : paint.dim(`       superseded by ${shortId(superseded_by)}`)
   const lines = table(decisions, columns(found, paint), width, paint.dim, under)

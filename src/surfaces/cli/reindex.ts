@@ -71,9 +71,9 @@ export const reindex = defineCommand({
       else {
         for (const { path, kind, message } of result.findings)
           terminal.note(`${kind}: ${plain(`${path}: ${message}`)}\n`)
-        const failed = result.errors === 0 ? '' : `, ${result.errors} failed and are tried again in the background`
+        const errors = result.errors === 0 ? '' : `, ${result.errors} failed or lie in broken files`
         await terminal.out(
-          `${result.decisions_indexed} decisions indexed${failed}, in ${(result.duration_ms / 1_000).toFixed(1)} s\n`,
+          `${result.decisions_indexed} decisions indexed${errors}, in ${(result.duration_ms / 1_000).toFixed(1)} s\n`,
         )
       }
       return result.success ? 0 : 1

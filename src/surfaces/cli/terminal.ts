@@ -60,17 +60,23 @@ export const plain = (text: string): string =>
   text
     .replace(/\s+/g, ' ')
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
-    .replace(/[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '')
+    .replace(/[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '')
     .trim()
 
 /** Indented JSON that is safe on a terminal. */
 export const prettyJson = (value: unknown): string => `${escapeControls(JSON.stringify(value, null, 2))}\n`
+/** `1 rule`, `2 rules`. */
+export const plural = (count: number, one: string): string => `${count} ${one}${count === 1 ? '' : 's'}`
+
 /** JSON on one line. */
 export const jsonLine = (value: unknown): string => `${escapeControls(JSON.stringify(value))}\n`
 
-// JSON.stringify leaves DEL and the C1 range as they are.
+// JSON.stringify leaves DEL, the C1 range and direction marks as they are.
 const escapeControls = (json: string): string =>
-  json.replace(/[\x7f-\x9f]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  json.replace(
+    /[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 
 const segmenter = new Intl.Segmenter()
 

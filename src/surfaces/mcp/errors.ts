@@ -11,7 +11,7 @@ export interface ToolError {
 }
 
 /** `query_decisions` has the input `QueryDecisionsInput`. */
-export const schemaName = (tool: string): string =>
+const schemaName = (tool: string): string =>
   `${tool.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())}Input`
 
 /** Where a field of the method stands in the tool's flat input. */

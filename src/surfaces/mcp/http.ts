@@ -2,8 +2,10 @@
 import { CstpError } from '../../../sdk/errors.ts'
 import type { Dispatch } from '../../registry.ts'
 import type { Caller } from '../auth.ts'
-import { plainError, type Route, readBody, tooLarge, type Visit } from '../http.ts'
-import { errorBody, tooDeep } from '../jsonrpc.ts'
+import { plainError, rateLimited, rpcError } from '../http/answers.ts'
+import { readJsonText } from '../http/body.ts'
+import type { Route, Visit } from '../http/route.ts'
+import { tooMuch } from '../json-bounds.ts'
 import { describeError, type Log } from '../log.ts'
 import type { Engine } from './engine.ts'
 import { allowedHost, allowedOrigin } from './guests.ts'
@@ -32,36 +34,24 @@ export interface McpSurface {
   close(): Promise<void>
 }
 
-const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
-const parseError = (message: string): Response =>
-  new Response(errorBody(new CstpError('parse_error', message)), {
-    status: 400,
-    headers: { 'content-type': 'application/json' },
-  })
+const parseError = (message: string): Response => rpcError(new CstpError('parse_error', message), 400)
 
 /** The JSON of a POST, or the answer that refuses it. */
 async function bodyOf(request: Request, visit: Visit): Promise<{ body: unknown } | Response> {
-  const limit = visit.max_body_bytes
-  if (Number(request.headers.get('content-length') ?? 0) > limit) return tooLarge(limit)
-  if (!/^application\/json\s*(?:;|$)/i.test(request.headers.get('content-type') ?? ''))
-    return plainError(415, 'unsupported_media_type', 'The content type must be application/json')
-  const bytes = await readBody(request, limit)
-  if (bytes === null) return tooLarge(limit)
+  const text = await readJsonText(request, visit.max_body_bytes)
+  if (text instanceof Response) return text
+  if (text === null) return parseError('Parse error: the body is not UTF-8')
+  const beyond = tooMuch(text)
+  if (beyond) return parseError(`Parse error: ${beyond}`)
   let body: unknown
   try {
-    const text = strictUtf8.decode(bytes)
-    if (tooDeep(text)) return parseError('Parse error: the body is nested too deep')
     body = JSON.parse(text)
   } catch {
-    return parseError('Parse error: the body is not JSON in UTF-8')
+    return parseError('Parse error: the body is not JSON')
   }
   // The first message was paid for by the request itself.
   const wait = Array.isArray(body) && body.length > 1 ? await visit.take(body.length - 1) : 0
-  if (wait === 0) return { body }
-  return new Response(errorBody(new CstpError('rate_limited', `Rate limited: try again in ${wait} s`)), {
-    status: 429,
-    headers: { 'content-type': 'application/json', 'retry-after': String(wait) },
-  })
+  return wait === 0 ? { body } : rateLimited(wait)
 }
 
 export function createMcp(options: McpOptions): McpSurface {

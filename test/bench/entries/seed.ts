@@ -1,21 +1,26 @@
-/** A child process: fills a data directory through the real store. Arguments: directory, decisions, embedder id, dimensions. */
+/** A child process: fills a data directory through the real store. Arguments: directory, decisions, name of the embedder. */
 import { analyse } from '../../../src/domain/terms.ts'
 import { openSqliteStore } from '../../../src/drivers/store/sqlite.ts'
-import { recordOf, vectorsOf } from '../corpus.ts'
+import { recordOf, vectorMaker } from '../corpus.ts'
+import { openEmbedderOf } from '../embedders.ts'
 
-const [dir, size, embedder, dimensions] = process.argv.slice(2) as [string, string, string, string]
+const [dir, given, name] = process.argv.slice(2) as [string, string, string]
+const size = Number(given)
 const batch = 250
 
+const embedder = await openEmbedderOf(name)
+const vectorsOf = await vectorMaker(embedder)
 const store = await openSqliteStore({ dir, analyse, now: Date.now, log: () => {} })
-await store.transaction((tx) => tx.embeddings.start(embedder, Number(dimensions)))
-for (let from = 0; from < Number(size); from += batch) {
-  const numbers = Array.from({ length: Math.min(batch, Number(size) - from) }, (_, at) => from + at)
-  const made = numbers.map((number) => ({ record: recordOf(number), vectors: vectorsOf(number, Number(dimensions)) }))
+await store.transaction((tx) => tx.embeddings.start(embedder.id, embedder.effective_dimensions))
+for (let from = 0; from < size; from += batch) {
+  const numbers = Array.from({ length: Math.min(batch, size - from) }, (_, at) => from + at)
+  const made = numbers.map((number) => ({ record: recordOf(number), vectors: vectorsOf(number) }))
   await store.transaction(async (tx) => {
     for (const { record, vectors } of made) {
       await tx.decisions.create(record)
-      await tx.embeddings.put(record.id, embedder, vectors)
+      await tx.embeddings.put(record.id, embedder.id, vectors)
     }
   })
 }
 await store.close()
+await embedder.close()

@@ -1,13 +1,13 @@
 /** Proofs and checkpoints of a long log, asked of the engine and over HTTP. */
 
 import { proveConsistency, proveInclusion } from '../../../src/domain/evidence/prove.ts'
-import { openSqliteEvidence } from '../../../src/drivers/evidence/sqlite.ts'
 import type { Bench } from '../bench.ts'
 import { callBody, get, inTurn, measured, post } from '../calls.ts'
 import { isOk, isResult, percentile } from '../load.ts'
 import { figuresOf, rowOf } from '../report.ts'
+import type { Place } from '../site.ts'
+import { openLog, part } from './evidence-logs.ts'
 
-const part = 'evidence'
 const asked = 500
 const ms = 3_000
 /** A stride that visits all parts of the log. */
@@ -26,9 +26,9 @@ async function timed(work: (at: number) => Promise<unknown>) {
   return { p50_ms: p50_ms!, p95_ms: p95_ms!, p99_ms: p99_ms!, per_second: (1_000 * asked) / total }
 }
 
-/** @param path database with `size` records, which no server has open */
-export async function proofs(bench: Bench, path: string, size: number): Promise<void> {
-  const log = await openSqliteEvidence(path)
+/** @param place log of `size` records, which no server has open */
+export async function proofs(bench: Bench, place: Place, size: number): Promise<void> {
+  const log = await openLog(bench, place)
   const row = async (what: string, work: (at: number) => Promise<unknown>) =>
     bench.add(rowOf(part, what, { size, clients: '1', ...(await timed(work)) }))
   await row('inclusion proof, engine', (at) => proveInclusion(log, placeOf(at, size), size))
@@ -40,7 +40,7 @@ export async function proofs(bench: Bench, path: string, size: number): Promise<
 
   const child = await bench.server(await bench.scratch(1_000, 'hash'), {
     embedder: 'hash',
-    env: { PROVENANCE_DB: path },
+    env: { PROVENANCE_DB: place },
   })
   const bodies = Array.from({ length: asked }, (_, at) =>
     post(child, callBody('getInclusionProof', { seq: placeOf(at, size) })),

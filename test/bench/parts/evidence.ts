@@ -1,94 +1,25 @@
 /** Evidence: events appended one by one and in batches against raw inserts of the same rows, and verification of a long chain. */
-import { Database } from 'bun:sqlite'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import type { EvidenceRecord } from '../../../sdk/storage/evidence.ts'
 import { noHash } from '../../../sdk/storage/evidence-checks.ts'
 import { appendEvents, follow, openChain } from '../../../src/domain/evidence/chain.ts'
 import { mapEvidence } from '../../../src/domain/evidence/controls.ts'
 import { observedEvents } from '../../../src/domain/evidence/events.ts'
 import { recordHash } from '../../../src/domain/evidence/hash.ts'
-import { openSqliteEvidence } from '../../../src/drivers/evidence/sqlite.ts'
 import { loadControls } from '../../../src/policy/controls.ts'
 import { type Bench, token } from '../bench.ts'
 import { callBody, get, inTurn, measured, post } from '../calls.ts'
 import { isOk, isResult, type Load, percentile } from '../load.ts'
 import { against, figuresOf, type Row, rowOf } from '../report.ts'
+import type { Place } from '../site.ts'
+import { eventsFrom, openLog, part, rawInserts, source, timed } from './evidence-logs.ts'
 import { proofs } from './evidence-proofs.ts'
 
-const part = 'evidence'
-const source = 'github'
 const ms = 3_000
 const batches = [1, 100, 1_000]
 
-/** An event of a pull request: some 150 bytes of payload. */
-const eventOf = (number: number) => ({
-  event_type: (['pr_opened', 'pr_review_approved', 'pr_merged', 'ci_completed'] as const)[number % 4]!,
-  ts: new Date(Date.UTC(2026, 0, 1) + number * 60_000).toISOString(),
-  payload: {
-    repo: `team/service-${number % 40}`,
-    pr_number: Math.floor(number / 4),
-    title: `Change ${number} of the risk scorer`,
-    is_agent_authored: number % 3 === 0,
-    actor_is_human: number % 5 !== 0,
-    approval_count: number % 3,
-    human_approval_count: number % 2,
-  },
-})
-const eventsFrom = (first: number, count: number) => Array.from({ length: count }, (_, at) => eventOf(first + at))
-
-/** Runs `work` on one batch after the other for some seconds. */
-async function timed(count: number, work: (number: number) => unknown) {
-  const times: number[] = []
-  const start = performance.now()
-  let now = start
-  for (let number = 0; now - start < ms; number += count) {
-    await work(number)
-    const end = performance.now()
-    times.push(end - now)
-    now = end
-  }
-  const sorted = Float64Array.from(times).sort()
-  const [p50_ms, p95_ms, p99_ms] = [0.5, 0.95, 0.99].map((share) => percentile(sorted, share))
-  return {
-    p50_ms: p50_ms!,
-    p95_ms: p95_ms!,
-    p99_ms: p99_ms!,
-    per_second: (1_000 * count * times.length) / (now - start),
-  }
-}
-
-/** The same rows, made beforehand, into the same columns, without a trigger: what SQLite alone takes. */
-async function rawInserts(bench: Bench, dir: string, count: number): Promise<Row> {
-  const db = new Database(join(dir, `raw-${count}.db`))
-  db.run('PRAGMA journal_mode = WAL')
-  db.run('PRAGMA synchronous = FULL')
-  db.run(
-    `create table events (seq INTEGER PRIMARY KEY, ts TEXT, source TEXT, event_type TEXT, evidence_class TEXT, payload TEXT,
-     prev_hash TEXT, hash TEXT)`,
-  )
-  const insert = db.prepare('insert into events values (?, ?, ?, ?, ?, ?, ?, ?)')
-  const head = { seq: 0, hash: noHash, frontier: [] }
-  const { records } = follow(head, observedEvents(source, eventsFrom(0, 10_000)))
-  const figures = await timed(count, (number) => {
-    db.run('BEGIN IMMEDIATE')
-    for (let at = 0; at < count; at++) {
-      const record: EvidenceRecord = records[(number + at) % records.length]!
-      const { ts, event_type, evidence_class, payload, prev_hash, hash } = record
-      insert.run(number + at + 1, ts, record.source, event_type, evidence_class, payload, prev_hash, hash)
-    }
-    db.run('COMMIT')
-  })
-  insert.finalize()
-  db.close()
-  return bench.add(rowOf(part, `raw inserts, ${count} a transaction`, { clients: '1', ...figures }))
-}
-
 /** From parsed events to durable records, without HTTP. */
-async function engine(bench: Bench, dir: string, bases: ReadonlyMap<number, Row>): Promise<void> {
+async function engine(bench: Bench, bases: ReadonlyMap<number, Row>): Promise<void> {
   for (const count of batches) {
-    const evidence = await openSqliteEvidence(join(dir, `engine-${count}.db`))
+    const evidence = await openLog(bench, await bench.empty('engine'))
     const chain = openChain({ evidence, now: Date.now, breathe: () => Bun.sleep(0) })
     const given = eventsFrom(0, 10_000)
     const append = (number: number) => {
@@ -107,7 +38,11 @@ async function engine(bench: Bench, dir: string, bases: ReadonlyMap<number, Row>
 
 /** ingestEvidence over HTTP; the throughput is of events, not of requests. */
 async function overHttp(bench: Bench, bases: ReadonlyMap<number, Row>): Promise<void> {
-  const child = await bench.server(await bench.scratch(1_000, 'hash'), { embedder: 'hash' })
+  for (const servers of bench.servers) await withServers(bench, bases, servers)
+}
+
+async function withServers(bench: Bench, bases: ReadonlyMap<number, Row>, servers: number): Promise<void> {
+  const child = await bench.server(await bench.scratch(1_000, 'hash'), { embedder: 'hash', servers })
   for (const [count, clients] of [
     [1, 1],
     [1, 32],
@@ -118,7 +53,7 @@ async function overHttp(bench: Bench, bases: ReadonlyMap<number, Row>): Promise<
       post(child, callBody('ingestEvidence', { source, events: eventsFrom(at * count, count) })),
     )
     const found = await measured(child, { clients, next: inTurn(bodies), ok: isResult, warm_ms: 1_000, ms })
-    const figures = { ...figuresOf(found), per_second: found.per_second * count, cpu_us: found.cpu_us / count }
+    const figures = { ...figuresOf(found), per_second: found.per_second * count, cpu_us: found.cpu_us / count, servers }
     const what = `ingestEvidence, ${count === 1 ? 'single events' : `batches of ${count}`} (events)`
     bench.add(against(rowOf(part, what, { clients: String(clients), ...figures }), bases.get(count)!))
   }
@@ -136,14 +71,14 @@ function hashing(bench: Bench, size: number): Row {
   return bench.add(rowOf(part, 'hashes of the records alone, one thread', { size, clients: '1', per_second }))
 }
 
-/** @returns the path of a log of so many events */
-async function logOf(dir: string, size: number): Promise<string> {
-  const path = join(dir, `log-${size}.db`)
-  const log = await openSqliteEvidence(path)
+/** @returns the place of a log of so many events */
+async function logOf(bench: Bench, size: number): Promise<Place> {
+  const place = await bench.empty('log')
+  const log = await openLog(bench, place)
   for (let number = 0; number < size; number += 10_000)
     await appendEvents(log, observedEvents(source, eventsFrom(number, Math.min(10_000, size - number))))
   await log.close()
-  return path
+  return place
 }
 
 /** Runs `work` a few times, after one that does not count. */
@@ -161,15 +96,15 @@ async function aFew(work: () => Promise<unknown>) {
 }
 
 /** All rules over all events: the engine alone, and the method's answer over HTTP, which comes in pieces. */
-async function controls(bench: Bench, path: string, size: number): Promise<void> {
-  const log = await openSqliteEvidence(path)
+async function controls(bench: Bench, place: Place, size: number): Promise<void> {
+  const log = await openLog(bench, place)
   const rules = loadControls()
   const alone = await aFew(() => mapEvidence(log, rules, size, () => Bun.sleep(0)))
   await log.close()
   bench.add(rowOf(part, 'mapControls, engine', { size, clients: '1', ...alone }))
   const child = await bench.server(await bench.scratch(1_000, 'hash'), {
     embedder: 'hash',
-    env: { PROVENANCE_DB: path },
+    env: { PROVENANCE_DB: place },
   })
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   const body = callBody('mapControls', {})
@@ -182,11 +117,11 @@ async function controls(bench: Bench, path: string, size: number): Promise<void>
 }
 
 /** A walk over the whole chain by the server, and what other callers feel of it. The throughput is of records. */
-async function verification(bench: Bench, path: string, size: number): Promise<void> {
+async function verification(bench: Bench, place: Place, size: number): Promise<void> {
   const base = hashing(bench, size)
   const child = await bench.server(await bench.scratch(1_000, 'hash'), {
     embedder: 'hash',
-    env: { PROVENANCE_DB: path },
+    env: { PROVENANCE_DB: place },
   })
   const before = child.rss()
   const walk = post(child, callBody('verifyEvidenceChain', {}))
@@ -205,18 +140,15 @@ async function verification(bench: Bench, path: string, size: number): Promise<v
 }
 
 export async function evidence(bench: Bench): Promise<void> {
-  const dir = mkdtempSync(join(tmpdir(), 'cstp-bench-evidence-'))
-  try {
-    const bases = new Map<number, Row>()
-    for (const count of batches) bases.set(count, await rawInserts(bench, dir, count))
-    await engine(bench, dir, bases)
-    await overHttp(bench, bases)
-    const most = Math.max(...bench.sizes)
-    await controls(bench, await logOf(dir, most), most)
-    const long = await logOf(dir, 10 * most)
-    await verification(bench, long, 10 * most)
-    await proofs(bench, long, 10 * most)
-  } finally {
-    rmSync(dir, { recursive: true, force: true })
-  }
+  const bases = new Map<number, Row>()
+  for (const count of batches) bases.set(count, await rawInserts(bench, count))
+  await engine(bench, bases)
+  await overHttp(bench, bases)
+  const most = Math.min(100_000, Math.max(...bench.sizes))
+  const log = await logOf(bench, most)
+  await controls(bench, log, most)
+  const many = bench.store === 'postgres' ? most : 10 * most
+  const long = many === most ? log : await logOf(bench, many)
+  await verification(bench, long, many)
+  await proofs(bench, long, many)
 }

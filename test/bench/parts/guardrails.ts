@@ -7,7 +7,7 @@ import { evaluate } from '../../../src/domain/guardrail/evaluate.ts'
 import { openHistory } from '../../../src/domain/guardrail/history.ts'
 import { buildPolicy, type PolicySet } from '../../../src/domain/guardrail/set.ts'
 import { openProgram } from '../../../src/server.ts'
-import type { Bench } from '../bench.ts'
+import { type Bench, token } from '../bench.ts'
 import { percentile } from '../load.ts'
 import { against, rowOf } from '../report.ts'
 
@@ -59,7 +59,9 @@ async function timed(work: () => Promise<unknown>) {
 
 export async function guardrails(bench: Bench): Promise<void> {
   const dir = await mkdtemp(join(tmpdir(), 'cstp-bench-rules-'))
-  const env = { HOME: dir, CSTP_DATA_DIR: dir, CSTP_EMBEDDER: 'hash' }
+  const place = bench.store === 'postgres' ? await bench.empty('rules') : dir
+  const own = await bench.env(place, bench.drivers[0]!)
+  const env = { HOME: dir, CSTP_EMBEDDER: 'hash', CSTP_AUTH_TOKENS: token, ...own }
   const { settings } = await loadSettings({ env, flags: {}, readFile: async () => '' })
   const policy = { set: await rulesOf(0), current: async () => policy.set, reload: async () => [], errors: () => [] }
   const program = await openProgram(
@@ -70,7 +72,7 @@ export async function guardrails(bench: Bench): Promise<void> {
   const { signal } = new AbortController()
   const caller = { agent: 'bench', scopes: new Set(['read', 'write'] as const) }
   const request = { method: 'cstp.checkGuardrails', params: { action }, caller, request_id: 'b', signal }
-  const own = {
+  const judged = {
     ...action,
     tags: [],
     project: null,
@@ -89,7 +91,7 @@ export async function guardrails(bench: Bench): Promise<void> {
       policy.set = await rulesOf(count)
       const history = openHistory({ ...program.services, signal })
       const alone = await timed(() =>
-        evaluate(policy.set.rules, { ...own, context: { ...own.context } }, history, () => {}),
+        evaluate(policy.set.rules, { ...judged, context: { ...judged.context } }, history, () => {}),
       )
       const base = bench.add(rowOf(part, `${count} rules, evaluated alone`, alone))
       const row = rowOf(

@@ -11,14 +11,14 @@ const mb = 1_048_576
 
 export async function memory(bench: Bench): Promise<void> {
   const echo = await bench.echo(3_000)
-  const base = bench.add(rowOf(part, 'echo', { rss_mb: echo.rss() / mb }))
+  const base = bench.add(rowOf(part, 'echo', { servers: null, rss_mb: echo.rss() / mb }))
   await echo.stop()
   for (const size of bench.sizes) {
-    for (const lancedb of [false, true]) {
-      const child = await bench.server(await bench.seeded(size), { lancedb })
+    for (const driver of bench.drivers) {
+      const child = await bench.server(await bench.seeded(size), { driver })
       const add = (when: string, figures: Partial<Row> = {}) => {
         const rss_mb = child.rss() / mb
-        const what = `server with ${lancedb ? 'LanceDB' : 'exact search'}, ${when}`
+        const what = `server with ${driver === 'exact' ? 'exact search' : driver}, ${when}`
         const ratio = rss_mb / base.rss_mb!
         bench.add(rowOf(part, what, { size, rss_mb, ratio, baseline: base.what, ...figures }))
       }

@@ -1,5 +1,5 @@
 /**
- * queryDecisions in three modes, exact search and LanceDB side by side. Known questions lie in the embedder's cache, so that they show
+ * queryDecisions in three modes, the vectors drivers of the store side by side. Known questions lie in the embedder's cache, so that they show
  * the search without the embedding; new ones are embedded.
  */
 import type { Bench } from '../bench.ts'
@@ -8,6 +8,7 @@ import { questionOf } from '../corpus.ts'
 import { isResult } from '../load.ts'
 import type { Child } from '../process.ts'
 import { against, figuresOf, type Row, rowOf } from '../report.ts'
+import type { Driver } from '../site.ts'
 
 const part = 'queries'
 /** Fewer than the embedder caches. */
@@ -31,33 +32,44 @@ async function settled(child: Child): Promise<void> {
 
 export async function queries(bench: Bench): Promise<void> {
   for (const size of bench.sizes) {
-    const exact = await measure(bench, size, false, new Map())
-    await measure(bench, size, true, exact)
+    let bases: ReadonlyMap<string, Row> = new Map()
+    for (const driver of bench.drivers)
+      for (const servers of bench.servers) {
+        const rows = await measure(bench, size, driver, servers, bases)
+        if (bases.size === 0) bases = rows
+      }
   }
 }
 
+/** @param bases rows to compare with: of the first driver and one server */
 async function measure(
   bench: Bench,
   size: number,
-  lancedb: boolean,
+  driver: Driver,
+  servers: number,
   bases: ReadonlyMap<string, Row>,
 ): Promise<Map<string, Row>> {
-  const driver = lancedb ? 'LanceDB' : 'exact'
-  const child = await bench.server(await bench.seeded(size), { lancedb })
+  const child = await bench.server(await bench.seeded(size), { driver, servers })
   const rows = new Map<string, Row>()
   const add = (name: string, figures: Partial<Row>) => {
     const base = bases.get(name)
-    const row = rowOf(part, `${name}, ${driver}`, { size, ...figures })
-    rows.set(name, bench.add(base ? against(row, base) : row))
+    const row = rowOf(part, `${name}, ${driver}`, { size, servers, ...figures })
+    const compared = base ? { ...against(row, base), baseline: servers > 1 ? 'one server' : base.what } : row
+    rows.set(name, bench.add(compared))
   }
   const requests = (mode: Mode, from: number, count: number, more: object = {}) =>
     Array.from({ length: count }, (_, at) =>
       post(child, callBody('queryDecisions', { query: questionOf(from + at, size), retrieval_mode: mode, ...more })),
     )
-  /** Asks each of the known questions once, so that their vectors are in the cache. */
+  /** Asks each server each of the known questions, so that their vectors are in its cache. */
   const learn = async () => {
-    const next = inTurn(requests('semantic', 0, known))
-    await measured(child, { clients: 1, next, ok: isResult, warm_ms: 0, ms: 600_000, most: known })
+    for (const url of child.urls) {
+      const next = inTurn(requests('semantic', 0, known))
+      await measured(
+        { ...child, urls: [url] },
+        { clients: 4, next, ok: isResult, warm_ms: 0, ms: 600_000, most: known },
+      )
+    }
   }
   const embedded = async (mode: Mode) => {
     const next = inTurn(requests(mode, known, fresh))
@@ -67,12 +79,14 @@ async function measure(
   await settled(child)
   await learn()
   for (const mode of modes) {
-    if (mode === 'keyword' && lancedb) continue
+    if (mode === 'keyword' && driver === 'LanceDB') continue
     add(mode, await readFigures(child, inTurn(requests(mode, 0, known))))
   }
   add('hybrid with filters', await readFigures(child, inTurn(requests('hybrid', 0, known, { filters }))))
-  await embedded('semantic')
-  await embedded('hybrid')
+  if (servers === 1) {
+    await embedded('semantic')
+    await embedded('hybrid')
+  }
   await child.stop()
   return rows
 }

@@ -7,6 +7,7 @@ import { callBody, inTurn, measured, post } from '../calls.ts'
 import { paramsOf, recordOf } from '../corpus.ts'
 import { isResult, type Load, percentile } from '../load.ts'
 import { against, figuresOf, type Row, rowOf } from '../report.ts'
+import { plainInsert } from './plain.ts'
 
 const part = 'record'
 const prepared = 20_000
@@ -37,25 +38,26 @@ function durableFile(bench: Bench): Row {
   times.sort()
   const [p50_ms, p95_ms, p99_ms] = [0.5, 0.95, 0.99].map((share) => percentile(times, share))
   const figures = { p50_ms: p50_ms!, p95_ms: p95_ms!, p99_ms: p99_ms!, per_second: (1_000 * files) / total }
-  return bench.add(rowOf(part, 'a file written, synced, renamed', { clients: '1', ...figures }))
+  return bench.add(rowOf(part, 'a file written, synced, renamed', { servers: null, clients: '1', ...figures }))
 }
 
 export async function record(bench: Bench): Promise<void> {
-  const base = durableFile(bench)
+  const size = bench.middle
+  const isShared = bench.store === 'postgres'
+  const base = isShared ? await plainInsert(bench, part, await bench.empty('plain')) : durableFile(bench)
+  // Each text is new to the embedder: numbers that were neither seeded nor sent before.
+  const requests = Array.from({ length: prepared }, (_, at) => callBody('recordDecision', paramsOf(10_000_000 + at)))
   for (const embedder of ['hash', 'local'] satisfies EmbedderName[]) {
-    const size = bench.middle
-    const child = await bench.server(await bench.scratch(size, embedder), { embedder })
-    // Numbers that were not seeded, so that each text is new to the embedder.
-    const requests = Array.from({ length: prepared }, (_, at) =>
-      post(child, callBody('recordDecision', paramsOf(10_000_000 + at))),
-    )
-    const next = inTurn(requests)
-    for (const clients of [1, 32]) {
-      const found = await measured(child, { clients, next, ok: isIndexed, warm_ms: 1_000, ms: 4_000 })
-      const figures = { ...figuresOf(found), cpu_us: found.cpu_us }
-      const row = rowOf(part, `recordDecision, ${embedder} embedder`, { size, clients: String(clients), ...figures })
-      bench.add(against(row, base))
+    for (const servers of bench.servers) {
+      const child = await bench.server(await bench.scratch(size, embedder), { embedder, servers })
+      const next = inTurn(requests.map((body) => post(child, body)))
+      for (const clients of servers === 1 ? [1, 32] : [32]) {
+        const found = await measured(child, { clients, next, ok: isIndexed, warm_ms: 1_000, ms: 4_000 })
+        const figures = { ...figuresOf(found), cpu_us: found.cpu_us, servers }
+        const row = rowOf(part, `recordDecision, ${embedder} embedder`, { size, clients: String(clients), ...figures })
+        bench.add(against(row, base))
+      }
+      await child.stop()
     }
-    await child.stop()
   }
 }

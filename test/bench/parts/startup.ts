@@ -19,7 +19,9 @@ async function timed(start: () => Promise<Child>) {
 }
 
 export async function startup(bench: Bench): Promise<void> {
-  const base = bench.add(rowOf(part, 'echo: spawn to first answer', await timed(() => bench.echo(100))))
+  const base = bench.add(
+    rowOf(part, 'echo: spawn to first answer', { servers: null, ...(await timed(() => bench.echo(100))) }),
+  )
   for (const size of bench.sizes) {
     for (const embedder of ['local', 'hash'] satisfies EmbedderName[]) {
       if (size !== bench.middle && embedder === 'hash') continue

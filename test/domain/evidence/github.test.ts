@@ -176,6 +176,28 @@ describe('approvals', () => {
       ],
       [1, 1],
     ],
+    ['after the merge, delivered before it', [gh.review(bea, 'approved', { at: 51 })], [0, 0]],
+    [
+      'dismissed after the merge, delivered before it',
+      [
+        gh.review(bea, 'approved', { at: 1, id: 5 }),
+        gh.review(bea, 'dismissed', { at: 1, id: 5, action: 'dismissed', dismissed_at: 51, sender: ann }),
+      ],
+      [1, 1],
+    ],
+    [
+      'one person in two spellings',
+      [
+        gh.review(bea, 'approved', { at: 1 }),
+        gh.review({ ...bea, login: bea.login.toUpperCase() }, 'changes_requested', { at: 2 }),
+      ],
+      [0, 0],
+    ],
+    [
+      'the author in another spelling',
+      [gh.review({ ...ann, login: ann.login.toUpperCase() }, 'approved', { at: 1 })],
+      [0, 0],
+    ],
     ['another pull request', [gh.review(bea, 'approved', { at: 1, number: 8 })], [0, 0]],
     ['the same number elsewhere', [gh.review(bea, 'approved', { at: 1, repo: 'acme/other' })], [0, 0]],
   ])('%s', async (_, reviews, expected) => expect(await merge(...reviews)).toEqual(expected))

@@ -133,7 +133,7 @@ describe('errors', () => {
   test('ids and breakers are unique over all files; templates must exist', async () => {
     const { set, errors } = await buildPolicy(
       [
-        { name: 'a.yaml', text: '- { id: r, condition_x: 1 }' },
+        { name: '/etc/rules/a.yaml', text: '- { id: r, condition_x: 1 }' },
         {
           name: 'b.yaml',
           text: 'guardrails:\n  - { id: s, condition_x: 1 }\n  - { id: r, condition_x: 2 }\ntemplate: [x, ../y]',

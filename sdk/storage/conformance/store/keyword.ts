@@ -9,7 +9,7 @@ import { analyseSimply, createAll, idOf, recordOf } from './records.ts'
 
 export function testKeyword({ onEmpty, expect }: Kit): void {
   onEmpty('an empty corpus and no terms find nothing', async (store) => {
-    const nothing = { hits: [], total: 0, total_unindexed: 0 }
+    const nothing = { hits: [], total: 0, total_unindexed: 0, also: new Map() }
     const empty = await store.decisions.keyword({ terms: ['cache'], filter: {}, limit: 5 })
     expect(rounded(empty)).toEqual(rounded({ ...nothing, ideal: Math.log(2) * 2.2 }))
     await createAll(store, [recordOf(1)])
@@ -41,6 +41,9 @@ export function testKeyword({ onEmpty, expect }: Kit): void {
         const limit = 1 + Math.floor(next() * 30)
         const expected = naive(corpus, terms, filter, limit)
         expect(rounded(await store.decisions.keyword({ terms, filter, limit }))).toEqual(rounded(expected))
+        const also = [...corpus.keys()].slice(0, 20)
+        const wider = await store.decisions.keyword({ terms, filter, limit, also, counted: false })
+        expect(rounded({ ...wider, also: new Map() })).toEqual(rounded({ ...expected, total: 0 }))
         const scores = await store.decisions.keywordScores(terms, [
           ...corpus.keys(),
           '2001-01-01-decision-000000000000',
@@ -48,6 +51,9 @@ export function testKeyword({ onEmpty, expect }: Kit): void {
         const all = new Map(naive(corpus, terms, {}, Number.MAX_SAFE_INTEGER).hits.map(({ id, score }) => [id, score]))
         expect([...scores].map(([id, score]) => [id, digits(score)])).toEqual(
           [...corpus.keys()].map((id) => [id, digits(all.get(id) ?? 0)]),
+        )
+        expect([...wider.also].map(([id, score]) => [id, digits(score)])).toEqual(
+          also.map((id) => [id, digits(all.get(id) ?? 0)]),
         )
       }
       // Half of the updates leave the words alone; few updates leave words behind that nobody else takes up.
@@ -151,7 +157,7 @@ function naive(
     .map(({ id, score }) => ({ id, score }))
     .sort((a, b) => digits(b.score) - digits(a.score) || (a.id < b.id ? -1 : 1))
   const ideal = terms.reduce((sum, term) => sum + idf(term) * 2.2, 0)
-  return { hits: hits.slice(0, limit), total: hits.length, total_unindexed: hits.length, ideal }
+  return { hits: hits.slice(0, limit), total: hits.length, total_unindexed: hits.length, ideal, also: new Map() }
 }
 
 /** Rounded: two correct sums differ in their last bits. */

@@ -70,7 +70,7 @@ export function fields(id: string, next: () => number): DecisionFields {
   }
 }
 
-export function vectorSet(next: () => number, dimensions: number): VectorSet {
+function vectorSet(next: () => number, dimensions: number): VectorSet {
   const structure = unitVector(next, dimensions)
   const purpose = next() < 0.3 ? structure : unitVector(next, dimensions)
   return { structure, function: purpose, both: next() < 0.3 ? structure : unitVector(next, dimensions) }

@@ -133,6 +133,8 @@ export async function search(wanted: Wanted, page: number, signal: AbortSignal):
     agent: null,
     scores: (answer.scores[one.id] as Row['scores'] | undefined) ?? null,
   }))
-  const { total, no_precedent, degraded, query_time_ms } = answer
+  const { total, degraded, query_time_ms } = answer
+  // Words alone hardly ever reach the bound of a precedent, exact hits neither.
+  const no_precedent = answer.no_precedent && mode !== 'keyword' && !degraded
   return { rows, total, offset, ms: Math.round(query_time_ms), no_precedent, degraded: degraded === true }
 }

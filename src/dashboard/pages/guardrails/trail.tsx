@@ -1,7 +1,7 @@
 /** The audit trail: every write and every judgement, newest first. */
 import { useMemo } from 'preact/hooks'
 import { Show, useCall } from '../../call.tsx'
-import { counted, time } from '../../figures.ts'
+import { actionIn, counted, time } from '../../figures.ts'
 import { addressOf, go, goWith, type Place, To, ToDecision, useArrival } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { Badge, Choice, Empty, Panel, Table, When } from '../../ui.tsx'
@@ -77,10 +77,13 @@ export function Trail({ place }: { place: Place }) {
                   { name: 'Fired' },
                   { name: 'Decisions' },
                 ]}
-                rows={entries.map(({ at, agent, method, allowed, rules, ids }) => [
+                rows={entries.map(({ at, agent, method, allowed, rules, ids, detail }) => [
                   <When at={at} />,
                   agent,
-                  <code>{method}</code>,
+                  <>
+                    <code>{method}</code>
+                    {actionIn(detail) && <div class="quiet">{actionIn(detail)}</div>}
+                  </>,
                   allowed === null ? '–' : <Badge of={allowed ? 'allowed' : 'blocked'} />,
                   rules.join(', ') || '–',
                   ids.length === 0

@@ -37,6 +37,11 @@ export function TryOut() {
           stakes: text('stakes') as Stakes,
           ...(text('category') && { category: text('category') }),
           ...(text('project') && { project: text('project') }),
+          ...(text('scope') && { scope: text('scope') }),
+          tags: text('tags')
+            .split(',')
+            .map((tag) => tag.trim())
+            .filter((tag) => tag !== ''),
           ...(confidence !== '' && { confidence: Number(confidence) / 100 }),
           context: contextIn(text('context')),
         },
@@ -85,6 +90,14 @@ export function TryOut() {
           <label class="field">
             <span>Project</span>
             <input name="project" />
+          </label>
+          <label class="field">
+            <span>Scope of rules</span>
+            <input name="scope" />
+          </label>
+          <label class="field">
+            <span>Tags, with commas between</span>
+            <input name="tags" />
           </label>
         </div>
         <label class="field">

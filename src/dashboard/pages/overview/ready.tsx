@@ -11,6 +11,8 @@ const names: Record<ReadyResult['actions'][number]['type'], string> = {
   contradiction: 'Contradiction',
 }
 
+const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`)
+
 export function ActionList({ actions }: { actions: ReadyResult['actions'] }) {
   if (actions.length === 0) return <Empty>Nothing is to be done: no review is due and nothing drifts.</Empty>
   return (
@@ -22,7 +24,7 @@ export function ActionList({ actions }: { actions: ReadyResult['actions'] }) {
             {decision_id ? <ToDecision id={decision_id}>{title ?? decision_id}</ToDecision> : category}
           </p>
           <p class="quiet">
-            {reason}. {suggestion}.
+            {sentence(reason)} {sentence(suggestion)}
           </p>
         </li>
       ))}

@@ -112,7 +112,7 @@ export const pullRequest = kind(
           ...common,
           merge_commit_sha,
           merged_by: pull.merged_by?.login,
-          ...approvals(before, pull.user?.login ?? null),
+          ...approvals(before, pull.user?.login ?? null, Date.parse(ts)),
           // Without its opening, reviews may have been missed: the counts are what was seen.
           history_complete: before.some(
             ({ event_type, payload }) => payload.action === 'opened' && event_type === 'pr_opened',

@@ -146,7 +146,7 @@ export function controls({ controls: all }: Tallies): Node[] {
     ...frameworks.flatMap((framework): Node[] => [
       subheading(framework),
       table(
-        [72, '*', 44, 42, 52, 78],
+        [72, '*', 40, 38, 50, 66],
         ['Control', 'Name and stage', 'Observed', 'Attested', 'Insufficient', 'Standing'],
         all
           .filter((one) => one.framework === framework)
@@ -240,7 +240,9 @@ export function integrity(
         ],
         [
           'Where a witness cosigns the log, or you kept an older bundle, let the program show that history was not rewritten or cut off.',
-          code(`cstp verify ${json?.name ?? 'bundle.json'} --key <key> --witness <key> --against <older bundle>`),
+          code(
+            `cstp verify ${json?.name ?? 'bundle.json'} --key <key> --witness <key> --note <its checkpoint> --against <older bundle>`,
+          ),
         ],
       ],
       style: 'paragraph',
@@ -274,7 +276,7 @@ export function register(records: readonly EvidenceRecord[], size: number, { tex
         : `The first and the last ${registerEnds} of ${figure(size)} events; the JSON bundle holds them all.`,
     ),
     table(
-      [30, 84, 96, '*'],
+      [30, 94, 96, '*'],
       ['No.', 'Time as reported', 'Type, source and class', 'Payload'],
       records.map(({ seq, ts, event_type, source, evidence_class, payload }) => {
         const words = (value: string) => ({ text: cut(text(value), 60), wordBreak: 'break-all' })

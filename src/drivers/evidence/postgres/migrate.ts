@@ -18,7 +18,7 @@ const tablesLock = `select pg_advisory_xact_lock(${space + 1}, 0)`
 
 /** @throws StorageError `invalid` when the database is newer than the program, or its chain has another format */
 export async function migrate(client: Client): Promise<void> {
-  await client.begin(async (query) => {
+  await client.beginPatiently(async (query) => {
     await query(tablesLock)
     await query('create table if not exists evidence_meta (key text primary key, value text not null)')
     const rows = await query<{ key: string; value: string }>('select key, value from evidence_meta')

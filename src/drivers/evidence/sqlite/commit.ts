@@ -3,9 +3,9 @@ import type { Database } from 'bun:sqlite'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import type { Evidence, EvidenceBatch, EvidenceHead, StoredCheckpoint } from '../../../../sdk/storage/evidence.ts'
 import { noHash } from '../../../../sdk/storage/evidence-checks.ts'
+import { begin } from '../../sqlite/connect.ts'
+import { storageErrorOf } from '../../sqlite/errors.ts'
 import { groupCommit } from '../group.ts'
-import { begin } from './connect.ts'
-import { storageErrorOf } from './errors.ts'
 import { pullRequestIndex, webhookKeys } from './lookup.ts'
 import { headReader } from './read.ts'
 
@@ -20,6 +20,8 @@ export interface Committer {
 
 /** Records that are written in one go; calls that don't write have their turn in between. */
 const writtenAtOnce = 1_000
+/** How long a write waits for other processes. */
+const patience_ms = 5_000
 
 export function committer(db: Database): Committer {
   const storedHead = headReader(db)
@@ -38,14 +40,14 @@ export function committer(db: Database): Committer {
   /** One transaction at a time: the connection has only one. */
   function transaction<T>(work: () => Promise<T>): Promise<T> {
     const run = async () => {
-      await begin(db)
+      await begin(db, performance.now() + patience_ms)
       try {
         const value = await work()
         db.run('COMMIT')
         return value
       } catch (error) {
         if (db.inTransaction) db.run('ROLLBACK')
-        throw storageErrorOf(error, 'cannot commit')
+        throw storageErrorOf(error, 'cannot commit the evidence')
       }
     }
     const next = lane.then(run)

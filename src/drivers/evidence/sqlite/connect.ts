@@ -1,67 +1,44 @@
 /** Opens the connections of an evidence database: one that writes, and any number that only read. */
-import { Database } from 'bun:sqlite'
+import type { Database } from 'bun:sqlite'
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
-import { isBusy, storageErrorOf } from './errors.ts'
+import { connectReader, connectWriter, openPatiently, versionOf } from '../../sqlite/connect.ts'
+import { storageErrorOf } from '../../sqlite/errors.ts'
 import tables from './tables.sql' with { type: 'text' }
 
 /** Version of the tables. */
 export const evidenceVersion = 1
 /** The only formula of the hash that this program knows. */
 const chainFormat = '3'
-/** How long servers that start together on one folder wait for each other. */
-const openPatience_ms = 10_000
-const writePatience_ms = 5_000
 
 /**
- * Opens a connection that writes, and makes the database where there is none. Of servers that start together one makes it, and SQLite
- * tells the others at once that it is busy, whatever its timeout: they try again.
+ * Opens a connection that writes, and makes the database where there is none.
  * @throws StorageError that names the file: `invalid` when it is another database or a newer program's, `unavailable` when it can't be
  * written to, `corrupt` when it is none at all
  */
-export async function connectWriter(path: string): Promise<Database> {
-  for (const deadline = performance.now() + openPatience_ms; ; ) {
+export const openWriter = (path: string): Promise<Database> =>
+  openPatiently(
+    named(path, () => {
+      mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+      // Made before SQLite opens it, which would let others read it; the files beside it get the same mode.
+      closeSync(openSync(path, 'a', 0o600))
+      return connectWriter(path, (db) => migrate(db, path))
+    }),
+  )
+
+/** A connection that only reads an evidence database that exists. @throws StorageError that names the file */
+export const openReader = (path: string): Database => named(path, () => connectReader(path))()
+
+const named =
+  (path: string, open: () => Database): (() => Database) =>
+  () => {
     try {
-      return connectOnce(path)
+      return open()
     } catch (error) {
-      const busy = error instanceof Error && isBusy(error.cause)
-      if (!busy || performance.now() > deadline) throw error
+      throw storageErrorOf(error, `cannot open the evidence database ${path}`)
     }
-    await Bun.sleep(10 + Math.random() * 40)
   }
-}
-
-function connectOnce(path: string): Database {
-  let db: Database | undefined
-  try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-    // Made before SQLite opens it, which would let others read it; the files beside it get the same mode.
-    closeSync(openSync(path, 'a', 0o600))
-    db = new Database(path, { create: true, readwrite: true, strict: true })
-    db.run('PRAGMA busy_timeout = 5000')
-    db.run('PRAGMA journal_mode = WAL')
-    db.run('PRAGMA synchronous = FULL')
-    migrate(db, path)
-    // From here on a busy database is waited for without blocking the event loop.
-    db.run('PRAGMA busy_timeout = 0')
-    return db
-  } catch (error) {
-    db?.close()
-    throw storageErrorOf(error, `cannot open the evidence database ${path}`)
-  }
-}
-
-/** A connection that only reads an evidence database that exists. */
-export function connectReader(path: string): Database {
-  try {
-    const db = new Database(path, { readonly: true, strict: true })
-    db.run('PRAGMA busy_timeout = 5000')
-    return db
-  } catch (error) {
-    throw storageErrorOf(error, `cannot open the evidence database ${path}`)
-  }
-}
 
 function migrate(db: Database, path: string): void {
   // Looked at without the lock first: an ordinary start must not wait for writers.
@@ -89,9 +66,6 @@ function migrate(db: Database, path: string): void {
   }
 }
 
-const versionOf = (db: Database): number =>
-  db.query<{ user_version: number }, []>('PRAGMA user_version').get()!.user_version
-
 const tableCount = (db: Database): number =>
   db.query<{ count: number }, []>(`select count(*) as count from sqlite_schema where type = 'table'`).get()!.count
 
@@ -102,18 +76,4 @@ function formatOf(db: Database): string | null {
   )
   if (meta.get()!.count !== 2) return null
   return db.query<{ value: string }, []>(`select value from meta where key = 'chain_format'`).get()?.value ?? null
-}
-
-/** Begins a write transaction, waiting for other processes without blocking. @throws StorageError `unavailable` past the deadline */
-export async function begin(db: Database): Promise<void> {
-  for (const deadline = performance.now() + writePatience_ms; ; ) {
-    try {
-      db.run('BEGIN IMMEDIATE')
-      return
-    } catch (error) {
-      if (!isBusy(error) || performance.now() > deadline) throw storageErrorOf(error, 'cannot begin to write')
-    }
-    // SQLite's own waiting is unfair: measured, a second process stood still for 1.8 s.
-    await Bun.sleep(Math.random() * 2)
-  }
 }

@@ -1,10 +1,17 @@
 /** Finding records by what their payloads hold: those of webhooks by their keys, those of pull requests by number. */
 import type { Database } from 'bun:sqlite'
 import type { EvidenceRecord, WebhookKey } from '../../../../sdk/storage/evidence.ts'
-import { storageErrorOf } from './errors.ts'
+import { storageErrorOf } from '../../sqlite/errors.ts'
 import { columns, prNumber } from './read.ts'
 
-const fields: readonly WebhookKey['field'][] = ['pr_number', 'sha', 'merge_commit_sha', 'delivery_id', 'body_sha256']
+/** Of a webhook's record, what it is found by. */
+export const fields: readonly WebhookKey['field'][] = [
+  'pr_number',
+  'sha',
+  'merge_commit_sha',
+  'delivery_id',
+  'body_sha256',
+]
 
 /** The keys of webhooks' records, written in the transaction of the records. */
 export function webhookKeys(db: Database) {
@@ -55,7 +62,7 @@ export function pullRequestIndex(db: Database) {
         const { indexed, last } = position.get()!
         return indexed < last
       } catch (error) {
-        throw storageErrorOf(error, 'cannot read')
+        throw storageErrorOf(error, 'cannot read the evidence')
       }
     },
     /** Inside of a transaction. Returns whether there is more. */

@@ -2,7 +2,7 @@
 import type { Database } from 'bun:sqlite'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import type { Evidence, EvidenceHead, EvidenceRecord, StoredCheckpoint } from '../../../../sdk/storage/evidence.ts'
-import { storageErrorOf } from './errors.ts'
+import { storageErrorOf } from '../../sqlite/errors.ts'
 
 export type Reads = Pick<Evidence, 'head' | 'read' | 'ofPullRequest' | 'hashes' | 'nodes' | 'find' | 'checkpoints'>
 
@@ -77,7 +77,7 @@ export function reads(db: Database): Reads {
       try {
         return await read(...args)
       } catch (error) {
-        throw storageErrorOf(error, 'cannot read')
+        throw storageErrorOf(error, 'cannot read the evidence')
       }
     }
 

@@ -8,7 +8,7 @@ import { rankOf } from '../../postgres/filter.ts'
 import { toText } from '../../postgres/text.ts'
 import { edgesOf } from '../edges.ts'
 import { patternKey } from '../groups.ts'
-import { isIndexed } from './filter.ts'
+import { holdsVectors } from './filter.ts'
 import { type Analyse, putTerms } from './keywords.ts'
 import type { Connection, Verb } from './transaction.ts'
 
@@ -18,7 +18,7 @@ export interface StoredRow {
   indexed: boolean
 }
 
-export const storedColumns = `d.doc::text as doc, d.revision, ${isIndexed} as indexed`
+export const storedColumns = `d.doc::text as doc, d.revision, ${holdsVectors('d.num')} as indexed`
 
 export const storedOf = ({ doc, revision, indexed }: StoredRow): StoredDecision => ({
   record: JSON.parse(doc),
@@ -49,12 +49,12 @@ const columns: readonly [name: string, type: string][] = [
   ['length', 'int'],
   ['doc', 'json'],
 ]
-const names = columns.map(([name]) => name)
+export const names = columns.map(([name]) => name)
 /** Placeholders from `$first` on. The document goes as text, so that it stays as it was written. */
 const places = (first: number): string[] =>
   columns.map(([, type], index) => `$${first + index}${type === 'json' ? '::text::json' : `::${type}`}`)
 
-function valuesOf(record: DecisionRecord, length: number): unknown[] {
+export function valuesOf(record: DecisionRecord, length: number): unknown[] {
   const fields = fieldsOf(record, false)
   return [
     toText(record.source_key),

@@ -2,6 +2,7 @@
 
 import { stakesValues } from '../../../../sdk/schema/decision.ts'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
+import { sharedRun } from '../../../../sdk/storage/shared-run.ts'
 import type {
   DecisionFields,
   EmbeddingReader,
@@ -15,7 +16,7 @@ import type { Client, Query } from '../../postgres/client.ts'
 import { fromText, toText } from '../../postgres/text.ts'
 import { checkVectors } from '../vector-check.ts'
 import { packVectors, unpackVectors, type VectorRow } from '../vector-pack.ts'
-import { isIndexed } from './filter.ts'
+import { holdsVectors } from './filter.ts'
 import { feedLock } from './locks.ts'
 import type { Connection, Verb } from './transaction.ts'
 
@@ -94,6 +95,7 @@ export function embeddingWriter({ query, lock, touch }: Connection, verb: Verb):
       const active = await inState(query, 'active')
       if (active !== null) await forget(active)
       await query(`update generations set state = 'active' where number = $1::int`, [number])
+      await query(`update changes c set indexed = not indexed where indexed <> ${holdsVectors('c.num')}`)
     }),
   }
 }
@@ -103,7 +105,7 @@ type FeedRow = Partial<VectorRow> &
 
 const feedSql = `select c.seq::float8 as seq, d.id, d.category, d.confidence, d.stakes, d.status, d.outcome, d.project, d.feature,
     d.pr::float8 as pr, d.tags, d.agent, d.created_ms, d.review_by_ms, d.reviewed_ms, d.confidence_at_review, d.attribution_basis, d.preserve,
-    ${isIndexed} as indexed, e.structure, e.function, e."both", e.shared
+    c.indexed, e.structure, e.function, e."both", e.shared
   from changes c join decisions d on d.num = c.num left join embeddings e on e.generation = $1::int and e.num = d.num
   where c.seq > $2::bigint and c.seq <= $4::bigint order by c.seq limit $3::int`
 
@@ -137,24 +139,8 @@ export function feedReader(client: Client): Feed {
       return row!
     })
 
-  let running: Promise<{ seq: number; generation: number }> | null = null
-  let next: Promise<{ seq: number; generation: number }> | null = null
-  /** Searches that come together ask once; one that comes while an answer is under way waits for the next. */
-  function head(): Promise<{ seq: number; generation: number }> {
-    if (running === null) {
-      running = readHead().finally(() => {
-        running = null
-      })
-      return running
-    }
-    next ??= running
-      .catch(() => {})
-      .then(() => {
-        next = null
-        return head()
-      })
-    return next
-  }
+  /** Searches that come together ask once. */
+  const head = sharedRun(readHead)
 
   return {
     head,

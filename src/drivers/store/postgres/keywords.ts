@@ -1,10 +1,10 @@
 /** BM25 in SQL over postings: the same figures as the resident index of the embedded store. */
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
-import type { DecisionReader, Terms } from '../../../../sdk/storage/store.ts'
+import type { DecisionFilter, DecisionReader, Terms } from '../../../../sdk/storage/store.ts'
 import type { Query } from '../../postgres/client.ts'
 import { fromText, toText } from '../../postgres/text.ts'
 import { curve, weight } from '../bm25.ts'
-import { isIndexed, whereOf } from './filter.ts'
+import { whereOf } from './filter.ts'
 
 /** Rows of totals from which a reader folds them into one. */
 const foldFrom = 256
@@ -14,8 +14,9 @@ export async function putTerms(query: Query, num: number, terms: Terms, before: 
   if (before !== null) await query('delete from postings where num = $1::bigint', [num])
   const counts = [...terms.counts]
   await query(
-    'insert into postings (term, num, count) select t, $1::bigint, c from unnest($2::text[], $3::int[]) as given (t, c)',
-    [num, counts.map(([term]) => toText(term)), counts.map(([, count]) => count)],
+    `insert into postings (term, num, count, length)
+     select t, $1::bigint, c, $4::int from unnest($2::text[], $3::int[]) as given (t, c)`,
+    [num, counts.map(([term]) => toText(term)), counts.map(([, count]) => count), terms.length],
   )
   await query('insert into text_totals (decisions, length) values ($1::bigint, $2::bigint)', [
     before === null ? 1 : 0,
@@ -54,55 +55,149 @@ const foldTotals = (query: Query): Promise<unknown> =>
      insert into text_totals (decisions, length) select sum(decisions), sum(length) from taken having count(*) > 0`,
   )
 
-/** Sum over the terms, in their order, of what each adds, by decision. Parameters: terms, their weights, base and slope of the curve. */
-const scores = `select p.num, sum(w.weight * (p.count / (p.count + $3::float8 + $4::float8 * d.length)) order by w.n) as score
-  from unnest($1::text[], $2::float8[]) with ordinality as w (term, weight, n)
-  join postings p on p.term = w.term
-  join decisions d on d.num = p.num`
+/** A term of the question that some decision holds. */
+interface Weighed {
+  term: string
+  weight: number
+  holding: number
+}
 
-export function keywordReader(query: Query): Pick<DecisionReader, 'keyword' | 'keywordScores'> {
-  /** Parameters of {@link scores}, in the order in which the terms were asked for; the sum is over the same order everywhere. */
-  function parametersOf(terms: readonly string[], { decisions, length, holding }: Corpus): unknown[] {
-    const weights = terms.map((term) => weight(decisions, holding.get(term) ?? 0))
-    const { base, slope } = curve(decisions, length)
-    return [terms.map(toText), weights, base, slope]
-  }
-  return {
-    async keyword({ terms, filter, limit }) {
-      if (terms.length === 0) return { hits: [], total: 0, total_unindexed: 0, ideal: 0 }
-      const corpus = await corpusOf(query, terms)
-      const ideal = terms.reduce((sum, term) => sum + weight(corpus.decisions, corpus.holding.get(term) ?? 0), 0)
-      const values = parametersOf(terms, corpus)
-      const where = whereOf(filter, values)
-      const rows = await query<{ id: string | null; score: number; total: number; total_unindexed: number }>(
-        `with found as materialized (${scores} where ${where} group by p.num),
-           counted as (select count(*)::float8 as total,
-             (count(*) filter (where not ${isIndexed.replaceAll('d.num', 'found.num')}))::float8 as total_unindexed from found),
-           best as (select d.id, found.score from found join decisions d on d.num = found.num
-             order by found.score desc, d.id limit $${values.push(limit)}::int)
-         select best.id, best.score, counted.total, counted.total_unindexed from counted left join best on true
-         order by best.score desc, best.id`,
+/** The terms asked for with their weights, in the order in which they were asked: sums are over the same order everywhere. */
+const weigh = (terms: readonly string[], { decisions, holding }: Corpus): Weighed[] =>
+  terms.flatMap((term) => {
+    const held = holding.get(term)
+    return held === undefined ? [] : [{ term, weight: weight(decisions, held), holding: held }]
+  })
+
+const parametersOf = (terms: readonly Weighed[], { decisions, length }: Corpus): unknown[] => {
+  const { base, slope } = curve(decisions, length)
+  return [terms.map(({ term }) => toText(term)), terms.map((one) => one.weight), base, slope]
+}
+
+/** Sum over the terms, in their order, of what each adds, by decision. Parameters: terms, their weights, base and slope of the curve. */
+const scores = `select p.num, sum(w.weight * (p.count / (p.count + $3::float8 + $4::float8 * p.length)) order by w.n) as score
+  from unnest($1::text[], $2::float8[]) with ordinality as w (term, weight, n) join postings p on p.term = w.term`
+
+/** {@link scores} of what passes a filter. */
+function passing(filter: DecisionFilter, values: unknown[]): string {
+  const where = whereOf(filter, values)
+  return where === 'true'
+    ? `${scores} group by p.num`
+    : `${scores} join decisions d on d.num = p.num where ${where} group by p.num`
+}
+
+/** Two sums of the same figures in another order differ by less. */
+const noise = 1e-9
+const held = (terms: readonly Weighed[]) => terms.reduce((sum, { holding }) => sum + holding, 0)
+
+/**
+ * The terms without which nothing gets among the best, the rarest of them all: the others together add less than the last of the best has
+ * from these alone. Frequent words weigh little, and nearly every decision holds one (Turtle and Flood, "Query evaluation: strategies and
+ * optimizations", 1995).
+ */
+async function essential(
+  query: Query,
+  all: readonly Weighed[],
+  corpus: Corpus,
+  filter: DecisionFilter,
+  limit: number,
+  many: number,
+): Promise<{ terms: Weighed[]; rest: number }> {
+  const whole = { terms: [...all], rest: 0 }
+  if (held(all) <= many) return whole
+  const rarest = all.toSorted((a, b) => a.holding - b.holding)
+  /** What the terms from `from` on may add at most. */
+  const restOf = (from: number) => rarest.slice(from).reduce((sum, one) => sum + one.weight, 0)
+  const first = 1 + rarest.findIndex((_, at) => held(rarest.slice(0, at + 1)) >= 10 * limit)
+  if (first === 0 || first === rarest.length) return whole
+  const values = parametersOf(rarest.slice(0, first), corpus)
+  const [bar] = await query<{ score: number }>(
+    `select score from (${passing(filter, values)}) found order by score desc offset $${values.push(limit - 1)}::int limit 1`,
+    values,
+  )
+  if (bar === undefined) return whole
+  const enough = rarest.findIndex((_, at) => at >= first && restOf(at) + noise < bar.score)
+  return enough === -1 ? whole : { terms: rarest.slice(0, enough), rest: restOf(enough) }
+}
+
+/** @param many postings from which a search looks for the terms that decide */
+export function keywordReader(query: Query, many: number): Pick<DecisionReader, 'keyword' | 'keywordScores'> {
+  async function best(all: readonly Weighed[], corpus: Corpus, filter: DecisionFilter, limit: number) {
+    const { terms, rest } = await essential(query, all, corpus, filter, limit, many)
+    const values = parametersOf(terms.length === all.length ? all : terms, corpus)
+    const found = passing(filter, values)
+    const limited = `$${values.push(limit)}::int`
+    const last = (some: string) =>
+      `coalesce((select score from ${some} order by score desc offset ${limited} - 1 limit 1), 0)`
+    if (terms.length === all.length)
+      return query<{ id: string; score: number }>(
+        `with found as materialized (${found})
+         select d.id, found.score from found join decisions d on d.num = found.num where found.score >= ${last('found')}
+         order by found.score desc, d.id limit ${limited}`,
         values,
       )
-      const { total, total_unindexed } = rows[0]!
-      const hits = rows.flatMap(({ id, score }) => (id === null ? [] : [{ id, score }]))
-      return { hits, total, total_unindexed, ideal }
+    const whole = parametersOf(all, corpus)
+    return query<{ id: string; score: number }>(
+      `with found as materialized (${found}),
+         near as (select num from found where score + $${values.push(rest + noise)}::float8 >= ${last('found')}),
+         rated as materialized (${scores.replace('$1', `$${values.push(whole[0])}`).replace('$2', `$${values.push(whole[1])}`)}
+           where p.num = any(array(select num from near)) group by p.num)
+       select d.id, rated.score from rated join decisions d on d.num = rated.num where rated.score >= ${last('rated')}
+       order by rated.score desc, d.id limit ${limited}`,
+      values,
+    )
+  }
+
+  /** How many hold a term and pass; with `bare`, only those without vectors. */
+  async function count(terms: readonly Weighed[], filter: DecisionFilter, bare: boolean): Promise<number> {
+    const values: unknown[] = [terms.map(({ term }) => toText(term))]
+    const where = whereOf(filter, values)
+    const from = `${bare ? 'changes c join postings p on p.num = c.num' : 'postings p'}${where === 'true' ? '' : ' join decisions d on d.num = p.num'}`
+    const [row] = await query<{ count: number }>(
+      `select count(*)::float8 as count from (select p.num from ${from}
+         where ${bare ? 'not c.indexed and ' : ''}p.term = any($1::text[]) and ${where} group by p.num) found`,
+      values,
+    )
+    return row!.count
+  }
+
+  async function scoresOf(
+    all: readonly Weighed[],
+    corpus: Corpus,
+    ids: readonly string[],
+  ): Promise<Map<string, number>> {
+    const known = await query<{ id: string; num: string }>(
+      'select id, num::text as num from decisions where id = any($1::text[])',
+      [[...ids]],
+    )
+    const existing = new Map(known.map(({ id, num }) => [num, id]))
+    const known_ids = new Set(existing.values())
+    const found = new Map(ids.filter((id) => known_ids.has(id)).map((id) => [id, 0]))
+    if (all.length === 0 || found.size === 0) return found
+    const rows = await query<{ num: string; score: number }>(
+      `select num::text as num, score from (${scores} where p.num = any($5::bigint[]) group by p.num) found`,
+      [...parametersOf(all, corpus), [...existing.keys()]],
+    )
+    for (const { num, score } of rows) found.set(existing.get(num)!, score)
+    return found
+  }
+
+  return {
+    async keyword({ terms, filter, limit, also = [], counted = true }) {
+      const corpus = await corpusOf(query, terms)
+      const all = weigh(terms, corpus)
+      const ideal = terms.reduce((sum, term) => sum + weight(corpus.decisions, corpus.holding.get(term) ?? 0), 0)
+      const [hits, total, total_unindexed, others] = await Promise.all([
+        all.length === 0 || limit <= 0 ? [] : best(all, corpus, filter, limit),
+        all.length === 0 || !counted ? 0 : count(all, filter, false),
+        all.length === 0 ? 0 : count(all, filter, true),
+        also.length === 0 ? new Map<string, number>() : scoresOf(all, corpus, also),
+      ])
+      return { hits: hits.map(({ id, score }) => ({ id, score })), total, total_unindexed, ideal, also: others }
     },
     async keywordScores(terms, ids) {
-      const known = await query<{ id: string; num: string }>(
-        'select id, num::text as num from decisions where id = any($1::text[])',
-        [[...ids]],
-      )
-      const existing = new Set(known.map(({ id }) => id))
-      const found = new Map(ids.filter((id) => existing.has(id)).map((id) => [id, 0]))
-      if (terms.length === 0 || known.length === 0) return found
-      const values = parametersOf(terms, await corpusOf(query, terms))
-      const rows = await query<{ id: string; score: number }>(
-        `select d.id, s.score from (${scores} where p.num = any($5::bigint[]) group by p.num) s join decisions d on d.num = s.num`,
-        [...values, known.map(({ num }) => num)],
-      )
-      for (const { id, score } of rows) found.set(id, score)
-      return found
+      const corpus = await corpusOf(query, terms)
+      return scoresOf(weigh(terms, corpus), corpus, ids)
     },
   }
 }

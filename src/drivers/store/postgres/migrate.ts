@@ -4,15 +4,13 @@ import type { Client } from '../../postgres/client.ts'
 import { migrationLock } from './locks.ts'
 import tables from './migrations/0000_tables.sql' with { type: 'text' }
 import triggers from './migrations/0001_triggers.sql' with { type: 'text' }
-import logins from './migrations/0002_logins.sql' with { type: 'text' }
-import reviewed from './migrations/0003_reviewed.sql' with { type: 'text' }
 
 /** In the order of the folder; a test compares it with the folder. */
-export const migrations: readonly string[] = [tables, triggers, logins, reviewed]
+export const migrations: readonly string[] = [tables, triggers]
 
 /** @throws StorageError `invalid` when the database is newer than the program */
 export async function migrate(client: Client): Promise<void> {
-  await client.begin(async (query) => {
+  await client.beginPatiently(async (query) => {
     await query(migrationLock)
     await query('create table if not exists cstp_schema (version integer not null)')
     const [row] = await query<{ version: number }>('select version from cstp_schema')

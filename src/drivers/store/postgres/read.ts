@@ -2,6 +2,7 @@
 
 import { stakesValues } from '../../../../sdk/schema/decision.ts'
 import { fieldsOf } from '../../../../sdk/storage/fields.ts'
+import { isEmptyFilter } from '../../../../sdk/storage/filter.ts'
 import type {
   CountKey,
   DecisionFields,
@@ -64,7 +65,7 @@ const suffix = 'substr(d.id, 21) collate "C"'
 /** The first text after all that start with `prefix`, by bytes. */
 const endOf = (prefix: string): string => `${prefix}\u{10ffff}`
 
-export function decisionReader({ read }: Client): DecisionReader {
+export function decisionReader({ read }: Client, many_postings: number): DecisionReader {
   const outcomes = async (filter: DecisionFilter): Promise<OutcomeGroup[]> => {
     const values: unknown[] = []
     return read<OutcomeGroup>(
@@ -72,6 +73,19 @@ export function decisionReader({ read }: Client): DecisionReader {
        group by 1, 2, 3 order by ${scoredOrder}`,
       values,
     )
+  }
+  /** All of them are counted already, in a handful of rows; those without vectors have an index of their own. */
+  const countSql = (filter: DecisionFilter, values: unknown[]): string => {
+    const { indexed, ...rest } = filter
+    if (!isEmptyFilter(rest)) return `select count(*)::int as count from decisions d where ${whereOf(filter, values)}`
+    const all = '(select coalesce(sum(decisions), 0) from text_totals)'
+    const bare = '(select count(*) from changes where not indexed)'
+    return `select (${indexed === undefined ? all : indexed ? `${all} - ${bare}` : bare})::int as count`
+  }
+  const count = async (filter: DecisionFilter): Promise<number> => {
+    const values: unknown[] = []
+    const [row] = await read<{ count: number }>(countSql(filter, values), values)
+    return row!.count
   }
   const getOne = async (id: string) => {
     const [row] = await read<StoredRow>(`select ${storedColumns} from decisions d where d.id = $1`, [toText(id)])
@@ -104,17 +118,21 @@ export function decisionReader({ read }: Client): DecisionReader {
     async list({ filter, terms, sort, order, after, offset, limit }) {
       const values: unknown[] = []
       const where = [whereOf(filter, values), ...(terms?.length ? [holdsAll(terms, values)] : [])].join(' and ')
-      const totals = read<{ total: number }>(`select count(*)::int as total from decisions d where ${where}`, [
-        ...values,
-      ])
+      const totals = terms?.length
+        ? read<{ count: number }>(`select count(*)::int as count from decisions d where ${where}`, [...values]).then(
+            ([row]) => row!.count,
+          )
+        : count(filter)
       const behind = after === undefined ? '' : `and ${isBehind(fieldsOf(after, false), sort, order, values)}`
       const rows = read<{ doc: string }>(
-        `select d.doc::text as doc from decisions d where ${where} ${behind}
-         order by ${sortColumns[sort]} ${order}, d.id ${order} offset $${values.push(offset)}::int limit $${values.push(limit)}::int`,
+        // The page first: a sort would carry every document along.
+        `select d.doc::text as doc from decisions d join (select d.id from decisions d where ${where} ${behind}
+           order by ${sortColumns[sort]} ${order}, d.id ${order} offset $${values.push(offset)}::int limit $${values.push(limit)}::int
+         ) page using (id) order by ${sortColumns[sort]} ${order}, d.id ${order}`,
         values,
       )
-      const [[total], found] = await Promise.all([totals, rows])
-      return { records: found.map(({ doc }) => JSON.parse(doc)), total: total!.total }
+      const [total, found] = await Promise.all([totals, rows])
+      return { records: found.map(({ doc }) => JSON.parse(doc)), total }
     },
     async walk(afterId, limit) {
       const rows = await read<StoredRow>(
@@ -123,14 +141,7 @@ export function decisionReader({ read }: Client): DecisionReader {
       )
       return rows.map(storedOf)
     },
-    async count(filter) {
-      const values: unknown[] = []
-      const [row] = await read<{ count: number }>(
-        `select count(*)::int as count from decisions d where ${whereOf(filter, values)}`,
-        values,
-      )
-      return row!.count
-    },
+    count,
     async countBy(filter, by) {
       const values: unknown[] = []
       const where = whereOf(filter, values)
@@ -196,7 +207,7 @@ export function decisionReader({ read }: Client): DecisionReader {
       )
       return rows.map((row) => ({ ...row, pattern: fromText(row.pattern), category: fromText(row.category) }))
     },
-    ...keywordReader(read),
+    ...keywordReader(read, many_postings),
     async idOfSource(key) {
       const [row] = await read<{ id: string }>('select id from decisions where source_key = $1', [toText(key)])
       return row?.id ?? null

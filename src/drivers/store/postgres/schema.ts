@@ -64,12 +64,21 @@ export const decisions = pgTable(
 )
 
 /** Number of a decision's latest change, in the order of commits. Apart from the decision, whose indexes would all be written again. */
-export const changes = pgTable('changes', { num: big().primaryKey(), seq: big().notNull().unique() })
+export const changes = pgTable(
+  'changes',
+  {
+    num: big().primaryKey(),
+    seq: big().notNull().unique(),
+    /** Whether the active generation holds its vectors. Nearly all do: only the others are looked up. */
+    indexed: boolean().notNull(),
+  },
+  (table) => [index('changes_bare').on(table.num).where(sql`not indexed`)],
+)
 
-/** How often a term stands in a decision. */
+/** How often a term stands in a decision, and the decision's length, so that it is scored from the index alone: its key includes both. */
 export const postings = pgTable(
   'postings',
-  { term: text().notNull(), num: big().notNull(), count: integer().notNull() },
+  { term: text().notNull(), num: big().notNull(), count: integer().notNull(), length: integer().notNull() },
   (table) => [primaryKey({ columns: [table.term, table.num] }), index('postings_num').on(table.num)],
 )
 

@@ -4,6 +4,7 @@
  */
 import { isStorageError, StorageError } from '../../../../sdk/storage/errors.ts'
 import { type Client, isLost, isRetryable, type Query, storageErrorOf } from '../../postgres/client.ts'
+import { holdsVectors } from './filter.ts'
 import { feedLock, keyLock, type LockKind } from './locks.ts'
 
 export interface Connection {
@@ -86,8 +87,9 @@ async function runOnce<T>(
   if (touched.size > 0) {
     await query(feedLock.shared)
     await query(
-      `insert into changes (num, seq) select num, nextval('decisions_feed') from decisions where id = any($1::text[]) order by id
-       on conflict (num) do update set seq = excluded.seq`,
+      `insert into changes (num, seq, indexed) select num, nextval('decisions_feed'), ${holdsVectors('d.num')}
+       from decisions d where id = any($1::text[]) order by id
+       on conflict (num) do update set seq = excluded.seq, indexed = excluded.indexed`,
       [[...touched]],
     )
   }

@@ -1,25 +1,10 @@
 /** Copies a database that others are writing to, and the decision files that belong to the copy. */
-import { Database } from 'bun:sqlite'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { storageErrorOf } from './errors.ts'
+import { openExisting, versionOf } from '../../sqlite/connect.ts'
+import { storageErrorOf } from '../../sqlite/errors.ts'
 import { hashOf, relativePath } from './files.ts'
 import { yamlOf } from './yaml.ts'
-
-/** Opens a database as it is: without making it, and without bringing its tables up to date. */
-export function openExisting(path: string): Database {
-  try {
-    const db = new Database(path, { readwrite: true, create: false, strict: true })
-    db.run('PRAGMA busy_timeout = 5000')
-    return db
-  } catch (error) {
-    throw storageErrorOf(error, `cannot open ${path}`)
-  }
-}
-
-/** The number of the last migration that a database has seen. */
-export const versionOf = (db: Database): number =>
-  db.query<{ user_version: number }, []>('PRAGMA user_version').get()!.user_version
 
 /**
  * Writes the database as of one moment to a file that does not exist yet. Writers go on meanwhile.

@@ -10,8 +10,9 @@
  */
 import type { Database } from 'bun:sqlite'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
+import { begin } from '../../sqlite/connect.ts'
+import { storageErrorOf } from '../../sqlite/errors.ts'
 import { type Member, newMember } from '../member.ts'
-import { isBusy, storageErrorOf } from './errors.ts'
 import { place, removeTemps, syncFolders, type TempFile, writeTemps } from './files.ts'
 import type { Statements } from './statements.ts'
 
@@ -54,20 +55,6 @@ type Outcome = { value: unknown } | { error: unknown }
 /** Longer groups would hold up the event loop and other processes. */
 const largestGroup = 48
 const patience_ms = 5_000
-
-/** Begins a write transaction, waiting for other processes without blocking. @throws StorageError `unavailable` past the deadline */
-export async function begin(db: Database, deadline: number): Promise<void> {
-  for (;;) {
-    try {
-      db.run('BEGIN IMMEDIATE')
-      return
-    } catch (error) {
-      if (!isBusy(error) || performance.now() > deadline) throw storageErrorOf(error, 'cannot begin to write')
-    }
-    // SQLite's own waiting is unfair: measured, a second process stood still for 1.8 s.
-    await Bun.sleep(Math.random() * 2)
-  }
-}
 
 export interface CommitterOptions {
   db: Database

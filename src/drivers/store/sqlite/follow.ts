@@ -113,7 +113,17 @@ export async function follow({ prepare }: Statements): Promise<Followed> {
     seen = version_now
   }
 
-  async function refresh(): Promise<Head> {
+  let asked: Promise<Head> | undefined
+  /** Asking the database takes locks on its files, which costs more than most reads: all reads of one turn of the loop ask once. */
+  function refresh(): Promise<Head> {
+    asked ??= new Promise(setImmediate).then(() => {
+      asked = undefined
+      return look()
+    })
+    return asked
+  }
+
+  async function look(): Promise<Head> {
     // One that is under way may have begun before the writes that this caller is to see.
     await catching
     if (version.get()!.data_version === seen) return head

@@ -1,13 +1,12 @@
 /** Brings a database to the tables of this program, and refuses one that a newer program has changed. */
 import type { Database } from 'bun:sqlite'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
+import { versionOf } from '../../sqlite/connect.ts'
 import tables from './migrations/0000_tables.sql' with { type: 'text' }
 import triggers from './migrations/0001_triggers.sql' with { type: 'text' }
-import logins from './migrations/0002_logins.sql' with { type: 'text' }
-import reviewed from './migrations/0003_reviewed.sql' with { type: 'text' }
 
 /** In the order of the folder; a test compares it with the folder. */
-export const migrations: readonly string[] = [tables, triggers, logins, reviewed]
+export const migrations: readonly string[] = [tables, triggers]
 
 /** @throws StorageError `invalid` when the database is newer than the program */
 export function migrate(db: Database, path: string): void {
@@ -28,6 +27,3 @@ export function migrate(db: Database, path: string): void {
     throw error
   }
 }
-
-const versionOf = (db: Database): number =>
-  db.query<{ user_version: number }, []>('PRAGMA user_version').get()!.user_version

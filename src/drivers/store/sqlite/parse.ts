@@ -23,8 +23,7 @@ export function parseRecord(content: Uint8Array, id: string): ParsedFile {
   const own = ownYaml(text)
   // Elsewhere parsing takes forty times as long: only what people wrote, and what is wrong, is worth that.
   const document = own === undefined ? locatedYaml(text) : undefined
-  const [error] = document?.errors ?? []
-  if (document && error !== undefined) return { problem: `${document.at(error.pos[0])}${error.message}` }
+  if (document?.problem) return { problem: document.problem }
   const raw = own ?? document?.value
   const placed = (path: readonly unknown[]) => (document ?? locatedYaml(text)).line(path)
 
@@ -49,9 +48,31 @@ export function parseRecord(content: Uint8Array, id: string): ParsedFile {
 function ownYaml(text: string): unknown {
   try {
     const value: unknown = Bun.YAML.parse(text)
-    return yamlOf(value) === text ? value : undefined
+    return isTree(value) && yamlOf(value) === text ? value : undefined
   } catch {
     return undefined
+  }
+}
+
+/** Whether no object stands in two places: written out, a few lines of aliases are gigabytes, and one that holds itself has no end. */
+function isTree(value: unknown, seen = new Set<object>()): boolean {
+  if (typeof value !== 'object' || value === null) return true
+  if (seen.has(value)) return false
+  seen.add(value)
+  return Object.values(value).every((inner) => isTree(inner, seen))
+}
+
+/** The value, where it can be written as JSON: the library refuses aliases that grow without bound, and JSON those that hold themselves. */
+function plainValue(document: ReturnType<typeof parseDocument>): { value: unknown; problem: string | null } {
+  try {
+    const value = document.toJS() as unknown
+    JSON.stringify(value)
+    return { value, problem: null }
+  } catch (error) {
+    return {
+      value: undefined,
+      problem: `holds aliases that are not finite: ${(error as Error).message.split('\n')[0]}`,
+    }
   }
 }
 
@@ -60,10 +81,9 @@ function locatedYaml(text: string) {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
   const at = (offset: number | undefined) => (offset === undefined ? '' : `line ${lines.linePos(offset).line}: `)
+  const [error] = document.errors
   return {
-    errors: document.errors,
-    value: document.errors.length === 0 ? (document.toJS() as unknown) : undefined,
-    at,
+    ...(error ? { value: undefined, problem: `${at(error.pos[0])}${error.message}` } : plainValue(document)),
     line: (path: readonly unknown[]) => at(offsetOf(document, path)),
   }
 }

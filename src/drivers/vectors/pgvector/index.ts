@@ -19,6 +19,9 @@ export interface PgvectorIndexOptions {
   index_from: number
 }
 
+/** Decisions beyond those asked for that are looked at where several are equally far. */
+const mostTied = 256
+
 /** Rows written by one statement. */
 const page = 200
 
@@ -137,10 +140,14 @@ export function openPgvectorIndex({ client, number, dimensions, index_from }: Pg
       if (query.k <= 0) return []
       const { k } = query
       const work = async () => {
-        const hits = await search((distance) => distance, { ...query, k: k + 1 })
-        // HNSW gives up after some candidates, so that a narrow filter may leave too few; and of equal distances it takes any.
-        const certain = hits.length > k && hits[k - 1]!.distance < hits[k]!.distance
-        return certain ? hits.slice(0, k) : search((distance) => `(${distance}) + 0, d.id`, query)
+        // Of equal distances HNSW takes any: a few more are asked for, so that the last of them is rarely as far as the k-th.
+        for (let more = 1; more <= mostTied; more *= 16) {
+          const hits = await search((distance) => distance, { ...query, k: k + more })
+          if (hits.length < k + more) break
+          if (hits[k - 1]!.distance < hits.at(-1)!.distance) return hits.slice(0, k)
+        }
+        // It gives up after some candidates, so that a narrow filter may leave too few.
+        return search((distance) => `(${distance}) + 0, d.id`, query)
       }
       return translated('cannot search', work())
     },
@@ -163,14 +170,13 @@ export function openPgvectorIndex({ client, number, dimensions, index_from }: Pg
       return row!.count
     },
     async maintain() {
-      const count = await this.count()
-      if (count < index_from) return
-      for (const side of sides) {
-        if (await isIndexed(side)) continue
-        const build = client.begin(async (query) => {
+      const bare: Side[] = []
+      for (const side of sides) if (!(await isIndexed(side))) bare.push(side)
+      if (bare.length === 0 || (await this.count()) < index_from) return
+      for (const side of bare) {
+        const build = client.beginPatiently(async (query) => {
           // One server builds; the others' turn comes when there is nothing left to do.
           await query(lockOf(number))
-          await query('set local statement_timeout = 0')
           await query(
             `create index if not exists ${hnswName(number, side)} on ${table} using hnsw ("${side}" vector_cosine_ops)`,
           )

@@ -1,8 +1,6 @@
 /** cstp guardrails check: what is wrong with rule files, and what is suspicious about them. */
 import { checkRules } from '../../../policy/check.ts'
-import { plain, prettyJson, type Terminal } from '../terminal.ts'
-
-const plural = (count: number, one: string): string => `${count} ${one}${count === 1 ? '' : 's'}`
+import { plain, plural, prettyJson, type Terminal } from '../terminal.ts'
 
 /** Resolves with the exit status: 1 where something does not load. */
 export async function check(

@@ -1,18 +1,20 @@
 /** Opens the files that cstp verify was given, and prints the report. */
 import { createReadStream } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
-import { NoteFormError, type NoteKey, readKey } from '../../../verify/note.ts'
+import { NoteFormError, type NoteKey, type ReadNote, readKey, readNote } from '../../../verify/note.ts'
 import { meaning, type Report, verifyBundle } from '../../../verify/verify.ts'
 import type { Run } from '../command.ts'
 import { Failure, misuse } from '../failure.ts'
-import { plain, prettyJson, type Terminal, wrap } from '../terminal.ts'
+import { fit, plain, prettyJson, type Terminal, wrap } from '../terminal.ts'
 
 type VerifyRun = Pick<Run, 'words' | 'json' | 'terminal'> & {
-  flags: { key: string | undefined; witness: string | undefined; against: string | undefined }
+  flags: Record<'key' | 'witness' | 'note' | 'against', string | undefined>
 }
 
 const chunkBytes = 1_048_576
 const longestKeyFile = 4_096
+const longestNote = 262_144
+const longestStated = 300
 
 async function openFile(path: string): Promise<AsyncIterable<Uint8Array>> {
   try {
@@ -45,7 +47,23 @@ async function openKey(
   }
 }
 
+/** The checkpoint that a witness keeps. */
+async function openNote(path: string | undefined): Promise<ReadNote | null> {
+  if (path === undefined) return null
+  const found = await stat(path).catch(() => null)
+  if (!found?.isFile() || found.size > longestNote) throw misuse(`--note: ${path} is no file that holds a checkpoint`)
+  try {
+    return readNote(await readFile(path, 'utf8'))
+  } catch (error) {
+    if (!(error instanceof NoteFormError)) throw error
+    throw misuse(`--note: ${path} ${error.message}`)
+  }
+}
+
 const marks = { passed: '✓', failed: '✗', unasked: '·' } as const
+
+/** What a bundle says of itself, which may be megabytes. */
+const stated = (value: unknown): string => fit(plain(String(value).slice(0, longestStated)), longestStated)
 
 function reportText(path: string, report: Report, { width, paint }: Pick<Terminal, 'width' | 'paint'>): string {
   const colours = { passed: paint.green, failed: paint.red, unasked: paint.dim } as const
@@ -66,10 +84,10 @@ function reportText(path: string, report: Report, { width, paint }: Pick<Termina
   const { bundle } = report
   lines.push(
     '',
-    `Bundle ${plain(String(bundle.id))} of ${plain(String(bundle.generated_at))}, made by version ${plain(String(bundle.service_version))}`,
+    `Bundle ${stated(bundle.id)} of ${stated(bundle.generated_at)}, made by version ${stated(bundle.service_version)}`,
     ...bundle.rules.map(
       ({ framework, evidence_class, digest }) =>
-        `Rules ${plain(String(framework))} for ${plain(String(evidence_class))} events, digest ${digest}`,
+        `Rules ${stated(framework)} for ${stated(evidence_class)} events, digest ${digest}`,
     ),
   )
   const { proved, open } = meaning(report)
@@ -87,9 +105,12 @@ function reportText(path: string, report: Report, { width, paint }: Pick<Termina
 /** Resolves with the exit status: 0 where everything holds, 1 where not. @throws Failure where a file or a key can't be read */
 export async function runVerify({ words, flags, json, terminal }: VerifyRun): Promise<number> {
   const [path] = words as [string]
+  if (flags.note !== undefined && flags.witness === undefined)
+    throw misuse('--note is the checkpoint of a witness: give its key too, with --witness')
   const wanted = {
     key: await openKey('key', 'log', flags.key),
     witness: await openKey('witness', 'witness', flags.witness),
+    note: await openNote(flags.note),
     older: flags.against === undefined ? null : await openFile(flags.against),
   }
   const report = await verifyBundle(await openFile(path), wanted)

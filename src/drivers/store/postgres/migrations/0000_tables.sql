@@ -16,6 +16,7 @@ CREATE TABLE "breakers" (
 CREATE TABLE "changes" (
 	"num" bigint PRIMARY KEY NOT NULL,
 	"seq" bigint NOT NULL,
+	"indexed" boolean NOT NULL,
 	CONSTRAINT "changes_seq_unique" UNIQUE("seq")
 );
 --> statement-breakpoint
@@ -51,6 +52,7 @@ CREATE TABLE "decisions" (
 	"pattern" text collate "C",
 	"length" integer NOT NULL,
 	"doc" json NOT NULL,
+	"reviewed_ms" double precision,
 	CONSTRAINT "decisions_num_unique" UNIQUE("num"),
 	CONSTRAINT "decisions_source_key_unique" UNIQUE("source_key")
 );
@@ -92,6 +94,14 @@ CREATE TABLE "idempotency" (
 	CONSTRAINT "idempotency_agent_key_pk" PRIMARY KEY("agent","key")
 );
 --> statement-breakpoint
+CREATE TABLE "logins" (
+	"id_hash" text collate "C" PRIMARY KEY NOT NULL,
+	"agent" text collate "C" NOT NULL,
+	"seal" text collate "C" NOT NULL,
+	"used_ms" double precision NOT NULL,
+	"expires_ms" double precision NOT NULL
+);
+--> statement-breakpoint
 CREATE TABLE "outbox" (
 	"id" text collate "C" PRIMARY KEY NOT NULL,
 	"attempts" integer NOT NULL,
@@ -104,6 +114,7 @@ CREATE TABLE "postings" (
 	"term" text collate "C" NOT NULL,
 	"num" bigint NOT NULL,
 	"count" integer NOT NULL,
+	"length" integer NOT NULL,
 	CONSTRAINT "postings_term_num_pk" PRIMARY KEY("term","num")
 );
 --> statement-breakpoint
@@ -143,6 +154,7 @@ CREATE TABLE "text_totals" (
 --> statement-breakpoint
 CREATE INDEX "audit_at" ON "audit" USING btree ("at_ms");--> statement-breakpoint
 CREATE INDEX "audit_rules" ON "audit" USING gin ("rules");--> statement-breakpoint
+CREATE INDEX "changes_bare" ON "changes" USING btree ("num") WHERE not indexed;--> statement-breakpoint
 CREATE INDEX "decisions_created" ON "decisions" USING btree ("created_ms","id");--> statement-breakpoint
 CREATE INDEX "decisions_category" ON "decisions" USING btree ("category","created_ms");--> statement-breakpoint
 CREATE INDEX "decisions_project" ON "decisions" USING btree ("project","pr");--> statement-breakpoint

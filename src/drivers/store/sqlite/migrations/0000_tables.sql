@@ -58,6 +58,7 @@ CREATE TABLE `decisions` (
 	`confidence_at_review` real,
 	`attribution_basis` text,
 	`preserve` integer NOT NULL,
+	`reviewed_ms` real,
 	`gone` integer DEFAULT 0 NOT NULL,
 	`file_size` integer DEFAULT -1 NOT NULL,
 	`file_mtime` real DEFAULT 0 NOT NULL,
@@ -117,6 +118,14 @@ CREATE TABLE `keywords` (
 	`words_seq` integer NOT NULL,
 	`length` integer NOT NULL,
 	`pairs` blob NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE `logins` (
+	`id_hash` text PRIMARY KEY NOT NULL,
+	`agent` text NOT NULL,
+	`seal` text NOT NULL,
+	`used_ms` real NOT NULL,
+	`expires_ms` real NOT NULL
 );
 --> statement-breakpoint
 CREATE TABLE `outbox` (

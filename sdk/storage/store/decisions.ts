@@ -1,0 +1,120 @@
+/** Decisions of the store: reads, searches, writes. */
+import type { DecisionRecord } from '../../schema/decision.ts'
+import type { CountKey, DecisionFilter, DecisionSort } from './decision-fields.ts'
+import type { OutcomeGroup, PatternGroup, ReasonGroup, TimedOutcomeGroup } from './decision-groups.ts'
+
+/** A decision as it is stored. */
+export interface StoredDecision {
+  record: DecisionRecord
+  /** Counts the writes to this decision, from 1. */
+  revision: number
+  /** True when the active generation holds its vectors. */
+  indexed: boolean
+}
+
+/** Reads and searches decisions. */
+export interface DecisionReader {
+  /** The decision of this full id, or null. */
+  get(id: string): Promise<StoredDecision | null>
+  /** The record of this full id as JSON, for an answer that passes it on, or null. */
+  json(id: string): Promise<string | null>
+  /** Those that exist, in the order asked for. */
+  getMany(ids: readonly string[]): Promise<StoredDecision[]>
+  /** Ids that start with `prefix`, or whose part after `-decision-` does; at most `limit`, ascending. */
+  findIds(prefix: string, limit: number): Promise<string[]>
+  /** Page of the decisions that pass. Stakes sort by rank; ties by id in the same direction. `total` counts all that pass. */
+  list(query: {
+    filter: DecisionFilter
+    /** Keep only decisions that hold every one of these terms. */
+    terms?: readonly string[]
+    sort: DecisionSort
+    order: 'asc' | 'desc'
+    /**
+     * Keep only decisions that stand behind this one in the order, whether or not it still passes: walks a list page by page while
+     * decisions enter and leave it. `total` counts those before it too.
+     */
+    after?: DecisionRecord
+    offset: number
+    limit: number
+  }): Promise<{ records: DecisionRecord[]; total: number }>
+  /** Every decision by ascending id, `limit` at a time, after the id `after`. For walks that must not hold memory. */
+  walk(after: string | null, limit: number): Promise<StoredDecision[]>
+  /** How many pass the filter. */
+  count(filter: DecisionFilter): Promise<number>
+  /** How many pass, split by the values of `by`. Descending count, then value; `day` ascending. Null values are left out. */
+  countBy(filter: DecisionFilter, by: CountKey): Promise<{ value: string; count: number }[]>
+  /**
+   * The decisions that pass, grouped by what is scored: the confidence that stood at the first review (the present one while pending)
+   * and the outcome. By confidence, then outcome (null first), then basis of the attribution (null first).
+   */
+  outcomes(filter: DecisionFilter): Promise<OutcomeGroup[]>
+  /**
+   * The reviewed decisions that pass, grouped so and by when they were recorded and when they were reviewed last. Both are told as the
+   * number of edges that lie at that time or before; edges are milliseconds since 1970, ascending, each once. In the order of
+   * `outcomes`, then by `created`, then by `reviewed`.
+   */
+  outcomesOver(
+    filter: DecisionFilter,
+    edges: { created_ms: readonly number[]; reviewed_ms: readonly number[] },
+  ): Promise<TimedOutcomeGroup[]>
+  /** As `outcomes` for each value of `by`, by that value. Null values are left out. */
+  outcomesBy(filter: DecisionFilter, by: 'category' | 'agent'): Promise<{ value: string; groups: OutcomeGroup[] }[]>
+  /** Reviewed decisions with an outcome by the types of their reasons. By type, confidence, outcome. */
+  reasons(): Promise<ReasonGroup[]>
+  /** Patterns of reviewed decisions (their first 300 characters), most confirmed by success first, then by text; at most `limit`. */
+  patterns(query: { category?: string; limit: number }): Promise<PatternGroup[]>
+  /**
+   * BM25 over all decisions (k1 1.2, b 0.75, idf = ln(1 + (N − n + .5)/(n + .5))), then the `limit` best that pass the filter.
+   * `terms` are distinct and were made by the same analysis as the stored text. `ideal` is the most that these terms could score:
+   * Σ idf·(k1 + 1). `total` counts what passes and holds a term; `total_unindexed` those of them without vectors. `also` names decisions
+   * whose scores are wanted too, as {@link keywordScores} has them.
+   */
+  keyword(query: KeywordQuery): Promise<KeywordResult>
+  /** The exact BM25 score of each of these ids; 0 where no term stands. Ids that do not exist are left out. */
+  keywordScores(terms: readonly string[], ids: readonly string[]): Promise<Map<string, number>>
+  /** Id of the decision imported under this key, or null. */
+  idOfSource(source_key: string): Promise<string | null>
+}
+
+/** What a search by keyword asks; see {@link DecisionReader.keyword}. */
+export interface KeywordQuery {
+  terms: readonly string[]
+  filter: DecisionFilter
+  limit: number
+  also?: readonly string[]
+  /** False where `total` isn't wanted: it is 0 then. Counting may cost more than the search. */
+  counted?: boolean
+}
+
+/** What a search by keyword found; see {@link DecisionReader.keyword}. */
+export interface KeywordResult {
+  hits: { id: string; score: number }[]
+  total: number
+  total_unindexed: number
+  ideal: number
+  also: Map<string, number>
+}
+
+/** Writes decisions inside a transaction. */
+export interface DecisionWriter {
+  /** The decision of this full id as the transaction sees it, or null. */
+  get(id: string): Promise<StoredDecision | null>
+  /** Id of the decision imported under this key, or null. */
+  idOfSource(source_key: string): Promise<string | null>
+  /**
+   * Adds a decision: document, filter fields, keywords and the edges of its `links`.
+   * @throws StorageError `conflict` when the id or the source key is taken
+   */
+  create(record: DecisionRecord): Promise<void>
+  /**
+   * Replaces the document of `record.id` and all that is derived from it, and counts the revision up.
+   * @throws StorageError `conflict` when the stored revision is not `revision`, `not_found` when there is none
+   */
+  update(record: DecisionRecord, revision: number): Promise<void>
+}
+
+/** The terms of a text with their counts, made once by the domain. `length` counts all, repeated ones too. */
+export interface Terms {
+  counts: ReadonlyMap<string, number>
+  length: number
+}

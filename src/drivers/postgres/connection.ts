@@ -1,0 +1,95 @@
+/** One connection to PostgreSQL. Whoever waits on it too long for an answer gives it up: a network may swallow packets and say nothing. */
+import { SQL } from 'bun'
+import { StorageError } from '../../../sdk/storage/errors.ts'
+
+/** Runs a statement with parameters `$1 …`; rows as plain objects. The pool, or one connection inside a transaction. */
+export type Query = <Row>(sql: string, values?: readonly unknown[]) => Promise<Row[]>
+
+export interface Connection {
+  query: Query
+  /** False once it is lost or given up; it never comes back. */
+  readonly alive: boolean
+  /** Waits on during `work`, however long it takes, while `isThere` resolves. */
+  patiently<T>(isThere: () => Promise<void>, work: () => Promise<T>): Promise<T>
+  /** Breaks off whatever runs on it. */
+  end(): Promise<void>
+}
+
+export interface ConnectionOptions {
+  url: string
+  /** Settings of the session. */
+  settings: Record<string, string>
+  /** Seconds until a connection that can't be made is given up. */
+  connect_s: number
+  /** How long nothing may come while something is asked. */
+  limit_ms: number
+}
+
+/** @throws what Bun throws when the server can't be reached or refuses */
+export async function openConnection({ url, settings, connect_s, limit_ms }: ConnectionOptions): Promise<Connection> {
+  let alive = true
+  const sql = new SQL({
+    url,
+    max: 1,
+    connectionTimeout: connect_s,
+    connection: settings,
+    onclose: () => {
+      alive = false
+    },
+  })
+  const end = () => {
+    alive = false
+    return sql.close({ timeout: 0 })
+  }
+  // Reserved for good: a client that is not would connect anew in the middle of a transaction, and go on outside of it.
+  const session = await sql.reserve().catch(async (error: unknown) => {
+    await end()
+    throw error
+  })
+
+  let waiting = 0
+  let isThere: (() => Promise<void>) | undefined
+  let silent: StorageError | undefined
+  let timer: Timer | undefined
+  const giveUp = () => {
+    silent = new StorageError('unavailable', `postgres: the database gave no answer within ${limit_ms / 1_000} s`)
+    // Ends what waits, each with an error of its own.
+    end().catch(() => {})
+  }
+  // Statements of one connection are answered one after the other, so that each answer begins the wait for the next.
+  const watch = () => {
+    clearTimeout(timer)
+    timer = waiting > 0 ? setTimeout(overdue, limit_ms) : undefined
+  }
+  const overdue = () => {
+    if (isThere === undefined) giveUp()
+    else isThere().then(watch, giveUp)
+  }
+
+  return {
+    get alive() {
+      return alive
+    },
+    async query<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
+      if (silent !== undefined) throw silent
+      if (waiting++ === 0) watch()
+      try {
+        return await session.unsafe(text, values as unknown[])
+      } catch (error) {
+        throw silent ?? error
+      } finally {
+        waiting--
+        watch()
+      }
+    },
+    async patiently(probe, work) {
+      isThere = probe
+      try {
+        return await work()
+      } finally {
+        isThere = undefined
+      }
+    },
+    end,
+  }
+}

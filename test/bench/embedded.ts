@@ -1,0 +1,34 @@
+/** The embedded store: data directories, and one server on each. */
+import { cp } from 'node:fs/promises'
+import { join } from 'node:path'
+import { runToEnd } from './process.ts'
+import { once, type Site } from './site.ts'
+
+export function embeddedSite(root: string): Site {
+  let copies = 0
+  const seeded = once(async (name) => {
+    const [embedder, size] = name.split('-') as [string, string]
+    const dir = join(root, name)
+    await runToEnd('test/bench/entries/seed.ts', [dir, size, embedder])
+    return dir
+  })
+  const site: Site = {
+    store: 'embedded',
+    about: 'Embedded store: a data directory with SQLite.',
+    servers: [1],
+    drivers: ['exact', 'LanceDB'],
+    seeded: (size, embedder) => seeded(`${embedder}-${size}`),
+    async scratch(size, embedder) {
+      const copy = join(root, `scratch-${copies++}`)
+      await cp(await site.seeded(size, embedder), copy, { recursive: true, preserveTimestamps: true })
+      return copy
+    },
+    empty: async (name) => join(root, `${name}-${copies++}.db`),
+    env: async (place, driver) => ({
+      CSTP_DATA_DIR: place,
+      ...(driver === 'LanceDB' && { CSTP_VECTOR_URL: join(place, 'vectors') }),
+    }),
+    close: async () => {},
+  }
+  return site
+}
