@@ -13,6 +13,8 @@ import type { Driver, Place, Site } from './site.ts'
 export type { EmbedderName } from './embedders.ts'
 
 export const token = `${caller}:bench-token`
+/** Of other agents: what one agent records waits for what it recorded before. */
+export const tokens = Array.from({ length: 32 }, (_, number) => `agent-${number}:bench-token-${number}`)
 
 export interface ServerOptions {
   embedder?: EmbedderName
@@ -95,7 +97,7 @@ export async function openBench(
             HOME: root,
             CSTP_PORT: String(port),
             CSTP_EMBEDDER: embedder,
-            CSTP_AUTH_TOKENS: token,
+            CSTP_AUTH_TOKENS: [token, ...tokens].join(','),
             CSTP_RATE_LIMIT: '0',
             ...env,
             ...options.env,
