@@ -13,6 +13,8 @@ import type { Driver, Place, Site } from './site.ts'
 export type { EmbedderName } from './embedders.ts'
 
 export const token = `${caller}:bench-token`
+/** Of other agents: what one agent records waits for what it recorded before. */
+export const tokens = Array.from({ length: 32 }, (_, number) => `agent-${number}:bench-token-${number}`)
 
 export interface ServerOptions {
   embedder?: EmbedderName
@@ -29,6 +31,8 @@ export interface Bench extends Pick<Site, 'store' | 'about' | 'servers' | 'drive
   sizes: readonly number[]
   /** The size of what is measured at one size only. */
   middle: number
+  /** Numbers of servers to read with: several at one size, which is large enough to tell. */
+  serversAt(size: number): readonly number[]
   rows: Row[]
   add(row: Row): Row
   /** A place with so many decisions; made once, for reading. */
@@ -48,6 +52,7 @@ export async function openBench(
 ): Promise<Bench> {
   const root = await mkdtemp(join(tmpdir(), 'cstp-bench-'))
   const site = store === 'embedded' ? embeddedSite(root) : await postgresSite(root)
+  const severalAt = Math.max(...sizes.filter((size) => size <= 100_000))
   const seen = new Set<string>()
   const running = new Set<Child>()
   const rows: Row[] = []
@@ -69,6 +74,7 @@ export async function openBench(
     ...site,
     sizes,
     middle: 10_000,
+    serversAt: (size) => (size === severalAt ? site.servers : [1]),
     rows,
     add(row) {
       rows.push(row)
@@ -95,7 +101,7 @@ export async function openBench(
             HOME: root,
             CSTP_PORT: String(port),
             CSTP_EMBEDDER: embedder,
-            CSTP_AUTH_TOKENS: token,
+            CSTP_AUTH_TOKENS: [token, ...tokens].join(','),
             CSTP_RATE_LIMIT: '0',
             ...env,
             ...options.env,

@@ -11,8 +11,8 @@ export type Next = () => Uint8Array
 export const callBody = (method: string, params: unknown): string =>
   JSON.stringify({ jsonrpc: '2.0', method: `cstp.${method}`, params, id: 1 })
 
-export const post = (child: Child, body: string): Uint8Array =>
-  requestBytes({ host: `127.0.0.1:${child.port}`, path: '/cstp', token, body })
+export const post = (child: Child, body: string, by = token): Uint8Array =>
+  requestBytes({ host: `127.0.0.1:${child.port}`, path: '/cstp', token: by, body })
 
 export const get = (child: Child, path: string): Uint8Array => requestBytes({ host: `127.0.0.1:${child.port}`, path })
 

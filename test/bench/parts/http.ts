@@ -23,7 +23,7 @@ export async function http(bench: Bench): Promise<void> {
   for (const size of bench.sizes) {
     const place = await bench.seeded(size)
     const plain = bench.store === 'postgres' ? await plainSelect(bench, part, place, size) : null
-    for (const servers of bench.servers) await measure(bench, size, servers, plain)
+    for (const servers of bench.serversAt(size)) await measure(bench, size, servers, plain)
   }
 }
 

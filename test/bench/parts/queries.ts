@@ -34,7 +34,7 @@ export async function queries(bench: Bench): Promise<void> {
   for (const size of bench.sizes) {
     let bases: ReadonlyMap<string, Row> = new Map()
     for (const driver of bench.drivers)
-      for (const servers of bench.servers) {
+      for (const servers of bench.serversAt(size)) {
         const rows = await measure(bench, size, driver, servers, bases)
         if (bases.size === 0) bases = rows
       }

@@ -2,7 +2,7 @@
 import { closeSync, fsyncSync, mkdtempSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Bench, EmbedderName } from '../bench.ts'
+import { type Bench, type EmbedderName, tokens } from '../bench.ts'
 import { callBody, inTurn, measured, post } from '../calls.ts'
 import { paramsOf, recordOf } from '../corpus.ts'
 import { isResult, type Load, percentile } from '../load.ts'
@@ -50,7 +50,7 @@ export async function record(bench: Bench): Promise<void> {
   for (const embedder of ['hash', 'local'] satisfies EmbedderName[]) {
     for (const servers of bench.servers) {
       const child = await bench.server(await bench.scratch(size, embedder), { embedder, servers })
-      const next = inTurn(requests.map((body) => post(child, body)))
+      const next = inTurn(requests.map((body, at) => post(child, body, tokens[at % tokens.length])))
       for (const clients of servers === 1 ? [1, 32] : [32]) {
         const found = await measured(child, { clients, next, ok: isIndexed, warm_ms: 1_000, ms: 4_000 })
         const figures = { ...figuresOf(found), cpu_us: found.cpu_us, servers }

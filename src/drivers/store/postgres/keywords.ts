@@ -62,7 +62,7 @@ interface Weighed {
   holding: number
 }
 
-/** The terms asked for with their weights, in the order in which they were asked: sums are over the same order everywhere. */
+/** The terms asked for that some decision holds, with their weights. */
 const weigh = (terms: readonly string[], { decisions, holding }: Corpus): Weighed[] =>
   terms.flatMap((term) => {
     const held = holding.get(term)
@@ -74,9 +74,11 @@ const parametersOf = (terms: readonly Weighed[], { decisions, length }: Corpus):
   return [terms.map(({ term }) => toText(term)), terms.map((one) => one.weight), base, slope]
 }
 
-/** Sum over the terms, in their order, of what each adds, by decision. Parameters: terms, their weights, base and slope of the curve. */
-const scores = `select p.num, sum(w.weight * (p.count / (p.count + $3::float8 + $4::float8 * p.length)) order by w.n) as score
-  from unnest($1::text[], $2::float8[]) with ordinality as w (term, weight, n) join postings p on p.term = w.term`
+/** Scores are summed as whole multiples of 2^-40, which doubles add without rounding: in any order, so that nothing need be sorted. */
+const unit = `${2 ** 40}::float8`
+/** Sum over the terms of what each adds, by decision. Parameters: terms, their weights, base and slope of the curve. */
+const scores = `select p.num, sum(round(${unit} * w.weight * p.count / (p.count + $3::float8 + $4::float8 * p.length))) / ${unit} as score
+  from unnest($1::text[], $2::float8[]) as w (term, weight) join postings p on p.term = w.term`
 
 /** {@link scores} of what passes a filter. */
 function passing(filter: DecisionFilter, values: unknown[]): string {
@@ -86,7 +88,7 @@ function passing(filter: DecisionFilter, values: unknown[]): string {
     : `${scores} join decisions d on d.num = p.num where ${where} group by p.num`
 }
 
-/** Two sums of the same figures in another order differ by less. */
+/** What rounding may add or take. */
 const noise = 1e-9
 const held = (terms: readonly Weighed[]) => terms.reduce((sum, { holding }) => sum + holding, 0)
 
