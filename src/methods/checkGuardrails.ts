@@ -108,10 +108,9 @@ export const checkGuardrails = defineMethod({
         stakes: ActionParams.entries.stakes,
         confidence: ActionParams.entries.confidence,
         context: ActionParams.entries.context,
-        dry_run: dryRun,
         ...trackedParams,
       }),
-      ({ agent_id, tracker_scope, dry_run, ...action }) => ({ action, dry_run, agent_id, tracker_scope }),
+      ({ agent_id, tracker_scope, ...action }) => ({ action, agent_id, tracker_scope }),
     ),
   },
   async handle(call, { action: given, agent, dry_run, ...rest }) {

@@ -1,5 +1,5 @@
 /** Looks for records that the tables beside the log no longer find: an approval that was dismissed would count again at the next merge. */
-import { connectReader } from '../../sqlite/connect.ts'
+import { openReader } from './connect.ts'
 import { fields } from './lookup.ts'
 import { prNumber } from './read.ts'
 
@@ -18,7 +18,7 @@ const ahead = `select seq from indexed where seq > (select coalesce(max(seq), 0)
 
 /** The first record that is not found by what its payload holds; null where each is. Reads the whole log. */
 export function firstUnfound(path: string): number | null {
-  const db = connectReader(path)
+  const db = openReader(path)
   try {
     const rows = [
       db.query<{ seq: number | null }, [string]>(unfoundByKey).get(JSON.stringify(fields)),
