@@ -65,6 +65,8 @@ export interface StoredCheckpoint {
   note: string
   /** RFC 3339, UTC. */
   created_at: string
+  /** Whether a bundle holds it, so that a chain must go on from it by default. */
+  exported: boolean
 }
 
 /** What a payload holds in one of the fields by which records of webhooks are found: an integer for `pr_number`, else text. */

@@ -42,7 +42,7 @@ function suite(server: Postgres): void {
     const evidence = await openPostgresEvidence({ url })
     await appendEvents(evidence, eventsFrom(1, 70))
     await appendEvents(evidence, [eventOf(71, { source: 'webhook:x', payload: '{"pr_number":7,"sha":"a"}' })])
-    await evidence.saveCheckpoint({ size: 70, head_hash: 'x', note: 'n', created_at: 'c' })
+    await evidence.saveCheckpoint({ size: 70, head_hash: 'x', note: 'n', created_at: 'c', exported: false })
     const before = await allOf(evidence)
     await stranger(url, async (run) => {
       for (const sql of [

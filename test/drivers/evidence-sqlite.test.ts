@@ -54,13 +54,13 @@ describe('the database', () => {
     `replace into nodes values (4, 0, '')`,
     `update checkpoints set note = ''`,
     'delete from checkpoints',
-    `replace into checkpoints values (1, 1, '', '', '')`,
+    `replace into checkpoints values (1, 1, '', '', '', 0)`,
     'delete from head',
     `insert into head values (2, 0, '', '')`,
   ])('refuses %s', async (sql) => {
     const path = freshPath()
     const evidence = await logOf(70, path)
-    await evidence.saveCheckpoint({ size: 70, head_hash: 'x', note: 'n', created_at: 'c' })
+    await evidence.saveCheckpoint({ size: 70, head_hash: 'x', note: 'n', created_at: 'c', exported: false })
     const db = new Database(path)
     const before = db.serialize()
     expect(() => db.run(sql)).toThrow(/append-only|constraint/)
@@ -109,7 +109,7 @@ describe('the database', () => {
     const path = freshPath()
     const before = await logOf(130, path)
     const [head, nodes] = [await before.head(), await before.nodes(keptLevels, 0, 10)]
-    await before.saveCheckpoint({ size: 130, head_hash: head.hash, note: 'n', created_at: 'c' })
+    await before.saveCheckpoint({ size: 130, head_hash: head.hash, note: 'n', created_at: 'c', exported: true })
     await before.close()
     const after = await openSqliteEvidence(path)
     expect([await after.head(), await after.nodes(keptLevels, 0, 10)]).toEqual([head, nodes])

@@ -285,7 +285,7 @@ describe('a log of many pieces', () => {
       expect(await found(chainOf(held.evidence), hash)).toEqual(brokenAt(null))
       expect(await found(before)).toEqual(brokenAt(null))
       expect(await before.append([eventOf(1)]).catch(({ message }) => message)).toMatch(/damaged/)
-      held.db.run('insert into checkpoints values (1, 8300, ?, ?, ?)', [hash, 'note', '2026-07-01T10:00:00Z'])
+      held.db.run('insert into checkpoints values (1, 8300, ?, ?, ?, 0)', [hash, 'note', '2026-07-01T10:00:00Z'])
       expect(await found(chainOf(held.evidence))).toEqual(brokenAt(null))
     })
   })
@@ -311,7 +311,7 @@ describe('a log of many pieces', () => {
       held.db.run('detach database forged')
       expect(await found(chainOf(held.evidence))).toEqual(intact)
       expect(await found(before)).toEqual(brokenAt(null))
-      const save = 'insert into checkpoints values (1, ?, ?, ?, ?)'
+      const save = 'insert into checkpoints values (1, ?, ?, ?, ?, 0)'
       held.db.run(save, [7_000, record!.hash, 'note', '2026-07-01T10:00:00Z'])
       expect(await found(chainOf(held.evidence))).toEqual(brokenAt(null))
     })
@@ -325,7 +325,7 @@ describe('a log of many pieces', () => {
       [-1, noHash],
     ] as const)
       await undone(held, async () => {
-        held.db.run('insert into checkpoints values (1, ?, ?, ?, ?)', [size, hash, '', ''])
+        held.db.run('insert into checkpoints values (1, ?, ?, ?, ?, 0)', [size, hash, '', ''])
         expect(await found(chainOf(held.evidence))).toEqual(brokenAt(null))
       })
   })

@@ -74,7 +74,13 @@ async function filled(dir: string): Promise<string> {
   const evidence = await openSqliteEvidence(join(dir, 'provenance.db'))
   await appendEvents(evidence, eventsFrom(1, 2_500))
   const { seq, hash } = await evidence.head()
-  await evidence.saveCheckpoint({ size: seq, head_hash: hash, note: 'n\n', created_at: '2026-07-01T00:00:00.000Z' })
+  await evidence.saveCheckpoint({
+    size: seq,
+    head_hash: hash,
+    note: 'n\n',
+    created_at: '2026-07-01T00:00:00.000Z',
+    exported: true,
+  })
   await evidence.close()
   return dir
 }
@@ -262,7 +268,7 @@ if (server !== null) {
     await sql.unsafe('set session_replication_role = replica')
     await sql.unsafe(`update audit set entry = replace(entry::text, '"r7"', '"r8"')::json where seq = 8`)
     await sql.unsafe(`update events set payload = payload || ' ' where seq = 900`)
-    await sql.unsafe(`insert into checkpoints (size, head_hash, note, created_at) values (1, 'x', 'n', 'then')`)
+    await sql.unsafe(`insert into checkpoints (size, head_hash, note, created_at, exported) values (1, 'x', 'n', 'then', false)`)
     await sql.close()
     expect(await run(source, url).catch((thrown: Error) => thrown.message)).toContain(
       'differ in audit_sha256, evidence_sha256, checkpoints_sha256: stop the servers',

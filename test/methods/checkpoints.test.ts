@@ -49,7 +49,7 @@ forEachBackend((open) => {
     // Another server on the same log, and one that was restarted, keep no second one.
     expect((await (await second()).call('getCheckpoint')).note).toBe(first.note)
     expect(await services.evidence.checkpoints()).toEqual([
-      { size: 70, head_hash: head.hash, note: first.note, created_at: first.created_at },
+      { size: 70, head_hash: head.hash, note: first.note, created_at: first.created_at, exported: false },
     ])
     await append(services.evidence, 1)
     const [grown, same] = await Promise.all([call('getCheckpoint'), call('getCheckpoint')])

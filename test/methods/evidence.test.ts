@@ -270,7 +270,7 @@ forEachBackend((open) => {
       const first = await ingest(program, event())
       const second = await ingest(program, event())
       const save = (size: number, head_hash: string) =>
-        evidence.saveCheckpoint({ size, head_hash, note: '', created_at: ts })
+        evidence.saveCheckpoint({ size, head_hash, note: '', created_at: ts, exported: true })
       await save(0, noHash)
       expect(await program.call('verifyEvidenceChain')).toMatchObject({ intact: true, expected_hash: noHash })
       await save(2, second.head_hash)
@@ -342,7 +342,13 @@ forEachBackend((open) => {
     test('damage that was found is told', async () => {
       const program = await open()
       await ingest(program, event())
-      await program.services.evidence.saveCheckpoint({ size: 1, head_hash: 'a'.repeat(64), note: '', created_at: ts })
+      await program.services.evidence.saveCheckpoint({
+        size: 1,
+        head_hash: 'a'.repeat(64),
+        note: '',
+        created_at: ts,
+        exported: false,
+      })
       const { reason } = await program.call('verifyEvidenceChain')
       expect((await program.call('getVerification')).latest).toMatchObject({
         intact: false,

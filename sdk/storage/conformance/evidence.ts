@@ -345,6 +345,7 @@ export function evidenceConformance(
           head_hash: hashOf(size, 'a'),
           note: `note ${size}\n`,
           created_at: '2026-07-01T10:00:00.000Z',
+          exported: size > 1,
         }))
         for (const one of checkpoints) await log.saveCheckpoint(one)
         expect(await log.checkpoints()).toEqual(checkpoints)

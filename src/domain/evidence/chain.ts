@@ -183,7 +183,8 @@ export function openChain(options: VerifyOptions & { evidence: Evidence; now(): 
     },
     async verify(expected) {
       const walked = await walk()
-      const expected_hash = expected ?? (await evidence.checkpoints()).at(-1)?.head_hash ?? null
+      const expected_hash =
+        expected ?? (await evidence.checkpoints()).findLast(({ exported }) => exported)?.head_hash ?? null
       const stands =
         expected_hash === null ||
         expected_hash === noHash ||

@@ -23,6 +23,8 @@ export interface Checkpoints {
    * @throws StorageError `corrupt` when the log is not what an earlier checkpoint says that it was
    */
   latest(max_age_ms?: number): Promise<SignedCheckpoint>
+  /** Remembers that a bundle holds this checkpoint: from now on a verification expects it. */
+  exported(checkpoint: SignedCheckpoint): Promise<void>
 }
 
 /** What the log said that it was. */
@@ -78,7 +80,7 @@ export function createCheckpoints(input: { evidence: Evidence; signer: Signer; n
     const note = signer.sign(checkpointText(checkpoint))
     // Of an empty log there is nothing that could be lost.
     if (head.seq > 0 && !(said?.size === head.seq && said.head_hash === head.hash))
-      await evidence.saveCheckpoint({ size: head.seq, head_hash: head.hash, note, created_at })
+      await evidence.saveCheckpoint({ size: head.seq, head_hash: head.hash, note, created_at, exported: false })
     return { ...checkpoint, head_hash: head.hash, note, created_at }
   }
   return {
@@ -108,6 +110,9 @@ export function createCheckpoints(input: { evidence: Evidence; signer: Signer; n
       } finally {
         underWay.delete(key)
       }
+    },
+    async exported({ size, head_hash, note, created_at }) {
+      await evidence.saveCheckpoint({ size, head_hash, note, created_at, exported: true })
     },
   }
 }

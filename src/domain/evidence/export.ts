@@ -8,7 +8,7 @@ import { reportDocument } from './report/report.ts'
 export type ExportFormat = 'json' | 'pdf' | 'both'
 
 export interface ExportOptions extends BundleSources {
-  checkpoints: Pick<Checkpoints, 'latest'>
+  checkpoints: Checkpoints
   files: BundleFiles
   /** Absolute path of the folder, as the files allowed it. */
   folder: string
@@ -52,6 +52,7 @@ export async function exportBundle(options: ExportOptions): Promise<Exported> {
   }
   const wanted = format === 'both' ? [json, pdf] : [format === 'json' ? json : pdf]
   const written = await files.write(folder, wanted)
+  await options.checkpoints.exported(head)
   return {
     bundle,
     json: format === 'pdf' ? null : written[0]!,

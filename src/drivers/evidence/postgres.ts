@@ -67,15 +67,15 @@ export async function openPostgresEvidence({
     find: guarded('cannot read evidence', read.find),
     checkpoints: guarded('cannot read evidence', read.checkpoints),
     append: group.append,
-    saveCheckpoint: guarded('cannot keep a checkpoint', ({ size, head_hash, note, created_at }: StoredCheckpoint) =>
-      client.begin(async (query) => {
-        await query('insert into checkpoints (size, head_hash, note, created_at) values ($1::bigint, $2, $3, $4)', [
-          size,
-          head_hash,
-          note,
-          created_at,
-        ])
-      }),
+    saveCheckpoint: guarded(
+      'cannot keep a checkpoint',
+      ({ size, head_hash, note, created_at, exported }: StoredCheckpoint) =>
+        client.begin(async (query) => {
+          await query(
+            'insert into checkpoints (size, head_hash, note, created_at, exported) values ($1::bigint, $2, $3, $4, $5::boolean)',
+            [size, head_hash, note, created_at, exported],
+          )
+        }),
     ),
     close() {
       closing ??= close()

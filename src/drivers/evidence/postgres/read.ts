@@ -104,6 +104,6 @@ export const reads = ({
   },
   checkpoints: () =>
     read<StoredCheckpoint>(
-      'select size::float8 as size, head_hash, note, created_at from checkpoints order by number',
+      'select size::float8 as size, head_hash, note, created_at, exported from checkpoints order by number',
     ).then((rows) => rows.map((row) => ({ ...row }))),
 })

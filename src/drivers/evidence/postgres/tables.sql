@@ -30,7 +30,8 @@ CREATE TABLE checkpoints (
   size bigint NOT NULL,
   head_hash text NOT NULL,
   note text NOT NULL,
-  created_at text NOT NULL
+  created_at text NOT NULL,
+  exported boolean NOT NULL
 );
 
 -- By which keys of their payloads records of webhooks are found; written with them. The value is JSON, so that 1 is not "1".

@@ -31,7 +31,9 @@ export function committer(db: Database): Committer {
   )
   const insertNode = db.prepare('insert into nodes (level, "index", hash) values (?, ?, ?)')
   const setHead = db.prepare('update head set seq = ?, hash = ?, frontier = ?')
-  const insertCheckpoint = db.prepare('insert into checkpoints (size, head_hash, note, created_at) values (?, ?, ?, ?)')
+  const insertCheckpoint = db.prepare(
+    'insert into checkpoints (size, head_hash, note, created_at, exported) values (?, ?, ?, ?, ?)',
+  )
   const keys = webhookKeys(db)
   const index = pullRequestIndex(db)
   let lane: Promise<unknown> = Promise.resolve()
@@ -88,9 +90,9 @@ export function committer(db: Database): Committer {
       open()
       for (let behind = index.behind(); behind; ) behind = await transaction(async () => index.advance())
     },
-    async saveCheckpoint({ size, head_hash, note, created_at }) {
+    async saveCheckpoint({ size, head_hash, note, created_at, exported }) {
       open()
-      await transaction(async () => void insertCheckpoint.run(size, head_hash, note, created_at))
+      await transaction(async () => void insertCheckpoint.run(size, head_hash, note, created_at, exported))
     },
     async end() {
       closed = true

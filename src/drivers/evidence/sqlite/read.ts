@@ -92,8 +92,8 @@ export function reads(db: Database): Reads {
   const found = db.prepare<{ seq: number }, [number, number, string]>(
     'select seq from events where seq > ? and seq <= ? and hash = ? limit 1',
   )
-  const checkpoints = db.prepare<StoredCheckpoint, []>(
-    'select size, head_hash, note, created_at from checkpoints order by number',
+  const checkpoints = db.prepare<Omit<StoredCheckpoint, 'exported'> & { exported: number }, []>(
+    'select size, head_hash, note, created_at, exported from checkpoints order by number',
   )
 
   const translated =
@@ -128,6 +128,6 @@ export function reads(db: Database): Reads {
       }
       return null
     }),
-    checkpoints: translated(() => checkpoints.all()),
+    checkpoints: translated(() => checkpoints.all().map((row) => ({ ...row, exported: row.exported === 1 }))),
   }
 }

@@ -32,7 +32,8 @@ CREATE TABLE checkpoints (
   size INTEGER NOT NULL,
   head_hash TEXT NOT NULL,
   note TEXT NOT NULL,
-  created_at TEXT NOT NULL
+  created_at TEXT NOT NULL,
+  exported INTEGER NOT NULL
 );
 
 -- By which keys of their payloads records of webhooks are found; written with them.
