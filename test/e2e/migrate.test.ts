@@ -268,7 +268,9 @@ if (server !== null) {
     await sql.unsafe('set session_replication_role = replica')
     await sql.unsafe(`update audit set entry = replace(entry::text, '"r7"', '"r8"')::json where seq = 8`)
     await sql.unsafe(`update events set payload = payload || ' ' where seq = 900`)
-    await sql.unsafe(`insert into checkpoints (size, head_hash, note, created_at, exported) values (1, 'x', 'n', 'then', false)`)
+    await sql.unsafe(
+      `insert into checkpoints (size, head_hash, note, created_at, exported) values (1, 'x', 'n', 'then', false)`,
+    )
     await sql.close()
     expect(await run(source, url).catch((thrown: Error) => thrown.message)).toContain(
       'differ in audit_sha256, evidence_sha256, checkpoints_sha256: stop the servers',

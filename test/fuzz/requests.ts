@@ -14,21 +14,20 @@ export interface Input {
 
 const envelope = (method: string, params: unknown) => ({ jsonrpc: '2.0', method, params, id: 1 })
 
-function calls(ids: KnownIds): fc.Arbitrary<Input> {
-  const one = ([name, { params }]: [string, { params: Parameters<typeof valueFor>[0] }]) => {
-    const right = valueFor(params, name, ids)
-    const given = fc.oneof(
-      { weight: 5, arbitrary: right },
-      { weight: 4, arbitrary: mutated(right) },
-      { weight: 1, arbitrary: absurd },
-    )
-    return {
-      weight: rare[name] ?? 20,
-      arbitrary: given.map((value) => ({ text: toText(envelope(name, value)), call: { method: name, params: value } })),
-    }
-  }
-  return fc.oneof(...[...methods].map(([name, method]) => one([name, method as never])))
+/** A well-formed body that calls this method, with parameters that are right, nearly right, or absurd. */
+export function callOf(name: string, ids: KnownIds): fc.Arbitrary<Input> {
+  const { params } = methods.get(name) as unknown as { params: Parameters<typeof valueFor>[0] }
+  const right = valueFor(params, name, ids)
+  const given = fc.oneof(
+    { weight: 5, arbitrary: right },
+    { weight: 4, arbitrary: mutated(right) },
+    { weight: 1, arbitrary: absurd },
+  )
+  return given.map((value) => ({ text: toText(envelope(name, value)), call: { method: name, params: value } }))
 }
+
+const calls = (ids: KnownIds): fc.Arbitrary<Input> =>
+  fc.oneof(...[...methods.keys()].map((name) => ({ weight: rare[name] ?? 20, arbitrary: callOf(name, ids) })))
 
 const id = fc.oneof(
   fc.constantFrom<unknown>(0, -1, 1.5, null, '', raw('1e999'), [], {}, raw('9007199254740993')),
