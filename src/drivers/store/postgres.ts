@@ -39,7 +39,7 @@ export async function openPostgresStore({
   url,
   connections = 16,
   statement_timeout_ms = 30_000,
-  many_postings = 5_000,
+  many_postings = 20_000,
 }: PostgresStoreOptions): Promise<PostgresStore> {
   const client = await connect({ url, connections, statement_timeout_ms })
   try {
