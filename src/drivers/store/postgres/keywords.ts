@@ -90,6 +90,13 @@ function passing(filter: DecisionFilter, values: unknown[]): string {
 
 /** What rounding may add or take. */
 const noise = 1e-9
+/** Decisions that are looked up one by one at most; more are quicker found by going through all postings. */
+const mostNear = 3_000
+
+/** The score of the last that gets among the best. */
+const lastOf = (limit: string) =>
+  `coalesce((select score from found order by score desc offset ${limit} - 1 limit 1), 0)`
+
 const held = (terms: readonly Weighed[]) => terms.reduce((sum, { holding }) => sum + holding, 0)
 
 /**
@@ -124,30 +131,37 @@ async function essential(
 
 /** @param many postings from which a search looks for the terms that decide */
 export function keywordReader(query: Query, many: number): Pick<DecisionReader, 'keyword' | 'keywordScores'> {
-  async function best(all: readonly Weighed[], corpus: Corpus, filter: DecisionFilter, limit: number) {
+  const ranked = (found: string, limit: string) =>
+    `with found as materialized (${found})
+     select d.id, found.score from found join decisions d on d.num = found.num where found.score >= ${lastOf(limit)}
+     order by found.score desc, d.id limit ${limit}`
+
+  async function best(
+    all: readonly Weighed[],
+    corpus: Corpus,
+    filter: DecisionFilter,
+    limit: number,
+  ): Promise<{ id: string; score: number }[]> {
     const { terms, rest } = await essential(query, all, corpus, filter, limit, many)
-    const values = parametersOf(terms.length === all.length ? all : terms, corpus)
-    const found = passing(filter, values)
-    const limited = `$${values.push(limit)}::int`
-    const last = (some: string) =>
-      `coalesce((select score from ${some} order by score desc offset ${limited} - 1 limit 1), 0)`
-    if (terms.length === all.length)
-      return query<{ id: string; score: number }>(
+    if (terms.length < all.length) {
+      const values = parametersOf(terms, corpus)
+      const found = passing(filter, values)
+      const near = await query<{ num: string }>(
         `with found as materialized (${found})
-         select d.id, found.score from found join decisions d on d.num = found.num where found.score >= ${last('found')}
-         order by found.score desc, d.id limit ${limited}`,
+         select num::text as num from found where score + $${values.push(rest + noise)}::float8 >= ${lastOf(`$${values.push(limit)}::int`)}
+         limit ${mostNear + 1}`,
         values,
       )
-    const whole = parametersOf(all, corpus)
-    return query<{ id: string; score: number }>(
-      `with found as materialized (${found}),
-         near as (select num from found where score + $${values.push(rest + noise)}::float8 >= ${last('found')}),
-         rated as materialized (${scores.replace('$1', `$${values.push(whole[0])}`).replace('$2', `$${values.push(whole[1])}`)}
-           where p.num = any(array(select num from near)) group by p.num)
-       select d.id, rated.score from rated join decisions d on d.num = rated.num where rated.score >= ${last('rated')}
-       order by rated.score desc, d.id limit ${limited}`,
-      values,
-    )
+      if (near.length <= mostNear)
+        return query(ranked(`${scores} where p.num = any($5::bigint[]) group by p.num`, '$6::int'), [
+          ...parametersOf(all, corpus),
+          near.map(({ num }) => num),
+          limit,
+        ])
+    }
+    const values = parametersOf(all, corpus)
+    const found = passing(filter, values)
+    return query(ranked(found, `$${values.push(limit)}::int`), values)
   }
 
   /** How many hold a term and pass; with `bare`, only those without vectors. */

@@ -57,6 +57,7 @@ const tagsAt = columns.length + 1
 const types = [...columns.map(([, type]) => type), 'text', ...sides.map(() => 'text')]
 const names = [...columns.map(([name]) => name as string), 'tags', ...sides.map((side) => `"${side}"`)]
 
+/** What stands there already stays: another server that follows the same feed wrote it, and each write goes into three HNSW indexes. */
 function upsertSql(table: string): string {
   const given = names.map((_, index) => `c${index + 1}`)
   const selected = given.map((name, index) =>
@@ -71,7 +72,8 @@ function upsertSql(table: string): string {
     on conflict (id) do update set ${names
       .slice(1)
       .map((name) => `${name} = excluded.${name}`)
-      .join(', ')}`
+      .join(', ')}
+    where (${names.map((name) => `${table}.${name}`).join(', ')}) is distinct from (${names.map((name) => `excluded.${name}`).join(', ')})`
 }
 
 export function openPgvectorIndex({ client, number, dimensions, index_from }: PgvectorIndexOptions): VectorIndex {
