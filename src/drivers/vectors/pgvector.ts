@@ -2,10 +2,10 @@
  * The vectors driver for PostgreSQL with pgvector: one table a generation, searched by HNSW and filtered before ranking. All servers
  * share it; what one has applied the others find applied.
  */
-import { StorageError } from '../../../sdk/storage/errors.ts'
 import { checkGeneration } from '../../../sdk/storage/vector-checks.ts'
 import type { Vectors } from '../../../sdk/storage/vectors.ts'
 import { type ClientOptions, connect, storageErrorOf } from '../postgres/client.ts'
+import { extensionSchema } from './pgvector/extension.ts'
 import { openPgvectorIndex } from './pgvector/index.ts'
 import { lockOf, tableSql } from './pgvector/table.ts'
 
@@ -25,29 +25,23 @@ export async function openPgvectorVectors({
   statement_timeout_ms = 30_000,
   index_from = 5_000,
 }: PgvectorOptions): Promise<Vectors> {
-  const client = await connect({ url, connections, statement_timeout_ms, settings: searchSettings })
+  const beside = [await extensionSchema(url)]
+  const client = await connect({ url, connections, statement_timeout_ms, beside, settings: searchSettings })
   const refuse = (what: string) => (error: unknown) => {
     throw storageErrorOf(error, what)
   }
-  try {
-    await client.begin(async (query) => {
+  await client
+    .begin(async (query) => {
       await query(lockOf('tables'))
-      await query('create extension if not exists vector')
       await query(
         `create table if not exists vector_indexes (generation int primary key, embedder text not null, dimensions int not null,
            watermark bigint not null default 0)`,
       )
     })
-  } catch (error) {
-    await client.close()
-    throw new StorageError(
-      'unavailable',
-      'pgvector can not be used in this database: is the extension vector installed?',
-      {
-        cause: error,
-      },
-    )
-  }
+    .catch(async (error) => {
+      await client.close()
+      refuse('cannot make the tables of vectors')(error)
+    })
   return {
     driver: 'pgvector',
     immediate: true,
