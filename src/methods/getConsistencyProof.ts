@@ -26,7 +26,8 @@ export const getConsistencyProof = defineMethod({
   scope: 'read',
   failure: 'internal_error',
   async handle({ evidence }, { old, new: given }) {
-    const { seq: end } = await evidence.head()
+    const head = await evidence.head()
+    const { seq: end } = head
     const size = given ?? end
     if (size > end)
       throw invalidParams({
@@ -42,6 +43,6 @@ export const getConsistencyProof = defineMethod({
         expected: `at most ${size}`,
         received: String(old),
       })
-    return proveConsistency(evidence, old, size)
+    return proveConsistency(evidence, old, size, head)
   },
 })

@@ -220,6 +220,8 @@ describe('a log that was changed signs nothing and proves nothing', () => {
       ['getInclusionProof', { seq: 130 }],
       ['getInclusionProof', { seq: 3, size: 180 }],
       ['getConsistencyProof', { old: 10, new: 190 }],
+      ['getConsistencyProof', { old: 40, new: 190 }],
+      ['getConsistencyProof', { old: 40 }],
     ])
   })
 

@@ -1,8 +1,9 @@
 /** Proofs as they are handed out: with the roots that they lead to, and checked before. */
 import { StorageError } from '../../../sdk/storage/errors.ts'
+import type { EvidenceHead } from '../../../sdk/storage/evidence.ts'
 import { type LogHashes, logTree } from './proof.ts'
 import { verifyConsistency, verifyInclusion } from './proof-check.ts'
-import { leafHash } from './tree.ts'
+import { leafHash, rootOf } from './tree.ts'
 
 // A proof that does not hold would look like a forgery to who checks it; it means that stored hashes were changed.
 const damaged = (what: string): StorageError =>
@@ -28,16 +29,29 @@ export async function proveInclusion(log: LogHashes, seq: number, size: number, 
 }
 
 /**
+ * Of a node that was changed both roots would be made, and would agree: so the larger one must lead to the root of the head.
  * @param old_size at most `new_size`
- * @param new_size at most that of the log
+ * @param new_size at most that of the head
  * @throws StorageError `corrupt`
  */
-export async function proveConsistency(log: LogHashes, old_size: number, new_size: number) {
+export async function proveConsistency(
+  log: LogHashes,
+  old_size: number,
+  new_size: number,
+  head: Pick<EvidenceHead, 'seq' | 'frontier'>,
+) {
   const tree = logTree(log)
   const old_root = await tree.root(old_size)
   const new_root = await tree.root(new_size)
   const hashes = await tree.consistency(old_size, new_size)
-  if (!verifyConsistency({ old_size, old_root, new_size, new_root, hashes }))
+  const onwards = {
+    old_size: new_size,
+    old_root: new_root,
+    new_size: head.seq,
+    new_root: rootOf(head.frontier),
+    hashes: await tree.consistency(new_size, head.seq),
+  }
+  if (!verifyConsistency({ old_size, old_root, new_size, new_root, hashes }) || !verifyConsistency(onwards))
     throw damaged(`the way from ${old_size} to ${new_size} records`)
   return { old: old_size, new: new_size, old_root, new_root, hashes }
 }

@@ -29,13 +29,14 @@ async function timed(work: (at: number) => Promise<unknown>) {
 /** @param place log of `size` records, which no server has open */
 export async function proofs(bench: Bench, place: Place, size: number): Promise<void> {
   const log = await openLog(bench, place)
+  const head = await log.head()
   const row = async (what: string, work: (at: number) => Promise<unknown>) =>
     bench.add(rowOf(part, what, { size, clients: '1', ...(await timed(work)) }))
   await row('inclusion proof, engine', (at) => proveInclusion(log, placeOf(at, size), size))
   await row('inclusion proof in an earlier size, engine', (at) =>
     proveInclusion(log, placeOf(at, size >> 1), size - placeOf(at, size >> 1)),
   )
-  await row('consistency proof, engine', (at) => proveConsistency(log, placeOf(at, size), size))
+  await row('consistency proof, engine', (at) => proveConsistency(log, placeOf(at, size), size, head))
   await log.close()
 
   const child = await bench.server(await bench.scratch(1_000, 'hash'), {

@@ -111,7 +111,9 @@ async function retrying<T>(work: () => Promise<T>): Promise<T> {
 export function letGo(handle: { close(): void }): void {
   try {
     handle.close()
-  } catch {}
+  } catch {
+    // LanceDB says no more than that it is in use: nothing to do, and nobody to tell.
+  }
 }
 
 export function refuse(error: unknown): never {
