@@ -32,6 +32,25 @@ export function useCall<T>(key: string, ask: (signal: AbortSignal) => Promise<T>
   return { ...state, again: () => setCount(count + 1) }
 }
 
+/** What a person asks for: one at a time, with its answer or what went wrong. */
+export function useJob<T>() {
+  const [state, setState] = useState<{ result: T | null; error: unknown }>({ result: null, error: null })
+  const [busy, setBusy] = useState(false)
+  const run = (work: () => Promise<T>): void => {
+    if (busy) return
+    setBusy(true)
+    work()
+      .then(
+        (result) => setState({ result, error: null }),
+        (error) => setState({ result: null, error }),
+      )
+      .finally(() => setBusy(false))
+  }
+  /** Tells of an error beside the answer, which stays. */
+  const fail = (error: unknown): void => setState((before) => ({ ...before, error }))
+  return { ...state, busy, run, fail }
+}
+
 /** What went wrong, and the way to try again. */
 export function Failure({ error, again }: { error: unknown; again?: () => void }) {
   return (

@@ -1,7 +1,7 @@
 /** What led to a decision, in order, and the way to add a thought to it. */
 import { useState } from 'preact/hooks'
 import type { GetDecisionResult } from '../../../../sdk/client.ts'
-import { Failure } from '../../call.tsx'
+import { Failure, useJob } from '../../call.tsx'
 import { time, words } from '../../figures.ts'
 import { service } from '../../service.ts'
 import { Act, Empty, Panel } from '../../ui.tsx'
@@ -54,24 +54,18 @@ export function Deliberation({
   changed: () => void
 }) {
   const [text, setText] = useState('')
-  const [error, setError] = useState<unknown>(null)
-  const [busy, setBusy] = useState(false)
+  const { error, busy, run } = useJob<void>()
   const [added, setAdded] = useState(false)
   const entries = entriesOf(record)
   const add = (event: Event) => {
     event.preventDefault()
-    if (busy) return
-    setBusy(true)
     setAdded(false)
-    service
-      .recordThought({ text, decision_id: record.id })
-      .then(() => {
-        setText('')
-        setAdded(true)
-        setError(null)
-        changed()
-      }, setError)
-      .finally(() => setBusy(false))
+    run(async () => {
+      await service.recordThought({ text, decision_id: record.id })
+      setText('')
+      setAdded(true)
+      changed()
+    })
   }
   return (
     <Panel title="Deliberation" lead="What the agent looked at and thought, in order." wide>

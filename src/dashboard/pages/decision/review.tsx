@@ -1,7 +1,7 @@
 /** What became of a decision, and the form that says so. */
 import { useRef, useState } from 'preact/hooks'
 import type { GetDecisionResult, Outcome } from '../../../../sdk/client.ts'
-import { Failure } from '../../call.tsx'
+import { Failure, useJob } from '../../call.tsx'
 import { service } from '../../service.ts'
 import { Act, Badge, Choice, Panel, Told } from '../../ui.tsx'
 
@@ -22,31 +22,22 @@ export function Review({
   changed: () => void
 }) {
   const form = useRef<HTMLFormElement>(null)
-  const [error, setError] = useState<unknown>(null)
+  const { error, busy, run } = useJob<void>()
   const [note, setNote] = useState<{ text: string; at: number } | null>(null)
-  const [busy, setBusy] = useState(false)
   const submit = (event: Event) => {
     event.preventDefault()
-    if (busy) return
     const data = new FormData(form.current!)
     const said = texts.map(([name]) => [name, String(data.get(name)).trim()]).filter(([, text]) => text !== '')
-    setBusy(true)
-    service
-      .reviewDecision({
+    run(async () => {
+      const { outcome } = await service.reviewDecision({
         decision_id: record.id,
         outcome: data.get('outcome') as Outcome,
         ...Object.fromEntries(said),
       })
-      .then(
-        ({ outcome }) => {
-          setError(null)
-          setNote((before) => ({ text: `Reviewed: ${outcome}.`, at: (before?.at ?? 0) + 1 }))
-          form.current?.reset()
-          changed()
-        },
-        (failed) => setError(failed),
-      )
-      .finally(() => setBusy(false))
+      setNote((before) => ({ text: `Reviewed: ${outcome}.`, at: (before?.at ?? 0) + 1 }))
+      form.current?.reset()
+      changed()
+    })
   }
   const { outcome, actual_result, lessons, review_notes } = record
   return (

@@ -1,7 +1,7 @@
 /** The evidence as a file that an outsider can verify without this service. */
-import { useRef, useState } from 'preact/hooks'
+import { useRef } from 'preact/hooks'
 import type { ExportEvidenceBundleResult } from '../../../../sdk/client.ts'
-import { Failure } from '../../call.tsx'
+import { Failure, useJob } from '../../call.tsx'
 import { fetchOwn, service } from '../../service.ts'
 import { Act, Choice, Empty, Panel } from '../../ui.tsx'
 
@@ -21,29 +21,11 @@ async function download(path: string): Promise<void> {
 
 export function Export({ mayExport }: { mayExport: boolean }) {
   const form = useRef<HTMLFormElement>(null)
-  const [result, setResult] = useState<ExportEvidenceBundleResult | null>(null)
-  const [error, setError] = useState<unknown>(null)
-  const [busy, setBusy] = useState(false)
+  const { result, error, busy, run, fail } = useJob<ExportEvidenceBundleResult>()
   const submit = (event: Event) => {
     event.preventDefault()
-    if (busy) return
-    setBusy(true)
-    service
-      .exportEvidenceBundle(
-        { format: new FormData(form.current!).get('format') as 'json' | 'pdf' | 'both' },
-        { timeoutMs: 0 },
-      )
-      .then(
-        (answer) => {
-          setResult(answer)
-          setError(null)
-        },
-        (failed) => {
-          setResult(null)
-          setError(failed)
-        },
-      )
-      .finally(() => setBusy(false))
+    const format = new FormData(form.current!).get('format') as 'json' | 'pdf' | 'both'
+    run(() => service.exportEvidenceBundle({ format }, { timeoutMs: 0 }))
   }
   return (
     <Panel title="Bundle" lead="All evidence with its checkpoint and controls. cstp verify checks it offline." wide>
@@ -77,7 +59,7 @@ export function Export({ mayExport }: { mayExport: boolean }) {
           {[result.json_path, result.pdf_path].map(
             (path) =>
               path && (
-                <button key={path} type="button" onClick={() => void download(path).catch(setError)}>
+                <button key={path} type="button" onClick={() => void download(path).catch(fail)}>
                   Download {nameOf(path)}
                 </button>
               ),

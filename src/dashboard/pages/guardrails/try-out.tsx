@@ -1,7 +1,7 @@
 /** What the guardrails would say of an action, without doing or recording it. */
-import { useRef, useState } from 'preact/hooks'
+import { useRef } from 'preact/hooks'
 import type { CheckGuardrailsResult, Stakes } from '../../../../sdk/client.ts'
-import { Failure } from '../../call.tsx'
+import { Failure, useJob } from '../../call.tsx'
 import { counted } from '../../figures.ts'
 import { service } from '../../service.ts'
 import { Act, Badge, Choice, Panel } from '../../ui.tsx'
@@ -20,12 +20,9 @@ function contextIn(text: string): Record<string, unknown> {
 
 export function TryOut() {
   const form = useRef<HTMLFormElement>(null)
-  const [result, setResult] = useState<CheckGuardrailsResult | null>(null)
-  const [error, setError] = useState<unknown>(null)
-  const [busy, setBusy] = useState(false)
+  const { result, error, busy, run } = useJob<CheckGuardrailsResult>()
   const submit = (event: Event) => {
     event.preventDefault()
-    if (busy) return
     const data = new FormData(form.current!)
     const text = (name: string) => String(data.get(name) ?? '').trim()
     const check = async () => {
@@ -47,19 +44,7 @@ export function TryOut() {
         },
       })
     }
-    setBusy(true)
-    check()
-      .then(
-        (answer) => {
-          setResult(answer)
-          setError(null)
-        },
-        (failed) => {
-          setResult(null)
-          setError(failed)
-        },
-      )
-      .finally(() => setBusy(false))
+    run(check)
   }
   return (
     <Panel
