@@ -1,4 +1,4 @@
 /** The program: argv to a command. */
-import { run } from './surfaces/cli/run.ts'
+import { run } from './cli/run.ts'
 
 process.exitCode = await run(process.argv.slice(2))

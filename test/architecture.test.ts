@@ -41,90 +41,95 @@ const sources = await Promise.all(
   }),
 ).then((lists) => lists.flat().sort((a, b) => (a.path < b.path ? -1 : 1)))
 
-/** The rule of the first pattern that fits a file holds for it. */
-const mayImport: [RegExp, RegExp, string][] = [
-  [/^sdk\/storage\/conformance\//, /^sdk\/|^bun:test$|^valibot$/, 'suites import the sdk and the test runner'],
-  [/^sdk\//, /^sdk\/|^valibot$/, 'sdk imports only itself (and valibot, its optional peer)'],
-  [
-    /^src\/domain\/guardrail\//,
-    /^sdk\/|^src\/domain\/|^node:crypto$|^valibot$|^yaml$|^@marcbachmann\/cel-js$/,
-    'rules are parsed and compiled by libraries that touch nothing',
-  ],
-  [/^src\/domain\//, /^sdk\/|^src\/domain\/|^node:crypto$|^valibot$/, 'domain imports sdk and domain'],
-  [
-    /^src\/verify\//,
-    /^src\/verify\/|^src\/domain\/evidence\/hash\.ts$|^node:crypto$/,
-    'the offline verifier shares the hash formula with the writer, and nothing else',
-  ],
-  [
-    /^src\/policy\//,
-    /^sdk\/|^src\/domain\/|^src\/policy\/|^src\/surfaces\/log\.ts$|^node:|^guardrails\//,
-    'policy reads rule files for the domain',
-  ],
-  [
-    /^src\/transparency\//,
-    /^sdk\/|^src\/domain\/evidence\/|^src\/transparency\/|^src\/key\.ts$|^node:/,
-    'who looks at a log from outside knows its proofs and nothing of the server',
-  ],
-  [
-    /^src\/methods\//,
-    /^sdk\/|^src\/domain\/|^src\/methods\/|^src\/(?:method|context)\.ts$|^valibot$/,
-    'methods import sdk, domain, method and context',
-  ],
-  [
-    /^src\/(?:method|context)\.ts$/,
-    /^sdk\/|^src\/domain\/|^src\/context\.ts$|^src\/surfaces\/(?:auth|log)\.ts$|^valibot$/,
-    'method and context name types only',
-  ],
-  ...['store', 'vectors', 'embedder', 'evidence'].map((port): [RegExp, RegExp, string] => [
-    new RegExp(`^src/drivers/${port}/`),
-    new RegExp(`^sdk/|^src/drivers/(?:${port}|postgres|sqlite)/|^(?!src/)`),
-    'drivers import sdk, their own port, what all drivers of one engine share, and libraries',
-  ]),
-  [
-    /^src\/drivers\/(?:postgres|sqlite)\//,
-    /^sdk\/|^src\/drivers\/(?:postgres|sqlite)\/|^(?!src\/)/,
-    'an engine knows no driver',
-  ],
-  [
-    /^src\/dashboard\//,
-    /^sdk\/(?:client|errors)(?:\.ts$|\/)|^src\/dashboard\/|^preact(?:\/hooks)?$|^d3-(?:force|scale|shape)$/,
-    'what runs in a browser knows the client and its own pages, and nothing of the server',
-  ],
-  [
-    /^src\/surfaces\/cli\//,
-    /^(?!src\/(?:domain|drivers)\/)/,
-    'the command line opens programs, but knows no domain and no driver',
-  ],
-  [
-    /^src\/surfaces\//,
-    /^sdk\/|^src\/surfaces\/|^src\/(?:registry|method|params|json-schema|version)\.ts$|^(?!src\/)/,
-    'surfaces import registry, sdk and surfaces',
-  ],
-  [/^src\/(?:params|version)\.ts$/, /^sdk\/|^valibot$|^package\.json$/, 'params and version are leaves'],
-  [
-    /^src\/(?:config(?:\.ts$|\/)|(?:token|key)\.ts$)/,
-    /^sdk\/|^src\/surfaces\/auth\.ts$|^src\/config\/|^node:|^yaml$/,
-    'settings, token and keys know credentials',
-  ],
-  [
-    /^src\/(?:json-schema\.ts$|openrpc(?:\.ts$|\/))/,
-    /^sdk\/|^src\/(?:json-schema|method|version)\.ts$|^src\/openrpc\/|^valibot$|^@valibot\/to-json-schema$/,
-    'documents are made from declarations alone',
-  ],
-  [
-    /^src\/registry\.ts$/,
-    /^sdk\/|^src\/(?:methods|surfaces)\/|^src\/(?:context|method|openrpc|params)\.ts$|^valibot$/,
-    'the registry knows methods',
-  ],
-  [/^src\/(?:server|main|generate|build)(?:\.ts$|\/)/, /./, 'server, main, generate and build import everything'],
+/**
+ * The layers from the bottom up: a file imports its own layer and those below it. The first pattern that fits a file places it. `only`
+ * narrows what a layer may import of those below it, and `packages` the libraries.
+ */
+interface Layer {
+  files: RegExp
+  only?: RegExp
+  packages?: RegExp | ((path: string) => RegExp)
+}
+const rules = /^node:crypto$|^valibot$|^yaml$|^@marcbachmann\/cel-js$/
+const pure = /^node:crypto$|^valibot$/
+const layers: Layer[] = [
+  { files: /^sdk\/(?!storage\/conformance\/)/, packages: /^valibot$/ },
+  { files: /^sdk\/storage\/conformance\//, packages: /^bun:test$|^valibot$/ },
+  // What a browser runs knows the client and its own pages, and nothing of the server.
+  {
+    files: /^src\/dashboard\//,
+    only: /^sdk\/(?:client|errors)(?:\.ts$|\/)|^src\/dashboard\//,
+    packages: /^preact(?:\/hooks)?$|^d3-(?:force|scale|shape)$/,
+  },
+  { files: /^src\/core\//, packages: /^node:|^valibot$|^@valibot\/to-json-schema$|^package\.json$/ },
+  // An engine knows no driver, a driver no other port's.
+  { files: /^src\/drivers\/shared\//, only: /^sdk\/|^src\/core\/|^src\/drivers\/shared\// },
+  ...['store', 'vectors', 'embedder', 'evidence'].map((port) => ({
+    files: new RegExp(`^src/drivers/${port}/`),
+    only: new RegExp(`^sdk/|^src/core/|^src/drivers/(?:${port}|shared)/`),
+  })),
+  {
+    files: /^src\/domain\//,
+    only: /^sdk\/|^src\/(?:core|domain)\//,
+    // Rules are parsed and compiled by libraries that touch nothing.
+    packages: (path) => (path.startsWith('src/domain/guardrail/') ? rules : pure),
+  },
+  // The offline verifier shares the hash formula with the writer, and nothing else.
+  {
+    files: /^src\/verify\//,
+    only: /^src\/verify\/|^src\/domain\/evidence\/hash\.ts$/,
+    packages: /^node:crypto$/,
+  },
+  { files: /^src\/policy\//, only: /^sdk\/|^src\/(?:core|domain|policy)\/|^guardrails\//, packages: /^node:/ },
+  {
+    files: /^src\/transparency\//,
+    only: /^sdk\/|^src\/core\/|^src\/domain\/evidence\/|^src\/transparency\//,
+    packages: /^node:/,
+  },
+  { files: /^src\/calls\//, only: /^sdk\/|^src\/(?:core|domain|calls)\//, packages: pure },
+  { files: /^src\/methods\//, only: /^sdk\/|^src\/(?:core|domain|calls|methods)\//, packages: pure },
+  { files: /^src\/surfaces\//, only: /^sdk\/|^src\/(?:core|calls|surfaces)\/|^src\/methods\/table\.ts$/ },
+  { files: /^src\/app\// },
+  { files: /^src\/cli\//, only: /^(?!src\/(?:domain|drivers)\/)/ },
+  { files: /^src\/main\.ts$|^src\/(?:generate|build)\// },
 ]
+const layerOf = (path: string): number => layers.findIndex(({ files }) => files.test(path))
+const isOurs = (path: string): boolean => /^(?:src|sdk|guardrails)\//.test(path) || path === 'package.json'
 
-const strangers = (source: Source): string[] => {
-  const rule = mayImport.find(([files]) => files.test(source.path))
-  if (!rule) return [`${source.path} stands where no rule allows a file`]
-  const [, allowed, sentence] = rule
-  return source.imports.filter((one) => !allowed.test(one)).map((one) => `${source.path} imports ${one}: ${sentence}`)
+const strangers = ({ path, imports }: Source): string[] => {
+  const own = layerOf(path)
+  if (own === -1) return [`${path} is in no layer`]
+  const { only, packages: given } = layers[own]!
+  const packages = typeof given === 'function' ? given(path) : given
+  return imports.flatMap((one) => {
+    if (!isOurs(one)) return packages && !packages.test(one) ? [`${path} imports the package ${one}`] : []
+    if (layerOf(one) > own) return [`${path} imports ${one}, which is above it`]
+    return only && !only.test(one) && !packages?.test(one) ? [`${path} imports ${one}`] : []
+  })
+}
+
+/** Files that import each other, directly or through others: the strongly connected parts of more than one file. */
+function circles(all: readonly Source[]): string[][] {
+  const imports = new Map(all.map((source) => [source.path, source.imports]))
+  const index = new Map<string, number>()
+  const low = new Map<string, number>()
+  const stack: string[] = []
+  const found: string[][] = []
+  const visit = (path: string): void => {
+    index.set(path, index.size)
+    low.set(path, index.get(path)!)
+    stack.push(path)
+    for (const next of imports.get(path)!) {
+      if (!imports.has(next)) continue
+      if (!index.has(next)) visit(next)
+      if (stack.includes(next)) low.set(path, Math.min(low.get(path)!, low.get(next)!))
+    }
+    if (low.get(path) !== index.get(path)) return
+    const part = stack.splice(stack.indexOf(path))
+    if (part.length > 1 || imports.get(path)!.includes(path)) found.push(part.sort())
+  }
+  for (const path of imports.keys()) if (!index.has(path)) visit(path)
+  return found
 }
 
 /** What reaches out of the program: files, environment, clock, chance. */
@@ -132,13 +137,13 @@ const machine =
   /\bBun\.[a-zA-Z]|\bprocess\.|\bglobalThis\b|['"]node:(?:fs|os|net|child_process|worker_threads)|['"]bun:(?!test)|\bDate\.now\b|\bnew Date\(\)|\bperformance\.|\bset(?:Timeout|Interval|Immediate)\(|\bMath\.random\b|\brandom(?:Bytes|UUID)\b|\bgetRandomValues\b|\bfetch\(/
 /** Where that is allowed. Domain, methods and sdk get it handed in. */
 const touches: [RegExp, RegExp][] = [
-  [/^src\/(?:drivers|surfaces)\//, /./],
-  [/^src\/(?:server|main|generate|build)(?:\.ts$|\/)|^src\/(?:token|key)\.ts$|^src\/transparency\//, /./],
+  [/^src\/(?:drivers|surfaces|app|cli|transparency|generate|build)\/|^src\/main\.ts$/, /./],
+  [/^src\/core\/(?:token|key)-file\.ts$/, /^['"]node:fs$|^process\.$|^random/],
+  [/^src\/core\/log\.ts$/, /^setTimeout\($/],
   [/^src\/policy\//, /^['"]node:fs$/],
-  [/^src\/config(?:\.ts$|\/)/, /^['"]node:os$/],
-  [/^src\/registry\.ts$/, /^performance\.$/],
+  [/^src\/calls\/dispatch\.ts$/, /^performance\.$/],
   // A hash is as pure as the rest.
-  [/^src\/domain\/evidence\/sha256\.ts$/, /^Bun\.S$/],
+  [/^src\/domain\/evidence\/hash\.ts$|^src\/core\/caller\.ts$/, /^Bun\.S$/],
   [/^sdk\/storage\/conformance\//, /./],
   // Web standards only.
   [/^src\/dashboard\//, /^(?:fetch\(|setTimeout\(|setInterval\(|Date\.now|new Date\(\)|performance\.)$/],
@@ -155,14 +160,18 @@ function reaching({ path, code }: Source): string[] {
 
 test('there is something to look at', () => {
   expect(sources.length).toBeGreaterThan(50)
-  expect(sources.find(({ path }) => path === 'src/server.ts')?.imports).toContain('src/server/drivers.ts')
+  expect(sources.find(({ path }) => path === 'src/app/server.ts')?.imports).toContain('src/app/drivers.ts')
 })
 
 test('files import what they may', () => {
   expect(sources.flatMap(strangers)).toEqual([])
 })
 
-test('only drivers, surfaces, server and main touch the machine', () => {
+test('no files import each other in a circle', () => {
+  expect(circles(sources)).toEqual([])
+})
+
+test('only drivers, surfaces, app and cli touch the machine', () => {
   expect(sources.flatMap(reaching)).toEqual([])
 })
 
@@ -175,7 +184,9 @@ test('every file opens with a comment on its job', () => {
 
 test('the index lists every method, and each file exports the one that it is named after', () => {
   const index = sources.find(({ path }) => path === 'src/methods/index.ts')!
-  const files = sources.filter(({ path }) => /^src\/methods\/[^/]+\.ts$/.test(path) && path !== index.path)
+  const files = sources.filter(
+    ({ path }) => /^src\/methods\/[^/]+\.ts$/.test(path) && path !== index.path && path !== 'src/methods/table.ts',
+  )
   expect(index.imports.sort()).toEqual(files.map(({ path }) => path))
   for (const { path, code } of files) {
     const name = path.slice('src/methods/'.length, -'.ts'.length)
@@ -186,7 +197,7 @@ test('the index lists every method, and each file exports the one that it is nam
 
 test('files are short', () => {
   const lengths = sources.map(({ text }) => text.split('\n').length).sort((a, b) => a - b)
-  expect(lengths[Math.floor(lengths.length / 2)]).toBeLessThan(90)
+  expect(lengths[Math.floor(lengths.length / 2)]).toBeLessThan(160)
 })
 
 describe('the rules find what breaks them', () => {
@@ -195,16 +206,16 @@ describe('the rules find what breaks them', () => {
     return [...strangers(source), ...reaching(source)]
   }
   test.each([
-    ['sdk/x.ts', "import { a } from '../src/version.ts'"],
+    ['sdk/x.ts', "import { a } from '../src/core/version.ts'"],
     ['sdk/x.ts', "import prom from 'prom-client'"],
-    ['src/domain/x.ts', "import type { Call } from '../context.ts'"],
+    ['src/domain/x.ts', "import type { Call } from '../calls/services.ts'"],
     ['src/domain/x.ts', "export * from '../drivers/store/memory.ts'"],
     ['src/domain/x.ts', "const x = await import('../surfaces/http.ts')"],
     ['src/domain/x.ts', "import { readFile } from 'node:fs/promises'"],
     ['src/domain/x.ts', 'const now = Date.now()'],
     ['src/domain/x.ts', 'const now = new Date()'],
     ['src/domain/x.ts', 'const id = crypto.randomUUID()'],
-    ['src/methods/x.ts', "import {\n  a,\n} from '../registry.ts'"],
+    ['src/methods/x.ts', "import {\n  a,\n} from '../calls/dispatch.ts'"],
     ['src/methods/x.ts', "import '../drivers/store/memory.ts'"],
     ['src/methods/x.ts', 'await Bun.sleep(1)'],
     ['src/methods/x.ts', 'const { HOME } = process.env'],
@@ -213,9 +224,9 @@ describe('the rules find what breaks them', () => {
     ['src/surfaces/x.ts', "import { a } from '../server.ts'"],
     ['src/surfaces/x.ts', "import { a } from '../domain/search.ts'"],
     ['src/surfaces/cli/x.ts', "import { a } from '../../drivers/store/sqlite.ts'"],
-    ['src/params.ts', "import { a } from './registry.ts'"],
-    ['src/registry.ts', "import { a } from './drivers/store/memory.ts'"],
-    ['src/registry.ts', 'setTimeout(() => {}, 1)'],
+    ['src/core/params.ts', "import { a } from '../calls/dispatch.ts'"],
+    ['src/calls/dispatch.ts', "import { a } from '../drivers/store/sqlite/driver.ts'"],
+    ['src/calls/dispatch.ts', 'setTimeout(() => {}, 1)'],
     ['src/verify/x.ts', "import { canonical } from '../domain/evidence/canonical.ts'"],
     ['src/verify/x.ts', "import type { EvidenceRecord } from '../../sdk/storage/evidence.ts'"],
     ['src/dashboard/x.tsx', "import { a } from '../domain/search.ts'"],
@@ -234,6 +245,6 @@ describe('the rules find what breaks them', () => {
       'src/drivers/store/x.ts',
       "import { Database } from 'bun:sqlite'\nimport { a } from './sqlite/rows.ts'\nDate.now()",
     ],
-    ['src/server.ts', "await import('./drivers/store/sqlite.ts')"],
+    ['src/app/server.ts', "await import('./drivers/store/sqlite.ts')"],
   ])('and nothing else: %j: %j', (path, text) => expect(broken(path, text)).toEqual([]))
 })

@@ -38,7 +38,7 @@ test('the first release keeps the version, the next one raises that of both pack
       'bun.lock',
       'sdk/package.json',
       'src/generate',
-      'src/version.ts',
+      'src/core/version.ts',
     ]) {
       await mkdir(join(dir, dirname(path)), { recursive: true })
       await cp(join(root, path), join(dir, path), { recursive: true })

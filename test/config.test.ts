@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'bun:test'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { ConfigError, loadSettings, type SettingName, settings, shownValue } from '../src/config.ts'
+import { ConfigError, loadSettings, type SettingName, settings, shownValue } from '../src/app/config/config.ts'
 
 interface Given {
   env?: Record<string, string>

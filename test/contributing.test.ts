@@ -28,8 +28,8 @@ describe.each([
 })
 
 test.each([
-  ['src/method.ts', 'export const toolNames'],
-  ['src/method.ts', 'export const defineMethod'],
+  ['src/calls/method.ts', 'export const toolNames'],
+  ['src/calls/method.ts', 'export const defineMethod'],
   ['sdk/errors.ts', 'export const codes'],
   ['sdk/errors.ts', 'export const meanings'],
   ['sdk/schema/guardrail.ts', 'export const Condition'],
@@ -39,6 +39,6 @@ test.each([
 })
 
 test('a path that is gone is found', () => {
-  const page = '`src/method.ts` `src/gone.ts` `src/methods/<name>.ts` `sdk/` `npx bun test test/x`'
-  expect(pathsIn(page)).toEqual(['src/method.ts', 'src/gone.ts', 'src/methods/', 'sdk/'])
+  const page = '`src/calls/method.ts` `src/gone.ts` `src/methods/<name>.ts` `sdk/` `npx bun test test/x`'
+  expect(pathsIn(page)).toEqual(['src/calls/method.ts', 'src/gone.ts', 'src/methods/', 'sdk/'])
 })

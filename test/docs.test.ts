@@ -5,9 +5,9 @@ import { readdir, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import manifest from '../package.json' with { type: 'json' }
 import { codes } from '../sdk/errors.ts'
-import { settings } from '../src/config.ts'
-import { generated } from '../src/generate.ts'
-import { methods } from '../src/registry.ts'
+import { settings } from '../src/app/config/config.ts'
+import { generated } from '../src/generate/main.ts'
+import { methods } from '../src/methods/table.ts'
 
 const root = join(import.meta.dir, '..')
 const read = (path: string): Promise<string> => readFile(join(root, path), 'utf8')

@@ -5,8 +5,8 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { codes } from '../sdk/errors.ts'
-import { methods } from '../src/registry.ts'
-import { createFetch } from '../src/surfaces/http.ts'
+import { methods } from '../src/methods/table.ts'
+import { createFetch } from '../src/surfaces/http/http.ts'
 import { callOf, type Input, requests } from './fuzz/requests.ts'
 import { forEachBackend, type TestProgram } from './program.ts'
 

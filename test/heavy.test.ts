@@ -1,6 +1,6 @@
 /** The largest bodies of each kind: none may hold the server for longer than about a second, or end as an internal error. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { answer } from '../src/surfaces/jsonrpc.ts'
+import { answer } from '../src/surfaces/http/jsonrpc.ts'
 import { callers, openMemoryProgram, type TestProgram } from './program.ts'
 
 const megabyte = 1_048_576

@@ -3,8 +3,8 @@ import { expect, test } from 'bun:test'
 import { generateKeyPairSync } from 'node:crypto'
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fingerprint } from '../src/domain/evidence/keys.ts'
-import { ownKey, readKey } from '../src/key.ts'
+import { ownKey, readKey } from '../src/core/key-file.ts'
+import { fingerprint } from '../src/domain/evidence/note.ts'
 import { inTemporaryDir } from './server.ts'
 
 const pemOf = (key: ReturnType<typeof generateKeyPairSync>['privateKey']) =>

@@ -5,9 +5,9 @@ import metaSchema from '@open-rpc/meta-schema'
 import Ajv from 'ajv'
 import * as v from 'valibot'
 import type { CstpError } from '../sdk/errors.ts'
-import { examples } from '../src/openrpc/examples.ts'
-import { openRpc } from '../src/openrpc.ts'
-import { discover, methods } from '../src/registry.ts'
+import { discover } from '../src/calls/dispatch.ts'
+import { examples, openRpc } from '../src/calls/openrpc.ts'
+import { methods } from '../src/methods/table.ts'
 import { callers, openMemoryProgram, type TestProgram } from './program.ts'
 
 interface Document {

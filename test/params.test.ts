@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import * as v from 'valibot'
 import type { CstpError, Issue } from '../sdk/errors.ts'
 import { nearest } from '../sdk/nearest.ts'
-import { compileParams } from '../src/params.ts'
+import { compileParams } from '../src/core/params.ts'
 
 const identifier = v.pipe(v.string(), v.metadata({ identifier: true }), v.description('an id'))
 

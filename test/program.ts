@@ -10,31 +10,31 @@ import type { Embedder } from '../sdk/storage/embedder.ts'
 import { StorageError } from '../sdk/storage/errors.ts'
 import type { Evidence } from '../sdk/storage/evidence.ts'
 import type { Store, StoreOptions } from '../sdk/storage/store.ts'
-import type { Services } from '../src/context.ts'
+import { openBundleFiles, openPrinter } from '../src/app/evidence.ts'
+import { createDispatch, type Dispatch, toJson } from '../src/calls/dispatch.ts'
+import type { Services } from '../src/calls/services.ts'
+import type { Caller, Scope } from '../src/core/caller.ts'
+import { startTracker } from '../src/domain/deliberation/tracker.ts'
 import { openChain } from '../src/domain/evidence/chain.ts'
 import { createCheckpoints } from '../src/domain/evidence/checkpoints.ts'
 import { signerOf } from '../src/domain/evidence/note.ts'
-import { openFollower } from '../src/domain/follower.ts'
 import { buildPolicy, type PolicySet } from '../src/domain/guardrail/set.ts'
-import { startOutbox } from '../src/domain/outbox.ts'
-import { analyse } from '../src/domain/terms.ts'
-import { startTracker } from '../src/domain/tracker.ts'
+import { openFollower } from '../src/domain/search/follower.ts'
+import { startOutbox } from '../src/domain/search/outbox.ts'
+import { analyse } from '../src/domain/search/terms.ts'
 import { openHashEmbedder } from '../src/drivers/embedder/hash.ts'
-import { openMemoryEvidence } from '../src/drivers/evidence/memory.ts'
-import { openPostgresEvidence } from '../src/drivers/evidence/postgres.ts'
-import { openSqliteEvidence } from '../src/drivers/evidence/sqlite.ts'
-import { openMemoryStore } from '../src/drivers/store/memory.ts'
-import { openPostgresStore } from '../src/drivers/store/postgres.ts'
-import { openSqliteStore } from '../src/drivers/store/sqlite.ts'
-import { openExactVectors } from '../src/drivers/vectors/exact.ts'
+import { openPostgresEvidence } from '../src/drivers/evidence/postgres/driver.ts'
+import { openSqliteEvidence } from '../src/drivers/evidence/sqlite/driver.ts'
+import { openPostgresStore } from '../src/drivers/store/postgres/driver.ts'
+import { openSqliteStore } from '../src/drivers/store/sqlite/driver.ts'
+import { openExactVectors } from '../src/drivers/vectors/exact/driver.ts'
 import type * as declared from '../src/methods/index.ts'
-import { loadControls } from '../src/policy/controls.ts'
-import { createDispatch, type Dispatch, methods, toJson } from '../src/registry.ts'
-import { openBundleFiles } from '../src/server/bundles.ts'
-import { openPrinter } from '../src/server/printer.ts'
-import type { Caller, Scope } from '../src/surfaces/auth.ts'
+import { methods } from '../src/methods/table.ts'
+import { loadControls } from '../src/policy/files.ts'
 import { freshSchema, postgres, whyNoPostgres } from './postgres.ts'
 import { testStart } from './record.ts'
+import { openMemoryEvidence } from './support/memory/evidence.ts'
+import { openMemoryStore } from './support/memory/store.ts'
 
 type Declared = typeof declared
 export type MethodName = keyof Declared
@@ -210,7 +210,7 @@ async function openOn(backend: Backend, dir: string, clock: { now: number }): Pr
     folderInside: async (path) => (folders.has(path) ? path : null),
     reindexProgress: () => {},
   }
-  const dispatch = createDispatch(services, () => {}, { verify_results: true })
+  const dispatch = createDispatch(methods, services, () => {}, { verify_results: true })
   const { signal } = new AbortController()
   let requests = 0
   const send = async (name: string, params: unknown, as: As) => {

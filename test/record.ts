@@ -1,6 +1,6 @@
 /** Records for tests: whole, valid, and different only where a test says so. */
 import type { DecisionRecord } from '../sdk/schema/decision.ts'
-import { type Draft, newRecord } from '../src/domain/decision.ts'
+import { type Draft, newRecord } from '../src/domain/decision/decision.ts'
 
 /** The instant at which tests begin. */
 export const testStart = Date.parse('2026-07-01T12:00:00.000Z')

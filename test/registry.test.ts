@@ -2,9 +2,10 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 import { CstpError } from '../sdk/errors.ts'
 import { StorageError, type StorageErrorKind } from '../sdk/storage/errors.ts'
-import type { Services } from '../src/context.ts'
-import { createDispatch, methods, type Observe } from '../src/registry.ts'
-import type { Log } from '../src/surfaces/log.ts'
+import { createDispatch, type Observe } from '../src/calls/dispatch.ts'
+import type { Services } from '../src/calls/services.ts'
+import type { Log } from '../src/core/log.ts'
+import { methods } from '../src/methods/table.ts'
 import { callers, openMemoryProgram, type TestProgram } from './program.ts'
 
 const opened: TestProgram[] = []
@@ -22,7 +23,7 @@ async function harness(replace: (services: Services) => Partial<Services> = () =
     flush() {},
   })
   const services = { ...program.services, log, ...replace(program.services) }
-  const dispatch = createDispatch(services, (one) => seen.push(one))
+  const dispatch = createDispatch(methods, services, (one) => seen.push(one))
   const { signal } = new AbortController()
   const call = (method: string, params: unknown = {}) =>
     dispatch({ method, params, caller: callers.root, request_id: 'req-1', signal }).catch((error: unknown) => error)

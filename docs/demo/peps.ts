@@ -1,5 +1,5 @@
 /** Python Enhancement Proposals as decisions: rows of ../shared/data/peps.jsonl to lines that cstp import takes. */
-import type { ImportLine } from '../../src/surfaces/cli/import/line.ts'
+import type { ImportLine } from '../../src/cli/import-lines.ts'
 
 export interface Pep {
   /** Such as `PEP 255`. */

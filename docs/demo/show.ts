@@ -1,9 +1,8 @@
 /** Answers as a person would like to read them. */
 import type { DecisionRecord } from '../../sdk/schema/decision.ts'
-import type { Result } from '../../src/surfaces/cli/connection.ts'
-import { bar } from '../../src/surfaces/cli/progress.ts'
-import { outcomePaint } from '../../src/surfaces/cli/query.ts'
-import { fit, type Paint, pad, plain, wrap } from '../../src/surfaces/cli/terminal.ts'
+import type { Result } from '../../src/cli/connection.ts'
+import { outcomePaint } from '../../src/cli/query.ts'
+import { bar, fit, type Paint, pad, plain, wrap } from '../../src/cli/terminal.ts'
 
 export interface Answer {
   question: string

@@ -1,5 +1,5 @@
 /** A plugin of the bundler that puts the files of the dashboard into the program, which can't make them when it runs. */
-import type { Bundle } from '../server/dashboard/bundle.ts'
+import type { Bundle } from '../app/dashboard-bundle.ts'
 
 export const bundled = (made: Bundle): Bun.BunPlugin => ({
   name: 'dashboard',

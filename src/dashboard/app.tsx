@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Login } from './login.tsx'
-import { type Page, pageAt, pages } from './pages.ts'
+import { type Page, pageAt, pages } from './pages/registry.ts'
 import { type Place, To, usePlace } from './route.tsx'
 import { currentSession, logOut, onEnd, type Session } from './service.ts'
 

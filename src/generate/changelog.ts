@@ -1,7 +1,7 @@
 /** The changelog: entries of released versions as they stand, above them one that is made of the changesets that wait for a release. */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { version } from '../version.ts'
+import { version } from '../core/version.ts'
 
 const root = join(import.meta.dir, '../..')
 const folder = join(root, '.changeset')

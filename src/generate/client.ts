@@ -1,7 +1,7 @@
 /** The typed half of the client, from the registry: parameters and results as TypeScript, a documented function for each method. */
 import { codes, type ErrorName } from '../../sdk/errors.ts'
-import { type JsonSchema, jsonSchema, nameOf } from '../json-schema.ts'
-import type { Method } from '../method.ts'
+import type { Method } from '../calls/method.ts'
+import { type JsonSchema, jsonSchema, nameOf } from '../core/json-schema.ts'
 
 function wrap(text: string, columns: number): string[] {
   const lines = ['']

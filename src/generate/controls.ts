@@ -4,7 +4,7 @@ import { BundleFile } from '../../sdk/schema/bundle.ts'
 import { ControlFile } from '../../sdk/schema/control.ts'
 import type { PlacedRule } from '../domain/evidence/controls.ts'
 import type { ControlSet } from '../domain/evidence/rules.ts'
-import { loadControls } from '../policy/controls.ts'
+import { loadControls } from '../policy/files.ts'
 
 /** A JSON Schema as a file. */
 const schemaFile = (schema: unknown, title: string): string => {

@@ -3,10 +3,9 @@ import * as v from 'valibot'
 import { DriftReport } from '../../sdk/schema/calibration.ts'
 import { filledText, fraction } from '../../sdk/schema/decision.ts'
 import { whole } from '../../sdk/schema/params.ts'
-import { driftHistory } from '../domain/calibration/drift-history.ts'
-import { driftOf } from '../domain/calibration/periods.ts'
-import { given } from '../domain/filter.ts'
-import { defineMethod } from '../method.ts'
+import { defineMethod } from '../calls/method.ts'
+import { driftHistory, driftOf } from '../domain/calibration/drift.ts'
+import { given } from '../domain/decision/lookup.ts'
 
 const d = v.description
 

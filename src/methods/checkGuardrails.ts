@@ -4,13 +4,13 @@ import { invalidParams } from '../../sdk/errors.ts'
 import { filledText, fraction, Stakes, text } from '../../sdk/schema/decision.ts'
 import { trackedParams } from '../../sdk/schema/params.ts'
 import { Violation } from '../../sdk/schema/policy.ts'
-import { type Call, timestamp } from '../context.ts'
-import { hasQuery, hasThought } from '../domain/deliberation.ts'
+import { defineMethod, toolInput } from '../calls/method.ts'
+import { type Call, timestamp } from '../calls/services.ts'
+import { hasQuery, hasThought } from '../domain/deliberation/deliberation.ts'
+import { checkInput, sessionOf, track } from '../domain/deliberation/tracker.ts'
 import type { Action, Phase } from '../domain/guardrail/action.ts'
-import { contextProblem } from '../domain/guardrail/context.ts'
 import { openGuard } from '../domain/guardrail/guard.ts'
-import { checkInput, sessionOf, track } from '../domain/track.ts'
-import { defineMethod, toolInput } from '../method.ts'
+import { contextProblem } from '../domain/guardrail/history.ts'
 
 const d = v.description
 

@@ -1,10 +1,10 @@
 /** cstp.compact: how many decisions stand at which level of detail. */
 import * as v from 'valibot'
 import { filledText } from '../../sdk/schema/decision.ts'
-import { audit } from '../context.ts'
-import { given } from '../domain/filter.ts'
-import { countLevels, LevelCounts } from '../domain/levels.ts'
-import { defineMethod } from '../method.ts'
+import { defineMethod } from '../calls/method.ts'
+import { audit } from '../calls/services.ts'
+import { given } from '../domain/decision/lookup.ts'
+import { countLevels, LevelCounts } from '../domain/memory/compaction.ts'
 
 const d = v.description
 

@@ -1,6 +1,6 @@
 /** cstp.debugTracker: the deliberation sessions that wait for a decision. */
 import * as v from 'valibot'
-import { defineMethod } from '../method.ts'
+import { defineMethod } from '../calls/method.ts'
 
 const d = v.description
 const mostSessions = 100

@@ -3,10 +3,10 @@ import * as v from 'valibot'
 import { CstpError, invalidParams } from '../../sdk/errors.ts'
 import { filledText } from '../../sdk/schema/decision.ts'
 import { isStorageError } from '../../sdk/storage/errors.ts'
-import { audit, type Call } from '../context.ts'
-import { exportBundle } from '../domain/evidence/export.ts'
+import { defineMethod } from '../calls/method.ts'
+import { audit, type Call } from '../calls/services.ts'
+import { exportBundle } from '../domain/evidence/bundle.ts'
 import { Coverage } from '../domain/evidence/results.ts'
-import { defineMethod } from '../method.ts'
 
 const d = v.description
 

@@ -2,9 +2,9 @@
 import * as v from 'valibot'
 import { CalibrationReport } from '../../sdk/schema/calibration.ts'
 import { filledText, Stakes } from '../../sdk/schema/decision.ts'
+import { defineMethod, toolInput } from '../calls/method.ts'
 import { report } from '../domain/calibration/report.ts'
-import { given } from '../domain/filter.ts'
-import { defineMethod, toolInput } from '../method.ts'
+import { given } from '../domain/decision/lookup.ts'
 
 const name = (about: string) => v.optional(v.pipe(filledText(256), v.description(about)))
 const dayMs = 86_400_000

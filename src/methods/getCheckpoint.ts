@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import { Hash } from '../../sdk/schema/evidence.ts'
 import { SignedNote } from '../../sdk/schema/log.ts'
 import { whole } from '../../sdk/schema/params.ts'
-import { defineMethod } from '../method.ts'
+import { defineMethod } from '../calls/method.ts'
 
 const d = v.description
 

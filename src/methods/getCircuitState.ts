@@ -2,9 +2,8 @@
 import * as v from 'valibot'
 import { filledText } from '../../sdk/schema/decision.ts'
 import { BreakerState } from '../../sdk/schema/policy.ts'
-import { showBreaker } from '../domain/breaker.ts'
-import { findBreaker } from '../domain/guardrail/find.ts'
-import { defineMethod } from '../method.ts'
+import { defineMethod } from '../calls/method.ts'
+import { findBreaker, showBreaker } from '../domain/guardrail/breaker.ts'
 
 export const getCircuitState = defineMethod({
   summary: 'Returns the state of one circuit breaker.',

@@ -3,10 +3,9 @@ import * as v from 'valibot'
 import { filledText } from '../../sdk/schema/decision.ts'
 import { whole } from '../../sdk/schema/params.ts'
 import type { DecisionFilter } from '../../sdk/storage/store.ts'
-import { compacted, levelOf, levels, ofLevel } from '../domain/compaction.ts'
-import { given } from '../domain/filter.ts'
-import { countLevels, LevelCounts } from '../domain/levels.ts'
-import { defineMethod } from '../method.ts'
+import { defineMethod } from '../calls/method.ts'
+import { given } from '../domain/decision/lookup.ts'
+import { compacted, countLevels, LevelCounts, levelOf, levels, ofLevel } from '../domain/memory/compaction.ts'
 
 const d = v.description
 

@@ -3,11 +3,11 @@ import * as v from 'valibot'
 import { decisionNotFound } from '../../sdk/errors.ts'
 import { DecisionRecord } from '../../sdk/schema/decision.ts'
 import { DecisionId, trackedParams } from '../../sdk/schema/params.ts'
-import type { Call } from '../context.ts'
-import { inputTypes } from '../domain/deliberation.ts'
-import { resolveId } from '../domain/lookup.ts'
-import { track } from '../domain/track.ts'
-import { defineMethod } from '../method.ts'
+import { defineMethod } from '../calls/method.ts'
+import type { Call } from '../calls/services.ts'
+import { resolveId } from '../domain/decision/lookup.ts'
+import { inputTypes } from '../domain/deliberation/deliberation.ts'
+import { track } from '../domain/deliberation/tracker.ts'
 
 const params = v.object({ id: DecisionId, ...trackedParams })
 

@@ -4,9 +4,9 @@ import { decisionNotFound } from '../../sdk/errors.ts'
 import { EdgeType } from '../../sdk/schema/decision.ts'
 import { Direction, GraphEdge, GraphNode } from '../../sdk/schema/graph.ts'
 import { DecisionId, whole } from '../../sdk/schema/params.ts'
-import { neighbourhood } from '../domain/graph.ts'
-import { resolveId } from '../domain/lookup.ts'
-import { defineMethod } from '../method.ts'
+import { defineMethod } from '../calls/method.ts'
+import { neighbourhood } from '../domain/decision/links.ts'
+import { resolveId } from '../domain/decision/lookup.ts'
 
 const d = v.description
 

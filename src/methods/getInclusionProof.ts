@@ -4,8 +4,8 @@ import { invalidParams } from '../../sdk/errors.ts'
 import { Hash } from '../../sdk/schema/evidence.ts'
 import { ProofHashes, SignedNote } from '../../sdk/schema/log.ts'
 import { whole } from '../../sdk/schema/params.ts'
-import { proveInclusion } from '../domain/evidence/prove.ts'
-import { defineMethod } from '../method.ts'
+import { defineMethod } from '../calls/method.ts'
+import { proveInclusion } from '../domain/evidence/proof.ts'
 
 const d = v.description
 const most = Number.MAX_SAFE_INTEGER

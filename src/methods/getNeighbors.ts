@@ -4,8 +4,8 @@ import { decisionNotFound } from '../../sdk/errors.ts'
 import { EdgeType, fraction } from '../../sdk/schema/decision.ts'
 import { Direction } from '../../sdk/schema/graph.ts'
 import { DecisionId, whole } from '../../sdk/schema/params.ts'
-import { resolveId } from '../domain/lookup.ts'
-import { defineMethod } from '../method.ts'
+import { defineMethod } from '../calls/method.ts'
+import { resolveId } from '../domain/decision/lookup.ts'
 
 const d = v.description
 const mostEdges = 10_000

@@ -2,10 +2,10 @@
 import * as v from 'valibot'
 import { fraction } from '../../sdk/schema/decision.ts'
 import { trackedParams, whole } from '../../sdk/schema/params.ts'
+import { defineMethod } from '../calls/method.ts'
 import { reasonStats } from '../domain/calibration/reasons.ts'
-import { inputTypes } from '../domain/deliberation.ts'
-import { track } from '../domain/track.ts'
-import { defineMethod } from '../method.ts'
+import { inputTypes } from '../domain/deliberation/deliberation.ts'
+import { track } from '../domain/deliberation/tracker.ts'
 
 const d = v.description
 

@@ -3,8 +3,8 @@ import * as v from 'valibot'
 import { filledText } from '../../sdk/schema/decision.ts'
 import { DateBound } from '../../sdk/schema/params.ts'
 import type { CountKey } from '../../sdk/storage/store.ts'
-import { createdBetween, given } from '../domain/filter.ts'
-import { defineMethod } from '../method.ts'
+import { defineMethod } from '../calls/method.ts'
+import { createdBetween, given } from '../domain/decision/lookup.ts'
 
 const counts = v.record(v.string(), v.number())
 const dayMs = 86_400_000

@@ -1,6 +1,6 @@
 /** cstp.getVerification: how far the walk over the evidence chain is, and what the latest one found. */
 import * as v from 'valibot'
-import { defineMethod } from '../method.ts'
+import { defineMethod } from '../calls/method.ts'
 
 const d = v.description
 const instant = (ms: number): string => new Date(ms).toISOString()

@@ -3,9 +3,9 @@ import * as v from 'valibot'
 import { filledText } from '../../sdk/schema/decision.ts'
 import { WisdomEntry } from '../../sdk/schema/memory.ts'
 import { whole } from '../../sdk/schema/params.ts'
-import { given } from '../domain/filter.ts'
-import { wisdom } from '../domain/wisdom.ts'
-import { defineMethod } from '../method.ts'
+import { defineMethod } from '../calls/method.ts'
+import { given } from '../domain/decision/lookup.ts'
+import { wisdom } from '../domain/memory/wisdom.ts'
 
 const d = v.description
 

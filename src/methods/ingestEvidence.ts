@@ -2,9 +2,9 @@
 import * as v from 'valibot'
 import { filledText } from '../../sdk/schema/decision.ts'
 import { EvidenceEvent } from '../../sdk/schema/evidence.ts'
-import { auditAppended } from '../context.ts'
+import { defineMethod } from '../calls/method.ts'
+import { auditAppended } from '../calls/services.ts'
 import { mostEvents, observedEvents } from '../domain/evidence/events.ts'
-import { defineMethod } from '../method.ts'
 
 const d = v.description
 

@@ -3,10 +3,10 @@ import * as v from 'valibot'
 import { decisionNotFound, invalidParams } from '../../sdk/errors.ts'
 import { EdgeType, fraction, text } from '../../sdk/schema/decision.ts'
 import { LinkEnd } from '../../sdk/schema/params.ts'
-import { audit, timestamp } from '../context.ts'
-import { withLink } from '../domain/link.ts'
-import { resolveId } from '../domain/lookup.ts'
-import { defineMethod } from '../method.ts'
+import { defineMethod } from '../calls/method.ts'
+import { audit, timestamp } from '../calls/services.ts'
+import { withLink } from '../domain/decision/links.ts'
+import { resolveId } from '../domain/decision/lookup.ts'
 
 const Edge = v.object({
   source_id: v.string(),

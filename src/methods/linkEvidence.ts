@@ -2,9 +2,9 @@
 import * as v from 'valibot'
 import { Stakes } from '../../sdk/schema/decision.ts'
 import { DecisionId, whole } from '../../sdk/schema/params.ts'
-import { auditAppended, timestamp } from '../context.ts'
-import { attestation } from '../domain/evidence/link.ts'
-import { defineMethod } from '../method.ts'
+import { defineMethod } from '../calls/method.ts'
+import { auditAppended, timestamp } from '../calls/services.ts'
+import { attestation } from '../domain/evidence/events.ts'
 
 const d = v.description
 

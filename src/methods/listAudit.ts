@@ -2,8 +2,8 @@
 import * as v from 'valibot'
 import { filledText } from '../../sdk/schema/decision.ts'
 import { boundMs, DateBound, whole } from '../../sdk/schema/params.ts'
-import { given } from '../domain/filter.ts'
-import { defineMethod } from '../method.ts'
+import { defineMethod } from '../calls/method.ts'
+import { given } from '../domain/decision/lookup.ts'
 
 const d = v.description
 

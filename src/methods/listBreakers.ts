@@ -1,8 +1,8 @@
 /** cstp.listBreakers: every circuit breaker and its state. */
 import * as v from 'valibot'
 import { BreakerState } from '../../sdk/schema/policy.ts'
-import { showBreaker } from '../domain/breaker.ts'
-import { defineMethod } from '../method.ts'
+import { defineMethod } from '../calls/method.ts'
+import { showBreaker } from '../domain/guardrail/breaker.ts'
 
 export const listBreakers = defineMethod({
   summary: 'Lists the circuit breakers with their states.',

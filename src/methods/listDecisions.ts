@@ -2,9 +2,9 @@
 import * as v from 'valibot'
 import { DecisionRecord, text } from '../../sdk/schema/decision.ts'
 import { ListFilters, whole } from '../../sdk/schema/params.ts'
-import { createdBetween, given, listed } from '../domain/filter.ts'
-import { queryTerms } from '../domain/terms.ts'
-import { defineMethod } from '../method.ts'
+import { defineMethod } from '../calls/method.ts'
+import { createdBetween, given, listed } from '../domain/decision/lookup.ts'
+import { queryTerms } from '../domain/search/terms.ts'
 
 export const listDecisions = defineMethod({
   summary: 'Lists decisions by their fields, sorted and paged.',

@@ -3,8 +3,8 @@ import * as v from 'valibot'
 import { filledText } from '../../sdk/schema/decision.ts'
 import { EvidenceClass, EvidenceEntry } from '../../sdk/schema/evidence.ts'
 import { whole } from '../../sdk/schema/params.ts'
-import { listEvidence as list } from '../domain/evidence/list.ts'
-import { defineMethod } from '../method.ts'
+import { defineMethod } from '../calls/method.ts'
+import { listEvidence as list } from '../domain/evidence/events.ts'
 
 const d = v.description
 const seq = whole(1, Number.MAX_SAFE_INTEGER)

@@ -2,8 +2,8 @@
 import * as v from 'valibot'
 import { filledText } from '../../sdk/schema/decision.ts'
 import { RuleProblem } from '../../sdk/schema/policy.ts'
+import { defineMethod } from '../calls/method.ts'
 import { scopesOf } from '../domain/guardrail/evaluate.ts'
-import { defineMethod } from '../method.ts'
 
 const d = v.description
 

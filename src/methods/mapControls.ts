@@ -1,10 +1,9 @@
 /** cstp.mapControls: which controls the evidence speaks for, and where it falls short. */
 import * as v from 'valibot'
-import type { Call } from '../context.ts'
+import { defineMethod } from '../calls/method.ts'
+import type { Call } from '../calls/services.ts'
 import { mapEvidence } from '../domain/evidence/controls.ts'
-import { mappedText } from '../domain/evidence/mapping-text.ts'
-import { Coverage, Mapping, Shortfall, Unmapped } from '../domain/evidence/results.ts'
-import { defineMethod } from '../method.ts'
+import { Coverage, Mapping, mappedText, Shortfall, Unmapped } from '../domain/evidence/results.ts'
 
 const d = v.description
 

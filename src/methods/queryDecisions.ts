@@ -3,10 +3,10 @@ import * as v from 'valibot'
 import { filledText, fraction, Outcome, Stakes, Status } from '../../sdk/schema/decision.ts'
 import { Filters, trackedParams, whole } from '../../sdk/schema/params.ts'
 import { sides } from '../../sdk/storage/vectors.ts'
-import { toFilter } from '../domain/filter.ts'
-import { type Hit, search } from '../domain/search.ts'
-import { queryInput, track } from '../domain/track.ts'
-import { defineMethod, toolInput } from '../method.ts'
+import { defineMethod, toolInput } from '../calls/method.ts'
+import { toFilter } from '../domain/decision/lookup.ts'
+import { queryInput, track } from '../domain/deliberation/tracker.ts'
+import { type Hit, search } from '../domain/search/search.ts'
 
 const d = v.description
 /** A precedent as queryDecisions and preAction return it. */

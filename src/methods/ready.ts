@@ -3,9 +3,9 @@ import * as v from 'valibot'
 import { filledText } from '../../sdk/schema/decision.ts'
 import { ReadyAction } from '../../sdk/schema/memory.ts'
 import { whole } from '../../sdk/schema/params.ts'
-import { given } from '../domain/filter.ts'
-import { actionTypes, priorities, readyActions } from '../domain/ready.ts'
-import { defineMethod } from '../method.ts'
+import { defineMethod } from '../calls/method.ts'
+import { given } from '../domain/decision/lookup.ts'
+import { actionTypes, priorities, readyActions } from '../domain/memory/ready.ts'
 
 const d = v.description
 

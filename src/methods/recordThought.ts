@@ -3,11 +3,11 @@ import * as v from 'valibot'
 import { decisionNotFound } from '../../sdk/errors.ts'
 import { filledText } from '../../sdk/schema/decision.ts'
 import { DecisionId, trackedParams } from '../../sdk/schema/params.ts'
-import { audit, timestamp } from '../context.ts'
-import { resolveId } from '../domain/lookup.ts'
-import { quality } from '../domain/quality.ts'
-import { sessionOf } from '../domain/track.ts'
-import { defineMethod } from '../method.ts'
+import { defineMethod } from '../calls/method.ts'
+import { audit, timestamp } from '../calls/services.ts'
+import { quality } from '../domain/decision/decision.ts'
+import { resolveId } from '../domain/decision/lookup.ts'
+import { sessionOf } from '../domain/deliberation/tracker.ts'
 
 const d = v.description
 

@@ -2,10 +2,10 @@
 import * as v from 'valibot'
 import { invalidParams } from '../../sdk/errors.ts'
 import { filledText } from '../../sdk/schema/decision.ts'
-import { audit } from '../context.ts'
-import { pathOf } from '../domain/path.ts'
-import { reindex as rebuild } from '../domain/reindex.ts'
-import { defineMethod } from '../method.ts'
+import { defineMethod } from '../calls/method.ts'
+import { audit } from '../calls/services.ts'
+import { pathOf } from '../domain/decision/decision.ts'
+import { reindex as rebuild } from '../domain/search/reindex.ts'
 
 const d = v.description
 

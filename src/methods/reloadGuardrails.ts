@@ -1,8 +1,8 @@
 /** cstp.reloadGuardrails: reads the guardrail files now. */
 import * as v from 'valibot'
 import { RuleProblem } from '../../sdk/schema/policy.ts'
-import { audit } from '../context.ts'
-import { defineMethod } from '../method.ts'
+import { defineMethod } from '../calls/method.ts'
+import { audit } from '../calls/services.ts'
 import { fileName } from './listGuardrails.ts'
 
 export const reloadGuardrails = defineMethod({

@@ -1,10 +1,9 @@
 /** cstp.resetCircuit: an operator closes a breaker, or lets one probe through. */
 import * as v from 'valibot'
 import { filledText } from '../../sdk/schema/decision.ts'
-import { audit } from '../context.ts'
-import { current, reset } from '../domain/breaker.ts'
-import { findBreaker } from '../domain/guardrail/find.ts'
-import { defineMethod } from '../method.ts'
+import { defineMethod } from '../calls/method.ts'
+import { audit } from '../calls/services.ts'
+import { current, findBreaker, reset } from '../domain/guardrail/breaker.ts'
 
 const State = v.picklist(['closed', 'open', 'half_open'])
 

@@ -2,9 +2,9 @@
 import * as v from 'valibot'
 import { decisionNotFound } from '../../sdk/errors.ts'
 import { DecisionId } from '../../sdk/schema/params.ts'
-import { audit, timestamp } from '../context.ts'
-import { resolveId } from '../domain/lookup.ts'
-import { defineMethod } from '../method.ts'
+import { defineMethod } from '../calls/method.ts'
+import { audit, timestamp } from '../calls/services.ts'
+import { resolveId } from '../domain/decision/lookup.ts'
 
 export const setPreserve = defineMethod({
   summary: 'Keeps a decision at full detail in compaction, or lets it go again.',

@@ -4,13 +4,11 @@ import { decisionNotFound } from '../../sdk/errors.ts'
 import { Bridge, filledText, fraction, Reason, text } from '../../sdk/schema/decision.ts'
 import { DecisionId } from '../../sdk/schema/params.ts'
 import type { VectorSet } from '../../sdk/storage/vectors.ts'
-import { audit, type Call, timestamp } from '../context.ts'
-import { sideTexts } from '../domain/bridge.ts'
-import { applyUpdate, type Updates } from '../domain/decision.ts'
-import { embedBridge } from '../domain/embed.ts'
-import { given } from '../domain/filter.ts'
-import { resolveId } from '../domain/lookup.ts'
-import { defineMethod } from '../method.ts'
+import { defineMethod } from '../calls/method.ts'
+import { audit, type Call, timestamp } from '../calls/services.ts'
+import { embedBridge, sideTexts } from '../domain/decision/bridge.ts'
+import { applyUpdate, type Updates } from '../domain/decision/decision.ts'
+import { given, resolveId } from '../domain/decision/lookup.ts'
 
 const updates = v.pipe(
   v.object({

@@ -1,7 +1,7 @@
 /** cstp.verifyEvidenceChain: walks the whole evidence chain. */
 import * as v from 'valibot'
 import { Hash } from '../../sdk/schema/evidence.ts'
-import { defineMethod } from '../method.ts'
+import { defineMethod } from '../calls/method.ts'
 
 const d = v.description
 

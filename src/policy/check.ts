@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type LintFinding, lintRules } from '../domain/guardrail/lint.ts'
 import type { RuleError } from '../domain/guardrail/positions.ts'
 import type { PolicySet } from '../domain/guardrail/set.ts'
-import { readFiles, readPolicy, ruleFilesIn } from './files.ts'
+import { PolicyError, readFiles, readPolicy, ruleFilesIn } from './files.ts'
 
 export interface CheckReport {
   rules: number
@@ -44,4 +44,19 @@ export async function checkRules(paths: readonly string[] | null): Promise<Check
     errors: sets.flatMap(({ errors }) => errors),
     findings,
   }
+}
+
+// A set of rules from paths, for those who judge the past by it.
+
+export { type Backtest, backtest, type Replayed, replay, type Tally } from '../domain/guardrail/backtest.ts'
+export type { RuleError } from '../domain/guardrail/positions.ts'
+export type { PolicySet } from '../domain/guardrail/set.ts'
+
+/** @param paths directories, or one file; null for the shipped rules. @throws PolicyError with all that is wrong */
+export async function loadRules(paths: readonly string[] | null): Promise<PolicySet> {
+  const [first] = paths ?? []
+  const single = first !== undefined && paths!.length === 1 && !(await isDirectory(first))
+  const { set, errors } = single ? await readFiles([first]) : await readPolicy(paths)
+  if (!set) throw new PolicyError(errors)
+  return set
 }

@@ -1,10 +1,20 @@
 /** Guardrail files on disk: read at start, read again after five minutes or when told to, the last good set in force meanwhile. */
+
 import { readdir, readFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import attested from '../../guardrails/controls/attested.yaml' with { type: 'text' }
+import nistAiRmf from '../../guardrails/controls/nist-ai-rmf.yaml' with { type: 'text' }
+import sr117 from '../../guardrails/controls/sr-11-7.yaml' with { type: 'text' }
+import defaults from '../../guardrails/default.yaml' with { type: 'text' }
+import dataProtection from '../../guardrails/templates/data-protection.yaml' with { type: 'text' }
+import financialLimits from '../../guardrails/templates/financial-limits.yaml' with { type: 'text' }
+import productionSafety from '../../guardrails/templates/production-safety.yaml' with { type: 'text' }
+import secrets from '../../guardrails/templates/secrets.yaml' with { type: 'text' }
+import type { Log } from '../core/log.ts'
+import { type ControlRules, compileControls } from '../domain/evidence/controls.ts'
+import { parseControlFiles } from '../domain/evidence/rules.ts'
 import type { RuleError } from '../domain/guardrail/positions.ts'
 import { buildPolicy, type Policy, type PolicyFile, type PolicySet } from '../domain/guardrail/set.ts'
-import type { Log } from '../surfaces/log.ts'
-import { shippedRules, shippedTemplates } from './shipped.ts'
 
 const freshMs = 300_000
 
@@ -125,4 +135,33 @@ export async function openPolicy(directories: readonly string[] | null, log: Log
     reload,
     errors: () => errors,
   }
+}
+
+// The guardrails that come with the program, as part of it.
+
+/** Rules in force where no directory is named. */
+export const shippedRules = [{ name: 'guardrails/default.yaml', text: defaults }]
+
+/** Templates by name; any file may name them. A test compares them with the folder. */
+export const shippedTemplates: Readonly<Record<string, string>> = {
+  'data-protection': dataProtection,
+  'financial-limits': financialLimits,
+  'production-safety': productionSafety,
+  secrets,
+}
+
+// The control rules that come with the program, as part of it.
+
+/** In the order of the report. A test compares them with the folder. */
+export const shippedControls = [
+  { name: 'guardrails/controls/sr-11-7.yaml', text: sr117 },
+  { name: 'guardrails/controls/nist-ai-rmf.yaml', text: nistAiRmf },
+  { name: 'guardrails/controls/attested.yaml', text: attested },
+]
+
+/** @throws PolicyError with all that is wrong */
+export function loadControls(files = shippedControls): ControlRules {
+  const { sets, errors } = parseControlFiles(files)
+  if (errors.length > 0) throw new PolicyError(errors)
+  return compileControls(sets)
 }

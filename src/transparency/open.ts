@@ -1,10 +1,9 @@
 /** What the command line needs to be a witness: keys from files and texts, and a look at a log. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fingerprint, type NoteError, parseVerifier, type Verifier, verifierOf } from '../domain/evidence/keys.ts'
-import { ownKey } from '../key.ts'
-import { replaceFile } from './files.ts'
-import { logReader } from './log-reader.ts'
+import { ownKey } from '../core/key-file.ts'
+import { fingerprint, type NoteError, parseVerifier, type Verifier, verifierOf } from '../domain/evidence/note.ts'
+import { logReader, replaceFile } from './reader.ts'
 import { type Look, look, type Witness } from './witness.ts'
 
 /** A verifier key, or the file that holds it. @throws Error saying what was expected */

@@ -4,10 +4,9 @@ import { chainFormat } from '../domain/evidence/hash.ts'
 import { type Chain, openChain } from './chain.ts'
 import { type ListName, openConclusionsCheck } from './conclusions.ts'
 import type { Findings } from './findings.ts'
-import { canonicalText, NotCanonical, parseCanonical } from './jcs.ts'
+import { type Fields, isFields } from './findings.ts'
 import { NoteFormError, type ReadNote, readKey, readNote, signedBy } from './note.ts'
-import { FormError, type Part, readParts } from './read.ts'
-import { type Fields, isFields } from './rules.ts'
+import { canonicalText, FormError, NotCanonical, type Part, parseCanonical, readParts } from './read.ts'
 
 const lists = ['control_rules', 'decisions', 'events', 'insufficient_evidence', 'mappings', 'unmapped'] as const
 /** Members that hold one value, and what that must be. */

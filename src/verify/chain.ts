@@ -1,9 +1,9 @@
 /** Walks the events of a bundle: their form, their hashes, their order, and the tree over them. */
 import { recordHash } from '../domain/evidence/hash.ts'
 import type { Findings } from './findings.ts'
-import { NotCanonical, parseCanonical } from './jcs.ts'
-import { openMerkle } from './merkle.ts'
-import { type Fields, isFields } from './rules.ts'
+import { type Fields, isFields } from './findings.ts'
+import { openMerkle } from './note.ts'
+import { NotCanonical, parseCanonical } from './read.ts'
 
 const hex = /^[0-9a-f]{64}$/
 const zeros = '0'.repeat(64)

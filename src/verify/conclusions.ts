@@ -1,8 +1,8 @@
 /** Works out again what a bundle concludes from its events, and compares entry by entry. */
 import type { VerifiedEvent } from './chain.ts'
 import type { Findings } from './findings.ts'
-import { canonicalText } from './jcs.ts'
-import { addRules, type Conclusion, type Fields, openBook, openConclusions } from './rules.ts'
+import { addRules, type Conclusion, type Fields, openBook, openConclusions } from './findings.ts'
+import { canonicalText } from './read.ts'
 
 export type ListName = 'mappings' | 'insufficient_evidence' | 'unmapped'
 const classes = ['observed', 'attested'] as const

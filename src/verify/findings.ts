@@ -44,3 +44,140 @@ export function openFindings(): Findings {
     count: (check) => counts.get(check) ?? 0,
   }
 }
+
+// The verifier's own reading of control rules: what the rules in a bundle say of an event, worked out again.
+
+export type Fields = Record<string, unknown>
+
+interface Rule {
+  id: string
+  /** Tells it from all others of the book: ids may stand twice in a bundle that was made to deceive. */
+  number: number
+  framework: string
+  stage: string
+  function_id: string
+  control_name: string
+  insufficient: boolean
+  reason: string
+  event_type: string
+  conditions: Fields[]
+}
+
+/** Rules by class and type of the event, grouped by control in the order of the file. */
+export interface RuleBook {
+  groups: Map<string, Rule[][]>
+  /** Rules that were read so far. */
+  size: number
+}
+
+export const openBook = (): RuleBook => ({ groups: new Map(), size: 0 })
+
+/** What rules say of an event, without its number and pull request: the same for many events. */
+export interface Conclusion {
+  mappings: Fields[]
+  insufficient: Fields[]
+}
+
+export const isFields = (value: unknown): value is Fields =>
+  value !== null && typeof value === 'object' && !Array.isArray(value)
+const textIn = (fields: Fields, name: string): string | null =>
+  typeof fields[name] === 'string' ? (fields[name] as string) : null
+
+function readRule(value: unknown, framework: string, number: number): Rule | null {
+  if (!isFields(value) || !isFields(value.match)) return null
+  const texts = ['id', 'stage', 'function_id', 'control_name'].map((name) => textIn(value, name))
+  const event_type = textIn(value.match, 'event_type')
+  const conditions = value.match.conditions ?? []
+  if (texts.includes(null) || event_type === null || !Array.isArray(conditions) || !conditions.every(isFields))
+    return null
+  const [id, stage, function_id, control_name] = texts as string[]
+  const insufficient = value.insufficient_evidence === true
+  const reason = textIn(value, 'reason') ?? ''
+  if (insufficient && reason === '') return null
+  return {
+    id: id!,
+    number,
+    framework: textIn(value, 'framework') ?? framework,
+    stage: stage!,
+    function_id: function_id!,
+    control_name: control_name!,
+    insufficient,
+    reason,
+    event_type,
+    conditions,
+  }
+}
+
+/** Adds the rules of a set. @returns false where it is no set of rules */
+export function addRules(book: RuleBook, set: unknown): boolean {
+  if (!isFields(set) || !Array.isArray(set.rules)) return false
+  const framework = textIn(set, 'framework')
+  const { evidence_class } = set
+  if (framework === null || (evidence_class !== 'observed' && evidence_class !== 'attested')) return false
+  const byControl = new Map<string, Rule[]>()
+  for (const one of set.rules) {
+    const rule = readRule(one, framework, book.size++)
+    if (!rule) return false
+    const control = JSON.stringify([rule.event_type, rule.framework, rule.function_id])
+    const before = byControl.get(control)
+    if (before) before.push(rule)
+    else {
+      const group = [rule]
+      byControl.set(control, group)
+      const key = `${evidence_class} ${rule.event_type}`
+      book.groups.set(key, [...(book.groups.get(key) ?? []), group])
+    }
+  }
+  return true
+}
+
+function fieldOf(payload: Fields, path: string): unknown {
+  let value: unknown = payload
+  for (const step of path.split('.')) {
+    if (value === null || typeof value !== 'object' || !Object.hasOwn(value, step)) return undefined
+    value = (value as Fields)[step]
+  }
+  return value
+}
+
+function holds(condition: Fields, payload: Fields): boolean {
+  const value = fieldOf(payload, String(condition.field))
+  if ('equals' in condition) return value === condition.equals
+  if ('gt' in condition) return typeof value === 'number' && typeof condition.gt === 'number' && value > condition.gt
+  if ('lt' in condition) return typeof value === 'number' && typeof condition.lt === 'number' && value < condition.lt
+  if ('in' in condition) return Array.isArray(condition.in) && condition.in.includes(value)
+  if ('absent' in condition) return (value === undefined || value === null) === condition.absent
+  if (typeof value === 'string') return value.trim() !== ''
+  return value === true || (typeof value === 'number' && value !== 0)
+}
+
+/** What the rules say of events, worked out again for each; equal conclusions are the same object. */
+export function openConclusions(book: RuleBook) {
+  const known = new Map<string, Conclusion>()
+  return (event_type: string, evidence_class: string, payload: Fields): Conclusion => {
+    const found: [mapped: Rule[], short: Rule[]] = [[], []]
+    for (const group of book.groups.get(`${evidence_class} ${event_type}`) ?? []) {
+      const fits = group.filter(({ conditions }) => conditions.every((one) => holds(one, payload)))
+      const mapped = fits.filter(({ insufficient }) => !insufficient)
+      found[0].push(...mapped)
+      if (mapped.length === 0) found[1].push(...fits.slice(0, 1))
+    }
+    // The type comes last, as it may be any text.
+    const [mapped, short] = found.map((rules) => rules.map(({ number }) => number).join())
+    const key = `${evidence_class} ${mapped}/${short} ${event_type}`
+    const before = known.get(key)
+    if (before) return before
+    const conclusion: Conclusion = {
+      mappings: found[0].map(({ id, framework, stage, function_id, control_name }) => ({
+        ...{ event_type, rule_id: id, framework, stage, function_id, control_name, evidence_class },
+        type: 'mapping',
+      })),
+      insufficient: found[1].map(({ framework, function_id, control_name, reason }) => ({
+        ...{ framework, function_id, control_name, evidence_class, reason },
+        type: 'INSUFFICIENT_EVIDENCE',
+      })),
+    }
+    known.set(key, conclusion)
+    return conclusion
+  }
+}

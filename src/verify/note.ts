@@ -2,7 +2,7 @@
  * The verifier's own reading of signed notes, checkpoints and keys.
  * @see C2SP signed-note, tlog-checkpoint, tlog-cosignature
  */
-import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto'
+import { createHash, createPublicKey, hash as digestOf, type KeyObject, verify } from 'node:crypto'
 
 /** A public key with a name. `kind` is the signature that it makes: of a log, or of a witness. */
 export interface NoteKey {
@@ -90,4 +90,36 @@ export function signedBy(
   const time = own.bytes.readBigUInt64BE()
   const message = Buffer.from(`cosignature/v1\ntime ${time}\n${text}`)
   return verify(null, message, key, own.bytes.subarray(8)) ? { at: Number(time) } : 'wrong'
+}
+
+// The verifier's own Merkle tree: roots of a growing list of record hashes. @see RFC 9162 section 2.1
+
+const digest = (prefix: number, ...parts: Uint8Array[]): Buffer =>
+  digestOf('sha256', Buffer.concat([Uint8Array.of(prefix), ...parts]), 'buffer')
+
+export interface Merkle {
+  /** @param record_hash 64 hexadecimal digits */
+  add(record_hash: string): void
+  /** Root over what was added so far, lowercase hex. */
+  root(): string
+}
+
+export function openMerkle(): Merkle {
+  /** Roots of full subtrees, the largest first, with the number of their records. */
+  const stack: { size: number; hash: Buffer }[] = []
+  return {
+    add(record_hash) {
+      let node = { size: 1, hash: digest(0, Buffer.from(record_hash, 'hex')) }
+      while (stack.at(-1)?.size === node.size) {
+        const left = stack.pop()!
+        node = { size: 2 * node.size, hash: digest(1, left.hash, node.hash) }
+      }
+      stack.push(node)
+    },
+    root() {
+      let root: Buffer | null = null
+      for (const { hash } of [...stack].reverse()) root = root ? digest(1, hash, root) : hash
+      return (root ?? digestOf('sha256', '', 'buffer')).toString('hex')
+    },
+  }
 }

@@ -2,8 +2,7 @@
 import { type Walked, walkBundle } from './bundle.ts'
 import type { Chain } from './chain.ts'
 import { type CheckName, checks, type Finding, type Findings, openFindings } from './findings.ts'
-import { openMerkle } from './merkle.ts'
-import { type NoteKey, type ReadNote, signedBy } from './note.ts'
+import { type NoteKey, openMerkle, type ReadNote, signedBy } from './note.ts'
 
 export interface Wanted {
   /** The log's key, from somewhere other than the bundle. */

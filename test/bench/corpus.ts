@@ -6,8 +6,8 @@ import type { RecordParams } from '../../sdk/schema/record.ts'
 import { random } from '../../sdk/storage/conformance/vectors/corpus.ts'
 import type { Embedder } from '../../sdk/storage/embedder.ts'
 import type { VectorSet } from '../../sdk/storage/vectors.ts'
-import { applyReview, newRecord } from '../../src/domain/decision.ts'
-import { assets } from '../../src/drivers/embedder/local/assets.ts'
+import { applyReview, newRecord } from '../../src/domain/decision/decision.ts'
+import { assets } from '../../src/drivers/embedder/local/minilm.ts'
 
 const vocabularySize = 20_000
 /** The agent that asks; a quarter of the decisions are its own. */

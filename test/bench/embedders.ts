@@ -1,7 +1,7 @@
 /** The embedders that a measurement may choose. */
 import type { Embedder } from '../../sdk/storage/embedder.ts'
 import { openHashEmbedder } from '../../src/drivers/embedder/hash.ts'
-import { openLocalEmbedder } from '../../src/drivers/embedder/local.ts'
+import { openLocalEmbedder } from '../../src/drivers/embedder/local/driver.ts'
 
 const embedders = { local: openLocalEmbedder, hash: openHashEmbedder }
 export type EmbedderName = keyof typeof embedders

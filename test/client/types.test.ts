@@ -4,7 +4,7 @@ import type * as v from 'valibot'
 import { methods as table } from '../../sdk/client.gen.ts'
 import type { MethodName, ParamsOf, ResultOf } from '../../sdk/client.ts'
 import type * as declared from '../../src/methods/index.ts'
-import { methods } from '../../src/registry.ts'
+import { methods } from '../../src/methods/table.ts'
 
 type Declared = typeof declared
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false

@@ -1,7 +1,7 @@
 /** Decisions of the past year for the dashboard to show: an agent that got worse in the last four months. */
 
-import { analyse } from '../../src/domain/terms.ts'
-import { openSqliteStore } from '../../src/drivers/store/sqlite.ts'
+import { analyse } from '../../src/domain/search/terms.ts'
+import { openSqliteStore } from '../../src/drivers/store/sqlite/driver.ts'
 import { recordOf } from '../record.ts'
 
 const dayMs = 86_400_000

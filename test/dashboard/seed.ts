@@ -1,8 +1,8 @@
 /** A child process: fills a data directory with many short decisions in one go. Arguments: directory, decisions, text of the one in the middle. */
-import { applyReview, newRecord } from '../../src/domain/decision.ts'
-import { analyse } from '../../src/domain/terms.ts'
+import { applyReview, newRecord } from '../../src/domain/decision/decision.ts'
+import { analyse } from '../../src/domain/search/terms.ts'
 import { openHashEmbedder } from '../../src/drivers/embedder/hash.ts'
-import { openSqliteStore } from '../../src/drivers/store/sqlite.ts'
+import { openSqliteStore } from '../../src/drivers/store/sqlite/driver.ts'
 
 const [dir, size, needle] = process.argv.slice(2) as [string, string, string]
 /** One durable write for so many. */

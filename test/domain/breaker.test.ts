@@ -13,7 +13,7 @@ import {
   reviewCounts,
   showBreaker,
   watches,
-} from '../../src/domain/breaker.ts'
+} from '../../src/domain/guardrail/breaker.ts'
 import { recordOf } from '../record.ts'
 
 const rule = { scope: 'global', failure_threshold: 3, window_ms: 1_000, cooldown_ms: 500 }

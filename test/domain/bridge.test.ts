@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import * as v from 'valibot'
 import { Bridge, type Reason } from '../../sdk/schema/decision.ts'
-import { extractBridge, sideTexts } from '../../src/domain/bridge.ts'
+import { extractBridge, sideTexts } from '../../src/domain/decision/bridge.ts'
 
 type Given = Parameters<typeof extractBridge>[0]
 const bridgeOf = (given: Partial<Given>) =>

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import * as v from 'valibot'
 import { DecisionRecord } from '../../sdk/schema/decision.ts'
-import { applyReview, applyUpdate, newRecord, reviewDay, titleOf } from '../../src/domain/decision.ts'
+import { applyReview, applyUpdate, newRecord, reviewDay, titleOf } from '../../src/domain/decision/decision.ts'
 import { draftOf, recordOf, testStart } from '../record.ts'
 
 describe('title', () => {

@@ -2,9 +2,8 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { Session, SessionInput } from '../../sdk/storage/store.ts'
-import { deliberationOf, relatedTo, withSession } from '../../src/domain/deliberation.ts'
-import { queryInput } from '../../src/domain/track.ts'
-import { sessionKey } from '../../src/domain/tracker.ts'
+import { deliberationOf, relatedTo, withSession } from '../../src/domain/deliberation/deliberation.ts'
+import { queryInput, sessionKey } from '../../src/domain/deliberation/tracker.ts'
 import { recordOf } from '../record.ts'
 
 const at = '2026-07-01T12:00:00.000Z'

@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'bun:test'
 import * as v from 'valibot'
 import { boundMs, DateBound } from '../../sdk/schema/params.ts'
-import { createdBetween, toFilter } from '../../src/domain/filter.ts'
-import { instantMs } from '../../src/domain/time.ts'
+import { instantMs } from '../../src/core/time.ts'
+import { createdBetween, toFilter } from '../../src/domain/decision/lookup.ts'
 
 const ms = (iso: string) => Date.parse(iso)
 

@@ -8,16 +8,16 @@ import { entry, idOf, random, unitVector } from '../../sdk/storage/conformance/v
 import { StorageError } from '../../sdk/storage/errors.ts'
 import type { FeedEntry, Generation } from '../../sdk/storage/store.ts'
 import type { VectorSet, Vectors } from '../../sdk/storage/vectors.ts'
-import { type Follower, openFollower } from '../../src/domain/follower.ts'
-import { analyse } from '../../src/domain/terms.ts'
-import { openMemoryStore } from '../../src/drivers/store/memory.ts'
-import { openExactVectors } from '../../src/drivers/vectors/exact.ts'
-import { openLanceVectors } from '../../src/drivers/vectors/lancedb.ts'
-import { openMemoryVectors } from '../../src/drivers/vectors/memory.ts'
-import { openPgvectorVectors } from '../../src/drivers/vectors/pgvector.ts'
+import { type Follower, openFollower } from '../../src/domain/search/follower.ts'
+import { analyse } from '../../src/domain/search/terms.ts'
+import { openExactVectors } from '../../src/drivers/vectors/exact/driver.ts'
+import { openLanceVectors } from '../../src/drivers/vectors/lancedb/driver.ts'
+import { openPgvectorVectors } from '../../src/drivers/vectors/pgvector/driver.ts'
 import { freshDatabase, pgvector, whyNoPgvector } from '../postgres.ts'
 import { recordOf, testStart } from '../record.ts'
 import { until } from '../server.ts'
+import { openMemoryStore } from '../support/memory/store.ts'
+import { openMemoryVectors } from '../support/memory/vectors.ts'
 
 const D = 8
 const next = random(42)

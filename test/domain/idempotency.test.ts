@@ -1,9 +1,9 @@
 /** A write that is sent again. */
 import { expect, test } from 'bun:test'
-import { once, stableJson } from '../../src/domain/idempotency.ts'
-import { analyse } from '../../src/domain/terms.ts'
-import { openMemoryStore } from '../../src/drivers/store/memory.ts'
+import { once, stableJson } from '../../src/domain/decision/idempotency.ts'
+import { analyse } from '../../src/domain/search/terms.ts'
 import { testStart } from '../record.ts'
+import { openMemoryStore } from '../support/memory/store.ts'
 
 function harness() {
   const clock = { now: testStart }

@@ -1,10 +1,10 @@
 /** What an id, or the beginning of one, means. */
 import { expect, test } from 'bun:test'
 import type { CstpError } from '../../sdk/errors.ts'
-import { resolveId } from '../../src/domain/lookup.ts'
-import { analyse } from '../../src/domain/terms.ts'
-import { openMemoryStore } from '../../src/drivers/store/memory.ts'
+import { resolveId } from '../../src/domain/decision/lookup.ts'
+import { analyse } from '../../src/domain/search/terms.ts'
 import { recordOf, testStart } from '../record.ts'
+import { openMemoryStore } from '../support/memory/store.ts'
 
 const ids = [
   '2026-07-01-decision-aaaaaaaa0001',

@@ -1,15 +1,14 @@
 /** What an agent is told of its past: levels of detail, wisdom, its profile, and the Markdown of it. On the memory store. */
 import { describe, expect, test } from 'bun:test'
 import type { DecisionRecord } from '../../sdk/schema/decision.ts'
-import { levelOf, oneLine } from '../../src/domain/compaction.ts'
-import { neighbourhood } from '../../src/domain/graph.ts'
-import { countLevels } from '../../src/domain/levels.ts'
-import { agentProfile, byCategory, calibrationContext } from '../../src/domain/profile.ts'
-import type { SessionContext } from '../../src/domain/session-context.ts'
-import { toMarkdown } from '../../src/domain/session-markdown.ts'
-import { wisdom } from '../../src/domain/wisdom.ts'
-import { openMemoryStore } from '../../src/drivers/store/memory.ts'
+import { neighbourhood } from '../../src/domain/decision/links.ts'
+import { countLevels, levelOf, oneLine } from '../../src/domain/memory/compaction.ts'
+import { agentProfile, byCategory, calibrationContext } from '../../src/domain/memory/profile.ts'
+import type { SessionContext } from '../../src/domain/memory/session-context.ts'
+import { toMarkdown } from '../../src/domain/memory/session-context.ts'
+import { wisdom } from '../../src/domain/memory/wisdom.ts'
 import { recordOf, testStart } from '../record.ts'
+import { openMemoryStore } from '../support/memory/store.ts'
 
 const day = 86_400_000
 const daysAgo = (days: number) => new Date(testStart - days * day).toISOString()

@@ -2,12 +2,12 @@
 import { expect, test } from 'bun:test'
 import type { Embedder } from '../../sdk/storage/embedder.ts'
 import { StorageError } from '../../sdk/storage/errors.ts'
-import { applyUpdate } from '../../src/domain/decision.ts'
-import { startOutbox } from '../../src/domain/outbox.ts'
-import { analyse } from '../../src/domain/terms.ts'
+import { applyUpdate } from '../../src/domain/decision/decision.ts'
+import { startOutbox } from '../../src/domain/search/outbox.ts'
+import { analyse } from '../../src/domain/search/terms.ts'
 import { openHashEmbedder } from '../../src/drivers/embedder/hash.ts'
-import { openMemoryStore } from '../../src/drivers/store/memory.ts'
 import { recordOf, testStart } from '../record.ts'
+import { openMemoryStore } from '../support/memory/store.ts'
 
 /** A store with decisions whose vectors are owed, and an outbox whose timers the test runs. */
 async function harness(count = 1, generation = true) {

@@ -1,6 +1,6 @@
 /** The quality score: each part has its weight and its suggestion, and nothing else counts. */
 import { expect, test } from 'bun:test'
-import { quality } from '../../src/domain/quality.ts'
+import { quality } from '../../src/domain/decision/decision.ts'
 import { recordOf } from '../record.ts'
 
 const bare = recordOf({ decision: 'x'.repeat(20), context: 'x'.repeat(10) })

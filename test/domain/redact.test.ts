@@ -1,7 +1,7 @@
 /** Copies for the audit trail: secrets are hidden, everything else stands as it was. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { redact } from '../../src/domain/redact.ts'
+import { redact } from '../../src/core/redact.ts'
 
 const hidden = '[redacted]'
 

@@ -2,7 +2,7 @@
 import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
 import { readdir } from 'node:fs/promises'
-import { stem } from '../../src/domain/stem.ts'
+import { stem } from '../../src/domain/search/stem.ts'
 
 /** `word stem` pairs: the examples of each step in the paper, taken through the whole algorithm, and words with their families. */
 const published = `

@@ -2,10 +2,10 @@
 import { expect, test } from 'bun:test'
 import type { Link } from '../../sdk/schema/decision.ts'
 import type { DecisionFields, Store } from '../../sdk/storage/store.ts'
-import { successorsFirst } from '../../src/domain/supersede.ts'
-import { analyse } from '../../src/domain/terms.ts'
-import { openMemoryStore } from '../../src/drivers/store/memory.ts'
+import { successorsFirst } from '../../src/domain/search/successors.ts'
+import { analyse } from '../../src/domain/search/terms.ts'
 import { recordOf, testStart } from '../record.ts'
+import { openMemoryStore } from '../support/memory/store.ts'
 
 const idOf = (name: string) => `2026-07-01-decision-${name}`
 const supersedes = (target: string): Link => ({

@@ -1,6 +1,6 @@
 /** Search terms: what counts as a word in which script, and that no text can hold the analysis up. */
 import { expect, test } from 'bun:test'
-import { analyse, queryTerms, termsOf } from '../../src/domain/terms.ts'
+import { analyse, queryTerms, termsOf } from '../../src/domain/search/terms.ts'
 import { recordOf } from '../record.ts'
 
 const terms = (text: string): string[] => [...termsOf(text).counts.keys()]

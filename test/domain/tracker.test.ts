@@ -1,8 +1,8 @@
 /** The tracker on a store: what is noted is written once, whatever fails meanwhile, and an idle session lends nothing to the next. */
 import { afterEach, expect, test } from 'bun:test'
 import type { Store } from '../../sdk/storage/store.ts'
-import { startTracker, type Tracker } from '../../src/domain/tracker.ts'
-import { openMemoryStore } from '../../src/drivers/store/memory.ts'
+import { startTracker, type Tracker } from '../../src/domain/deliberation/tracker.ts'
+import { openMemoryStore } from '../support/memory/store.ts'
 
 const ttl_ms = 60_000
 const name = { agent: 'alice', agent_id: null, scope: null }

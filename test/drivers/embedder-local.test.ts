@@ -3,9 +3,9 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import type { Embedder } from '../../sdk/storage/embedder.ts'
 import { StorageError } from '../../sdk/storage/errors.ts'
-import { assets, readAsset } from '../../src/drivers/embedder/local/assets.ts'
+import { type LocalOptions, openLocalEmbedder } from '../../src/drivers/embedder/local/driver.ts'
+import { assets, readAsset } from '../../src/drivers/embedder/local/minilm.ts'
 import { libraries, openRuntime } from '../../src/drivers/embedder/local/runtime.ts'
-import { type LocalOptions, openLocalEmbedder } from '../../src/drivers/embedder/local.ts'
 
 // WebAssembly is slow on a busy machine.
 setDefaultTimeout(60_000)

@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 import type { Evidence } from '../../sdk/storage/evidence.ts'
 import { appendEvents, follow, type NewEvent } from '../../src/domain/evidence/chain.ts'
-import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite.ts'
+import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite/driver.ts'
 import { inTemporaryDir } from '../server.ts'
 
 const event = (payload: string, source = 'suite'): NewEvent => ({

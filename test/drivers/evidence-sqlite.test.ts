@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import type { Evidence, EvidenceRecord } from '../../sdk/storage/evidence.ts'
 import { appendEvents } from '../../src/domain/evidence/chain.ts'
 import { keptLevels } from '../../src/domain/evidence/tree.ts'
-import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite.ts'
+import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite/driver.ts'
 import { chainOf, eventOf, eventsFrom, freshPath, logOf } from './evidence-tools.ts'
 
 const soak = process.env.CSTP_SOAK === '1'

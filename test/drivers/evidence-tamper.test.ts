@@ -4,10 +4,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { CstpError } from '../../sdk/errors.ts'
 import type { Evidence } from '../../sdk/storage/evidence.ts'
 import { noHash } from '../../sdk/storage/evidence-checks.ts'
+import { startWalkers } from '../../src/app/walkers.ts'
 import { appendEvents, type Chain, openChain } from '../../src/domain/evidence/chain.ts'
 import { recordHash } from '../../src/domain/evidence/hash.ts'
-import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite.ts'
-import { startWalkers } from '../../src/server/walkers.ts'
+import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite/driver.ts'
 import { chainOf, eventOf, eventsFrom, freshPath, intruder, logOf } from './evidence-tools.ts'
 
 const columns = ['ts', 'source', 'event_type', 'evidence_class', 'payload', 'prev_hash', 'hash'] as const

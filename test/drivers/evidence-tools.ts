@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Evidence } from '../../sdk/storage/evidence.ts'
 import { appendEvents, type NewEvent, openChain } from '../../src/domain/evidence/chain.ts'
-import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite.ts'
+import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite/driver.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'cstp-evidence-'))
 afterAll(() => rmSync(dir, { recursive: true, force: true }))

@@ -1,8 +1,8 @@
 /** A process that appends batches of evidence until it is told to stop, and says which were acknowledged: for tests that kill it. */
 import { writeSync } from 'node:fs'
 import { openChain } from '../../src/domain/evidence/chain.ts'
-import { openPostgresEvidence } from '../../src/drivers/evidence/postgres.ts'
-import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite.ts'
+import { openPostgresEvidence } from '../../src/drivers/evidence/postgres/driver.ts'
+import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite/driver.ts'
 
 const [place = '', name = '', count = '0', largest = '1', width = '8'] = process.argv.slice(2)
 const evidence = place.startsWith('postgres:')

@@ -4,10 +4,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { evidenceConformance } from '../../sdk/storage/conformance/evidence.ts'
-import { openMemoryEvidence } from '../../src/drivers/evidence/memory.ts'
-import { openPostgresEvidence } from '../../src/drivers/evidence/postgres.ts'
-import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite.ts'
+import { openPostgresEvidence } from '../../src/drivers/evidence/postgres/driver.ts'
+import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite/driver.ts'
 import { freshSchema, postgres, whyNoPostgres } from '../postgres.ts'
+import { openMemoryEvidence } from '../support/memory/evidence.ts'
 
 setDefaultTimeout(60_000)
 

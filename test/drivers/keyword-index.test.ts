@@ -1,7 +1,7 @@
 /** The resident keyword index: loading in bulk, replacing and sweeping change no score. */
 import { expect, test } from 'bun:test'
-import { type PackedTerms, packTerms } from '../../src/drivers/store/dictionary.ts'
-import { type KeywordIndex, keywordIndex } from '../../src/drivers/store/keyword-index.ts'
+import { type KeywordIndex, keywordIndex } from '../../src/drivers/store/resident/keywords.ts'
+import { type PackedTerms, packTerms } from '../../src/drivers/store/resident/postings.ts'
 
 let state = 1
 const next = () => {

@@ -2,7 +2,7 @@
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import { fields, idOf, random, unitVector } from '../../sdk/storage/conformance/vectors/corpus.ts'
 import { isStorageError } from '../../sdk/storage/errors.ts'
-import { openLanceVectors } from '../../src/drivers/vectors/lancedb.ts'
+import { openLanceVectors } from '../../src/drivers/vectors/lancedb/driver.ts'
 import { serveS3 } from './s3-server.ts'
 
 setDefaultTimeout(120_000)

@@ -1,7 +1,7 @@
 /** Several schemas of one database search their vectors with the one extension that it has, wherever that lies. */
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { SQL } from 'bun'
-import { openPgvectorVectors } from '../../src/drivers/vectors/pgvector.ts'
+import { openPgvectorVectors } from '../../src/drivers/vectors/pgvector/driver.ts'
 import { freshDatabase, pgvector, whyNoPgvector } from '../postgres.ts'
 
 setDefaultTimeout(60_000)

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parse } from 'yaml'
 import { suiteOptions } from '../../sdk/storage/conformance/store.ts'
-import { openSqliteStore } from '../../src/drivers/store/sqlite.ts'
+import { openSqliteStore } from '../../src/drivers/store/sqlite/driver.ts'
 
 const made: string[] = []
 afterAll(() => {

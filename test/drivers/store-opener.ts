@@ -1,6 +1,6 @@
 /** A process that opens a SQLite store in each folder that it is told, at the instant that it is told, and says how that went. Argument: its number. */
 import { createAll, recordOf, suiteOptions } from '../../sdk/storage/conformance/store/records.ts'
-import { openSqliteStore } from '../../src/drivers/store/sqlite.ts'
+import { openSqliteStore } from '../../src/drivers/store/sqlite/driver.ts'
 
 const own = Number(process.argv[2])
 console.log('up')

@@ -1,9 +1,9 @@
 /** What the PostgreSQL store adds to the port: nobody passes a change that is still to be committed. */
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { createAll, recordOf, suiteOptions } from '../../sdk/storage/conformance/store/records.ts'
-import { connect } from '../../src/drivers/postgres/client.ts'
+import { connect } from '../../src/drivers/shared/postgres/client.ts'
+import { openPostgresStore } from '../../src/drivers/store/postgres/driver.ts'
 import { feedLock } from '../../src/drivers/store/postgres/locks.ts'
-import { openPostgresStore } from '../../src/drivers/store/postgres.ts'
 import { freshSchema, postgres, whyNoPostgres } from '../postgres.ts'
 
 setDefaultTimeout(60_000)

@@ -2,7 +2,7 @@
 import { writeSync } from 'node:fs'
 import { idOf, recordOf, suiteOptions } from '../../sdk/storage/conformance/store/records.ts'
 import { isStorageError } from '../../sdk/storage/errors.ts'
-import { openSqliteStore } from '../../src/drivers/store/sqlite.ts'
+import { openSqliteStore } from '../../src/drivers/store/sqlite/driver.ts'
 
 const [dir = '', start = '0', count = '0', width = '8', shared = '0'] = process.argv.slice(2)
 const store = await openSqliteStore({ ...suiteOptions, dir })

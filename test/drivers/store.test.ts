@@ -4,10 +4,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { storeConformance, suiteOptions } from '../../sdk/storage/conformance/store.ts'
-import { openMemoryStore } from '../../src/drivers/store/memory.ts'
-import { openPostgresStore } from '../../src/drivers/store/postgres.ts'
-import { openSqliteStore } from '../../src/drivers/store/sqlite.ts'
+import { openPostgresStore } from '../../src/drivers/store/postgres/driver.ts'
+import { openSqliteStore } from '../../src/drivers/store/sqlite/driver.ts'
 import { freshDatabase, postgres, whyNoPostgres } from '../postgres.ts'
+import { openMemoryStore } from '../support/memory/store.ts'
 
 setDefaultTimeout(60_000)
 

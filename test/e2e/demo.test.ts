@@ -2,8 +2,8 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
 import { pepMaterial, shopMaterial } from '../../docs/demo/material.ts'
-import { load } from '../../src/surfaces/cli/import/load.ts'
-import { remoteCaller } from '../../src/surfaces/cli/remote.ts'
+import { load } from '../../src/cli/import-load.ts'
+import { remoteCaller } from '../../src/cli/remote.ts'
 import { inTemporaryDir } from '../server.ts'
 import { bareEnv, type Service, serve } from './program.ts'
 

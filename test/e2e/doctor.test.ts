@@ -6,10 +6,10 @@ import { chmodSync, chownSync, copyFileSync, cpSync, mkdirSync, readdirSync, ren
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { loadSettings } from '../../src/config.ts'
+import { loadSettings } from '../../src/app/config/config.ts'
+import { examine } from '../../src/app/doctor/doctor.ts'
 import { appendEvents } from '../../src/domain/evidence/chain.ts'
-import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite.ts'
-import { examine } from '../../src/server/doctor.ts'
+import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite/driver.ts'
 import { bareEnv, cstp } from './program.ts'
 
 let home: string

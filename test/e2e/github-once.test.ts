@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { canonical } from '../../src/domain/evidence/canonical.ts'
 import { recordHash } from '../../src/domain/evidence/hash.ts'
-import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite.ts'
+import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite/driver.ts'
 import * as gh from '../github.ts'
 import { inTemporaryDir } from '../server.ts'
 

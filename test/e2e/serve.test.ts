@@ -4,9 +4,9 @@ import { mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { loadSettings } from '../../src/config.ts'
-import { type Serving, serve } from '../../src/server.ts'
-import { createLog } from '../../src/surfaces/log.ts'
+import { loadSettings } from '../../src/app/config/config.ts'
+import { type Serving, serve } from '../../src/app/server.ts'
+import { createLog } from '../../src/core/log.ts'
 
 const tokens = { root: 'root:r00t-t0ken', bob: 'bob:b0b-t0ken' }
 

@@ -1,7 +1,8 @@
 /** One agent over four months of simulated time, over HTTP: it asks, thinks, records, is reviewed, drifts, is told, is stopped, goes on. */
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { createDispatch } from '../../src/registry.ts'
+import { createDispatch } from '../../src/calls/dispatch.ts'
+import { methods } from '../../src/methods/table.ts'
 import { forEachBackend, type MethodName, type Result } from '../program.ts'
 import { post, rpc, serviceOf } from '../surfaces/service.ts'
 
@@ -17,7 +18,7 @@ forEachBackend((open) => {
     await enforce(rules)
     services.record_guardrails = 'block'
     const service = serviceOf({
-      dispatch: createDispatch(services, () => {}, { verify_results: true }),
+      dispatch: createDispatch(methods, services, () => {}, { verify_results: true }),
       requests: { take: () => 0 },
     })
     /** The whole answer; bob calls. */

@@ -1,21 +1,21 @@
 /** The engine with everything in memory and the real local model: what is measured is the ranking, through the methods themselves. */
 import { generateKeyPairSync } from 'node:crypto'
+import { openBundleFiles, openPrinter } from '../../src/app/evidence.ts'
+import { createDispatch } from '../../src/calls/dispatch.ts'
+import { createLog } from '../../src/core/log.ts'
+import { startTracker } from '../../src/domain/deliberation/tracker.ts'
 import { openChain } from '../../src/domain/evidence/chain.ts'
 import { createCheckpoints } from '../../src/domain/evidence/checkpoints.ts'
 import { signerOf } from '../../src/domain/evidence/note.ts'
-import { openFollower } from '../../src/domain/follower.ts'
-import { startOutbox } from '../../src/domain/outbox.ts'
-import { analyse } from '../../src/domain/terms.ts'
-import { startTracker } from '../../src/domain/tracker.ts'
-import { openLocalEmbedder } from '../../src/drivers/embedder/local.ts'
-import { openMemoryEvidence } from '../../src/drivers/evidence/memory.ts'
-import { openMemoryStore } from '../../src/drivers/store/memory.ts'
-import { openExactVectors } from '../../src/drivers/vectors/exact.ts'
-import { loadControls } from '../../src/policy/controls.ts'
-import { createDispatch } from '../../src/registry.ts'
-import { openBundleFiles } from '../../src/server/bundles.ts'
-import { openPrinter } from '../../src/server/printer.ts'
-import { createLog } from '../../src/surfaces/log.ts'
+import { openFollower } from '../../src/domain/search/follower.ts'
+import { startOutbox } from '../../src/domain/search/outbox.ts'
+import { analyse } from '../../src/domain/search/terms.ts'
+import { openLocalEmbedder } from '../../src/drivers/embedder/local/driver.ts'
+import { openExactVectors } from '../../src/drivers/vectors/exact/driver.ts'
+import { methods } from '../../src/methods/table.ts'
+import { loadControls } from '../../src/policy/files.ts'
+import { openMemoryEvidence } from '../support/memory/evidence.ts'
+import { openMemoryStore } from '../support/memory/store.ts'
 
 export interface Engine {
   /** Calls `cstp.<method>` with all scopes. */
@@ -52,6 +52,7 @@ export async function openEngine(): Promise<Engine> {
   const signer = signerOf('cstp.test/eval', generateKeyPairSync('ed25519').privateKey)
   let ids = 0
   const dispatch = createDispatch(
+    methods,
     {
       tracker,
       tracker_ttl_ms,

@@ -2,9 +2,9 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { loadSettings } from '../../src/config.ts'
-import { type Serving, serve } from '../../src/server.ts'
-import { createLog } from '../../src/surfaces/log.ts'
+import { loadSettings } from '../../src/app/config/config.ts'
+import { type Serving, serve } from '../../src/app/server.ts'
+import { createLog } from '../../src/core/log.ts'
 
 export const tokens = { root: 'root:r00t-t0ken', ada: 'ada:ada-t0ken', bob: 'bob:b0b-t0ken' }
 export type Agent = keyof typeof tokens

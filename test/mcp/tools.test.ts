@@ -1,8 +1,8 @@
 /** Clients of both lines list and call every tool, over HTTP and stdio, in every family of revisions. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv'
-import { toolNames } from '../../src/method.ts'
-import { methods } from '../../src/registry.ts'
+import { toolNames } from '../../src/calls/method.ts'
+import { methods } from '../../src/methods/table.ts'
 import { inTemporaryDir } from '../server.ts'
 import { jsonOf, lines, overHttp, overStdio, type Peer, use } from './peers.ts'
 import { type Agent, type Running, startServing, tokens } from './running.ts'

@@ -1,6 +1,6 @@
 /** cstp.attributeOutcomes: outcomes by age, a dry run, the look-back, and who is told, on every store. */
 import { expect, test } from 'bun:test'
-import { attribute } from '../../src/domain/attribution.ts'
+import { attribute } from '../../src/domain/decision/attribution.ts'
 import { canonical } from '../../src/domain/evidence/canonical.ts'
 import { appendEvents } from '../../src/domain/evidence/chain.ts'
 import { forEachBackend, type TestProgram } from '../program.ts'

@@ -1,14 +1,12 @@
 /** getCheckpoint, getInclusionProof, getConsistencyProof: what they hand out holds for an outsider, and they never contradict themselves. */
 import { describe, expect, test } from 'bun:test'
 import type { Evidence } from '../../sdk/storage/evidence.ts'
-import { parseCheckpoint } from '../../src/domain/evidence/checkpoint.ts'
-import { createCheckpoints } from '../../src/domain/evidence/checkpoints.ts'
-import { parseVerifier } from '../../src/domain/evidence/keys.ts'
-import { openNote } from '../../src/domain/evidence/note.ts'
+import { createCheckpoints, parseCheckpoint } from '../../src/domain/evidence/checkpoints.ts'
+import { openNote, parseVerifier } from '../../src/domain/evidence/note.ts'
 import { verifyConsistency, verifyInclusion } from '../../src/domain/evidence/proof-check.ts'
 import { leafHash, rootOf } from '../../src/domain/evidence/tree.ts'
-import { openMemoryEvidence } from '../../src/drivers/evidence/memory.ts'
 import { forEachBackend, openMemoryProgram, type TestProgram, testSigner } from '../program.ts'
+import { openMemoryEvidence } from '../support/memory/evidence.ts'
 import { append } from './log.ts'
 
 const verifier = parseVerifier(testSigner.verifier_key)

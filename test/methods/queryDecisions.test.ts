@@ -1,7 +1,7 @@
 /** cstp.queryDecisions: three modes, their scores, totals and pages, on every store. */
 import { describe, expect, test } from 'bun:test'
-import { sideTexts } from '../../src/domain/bridge.ts'
-import { queryTerms, termsOf } from '../../src/domain/terms.ts'
+import { sideTexts } from '../../src/domain/decision/bridge.ts'
+import { queryTerms, termsOf } from '../../src/domain/search/terms.ts'
 import { openHashEmbedder } from '../../src/drivers/embedder/hash.ts'
 import { forEachBackend, type TestProgram } from '../program.ts'
 

@@ -1,7 +1,7 @@
 /** Which scope each method needs, and that no other opens it. */
 import { describe, expect, test } from 'bun:test'
-import { methods } from '../../src/registry.ts'
-import { scopes } from '../../src/surfaces/auth.ts'
+import { scopes } from '../../src/core/caller.ts'
+import { methods } from '../../src/methods/table.ts'
 import { type As, callers, forEachBackend, type MethodName } from '../program.ts'
 
 const writing = [

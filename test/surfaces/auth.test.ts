@@ -1,7 +1,7 @@
 /** Credentials: how they are read, what they allow, and that nothing of a token gets out. */
 import { describe, expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
-import { clientAddress, createAuthenticator, parseTokens } from '../../src/surfaces/auth.ts'
+import { clientAddress, createAuthenticator, parseTokens } from '../../src/core/caller.ts'
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 const secret = 's3cret'

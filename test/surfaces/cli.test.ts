@@ -1,12 +1,10 @@
 /** The parts of the command line that need no process: lines of an import, tables, text on a terminal, and the pace of many calls. */
 import { describe, expect, test } from 'bun:test'
-import { parseFlags } from '../../src/surfaces/cli/args.ts'
-import { planLine } from '../../src/surfaces/cli/import/line.ts'
-import { type Line, readLines } from '../../src/surfaces/cli/import/lines.ts'
-import { createPace, eachPaced } from '../../src/surfaces/cli/import/pace.ts'
-import { serverUrl } from '../../src/surfaces/cli/remote.ts'
-import { table } from '../../src/surfaces/cli/table.ts'
-import { fit, plain, prettyJson } from '../../src/surfaces/cli/terminal.ts'
+import { parseFlags } from '../../src/cli/args.ts'
+import { type Line, planLine, readLines } from '../../src/cli/import-lines.ts'
+import { createPace, eachPaced } from '../../src/cli/import-load.ts'
+import { serverUrl } from '../../src/cli/remote.ts'
+import { fit, plain, prettyJson, table } from '../../src/cli/terminal.ts'
 
 async function* inChunks(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)

@@ -1,11 +1,11 @@
 /** The dashboard's login and session: who gets one, what it opens, what ends it, and that no other site can use it. */
 import { describe, expect, test } from 'bun:test'
-import { createLogins, idle_ms, longest_ms } from '../../src/domain/logins.ts'
-import { analyse } from '../../src/domain/terms.ts'
-import { openMemoryStore } from '../../src/drivers/store/memory.ts'
-import { agentsOf, createAuthenticator, parseTokens } from '../../src/surfaces/auth.ts'
-import { createDashboard } from '../../src/surfaces/dashboard.ts'
-import { createRateLimiter } from '../../src/surfaces/rate.ts'
+import { agentsOf, createAuthenticator, parseTokens } from '../../src/core/caller.ts'
+import { analyse } from '../../src/domain/search/terms.ts'
+import { createDashboard } from '../../src/surfaces/dashboard-api/dashboard.ts'
+import { createLogins, idle_ms, longest_ms } from '../../src/surfaces/dashboard-api/logins.ts'
+import { createRateLimiter } from '../../src/surfaces/http/rate.ts'
+import { openMemoryStore } from '../support/memory/store.ts'
 import { rpc, serviceOf, url } from './service.ts'
 
 const host = new URL(url).host

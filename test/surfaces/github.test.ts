@@ -4,9 +4,9 @@ import { createHash, createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { CstpError } from '../../sdk/errors.ts'
 import { StorageError } from '../../sdk/storage/errors.ts'
-import { type Delivered, type Delivery, githubRoute, largestDelivery } from '../../src/surfaces/github.ts'
-import { createLog } from '../../src/surfaces/log.ts'
-import { createRateLimiter } from '../../src/surfaces/rate.ts'
+import { createLog } from '../../src/core/log.ts'
+import { type Delivered, type Delivery, githubRoute, largestDelivery } from '../../src/surfaces/http/github.ts'
+import { createRateLimiter } from '../../src/surfaces/http/rate.ts'
 import { serviceOf, url } from './service.ts'
 
 const secret = "It's a Secret to Everybody"

@@ -1,8 +1,8 @@
 /** JSON-RPC 2.0 from text to text: envelopes, ids, notifications and batches. @see https://www.jsonrpc.org/specification */
 import { describe, expect, test } from 'bun:test'
 import { CstpError } from '../../sdk/errors.ts'
-import type { Request } from '../../src/registry.ts'
-import { answer, type Exchange } from '../../src/surfaces/jsonrpc.ts'
+import type { Request } from '../../src/calls/dispatch.ts'
+import { answer, type Exchange } from '../../src/surfaces/http/jsonrpc.ts'
 
 /** A service with the methods of the specification's examples, that take their parameters by name. */
 async function spec({ method, params }: Request): Promise<unknown> {

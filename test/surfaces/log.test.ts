@@ -1,6 +1,6 @@
 /** The log: one line for each message, in order, at once where it matters, and nothing of a caller's that drives a terminal. */
 import { describe, expect, test } from 'bun:test'
-import { createLog, describeError, type Level } from '../../src/surfaces/log.ts'
+import { createLog, describeError, type Level } from '../../src/core/log.ts'
 
 function harness(level: Level = 'debug', pretty = false) {
   const written: string[] = []

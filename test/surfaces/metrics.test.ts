@@ -1,11 +1,11 @@
 /** Metrics: what is counted, under which labels. */
 import { expect, test } from 'bun:test'
 import { openChain } from '../../src/domain/evidence/chain.ts'
-import { analyse } from '../../src/domain/terms.ts'
-import { openMemoryEvidence } from '../../src/drivers/evidence/memory.ts'
-import { openMemoryStore } from '../../src/drivers/store/memory.ts'
-import { createMetrics } from '../../src/surfaces/metrics.ts'
+import { analyse } from '../../src/domain/search/terms.ts'
+import { createMetrics } from '../../src/surfaces/http/metrics.ts'
 import { recordOf, testStart } from '../record.ts'
+import { openMemoryEvidence } from '../support/memory/evidence.ts'
+import { openMemoryStore } from '../support/memory/store.ts'
 
 test('calls, embeddings, decisions and what is owed', async () => {
   const store = openMemoryStore({ analyse, now: () => testStart })

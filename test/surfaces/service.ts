@@ -1,9 +1,9 @@
 /** The HTTP surface around a dispatch that a test gives, with known credentials and a clock that stands still. */
 import { CstpError, invalidParams } from '../../sdk/errors.ts'
-import { type Request as Call, type Dispatch, JsonText } from '../../src/registry.ts'
-import { createAuthenticator, parseTokens } from '../../src/surfaces/auth.ts'
-import { createFetch, type Fetch, type HttpOptions } from '../../src/surfaces/http.ts'
-import { createRateLimiter } from '../../src/surfaces/rate.ts'
+import { type Request as Call, type Dispatch, JsonText } from '../../src/calls/dispatch.ts'
+import { createAuthenticator, parseTokens } from '../../src/core/caller.ts'
+import { createFetch, type Fetch, type HttpOptions } from '../../src/surfaces/http/http.ts'
+import { createRateLimiter } from '../../src/surfaces/http/rate.ts'
 
 export const tokens = { alice: 'alice:alice-token', bob: 'bob:bob-token', nobody: 'nobody:nobody-token' }
 

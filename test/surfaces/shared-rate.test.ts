@@ -1,9 +1,9 @@
 /** Rate limits that servers share: leased in blocks, counted together, and not in the way when the database is. */
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { suiteOptions } from '../../sdk/storage/conformance/store.ts'
-import { connect } from '../../src/drivers/postgres/client.ts'
-import { openPostgresStore } from '../../src/drivers/store/postgres.ts'
-import { createSharedLimiter } from '../../src/surfaces/rate.ts'
+import { connect } from '../../src/drivers/shared/postgres/client.ts'
+import { openPostgresStore } from '../../src/drivers/store/postgres/driver.ts'
+import { createSharedLimiter } from '../../src/surfaces/http/rate.ts'
 import { freshSchema, postgres, whyNoPostgres } from '../postgres.ts'
 
 setDefaultTimeout(60_000)

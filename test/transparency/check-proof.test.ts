@@ -1,9 +1,9 @@
 /** What the command line makes of a server's proofs: they hold for what was asked, and for nothing else. */
 import { beforeAll, expect, test } from 'bun:test'
 import type { Evidence } from '../../sdk/storage/evidence.ts'
-import { checkpointText } from '../../src/domain/evidence/checkpoint.ts'
+import { checkpointText } from '../../src/domain/evidence/checkpoints.ts'
 import { logTree } from '../../src/domain/evidence/proof.ts'
-import { checkpointHolds, consistencyHolds, inclusionHolds } from '../../src/transparency/check-proof.ts'
+import { checkpointHolds, consistencyHolds, inclusionHolds } from '../../src/transparency/judge.ts'
 import { history, newSigner } from './log-server.ts'
 
 const signer = newSigner()

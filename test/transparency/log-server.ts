@@ -1,14 +1,15 @@
 /** A log behind a real socket whose history a test can exchange, as whoever has the server's disk could. */
 import { generateKeyPairSync } from 'node:crypto'
 import type { Evidence } from '../../sdk/storage/evidence.ts'
-import type { Services } from '../../src/context.ts'
+import { createDispatch } from '../../src/calls/dispatch.ts'
+import type { Services } from '../../src/calls/services.ts'
 import { createCheckpoints } from '../../src/domain/evidence/checkpoints.ts'
 import { type Signer, signerOf } from '../../src/domain/evidence/note.ts'
-import { openMemoryEvidence } from '../../src/drivers/evidence/memory.ts'
-import { createDispatch } from '../../src/registry.ts'
-import { evidenceRoutes } from '../../src/surfaces/evidence.ts'
-import { createRateLimiter } from '../../src/surfaces/rate.ts'
+import { methods } from '../../src/methods/table.ts'
+import { evidenceRoutes } from '../../src/surfaces/http/evidence.ts'
+import { createRateLimiter } from '../../src/surfaces/http/rate.ts'
 import { append } from '../methods/log.ts'
+import { openMemoryEvidence } from '../support/memory/evidence.ts'
 import { serviceOf } from '../surfaces/service.ts'
 
 export const newSigner = (name = 'log.test/a'): Signer => signerOf(name, generateKeyPairSync('ed25519').privateKey)
@@ -39,7 +40,7 @@ export async function serveLog(first: Evidence, signer: Signer): Promise<LogServ
     // The methods of the log use nothing else.
     const services: Partial<Services> = { evidence, signer: own, checkpoints, log, now: Date.now }
     const routes = evidenceRoutes({
-      dispatch: createDispatch(services as Services, () => {}, { verify_results: true }),
+      dispatch: createDispatch(methods, services as Services, () => {}, { verify_results: true }),
       reads: createRateLimiter({ per_minute: 0, burst: 0, now: Date.now }),
       trust_proxy: 0,
       verifier_key: own.verifier_key,

@@ -1,6 +1,6 @@
 /** The corpus of transcripts on every store, and over every transport; and that it covers every method. */
 import { afterAll, afterEach, describe, expect, test } from 'bun:test'
-import { methods } from '../../src/registry.ts'
+import { methods } from '../../src/methods/table.ts'
 import { forEachBackend, type Open, openMemoryProgram } from '../program.ts'
 import { type CallStep, wireCases } from './case.ts'
 import { differences } from './match.ts'

@@ -1,9 +1,9 @@
 /** A test program behind real HTTP, with a token for each of its callers. */
-import { createAuthenticator, parseTokens } from '../../src/surfaces/auth.ts'
-import { createFetch } from '../../src/surfaces/http.ts'
+import { createAuthenticator, parseTokens } from '../../src/core/caller.ts'
+import { protocolVersion, serviceName, version } from '../../src/core/version.ts'
+import { createFetch } from '../../src/surfaces/http/http.ts'
+import { createRateLimiter } from '../../src/surfaces/http/rate.ts'
 import { createMcp } from '../../src/surfaces/mcp/http.ts'
-import { createRateLimiter } from '../../src/surfaces/rate.ts'
-import { protocolVersion, serviceName, version } from '../../src/version.ts'
 import { type As, callers, type TestProgram } from '../program.ts'
 
 /** What a transport needs to reach the program. */

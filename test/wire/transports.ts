@@ -1,9 +1,9 @@
 /** The transports of the service: plain HTTP, the published client, the command line. */
 import { type Client, createClient, isCstpError } from '../../sdk/client.ts'
-import { loadSettings } from '../../src/config.ts'
-import { call as callCommand } from '../../src/surfaces/cli/call.ts'
-import { errorJson } from '../../src/surfaces/cli/failure.ts'
-import type { Paint } from '../../src/surfaces/cli/terminal.ts'
+import { loadSettings } from '../../src/app/config/config.ts'
+import { call as callCommand } from '../../src/cli/call.ts'
+import { errorJson } from '../../src/cli/failure.ts'
+import type { Paint } from '../../src/cli/terminal.ts'
 import type { As } from '../program.ts'
 import type { Outcome, SeenError, TransportKind } from './replay.ts'
 

@@ -2,10 +2,10 @@
 import { useState } from 'preact/hooks'
 import { Failure, Show, useCall } from '../call.tsx'
 import { span, whole } from '../figures.ts'
-import type { View } from '../pages.ts'
 import { ToDecision } from '../route.tsx'
 import { service } from '../service.ts'
 import { Badge, Empty, Table, Term, Told, When } from '../ui.tsx'
+import type { View } from './registry.ts'
 
 export function Breakers({ session }: View) {
   const loaded = useCall('breakers', (signal) => service.listBreakers({}, { signal }))

@@ -1,5 +1,7 @@
 /** Drift: whether recent decisions are calibrated otherwise than old ones, and how likely chance alone would show as much. */
-import { countOf, meanOf, type Scored } from './figures.ts'
+
+import type { DecisionFilter, Store, TimedOutcomeGroup } from '../../../sdk/storage/store.ts'
+import { countOf, meanOf, type Scored, scoredOf } from './figures.ts'
 import { type Counted, permutationTest } from './permutation.ts'
 import { leastScored, round } from './report.ts'
 
@@ -146,4 +148,90 @@ export function drift(recent: readonly Scored[], historical: readonly Scored[], 
       : `Successes fell from ${historical_value} to ${recent_value}: review the latest failures before the next decision of this kind.${chance}`
   })
   return { drift_detected: alerts.length > 0, alerts, ...periods, ...counts, recommendations }
+}
+
+// Drift over time: what a comparison of the periods would have found on each of the last weeks, with the reviews that were known then.
+
+const dayMs = 86_400_000
+const weekMs = 7 * dayMs
+
+/** Ascending, each once. */
+const edgesOf = (times: readonly number[]): number[] => [...new Set(times)].sort((a, b) => a - b)
+
+/**
+ * One comparison a week, the last of them now, oldest first. A decision counts from its last review on.
+ * @param breathe lets others have their turn
+ */
+export async function driftHistory(
+  { store, breathe }: { store: Store; breathe(): Promise<void> },
+  filter: DecisionFilter,
+  now_ms: number,
+  thresholds: Thresholds,
+  weeks: number,
+): Promise<(DriftPoint & { at: string })[]> {
+  if (weeks === 0) return []
+  const instants = Array.from({ length: weeks }, (_, at) => now_ms - (weeks - 1 - at) * weekMs)
+  // An edge is the first millisecond of what lies behind it.
+  const recentFrom = (at: number) => at - recentDays * dayMs
+  const historicalEnd = (at: number) => at - historicalDays * dayMs + 1
+  const end = (at: number) => at + 1
+  const created_ms = edgesOf(instants.flatMap((at) => [recentFrom(at), historicalEnd(at), end(at)]))
+  const reviewed_ms = instants.map(end)
+  const groups = await store.decisions.outcomesOver(filter, { created_ms, reviewed_ms })
+  const place = new Map(created_ms.map((edge, at) => [edge, at + 1]))
+  const points: (DriftPoint & { at: string })[] = []
+  for (const [number, at] of instants.entries()) {
+    // As many edges lie before the instant as instants do.
+    const known = groups.filter(({ reviewed }) => reviewed <= number)
+    const created = (test: (group: TimedOutcomeGroup) => boolean) => scoredOf(known.filter(test))
+    const recent = created((one) => one.created >= place.get(recentFrom(at))! && one.created < place.get(end(at))!)
+    const historical = created((one) => one.created < place.get(historicalEnd(at))!)
+    points.push({ at: new Date(at).toISOString(), ...driftPoint(recent, historical, thresholds) })
+    await breathe()
+  }
+  return points
+}
+
+// Drift over what is stored: the two periods, for all decisions or for each category.
+
+const dayOfPeriodMs = 86_400_000
+/** Changes of Brier score and accuracy that raise an alert where nothing else is asked for. */
+const defaultThresholds = { brier: 0.05, accuracy: 0.1 }
+
+const periods = (filter: DecisionFilter, now_ms: number): { recent: DecisionFilter; historical: DecisionFilter } => ({
+  recent: { ...filter, created_from_ms: now_ms - recentDays * dayOfPeriodMs },
+  historical: { ...filter, created_to_ms: now_ms - historicalDays * dayOfPeriodMs },
+})
+
+export async function driftOf(
+  store: Store,
+  filter: DecisionFilter,
+  now_ms: number,
+  thresholds = defaultThresholds,
+): Promise<Drift> {
+  const { recent, historical } = periods(filter, now_ms)
+  return drift(
+    scoredOf(await store.decisions.outcomes(recent)),
+    scoredOf(await store.decisions.outcomes(historical)),
+    thresholds,
+  )
+}
+
+/** Categories that drifted beyond what chance explains. */
+export async function driftingCategories(
+  store: Store,
+  filter: DecisionFilter,
+  now_ms: number,
+): Promise<{ category: string; drift: Drift }[]> {
+  const { recent, historical } = periods(filter, now_ms)
+  const now = await store.decisions.outcomesBy(recent, 'category')
+  const then = new Map(
+    (await store.decisions.outcomesBy(historical, 'category')).map(({ value, groups }) => [value, groups]),
+  )
+  return now
+    .map(({ value, groups }) => ({
+      category: value,
+      drift: drift(scoredOf(groups), scoredOf(then.get(value) ?? []), defaultThresholds),
+    }))
+    .filter((one) => one.drift.alerts.some(({ severity }) => severity !== 'info'))
 }

@@ -1,7 +1,6 @@
 /** The rules engine: which controls the events of the chain speak for, and where they fall short. One walk, a few bytes an event. */
-import type { ControlRule } from '../../../sdk/schema/control.ts'
+import type { ControlCondition, ControlRule } from '../../../sdk/schema/control.ts'
 import type { Evidence, EvidenceClass, EvidenceFact } from '../../../sdk/storage/evidence.ts'
-import { compileCondition, type Payload, type Test } from './conditions.ts'
 import type { ControlSet } from './rules.ts'
 
 const classes = ['observed', 'attested'] as const
@@ -230,4 +229,49 @@ export async function mapEvidence(
       .filter((control) => !tallies.observed.controls.has(control))
       .sort(byName),
   }
+}
+
+// Conditions of control rules, compiled. Whatever the payload holds, they answer true or false and never throw.
+
+export type Payload = Record<string, unknown>
+export type Test = (payload: Payload) => boolean
+
+/** The value of a field, own properties only; undefined where it is not there. */
+function reader(field: string): (payload: Payload) => unknown {
+  const steps = field.split('.')
+  const [first] = steps
+  if (steps.length === 1) return (payload) => (Object.hasOwn(payload, first!) ? payload[first!] : undefined)
+  return (payload) =>
+    steps.reduce<unknown>(
+      (inner, step) =>
+        inner !== null && typeof inner === 'object' && Object.hasOwn(inner, step)
+          ? (inner as Payload)[step]
+          : undefined,
+      payload,
+    )
+}
+
+const truthy = (value: unknown): boolean =>
+  value === true || (typeof value === 'number' && value !== 0) || (typeof value === 'string' && value.trim() !== '')
+
+export function compileCondition(condition: ControlCondition): Test {
+  const { field, equals, gt, lt, in: among, absent } = condition
+  const read = reader(field)
+  if (equals !== undefined) return (payload) => read(payload) === equals
+  if (gt !== undefined)
+    return (payload) => {
+      const value = read(payload)
+      return typeof value === 'number' && value > gt
+    }
+  if (lt !== undefined)
+    return (payload) => {
+      const value = read(payload)
+      return typeof value === 'number' && value < lt
+    }
+  if (among !== undefined) {
+    const values = new Set<unknown>(among)
+    return (payload) => values.has(read(payload))
+  }
+  if (absent !== undefined) return (payload) => ((read(payload) ?? null) === null) === absent
+  return (payload) => truthy(read(payload))
 }

@@ -4,7 +4,7 @@ import * as v from 'valibot'
 import { nearest } from '../../../sdk/nearest.ts'
 import { ControlCondition, ControlFile, ControlRule, tests } from '../../../sdk/schema/control.ts'
 import { explain } from '../guardrail/explain.ts'
-import type { Path } from '../guardrail/forms.ts'
+import type { Path } from '../guardrail/positions.ts'
 import { type RuleError, readYaml } from '../guardrail/positions.ts'
 import { canonical } from './canonical.ts'
 

@@ -4,7 +4,7 @@
  * @see RFC 9162 section 2.1; "compact range" in transparency-dev/merkle
  */
 import type { TreeNode } from '../../../sdk/storage/evidence.ts'
-import { sha256Into } from './sha256.ts'
+import { sha256Into } from './hash.ts'
 
 /** Only levels divisible by this are kept: a node on disk for each 15 records, and at most 15 hashes to make any other. */
 export const keptLevels = 4

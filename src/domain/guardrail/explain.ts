@@ -2,7 +2,7 @@
 import type * as v from 'valibot'
 import { nearest } from '../../../sdk/nearest.ts'
 import { BreakerRule, Rule, RuleFile } from '../../../sdk/schema/guardrail.ts'
-import type { Path } from './forms.ts'
+import type { Path } from './positions.ts'
 
 const ruleKeys = [...Object.keys(Rule.entries), 'condition_<field>', 'requires_<field>']
 

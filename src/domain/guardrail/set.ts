@@ -1,7 +1,7 @@
 /** The loaded policy: rules and breakers of all files, compiled, with the hash that names them. */
 import { createHash } from 'node:crypto'
 import type { BreakerRule } from '../../../sdk/schema/guardrail.ts'
-import { stableJson } from '../idempotency.ts'
+import { stableJson } from '../decision/idempotency.ts'
 import { type CompiledRule, compileRules } from './evaluate.ts'
 import { type LoadedRule, parseRules } from './parse.ts'
 import type { RuleError } from './positions.ts'

@@ -1,7 +1,7 @@
 /** The answer of preAction, from what was asked and what was recorded. */
 import type { RecordResult } from '../../../sdk/schema/record.ts'
-import type { Judgement } from '../../domain/guardrail/judge.ts'
-import type { SearchResult } from '../../domain/search.ts'
+import type { Judgement } from '../../domain/guardrail/guard.ts'
+import type { SearchResult } from '../../domain/search/search.ts'
 import { noRules } from '../checkGuardrails.ts'
 import { hitOf } from '../queryDecisions.ts'
 import type { Legs } from './legs.ts'

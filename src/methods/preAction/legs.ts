@@ -1,11 +1,11 @@
 /** What preAction asks before it answers: the guardrails, precedents, and the caller's own calibration. */
-import { audit, type Call } from '../../context.ts'
+import { audit, type Call } from '../../calls/services.ts'
+import { checkInput, queryInput, track } from '../../domain/deliberation/tracker.ts'
 import type { CompiledRule } from '../../domain/guardrail/evaluate.ts'
+import type { Judgement } from '../../domain/guardrail/guard.ts'
 import { guardOf } from '../../domain/guardrail/guard.ts'
-import type { Judgement } from '../../domain/guardrail/judge.ts'
-import { calibrationContext } from '../../domain/profile.ts'
-import { type SearchResult, search } from '../../domain/search.ts'
-import { checkInput, queryInput, track } from '../../domain/track.ts'
+import { calibrationContext } from '../../domain/memory/profile.ts'
+import { type SearchResult, search } from '../../domain/search/search.ts'
 import { toAction } from '../checkGuardrails.ts'
 import type { CalibrationContext, Params } from './params.ts'
 

@@ -2,7 +2,7 @@
 import * as v from 'valibot'
 import { filledText } from '../../../sdk/schema/decision.ts'
 import { trackedParams, whole } from '../../../sdk/schema/params.ts'
-import { toolInput } from '../../method.ts'
+import { toolInput } from '../../calls/method.ts'
 import { ActionParams } from '../checkGuardrails.ts'
 import { params } from './params.ts'
 

@@ -1,5 +1,8 @@
 /** A path that the server answers: what is seen to before its handler runs, and what the handler gets. */
-import type { Caller, Scope } from '../auth.ts'
+
+import { CstpError } from '../../../sdk/errors.ts'
+import type { Caller, Scope } from '../../core/caller.ts'
+import { errorBody } from './jsonrpc.ts'
 
 /** The address of the connection; asked for only where it matters, as it costs a call of the system. */
 export type Address = () => string
@@ -33,4 +36,80 @@ export interface Visit {
   unhurried(): void
   /** Aborts when the server stops waiting for calls under way. */
   signal: AbortSignal
+}
+
+// Answers in the service's own form.
+
+export const jsonType = { 'content-type': 'application/json' }
+
+/** An error outside of JSON-RPC. */
+export function plainError(
+  status: number,
+  error: string,
+  message: string,
+  headers: Record<string, string> = {},
+): Response {
+  return new Response(JSON.stringify({ error, message }), { status, headers: { ...jsonType, ...headers } })
+}
+
+export const json = (value: unknown, status = 200): Response =>
+  new Response(JSON.stringify(value), { status, headers: jsonType })
+/** What is left of the body is not read, so the connection can't be used again. */
+export const tooLarge = (limit: number): Response =>
+  plainError(413, 'payload_too_large', `The body is over the limit of ${limit} bytes`, { connection: 'close' })
+
+/** An error as JSON-RPC puts it, for a request that was answered before it was read. */
+export const rpcError = (error: CstpError, status = 200, headers: Record<string, string> = {}): Response =>
+  new Response(errorBody(error), { status, headers: { ...jsonType, ...headers } })
+
+export const rateLimited = (wait: number, why = 'Rate limited'): Response =>
+  rpcError(new CstpError('rate_limited', `${why}: try again in ${wait} s`), 429, { 'retry-after': String(wait) })
+
+/** A body that is made as fast as it is read, so that it never stands in memory as a whole. */
+export function streamOf(pieces: Iterable<string>): ReadableStream<Uint8Array> {
+  const rest = pieces[Symbol.iterator]()
+  const encoder = new TextEncoder()
+  return new ReadableStream({
+    pull(controller) {
+      const { done, value } = rest.next()
+      if (done) controller.close()
+      else controller.enqueue(encoder.encode(value))
+    },
+  })
+}
+
+// The body of a request: its type, its length, its text.
+
+const jsonTypes = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
+
+/** The body, read no further than the limit; null when it is longer. */
+export async function readBody(request: Request, limit: number): Promise<Uint8Array | null> {
+  const declared = request.headers.get('content-length')
+  // Number takes what HTTP does not; whatever is no length at all is counted like a body without one.
+  if (declared !== null && Number(declared) > limit) return null
+  // Asked for before the body: a look at that alone makes a stream.
+  if ((declared !== null && Number(declared) >= 0) || request.body === null) return request.bytes()
+  const parts: Uint8Array[] = []
+  let length = 0
+  for await (const part of request.body) {
+    length += part.length
+    if (length > limit) return null
+    parts.push(part)
+  }
+  return Buffer.concat(parts)
+}
+
+/** The text of a POST of JSON, null where it is no UTF-8, or the answer that refuses it. */
+export async function readJsonText(request: Request, limit: number): Promise<string | null | Response> {
+  if (Number(request.headers.get('content-length') ?? 0) > limit) return tooLarge(limit)
+  if (!jsonTypes.test(request.headers.get('content-type') ?? ''))
+    return plainError(415, 'unsupported_media_type', 'The content type must be application/json')
+  const bytes = await readBody(request, limit)
+  if (bytes === null) return tooLarge(limit)
+  try {
+    return strictUtf8.decode(bytes)
+  } catch {
+    return null
+  }
 }

@@ -1,11 +1,74 @@
-/** The path `/cstp`: a body of JSON-RPC, and its answer. */
+/** Who may come in: credentials, sessions of the dashboard, and the limits on requests and failed logins. */
+
 import { CstpError, type ErrorName } from '../../../sdk/errors.ts'
-import type { Dispatch } from '../../registry.ts'
-import type { Caller } from '../auth.ts'
-import { answer } from '../jsonrpc.ts'
-import type { Limiter } from '../rate.ts'
-import { jsonType, rpcError, streamOf } from './answers.ts'
-import { readJsonText } from './body.ts'
+import type { Dispatch } from '../../calls/dispatch.ts'
+import { type Authenticate, type Caller, clientAddress } from '../../core/caller.ts'
+import { answer } from './jsonrpc.ts'
+import type { Limiter, RateLimiter } from './rate.ts'
+import { type Address, jsonType, plainError, rateLimited, readJsonText, rpcError, streamOf } from './route.ts'
+
+export interface AdmitOptions {
+  authenticate: Authenticate
+  /** Requests of an agent. */
+  requests: Limiter
+  /** Failed logins of an address. */
+  logins: RateLimiter
+  trust_proxy: number
+  ready(): boolean
+  /** The person behind a request of the dashboard, asked where there are no credentials; null where there is no session. */
+  session?(request: Request): Promise<Caller | null>
+}
+
+type Admitted = Caller | Response
+
+export interface Admit {
+  /** The caller, or the answer that refuses it: 401, and 429 after too many failures of one address. */
+  login(request: Request, address: Address): Admitted
+  /** The caller, once it may spend a request; or the answer that refuses it. A promise only where somebody has to be asked. */
+  admit(request: Request, address: Address): Admitted | Promise<Admitted>
+  /** The same, where the cookie of a session counts too. */
+  admitPerson(request: Request, address: Address): Admitted | Promise<Admitted>
+}
+
+export function admission({ authenticate, requests, logins, trust_proxy, ready, session }: AdmitOptions): Admit {
+  function login(request: Request, address: Address): Admitted {
+    const caller = authenticate(request.headers.get('authorization'))
+    if (caller) return caller
+    const from = clientAddress(address(), request.headers.get('x-forwarded-for'), trust_proxy)
+    const wait = logins.take(from, 1)
+    if (wait > 0) return rateLimited(wait, 'Too many failed logins')
+    return plainError(401, 'unauthorized', 'A valid Authorization header is needed: Bearer <agent>:<token>', {
+      'www-authenticate': 'Bearer realm="cstp"',
+    })
+  }
+
+  function paid(caller: Admitted): Admitted | Promise<Admitted> {
+    if (caller instanceof Response) return caller
+    const verdict = (wait: number) => (wait > 0 ? rateLimited(wait) : caller)
+    const wait = requests.take(caller.agent, 1)
+    return typeof wait === 'number' ? verdict(wait) : wait.then(verdict)
+  }
+
+  function admit(request: Request, address: Address): Admitted | Promise<Admitted> {
+    if (!ready()) return plainError(503, 'unavailable', 'The server is shutting down', { 'retry-after': '1' })
+    return paid(login(request, address))
+  }
+
+  async function person(caller: Promise<Caller | null>): Promise<Admitted> {
+    return paid((await caller) ?? plainError(401, 'unauthorized', 'There is no session: log in'))
+  }
+
+  return {
+    login,
+    admit,
+    admitPerson(request, address) {
+      const cookie = request.headers.has('cookie') && !request.headers.has('authorization')
+      return session && cookie && ready() ? person(session(request)) : admit(request, address)
+    },
+  }
+}
+
+// The path `/cstp`: a body of JSON-RPC, and its answer.
 
 export interface RpcOptions {
   dispatch: Dispatch

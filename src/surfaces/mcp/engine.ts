@@ -1,7 +1,7 @@
 /** What answers MCP over HTTP: a session for clients of the older revisions, a server for each request of the newest one. */
 import { createMcpHandler, isLegacyRequest } from '@modelcontextprotocol/server'
-import type { Caller } from '../auth.ts'
-import { describeError } from '../log.ts'
+import type { Caller } from '../../core/caller.ts'
+import { describeError } from '../../core/log.ts'
 import type { McpOptions } from './http.ts'
 import { createServer } from './server.ts'
 import { openSessions } from './sessions.ts'

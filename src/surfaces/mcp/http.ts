@@ -1,12 +1,11 @@
 /** MCP over HTTP: one path for both families of protocol revisions, behind the same login and limits as every other path. */
 import { CstpError } from '../../../sdk/errors.ts'
-import type { Dispatch } from '../../registry.ts'
-import type { Caller } from '../auth.ts'
-import { plainError, rateLimited, rpcError } from '../http/answers.ts'
-import { readJsonText } from '../http/body.ts'
+import type { Dispatch } from '../../calls/dispatch.ts'
+import type { Caller } from '../../core/caller.ts'
+import { tooMuch } from '../../core/json.ts'
+import { describeError, type Log } from '../../core/log.ts'
 import type { Route, Visit } from '../http/route.ts'
-import { tooMuch } from '../json-bounds.ts'
-import { describeError, type Log } from '../log.ts'
+import { plainError, rateLimited, readJsonText, rpcError } from '../http/route.ts'
 import type { Engine } from './engine.ts'
 import { allowedHost, allowedOrigin } from './guests.ts'
 

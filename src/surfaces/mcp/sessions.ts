@@ -1,6 +1,6 @@
 /** Sessions of clients that speak a revision before 2026-07-28: each belongs to the agent that opened it, and ends by itself. */
 import { type Server, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server'
-import type { Caller } from '../auth.ts'
+import type { Caller } from '../../core/caller.ts'
 
 export interface SessionOptions {
   createServer(caller: Caller): Server

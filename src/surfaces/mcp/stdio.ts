@@ -2,7 +2,7 @@
 import { PassThrough, type Readable, type Writable } from 'node:stream'
 import type { Transport } from '@modelcontextprotocol/server'
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio'
-import { describeError, type Log } from '../log.ts'
+import { describeError, type Log } from '../../core/log.ts'
 import { type Client, createServer } from './server.ts'
 
 export interface StdioOptions extends Omit<Client, 'stopping'> {

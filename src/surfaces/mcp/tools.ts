@@ -1,10 +1,10 @@
 /** The tools: every method that declares one, in their fixed order, and how a call of one becomes a call of the method. */
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
-import { type Method, toolNames } from '../../method.ts'
-import { compileParams } from '../../params.ts'
-import { methods } from '../../registry.ts'
-import { toolError } from './errors.ts'
-import { inputSchema, outputSchema } from './schema.ts'
+import { CstpError, codes, type Issue } from '../../../sdk/errors.ts'
+import { type Method, type ParamsSchema, type ResultSchema, toolNames } from '../../calls/method.ts'
+import { type JsonSchema, jsonSchema } from '../../core/json-schema.ts'
+import { compileParams } from '../../core/params.ts'
+import { methods } from '../../methods/table.ts'
 
 /** Calls a method as the client's agent. @throws CstpError */
 export type CallMethod = (method: string, params: unknown, signal: AbortSignal) => Promise<unknown>
@@ -84,5 +84,79 @@ export async function callTool(
   } catch (error) {
     const told = toolError(error, name, entry.fields)
     return { content: [{ type: 'text', text: JSON.stringify(told) }], isError: true }
+  }
+}
+
+// JSON Schemas of tools, from the same valibot schemas that check the calls; those of inputs in few words, as a model reads them.
+
+/** The schema of a tool's input or output: always that of an object. */
+export type ObjectSchema = JsonSchema & { type: 'object' }
+
+/** Bounds and defaults that say nothing. */
+const vain = ([key, value]: [string, unknown]): boolean =>
+  (key === 'minLength' && value === 0) ||
+  (key === 'maximum' && value === Number.MAX_SAFE_INTEGER) ||
+  (key === 'default' && (value === null || (typeof value === 'object' && Object.keys(value).length === 0)))
+
+/** Without what a model pays for and learns nothing from: a field that may be left out need not be offered as null too. */
+function brief(schema: JsonSchema): JsonSchema {
+  const { properties, items, anyOf, ...rest } = schema
+  const own = Object.fromEntries(Object.entries(rest).filter((entry) => !vain(entry)))
+  const some = anyOf?.filter(({ type }) => type !== 'null').map(brief) ?? []
+  return {
+    ...(some.length === 1 ? some[0] : {}),
+    ...own,
+    ...(some.length > 1 && { anyOf: some }),
+    ...(items && { items: brief(items) }),
+    ...(properties && {
+      properties: Object.fromEntries(Object.entries(properties).map(([name, field]) => [name, brief(field)])),
+    }),
+  }
+}
+
+export const inputSchema = (schema: ParamsSchema): ObjectSchema => brief(jsonSchema(schema, 'input')) as ObjectSchema
+export const outputSchema = (schema: ResultSchema): ObjectSchema => jsonSchema(schema, 'output') as ObjectSchema
+
+// A refused call as the text of a tool's result. @see interface "Errors"
+
+export interface ToolError {
+  error: 'validation_error' | 'internal_error'
+  message: string
+  /** The JSON-RPC code that the method's own answer would carry. */
+  code: number
+  /** What else is known: violations, candidates of a prefix, the id of the request. */
+  data?: Record<string, unknown>
+}
+
+/** `query_decisions` has the input `QueryDecisionsInput`. */
+const schemaName = (tool: string): string =>
+  `${tool.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())}Input`
+
+/** Where a field of the method stands in the tool's flat input. */
+function pathIn(names: ReadonlySet<string>, path: string): string {
+  const [first = '', ...rest] = path.split('.')
+  if (path === '' || names.has(first)) return path
+  if (first === 'decision_id' && names.has('id')) return ['id', ...rest].join('.')
+  return rest.length > 0 && names.has(rest[0]!) ? rest.join('.') : path
+}
+
+/** @param names the fields of the tool's input */
+export function toolError(thrown: unknown, tool: string, names: ReadonlySet<string>): ToolError {
+  const error = thrown instanceof CstpError ? thrown : new CstpError('internal_error', 'Internal error')
+  const { code, message, data = {} } = error
+  const { issues, id, ...rest } = data as { issues?: Issue[]; id?: string }
+  const more = Object.keys(rest).length > 0 ? { data: rest } : {}
+  if (code !== codes.invalid_params && code !== codes.decision_not_found)
+    return { error: 'internal_error', message, code, ...more }
+  const told = issues?.map((issue) => {
+    const path = pathIn(names, issue.path)
+    return path === '' ? issue.message : `${path}: ${issue.message}`
+  }) ?? [message]
+  const count = told.length === 1 ? '1 validation error' : `${told.length} validation errors`
+  return {
+    error: 'validation_error',
+    message: `${count} for ${schemaName(tool)}: ${told.join('; ')}`,
+    code,
+    ...more,
   }
 }

@@ -1,6 +1,6 @@
 /** A child process: fills a data directory through the real store. Arguments: directory, decisions, name of the embedder. */
-import { analyse } from '../../../src/domain/terms.ts'
-import { openSqliteStore } from '../../../src/drivers/store/sqlite.ts'
+import { analyse } from '../../../src/domain/search/terms.ts'
+import { openSqliteStore } from '../../../src/drivers/store/sqlite/driver.ts'
 import { recordOf, vectorMaker } from '../corpus.ts'
 import { openEmbedderOf } from '../embedders.ts'
 

@@ -4,7 +4,7 @@ import { appendEvents, follow, openChain } from '../../../src/domain/evidence/ch
 import { mapEvidence } from '../../../src/domain/evidence/controls.ts'
 import { observedEvents } from '../../../src/domain/evidence/events.ts'
 import { recordHash } from '../../../src/domain/evidence/hash.ts'
-import { loadControls } from '../../../src/policy/controls.ts'
+import { loadControls } from '../../../src/policy/files.ts'
 import { type Bench, token } from '../bench.ts'
 import { callBody, get, inTurn, measured, post } from '../calls.ts'
 import { isOk, isResult, type Load, percentile } from '../load.ts'

@@ -2,9 +2,15 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { Outcome } from '../../../sdk/schema/decision.ts'
-import { brierOf, calibrationError, decompose, noiseFloor, scoredOf } from '../../../src/domain/calibration/figures.ts'
+import {
+  brierOf,
+  calibrationError,
+  decompose,
+  noiseFloor,
+  scoredOf,
+  wilson,
+} from '../../../src/domain/calibration/figures.ts'
 import { interpret, report, round } from '../../../src/domain/calibration/report.ts'
-import { wilson } from '../../../src/domain/wilson.ts'
 import { sharedText } from '../../shared.ts'
 import { groupsOf, type Judged, random } from './groups.ts'
 

@@ -4,7 +4,7 @@ import { bundleText, prepareBundle } from '../../../src/domain/evidence/bundle.t
 import type { NewEvent } from '../../../src/domain/evidence/chain.ts'
 import type { ControlRules } from '../../../src/domain/evidence/controls.ts'
 import { rootOf } from '../../../src/domain/evidence/tree.ts'
-import { loadControls } from '../../../src/policy/controls.ts'
+import { loadControls } from '../../../src/policy/files.ts'
 import { chainOf } from './events.ts'
 import { notary } from './notary.ts'
 

@@ -2,8 +2,8 @@
 import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { mapEvidence } from '../../../src/domain/evidence/controls.ts'
-import { mappedText } from '../../../src/domain/evidence/mapping-text.ts'
-import { loadControls } from '../../../src/policy/controls.ts'
+import { mappedText } from '../../../src/domain/evidence/results.ts'
+import { loadControls } from '../../../src/policy/files.ts'
 import { chainOf, event, link, story } from './events.ts'
 
 const rules = loadControls()

@@ -2,7 +2,7 @@
 import type { Evidence } from '../../../sdk/storage/evidence.ts'
 import { canonical } from '../../../src/domain/evidence/canonical.ts'
 import { appendEvents, type NewEvent } from '../../../src/domain/evidence/chain.ts'
-import { openMemoryEvidence } from '../../../src/drivers/evidence/memory.ts'
+import { openMemoryEvidence } from '../../support/memory/evidence.ts'
 
 export const event = (
   event_type: string,

@@ -2,9 +2,9 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { appendEvents } from '../../../src/domain/evidence/chain.ts'
-import { takeDelivery } from '../../../src/domain/evidence/github.ts'
-import { openMemoryEvidence } from '../../../src/drivers/evidence/memory.ts'
+import { takeDelivery } from '../../../src/domain/evidence/github/events.ts'
 import * as gh from '../../github.ts'
+import { openMemoryEvidence } from '../../support/memory/evidence.ts'
 
 const ann = gh.user('ann')
 const bea = gh.user('bea')

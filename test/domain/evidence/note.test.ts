@@ -2,9 +2,17 @@
 import { describe, expect, test } from 'bun:test'
 import { generateKeyPairSync, sign } from 'node:crypto'
 import * as fc from 'fast-check'
-import { checkpointText, parseCheckpoint } from '../../../src/domain/evidence/checkpoint.ts'
-import { fingerprint, NoteError, parseVerifier, verifierOf } from '../../../src/domain/evidence/keys.ts'
-import { cosign, openNote, parseNote, signerOf } from '../../../src/domain/evidence/note.ts'
+import { checkpointText, parseCheckpoint } from '../../../src/domain/evidence/checkpoints.ts'
+import {
+  cosign,
+  fingerprint,
+  NoteError,
+  openNote,
+  parseNote,
+  parseVerifier,
+  signerOf,
+  verifierOf,
+} from '../../../src/domain/evidence/note.ts'
 
 const newKey = () => generateKeyPairSync('ed25519').privateKey
 const refused = (work: () => unknown): string => {

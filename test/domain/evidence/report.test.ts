@@ -1,14 +1,14 @@
 /** The report for people: characters that can't be printed are shown, ranges stay short, and every control has its place. */
 import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
+import { openPrinter } from '../../../src/app/evidence.ts'
 import type { Bundle } from '../../../src/domain/evidence/bundle.ts'
 import { mapEvidence } from '../../../src/domain/evidence/controls.ts'
 import { reportDocument } from '../../../src/domain/evidence/report/report.ts'
 import { standing } from '../../../src/domain/evidence/report/sections.ts'
 import { openRanges, tallies } from '../../../src/domain/evidence/report/tallies.ts'
 import { openWriter } from '../../../src/domain/evidence/report/text.ts'
-import { loadControls } from '../../../src/policy/controls.ts'
-import { openPrinter } from '../../../src/server/printer.ts'
+import { loadControls } from '../../../src/policy/files.ts'
 import { chainOf, event, link, story } from './events.ts'
 
 const printer = (await openPrinter())!

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseControlFiles, parseControls } from '../../../src/domain/evidence/rules.ts'
-import { loadControls, shippedControls } from '../../../src/policy/controls.ts'
+import { loadControls, shippedControls } from '../../../src/policy/files.ts'
 
 const head = `framework: F
 version: "1"

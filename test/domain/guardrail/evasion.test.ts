@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import type { Action } from '../../../src/domain/guardrail/action.ts'
 import { skeleton } from '../../../src/domain/guardrail/action.ts'
-import { contextProblem } from '../../../src/domain/guardrail/context.ts'
+import { contextProblem } from '../../../src/domain/guardrail/history.ts'
 import { judged, policyOf } from './rules.ts'
 
 const rules = `

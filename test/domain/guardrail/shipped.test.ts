@@ -4,8 +4,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { lintRules } from '../../../src/domain/guardrail/lint.ts'
 import { parseTable, runTable } from '../../../src/domain/guardrail/table.ts'
-import { readFiles, readPolicy } from '../../../src/policy/files.ts'
-import { shippedRules, shippedTemplates } from '../../../src/policy/shipped.ts'
+import { readFiles, readPolicy, shippedRules, shippedTemplates } from '../../../src/policy/files.ts'
 import { testStart } from '../../record.ts'
 
 const root = join(import.meta.dir, '../../../guardrails')

@@ -1,7 +1,7 @@
 /** What several servers and their database hold in the end. */
 import { suiteOptions } from '../../../sdk/storage/conformance/store/records.ts'
-import { openPostgresEvidence } from '../../../src/drivers/evidence/postgres.ts'
-import { openPostgresStore } from '../../../src/drivers/store/postgres.ts'
+import { openPostgresEvidence } from '../../../src/drivers/evidence/postgres/driver.ts'
+import { openPostgresStore } from '../../../src/drivers/store/postgres/driver.ts'
 import { chainOf } from '../../drivers/evidence-tools.ts'
 import { type RunningServer, until } from '../../server.ts'
 import { counted, tripped } from './client.ts'

@@ -1,10 +1,14 @@
 /** Whether the last thirty days are worse than what came before, and how likely that is chance. */
+
+import { scaleLinear } from 'd3-scale'
+import { line } from 'd3-shape'
+import type { CheckDriftResult } from '../../../../sdk/client.ts'
 import { Show, useCall } from '../../call.tsx'
-import { counted, decimal } from '../../figures.ts'
+import { useWidth } from '../../charts.tsx'
+import { counted, decimal, percent, pValue, whole } from '../../figures.ts'
 import { service } from '../../service.ts'
 import { Badge, Table, Term } from '../../ui.tsx'
-import { Breakdown } from './breakdown.tsx'
-import { DriftHistory } from './drift-history.tsx'
+import { Breakdown } from './page.tsx'
 
 const names = { brier_degradation: 'Brier score rose', accuracy_drop: 'Accuracy fell' }
 const spans = [
@@ -63,5 +67,191 @@ export function Drift({ of }: { of: { agent?: string; category?: string } }) {
         </>
       )}
     </Show>
+  )
+}
+
+// Drift week by week: in words, as charts, and as a table for those who do not see them.
+
+/** What the weeks show, in a sentence. */
+function summary(history: readonly Point[]): string {
+  const told = history.filter(({ brier_score }) => brier_score !== null)
+  if (told.length === 0) return 'In none of these weeks were enough decisions reviewed to compare.'
+  const drifted = told.filter(({ drift_detected }) => drift_detected)
+  const real = drifted.filter(({ brier_score, accuracy }) =>
+    [brier_score, accuracy].some((change) => change && change.p_value <= 0.05),
+  )
+  const seen = `${counted(told.length, 'week')} of ${whole(history.length)} can be compared`
+  if (drifted.length === 0) return `${seen}; drift was found in none of them.`
+  const first = drifted[0]!.at.slice(0, 10)
+  return `${seen}; drift was found in ${counted(drifted.length, 'week')}, first on ${first}, and is more than chance in ${whole(real.length)} of them.`
+}
+
+export function DriftHistory({ history }: { history: readonly Point[] }) {
+  const told = history.some(({ brier_score }) => brier_score !== null)
+  return (
+    <>
+      <h3>Week by week</h3>
+      <p>{summary(history)}</p>
+      {told && (
+        <>
+          <div class="sides">
+            <DriftChart
+              name="Brier score"
+              history={history}
+              of={(point) => point.brier_score}
+              write={(value) => decimal(value, 2)}
+            />
+            <DriftChart
+              name="Accuracy"
+              history={history}
+              of={(point) => point.accuracy}
+              write={(value) => percent(value)}
+            />
+          </div>
+          <ul class="legend" aria-hidden="true">
+            <li>
+              <span class="swatch recent" />
+              the 30 days before
+            </li>
+            <li>
+              <span class="swatch historical" />
+              90 days before and earlier
+            </li>
+            <li>
+              <span class="swatch drifted" />
+              drift found
+            </li>
+          </ul>
+        </>
+      )}
+      <details>
+        <summary>Show as a table</summary>
+        <div class="scroll" tabIndex={0} role="region" aria-label="Drift by week">
+          <table class="dense">
+            <caption class="unseen">Drift by week</caption>
+            <thead>
+              <tr>
+                {['Day', 'Drift', 'Scored', 'Brier now', 'before', 'p-value', 'Accuracy now', 'before', 'p-value'].map(
+                  (name, at) => (
+                    <th key={at} scope="col" class={at > 1 ? 'number' : ''}>
+                      {name === 'p-value' ? <Term name="pvalue">{name}</Term> : name}
+                    </th>
+                  ),
+                )}
+              </tr>
+            </thead>
+            <tbody>
+              {history
+                .toReversed()
+                .map(({ at, drift_detected, recent_scored, historical_scored, brier_score, accuracy }) => (
+                  <tr key={at}>
+                    <th scope="row">{at.slice(0, 10)}</th>
+                    <td>{brier_score === null ? 'too few' : drift_detected ? 'found' : 'no'}</td>
+                    <td class="number">
+                      {whole(recent_scored)} and {whole(historical_scored)}
+                    </td>
+                    <td class="number">{decimal(brier_score?.recent)}</td>
+                    <td class="number">{decimal(brier_score?.historical)}</td>
+                    <td class="number">{brier_score ? pValue(brier_score.p_value) : decimal(null)}</td>
+                    <td class="number">{percent(accuracy?.recent, 1)}</td>
+                    <td class="number">{percent(accuracy?.historical, 1)}</td>
+                    <td class="number">{accuracy ? pValue(accuracy.p_value) : decimal(null)}</td>
+                  </tr>
+                ))}
+            </tbody>
+          </table>
+        </div>
+      </details>
+    </>
+  )
+}
+
+// One figure of the last weeks beside that of the past, with the weeks marked in which it had drifted.
+
+export type Point = CheckDriftResult['history'][number]
+type Change = NonNullable<Point['accuracy']>
+
+const size = { height: 220, left: 52, right: 10, bottom: 26, top: 14 }
+
+/** Runs of weeks that have a figure: a line must not lead over weeks that have none. */
+function runsOf(points: readonly (Change | null)[]): { at: number; of: Change }[][] {
+  const runs: { at: number; of: Change }[][] = [[]]
+  for (const [at, of] of points.entries()) {
+    if (of) runs.at(-1)!.push({ at, of })
+    else if (runs.at(-1)!.length > 0) runs.push([])
+  }
+  return runs.filter((run) => run.length > 0)
+}
+
+export function DriftChart({
+  name,
+  history,
+  of,
+  write,
+}: {
+  name: string
+  history: readonly Point[]
+  of: (point: Point) => Change | null
+  write: (value: number) => string
+}) {
+  const [box, width] = useWidth()
+  const { height, left, right, bottom, top } = size
+  const changes = history.map(of)
+  const values = changes.flatMap((change) => (change ? [change.recent, change.historical] : []))
+  const y = scaleLinear([0, Math.max(0.05, ...values)], [height - bottom, top]).nice(4)
+  const x = scaleLinear([0, Math.max(1, history.length - 1)], [left + 8, width - right])
+  const every = Math.ceil(history.length / Math.max(2, Math.floor(width / 120)))
+  const path = (part: 'recent' | 'historical') =>
+    line<{ at: number; of: Change }>()
+      .x((one) => x(one.at))
+      .y((one) => y(one.of[part]))
+  // Each week answers to the pointer over its whole height.
+  const half = (x(1) - x(0)) / 2
+  return (
+    <figure ref={box}>
+      <figcaption>{name}</figcaption>
+      <svg
+        viewBox={`0 0 ${width} ${height}`}
+        role="img"
+        aria-label={`${name} by week; the table below has the figures`}
+      >
+        {y.ticks(4).map((tick) => (
+          <g key={tick} class="axis">
+            <line x1={left} x2={width - right} y1={y(tick)} y2={y(tick)} />
+            <text x={left - 6} y={y(tick)} dy="0.32em" text-anchor="end">
+              {write(tick)}
+            </text>
+          </g>
+        ))}
+        {(['historical', 'recent'] as const).map((part) =>
+          runsOf(changes).map((run) => (
+            <path key={`${part} ${run[0]!.at}`} class={`line ${part}`} d={path(part)(run) ?? ''} />
+          )),
+        )}
+        {history.map((point, at) => {
+          const change = changes[at]
+          const day = point.at.slice(0, 10)
+          return (
+            <g key={point.at}>
+              <title>
+                {change
+                  ? `${day}: ${write(change.recent)} in the 30 days before (${point.recent_scored} scored), ${write(change.historical)} in the past (${point.historical_scored} scored), p ${pValue(change.p_value)}${point.drift_detected ? ', drift' : ''}`
+                  : `${day}: too few reviewed decisions (${point.recent_scored} recent, ${point.historical_scored} of the past)`}
+              </title>
+              <rect class="hit" x={x(at) - half} width={2 * half} y={top} height={height - bottom - top} />
+              {change && <circle class="dot" cx={x(at)} cy={y(change.recent)} r={3} />}
+              {change && point.drift_detected && (
+                <path class="drifted" d={`M${x(at)} ${y(change.recent) - 8}l8 8l-8 8l-8 -8z`} />
+              )}
+              {at % every === 0 && (
+                <text x={x(at)} y={height - 8} text-anchor={at === 0 ? 'start' : 'middle'}>
+                  {day}
+                </text>
+              )}
+            </g>
+          )
+        })}
+      </svg>
+    </figure>
   )
 }

@@ -1,7 +1,6 @@
 /** Deliveries on checks: what continuous integration said of a commit. */
 import * as v from 'valibot'
-import { Account } from './accounts.ts'
-import { Count, event, foreign, kind, type Plan, Repository, type Seen, Sha, Text, Time } from './parts.ts'
+import { Account, Count, event, foreign, kind, type Plan, Repository, type Seen, Sha, Text, Time } from './parts.ts'
 
 const App = v.nullish(v.object({ slug: v.optional(Text), name: v.optional(Text) }))
 const PullRequests = v.array(v.object({ number: Count, base: v.object({ repo: v.object({ id: Count }) }) }))

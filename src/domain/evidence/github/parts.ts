@@ -1,7 +1,7 @@
 /** What the deliveries of GitHub share: the forms of their parts, and how an event is made of them. */
 import * as v from 'valibot'
 import type { WebhookKey } from '../../../../sdk/storage/evidence.ts'
-import { instantMs } from '../../time.ts'
+import { instantMs } from '../../../core/time.ts'
 import { canonical } from '../canonical.ts'
 import type { NewEvent } from '../chain.ts'
 
@@ -79,3 +79,69 @@ export const stored = ({ event_type, ts, payload }: Seen, { id, body_sha256 }: D
   evidence_class: 'observed',
   payload: canonical({ ...payload, delivery_id: id, body_sha256 }),
 })
+
+// Accounts of GitHub: which are people, and which are agents.
+
+/** Null where the account was deleted. */
+export const Account = v.nullish(v.object({ login: v.pipe(v.string(), v.minLength(1)), type: v.optional(v.string()) }))
+export type Account = v.InferOutput<typeof Account>
+
+const bare = (login: string): string => login.replace(/\[bot\]$/i, '').toLowerCase()
+
+/** Accounts of type Bot, those whose login says so, and those that the settings name (with or without `[bot]`). */
+const isAgent = (account: NonNullable<Account>, bots: readonly string[]): boolean =>
+  account.type === 'Bot' || /\[bot\]$/i.test(account.login) || bots.some((bot) => bare(bot) === bare(account.login))
+
+/** Undefined where GitHub does not say who it was. */
+export const isHuman = (account: Account, bots: readonly string[]): boolean | undefined =>
+  account ? account.type === 'User' && !isAgent(account, bots) : undefined
+
+/** What a payload says of the author of a pull request. */
+export function authorship(author: Account, bots: readonly string[]): Record<string, unknown> {
+  if (!author) return {}
+  const is_agent_authored = isAgent(author, bots)
+  return {
+    author: author.login,
+    is_agent_authored,
+    ...(is_agent_authored && { agent_type: author.login.replace(/\[bot\]$/i, '') }),
+  }
+}
+
+// Approvals of a pull request, counted as GitHub counts them.
+
+interface Review {
+  id: unknown
+  approves: boolean
+  human: boolean
+  at: number
+}
+
+const plainLogin = (login: unknown): string | null => (typeof login === 'string' ? login.toLowerCase() : null)
+
+/**
+ * For each reviewer the latest review that takes a side: approving counts one, requesting changes none, and a dismissed one none. A
+ * comment takes no side. The author's own reviews never count. Logins are told apart as GitHub does, without a look at their case.
+ * @param seen events of this pull request, in the order of the log
+ * @param until what happened after it says nothing: deliveries may overtake each other
+ */
+export function approvals(
+  seen: readonly Seen[],
+  author: string | null,
+  until = Number.POSITIVE_INFINITY,
+): { approval_count: number; human_approval_count: number } {
+  const dismissed = new Set<unknown>()
+  const latest = new Map<unknown, Review>()
+  for (const { ts, payload } of seen) {
+    const { review_id: id, state, actor_is_human } = payload
+    const reviewer = plainLogin(payload.reviewer)
+    const at = Date.parse(ts)
+    if (id === undefined || reviewer === null || reviewer === plainLogin(author) || !(at <= until)) continue
+    if (state === 'dismissed') dismissed.add(id)
+    if (state !== 'approved' && state !== 'changes_requested') continue
+    const review = { id, approves: state === 'approved', human: actor_is_human === true, at }
+    // Deliveries may come in another order than the reviews were made in.
+    if (review.at >= (latest.get(reviewer)?.at ?? Number.NEGATIVE_INFINITY)) latest.set(reviewer, review)
+  }
+  const standing = [...latest.values()].filter(({ id, approves }) => approves && !dismissed.has(id))
+  return { approval_count: standing.length, human_approval_count: standing.filter(({ human }) => human).length }
+}

@@ -1,9 +1,20 @@
 /** Deliveries on pull requests: opened, new commits, merged or closed; and what a merge takes back. */
 import * as v from 'valibot'
-import { Account, authorship, isHuman } from './accounts.ts'
-import { approvals } from './approvals.ts'
-import { Count, event, foreign, kind, Repository, type Seen, Sha, Text, Time } from './parts.ts'
-import { reversals, revertedCommits, revertedNumbers } from './reverts.ts'
+import {
+  Account,
+  approvals,
+  authorship,
+  Count,
+  event,
+  foreign,
+  isHuman,
+  kind,
+  Repository,
+  type Seen,
+  Sha,
+  Text,
+  Time,
+} from './parts.ts'
 
 const Side = v.object({ ref: Text, sha: Sha, repo: v.nullish(Repository) })
 
@@ -129,3 +140,124 @@ export const pullRequest = kind(
     }
   },
 )
+
+// Deliveries on reviews of pull requests, and on comments at lines of their code.
+
+export const review = kind(
+  v.object({
+    action: Text,
+    pull_request: PullRequest,
+    review: v.object({
+      id: Count,
+      user: Account,
+      state: Text,
+      commit_id: v.nullish(Sha),
+      submitted_at: v.nullish(Time),
+    }),
+    repository: Repository,
+    sender: Account,
+    number: foreign,
+    comment: foreign,
+    thread: foreign,
+  }),
+  ({ action, pull_request: pull, review, repository, sender }, { bots }) => {
+    if (action !== 'submitted' && action !== 'dismissed') return null
+    const repo = repository.full_name
+    const state = action === 'dismissed' ? 'dismissed' : review.state.toLowerCase()
+    // A dismissal is the act of another, later than the review.
+    const ts = action === 'dismissed' ? pull.updated_at : (review.submitted_at ?? pull.updated_at)
+    return {
+      repo,
+      keys: [{ field: 'pr_number', value: pull.number }],
+      events(known) {
+        const seen = event(state === 'approved' ? 'pr_review_approved' : 'pr_review_comment', ts, {
+          ...described(repo, pull, bots),
+          action,
+          state,
+          review_id: review.id,
+          reviewer: review.user?.login,
+          reviewed_sha: review.commit_id ?? undefined,
+          sender: sender?.login,
+          actor_is_human: isHuman(action === 'dismissed' ? sender : review.user, bots),
+        })
+        const counts = approvals([...known.filter(isOf(pull.number)), seen], pull.user?.login ?? null)
+        return [{ ...seen, payload: { ...seen.payload, ...counts } }]
+      },
+    }
+  },
+)
+
+export const reviewComment = kind(
+  v.object({
+    action: Text,
+    pull_request: PullRequest,
+    comment: v.object({ id: Count, user: Account, path: Text, commit_id: v.nullish(Sha), created_at: Time }),
+    repository: Repository,
+    sender: Account,
+    number: foreign,
+    review: foreign,
+    thread: foreign,
+  }),
+  ({ action, pull_request: pull, comment, repository, sender }, { bots }) => {
+    if (action !== 'created') return null
+    const repo = repository.full_name
+    const seen = event('pr_review_comment', comment.created_at, {
+      ...described(repo, pull, bots),
+      action,
+      comment_id: comment.id,
+      reviewer: comment.user?.login,
+      reviewed_sha: comment.commit_id ?? undefined,
+      sender: sender?.login,
+      actor_is_human: isHuman(comment.user, bots),
+    })
+    return { repo, keys: [], events: () => [seen] }
+  },
+)
+
+// Reverts: which pull requests a text takes back, and the events that say so.
+
+/** At most so many of one text count. */
+const most = 100
+
+/** Commits that a message takes back, in the words of `git revert`. */
+export const revertedCommits = (message: string): string[] =>
+  [...message.matchAll(/^This reverts commit ([0-9a-f]{40}(?:[0-9a-f]{24})?)(?=[.,\s]|$)/gm)]
+    .slice(0, most)
+    .map(([, sha]) => sha!)
+
+/** Numbers that a pull request takes back, in the words of GitHub's button: `Reverts owner/name#12`. */
+export function revertedNumbers(title: string, body: string, repo: string): number[] {
+  if (!/^revert\b/i.test(title)) return []
+  return [...body.matchAll(/^Reverts (?:([\w.-]+\/[\w.-]+))?#([1-9]\d{0,9})[ \t\r]*$/gim)]
+    .filter(([, named]) => named === undefined || named.toLowerCase() === repo.toLowerCase())
+    .slice(0, most)
+    .map(([, , number]) => Number(number))
+}
+
+export interface Reverting {
+  repo: string
+  /** The branch on which they are taken back: a pull request counts where it was merged into it. */
+  branch: string
+  numbers: readonly number[]
+  commits: readonly string[]
+  ts: string
+  /** What the payloads say of the one who reverted. */
+  about: Record<string, unknown>
+}
+
+/** One event for each pull request that is taken back and was not before. */
+export function reversals({ repo, branch, numbers, commits, ts, about }: Reverting, known: readonly Seen[]): Seen[] {
+  const merged = known.filter(({ event_type }) => event_type === 'pr_merged')
+  const byCommit = merged.filter(({ payload }) => commits.some((sha) => sha === payload.merge_commit_sha))
+  const reverted = new Set([...numbers, ...byCommit.map(({ payload }) => payload.pr_number)])
+  for (const { event_type, payload } of known) {
+    if (event_type === 'pr_reverted') reverted.delete(payload.pr_number)
+    if (event_type === 'pr_merged' && payload.base_ref !== branch) reverted.delete(payload.pr_number)
+  }
+  return [...reverted].map((pr_number) => {
+    const { title, author, is_agent_authored, agent_type, merge_commit_sha } =
+      merged.find(({ payload }) => payload.pr_number === pr_number)?.payload ?? {}
+    const original = { title, author, is_agent_authored, agent_type, merge_commit_sha }
+    return event('pr_reverted', ts, { repo, pr_number, base_ref: branch, ...original, ...about })
+  })
+}

@@ -1,9 +1,8 @@
 /** Deliveries on pushes: commits of open pull requests, and reverts that came without a pull request of their own. */
 import * as v from 'valibot'
 import type { WebhookKey } from '../../../../sdk/storage/evidence.ts'
-import { Account, isHuman } from './accounts.ts'
-import { event, foreign, kind, Repository, type Seen, Sha, Text, Time } from './parts.ts'
-import { reversals, revertedCommits } from './reverts.ts'
+import { Account, event, foreign, isHuman, kind, Repository, type Seen, Sha, Text, Time } from './parts.ts'
+import { reversals, revertedCommits } from './pull-request.ts'
 
 /** GitHub sends no more. */
 const mostCommits = 2_048

@@ -2,7 +2,6 @@
 import type { Evidence, EvidenceRecord } from '../../../../sdk/storage/evidence.ts'
 import type { Bundle } from '../bundle.ts'
 import type { ControlRules } from '../controls.ts'
-import type { PrintedDocument, Printer } from '../files.ts'
 import {
   controls,
   cover,
@@ -16,6 +15,7 @@ import {
   summary,
 } from './sections.ts'
 import { tallies } from './tallies.ts'
+import type { PrintedDocument, Printer } from './text.ts'
 import { heading, type Node, openWriter, paragraph } from './text.ts'
 
 const styles = {

@@ -7,8 +7,8 @@ import type {
   EvidenceRecord,
   StoredCheckpoint,
 } from '../../../../sdk/storage/evidence.ts'
-import type { Client } from '../../postgres/client.ts'
-import { fromText } from '../../postgres/text.ts'
+import type { Client } from '../../shared/postgres/client.ts'
+import { fromText } from '../../shared/postgres/filter.ts'
 
 export type RecordRow = EvidenceRecord
 

@@ -8,11 +8,10 @@
 import { isStorageError, StorageError } from '../../../../sdk/storage/errors.ts'
 import type { EvidenceBatch, EvidenceHead, EvidenceRecord, WebhookKey } from '../../../../sdk/storage/evidence.ts'
 import { noHash } from '../../../../sdk/storage/evidence-checks.ts'
-import { type Client, isRetryable, type Query, storageErrorOf } from '../../postgres/client.ts'
-import { toText } from '../../postgres/text.ts'
+import { type Client, isRetryable, type Query, storageErrorOf } from '../../shared/postgres/client.ts'
+import { toText } from '../../shared/postgres/filter.ts'
 import type { Transact, Writing } from '../group.ts'
-import { keysOf, keyText } from './keys.ts'
-import { appendLock } from './migrate.ts'
+import { appendLock } from './driver.ts'
 import { type HeadRow, headOf, type RecordRow, recordColumns, recordOf } from './read.ts'
 
 const attempts = 5
@@ -118,4 +117,35 @@ export function transactions(client: Client): Transact {
     lane = next.catch(() => {})
     return next
   }
+}
+
+// By what of their payloads records are found.
+
+const fields: readonly WebhookKey['field'][] = ['pr_number', 'sha', 'merge_commit_sha', 'delivery_id', 'body_sha256']
+
+/** A value as the table has it: an integer is not the text of its digits. */
+export const keyText = (value: string | number): string => JSON.stringify(value)
+
+export interface Keys {
+  webhook: { field: string; value: string; seq: number }[]
+  pullRequests: { pr_number: number; seq: number }[]
+}
+
+/** Of the records that hold any. @throws SyntaxError for a payload that is not JSON */
+export function keysOf(records: readonly EvidenceRecord[]): Keys {
+  const keys: Keys = { webhook: [], pullRequests: [] }
+  for (const { seq, source, payload } of records) {
+    const isWebhook = source.startsWith('webhook:')
+    // Most records are of neither: their payload is not parsed.
+    if (!isWebhook && !payload.includes('"pr_number"')) continue
+    const values = JSON.parse(payload) as Record<string, unknown>
+    if (Number.isSafeInteger(values.pr_number)) keys.pullRequests.push({ pr_number: values.pr_number as number, seq })
+    if (!isWebhook) continue
+    for (const field of fields) {
+      const value = values[field]
+      if (typeof value === 'string' || typeof value === 'number')
+        keys.webhook.push({ field, value: keyText(value), seq })
+    }
+  }
+  return keys
 }

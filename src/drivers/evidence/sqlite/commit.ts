@@ -3,11 +3,9 @@ import type { Database } from 'bun:sqlite'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import type { Evidence, EvidenceBatch, EvidenceHead, StoredCheckpoint } from '../../../../sdk/storage/evidence.ts'
 import { noHash } from '../../../../sdk/storage/evidence-checks.ts'
-import { begin } from '../../sqlite/connect.ts'
-import { storageErrorOf } from '../../sqlite/errors.ts'
+import { begin, storageErrorOf } from '../../shared/sqlite/connect.ts'
 import { groupCommit } from '../group.ts'
-import { pullRequestIndex, webhookKeys } from './lookup.ts'
-import { headReader } from './read.ts'
+import { headReader, pullRequestIndex, webhookKeys } from './read.ts'
 
 export interface Committer {
   append: Evidence['append']

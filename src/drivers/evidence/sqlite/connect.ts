@@ -3,8 +3,7 @@ import type { Database } from 'bun:sqlite'
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
-import { connectReader, connectWriter, openPatiently, versionOf } from '../../sqlite/connect.ts'
-import { storageErrorOf } from '../../sqlite/errors.ts'
+import { connectReader, connectWriter, openPatiently, storageErrorOf, versionOf } from '../../shared/sqlite/connect.ts'
 import tables from './tables.sql' with { type: 'text' }
 
 /** Version of the tables. */

@@ -1,7 +1,7 @@
 /** The audit trail. */
 import type { AuditEntry, AuditReader, AuditWriter } from '../../../../sdk/storage/store.ts'
-import type { Client } from '../../postgres/client.ts'
-import { toText } from '../../postgres/text.ts'
+import type { Client } from '../../shared/postgres/client.ts'
+import { toText } from '../../shared/postgres/filter.ts'
 import type { Connection, Verb } from './transaction.ts'
 
 export const auditReader = ({ read }: Client): AuditReader => ({

@@ -1,7 +1,7 @@
 /** Circuit breakers. */
 import type { Breaker, BreakerReader, BreakerWriter } from '../../../../sdk/storage/store.ts'
-import type { Client, Query } from '../../postgres/client.ts'
-import { toText } from '../../postgres/text.ts'
+import type { Client, Query } from '../../shared/postgres/client.ts'
+import { toText } from '../../shared/postgres/filter.ts'
 import type { Connection, Verb } from './transaction.ts'
 
 async function find(query: Query, scope: string): Promise<Breaker | null> {

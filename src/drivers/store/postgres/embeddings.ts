@@ -12,10 +12,9 @@ import type {
   Generation,
 } from '../../../../sdk/storage/store.ts'
 import type { VectorSet } from '../../../../sdk/storage/vectors.ts'
-import type { Client, Query } from '../../postgres/client.ts'
-import { fromText, toText } from '../../postgres/text.ts'
-import { checkVectors } from '../vector-check.ts'
-import { packVectors, unpackVectors, type VectorRow } from '../vector-pack.ts'
+import type { Client, Query } from '../../shared/postgres/client.ts'
+import { fromText, toText } from '../../shared/postgres/filter.ts'
+import { checkVectors, packVectors, unpackVectors, type VectorRow } from '../shared.ts'
 import { holdsVectors } from './filter.ts'
 import { feedLock } from './locks.ts'
 import type { Connection, Verb } from './transaction.ts'

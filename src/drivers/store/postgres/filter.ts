@@ -1,6 +1,6 @@
 /** Filters on the decisions of the store. */
 import type { DecisionFilter } from '../../../../sdk/storage/store.ts'
-import { whereOf as conditionOf } from '../../postgres/filter.ts'
+import { whereOf as conditionOf } from '../../shared/postgres/filter.ts'
 
 /** Whether the active generation holds the vectors of a number, by the vectors themselves: what `changes` is told at each commit. */
 export const holdsVectors = (

@@ -1,6 +1,6 @@
 /** Results of writes that may be sent again. */
 import type { Idempotency, IdempotentResult } from '../../../../sdk/storage/store.ts'
-import { toText } from '../../postgres/text.ts'
+import { toText } from '../../shared/postgres/filter.ts'
 import type { Connection, Verb } from './transaction.ts'
 
 /** Expired keys that one write removes at most. */

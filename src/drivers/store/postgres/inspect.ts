@@ -1,5 +1,5 @@
 /** Looks at a PostgreSQL store from outside and changes nothing: what an operator should know of the server, its tables and the vectors. */
-import { connect, type Query, storageErrorOf } from '../../postgres/client.ts'
+import { connect, type Query, storageErrorOf } from '../../shared/postgres/client.ts'
 import type { VectorState } from '../sqlite/inspect.ts'
 import { migrations } from './migrate.ts'
 

@@ -1,9 +1,9 @@
 /** BM25 in SQL over postings: the same figures as the resident index of the embedded store. */
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import type { DecisionFilter, DecisionReader, Terms } from '../../../../sdk/storage/store.ts'
-import type { Query } from '../../postgres/client.ts'
-import { fromText, toText } from '../../postgres/text.ts'
-import { curve, weight } from '../bm25.ts'
+import type { Query } from '../../shared/postgres/client.ts'
+import { fromText, toText } from '../../shared/postgres/filter.ts'
+import { curve, weight } from '../resident/bm25.ts'
 import { whereOf } from './filter.ts'
 
 /** Rows of totals from which a reader folds them into one. */

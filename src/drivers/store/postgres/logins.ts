@@ -1,7 +1,7 @@
 /** Logins of the dashboard. There are few, so that one lock serves for all. */
 import type { Login, LoginReader, LoginWriter } from '../../../../sdk/storage/store.ts'
-import type { Client, Query } from '../../postgres/client.ts'
-import { toText } from '../../postgres/text.ts'
+import type { Client, Query } from '../../shared/postgres/client.ts'
+import { toText } from '../../shared/postgres/filter.ts'
 import type { Connection, Verb } from './transaction.ts'
 
 async function find(query: Query, id_hash: string): Promise<Login | null> {

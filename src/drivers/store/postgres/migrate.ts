@@ -1,6 +1,6 @@
 /** Brings a database to the tables of this program, under a lock, and refuses one that a newer program has changed. */
 import { StorageError } from '../../../../sdk/storage/errors.ts'
-import type { Client } from '../../postgres/client.ts'
+import type { Client } from '../../shared/postgres/client.ts'
 import { migrationLock } from './locks.ts'
 import tables from './migrations/0000_tables.sql' with { type: 'text' }
 import triggers from './migrations/0001_triggers.sql' with { type: 'text' }

@@ -1,8 +1,8 @@
 /** The outbox of decisions whose vectors are still to be made; worked by any server, each entry by one. */
 import { randomUUID } from 'node:crypto'
 import type { OutboxEntry, OutboxReader, OutboxWriter } from '../../../../sdk/storage/store.ts'
-import type { Client } from '../../postgres/client.ts'
-import { toText } from '../../postgres/text.ts'
+import type { Client } from '../../shared/postgres/client.ts'
+import { toText } from '../../shared/postgres/filter.ts'
 import type { Connection, Verb } from './transaction.ts'
 
 export const outboxReader = ({ read }: Client): OutboxReader => ({

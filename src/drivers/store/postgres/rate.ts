@@ -1,6 +1,6 @@
 /** The rate limits that servers share: a token bucket a row, by the database's clock. */
-import type { Client } from '../../postgres/client.ts'
-import { toText } from '../../postgres/text.ts'
+import type { Client } from '../../shared/postgres/client.ts'
+import { toText } from '../../shared/postgres/filter.ts'
 
 /** What is in the bucket `r` at `excluded.at_ms`. */
 const available = `least($2::float8, r.tokens + greatest(0, excluded.at_ms - r.at_ms) * $3::float8)`

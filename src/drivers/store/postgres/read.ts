@@ -16,9 +16,8 @@ import type {
   ReasonGroup,
   TimedOutcomeGroup,
 } from '../../../../sdk/storage/store.ts'
-import type { Client } from '../../postgres/client.ts'
-import { rankOf } from '../../postgres/filter.ts'
-import { fromText, toText } from '../../postgres/text.ts'
+import type { Client } from '../../shared/postgres/client.ts'
+import { fromText, rankOf, toText } from '../../shared/postgres/filter.ts'
 import { type StoredRow, storedColumns, storedOf } from './decisions.ts'
 import { whereOf } from './filter.ts'
 import { holdsAll, keywordReader } from './keywords.ts'

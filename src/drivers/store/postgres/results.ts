@@ -1,7 +1,7 @@
 /** The results of writes that may be sent again, one after the other: for moving them to another store. */
 import type { IdempotentResult } from '../../../../sdk/storage/store.ts'
-import { connect, storageErrorOf } from '../../postgres/client.ts'
-import { fromText } from '../../postgres/text.ts'
+import { connect, storageErrorOf } from '../../shared/postgres/client.ts'
+import { fromText } from '../../shared/postgres/filter.ts'
 
 export type KeptResult = IdempotentResult & { agent: string; key: string; expires_ms: number }
 

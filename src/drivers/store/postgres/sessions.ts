@@ -6,8 +6,8 @@ import type {
   SessionReader,
   SessionWriter,
 } from '../../../../sdk/storage/store.ts'
-import type { Client, Query } from '../../postgres/client.ts'
-import { fromText, toText } from '../../postgres/text.ts'
+import type { Client, Query } from '../../shared/postgres/client.ts'
+import { fromText, toText } from '../../shared/postgres/filter.ts'
 import type { Connection, Verb } from './transaction.ts'
 
 /** Consumed sessions that are remembered. */

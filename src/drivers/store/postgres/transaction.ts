@@ -3,7 +3,7 @@
  * read stays true. Two that wait for each other are told apart by the engine, and one runs again.
  */
 import { isStorageError, StorageError } from '../../../../sdk/storage/errors.ts'
-import { type Client, isLost, isRetryable, type Query, storageErrorOf } from '../../postgres/client.ts'
+import { type Client, isLost, isRetryable, type Query, storageErrorOf } from '../../shared/postgres/client.ts'
 import { holdsVectors } from './filter.ts'
 import { feedLock, keyLock, type LockKind } from './locks.ts'
 

@@ -2,7 +2,7 @@
 import { and, desc, eq, exists, gte, lt } from 'drizzle-orm'
 import type { BunSQLiteDatabase } from 'drizzle-orm/bun-sqlite'
 import type { AuditEntry, AuditReader, AuditWriter } from '../../../../sdk/storage/store.ts'
-import type { Verb } from '../member.ts'
+import type { Verb } from '../resident/groups.ts'
 import { audit, audit_rules } from './schema.ts'
 import type { Statements } from './statements.ts'
 

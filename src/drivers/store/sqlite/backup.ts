@@ -1,8 +1,7 @@
 /** Copies a database that others are writing to, and the decision files that belong to the copy. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { openExisting, versionOf } from '../../sqlite/connect.ts'
-import { storageErrorOf } from '../../sqlite/errors.ts'
+import { openExisting, storageErrorOf, versionOf } from '../../shared/sqlite/connect.ts'
 import { hashOf, relativePath } from './files.ts'
 import { yamlOf } from './yaml.ts'
 

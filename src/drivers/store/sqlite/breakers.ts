@@ -2,7 +2,7 @@
 import { eq } from 'drizzle-orm'
 import type { BunSQLiteDatabase } from 'drizzle-orm/bun-sqlite'
 import type { Breaker, BreakerReader, BreakerWriter } from '../../../../sdk/storage/store.ts'
-import type { Verb } from '../member.ts'
+import type { Verb } from '../resident/groups.ts'
 import { breakers } from './schema.ts'
 
 const get = (db: BunSQLiteDatabase, scope: string): Breaker | null =>

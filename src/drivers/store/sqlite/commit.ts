@@ -10,9 +10,8 @@
  */
 import type { Database } from 'bun:sqlite'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
-import { begin } from '../../sqlite/connect.ts'
-import { storageErrorOf } from '../../sqlite/errors.ts'
-import { type Member, newMember } from '../member.ts'
+import { begin, storageErrorOf } from '../../shared/sqlite/connect.ts'
+import { type Member, newMember } from '../resident/groups.ts'
 import { place, removeTemps, syncFolders, type TempFile, writeTemps } from './files.ts'
 import type { Statements } from './statements.ts'
 

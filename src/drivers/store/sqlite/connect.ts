@@ -2,8 +2,7 @@
 import type { Database } from 'bun:sqlite'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { connectReader, connectWriter, openPatiently } from '../../sqlite/connect.ts'
-import { storageErrorOf } from '../../sqlite/errors.ts'
+import { connectReader, connectWriter, openPatiently, storageErrorOf } from '../../shared/sqlite/connect.ts'
 import { migrate } from './migrate.ts'
 
 export interface Connections {

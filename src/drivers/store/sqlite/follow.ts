@@ -1,5 +1,5 @@
 /** Keeps what is resident level with the database, whoever wrote to it: a cheap look before each read, then only what is new. */
-import { type Resident, resident } from '../resident.ts'
+import { type Resident, resident } from '../resident/resident.ts'
 import { type Recent, recent } from './recent.ts'
 import { type FieldRow, fieldColumns, fieldsOfRow, isIndexed, termsOfRow } from './rows.ts'
 import type { Statements } from './statements.ts'

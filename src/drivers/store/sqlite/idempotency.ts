@@ -1,6 +1,6 @@
 /** Results of writes that may be sent again. */
 import type { Idempotency, IdempotentResult } from '../../../../sdk/storage/store.ts'
-import type { Verb } from '../member.ts'
+import type { Verb } from '../resident/groups.ts'
 import type { Statements } from './statements.ts'
 
 export function idempotency({ prepare }: Statements, now: () => number): (verb: Verb) => Idempotency {

@@ -1,6 +1,6 @@
 /** Logins of the dashboard. */
 import type { Login, LoginReader, LoginWriter } from '../../../../sdk/storage/store.ts'
-import type { Verb } from '../member.ts'
+import type { Verb } from '../resident/groups.ts'
 import type { Statements } from './statements.ts'
 
 export function loginReader({ prepare }: Statements): LoginReader {

@@ -1,7 +1,7 @@
 /** Brings a database to the tables of this program, and refuses one that a newer program has changed. */
 import type { Database } from 'bun:sqlite'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
-import { versionOf } from '../../sqlite/connect.ts'
+import { versionOf } from '../../shared/sqlite/connect.ts'
 import tables from './migrations/0000_tables.sql' with { type: 'text' }
 import triggers from './migrations/0001_triggers.sql' with { type: 'text' }
 

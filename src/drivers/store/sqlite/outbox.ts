@@ -1,7 +1,7 @@
 /** The outbox of decisions whose vectors are still to be made. */
 import { randomUUID } from 'node:crypto'
 import type { OutboxEntry, OutboxReader, OutboxWriter } from '../../../../sdk/storage/store.ts'
-import type { Verb } from '../member.ts'
+import type { Verb } from '../resident/groups.ts'
 import type { Statements } from './statements.ts'
 
 export function outboxReader({ prepare }: Statements): OutboxReader {

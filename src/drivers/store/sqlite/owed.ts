@@ -2,7 +2,7 @@
 import type { Database } from 'bun:sqlite'
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { begin } from '../../sqlite/connect.ts'
+import { begin } from '../../shared/sqlite/connect.ts'
 import { isTemp, place, syncFolders, writeTemps } from './files.ts'
 import type { Statements } from './statements.ts'
 import { yamlOf } from './yaml.ts'

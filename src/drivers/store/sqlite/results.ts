@@ -1,7 +1,7 @@
 /** The results of writes that may be sent again, one after the other: for moving them to another store. */
 import { join } from 'node:path'
 import type { IdempotentResult } from '../../../../sdk/storage/store.ts'
-import { openExisting } from '../../sqlite/connect.ts'
+import { openExisting } from '../../shared/sqlite/connect.ts'
 
 type KeptResult = IdempotentResult & { agent: string; key: string; expires_ms: number }
 

@@ -1,7 +1,7 @@
 /** Makes the stored words anew when the program analyses text differently than the one that stored them. */
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import type { Terms } from '../../../../sdk/storage/store.ts'
-import { equalTerms, packTerms } from '../dictionary.ts'
+import { equalTerms, packTerms } from '../resident/postings.ts'
 import type { Committer, Log } from './commit.ts'
 import type { DecisionTable } from './decisions.ts'
 import { termsOfRow } from './rows.ts'

@@ -1,6 +1,6 @@
 /** Between the rows of the catalogue and the fields that filters see. */
 import type { DecisionFields } from '../../../../sdk/storage/store.ts'
-import type { PackedTerms } from '../dictionary.ts'
+import type { PackedTerms } from '../resident/postings.ts'
 
 /** Columns of `decisions d` that {@link fieldsOfRow} reads. */
 export const fieldColumns = `d.id, d.category, d.confidence, d.stakes, d.status, d.outcome, d.project, d.feature, d.pr, d.tags,

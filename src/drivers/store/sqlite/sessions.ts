@@ -2,7 +2,7 @@
 import { and, desc, eq, gte } from 'drizzle-orm'
 import type { BunSQLiteDatabase } from 'drizzle-orm/bun-sqlite'
 import type { Session, SessionInput, SessionReader, SessionWriter } from '../../../../sdk/storage/store.ts'
-import type { Verb } from '../member.ts'
+import type { Verb } from '../resident/groups.ts'
 import { consumed_sessions, sessions } from './schema.ts'
 import type { Statements } from './statements.ts'
 

@@ -1,7 +1,7 @@
 /** Compaction and indexes of a LanceDB table: without them a table of many small batches becomes slow and large. */
 import type { Table } from '@lancedb/lancedb'
 import { sides } from '../../../../sdk/storage/vectors.ts'
-import { LIVE } from './where.ts'
+import { LIVE } from './search.ts'
 
 type Library = typeof import('@lancedb/lancedb')
 

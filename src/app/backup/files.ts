@@ -1,0 +1,142 @@
+/** Files of a backup: written, hashed, and brought to stable storage. */
+
+import { createHash } from 'node:crypto'
+import { createReadStream, existsSync } from 'node:fs'
+import { copyFile, mkdir, open, readdir, readFile, writeFile } from 'node:fs/promises'
+import { dirname, isAbsolute, join } from 'node:path'
+import * as v from 'valibot'
+
+/** Size and SHA-256 of a file. */
+export async function measured(folder: string, path: string): Promise<BackupFile> {
+  const hash = createHash('sha256')
+  let size = 0
+  for await (const chunk of createReadStream(join(folder, path)) as AsyncIterable<Uint8Array>) {
+    hash.update(chunk)
+    size += chunk.length
+  }
+  return { path, size, sha256: hash.digest('hex') }
+}
+
+async function sync(path: string): Promise<void> {
+  const handle = await open(path, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+const place = async (folder: string, path: string): Promise<string> => {
+  const whole = join(folder, path)
+  await mkdir(dirname(whole), { recursive: true, mode: 0o700 })
+  return whole
+}
+
+/** Writes a file to stable storage. */
+export async function put(folder: string, path: string, content: Uint8Array): Promise<BackupFile> {
+  await writeFile(await place(folder, path), content, { mode: 0o600, flush: true })
+  return { path, size: content.length, sha256: createHash('sha256').update(content).digest('hex') }
+}
+
+/** Copies a file to stable storage. The hash is that of the copy: the original may be changing. */
+export async function copy(from: string, folder: string, path: string): Promise<BackupFile> {
+  await copyFile(from, await place(folder, path))
+  return settle(folder, path)
+}
+
+/** Gives a file that was written by others its mode, and brings it to stable storage. */
+export async function settle(folder: string, path: string): Promise<BackupFile> {
+  const handle = await open(join(folder, path), 'r+')
+  try {
+    await handle.chmod(0o600)
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+  return measured(folder, path)
+}
+
+/** Brings the names in a folder, and in all folders below, to stable storage. */
+export async function syncFolders(folder: string): Promise<void> {
+  for (const entry of await readdir(folder, { withFileTypes: true }))
+    if (entry.isDirectory()) await syncFolders(join(folder, entry.name))
+  await sync(folder)
+}
+
+export const syncFolder = sync
+
+/** Runs `work` on each item, so many at a time, in order of their start. */
+export async function each<T>(items: Iterable<T>, work: (item: T) => Promise<void>, width = 32): Promise<void> {
+  const iterator = items[Symbol.iterator]()
+  const lane = async () => {
+    for (let next = iterator.next(); !next.done; next = iterator.next()) await work(next.value)
+  }
+  const lanes = await Promise.allSettled(Array.from({ length: width }, lane))
+  iterator.return?.()
+  for (const one of lanes) if (one.status === 'rejected') throw one.reason
+}
+
+// What a backup says of itself: its files with their hashes, so that a damaged or half one is never taken for whole.
+
+export const manifestName = 'cstp-backup.json'
+/** Of the manifest and the layout. */
+const format = 1
+
+const Manifest = v.object({
+  product: v.literal('cstp'),
+  format: v.literal(format),
+  /** Of the program that made the backup. */
+  version: v.string(),
+  created_at: v.string(),
+  decisions: v.number(),
+  /** Null where there is no evidence database. */
+  evidence_records: v.nullable(v.number()),
+  /** Versions of the tables, by file name. */
+  databases: v.record(v.string(), v.number()),
+  files: v.array(
+    v.object({
+      path: v.pipe(
+        v.string(),
+        v.check((path) => !isAbsolute(path) && !path.split(/[\\/]/).includes('..'), 'leads out of the backup'),
+      ),
+      size: v.number(),
+      sha256: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/)),
+    }),
+  ),
+})
+export type Manifest = v.InferOutput<typeof Manifest>
+export type BackupFile = Manifest['files'][number]
+
+/** The parts of a manifest that this program decides. */
+export const manifestHead = { product: 'cstp', format } as const
+
+/** Reads the manifest of a backup. @throws Error where there is none, or it is damaged or newer than this program */
+export async function readManifest(folder: string): Promise<Manifest> {
+  const text = await readFile(join(folder, manifestName), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error
+    throw new Error(`${folder} is no whole backup: it has no ${manifestName}`)
+  })
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (cause) {
+    throw new Error(`${manifestName} is damaged`, { cause })
+  }
+  const made = typeof value === 'object' && value !== null && 'format' in value ? value.format : undefined
+  if (typeof made === 'number' && made > format)
+    throw new Error(`the backup has format ${made}; this program knows formats up to ${format}: take the newer program`)
+  const parsed = v.safeParse(Manifest, value)
+  if (parsed.success) return parsed.output
+  const [issue] = parsed.issues
+  throw new Error(`${manifestName} is damaged: ${v.getDotPath(issue) ?? 'it'}: ${issue.message}`)
+}
+
+// The mark of a restore into a folder that was there already: while it stands, the folder holds a part of the data.
+
+export const unfinished = '.restoring'
+
+/** @throws Error where a restore was cut off: a server that started on a part would take the rest for deleted */
+export function refuseUnfinished(data_dir: string): void {
+  if (existsSync(join(data_dir, unfinished)))
+    throw new Error(`a restore into ${data_dir} was cut off: empty the folder and run cstp restore again`)
+}

@@ -1,0 +1,130 @@
+/** Makes a data directory of a backup: checked first, put in place whole, and never under a server that runs. */
+import { existsSync } from 'node:fs'
+import { mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+import { evidenceVersion } from '../../drivers/evidence/sqlite/connect.ts'
+import { openExisting } from '../../drivers/shared/sqlite/connect.ts'
+import { migrations } from '../../drivers/store/sqlite/migrate.ts'
+import { copy, each, type Manifest, measured, readManifest, syncFolder, syncFolders, unfinished } from './files.ts'
+
+/**
+ * Reads all of a backup and compares it with its manifest.
+ * @throws Error naming what is missing, damaged, or newer than this program
+ */
+export async function checkBackup(folder: string): Promise<Manifest> {
+  const manifest = await readManifest(folder)
+  const problems: string[] = []
+  await each(manifest.files, async ({ path, size, sha256 }) => {
+    const found = await measured(folder, path).catch((error: NodeJS.ErrnoException) => {
+      problems.push(`${path}: ${error.code === 'ENOENT' ? 'is missing' : error.message}`)
+    })
+    if (!found) return
+    if (found.size !== size) problems.push(`${path}: has ${found.size} bytes, not ${size}`)
+    else if (found.sha256 !== sha256) problems.push(`${path}: its content was changed`)
+  })
+  if (problems.length > 0) {
+    const more = problems.length > 5 ? `; and ${problems.length - 5} more` : ''
+    throw new Error(`the backup is damaged: ${problems.sort().slice(0, 5).join('; ')}${more}`)
+  }
+  const { 'cstp.db': catalogue = 0, 'provenance.db': evidence = 0 } = manifest.databases
+  if (catalogue > migrations.length || evidence > evidenceVersion)
+    throw new Error(`cstp ${manifest.version} made the backup, and this program is older: take the newer program`)
+  return manifest
+}
+
+/** Takes the database for itself, which fails while any server has it open. @returns lets it go */
+function seize(data_dir: string): () => void {
+  const path = join(data_dir, 'cstp.db')
+  if (!existsSync(path)) return () => {}
+  const db = openExisting(path)
+  try {
+    db.run('PRAGMA busy_timeout = 500')
+    db.run('PRAGMA locking_mode = EXCLUSIVE')
+    // A database in WAL mode changes it only for whoever is alone.
+    db.run('PRAGMA journal_mode = DELETE')
+    db.run('BEGIN EXCLUSIVE')
+  } catch (error) {
+    db.close()
+    if (!/SQLITE_(?:BUSY|LOCKED)/.test((error as { code?: string }).code ?? '')) return () => {}
+    throw new Error(`a server or another command works on ${data_dir}: stop it first`, { cause: error })
+  }
+  return () => db.close()
+}
+
+/** What the folder holds; null where there is none. */
+const held = (folder: string): Promise<string[] | null> =>
+  readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null
+    throw new Error(error.code === 'ENOTDIR' ? `${folder} is a file, not a folder` : error.message, { cause: error })
+  })
+
+/** Moves the data directory aside. @returns where to, or null where there was none */
+async function makeRoom(data_dir: string): Promise<string | null> {
+  if ((await held(data_dir)) === null) return null
+  const letGo = seize(data_dir)
+  try {
+    const aside = `${data_dir}.before-${new Date().toISOString().replace(/[-:]|\.\d+/g, '')}`
+    if (existsSync(aside)) throw new Error(`${aside} is there already: try again in a second`)
+    await rename(data_dir, aside).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EBUSY' && error.code !== 'EXDEV') throw error
+      throw new Error(`${data_dir} can't be moved aside, for it is a mount: empty it first`, { cause: error })
+    })
+    return aside
+  } finally {
+    letGo()
+  }
+}
+
+export interface RestoreOptions {
+  backup: string
+  data_dir: string
+  /** Moves what the data directory holds aside. */
+  force: boolean
+  signal: AbortSignal
+  progress(done: number, total: number): void
+}
+
+/** Restores a backup. @throws Error that says what is in the way; the data directory is then as it was */
+export async function restore(options: RestoreOptions): Promise<{ manifest: Manifest; aside: string | null }> {
+  const { force, signal, progress } = options
+  const [source, data_dir] = [resolve(options.backup), resolve(options.data_dir)]
+  const manifest = await checkBackup(source)
+  const before = await held(data_dir)
+  if (before !== null && before.length > 0) {
+    if (!force) throw new Error(`${data_dir} is not empty; --force moves what it holds aside`)
+    // Better to hear of a server now than when everything is copied.
+    seize(data_dir)()
+  }
+  // A folder that is there already may be a mount, into which nothing can be renamed from beside it.
+  const inside = before?.length === 0
+  const folder = inside
+    ? join(data_dir, unfinished)
+    : join(dirname(data_dir), `.${basename(data_dir)}.${process.pid}.partial`)
+  await mkdir(dirname(folder), { recursive: true, mode: 0o700 })
+  if (!inside) await rm(folder, { recursive: true, force: true })
+  await mkdir(folder, { mode: 0o700 })
+  let begun = false
+  try {
+    let done = 0
+    await each(manifest.files, async ({ path, sha256 }) => {
+      signal.throwIfAborted()
+      const made = await copy(join(source, path), folder, path)
+      if (made.sha256 !== sha256) throw new Error(`${path} changed while it was restored`)
+      progress(++done, manifest.files.length)
+    })
+    await syncFolders(folder)
+    const aside = inside ? null : await makeRoom(data_dir)
+    begun = true
+    if (inside) {
+      for (const name of await readdir(folder)) await rename(join(folder, name), join(data_dir, name))
+      await syncFolder(data_dir)
+      await rm(folder, { recursive: true })
+      await syncFolder(data_dir)
+    } else await rename(folder, data_dir)
+    await syncFolder(dirname(data_dir))
+    return { manifest, aside }
+  } catch (error) {
+    if (!begun) await rm(folder, { recursive: true, force: true })
+    throw error
+  }
+}

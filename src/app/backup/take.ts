@@ -1,0 +1,142 @@
+/**
+ * Copies a data directory while a server writes to it. What points comes before what is pointed to: exported bundles, then the evidence
+ * that they end in, then the catalogue with the decisions that the evidence names, then the decisions' files as of that catalogue.
+ */
+import { existsSync } from 'node:fs'
+import { mkdir, readdir, realpath, rename, rm } from 'node:fs/promises'
+import { basename, dirname, join, relative, resolve, sep } from 'node:path'
+import { version } from '../../core/version.ts'
+import { openExisting } from '../../drivers/shared/sqlite/connect.ts'
+import { copyDatabase, decisionFiles } from '../../drivers/store/sqlite/backup.ts'
+import type { Settings } from '../config/config.ts'
+import { isPostgres } from '../config/config.ts'
+import {
+  type BackupFile,
+  copy,
+  each,
+  type Manifest,
+  manifestHead,
+  manifestName,
+  put,
+  settle,
+  syncFolder,
+  syncFolders,
+} from './files.ts'
+
+export interface BackupOptions {
+  settings: Pick<Settings, 'data_dir' | 'provenance_db' | 'store_url' | 'vector_url'>
+  /** The folder to make. */
+  target: string
+  signal: AbortSignal
+  /** Told how many of the decisions' files are copied. */
+  progress(done: number, total: number): void
+}
+
+const catalogue = 'cstp.db'
+const evidence = 'provenance.db'
+const isDatabase = (name: string): boolean => /\.db(?:-wal|-shm|-journal)?$/.test(name)
+const isIn = (path: string, folder: string): boolean => path === folder || path.startsWith(folder + sep)
+
+/** @throws Error where the target holds something or lies in the data directory, or where there is nothing to back up */
+async function checkTarget(target: string, data_dir: string): Promise<void> {
+  if (!existsSync(join(data_dir, catalogue)))
+    throw new Error(`there is nothing to back up: ${data_dir} has no ${catalogue}`)
+  await mkdir(dirname(target), { recursive: true })
+  const real = join(await realpath(dirname(target)), basename(target))
+  if (isIn(real, await realpath(data_dir))) throw new Error(`the backup must not lie in the data directory ${data_dir}`)
+  const held = await readdir(target).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return []
+    throw new Error(error.code === 'ENOTDIR' ? `${target} is a file, not a folder` : error.message)
+  })
+  if (held.length > 0) throw new Error(`${target} is not empty; a backup never overwrites anything`)
+}
+
+/** Files of the data directory that are nobody else's: token, keys, bundles, and what people put there. */
+async function* others(data_dir: string, without: readonly string[], at = ''): AsyncGenerator<string> {
+  for (const entry of await readdir(join(data_dir, at), { withFileTypes: true })) {
+    const path = at === '' ? entry.name : `${at}/${entry.name}`
+    if (entry.name.startsWith('.') || entry.name.endsWith('.tmp') || without.includes(path)) continue
+    if (entry.isDirectory()) yield* others(data_dir, without, path)
+    else if (entry.isFile() && !(at === '' && isDatabase(entry.name))) yield path
+  }
+}
+
+/** Rows of a table; null where the database has no such one. */
+function count(database: string, table: string, where = 'true'): number | null {
+  const db = openExisting(database)
+  try {
+    const known = db.query('select 1 from sqlite_schema where name = ?').get(table) !== null
+    return known ? db.query<{ n: number }, []>(`select count(*) as n from ${table} where ${where}`).get()!.n : null
+  } finally {
+    db.close()
+  }
+}
+
+/** @throws Error where what matters lies in PostgreSQL, whose own tools back it up */
+function refuseServer({ store_url, provenance_db }: BackupOptions['settings']): void {
+  const what = store_url ? 'the decisions lie' : isPostgres(provenance_db) ? 'the evidence lies' : null
+  if (what === null) return
+  throw new Error(
+    `${what} in PostgreSQL: back that up with its own tools, such as pg_dump --format=custom, and keep the evidence key (CSTP_EVIDENCE_KEY)`,
+  )
+}
+
+/** Makes a backup. The target appears when it is whole, under its own name. @throws Error that says what is in the way */
+export async function backup({ settings, target: given, signal, progress }: BackupOptions): Promise<Manifest> {
+  const { data_dir, provenance_db, vector_url } = settings
+  refuseServer(settings)
+  const target = resolve(given)
+  await checkTarget(target, data_dir)
+  const folder = join(dirname(target), `.${basename(target)}.${process.pid}.partial`)
+  await rm(folder, { recursive: true, force: true })
+  await mkdir(folder, { mode: 0o700 })
+  try {
+    const files: BackupFile[] = []
+    const databases: Record<string, number> = {}
+    const keep = async (file: Promise<BackupFile>) => {
+      signal.throwIfAborted()
+      files.push(await file)
+    }
+    const vectors = vector_url && !vector_url.includes('://') ? relative(data_dir, vector_url).split(sep).join('/') : ''
+    // Vectors outside of the catalogue are made anew from it.
+    for await (const path of others(data_dir, ['decisions', 'vectors', vectors])) {
+      await keep(copy(join(data_dir, path), folder, path))
+    }
+    const beside = (await readdir(data_dir)).filter((name) => name.endsWith('.db') && name !== catalogue)
+    const sources = new Map(beside.map((name) => [name, join(data_dir, name)]))
+    if (provenance_db && existsSync(provenance_db)) sources.set(evidence, provenance_db)
+    for (const [name, path] of [...sources, [catalogue, join(data_dir, catalogue)] as const]) {
+      signal.throwIfAborted()
+      databases[name] = copyDatabase(path, join(folder, name)).version
+      await keep(settle(folder, name))
+    }
+    const total = count(join(folder, catalogue), 'decisions', 'gone = 0') ?? 0
+    let done = 0
+    await each(decisionFiles(data_dir, join(folder, catalogue)), async ({ path, content }) => {
+      await keep(put(folder, `decisions/${path}`, content))
+      progress(++done, total)
+    })
+    const manifest: Manifest = {
+      ...manifestHead,
+      version,
+      created_at: new Date().toISOString(),
+      decisions: total,
+      evidence_records: databases[evidence] === undefined ? null : count(join(folder, evidence), 'events'),
+      databases,
+      files: files.sort((a, b) => (a.path < b.path ? -1 : 1)),
+    }
+    await syncFolders(folder)
+    signal.throwIfAborted()
+    await put(folder, manifestName, Buffer.from(`${JSON.stringify(manifest, null, 1)}\n`))
+    await syncFolder(folder)
+    await rename(folder, target).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EBUSY' && error.code !== 'EXDEV') throw error
+      throw new Error(`${target} is a mount: name a folder in it that does not exist yet`, { cause: error })
+    })
+    await syncFolder(dirname(target))
+    return manifest
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true })
+    throw error
+  }
+}

@@ -1,0 +1,170 @@
+/** Reads the settings, in the order default < YAML file < environment < flag. Their table stands in `config/table.ts`. */
+import { join, resolve } from 'node:path'
+import { parseDocument } from 'yaml'
+import type { Credential } from '../../core/caller.ts'
+import { isPostgres } from './read.ts'
+import { type Setting, settings } from './table.ts'
+
+export { isPostgres, settings }
+
+/** Where a setting's value came from, as `cstp config` prints it. */
+export type Source = 'default' | `file ${string}` | `environment ${string}` | `flag ${string}`
+
+type Table = typeof settings
+export type SettingName = keyof Table
+/** The effective value of every setting. */
+export type Settings = { readonly [K in SettingName]: Table[K] extends Setting<infer T> ? T : never }
+export interface Configuration {
+  settings: Settings
+  sources: Record<SettingName, Source>
+}
+
+/** Thrown with everything that is wrong at once; `problems` has a line for each. */
+export class ConfigError extends Error {
+  readonly problems: string[]
+
+  constructor(problems: string[]) {
+    super(`The settings are wrong:\n${problems.map((line) => `  - ${line}`).join('\n')}`)
+    this.name = 'ConfigError'
+    this.problems = problems
+  }
+}
+
+const names = Object.keys(settings) as SettingName[]
+
+/** An address may carry a name and a password. */
+const withoutPassword = (text: string): string =>
+  text.replace(/:\/\/\S*@/g, '://****@').replace(/([?&]password=)[^&\s]*/g, '$1****')
+
+/** Replaces `${VAR}` in every text of a YAML tree. */
+function expand(value: unknown, env: Record<string, string | undefined>, at: string, problems: string[]): unknown {
+  if (typeof value === 'string') {
+    return value.replace(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (_, name: string) => {
+      const found = env[name]
+      if (found === undefined) problems.push(`${at}: the variable ${name} is not set`)
+      return found ?? ''
+    })
+  }
+  if (Array.isArray(value)) return value.map((item, index) => expand(item, env, `${at}.${index}`, problems))
+  if (value !== null && typeof value === 'object') {
+    return Object.fromEntries(
+      Object.entries(value).map(([key, item]) => [key, expand(item, env, at ? `${at}.${key}` : key, problems)]),
+    )
+  }
+  return value
+}
+
+/** Flattens a YAML tree to the settings' paths; what no setting claims is a problem. */
+function flatten(tree: unknown, file: string, problems: string[]): Map<string, unknown> {
+  const found = new Map<string, unknown>()
+  const known = new Set(names.map((name) => settings[name].yaml))
+  const visit = (node: unknown, at: string): void => {
+    if (at !== '' && known.has(at)) {
+      if (node !== null) found.set(at, node)
+      return
+    }
+    const inside = [...known].filter((one) => at === '' || one.startsWith(`${at}.`))
+    if (inside.length === 0)
+      problems.push(`${at} (file ${file}): there is no such setting; known are ${[...known].join(', ')}`)
+    else if (node !== null && typeof node === 'object' && !Array.isArray(node)) {
+      for (const [key, item] of Object.entries(node)) visit(item, at ? `${at}.${key}` : key)
+    } else if (node !== null)
+      problems.push(`${at || 'the file'} (file ${file}): expected a mapping with ${inside.join(', ')}`)
+  }
+  visit(tree, '')
+  return found
+}
+
+/** What servers that share a database must be given alike, and can't make for themselves. */
+function sharedProblems({ store_url, provenance_db, auth_tokens, evidence_key }: Partial<Settings>): string[] {
+  const problems: string[] = []
+  if (store_url && auth_tokens === null)
+    problems.push('CSTP_AUTH_TOKENS: with CSTP_STORE_URL every server needs the same tokens; none are given')
+  if (evidence_key === null && (store_url || isPostgres(provenance_db ?? null)))
+    problems.push('CSTP_EVIDENCE_KEY: with evidence in PostgreSQL every server needs the same key; none is given')
+  if (store_url && provenance_db && !isPostgres(provenance_db))
+    problems.push('PROVENANCE_DB: with CSTP_STORE_URL the evidence must lie in PostgreSQL too; received a file')
+  return problems
+}
+
+/**
+ * Reads the settings.
+ * @param input.flags values by flag name (`--port`), as given on the command line
+ * @param input.readFile reads the YAML file
+ * @throws ConfigError with every wrong value: its name, source and what was expected
+ */
+export async function loadSettings(input: {
+  env: Record<string, string | undefined>
+  flags: Record<string, string>
+  readFile(path: string): Promise<string>
+}): Promise<Configuration> {
+  const problems: string[] = []
+  const file = input.flags['--config'] ?? input.env.CSTP_CONFIG
+  let fromFile = new Map<string, unknown>()
+  if (file) {
+    try {
+      const document = parseDocument(await input.readFile(file), { prettyErrors: true })
+      for (const error of document.errors) problems.push(`file ${file}: ${error.message.split('\n')[0]}`)
+      if (document.errors.length === 0)
+        fromFile = flatten(expand(document.toJS(), input.env, '', problems), file, problems)
+    } catch (error) {
+      problems.push(`file ${file}: can't be read: ${(error as Error).message}`)
+    }
+  }
+  const values: Record<string, unknown> = {}
+  const sources: Record<string, Source> = {}
+  for (const name of names) {
+    const one: Setting<unknown> = settings[name]
+    const fromEnv = input.env[one.env]
+    const candidates: [unknown, Source][] = [
+      [input.flags[one.flag], `flag ${one.flag}`],
+      [fromEnv === '' ? undefined : fromEnv, `environment ${one.env}`],
+      [fromFile.get(one.yaml), `file ${file} (${one.yaml})`],
+    ]
+    const [value, source] = candidates.find(([given]) => given !== undefined) ?? [undefined, 'default' as const]
+    sources[name] = source
+    try {
+      values[name] =
+        source === 'default' ? (typeof one.default === 'function' ? one.default() : one.default) : one.read(value)
+    } catch (error) {
+      const shown = one.secret ? '' : `, received ${withoutPassword(JSON.stringify(value)).slice(0, 200)}`
+      problems.push(`${one.env} (${source}): ${(error as Error).message}${shown}`)
+    }
+  }
+  const embedder = values.embedder
+  if (embedder === 'openai' && !values.embedding_model)
+    problems.push('CSTP_EMBEDDING_MODEL: the openai embedder needs a model')
+  if (embedder === 'openai' && !values.embedding_url)
+    problems.push('CSTP_EMBEDDING_URL: the openai embedder needs an address')
+  if (embedder === 'huggingface' && !values.embedding_api_key && input.env.HF_TOKEN)
+    values.embedding_api_key = input.env.HF_TOKEN
+  problems.push(...sharedProblems(values as Partial<Settings>))
+  const agents = (values.auth_tokens as Credential[] | null | undefined)?.map(({ agent }) => agent)
+  for (const name of ['admin_agents', 'evidence_agents'] as const) {
+    const strangers = ((values[name] as string[] | null) ?? []).filter((agent) => agents && !agents.includes(agent))
+    if (strangers.length > 0)
+      problems.push(`${settings[name].env} (${sources[name]}): no token belongs to ${strangers.join(', ')}`)
+  }
+  if (problems.length > 0) throw new ConfigError(problems)
+  return { settings: values as unknown as Settings, sources: sources as Record<SettingName, Source> }
+}
+
+/** A setting's value as it may be shown: secrets are masked. */
+export function shownValue(name: SettingName, value: unknown): string {
+  if (value === null) return '(none)'
+  if (name === 'auth_tokens') return (value as Credential[]).map(({ agent }) => `${agent}:****`).join(',')
+  if (settings[name].secret) return '****'
+  return withoutPassword(Array.isArray(value) ? value.join(',') : String(value))
+}
+
+/** Path of the evidence database, or its address in PostgreSQL. */
+export const evidencePlace = ({
+  data_dir,
+  provenance_db,
+  store_url,
+}: Pick<Settings, 'data_dir' | 'provenance_db' | 'store_url'>): string =>
+  provenance_db ?? store_url ?? join(data_dir, 'provenance.db')
+
+/** The folder below which bundles are written, as a full path. */
+export const bundlesPlace = ({ bundle_dir, data_dir }: Pick<Settings, 'bundle_dir' | 'data_dir'>): string =>
+  resolve(bundle_dir ?? join(data_dir, 'bundles'))

@@ -1,0 +1,104 @@
+/** How values of settings are read: from a YAML file or from text. Each reader throws an Error that says what was expected. */
+import { homedir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { type Credential, parseTokens, type Scope, scopes } from '../../core/caller.ts'
+
+const expected = (what: string): never => {
+  throw new Error(`expected ${what}`)
+}
+
+export const text = (value: unknown): string =>
+  typeof value === 'string' && value.trim() !== '' ? value.trim() : expected('text that is not empty')
+
+export const path = (value: unknown): string => {
+  const given = text(value)
+  return resolve(given.startsWith('~/') ? join(homedir(), given.slice(2)) : given)
+}
+
+export const whole = (min: number, max: number) => (value: unknown) => {
+  const number = typeof value === 'string' && /^\d+$/.test(value.trim()) ? Number(value) : value
+  if (typeof number === 'number' && Number.isSafeInteger(number) && number >= min && number <= max) return number
+  return expected(`a whole number from ${min} to ${max}`)
+}
+
+export const oneOf =
+  <const T extends string>(...values: T[]) =>
+  (value: unknown): T =>
+    values.find((one) => one === value) ?? expected(`one of ${values.join(', ')}`)
+
+export const list = (value: unknown): string[] => {
+  const parts = typeof value === 'string' ? value.split(',') : value
+  if (!Array.isArray(parts)) return expected('a list, or text separated by commas')
+  return parts.map((part) => text(part))
+}
+
+/** Directories, separated by colons or as a list. */
+export const paths = (value: unknown): string[] => list(typeof value === 'string' ? value.split(':') : value).map(path)
+
+export const url =
+  (...protocols: string[]) =>
+  (value: unknown): string => {
+    const given = text(value)
+    if (!URL.canParse(given) || !protocols.includes(new URL(given).protocol.slice(0, -1))) {
+      return expected(`a URL of ${protocols.join(' or ')}`)
+    }
+    return given.replace(/\/$/, '')
+  }
+
+export const isPostgres = (place: string | null): place is `postgres${string}` =>
+  /^postgres(?:ql)?:\/\//.test(place ?? '')
+
+/** The address of a PostgreSQL database; `?schema=` names the schema of the tables. */
+export const postgresUrl = (value: unknown): string => {
+  const given = text(value)
+  const wanted = 'an address such as postgres://user:password@host:5432/database'
+  if (!isPostgres(given) || !URL.canParse(given)) return expected(wanted)
+  const { hostname, pathname, searchParams } = new URL(given)
+  if (hostname === '' || !/^\/[^/]+$/.test(pathname)) return expected(`${wanted}, with a host and a database`)
+  const schema = searchParams.get('schema') ?? 'public'
+  return /^[a-z_][a-z0-9_]{0,62}$/.test(schema) ? given : expected('a schema of lower-case letters, digits and _')
+}
+
+/** A file, or an address of PostgreSQL. */
+export const fileOrPostgres = (value: unknown): string => {
+  const given = text(value)
+  return given.includes('://') ? postgresUrl(given) : path(given)
+}
+
+/** A folder, an s3:// address or one of PostgreSQL. */
+export const vectorUrl = (value: unknown): string => {
+  const given = text(value)
+  if (!given.includes('://')) return path(given)
+  if (isPostgres(given)) return postgresUrl(given)
+  return given.startsWith('s3://') ? given : expected('a folder, an s3:// or a postgres:// address')
+}
+
+export const credentials = (value: unknown): Credential[] => {
+  if (typeof value === 'string') return parseTokens(value)
+  if (!Array.isArray(value) || value.length === 0) return expected('agent:token pairs separated by commas, or a list')
+  return parseTokens(
+    value.map((entry: unknown, index) => {
+      const at = `entry ${index + 1}`
+      if (entry === null || typeof entry !== 'object') throw new Error(`${at}: expected a mapping`)
+      const { agent, token, token_sha256, scopes: given, ...rest } = entry as Record<string, unknown>
+      const [unknown] = Object.keys(rest)
+      if (unknown) throw new Error(`${at}: unknown key ${unknown}; known are agent, token, token_sha256, scopes`)
+      if (given !== undefined && (!Array.isArray(given) || given.some((scope) => !scopes.includes(scope)))) {
+        throw new Error(`${at}: scopes: expected a list of ${scopes.join(', ')}`)
+      }
+      const own = { agent, token, token_sha256 }
+      for (const [key, one] of Object.entries(own))
+        if (one !== undefined && typeof one !== 'string') throw new Error(`${at}: ${key}: expected text, in quotes`)
+      return {
+        ...(own as { agent?: string; token?: string; token_sha256?: string }),
+        agent: (agent as string) ?? '',
+        scopes: given as Scope[] | undefined,
+      }
+    }),
+  )
+}
+
+export const optional =
+  <T>(read: (value: unknown) => T) =>
+  (value: unknown): T | null =>
+    read(value)

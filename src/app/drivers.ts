@@ -1,0 +1,151 @@
+/** The drivers that the settings name; a driver's libraries are loaded only when it is chosen. */
+import { availableParallelism } from 'node:os'
+import type { Embedder } from '../../sdk/storage/embedder.ts'
+import type { Evidence } from '../../sdk/storage/evidence.ts'
+import type { Store, StoreOptions } from '../../sdk/storage/store.ts'
+import type { Vectors } from '../../sdk/storage/vectors.ts'
+import type { Log } from '../core/log.ts'
+import { type Chain, openChain } from '../domain/evidence/chain.ts'
+import { type Follower, openFollower } from '../domain/search/follower.ts'
+import { openHashEmbedder } from '../drivers/embedder/hash.ts'
+import { openExactVectors } from '../drivers/vectors/exact/driver.ts'
+import type { Metrics } from '../surfaces/http/metrics.ts'
+import type { Lease } from '../surfaces/http/rate.ts'
+import { evidencePlace, isPostgres, type Settings } from './config/config.ts'
+import { every } from './lifecycle.ts'
+import { startWalkers } from './walkers.ts'
+
+/** The embedder that is chosen. @param failed told when a model that loads beside the server can't */
+export async function openEmbedder(settings: Settings, log: Log, failed?: (error: unknown) => void): Promise<Embedder> {
+  const { embedding_model: model, embedding_url: url, embedding_api_key: api_key } = settings
+  const remote = { ...(model && { model }), ...(url && { url }), ...(api_key && { api_key }) }
+  switch (settings.embedder) {
+    case 'hash':
+      return openHashEmbedder()
+    case 'local':
+      return (await import('../drivers/embedder/local/driver.ts')).openLocalEmbedder({ log, ...(failed && { failed }) })
+    case 'huggingface':
+      return (await import('../drivers/embedder/remote/huggingface.ts')).openHuggingfaceEmbedder(remote)
+    case 'openai':
+      return (await import('../drivers/embedder/remote/openai.ts')).openOpenaiEmbedder({
+        ...remote,
+        model: model!,
+        url: url!,
+      })
+  }
+}
+
+/** What servers have in common beside the store. */
+export interface Shared {
+  lease: Lease
+  /** Whether the database answers. */
+  reachable(): Promise<boolean>
+}
+
+const pingMs = 2_000
+/** Whoever asks more often gets the last answer: anybody may ask. */
+const pingEveryMs = 250
+
+function reachableBy(ping: () => Promise<void>): () => Promise<boolean> {
+  let asked = { at: Number.NEGATIVE_INFINITY, answer: Promise.resolve(true) }
+  return () => {
+    const at = performance.now()
+    if (at - asked.at < pingEveryMs) return asked.answer
+    const given = ping().then(
+      () => true,
+      () => false,
+    )
+    asked = { at, answer: Promise.race([given, Bun.sleep(pingMs).then(() => false)]) }
+    return asked.answer
+  }
+}
+
+/** Opens the store that is chosen. `shared` is there where other servers may use it too. */
+export async function openStore(
+  { store_url, data_dir }: Settings,
+  options: StoreOptions & { log: Log },
+): Promise<{ store: Store; shared?: Shared; close(): Promise<void> }> {
+  if (store_url === null) {
+    const { openSqliteStore } = await import('../drivers/store/sqlite/driver.ts')
+    const store = await openSqliteStore({ ...options, dir: data_dir })
+    return { store, close: store.close }
+  }
+  const { openPostgresStore } = await import('../drivers/store/postgres/driver.ts')
+  const { lease, ping, ...store } = await openPostgresStore({ ...options, url: store_url })
+  return { store, shared: { lease, reachable: reachableBy(ping) }, close: store.close }
+}
+
+/** The vectors driver that is chosen, with a resident tail where it takes new vectors in batches only. */
+export async function openVectors(settings: Settings, log: Log): Promise<{ vectors: Vectors; tail?: Vectors }> {
+  const { vector_url: url } = settings
+  if (url === null) return { vectors: openExactVectors() }
+  if (isPostgres(url)) {
+    const { openPgvectorVectors } = await import('../drivers/vectors/pgvector/driver.ts')
+    return { vectors: await openPgvectorVectors({ url }) }
+  }
+  const { openLanceVectors } = await import('../drivers/vectors/lancedb/driver.ts')
+  return { vectors: await openLanceVectors({ url, log }), tail: openExactVectors() }
+}
+
+/** The evidence log, and the chain that the program appends to. */
+export async function openEvidence(
+  settings: Settings,
+  log: Log,
+): Promise<{ evidence: Evidence; chain: Chain; close(): Promise<void> }> {
+  const place = evidencePlace(settings)
+  const evidence = isPostgres(place)
+    ? await (await import('../drivers/evidence/postgres/driver.ts')).openPostgresEvidence({ url: place })
+    : await (await import('../drivers/evidence/sqlite/driver.ts')).openSqliteEvidence(place)
+  const walkers = () => startWalkers(place, availableParallelism(), log)
+  // A timer would cost a walk a millisecond for each page.
+  const breathe = () => new Promise<void>((resolve) => setImmediate(resolve))
+  const chain = openChain({ evidence, now: Date.now, walkers, breathe })
+  return { evidence, chain, close: evidence.close }
+}
+
+/** Tells the metrics of each call of an embedder. */
+export function metered(embedder: Embedder, metrics: Metrics): Embedder {
+  return {
+    ...embedder,
+    async embed(texts, kind, signal) {
+      const start = performance.now()
+      let failed = true
+      try {
+        const vectors = await embedder.embed(texts, kind, signal)
+        failed = false
+        return vectors
+      } finally {
+        metrics.embed(kind, texts.length, performance.now() - start, failed)
+      }
+    },
+  }
+}
+
+// Search by meaning: the vectors that the settings name, kept in step with the store.
+
+/** Decisions from which an index on disk serves better than exact search in memory. */
+const lanceFrom = 200_000
+
+/** Opens it; what keeps it from serving well is logged. @param embedder id of the one that is configured */
+export async function openIndex(settings: Settings, store: Store, embedder: string, log: Log): Promise<Follower> {
+  const { vectors, tail } = await openVectors(settings, log)
+  const breathe = () => Bun.sleep(0)
+  const index = await openFollower({ store, vectors, ...(tail && { tail }), log, every, breathe }).catch(
+    async (error) => {
+      await vectors.close()
+      throw error
+    },
+  )
+  const made = index.generation()
+  if (made && made.embedder !== embedder) {
+    log('warn', 'the vectors in store were made by another embedder; semantic search waits for cstp reindex', {
+      stored: made.embedder,
+      configured: embedder,
+    })
+  }
+  const { driver, count } = await index.status()
+  if (driver === 'exact' && count > lanceFrom) {
+    log('warn', 'LanceDB would serve so many decisions better: set CSTP_VECTOR_URL to a folder', { decisions: count })
+  }
+  return index
+}

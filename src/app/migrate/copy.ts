@@ -1,0 +1,246 @@
+/** Copies what one store holds to another, kind by kind. Each goes on where an earlier run was cut off. */
+
+import { createHash } from 'node:crypto'
+import { sides } from '../../../sdk/storage/vectors.ts'
+import { grow } from '../../domain/evidence/tree.ts'
+import { decisionsOf, type Side, trail } from './sides.ts'
+
+export interface Copying {
+  from: Side
+  to: Side
+  now_ms: number
+  signal: AbortSignal
+  /** Told how many of a kind are done. */
+  progress(kind: string, done: number): void
+}
+
+/** Records, and what derives from them. A decision that was changed in the source since an earlier run is changed in the target. */
+export async function copyDecisions({ from, to, signal, progress }: Copying): Promise<void> {
+  let done = 0
+  for await (const page of decisionsOf(from)) {
+    signal.throwIfAborted()
+    const there = new Map(
+      (await to.store.decisions.getMany(page.map(({ record }) => record.id))).map((one) => [one.record.id, one]),
+    )
+    const wanted = page.filter(({ record }) => {
+      const stored = there.get(record.id)
+      return stored === undefined || JSON.stringify(stored.record) !== JSON.stringify(record)
+    })
+    if (wanted.length > 0)
+      await to.store.transaction(async (tx) => {
+        for (const { record } of wanted) {
+          const stored = there.get(record.id)
+          if (stored === undefined) await tx.decisions.create(record)
+          else await tx.decisions.update(record, stored.revision)
+        }
+      })
+    done += page.length
+    progress('decisions', done)
+  }
+}
+
+/**
+ * Vectors of the active generation; what has none is left to the target's outbox. One that was still being built is left behind: whoever
+ * built it has stopped, and a reindex always begins anew.
+ */
+export async function copyVectors({ from, to, now_ms, signal, progress }: Copying): Promise<void> {
+  const generation = await from.store.embeddings.active()
+  if (generation !== null) {
+    const { embedder, dimensions, number } = generation
+    const target = await to.store.transaction(async (tx) => {
+      const there = await tx.embeddings.active()
+      // An earlier run may have found vectors of another embedder.
+      return there?.embedder === embedder && there.dimensions === dimensions
+        ? there
+        : tx.embeddings.start(embedder, dimensions)
+    })
+    let done = 0
+    for (let after = 0; ; ) {
+      signal.throwIfAborted()
+      const page = await from.store.feed.since(after, number, 200)
+      if (page.length === 0) break
+      await to.store.transaction(async (tx) => {
+        // Those that the source has dropped since an earlier run are dropped here.
+        for (const { id, vectors } of page)
+          await (vectors === null ? tx.embeddings.drop(id) : tx.embeddings.put(id, embedder, vectors))
+      })
+      after = page.at(-1)!.seq
+      done += page.length
+      progress('vectors', done)
+    }
+    if (target.state === 'building') await to.store.transaction((tx) => tx.embeddings.activate(target.number))
+  }
+  for await (const page of decisionsOf(from))
+    await to.store.transaction(async (tx) => {
+      for (const { record, indexed } of page) if (!indexed) await tx.outbox.add(record.id, now_ms)
+    })
+}
+
+/** Deliberation, breakers and results of writes: what servers agree on besides the record. */
+export async function copyStates({ from, to, now_ms }: Copying): Promise<void> {
+  const most = 1_000_000
+  const [consumed, known] = await Promise.all([from, to].map(({ store }) => store.sessions.consumed({ limit: most })))
+  const sessions = await from.store.sessions.list({ since_ms: 0, limit: most })
+  const nothing = {
+    id: '',
+    type: 'note',
+    text: '',
+    source: 'migrate',
+    timestamp: '1970-01-01T00:00:00.000Z',
+    data: null,
+  }
+  const last = JSON.stringify(known![0])
+  const since = consumed!.findIndex((one) => JSON.stringify(one) === last)
+  // Sessions of an earlier run may have been added to, or taken, since.
+  await to.store.transaction((tx) => tx.sessions.expire(Number.MAX_SAFE_INTEGER))
+  if (since !== 0)
+    await to.store.transaction(async (tx) => {
+      const fresh = since === -1 ? consumed! : consumed!.slice(0, since)
+      for (const { key, agent, decision_id, input_count, consumed_ms } of fresh.toReversed()) {
+        await tx.sessions.append(key, agent, Array(input_count).fill(nothing), Math.max(1, input_count), consumed_ms)
+        await tx.sessions.consume(key, decision_id, consumed_ms)
+      }
+    })
+  for (const { key, agent, inputs, dropped, created_ms, updated_ms } of sessions)
+    await to.store.transaction(async (tx) => {
+      await tx.sessions.append(key, agent, [], 1, created_ms)
+      // Those that were dropped are dropped again, so that they count.
+      const all = [...Array(dropped).fill(nothing), ...inputs]
+      await tx.sessions.append(key, agent, all, Math.max(1, inputs.length), updated_ms)
+    })
+  for (const breaker of await from.store.breakers.list()) await to.store.transaction((tx) => tx.breakers.put(breaker))
+  for await (const page of from.results(now_ms))
+    await to.store.transaction(async (tx) => {
+      for (const { agent, key, expires_ms, ...kept } of page)
+        if (!agent.startsWith(':')) await tx.idempotency.put(agent, key, kept, expires_ms)
+    })
+}
+
+/** The trail in its order. */
+export async function copyAudit({ from, to, signal, progress }: Copying): Promise<void> {
+  let there = 0
+  for await (const page of trail(to)) there += page.length
+  let done = 0
+  for await (const page of trail(from)) {
+    signal.throwIfAborted()
+    const fresh = page.slice(Math.max(0, there - done))
+    done += page.length
+    await to.store.transaction(async (tx) => {
+      for (const { seq: _, ...entry } of fresh) await tx.audit.append(entry)
+    })
+    progress('audit lines', done)
+  }
+}
+
+/** Records as they are, the tree's nodes anew from their hashes, and the checkpoints. @throws Error where the target has another chain */
+export async function copyEvidence({ from, to, signal, progress }: Copying): Promise<void> {
+  const head = await to.evidence.head()
+  const [same] = head.seq === 0 ? [head.hash] : await from.evidence.hashes(head.seq, 1)
+  if (same !== head.hash) throw new Error(`${to.name} holds another chain of evidence than ${from.name}`)
+  for (let next = head.seq + 1; ; ) {
+    signal.throwIfAborted()
+    const records = await from.evidence.read(next, 1_000)
+    if (records.length === 0) break
+    await to.evidence.append(({ seq, frontier }) => ({
+      records,
+      ...grow(
+        frontier,
+        seq,
+        records.map(({ hash }) => hash),
+      ),
+    }))
+    next += records.length
+    progress('evidence records', next - 1)
+  }
+  const [given, known] = [await from.evidence.checkpoints(), await to.evidence.checkpoints()]
+  for (const checkpoint of given.slice(known.length)) await to.evidence.saveCheckpoint(checkpoint)
+}
+
+// What a side holds, as counts and hashes that are equal where the content is.
+
+export interface Digest {
+  decisions: number
+  decisions_sha256: string
+  vectors: number
+  vectors_sha256: string
+  sessions_sha256: string
+  breakers_sha256: string
+  audit_lines: number
+  audit_sha256: string
+  results_sha256: string
+  evidence_records: number
+  evidence_head: string
+  evidence_sha256: string
+  checkpoints_sha256: string
+}
+
+const sha256 = (): ReturnType<typeof createHash> => createHash('sha256')
+const hashOf = (value: unknown): string => sha256().update(JSON.stringify(value)).digest('hex')
+
+/** Independent of the order, in which the feeds differ. */
+async function vectorsOf({ store }: Side): Promise<{ count: number; hash: string }> {
+  const generation = await store.embeddings.active()
+  const sum = Buffer.alloc(32)
+  let count = 0
+  for (let after = 0; generation !== null; ) {
+    const page = await store.feed.since(after, generation.number, 500)
+    if (page.length === 0) break
+    after = page.at(-1)!.seq
+    for (const { id, vectors } of page) {
+      if (vectors === null) continue
+      count++
+      const one = sha256().update(`${generation.embedder}\0${id}\0`)
+      for (const side of sides) one.update(new Uint8Array(vectors[side].slice().buffer))
+      const bytes = one.digest()
+      for (let at = 0; at < 32; at++) sum[at]! ^= bytes[at]!
+    }
+  }
+  return { count, hash: sum.toString('hex') }
+}
+
+export async function digestOf(side: Side, now_ms: number): Promise<Digest> {
+  const { store, evidence } = side
+  let decisions = 0
+  const records = sha256()
+  for await (const page of decisionsOf(side)) {
+    decisions += page.length
+    for (const { record } of page) records.update(`${JSON.stringify(record)}\n`)
+  }
+  let audit_lines = 0
+  const lines = sha256()
+  for await (const page of trail(side)) {
+    audit_lines += page.length
+    for (const { seq: _, ...entry } of page) lines.update(`${JSON.stringify(entry)}\n`)
+  }
+  const results = sha256()
+  for await (const page of side.results(now_ms))
+    for (const { agent, key, digest, result, expires_ms } of page)
+      if (!agent.startsWith(':')) results.update(`${JSON.stringify([agent, key, digest, result, expires_ms])}\n`)
+  const vectors = await vectorsOf(side)
+  const head = await evidence.head()
+  const events = sha256()
+  for (let next = 1; next <= head.seq; ) {
+    const page = await evidence.read(next, 1_000)
+    if (page.length === 0) break
+    for (const record of page) events.update(`${JSON.stringify(Object.entries(record).sort())}\n`)
+    next = page.at(-1)!.seq + 1
+  }
+  return {
+    decisions,
+    decisions_sha256: records.digest('hex'),
+    vectors: vectors.count,
+    vectors_sha256: vectors.hash,
+    sessions_sha256: hashOf([
+      (await store.sessions.list({ since_ms: 0, limit: 1_000_000 })).sort((a, b) => (a.key < b.key ? -1 : 1)),
+      await store.sessions.consumed({ limit: 1_000_000 }),
+    ]),
+    breakers_sha256: hashOf(await store.breakers.list()),
+    audit_lines,
+    audit_sha256: lines.digest('hex'),
+    results_sha256: results.digest('hex'),
+    evidence_records: head.seq,
+    evidence_head: head.hash,
+    evidence_sha256: events.digest('hex'),
+    checkpoints_sha256: hashOf(await evidence.checkpoints()),
+  }
+}

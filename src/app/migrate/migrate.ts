@@ -1,0 +1,71 @@
+/** Moves everything from one place to another: resumable, and verified by counts and hashes of both sides. */
+import { createHash } from 'node:crypto'
+import {
+  type Copying,
+  copyAudit,
+  copyDecisions,
+  copyEvidence,
+  copyStates,
+  copyVectors,
+  type Digest,
+  digestOf,
+} from './copy.ts'
+import { openSide, type Side } from './sides.ts'
+
+/** No agent has a colon in its name, so this is nobody's result. */
+const marker = { agent: ':migrate', key: 'source' }
+const forever_ms = 8.64e15
+
+/** Marks an empty target as that of this source. @throws Error for one that holds something of its own */
+async function claim({ from, to, now_ms }: Copying): Promise<void> {
+  const digest = createHash('sha256').update(from.name).digest('hex')
+  const kept = await to.store.transaction((tx) => tx.idempotency.get(marker.agent, marker.key, now_ms))
+  if (kept?.digest === digest && (kept.result as { done: boolean }).done === false) return
+  const used =
+    (await to.store.decisions.count({})) +
+    (await to.evidence.head()).seq +
+    (await to.store.audit.list({ limit: 1 })).length
+  if (used > 0) throw new Error(`${to.name} is not empty, and holds no migration of ${from.name} that was cut off`)
+  await mark(to, digest, false)
+}
+
+const mark = (to: Side, digest: string, done: boolean): Promise<void> =>
+  to.store.transaction((tx) => tx.idempotency.put(marker.agent, marker.key, { digest, result: { done } }, forever_ms))
+
+export interface MigrateOptions {
+  /** Data directory, or `postgres://…`. */
+  from: string
+  to: string
+  now_ms: number
+  signal: AbortSignal
+  progress: Copying['progress']
+}
+
+/** @throws Error that says what is in the way, or which kind differs */
+export async function migrate({ from: source, to: target, ...rest }: MigrateOptions): Promise<Digest> {
+  const from = await openSide(source, true)
+  try {
+    const to = await openSide(target, false)
+    try {
+      if (from.name === to.name && source === target) throw new Error('--from and --to are the same place')
+      const copying: Copying = { from, to, ...rest }
+      await claim(copying)
+      for (const copy of [copyDecisions, copyVectors, copyStates, copyAudit, copyEvidence]) {
+        rest.signal.throwIfAborted()
+        await copy(copying)
+      }
+      const [one, other] = [await digestOf(from, rest.now_ms), await digestOf(to, rest.now_ms)]
+      const differ = (Object.keys(one) as (keyof Digest)[]).filter((kind) => one[kind] !== other[kind])
+      if (differ.length > 0)
+        throw new Error(
+          `the two sides differ in ${differ.join(', ')}: stop the servers of both, then run the same command again`,
+        )
+      await mark(to, createHash('sha256').update(from.name).digest('hex'), true)
+      return other
+    } finally {
+      await to.close()
+    }
+  } finally {
+    await from.close()
+  }
+}

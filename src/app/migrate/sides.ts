@@ -1,0 +1,90 @@
+/** One side of a migration: a data directory or a PostgreSQL database, opened with all that it holds. */
+import { existsSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import type { Evidence } from '../../../sdk/storage/evidence.ts'
+import type { IdempotentResult, Store, StoredAuditEntry, StoredDecision } from '../../../sdk/storage/store.ts'
+import { analyse } from '../../domain/search/terms.ts'
+import { isPostgres } from '../config/config.ts'
+
+export interface Side {
+  /** For messages: a folder, or an address without its password. */
+  name: string
+  store: Store
+  evidence: Evidence
+  /** Results of writes that may be sent again. */
+  results(now_ms: number): AsyncIterable<(IdempotentResult & { agent: string; key: string; expires_ms: number })[]>
+  close(): Promise<void>
+}
+
+/** @param existing whether there must be something already @throws Error, StorageError */
+export async function openSide(place: string, existing: boolean): Promise<Side> {
+  const options = { analyse, now: Date.now }
+  if (isPostgres(place)) {
+    const [{ openPostgresStore }, { openPostgresEvidence }, { keptResults }] = await Promise.all([
+      import('../../drivers/store/postgres/driver.ts'),
+      import('../../drivers/evidence/postgres/driver.ts'),
+      import('../../drivers/store/postgres/results.ts'),
+    ])
+    const store = await openPostgresStore({ ...options, url: place, connections: 8 })
+    const evidence = await openPostgresEvidence({ url: place }).catch(async (error: unknown) => {
+      await store.close()
+      throw error
+    })
+    const { host, pathname } = new URL(place)
+    return sideOf(`postgres://${host}${pathname}`, store, evidence, (now_ms) => keptResults(place, now_ms))
+  }
+  const dir = resolve(place)
+  if (existing && !existsSync(join(dir, 'cstp.db'))) throw new Error(`${dir} is no data directory: it has no cstp.db`)
+  await mkdir(dir, { recursive: true, mode: 0o700 })
+  const [{ openSqliteStore }, { openSqliteEvidence }, { keptResults }] = await Promise.all([
+    import('../../drivers/store/sqlite/driver.ts'),
+    import('../../drivers/evidence/sqlite/driver.ts'),
+    import('../../drivers/store/sqlite/results.ts'),
+  ])
+  const store = await openSqliteStore({ ...options, dir })
+  const evidence = await openSqliteEvidence(join(dir, 'provenance.db')).catch(async (error: unknown) => {
+    await store.close()
+    throw error
+  })
+  return sideOf(dir, store, evidence, (now_ms) => keptResults(dir, now_ms))
+}
+
+const sideOf = (name: string, store: Store, evidence: Evidence, results: Side['results']): Side => ({
+  name,
+  store,
+  evidence,
+  results,
+  async close() {
+    await evidence.close()
+    await store.close()
+  },
+})
+
+// Walks over all that a store holds of a kind, in an order that both sides share.
+
+const pageSize = 200
+const auditPage = 1_000
+
+/** By id. */
+export async function* decisionsOf({ store }: Side): AsyncGenerator<StoredDecision[]> {
+  for (let after: string | null = null; ; ) {
+    const page: StoredDecision[] = await store.decisions.walk(after, pageSize)
+    if (page.length === 0) return
+    yield page
+    after = page.at(-1)!.record.id
+  }
+}
+
+/** The trail from its first line on, though it is read from its last. */
+export async function* trail({ store }: Side): AsyncGenerator<StoredAuditEntry[]> {
+  const ends: (number | undefined)[] = []
+  for (let cursor: number | undefined; ; ) {
+    const page = await store.audit.list({ ...(cursor !== undefined && { cursor }), limit: auditPage })
+    if (page.length === 0) break
+    ends.push(cursor)
+    cursor = page.at(-1)!.seq
+  }
+  for (const cursor of ends.reverse())
+    yield (await store.audit.list({ ...(cursor !== undefined && { cursor }), limit: auditPage })).reverse()
+}

@@ -1,0 +1,81 @@
+/** A thread that prints one document. */
+import type { PrintedDocument } from '../domain/evidence/report/text.ts'
+
+export type PrintReply = { pdf: Uint8Array } | { error: string }
+
+/** What is used of pdfmake 0.3, which brings no types. */
+interface Pdfmake {
+  virtualfs: { writeFileSync(name: string, content: Buffer): void }
+  setFonts(fonts: object): void
+  setTableLayouts(layouts: object): void
+  setUrlAccessPolicy(allowed: (url: string) => boolean): void
+  setLocalAccessPolicy(allowed: (path: string) => boolean): void
+  createPdf(definition: object): { getBuffer(): Promise<Buffer> }
+}
+/** What pdfmake tells of a node when it asks for a page break. */
+interface Placed {
+  headlineLevel?: number
+  startPosition: { verticalRatio: number }
+}
+interface Around {
+  getFollowingNodesOnPage(): unknown[]
+}
+
+declare const self: Worker
+
+const files = {
+  normal: () => import('pdfmake/fonts/Roboto/Roboto-Regular.ttf', { with: { type: 'file' } }),
+  bold: () => import('pdfmake/fonts/Roboto/Roboto-Medium.ttf', { with: { type: 'file' } }),
+  italics: () => import('pdfmake/fonts/Roboto/Roboto-Italic.ttf', { with: { type: 'file' } }),
+}
+const small = { fontSize: 8, color: '#6b7280' }
+const ruled = {
+  hLineWidth: (line: number) => (line === 1 ? 1 : 0.5),
+  vLineWidth: () => 0,
+  hLineColor: (line: number) => (line === 1 ? '#1f3a5f' : '#d1d5db'),
+  paddingTop: () => 3,
+  paddingBottom: () => 3,
+}
+/** Below this share of a page a heading, or a heading above another one, would have hardly a line of what it is the heading of. */
+const lowest = [0, 0.82, 0.88]
+
+async function open(): Promise<Pdfmake> {
+  const pdfmake = ((await import('pdfmake')) as unknown as { default: Pdfmake }).default
+  const names: Record<string, string> = {}
+  for (const [style, file] of Object.entries(files)) {
+    names[style] = `${style}.ttf`
+    pdfmake.virtualfs.writeFileSync(names[style], Buffer.from(await Bun.file((await file()).default).arrayBuffer()))
+  }
+  pdfmake.setFonts({ Roboto: { ...names, bolditalics: names.bold } })
+  pdfmake.setTableLayouts({ ruled })
+  // A document is made of text alone: it never reads a file or fetches anything.
+  pdfmake.setUrlAccessPolicy(() => false)
+  pdfmake.setLocalAccessPolicy(() => false)
+  return pdfmake
+}
+
+async function print({ running, ...definition }: PrintedDocument): Promise<Uint8Array> {
+  const pdfmake = await open()
+  return pdfmake
+    .createPdf({
+      ...definition,
+      pageBreakBefore: ({ headlineLevel, startPosition }: Placed, { getFollowingNodesOnPage }: Around) =>
+        headlineLevel !== undefined &&
+        (startPosition.verticalRatio > lowest[headlineLevel]! || getFollowingNodesOnPage().length === 0),
+      header: (page: number) => (page === 1 ? null : { text: running.head, margin: [50, 28, 50, 0], ...small }),
+      footer: (page: number, pages: number) => ({
+        columns: [{ text: running.foot }, { text: `Page ${page} of ${pages}`, alignment: 'right', width: 90 }],
+        margin: [50, 18, 50, 0],
+        ...small,
+      }),
+    })
+    .getBuffer()
+}
+
+self.onmessage = async ({ data }: MessageEvent<PrintedDocument>) => {
+  const answer: PrintReply = await print(data).then(
+    (pdf) => ({ pdf }),
+    (error: unknown) => ({ error: error instanceof Error ? error.message : String(error) }),
+  )
+  self.postMessage(answer)
+}

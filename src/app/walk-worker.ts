@@ -1,0 +1,31 @@
+/** A thread that walks pieces of an evidence log, one at a time, over a connection of its own that only reads. */
+import { StorageError } from '../../sdk/storage/errors.ts'
+import { type Piece, type WalkReader, walkPiece } from '../domain/evidence/walk.ts'
+
+export type WalkRequest = { open: string; postgres: boolean } | { index: number; end: number }
+export type WalkReply = { piece: Piece } | { error: string }
+
+declare const self: Worker
+
+let opening: Promise<WalkReader> | undefined
+
+async function openReader(place: string, postgres: boolean): Promise<WalkReader> {
+  if (!postgres) return (await import('../drivers/evidence/sqlite/driver.ts')).openSqliteEvidenceReader(place)
+  const reader = await (await import('../drivers/evidence/postgres/driver.ts')).openPostgresEvidenceReader(place)
+  if (reader === null) throw new StorageError('unavailable', 'postgres evidence: there are no tables')
+  return reader
+}
+
+self.onmessage = async ({ data }: MessageEvent<WalkRequest>) => {
+  if ('open' in data) {
+    opening = openReader(data.open, data.postgres)
+    await opening
+    return
+  }
+  const reader = await opening!
+  const answer: WalkReply = await walkPiece(reader, data.index, data.end, async () => {}).then(
+    (piece) => ({ piece }),
+    (error: unknown) => ({ error: error instanceof Error ? error.message : String(error) }),
+  )
+  self.postMessage(answer)
+}

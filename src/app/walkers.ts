@@ -1,0 +1,68 @@
+/** Threads that walk the evidence, each with a connection of its own: a long verification leaves the server's thread alone. */
+
+import type { Log } from '../core/log.ts'
+import type { Walkers } from '../domain/evidence/verify.ts'
+import type { Piece } from '../domain/evidence/walk.ts'
+import { isPostgres } from './config/config.ts'
+import type { WalkReply, WalkRequest } from './walk-worker.ts'
+
+interface Thread {
+  worker: Worker
+  waiting: PromiseWithResolvers<Piece> | null
+}
+
+/** Never more: the server itself needs the rest. */
+const mostThreads = 2
+
+// In a compiled binary the modules stand at the root of the build, and the thread is an entry of its own:
+// `bun build --compile src/main.ts src/app/walk-worker.ts …`.
+const script = import.meta.url.endsWith('/app/walkers.ts') ? './walk-worker.ts' : './app/walk-worker.ts'
+
+/** @param place path of the evidence database, or its address in PostgreSQL */
+export function startWalkers(place: string, cores: number, log: Log): Walkers {
+  const idle: Thread[] = []
+  const asked: ((thread: Thread) => void)[] = []
+  let failure: Error | null = null
+  const free = (thread: Thread) => {
+    const next = asked.shift()
+    if (next) next(thread)
+    else idle.push(thread)
+  }
+
+  function start(): Thread {
+    const thread: Thread = { worker: new Worker(new URL(script, import.meta.url)), waiting: null }
+    const fail = (message: string) => {
+      if (!failure) log('warn', 'a thread that verifies evidence failed; it is verified without', { error: message })
+      failure ??= new Error(message)
+      thread.waiting?.reject(failure)
+      for (const next of asked.splice(0)) next(thread)
+    }
+    thread.worker.addEventListener('error', (event) => fail(event.message))
+    thread.worker.addEventListener('message', ({ data }: MessageEvent<WalkReply>) => {
+      const { waiting } = thread
+      thread.waiting = null
+      if ('piece' in data) waiting?.resolve(data.piece)
+      else waiting?.reject(new Error(data.error))
+      free(thread)
+    })
+    thread.worker.postMessage({ open: place, postgres: isPostgres(place) } satisfies WalkRequest)
+    return thread
+  }
+
+  const threads = Array.from({ length: Math.max(1, Math.min(mostThreads, cores)) }, start)
+  idle.push(...threads)
+  return {
+    lanes: threads.length,
+    async walk(index, end) {
+      if (failure) throw failure
+      const thread = idle.pop() ?? (await new Promise<Thread>((resolve) => asked.push(resolve)))
+      if (failure) throw failure
+      thread.waiting = Promise.withResolvers()
+      thread.worker.postMessage({ index, end } satisfies WalkRequest)
+      return thread.waiting.promise
+    },
+    close() {
+      for (const { worker } of threads) worker.terminate()
+    },
+  }
+}

@@ -1,0 +1,73 @@
+/** Compiles the program into one file that needs nothing else: `bun run build [--target bun-linux-arm64] [--outfile path]`. */
+import { existsSync, mkdirSync, statSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { bundle } from '../app/dashboard-bundle.ts'
+import { bundled } from './dashboard.ts'
+import { nativeRuntime } from './native.ts'
+import { startUp } from './start-up.ts'
+
+const root = join(import.meta.dir, '../..')
+
+/** A target of the bundler as the program will see it. */
+function machineOf(target: string | undefined): { platform: string; arch: string } {
+  if (target === undefined) return { platform: process.platform, arch: process.arch }
+  const [, platform, arch] = /^bun-(linux|darwin|windows)-(x64|arm64)(?:-[a-z0-9-]+)?$/.exec(target) ?? []
+  if (platform === undefined || arch === undefined)
+    throw new Error(`--target ${target}: expected bun-<linux|darwin|windows>-<x64|arm64>, such as bun-linux-arm64`)
+  return { platform: platform === 'windows' ? 'win32' : platform, arch }
+}
+
+/** LanceDB comes as a package for each machine, of which an install takes its own. */
+function hasLance(target: string | undefined): boolean {
+  const { platform, arch } = machineOf(target)
+  const libc =
+    platform === 'linux' ? (target?.includes('musl') ? '-musl' : '-gnu') : platform === 'win32' ? '-msvc' : ''
+  return existsSync(join(root, `node_modules/@lancedb/lancedb-${platform}-${arch}${libc}`))
+}
+
+/** Builds the program for this machine or for a target. Resolves with the path of the file. */
+export async function build(target: string | undefined, given: string | undefined): Promise<string> {
+  const { platform, arch } = machineOf(target)
+  const name = `${target ? target.replace(/^bun-/, 'cstp-') : 'cstp'}${platform === 'win32' ? '.exe' : ''}`
+  const outfile = resolve(given ?? join(root, 'dist', name))
+  mkdirSync(dirname(outfile), { recursive: true })
+  await Bun.build({
+    root: join(root, 'src'),
+    // Each thread is a program of its own.
+    entrypoints: [
+      join(root, 'src/main.ts'),
+      ...new Bun.Glob('src/**/*worker.ts').scanSync({ cwd: root, absolute: true }),
+    ],
+    // Native onnxruntime is built for the GNU C library; elsewhere its WebAssembly build serves.
+    plugins: [bundled(await bundle()), nativeRuntime(platform, target?.includes('musl') ? 'musl' : arch)],
+    target: 'bun',
+    format: 'esm',
+    // Parsed beforehand, and in parts that are loaded when they are needed: a start takes a fifth of the time.
+    splitting: true,
+    bytecode: true,
+    minify: { whitespace: true, syntax: true },
+    compile: {
+      outfile,
+      // The rules are in the program's text; this is for the table tests beside them.
+      assets: [join(root, 'guardrails')],
+      ...(target && { target: target as Bun.Build.CompileTarget }),
+      // The folder that it is started in must not change what it does.
+      autoloadDotenv: false,
+      autoloadBunfig: false,
+    },
+  })
+  return outfile
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({ options: { target: { type: 'string' }, outfile: { type: 'string' } } })
+  const outfile = await build(values.target, values.outfile)
+  const lines = [`${outfile}: ${(statSync(outfile).size / 1e6).toFixed(0)} MB`]
+  if (!hasLance(values.target)) lines.push('without LanceDB, whose package for that machine is not installed')
+  if (values.target === undefined) {
+    const { version_ms, first_answer_ms } = await startUp(outfile)
+    lines.push(`--version: ${version_ms} ms; first start to first answer: ${first_answer_ms} ms (medians of 5)`)
+  }
+  console.log(lines.join('\n'))
+}

@@ -1,0 +1,145 @@
+/** The one way in which a method is called: find, authorise, validate, handle, map errors. */
+import * as v from 'valibot'
+import { CstpError, type ErrorName } from '../../sdk/errors.ts'
+import { nearest } from '../../sdk/nearest.ts'
+import { isStorageError, type StorageErrorKind } from '../../sdk/storage/errors.ts'
+import type { Caller } from '../core/caller.ts'
+import { describeError } from '../core/log.ts'
+import { compileParams } from '../core/params.ts'
+import type { MethodTable } from './method.ts'
+import type { Call, Services } from './services.ts'
+
+/** A call before it is known to be right. */
+export interface Request {
+  method: string
+  params: unknown
+  caller: Caller
+  request_id: string
+  signal: AbortSignal
+  /** The caller prints the result as JSON: it may come as a {@link JsonText}. */
+  prints?: boolean
+}
+
+/** A result that is JSON already: passed on as it is, it need not be parsed to be printed again. */
+export class JsonText {
+  /** The text, or its pieces in order; they can be gone through once. */
+  readonly text: string | Iterable<string>
+
+  constructor(text: string | Iterable<string>) {
+    this.text = text
+  }
+}
+
+export function toJson(result: unknown): string {
+  if (!(result instanceof JsonText)) return JSON.stringify(result)
+  return typeof result.text === 'string' ? result.text : [...result.text].join('')
+}
+
+/** Told of every call, for metrics and the log. `code` is 0 for a success. */
+export type Observe = (seen: { request: Request; code: number; duration_ms: number }) => void
+
+/** Resolves with the method's result. @throws CstpError and nothing else */
+export type Dispatch = (request: Request) => Promise<unknown>
+
+const kinds: Record<StorageErrorKind, string> = {
+  not_found: 'what it needs is not there',
+  conflict: 'it was changed at the same time; try again',
+  invalid: 'the storage refused the operation',
+  unavailable: 'storage or embedder is unavailable; nothing was changed, try again',
+  corrupt: 'stored data is damaged; run cstp doctor',
+}
+const unclear =
+  'the storage was lost before it confirmed; it may have been done all the same: look first, or send it again with the same idempotency_key'
+
+/** What was thrown, as an error for the caller. The original goes to the log only: it may name files or hold secrets. */
+function mapError(error: unknown, failure: ErrorName, request: Request, services: Services): CstpError {
+  const { request_id, method, caller } = request
+  if (error instanceof CstpError) {
+    if (error.error !== 'internal_error') return error
+    services.log('error', 'method failed', { request_id, method, agent: caller.agent, ...describeError(error) })
+    return new CstpError(error.error, error.message, { ...error.data, request_id }, { cause: error })
+  }
+  services.log('error', 'method failed', { request_id, method, agent: caller.agent, ...describeError(error) })
+  if (isStorageError(error))
+    return new CstpError(
+      failure,
+      `${method} failed: ${error.unclear ? unclear : kinds[error.kind]}`,
+      { kind: error.kind, request_id },
+      { cause: error },
+    )
+  return new CstpError('internal_error', 'Internal error', { request_id }, { cause: error })
+}
+
+/** The method that describes all others, as OpenRPC names it. It stands in no list of them. */
+export const discover = 'rpc.discover'
+const discoverParams = compileParams(v.object({}))
+const described = new WeakMap<MethodTable, string>()
+
+/** The OpenRPC document. */
+async function describeMethods(methods: MethodTable, { caller, params, prints }: Request): Promise<unknown> {
+  if (!caller.scopes.has('read'))
+    throw new CstpError('forbidden', `${discover} needs the scope read`, { scope: 'read' })
+  discoverParams(params)
+  // Made when it is first asked for: the start need not wait for it.
+  let text = described.get(methods)
+  if (text === undefined) {
+    text = JSON.stringify((await import('./openrpc.ts')).openRpc(methods))
+    described.set(methods, text)
+  }
+  return prints ? new JsonText(text) : JSON.parse(text)
+}
+
+/**
+ * @param options.verify_results checks every result against its schema; for tests
+ */
+export function createDispatch(
+  methods: MethodTable,
+  services: Services,
+  observe: Observe,
+  options: { verify_results?: boolean } = {},
+): Dispatch {
+  const names = [...methods.keys()]
+  const table = new Map([...methods].map(([name, method]) => [name, { method, parse: compileParams(method.params) }]))
+
+  const run = async (request: Request): Promise<unknown> => {
+    if (request.method === discover) return describeMethods(methods, request)
+    const entry = table.get(request.method)
+    if (!entry) {
+      const near = nearest(request.method, names)
+      throw new CstpError('method_not_found', `Method not found${near ? `; did you mean ${near}?` : ''}`, {
+        available: names,
+      })
+    }
+    const { method, parse } = entry
+    if (!request.caller.scopes.has(method.scope)) {
+      throw new CstpError('forbidden', `${request.method} needs the scope ${method.scope}`, { scope: method.scope })
+    }
+    const call: Call = { ...services, ...request }
+    try {
+      const params = parse(request.params)
+      const result =
+        request.prints && method.json
+          ? new JsonText(await method.json(call, params))
+          : await method.handle(call, params)
+      if (!options.verify_results) return result
+      const text = toJson(result)
+      v.parse(method.result, JSON.parse(text))
+      return result instanceof JsonText ? new JsonText(text) : result
+    } catch (error) {
+      throw mapError(error, method.failure, request, services)
+    }
+  }
+
+  return async (request) => {
+    const start = performance.now()
+    let code = 0
+    try {
+      return await run(request)
+    } catch (error) {
+      code = (error as CstpError).code
+      throw error
+    } finally {
+      observe({ request, code, duration_ms: performance.now() - start })
+    }
+  }
+}

@@ -1,0 +1,87 @@
+/** The one declaration from which a method's dispatch, validation, aliases, clients and documents derive. */
+import type * as v from 'valibot'
+import type { ErrorName } from '../../sdk/errors.ts'
+import type { Scope } from '../core/caller.ts'
+import type { Call } from './services.ts'
+
+/** Any object schema: methods take their parameters by name. */
+export type ParamsSchema = v.ObjectSchema<v.ObjectEntries, undefined>
+export type ResultSchema = v.GenericSchema<unknown, unknown>
+
+/** The tools of the MCP surface, in the order in which a client lists them: the flow of a decision first, then what looks around it. */
+export const toolNames = [
+  'query_decisions',
+  'check_action',
+  'log_decision',
+  'review_outcome',
+  'get_stats',
+  'link_decisions',
+  'get_graph',
+  'get_neighbors',
+  'pre_action',
+  'get_session_context',
+  'ready',
+  'get_decision',
+  'update_decision',
+  'record_thought',
+  'get_reason_stats',
+  'list_guardrails',
+  'get_circuit_state',
+  'list_breakers',
+] as const
+export type ToolName = (typeof toolNames)[number]
+
+/** An input of a tool that is not the parameters themselves, and the pure step from one to the other. */
+export interface ToolInput<Params> {
+  schema: ParamsSchema
+  toParams(input: unknown): Params
+}
+
+/** Declares the input of a tool; the mapping gets what the schema lets through. */
+export const toolInput = <S extends ParamsSchema, Params>(
+  schema: S,
+  toParams: (input: v.InferOutput<S>) => Params,
+): ToolInput<Params> => ({ schema, toParams: toParams as (input: unknown) => Params })
+
+/** A method as a tool of the MCP surface. */
+export interface Tool<Params> {
+  name: ToolName
+  /** For people: what a client shows on a button. */
+  title: string
+  /** For models: when to call it, and what to do with the answer. */
+  description: string
+  /** True where a call replaces what stood there; a tool of scope read changes nothing. */
+  destructive?: boolean
+  /** True where the same call a second time changes nothing more. */
+  idempotent?: boolean
+  /** The method's own parameters where not given. */
+  input?: ToolInput<Params>
+}
+
+/** A `cstp.*` method. Its wire name is `cstp.` and the name of the export. */
+export interface Method<P extends ParamsSchema = ParamsSchema, R extends ResultSchema = ResultSchema> {
+  /** One sentence: what the method does. */
+  summary: string
+  params: P
+  result: R
+  /** What the caller's credentials must allow. */
+  scope: Scope
+  /** The error that a failing engine becomes; `internal_error` where the interface names none. */
+  failure: ErrorName
+  /** Where MCP clients may call it. */
+  mcp?: Tool<NoInfer<v.InferInput<P>>>
+  /** Runs the method on valid parameters. May throw CstpError for the caller; a StorageError becomes `failure`. */
+  handle(call: Call, params: v.InferOutput<P>): Promise<v.InferInput<R>>
+  /**
+   * What `handle` resolves with, as JSON, for callers that print it. Only where that text is at hand. A long one comes in pieces, made
+   * as they are sent.
+   */
+  json?(call: Call, params: v.InferOutput<P>): Promise<string | Iterable<string>>
+}
+
+/** Declares a method; the identity, with types inferred from the schemas. */
+export const defineMethod = <P extends ParamsSchema, R extends ResultSchema>(method: Method<P, R>): Method<P, R> =>
+  method
+
+/** Methods by wire name, in alphabetical order. */
+export type MethodTable = ReadonlyMap<string, Method>

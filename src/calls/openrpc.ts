@@ -1,0 +1,187 @@
+/** The service as an OpenRPC document: every method with its parameters, result and errors as JSON Schema. */
+import { codes, type ErrorName, meanings } from '../../sdk/errors.ts'
+import { type JsonSchema, jsonSchema, withReferences } from '../core/json-schema.ts'
+import { version } from '../core/version.ts'
+import type { Method } from './method.ts'
+
+interface Field {
+  name: string
+  required: boolean
+  description?: string
+  schema: JsonSchema
+}
+
+/** A JSON document of the OpenRPC specification. */
+export type OpenRpc = Record<string, unknown>
+
+/** What any method can answer, whatever it does. */
+const common: ErrorName[] = ['invalid_params', 'forbidden', 'rate_limited', 'internal_error']
+
+const takesId = ({ params }: Method): boolean =>
+  Object.keys(params.entries).some((name) => /^(?:id|decision_id|source_id|target_id)$/.test(name))
+
+const errorsOf = (method: Method): { $ref: string }[] =>
+  [...new Set([...common, method.failure, ...(takesId(method) ? (['decision_not_found'] as const) : [])])].map(
+    (name) => ({ $ref: `#/components/errors/${name}` }),
+  )
+
+function example(name: string, fields: Field[]): { examples: unknown[] } | null {
+  const one = examples[name]
+  if (!one) return null
+  const given = fields.filter((field) => Object.hasOwn(one.params, field.name))
+  return {
+    examples: [
+      {
+        name: one.name,
+        params: given.map((field) => ({ name: field.name, value: one.params[field.name] })),
+        result: { name: 'result', value: one.result },
+      },
+    ],
+  }
+}
+
+/** The document for these methods. It lists none that begins with `rpc.`, as OpenRPC asks. */
+export function openRpc(methods: ReadonlyMap<string, Method>): OpenRpc {
+  const shapes = new Map<string, JsonSchema>()
+  const refer = (schema: JsonSchema): JsonSchema => withReferences(schema, '#/components/schemas/', shapes)
+  const described = [...methods].map(([name, method]) => {
+    const { properties = {}, required = [] } = jsonSchema(method.params, 'input')
+    const fields = Object.entries(properties).map(
+      ([field, schema]): Field => ({
+        name: field,
+        required: required.includes(field),
+        ...(schema.description !== undefined && { description: schema.description }),
+        schema: refer(schema),
+      }),
+    )
+    return {
+      name,
+      summary: method.summary,
+      tags: [{ name: `scope ${method.scope}` }],
+      paramStructure: 'by-name',
+      params: fields,
+      result: { name: 'result', schema: refer(jsonSchema(method.result, 'output')) },
+      errors: errorsOf(method),
+      ...example(name.slice('cstp.'.length), fields),
+      'x-scope': method.scope,
+    }
+  })
+  const errors = (Object.keys(codes) as ErrorName[]).map((name) => [
+    name,
+    { code: codes[name], message: meanings[name] },
+  ])
+  return {
+    openrpc: '1.3.2',
+    info: {
+      title: 'cstp',
+      version,
+      description:
+        'Decision memory and conscience for software agents. JSON-RPC 2.0 at POST /cstp with `Authorization: Bearer <agent>:<token>`. Parameters are accepted in camelCase as well; unknown ones are refused.',
+      license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
+    },
+    servers: [
+      { name: 'local', url: 'http://127.0.0.1:9991/cstp', description: 'Where the service listens by default.' },
+    ],
+    methods: described,
+    components: {
+      schemas: Object.fromEntries([...shapes].sort(([a], [b]) => (a < b ? -1 : 1))),
+      errors: Object.fromEntries(errors),
+    },
+  }
+}
+
+// One call of each step of the usual flow, for the OpenRPC document: look for precedents, ask, record, review.
+
+export interface Example {
+  name: string
+  params: Record<string, unknown>
+  result: unknown
+}
+
+const id = '2026-07-01-decision-1f0c52aa93be'
+
+/** By method name without `cstp.`. */
+export const examples: Readonly<Record<string, Example>> = {
+  queryDecisions: {
+    name: 'Precedents by meaning and by keyword',
+    params: { query: 'Which database for the catalogue?', limit: 1, retrieval_mode: 'hybrid' },
+    result: {
+      decisions: [
+        {
+          id,
+          title: 'Use SQLite for the catalogue',
+          category: 'architecture',
+          confidence: 0.8,
+          stakes: 'medium',
+          status: 'pending',
+          outcome: null,
+          date: '2026-07-01',
+          distance: 0.3127,
+          superseded_by: null,
+        },
+      ],
+      total: 1,
+      query: 'Which database for the catalogue?',
+      query_time_ms: 4,
+      agent: 'alice',
+      retrieval_mode: 'hybrid',
+      scores: { [id]: { semantic: 0.6873, keyword: 0.412, combined: 0.6047 } },
+      no_precedent: false,
+      degraded: false,
+    },
+  },
+  checkGuardrails: {
+    name: 'May I?',
+    params: {
+      action: { description: 'Delete the staging tables', category: 'deployment', stakes: 'low', confidence: 0.9 },
+    },
+    result: {
+      allowed: true,
+      violations: [],
+      warnings: [],
+      evaluated: 5,
+      evaluated_at: '2026-07-01T12:00:00.000Z',
+      agent: 'alice',
+      policy_hash: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+    },
+  },
+  recordDecision: {
+    name: 'Record with a reason',
+    params: {
+      decision: 'Use SQLite for the catalogue',
+      confidence: 0.8,
+      category: 'architecture',
+      reasons: [{ type: 'constraint', text: 'One machine, no server to run' }],
+      tags: ['database'],
+      idempotency_key: '5d9f0a52-6f0e-4b29-9d3f-1f6f6e3f3c11',
+    },
+    result: {
+      success: true,
+      decision_id: id,
+      path: `decisions/2026/07/${id}.yaml`,
+      indexed: true,
+      existing: false,
+      guardrails_checked: true,
+      guardrail_warnings: [],
+      bridge_auto: true,
+      deliberation_auto: false,
+      deliberation_inputs_count: 0,
+      related_count: 0,
+      quality: { score: 0.35, suggestions: ['name the pattern behind it'] },
+      message: `Recorded as ${id}`,
+    },
+  },
+  reviewDecision: {
+    name: 'How it went',
+    params: { decision_id: id, outcome: 'success', actual_result: 'One process, no outage in a month' },
+    result: {
+      success: true,
+      decision_id: id,
+      path: `decisions/2026/07/${id}.yaml`,
+      status: 'reviewed',
+      outcome: 'success',
+      reviewed_at: '2026-07-08T09:30:00.000Z',
+      indexed: true,
+    },
+  },
+}

@@ -1,0 +1,117 @@
+/** What a handler gets: the caller, the stores, and the outside world as values and functions. */
+
+import type { Embedder } from '../../sdk/storage/embedder.ts'
+import type { Evidence } from '../../sdk/storage/evidence.ts'
+import type { AuditEntry, Store, Transaction } from '../../sdk/storage/store.ts'
+import type { Caller } from '../core/caller.ts'
+import type { Log } from '../core/log.ts'
+import type { Tracker } from '../domain/deliberation/tracker.ts'
+import type { Chain } from '../domain/evidence/chain.ts'
+import type { Checkpoints } from '../domain/evidence/checkpoints.ts'
+import type { ControlRules } from '../domain/evidence/controls.ts'
+import type { Signer } from '../domain/evidence/note.ts'
+import type { BundleFiles, Printer } from '../domain/evidence/report/text.ts'
+import type { Policy } from '../domain/guardrail/set.ts'
+import type { Follower } from '../domain/search/follower.ts'
+import type { Outbox } from '../domain/search/outbox.ts'
+
+/** What lives as long as the server. */
+export interface Services {
+  store: Store
+  /** Nearest neighbours, always level with the store. */
+  index: Follower
+  embedder: Embedder
+  /** The log of evidence, to read. */
+  evidence: Evidence
+  /** The rules by which evidence speaks for controls. */
+  controls: ControlRules
+  /** Signs notes in the name of the chain. */
+  signer: Signer
+  /** What the chain says that it is, signed. */
+  checkpoints: Checkpoints
+  /** Appends to that log, and verifies it. */
+  chain: Chain
+  /** Makes the vectors that a record could not wait for. */
+  outbox: Outbox
+  log: Log
+  /** Milliseconds since 1970. */
+  now(): number
+  /** `bytes` random bytes as lowercase hex. */
+  randomHex(bytes: number): string
+  /** What agents look at and think before they decide. */
+  tracker: Tracker
+  tracker_ttl_ms: number
+  /** The rules in force. */
+  policy: Policy
+  /** What a violation at recording does. */
+  record_guardrails: 'off' | 'warn' | 'block'
+  /** Milliseconds of a clock that only goes forward. */
+  elapsed(): number
+  /** How long a record waits for its vectors, in milliseconds. */
+  embed_wait_ms: number
+  /** The path of a folder relative to the data directory, links resolved; null when it does not exist or lies outside. */
+  folderInside(path: string): Promise<string | null>
+  /** The folder of evidence bundles. */
+  bundles: BundleFiles
+  /** What prints PDF; null where its library is not installed. */
+  openPrinter(): Promise<Printer | null>
+  service_version: string
+  /** Resolves when other calls had their turn. */
+  breathe(): Promise<void>
+  /** Told how far a reindex is. */
+  reindexProgress(done: number, total: number): void
+}
+
+/** One call of a method. */
+export interface Call extends Services {
+  caller: Caller
+  /** Wire name of the method. */
+  method: string
+  request_id: string
+  /** Aborts when the caller has gone or the server stops. */
+  signal: AbortSignal
+}
+
+/** RFC 3339 in UTC. */
+export const timestamp = (ms: number): string => new Date(ms).toISOString()
+
+/** Adds the audit row of a write to its own transaction. @param stopped_by what an evaluation failed by, where there was one */
+export function audit(
+  call: Call,
+  tx: Transaction,
+  ids: string[],
+  detail: AuditEntry['detail'] = null,
+  stopped_by: string[] | null = null,
+): Promise<void> {
+  return tx.audit.append({
+    at: timestamp(call.now()),
+    agent: call.caller.agent,
+    method: call.method,
+    request_id: call.request_id,
+    ids,
+    allowed: stopped_by === null ? null : false,
+    rules: stopped_by ?? [],
+    detail,
+  })
+}
+
+/**
+ * Adds the audit row of what stands in the evidence log already: the log and the store share no transaction. The log comes first, so
+ * that no row speaks of what is not there; a row that can't be written is left to the server's log, as the append itself stands.
+ */
+export async function auditAppended(call: Call, ids: string[], detail: Record<string, unknown>): Promise<void> {
+  try {
+    await call.store.transaction((tx) => audit(call, tx, ids, detail))
+  } catch (error) {
+    const { method, request_id, caller } = call
+    const why = error instanceof Error ? error.message : String(error)
+    call.log('error', 'evidence was appended, but not audited', {
+      method,
+      request_id,
+      agent: caller.agent,
+      ids,
+      detail,
+      error: why,
+    })
+  }
+}

@@ -1,0 +1,96 @@
+/** Splits a command line into the command, its words and its flags, and says what was meant where it can't. */
+import { parseArgs } from 'node:util'
+import { nearest } from '../../sdk/nearest.ts'
+import { settings } from '../app/config/config.ts'
+import type { Command, Flags, Values } from './command.ts'
+import { misuse } from './failure.ts'
+
+/** Flags of every command. */
+export const everywhere = {
+  json: { kind: 'switch', about: 'Print JSON for programs.' },
+  help: { kind: 'switch', about: 'Print this help.' },
+  version: { kind: 'switch', about: 'Print the version.' },
+  config: { kind: 'value', value: 'file', about: 'YAML file with settings (CSTP_CONFIG).' },
+} as const satisfies Flags
+
+/** Every setting is a flag of every command. */
+export const settingFlags: Flags = Object.fromEntries(
+  Object.values(settings).map(({ flag, about }) => [flag.slice(2), { kind: 'value', value: 'value', about }]),
+)
+
+const tokensOf = (args: readonly string[], flags: Flags) =>
+  parseArgs({
+    args: [...args],
+    options: Object.fromEntries(
+      Object.entries(flags).map(([name, { kind }]) => [
+        name,
+        { type: kind === 'switch' ? 'boolean' : 'string', ...(name === 'help' && { short: 'h' }) },
+      ]),
+    ),
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  }).tokens
+
+/** The name of the command and what stands around it; flags may come before it. */
+export function splitCommand(argv: readonly string[], all: Flags): { name: string | null; rest: string[] } {
+  const first = tokensOf(argv, all).find(({ kind }) => kind === 'positional')
+  if (!first) return { name: null, rest: [...argv] }
+  return { name: argv[first.index]!, rest: argv.filter((_, index) => index !== first.index) }
+}
+
+export interface Parsed<F extends Flags> {
+  flags: Values<F> & Values<Omit<typeof everywhere, 'config'>>
+  words: string[]
+  /** Values of settings by their flag, as loadSettings takes them. */
+  settings: Record<string, string>
+}
+
+/** @throws Failure naming the flag that is unknown, lacks its value or has one too many */
+export function parseFlags<F extends Flags>(rest: readonly string[], own: F): Parsed<F> {
+  const { json, help, version } = everywhere
+  const counted: Flags = { json, help, version, ...own }
+  const known: Flags = { ...settingFlags, ...everywhere, ...counted }
+  const flags: Record<string, boolean | string | string[] | undefined> = {}
+  for (const [name, { kind }] of Object.entries(counted))
+    flags[name] = kind === 'switch' ? false : kind === 'list' ? [] : undefined
+  const parsed: Parsed<F> = { flags: flags as Parsed<F>['flags'], words: [], settings: {} }
+
+  for (const token of tokensOf(rest, known)) {
+    if (token.kind === 'positional') parsed.words.push(token.value)
+    if (token.kind !== 'option') continue
+    const { name, rawName, value, inlineValue } = token
+    if (!Object.hasOwn(known, name)) {
+      const near = nearest(name, Object.keys(known))
+      throw misuse(`there is no flag ${rawName}${near ? `; did you mean --${near}?` : ''}`)
+    }
+    const { kind, value: placeholder = 'value' } = known[name]!
+    if (kind === 'switch') {
+      if (value !== undefined) throw misuse(`${rawName} takes no value`)
+      flags[name] = true
+      continue
+    }
+    if (value === undefined || (!inlineValue && value.startsWith('--')))
+      throw misuse(`${rawName} needs a value: ${rawName} <${placeholder}>`)
+    if (kind === 'list') (flags[name] as string[]).push(...value.split(',').map((one) => one.trim()))
+    else if (Object.hasOwn(counted, name)) flags[name] = value
+    else parsed.settings[`--${name}`] = value
+  }
+  return parsed
+}
+
+/** @throws Failure where too few or too many words stand beside the flags */
+export function checkWords({ name, usage, words: [least, most] }: Command, words: readonly string[]): void {
+  const right = `usage: cstp ${name} ${usage}`
+  if (words.length < least) throw misuse(`something is missing; ${right}`)
+  if (words.length > most) throw misuse(`${JSON.stringify(words[most])} is too much; ${right}`)
+}
+
+/** The number that a flag's value says. @throws Failure where it is none */
+export function numberOf(name: string, value: string | undefined): number | undefined {
+  if (value === undefined) return undefined
+  const number = Number(value)
+  if (value.trim() === '' || !Number.isFinite(number))
+    throw misuse(`--${name} needs a number, received ${JSON.stringify(value)}`)
+  return number
+}

@@ -1,0 +1,142 @@
+/** cstp audit: the trail of verdicts and writes, and what its inputs would get today. */
+
+import { boundMs } from '../../sdk/schema/params.ts'
+import { numberOf } from './args.ts'
+import { defineCommand } from './command.ts'
+import { type Connection, connectionFlags, openConnection, type Params, type Result } from './connection.ts'
+import { misuse } from './failure.ts'
+import { type Column, jsonLine, type Paint, plain, table } from './terminal.ts'
+
+const defaultLimit = 50
+
+const flags = {
+  since: { kind: 'value', value: 'date', about: 'From this day, instant, or time ago (24h, 7d) on.' },
+  rule: { kind: 'value', value: 'id', about: 'Only where this rule or circuit breaker fired.' },
+  method: { kind: 'value', value: 'name', about: 'Only calls of this method.' },
+  blocked: { kind: 'switch', about: 'Only what was not allowed.' },
+  limit: { kind: 'value', value: 'n', about: `Most lines; by default ${defaultLimit}, for replay all.` },
+  ...connectionFlags,
+  agent: { kind: 'value', value: 'name', about: 'Only calls of this agent.' },
+  as: {
+    kind: 'value',
+    value: 'name',
+    about: 'Agent to ask as (CSTP_AGENT); by default local. It needs the scope admin.',
+  },
+} as const
+
+const verdictOf = ({ allowed }: AuditEntry): string => (allowed === null ? '' : allowed ? 'allowed' : 'blocked')
+
+const columns = (paint: Paint): Column<AuditEntry>[] => [
+  { title: 'time', text: ({ at }) => at.slice(0, 19).replace('T', ' ') },
+  { title: 'agent', text: ({ agent }) => plain(agent), paint: (text) => paint.cyan(text) },
+  { title: 'method', text: ({ method }) => plain(method.replace(/^cstp\./, '')), rank: 1 },
+  {
+    title: 'verdict',
+    text: verdictOf,
+    paint: (text, { allowed }) => (allowed === false ? paint.red(text) : text),
+  },
+  { title: 'rules', text: ({ rules }) => plain(rules.join(' ')), rank: 3 },
+  { title: 'about', text: aboutOf, grows: true },
+]
+
+/** What was asked, or the decisions that were written. */
+function aboutOf({ detail, ids }: AuditEntry): string {
+  const input = detail !== null && typeof detail === 'object' && 'input' in detail ? detail.input : null
+  const text = input !== null && typeof input === 'object' && 'description' in input ? String(input.description) : ''
+  return plain(text || ids.join(' '))
+}
+
+export const audit = defineCommand({
+  name: 'audit',
+  usage: '[replay] [flags]',
+  summary: 'Show the audit trail, or judge its inputs by the rules of today.',
+  about: [
+    'Every evaluation of guardrails and every write is a line that stays: who, when, which method, the verdict and the rules that fired. Newest first. With --json each line is an object with the input, whose secrets are left out, its digest, the hash of the rules and the duration.',
+    'replay judges the stored inputs by the rule files as they stand now (GUARDRAILS_PATHS, loaded by a server or not) and shows each verdict that would change: look at it before a change goes live. A verdict that rests on redacted text, or on a state of the past (similar decisions, counts, rates, circuit breakers), is marked uncertain.',
+  ],
+  flags,
+  words: [0, 1],
+  examples: [
+    ['cstp audit --since 24h --blocked', 'what was stopped since yesterday'],
+    ['cstp audit --rule no-production-without-review --json', 'every time that a rule fired, for a program'],
+    ['cstp audit replay --since 7d --guardrails-paths ./rules', 'what other rules would have said last week'],
+  ],
+  async run(run) {
+    const { words, terminal, json, flags: given } = run
+    if (words.length > 0 && words[0] !== 'replay')
+      throw misuse(`${JSON.stringify(words[0])} is not replay; cstp help audit`)
+    const since = sinceOf(given.since, Date.now())
+    const limit = numberOf('limit', given.limit)
+    if (limit !== undefined && (!Number.isSafeInteger(limit) || limit < 1))
+      throw misuse('--limit needs a whole number from 1')
+    const method = given.method && !given.method.includes('.') ? `cstp.${given.method}` : given.method
+    const filter = {
+      ...(since !== undefined && { since }),
+      ...(given.agent !== undefined && { agent: given.agent }),
+      ...(given.rule !== undefined && { rule: given.rule }),
+      ...(method !== undefined && { method }),
+      ...(given.blocked && { allowed: false }),
+    }
+    const asking = { ...run, flags: { ...given, agent: given.as } }
+    const open = () => openConnection(asking, { signal: run.signal })
+    if (words[0] === 'replay') {
+      const { runReplay } = await import('./audit-replay.ts')
+      const { guardrails_paths } = (await run.configuration()).settings
+      return runReplay(guardrails_paths, open, { ...filter, ...(limit !== undefined && { limit }) }, run)
+    }
+    const connection = await open()
+    try {
+      const entries: AuditEntry[] = []
+      for await (const entry of trail(connection, { ...filter, limit: limit ?? defaultLimit })) {
+        if (json) await terminal.out(jsonLine(entry))
+        else entries.push(entry)
+      }
+      if (json) return 0
+      const lines = table(entries, columns(terminal.paint), terminal.width, terminal.paint.bold)
+      await terminal.out(entries.length === 0 ? 'No line matches.\n' : `${lines.join('\n')}\n`)
+      return 0
+    } finally {
+      await connection.close()
+    }
+  },
+})
+
+// The audit trail, page by page.
+
+export type AuditEntry = Result<'listAudit'>['entries'][number]
+
+/** Yields the lines, newest first, up to `limit` where given. */
+export async function* trail(
+  connection: Connection,
+  { limit, ...filter }: Omit<Params<'listAudit'>, 'cursor'>,
+): AsyncGenerator<AuditEntry> {
+  let left = limit ?? Number.POSITIVE_INFINITY
+  let cursor: number | null = null
+  while (left > 0) {
+    const page: Result<'listAudit'> = await connection.call('listAudit', {
+      ...filter,
+      limit: Math.min(500, left),
+      ...(cursor !== null && { cursor }),
+    })
+    yield* page.entries
+    left -= page.entries.length
+    cursor = page.next_cursor
+    if (cursor === null) return
+  }
+}
+
+// `--since` of commands: a date, an instant, or how long ago.
+
+const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const
+
+/** The instant, RFC 3339; undefined where nothing was given. @throws Failure where it is neither */
+export function sinceOf(given: string | undefined, now_ms: number): string | undefined {
+  if (given === undefined) return undefined
+  const ago = /^(\d{1,6})([mhdw])$/.exec(given)
+  if (ago) return new Date(now_ms - Number(ago[1]) * unitMs[ago[2] as keyof typeof unitMs]).toISOString()
+  if (boundMs(given, false) === null)
+    throw misuse(
+      `--since needs a date such as 2026-07-01 or a time ago such as 24h or 7d; received ${JSON.stringify(given)}`,
+    )
+  return given
+}

@@ -1,0 +1,56 @@
+/** cstp config: the settings in effect, and where each comes from. */
+import { settings as declared, type SettingName, shownValue } from '../app/config/config.ts'
+import { defineCommand } from './command.ts'
+import { plain, prettyJson, table } from './terminal.ts'
+
+export const config = defineCommand({
+  name: 'config',
+  usage: '[flags]',
+  summary: 'Print the settings in effect, and where each comes from.',
+  about: ['Takes every setting as serve does, and prints its value and source. Secrets are masked.'],
+  flags: {},
+  words: [0, 0],
+  examples: [
+    ['cstp config', 'what cstp serve would use'],
+    ['cstp config --config cstp.yaml --json', 'the same with a YAML file, for a program'],
+  ],
+  async run({ terminal, json, configuration }) {
+    const { settings, sources } = await configuration()
+    const rows = (Object.keys(declared) as SettingName[]).map((name) => {
+      const { env, flag, yaml, secret } = declared[name]
+      const shown = shownValue(name, settings[name])
+      return {
+        name,
+        env,
+        flag,
+        yaml,
+        source: sources[name],
+        shown,
+        // Addresses may hold passwords.
+        value: secret || typeof settings[name] === 'string' ? settings[name] && shown : settings[name],
+      }
+    })
+    if (json) {
+      const entries = rows.map(({ name, shown: _, ...rest }) => [name, rest])
+      await terminal.out(prettyJson(Object.fromEntries(entries)))
+      return 0
+    }
+    const { width, paint } = terminal
+    const lines = table(
+      rows,
+      [
+        { title: 'setting', text: ({ env }) => env },
+        { title: 'value', text: ({ shown }) => plain(shown), grows: true },
+        {
+          title: 'source',
+          text: ({ source }) => plain(source),
+          paint: (text, { source }) => (source === 'default' ? paint.dim(text) : paint.green(text)),
+        },
+      ],
+      width,
+      paint.bold,
+    )
+    await terminal.out(`${lines.join('\n')}\n`)
+    return 0
+  },
+})

@@ -1,0 +1,172 @@
+/** cstp export: every decision as a line that import takes. */
+import { open, rename, rm } from 'node:fs/promises'
+import type { DecisionRecord } from '../../sdk/schema/decision.ts'
+import { defineCommand } from './command.ts'
+import { type Connection, connectionFlags, openConnection } from './connection.ts'
+import { Failure, misuse } from './failure.ts'
+import type { ImportLine } from './import-lines.ts'
+import { fullRecords, pages, patient } from './pages.ts'
+import { jsonLine, openProgress } from './terminal.ts'
+
+interface Sink {
+  write(text: string): Promise<void>
+  /** Makes what was written stand, or takes it away. */
+  close(whole: boolean): Promise<void>
+}
+
+/** A file that gets its name when it is whole. */
+async function openFile(path: string): Promise<Sink> {
+  const part = `${path}.${process.pid}.tmp`
+  const file = await open(part, 'w').catch((error: Error) => {
+    throw new Failure(error.message)
+  })
+  return {
+    write: (text) => file.writeFile(text),
+    async close(whole) {
+      if (whole) await file.sync()
+      await file.close()
+      await (whole ? rename(part, path) : rm(part))
+    },
+  }
+}
+
+const nowhere: Sink = { write: async () => {}, close: async () => {} }
+
+/** Sources of link targets by id, remembered. */
+function targetsOf(connection: Connection) {
+  const known = new Map<string, string>()
+  return async ({ links }: DecisionRecord): Promise<ReadonlyMap<string, string>> => {
+    for (const { target_id } of links) {
+      if (!known.has(target_id)) known.set(target_id, sourceOf(await connection.call('getDecision', { id: target_id })))
+    }
+    return known
+  }
+}
+
+export const exportDecisions = defineCommand({
+  name: 'export',
+  usage: '[flags]',
+  summary: 'Write every decision as JSON Lines, in the form that import takes.',
+  about: [
+    'One line a decision, oldest first, to stdout or a file. Imported into an empty data directory they make the same decisions again, with outcomes and links.',
+    'Not carried are ids (a copy gets new ones, and keeps the old ones as source), who reviewed, linked or changed a decision and when, earlier reviews and versions, and what is derived. To move all of that, copy the data directory, or write its files with --yaml.',
+  ],
+  flags: {
+    out: {
+      kind: 'value',
+      value: 'file',
+      about: 'File to write; by default stdout. It appears under its name when it is whole.',
+    },
+    yaml: {
+      kind: 'value',
+      value: 'folder',
+      about: 'Write each decision whole into a YAML file in this folder instead, as the data directory holds it.',
+    },
+    format: { kind: 'value', value: 'jsonl', about: 'Form of the output; jsonl is the only one.' },
+    ...connectionFlags,
+  },
+  words: [0, 0],
+  examples: [
+    ['cstp export --out decisions.jsonl', 'from the running server'],
+    ['cstp export --yaml ./copy', 'every decision whole, one file each'],
+    ['cstp export --local | gzip > decisions.jsonl.gz', 'without a server, compressed'],
+  ],
+  async run(run) {
+    const { terminal, flags, json } = run
+    if (flags.format !== undefined && flags.format !== 'jsonl')
+      throw misuse(`--format is jsonl; received ${JSON.stringify(flags.format)}`)
+    if (flags.yaml !== undefined && (flags.out !== undefined || flags.format !== undefined))
+      throw misuse('--yaml excludes --out and --format')
+    const progress = openProgress(terminal)
+    const opened = await openConnection(run, { signal: run.signal })
+    try {
+      const connection = patient(opened)
+      const sink: Sink = flags.yaml
+        ? nowhere
+        : flags.out
+          ? await openFile(flags.out)
+          : { write: terminal.out, close: async () => {} }
+      let exported = 0
+      let whole = false
+      try {
+        const targets = targetsOf(connection)
+        for await (const { decisions, total } of pages(connection)) {
+          // The list leaves out the deliberation.
+          const records = await fullRecords(
+            connection,
+            decisions.map(({ id }) => id),
+          )
+          exported += records.length
+          progress.show(total === 0 ? null : exported / total, `${exported} of ${total} decisions`)
+          if (flags.yaml) {
+            await (await import('../app/yaml-export.ts')).writeYaml(flags.yaml, records)
+            continue
+          }
+          const lines: string[] = []
+          for (const record of records) lines.push(`${JSON.stringify(exportLine(record, await targets(record)))}\n`)
+          await sink.write(lines.join(''))
+        }
+        whole = true
+      } finally {
+        progress.end()
+        await sink.close(whole)
+      }
+      // On stdout stand the decisions themselves.
+      const out = flags.yaml ?? flags.out
+      if (!out) return 0
+      await terminal.out(json ? jsonLine({ exported, out }) : `${exported} decisions in ${out}\n`)
+      return 0
+    } finally {
+      await opened.close()
+    }
+  },
+})
+
+// A stored decision as a line that import takes.
+
+/** Its own key where it has one, else its id: a copy then knows it by that. */
+export const sourceOf = ({ source_key, id }: Pick<DecisionRecord, 'source_key' | 'id'>): string => source_key ?? id
+
+const empty = (value: unknown): boolean =>
+  value === null || value === undefined || (Array.isArray(value) && value.length === 0)
+
+/** The same without nulls and empty lists. */
+const tidy = <T extends object>(value: T): T =>
+  Object.fromEntries(Object.entries(value).filter(([, inner]) => !empty(inner))) as T
+
+/**
+ * What is derived from the rest (id, title, quality, an extracted bridge) and what the import fields can't say (who reviewed or linked
+ * it and when, earlier reviews and revisions, related decisions, preserve) is not carried.
+ * @param targets sources of the decisions that it is linked to, by id
+ */
+export function exportLine(record: DecisionRecord, targets: ReadonlyMap<string, string>): ImportLine {
+  const links = record.links.map(({ target_id, edge_type, weight, context }) =>
+    tidy({ target: targets.get(target_id) ?? target_id, edge_type, weight, context }),
+  )
+  return tidy({
+    source: sourceOf(record),
+    date: record.created_at,
+    agent: record.recorded_by,
+    decision: record.decision,
+    category: record.category,
+    confidence: record.confidence,
+    stakes: record.stakes,
+    context: record.context,
+    reasons: record.reasons,
+    alternatives_considered: record.alternatives_considered,
+    review_in: record.review_in,
+    project: record.project && tidy(record.project),
+    reasoning_trace: record.reasoning_trace,
+    bridge: record.bridge_method === 'given' ? record.bridge : null,
+    pre_decision_protocol: record.pre_decision_protocol,
+    deliberation: record.deliberation,
+    tags: record.tags,
+    pattern: record.pattern,
+    agent_id: record.agent_id,
+    outcome: record.outcome,
+    actual_result: record.actual_result,
+    lessons: record.lessons,
+    notes: record.review_notes,
+    links,
+  } as ImportLine)
+}

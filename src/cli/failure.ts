@@ -1,0 +1,67 @@
+/** Errors of the command line, and how any error is told to a person or a program. */
+
+import { CstpError, type Issue } from '../../sdk/errors.ts'
+import { ConfigError } from '../app/config/config.ts'
+import { plain } from './terminal.ts'
+
+/** Something that the person at the terminal can see to: one clear message, no stack. */
+export class Failure extends Error {
+  readonly status: number
+
+  constructor(message: string, status = 1, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.name = 'Failure'
+    this.status = status
+  }
+}
+
+/** A command line that can't be understood. */
+export const misuse = (message: string): Failure => new Failure(message, 2)
+
+/** The exit status that an error means. */
+export const statusOf = (error: unknown): number =>
+  error instanceof Failure ? error.status : error instanceof ConfigError ? 2 : 1
+
+const issuesOf = (error: CstpError): Issue[] =>
+  Array.isArray(error.data?.issues) ? (error.data.issues as Issue[]) : []
+
+/** The reason of a refused call on one line. */
+export function reasonOf(error: unknown): string {
+  if (error instanceof CstpError) {
+    const issues = issuesOf(error)
+    if (issues.length === 0) return plain(error.message)
+    return plain(issues.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join('; '))
+  }
+  if (!(error instanceof Error)) return plain(String(error))
+  // A cause that repeats its wrapper says nothing new.
+  const cause = error.cause === undefined ? '' : reasonOf(error.cause)
+  return cause === '' || error.message.includes(cause) ? plain(error.message) : `${plain(error.message)}: ${cause}`
+}
+
+/** An error that lists what is wrong, such as that of the guardrail files; told by its shape so as not to load their code here. */
+const hasProblems = (error: unknown): error is Error & { problems: string[] } =>
+  error instanceof Error && 'problems' in error && Array.isArray(error.problems)
+
+const firstLine = (message: string): string => plain(message.split('\n')[0]!.replace(/:$/, ''))
+
+/** An error for a person: what is wrong, a line for each problem. */
+export function describe(error: unknown): string {
+  if (error instanceof ConfigError) return ['the settings are wrong', ...error.problems.map(plain)].join('\n  ')
+  if (hasProblems(error)) return [firstLine(error.message), ...error.problems.map(plain)].join('\n  ')
+  if (!(error instanceof CstpError)) return reasonOf(error)
+  const issues = issuesOf(error)
+  const head = issues.length > 0 ? 'Invalid params' : plain(error.message)
+  const lines = issues.map(({ path, message }) => `\n  ${plain(path ? `${path}: ${message}` : message)}`)
+  return `${head} (${error.code})${lines.join('')}`
+}
+
+/** An error for a program. */
+export function errorJson(error: unknown): Record<string, unknown> {
+  if (error instanceof CstpError) {
+    const { code, message, data } = error
+    return { error: { code, message, ...(data && { data }) } }
+  }
+  if (error instanceof ConfigError) return { error: { message: 'The settings are wrong', problems: error.problems } }
+  if (hasProblems(error)) return { error: { message: firstLine(error.message), problems: error.problems } }
+  return { error: { message: reasonOf(error) } }
+}

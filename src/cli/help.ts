@@ -1,0 +1,98 @@
+/** Help texts, derived from what the commands declare. */
+import { settings } from '../app/config/config.ts'
+import { version } from '../core/version.ts'
+import { everywhere } from './args.ts'
+import type { Command, Flags } from './command.ts'
+import { pad, type Terminal, wrap } from './terminal.ts'
+
+const widest = 100
+
+/** Two columns: names, and what they are, wrapped. */
+function entries(rows: readonly (readonly [string, string])[], { width, paint }: Terminal): string[] {
+  const left = Math.min(28, Math.max(...rows.map(([name]) => name.length)))
+  const room = Math.max(30, Math.min(width, widest) - left - 4)
+  return rows.flatMap(([name, about]) => {
+    const [first = '', ...rest] = wrap(about, room)
+    const lines = rest.map((line) => ' '.repeat(left + 4) + line)
+    // A name that is wider than the column has a line of its own.
+    if (name.length > left) return [`  ${paint.cyan(name)}`, ' '.repeat(left + 4) + first, ...lines]
+    return [`  ${paint.cyan(pad(name, left))}  ${first}`, ...lines]
+  })
+}
+
+const flagRows = (flags: Flags): [string, string][] =>
+  Object.entries(flags).map(([name, { kind, value = 'value', about }]) => [
+    `--${name}${kind === 'switch' ? '' : ` <${value}>`}`,
+    kind === 'list' ? `${about} May be given several times.` : about,
+  ])
+
+const paragraphs = (texts: readonly string[], width: number): string[] =>
+  texts.flatMap((text) => ['', ...wrap(text, Math.min(width, widest))])
+
+/** `cstp help` */
+export function overview(commands: readonly Command[], terminal: Terminal): string {
+  const { paint } = terminal
+  return [
+    `${paint.bold('cstp')} ${version}: decision memory for software agents`,
+    '',
+    'usage: cstp <command> [flags]',
+    '',
+    ...entries(
+      commands.map(({ name, summary }) => [name, summary] as const),
+      terminal,
+    ),
+    '',
+    ...entries(
+      [
+        ['cstp help <command>', 'what a command does, its flags, and examples'],
+        ['cstp help settings', 'every setting; each is a flag of every command too'],
+      ],
+      terminal,
+    ),
+    ...paragraphs(['Start with cstp serve; it prints where the data lies and a line to try.'], terminal.width),
+    '',
+  ].join('\n')
+}
+
+/** `cstp help <command>` */
+export async function commandHelp(command: Command, terminal: Terminal): Promise<string> {
+  const { name, usage, summary, about, flags, examples } = command
+  const { paint, width } = terminal
+  const { json, help, config } = everywhere
+  const more = await command.more?.()
+  return [
+    `${paint.bold(`cstp ${name}`)}: ${summary}`,
+    '',
+    `usage: cstp ${name}${usage ? ` ${usage}` : ''}`,
+    ...paragraphs(about, width),
+    '',
+    ...entries(flagRows({ ...flags, json, config, help }), terminal),
+    ...(examples.length > 0 ? ['', 'examples:'] : []),
+    ...examples.flatMap(([line, what]) => [`  ${paint.cyan(line)}`, `      ${what}`]),
+    ...(more ? ['', `${more.title}:`, ...entries(more.rows, terminal)] : []),
+    '',
+    'Every setting is a flag as well (--data-dir, --port …): cstp help settings',
+    '',
+  ].join('\n')
+}
+
+/** `cstp help settings` */
+export function settingsHelp(terminal: Terminal): string {
+  const rows = Object.values(settings).flatMap(({ flag, env, yaml, about, default: own }) => {
+    const value = typeof own === 'function' ? own() : own
+    const shown = value === null ? '' : ` Default: ${Array.isArray(value) ? value.join(',') : value}.`
+    return ['', ...entries([[flag, `${about}${shown}`]], terminal), `      ${env}   ${yaml} in the YAML file`]
+  })
+  return [
+    `${terminal.paint.bold('Settings')}: default, then YAML file, then environment, then flag; the later one counts.`,
+    ...paragraphs(
+      [
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: this is how it stands in the file
+        'The YAML file is named by --config or CSTP_CONFIG. In it ${VAR} stands for a variable of the environment; one that is not set is an error. cstp config prints what is in effect, and where from.',
+      ],
+      terminal.width,
+    ),
+    ...rows,
+    '',
+  ].join('\n')
+}

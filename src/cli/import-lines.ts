@@ -1,0 +1,155 @@
+/** What a line of an import says: a decision, what became of it, and what it is linked to. */
+
+import { createHash } from 'node:crypto'
+import * as v from 'valibot'
+import { EdgeType, filledText, fraction, Outcome, text } from '../../sdk/schema/decision.ts'
+import { boundMs, DateBound } from '../../sdk/schema/params.ts'
+import { RecordParams } from '../../sdk/schema/record.ts'
+import { compileParams } from '../core/params.ts'
+import type { Params } from './connection.ts'
+
+const d = v.description
+const { created_at: _, recorded_by: __, source_key: ___, ...entries } = RecordParams.entries
+const note = v.nullish(text(10_000), null)
+const day = v.nullish(
+  v.pipe(
+    DateBound,
+    v.check((value) => (boundMs(value, false) ?? 0) <= Date.now(), 'a time that is not in the future'),
+  ),
+  null,
+)
+const name = v.nullish(filledText(256), null)
+
+const ImportLink = v.object({
+  target: v.pipe(filledText(256), d('Source of another line or of an earlier import, or id of a stored decision.')),
+  edge_type: EdgeType,
+  weight: v.optional(fraction, 1),
+  context: v.nullish(text(10_000), null),
+})
+export type ImportLink = v.InferOutput<typeof ImportLink>
+
+/** A line: the parameters of recordDecision with shorter names for the import fields, a review, and links. */
+export const ImportLine = v.object({
+  ...entries,
+  source: v.pipe(name, d('Key in the system of origin; by default one is made from the content.')),
+  source_key: v.pipe(name, d('The same as source.')),
+  date: v.pipe(day, d('When it was decided.')),
+  created_at: v.pipe(day, d('The same as date.')),
+  agent: v.pipe(name, d('Who decided.')),
+  recorded_by: v.pipe(name, d('The same as agent.')),
+  outcome: v.pipe(v.nullish(Outcome, null), d('What became of it.')),
+  actual_result: v.pipe(note, d('What happened.')),
+  lessons: v.pipe(note, d('What to do otherwise next time.')),
+  notes: v.pipe(note, d('Anything else about the outcome.')),
+  links: v.optional(v.pipe(v.array(ImportLink), v.maxLength(1_000, 'at most 1000 entries')), () => []),
+})
+export type ImportLine = v.InferInput<typeof ImportLine>
+
+/** What is to be done for a line. */
+export interface Plan {
+  record: Params<'recordDecision'> & { source_key: string }
+  review: Omit<Params<'reviewDecision'>, 'decision_id'> | null
+  links: ImportLink[]
+}
+
+const parse = compileParams(ImportLine)
+
+/** The one of two names that is given. @throws Error when both are */
+function either<T>(names: string, a: T | null, b: T | null): T | null {
+  if (a !== null && b !== null) throw new Error(`${names} mean the same; give one of them`)
+  return a ?? b
+}
+
+/** @throws an error whose message says what is wrong with the line */
+export function planLine(value: unknown): Plan {
+  const { source, source_key, date, created_at, agent, recorded_by, ...rest } = parse(value)
+  const { outcome, actual_result, lessons, notes, links, ...decision } = rest
+  const decided = either('date and created_at', date, created_at)
+  const content = {
+    ...decision,
+    created_at: decided === null ? null : new Date(boundMs(decided, false)!).toISOString(),
+    recorded_by: either('agent and recorded_by', agent, recorded_by),
+  }
+  if (outcome === null && (actual_result ?? lessons ?? notes) !== null)
+    throw new Error('actual_result, lessons and notes need an outcome')
+  return {
+    record: { ...content, source_key: either('source and source_key', source, source_key) ?? keyOf(content) },
+    review: outcome === null ? null : { outcome, actual_result, lessons, notes },
+    links,
+  }
+}
+
+/** What the made keys begin with. */
+export const contentKey = 'content:'
+
+/** A key for a line without one: the same content has the same key, so that importing it again does nothing. */
+const keyOf = (content: unknown): string =>
+  contentKey + createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 32)
+
+// JSON Lines from bytes, one at a time, whatever the size of the file.
+
+/** A line that is not blank, by its number in the file: its value, or what is wrong with it. */
+export type Line = { line: number; value: unknown } | { line: number; problem: string }
+
+/** Longest line, in bytes: a file without line ends must not fill the memory. */
+const longest = 16 * 1_048_576
+const newline = 10
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+function parseText(line: number, bytes: Uint8Array): Line | null {
+  let text: string
+  try {
+    // The decoder drops a byte order mark; trim() the carriage return.
+    text = utf8.decode(bytes).trim()
+  } catch {
+    return { line, problem: 'is not UTF-8' }
+  }
+  if (text === '') return null
+  try {
+    return { line, value: JSON.parse(text) }
+  } catch (error) {
+    return { line, problem: `is not JSON: ${(error as Error).message.replace(/^JSON Parse error: /, '')}` }
+  }
+}
+
+/** @param seen told how many bytes of the input are done */
+export async function* readLines(
+  input: AsyncIterable<Uint8Array>,
+  seen: (bytes: number) => void = () => {},
+): AsyncGenerator<Line> {
+  let parts: Uint8Array[] = []
+  let held = 0
+  let line = 1
+  let bytes = 0
+  const take = (part: Uint8Array) => {
+    held += part.length
+    if (held <= longest) parts.push(part)
+    else parts = []
+  }
+  const finish = (): Line | null => {
+    const found =
+      held > longest
+        ? { line, problem: `is longer than ${longest / 1_048_576} MiB` }
+        : parseText(line, Buffer.concat(parts))
+    parts = []
+    held = 0
+    line++
+    return found
+  }
+  for await (const chunk of input) {
+    let start = 0
+    for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, start)) {
+      take(chunk.subarray(start, end))
+      start = end + 1
+      const found = finish()
+      seen(bytes + start)
+      if (found) yield found
+    }
+    // A copy: the stream may use the chunk's memory again.
+    take(chunk.slice(start))
+    bytes += chunk.length
+  }
+  const last = held > 0 ? finish() : null
+  seen(bytes)
+  if (last) yield last
+}

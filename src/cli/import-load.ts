@@ -1,0 +1,254 @@
+/** Carries an import out: decisions and their outcomes first, then the links between them. */
+import { CstpError } from '../../sdk/errors.ts'
+import type { Connection, Result } from './connection.ts'
+import { reasonOf } from './failure.ts'
+import { contentKey, type ImportLink, type Line, type Plan, planLine } from './import-lines.ts'
+import { pages } from './pages.ts'
+
+export interface Summary {
+  /** Decisions that were recorded, or would be. */
+  imported: number
+  /** Lines whose decision was there already. */
+  existing: number
+  reviewed: number
+  linked: number
+  /** Bad lines. */
+  skipped: number
+  /** Outcomes and links of stored decisions that could not be taken. */
+  incomplete: number
+  /** Decisions that still wait for their vectors. */
+  unindexed: number
+  seconds: number
+  per_second: number
+  dry_run: boolean
+  interrupted: boolean
+}
+
+export interface LoadOptions {
+  /** Where it goes; null only checks what can be checked without it. */
+  connection: Connection | null
+  problem(line: number, reason: string): void
+  progress?(phase: 'decisions' | 'links', done: number, total: number | null): void
+  signal?: AbortSignal
+}
+
+/** Failures of the engine in a row after which the rest would fail too. */
+const patience = 20
+/** What an id, or enough of one, looks like. */
+const idForm = /^(?:\d{4}-\d{2}-\d{2}-decision-[0-9a-f]{1,12}|[0-9a-f]{8,12})$/
+
+/** What was recorded of a line whose links are still to be made. `before` is the record where it was there already. */
+interface Waiting {
+  line: number
+  id: string
+  links: ImportLink[]
+  before: Result<'getDecision'> | null
+}
+
+/** Whether what refused one line would refuse all: credentials, an unknown method, a lost connection. */
+const endsAll = (error: unknown): boolean =>
+  !(error instanceof CstpError) || error.error === 'forbidden' || error.error === 'method_not_found'
+
+/** @throws what makes going on pointless; what was done until then stays done, and another run goes on from there */
+export async function load(lines: AsyncIterable<Line>, options: LoadOptions): Promise<Summary> {
+  const { connection, problem, progress, signal } = options
+  const start = performance.now()
+  const counts = { imported: 0, existing: 0, reviewed: 0, linked: 0, skipped: 0, incomplete: 0, unindexed: 0 }
+  /** Decision by source key; empty while it is under way. */
+  const ids = new Map<string, string>()
+  const waiting: Waiting[] = []
+  let failedInARow = 0
+
+  const skip = (line: number, error: unknown) => {
+    counts.skipped++
+    problem(line, reasonOf(error))
+  }
+
+  /** The decision is stored; a part of its line is not. */
+  const leaveOut = (line: number, part: string, error: unknown) => {
+    if (endsAll(error)) throw error
+    counts.incomplete++
+    problem(line, `${part} was not taken: ${reasonOf(error)}`)
+  }
+
+  const store = async (line: number, { record, review, links }: Plan): Promise<string> => {
+    if (!connection) {
+      counts.imported++
+      if (review) counts.reviewed++
+      if (links.length > 0) waiting.push({ line, id: '', links, before: null })
+      return 'checked'
+    }
+    const { decision_id: id, existing, indexed } = await connection.call('recordDecision', record)
+    counts[existing ? 'existing' : 'imported']++
+    if (!indexed) counts.unindexed++
+    const before = existing && (review || links.length > 0) ? await connection.call('getDecision', { id }) : null
+    if (review && (before === null || before.status === 'pending')) {
+      try {
+        await connection.call('reviewDecision', { decision_id: id, ...review })
+        counts.reviewed++
+      } catch (error) {
+        leaveOut(line, 'the outcome', error)
+      }
+    }
+    if (links.length > 0) waiting.push({ line, id, links, before })
+    return id
+  }
+
+  const one = async (entry: Line): Promise<void> => {
+    const { line } = entry
+    if ('problem' in entry) return skip(line, new Error(entry.problem))
+    let plan: Plan
+    try {
+      plan = planLine(entry.value)
+    } catch (error) {
+      return skip(line, error)
+    }
+    const key = plan.record.source_key
+    if (ids.has(key)) {
+      const same = key.startsWith(contentKey)
+        ? 'repeats an earlier line'
+        : `the source ${key} stands on an earlier line`
+      return skip(line, new Error(same))
+    }
+    ids.set(key, '')
+    try {
+      ids.set(key, await store(line, plan))
+      failedInARow = 0
+    } catch (error) {
+      if (endsAll(error)) throw error
+      ids.delete(key)
+      skip(line, error)
+      const refused =
+        (error as CstpError).error === 'invalid_params' || (error as CstpError).error === 'invalid_request'
+      if (!refused && ++failedInARow >= patience)
+        throw new Error(`${patience} decisions in a row failed; the last: ${reasonOf(error)}`)
+    } finally {
+      progress?.('decisions', counts.imported + counts.existing + counts.skipped, null)
+    }
+  }
+
+  /** Adds those that an earlier import brought, under the sources that links name. */
+  const lookUp = async (store: Connection): Promise<void> => {
+    const targets = waiting.flatMap(({ links }) => links.map(({ target }) => target))
+    const missing = new Set(targets.filter((target) => !ids.has(target) && !idForm.test(target)))
+    if (missing.size === 0) return
+    for await (const { decisions } of pages(store)) {
+      for (const { source_key, id } of decisions) {
+        if (source_key !== null && missing.delete(source_key)) ids.set(source_key, id)
+      }
+      if (missing.size === 0) return
+    }
+  }
+
+  const link = async ({ line, id, links, before }: Waiting): Promise<void> => {
+    for (const { target, edge_type, weight, context } of links) {
+      const target_id = ids.get(target) ?? (idForm.test(target) ? target : null)
+      const there = before?.links.some(
+        (one) =>
+          one.target_id === target_id &&
+          one.edge_type === edge_type &&
+          one.weight === weight &&
+          one.context === context,
+      )
+      if (there) continue
+      if (target_id === null) {
+        counts.incomplete++
+        const where = connection ? 'nothing has this source' : 'nothing in this file has this source'
+        problem(line, `the link to ${target} was not taken: ${where}`)
+        continue
+      }
+      try {
+        await connection?.call('linkDecisions', { source_id: id, target_id, edge_type, weight, context })
+        counts.linked++
+      } catch (error) {
+        leaveOut(line, `the link to ${target}`, error)
+      }
+    }
+  }
+
+  const pace = createPace()
+  await eachPaced(until(lines, signal), pace, one)
+  if (connection && !signal?.aborted) await lookUp(connection)
+  let done = 0
+  await eachPaced(until(waiting, signal), pace, async (item) => {
+    await link(item)
+    progress?.('links', ++done, waiting.length)
+  })
+  const seconds = (performance.now() - start) / 1_000
+  const handled = counts.imported + counts.existing
+  return {
+    ...counts,
+    seconds: Math.round(seconds * 100) / 100,
+    per_second: Math.round(handled / Math.max(seconds, 0.001)),
+    dry_run: connection === null,
+    interrupted: signal?.aborted === true,
+  }
+}
+
+/** The items until the signal aborts; what is under way then comes to its end. */
+async function* until<T>(items: Iterable<T> | AsyncIterable<T>, signal: AbortSignal | undefined): AsyncGenerator<T> {
+  for await (const item of items) {
+    if (signal?.aborted) return
+    yield item
+  }
+}
+
+// How much is under way at once: as much as keeps each piece of work short, whatever the server's embedder can do.
+
+const [first, least, most] = [8, 2, 32]
+/** Above this the server is behind; it gives up waiting for vectors at 2 s. */
+const slowMs = 800
+const quickMs = 400
+
+export interface Pace {
+  /** How many may run now. */
+  hands(): number
+  /** Told when a piece of work that began at `started` is done, in milliseconds of one clock. */
+  done(started: number, now: number): void
+}
+
+export function createPace(): Pace {
+  let hands = first
+  let changed = 0
+  return {
+    hands: () => hands,
+    done(started, now) {
+      // What began before the last change says nothing about it.
+      if (started < changed) return
+      const took = now - started
+      if (took <= slowMs && (took >= quickMs || hands === most)) return
+      hands = took > slowMs ? Math.max(least, hands >> 1) : hands + 1
+      changed = now
+    },
+  }
+}
+
+/** Does the work for each item, several at once. @throws the first error, when all that was under way has ended */
+export async function eachPaced<T>(
+  items: AsyncIterable<T>,
+  pace: Pace,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const running = new Set<Promise<void>>()
+  const errors: unknown[] = []
+  const start = async (item: T): Promise<void> => {
+    const started = performance.now()
+    try {
+      await work(item)
+      pace.done(started, performance.now())
+    } catch (error) {
+      errors.push(error)
+    }
+  }
+  try {
+    for await (const item of items) {
+      const task = start(item).then(() => void running.delete(task))
+      running.add(task)
+      while (running.size >= pace.hands()) await Promise.race(running)
+      if (errors.length > 0) break
+    }
+  } finally {
+    await Promise.all(running)
+  }
+  if (errors.length > 0) throw errors[0]
+}

@@ -1,0 +1,108 @@
+/** cstp mcp: the tools for an MCP client that starts programs, over stdin and stdout. */
+import { CstpError } from '../../sdk/errors.ts'
+import type { Dispatch } from '../calls/dispatch.ts'
+import type { Scope } from '../core/caller.ts'
+import { createLog, type Log } from '../core/log.ts'
+import { localAgent } from '../core/token-file.ts'
+import { defineCommand, type Run } from './command.ts'
+import { connectionFlags } from './connection.ts'
+import { Failure } from './failure.ts'
+import { remoteCaller, serverUrl } from './remote.ts'
+import { coloured } from './terminal.ts'
+
+const { agent, token } = connectionFlags
+const flags = {
+  url: { kind: 'value', value: 'url', about: 'Server to pass the calls to; without it the data directory is opened.' },
+  agent,
+  token: { ...token, about: 'Token of the agent at the server (CSTP_TOKEN).' },
+} as const
+
+interface Backend {
+  dispatch: Dispatch
+  max_message_bytes: number
+  close(): Promise<void>
+}
+
+/** What a client may do here is what agents may: nothing that only an administrator should. */
+const scopes: ReadonlySet<Scope> = new Set(['read', 'write'])
+
+/** Calls go to a server; the agent is the one that its token belongs to. */
+async function passOn(run: Run<typeof flags>, url: string): Promise<Backend> {
+  const { settings } = await run.configuration()
+  const remote = await remoteCaller({
+    url: serverUrl(url, settings),
+    agent: run.flags.agent ?? run.env.CSTP_AGENT,
+    token: run.flags.token ?? run.env.CSTP_TOKEN,
+    data_dir: settings.data_dir,
+  })
+  return {
+    async dispatch({ method, params, signal }) {
+      try {
+        return await remote.send(method, params, signal)
+      } catch (error) {
+        if (error instanceof Failure) throw new CstpError('internal_error', error.message, undefined, { cause: error })
+        throw error
+      }
+    },
+    max_message_bytes: settings.max_body_bytes,
+    close: remote.close,
+  }
+}
+
+/** Calls are answered here, on the data directory; servers on the same one notice nothing. */
+async function openHere(run: Run<typeof flags>, log: Log): Promise<Backend> {
+  const { settings } = await run.configuration()
+  const { openProgram } = await import('../app/server.ts')
+  const { dispatch, close } = await openProgram(settings, log)
+  return { dispatch, max_message_bytes: settings.max_body_bytes, close }
+}
+
+export const mcp = defineCommand({
+  name: 'mcp',
+  usage: '[--agent name] [flags]',
+  summary: 'Serve an MCP client over stdin and stdout.',
+  about: [
+    'For clients that start their servers themselves, such as Claude Desktop and Claude Code. It opens the data directory, works beside a running server on it, and ends when the client closes stdin.',
+    'With --url it passes the calls to a running server instead, as the agent of --agent and --token.',
+    'Logs go to stderr; stdout belongs to the protocol.',
+  ],
+  flags,
+  words: [0, 0],
+  examples: [
+    ['cstp mcp --agent planner', 'tools on the data in ~/.cstp, as agent planner'],
+    ['CSTP_TOKEN=secret cstp mcp --url https://cstp.example --agent planner', 'the same tools on a server elsewhere'],
+  ],
+  async run(run) {
+    const { settings, sources } = await run.configuration()
+    const log = createLog({
+      // A line for each call is noise in a client's log; who wants them says so.
+      level: sources.log_level === 'default' ? 'warn' : settings.log_level,
+      pretty: process.stderr.isTTY === true,
+      colours: coloured(process.stderr, run.env),
+      write: run.terminal.note,
+      now: Date.now,
+    })
+    const url = run.flags.url
+    const [backend, { serveMcpStdio }] = await Promise.all([
+      url === undefined ? openHere(run, log) : passOn(run, url),
+      import('../surfaces/mcp/stdio.ts'),
+    ])
+    let requests = 0
+    try {
+      await serveMcpStdio({
+        caller: { agent: run.flags.agent ?? run.env.CSTP_AGENT ?? localAgent, scopes },
+        dispatch: backend.dispatch,
+        newRequestId: () => `mcp-${process.pid}-${(requests++).toString(36)}`,
+        stdin: process.stdin,
+        stdout: process.stdout,
+        max_message_bytes: backend.max_message_bytes,
+        signal: run.signal,
+        log,
+      })
+      return 0
+    } finally {
+      await backend.close()
+      log.flush()
+    }
+  },
+})

@@ -1,0 +1,108 @@
+/** Calls methods of a server over HTTP. */
+import { CstpError, codes, type ErrorName } from '../../sdk/errors.ts'
+import type { Settings } from '../app/config/config.ts'
+import { localAgent, readToken, tokenPath } from '../core/token-file.ts'
+import { type Connection, connect } from './connection.ts'
+import { Failure, misuse } from './failure.ts'
+
+const everywhere = new Set(['0.0.0.0', '::', '[::]'])
+
+/** Address of the server to ask. @throws Failure where there is none */
+export function serverUrl(given: string | undefined, { host, port }: Pick<Settings, 'host' | 'port'>): string {
+  if (given !== undefined) {
+    if (!/^https?:\/\//.test(given) || !URL.canParse(given))
+      throw misuse(`--url needs an address such as http://127.0.0.1:9991, received ${JSON.stringify(given)}`)
+    return given.replace(/\/+$/, '').replace(/\/cstp$/, '')
+  }
+  if (port === 0) throw misuse('the port of the settings is 0, so the server took a free one: name it with --url')
+  const reachable = everywhere.has(host) ? '127.0.0.1' : host
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
+}
+
+/** The `Authorization` header: what was given, else agent local with the token that the server keeps in its data directory. */
+async function authorization(agent: string | undefined, token: string | undefined, data_dir: string): Promise<string> {
+  if (token !== undefined) return `Bearer ${agent ?? localAgent}:${token}`
+  if (agent !== undefined && agent !== localAgent)
+    throw misuse(`agent ${agent} needs a token: give --token or set CSTP_TOKEN`)
+  const own = await readToken(data_dir).catch((error: Error) => {
+    throw new Failure(`the token can't be read: ${error.message}`)
+  })
+  if (own === null)
+    throw new Failure(
+      `there is no token in ${tokenPath(data_dir)}: start the server once (cstp serve), give --agent and --token (CSTP_AGENT, CSTP_TOKEN), or use --local`,
+    )
+  return `Bearer ${localAgent}:${own}`
+}
+
+const names = new Map(Object.entries(codes).map(([name, code]) => [code as number, name as ErrorName]))
+
+interface Body {
+  result?: unknown
+  error?: string | { code?: number; message?: string; data?: Record<string, unknown> }
+  message?: string
+}
+
+/** The result in an answer. @throws what the server said, as a CstpError where it is about the call */
+async function read(response: Response, url: string): Promise<unknown> {
+  const body = (await response.json().catch(() => null)) as Body | null
+  if (body !== null && typeof body === 'object') {
+    if (typeof body.error === 'object') {
+      const { code = 0, message = 'no message', data } = body.error
+      const wait = response.headers.get('retry-after')
+      const more = wait === null ? data : { ...data, retry_after: Number(wait) }
+      throw new CstpError(names.get(code) ?? 'internal_error', message, more)
+    }
+    if (response.status === 401)
+      throw new Failure(`${url} refused the credentials: give --agent and --token, or set CSTP_AGENT and CSTP_TOKEN`)
+    if (response.status === 413) throw new CstpError('invalid_request', body.message ?? 'the body is too large')
+    if (typeof body.error === 'string') throw new Failure(`${url}: ${body.message ?? body.error}`)
+    if (response.ok && 'result' in body) return body.result
+  }
+  throw new Failure(`what answers at ${url} is no cstp server (HTTP ${response.status})`)
+}
+
+export interface RemoteOptions {
+  url: string
+  agent?: string | undefined
+  token?: string | undefined
+  /** Where the token of agent local lies. */
+  data_dir: string
+  signal?: AbortSignal
+}
+
+/** A GET with the same credentials, for what is no method. */
+export type Get = (path: string) => Promise<Response>
+export type Remote = Connection & { get: Get }
+
+export async function remoteCaller(options: RemoteOptions): Promise<Remote> {
+  const { url, agent, token, data_dir, signal } = options
+  const headers = { authorization: await authorization(agent, token, data_dir) }
+  const request = async (path: string, init: RequestInit): Promise<Response> => {
+    const ended = init.signal && signal ? AbortSignal.any([init.signal, signal]) : (init.signal ?? signal)
+    try {
+      // No time limit: a reindex takes as long as it takes. No redirect: the token is for this server alone.
+      return await fetch(`${url}${path}`, {
+        ...init,
+        redirect: 'manual',
+        timeout: false,
+        ...(ended && { signal: ended }),
+      } as RequestInit)
+    } catch (error) {
+      ended?.throwIfAborted()
+      if (/refused/i.test((error as { code?: string }).code ?? ''))
+        throw new Failure(
+          `nothing listens at ${url}: start it with cstp serve, name another with --url, or use --local`,
+        )
+      throw new Failure(
+        `the connection to ${url} failed (${(error as { code?: string }).code ?? (error as Error).message})`,
+      )
+    }
+  }
+  let calls = 0
+  const connection = connect(async (method, params, given) => {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: calls++, method, params })
+    const json = { ...headers, 'content-type': 'application/json' }
+    return read(await request('/cstp', { method: 'POST', headers: json, body, ...(given && { signal: given }) }), url)
+  }, url)
+  return { ...connection, get: (path) => request(path, { headers }) }
+}

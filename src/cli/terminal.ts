@@ -1,0 +1,228 @@
+/** Where output goes: results to stdout, everything else to stderr; widths, colours, and text that can't drive the terminal. */
+
+const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const
+/** Colours a text; the identity where colours are off. */
+export type Paint = Record<keyof typeof codes, (text: string) => string>
+
+export interface Terminal {
+  /** Writes a result to stdout and waits while its reader is slow. */
+  out(text: string): Promise<void>
+  /** Writes a message to stderr. */
+  note(text: string): void
+  /** Columns of stdout. */
+  width: number
+  /** Whether stderr is a terminal, so that progress may be drawn on it. */
+  live: boolean
+  /** Columns of stderr. */
+  noteWidth: number
+  /** For stdout. */
+  paint: Paint
+  /** For stderr. */
+  notePaint: Paint
+}
+
+/** Columns where no terminal says how many it has. */
+const plainWidth = 100
+
+const paintFor = (colours: boolean): Paint => {
+  const one = (code: number) => (text: string) => (colours && text !== '' ? `\x1b[${code}m${text}\x1b[0m` : text)
+  return Object.fromEntries(Object.entries(codes).map(([name, code]) => [name, one(code)])) as Paint
+}
+
+/** Colours belong on a terminal, unless NO_COLOR says otherwise. */
+export const coloured = (stream: { isTTY?: boolean }, env: Record<string, string | undefined>): boolean =>
+  stream.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb'
+
+export function openTerminal(env: Record<string, string | undefined>): Terminal {
+  const { stdout, stderr } = process
+  const asked = Number(env.COLUMNS) || plainWidth
+  for (const stream of [stdout, stderr]) {
+    // The reader has seen enough (`cstp export | head`): that is no failure.
+    stream.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
+  }
+  return {
+    out: (text) =>
+      new Promise((resolve) => {
+        if (stdout.write(text)) resolve()
+        else stdout.once('drain', resolve)
+      }),
+    note: (text) => void stderr.write(text),
+    width: stdout.columns || asked,
+    live: stderr.isTTY === true,
+    noteWidth: stderr.columns || asked,
+    paint: paintFor(coloured(stdout, env)),
+    notePaint: paintFor(coloured(stderr, env)),
+  }
+}
+
+/** Text on one line without control characters and direction marks: stored text must not move the cursor or recolour the screen. */
+export const plain = (text: string): string =>
+  text
+    .replace(/\s+/g, ' ')
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
+    .replace(/[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '')
+    .trim()
+
+/** Indented JSON that is safe on a terminal. */
+export const prettyJson = (value: unknown): string => `${escapeControls(JSON.stringify(value, null, 2))}\n`
+/** `1 rule`, `2 rules`. */
+export const plural = (count: number, one: string): string => `${count} ${one}${count === 1 ? '' : 's'}`
+
+/** JSON on one line. */
+export const jsonLine = (value: unknown): string => `${escapeControls(JSON.stringify(value))}\n`
+
+// JSON.stringify leaves DEL, the C1 range and direction marks as they are.
+const escapeControls = (json: string): string =>
+  json.replace(
+    /[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+
+const segmenter = new Intl.Segmenter()
+
+/** The text in at most `columns` columns, with … where it was cut. */
+export function fit(text: string, columns: number): string {
+  if (Bun.stringWidth(text) <= columns) return text
+  let [kept, width] = ['', 0]
+  for (const { segment } of segmenter.segment(text)) {
+    width += Bun.stringWidth(segment)
+    if (width > columns - 1) break
+    kept += segment
+  }
+  return `${kept.trimEnd()}…`
+}
+
+/** The text filled up with spaces to `columns` columns. */
+export const pad = (text: string, columns: number): string =>
+  text + ' '.repeat(Math.max(0, columns - Bun.stringWidth(text)))
+
+/** Breaks a text at spaces into lines of at most `columns` columns. */
+export function wrap(text: string, columns: number): string[] {
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.split(' ')) {
+    const longer = line === '' ? word : `${line} ${word}`
+    if (line !== '' && Bun.stringWidth(longer) > columns) {
+      lines.push(line)
+      line = word
+    } else line = longer
+  }
+  return line === '' ? lines : [...lines, line]
+}
+
+// Tables that fit the terminal: one column gives way, and columns that matter less go where there is no room.
+
+export interface Column<R> {
+  title: string
+  text(row: R): string
+  /** Colours the padded text. */
+  paint?(text: string, row: R): string
+  right?: boolean
+  /** The column that is cut to fit. */
+  grows?: boolean
+  /** Columns of a lower rank go first; undefined stays. */
+  rank?: number
+}
+
+const gap = '  '
+/** Least width of the growing column while others may go. */
+const least = 32
+
+/** Lines of a table, its titles first. @param under a line that follows a row, or null */
+export function table<R>(
+  rows: readonly R[],
+  columns: readonly Column<R>[],
+  width: number,
+  heading: (text: string) => string,
+  under: (row: R) => string | null = () => null,
+): string[] {
+  const content = columns.map(({ title, text }) =>
+    Math.max(...[title, ...rows.map(text)].map((one) => Bun.stringWidth(one))),
+  )
+  const room = (shown: number[]): number =>
+    width - shown.reduce((sum, at) => sum + (columns[at]!.grows ? 0 : content[at]!) + gap.length, -gap.length)
+  let shown = columns.map((_, at) => at)
+  const wanted = Math.min(least, ...columns.flatMap(({ grows }, at) => (grows ? [content[at]!] : [])))
+  for (const at of shown
+    .filter((one) => columns[one]!.rank !== undefined)
+    .sort((a, b) => columns[a]!.rank! - columns[b]!.rank!)) {
+    if (room(shown) >= wanted) break
+    shown = shown.filter((one) => one !== at)
+  }
+  const free = Math.max(10, room(shown))
+  const widths = content.map((own, at) => (columns[at]!.grows ? Math.min(own, free) : own))
+
+  const cell = (at: number, text: string): string => {
+    const cut = fit(text, widths[at]!)
+    return columns[at]!.right ? ' '.repeat(widths[at]! - Bun.stringWidth(cut)) + cut : pad(cut, widths[at]!)
+  }
+  const head = heading(
+    shown
+      .map((at) => cell(at, columns[at]!.title))
+      .join(gap)
+      .trimEnd(),
+  )
+  return [
+    head,
+    ...rows.flatMap((row) => {
+      const line = shown
+        .map((at) => {
+          const { text, paint } = columns[at]!
+          const filled = cell(at, text(row))
+          return paint ? paint(filled, row) : filled
+        })
+        .join(gap)
+        .trimEnd()
+      const below = under(row)
+      return below === null ? [line] : [line, below]
+    }),
+  ]
+}
+
+// A progress bar on stderr, drawn only where a terminal watches.
+
+export interface Progress {
+  /** @param part done of the whole, 0 to 1; null where the whole is not known */
+  show(part: number | null, text: string): void
+  /** Prints a message above the bar. */
+  note(text: string): void
+  /** Takes the bar away. */
+  end(): void
+}
+
+const cells = 24
+const everyMs = 80
+
+/** A bar of `columns` columns for a part of 1, in eighths of a column. */
+export function bar(part: number, columns: number): string {
+  const eighths = Math.round(Math.min(1, Math.max(0, part)) * columns * 8)
+  const full = '█'.repeat(Math.floor(eighths / 8))
+  return full + ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'][eighths % 8]!
+}
+
+export function openProgress({ live, note, noteWidth, notePaint }: Terminal): Progress {
+  let drawnAt = 0
+  let drawn = false
+  const clear = () => {
+    if (drawn) note('\r\x1b[K')
+    drawn = false
+  }
+  return {
+    show(part, text) {
+      const now = performance.now()
+      if (!live || now - drawnAt < everyMs) return
+      drawnAt = now
+      const share = part === null ? '' : `${String(Math.floor(part * 100)).padStart(3)} % `
+      const drawing = part === null ? '' : `${notePaint.cyan(pad(bar(part, cells), cells))} `
+      const used = part === null ? 0 : share.length + cells + 1
+      note(`\r${share}${drawing}${fit(text, Math.max(10, noteWidth - used - 1))}\x1b[K`)
+      drawn = true
+    },
+    note(text) {
+      clear()
+      note(`${text}\n`)
+      drawnAt = 0
+    },
+    end: clear,
+  }
+}

@@ -1,0 +1,119 @@
+/** Opens the files that cstp verify was given, and prints the report. */
+import { createReadStream } from 'node:fs'
+import { readFile, stat } from 'node:fs/promises'
+import { NoteFormError, type NoteKey, type ReadNote, readKey, readNote } from '../verify/note.ts'
+import { meaning, type Report, verifyBundle } from '../verify/verify.ts'
+import type { Run } from './command.ts'
+import { Failure, misuse } from './failure.ts'
+import { fit, plain, prettyJson, type Terminal, wrap } from './terminal.ts'
+
+type VerifyRun = Pick<Run, 'words' | 'json' | 'terminal'> & {
+  flags: Record<'key' | 'witness' | 'note' | 'against', string | undefined>
+}
+
+const chunkBytes = 1_048_576
+const longestKeyFile = 4_096
+const longestNote = 262_144
+const longestStated = 300
+
+async function openFile(path: string): Promise<AsyncIterable<Uint8Array>> {
+  try {
+    if (!(await stat(path)).isFile()) throw misuse(`${path} is no file`)
+  } catch (error) {
+    if (error instanceof Failure) throw error
+    throw misuse(`can't read ${path}: ${(error as NodeJS.ErrnoException).code ?? 'unknown'}`)
+  }
+  return createReadStream(path, { highWaterMark: chunkBytes })
+}
+
+/** A key as text, or the file that holds it. */
+async function openKey(
+  flag: 'key' | 'witness',
+  kind: NoteKey['kind'],
+  given: string | undefined,
+): Promise<NoteKey | null> {
+  if (given === undefined) return null
+  const found = await stat(given).catch(() => null)
+  if (found?.isFile() && found.size > longestKeyFile) throw misuse(`--${flag}: ${given} is too long to hold a key`)
+  const text = found?.isFile() ? await readFile(given, 'utf8') : given
+  try {
+    const key = readKey(text)
+    if (key.kind !== kind)
+      throw misuse(`--${flag}: ${key.name} is the key of a ${key.kind}, expected that of a ${kind}`)
+    return key
+  } catch (error) {
+    if (!(error instanceof NoteFormError)) throw error
+    throw misuse(`--${flag}: ${error.message}`)
+  }
+}
+
+/** The checkpoint that a witness keeps. */
+async function openNote(path: string | undefined): Promise<ReadNote | null> {
+  if (path === undefined) return null
+  const found = await stat(path).catch(() => null)
+  if (!found?.isFile() || found.size > longestNote) throw misuse(`--note: ${path} is no file that holds a checkpoint`)
+  try {
+    return readNote(await readFile(path, 'utf8'))
+  } catch (error) {
+    if (!(error instanceof NoteFormError)) throw error
+    throw misuse(`--note: ${path} ${error.message}`)
+  }
+}
+
+const marks = { passed: '✓', failed: '✗', unasked: '·' } as const
+
+/** What a bundle says of itself, which may be megabytes. */
+const stated = (value: unknown): string => fit(plain(String(value).slice(0, longestStated)), longestStated)
+
+function reportText(path: string, report: Report, { width, paint }: Pick<Terminal, 'width' | 'paint'>): string {
+  const colours = { passed: paint.green, failed: paint.red, unasked: paint.dim } as const
+  const indented = (text: string, by: number): string[] =>
+    wrap(plain(text), Math.max(20, width - by)).map((line, at) => (at === 0 ? line : ' '.repeat(by) + line))
+  const lines: string[] = [
+    report.verified
+      ? paint.green(`${plain(path)} holds: nothing is wrong with it.`)
+      : paint.red(`${plain(path)} does NOT hold.`),
+    '',
+  ]
+  for (const { check, question, result, detail } of report.checks) {
+    const note = result === 'unasked' ? 'not asked' : detail
+    lines.push(`${colours[result](marks[result])} ${indented(note ? `${question} (${note})` : question, 2).join('\n')}`)
+    for (const { message } of report.findings.filter((one) => one.check === check))
+      lines.push(`    ${indented(message, 4).join('\n')}`)
+  }
+  const { bundle } = report
+  lines.push(
+    '',
+    `Bundle ${stated(bundle.id)} of ${stated(bundle.generated_at)}, made by version ${stated(bundle.service_version)}`,
+    ...bundle.rules.map(
+      ({ framework, evidence_class, digest }) =>
+        `Rules ${stated(framework)} for ${stated(evidence_class)} events, digest ${digest}`,
+    ),
+  )
+  const { proved, open } = meaning(report)
+  const list = (title: string, sentences: string[]) => {
+    if (sentences.length > 0) lines.push('', title)
+    for (const one of sentences) lines.push(`- ${indented(one, 2).join('\n')}`)
+  }
+  if (report.verified) {
+    list('This is proved:', proved)
+    list('This is not:', open)
+  } else lines.push('', ...open.flatMap((one) => wrap(plain(one), width)))
+  return `${lines.join('\n')}\n`
+}
+
+/** Resolves with the exit status: 0 where everything holds, 1 where not. @throws Failure where a file or a key can't be read */
+export async function runVerify({ words, flags, json, terminal }: VerifyRun): Promise<number> {
+  const [path] = words as [string]
+  if (flags.note !== undefined && flags.witness === undefined)
+    throw misuse('--note is the checkpoint of a witness: give its key too, with --witness')
+  const wanted = {
+    key: await openKey('key', 'log', flags.key),
+    witness: await openKey('witness', 'witness', flags.witness),
+    note: await openNote(flags.note),
+    older: flags.against === undefined ? null : await openFile(flags.against),
+  }
+  const report = await verifyBundle(await openFile(path), wanted)
+  await terminal.out(json ? prettyJson({ ...report, ...meaning(report) }) : reportText(path, report, terminal))
+  return report.verified ? 0 : 1
+}

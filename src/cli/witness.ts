@@ -1,0 +1,120 @@
+/** cstp witness: a second pair of eyes on the evidence log of a server. */
+import { join, resolve } from 'node:path'
+import { Alarm } from '../transparency/judge.ts'
+import { lookAt, openWitness, readVerifier } from '../transparency/open.ts'
+import { Unreachable } from '../transparency/reader.ts'
+import { defineCommand } from './command.ts'
+import { Failure, misuse } from './failure.ts'
+import { jsonLine, plain, type Terminal } from './terminal.ts'
+
+const alarmStatus = 3
+const unitMs = { s: 1_000, m: 60_000, h: 3_600_000 } as const
+
+function urlOf(given: string): string {
+  if (!/^https?:\/\//.test(given) || !URL.canParse(given))
+    throw misuse(`an address such as https://cstp.example.com is needed, received ${JSON.stringify(given)}`)
+  const { username, password, search, hash } = new URL(given)
+  if (username || password || search || hash)
+    throw misuse('the address must be without credentials, query and fragment')
+  return given.replace(/\/+$/, '')
+}
+
+function intervalOf(given: string): number {
+  const [, count = '', unit = ''] = /^(\d{1,6})([smh])$/.exec(given) ?? []
+  const ms = Number(count) * unitMs[unit as keyof typeof unitMs]
+  if (!(ms >= 1_000)) throw misuse(`--interval needs a time such as 60s, 5m or 1h; received ${JSON.stringify(given)}`)
+  return ms
+}
+
+/** Says it so that nobody overlooks it, and where the proof lies. */
+function shout(alarm: Alarm, url: string, json: boolean, { note, notePaint }: Terminal): void {
+  const { kind, message, kept } = alarm
+  if (json) note(jsonLine({ alarm: kind, message, url, kept }))
+  else
+    note(
+      `${notePaint.red(`ALARM (${kind})`)} ${plain(url)}: ${plain(message)}\n` +
+        `  what was seen and what is served is kept in ${kept}\n` +
+        '  Show both notes to whoever relies on this log, and trust nothing that it says until this is explained.\n',
+    )
+}
+
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((done) => {
+    if (signal.aborted) return done()
+    const end = () => {
+      clearTimeout(timer)
+      done()
+    }
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', end)
+      done()
+    }, ms)
+    signal.addEventListener('abort', end, { once: true })
+  })
+
+export const witness = defineCommand({
+  name: 'witness',
+  usage: '<url> [flags]',
+  summary: 'Watch the evidence log of a server: check that it only grows, and sign what was seen.',
+  about: [
+    'Fetches the log’s checkpoint, checks its signature and that it follows the last one that was seen, adds a signature of its own with the time, and keeps the note. Run it where the people who run the server have no say.',
+    'The first look pins the key of the log, unless --key says which one it must be. A --key that differs from the pinned one takes its place, and the records must still be those that were seen.',
+    'When the log was rolled back, has other records than it had, is signed wrongly or names another key, it says so on stderr, keeps both notes in files, and ends with the exit status 3. A server that can’t be reached is reported, no alarm: with --once the exit status is 1.',
+    'latest.note in the folder of the log is the newest note with both signatures, checkpoints/ holds one for each size that was seen, witness.pub the verifier key of the witness: what an auditor needs to check a bundle against.',
+  ],
+  flags: {
+    key: { kind: 'value', value: 'key', about: 'Verifier key of the log, or a file that holds it.' },
+    'witness-key': {
+      kind: 'value',
+      value: 'file',
+      about: 'Ed25519 key of the witness, PKCS#8 in PEM, made where there is none; by default in the state folder.',
+    },
+    name: { kind: 'value', value: 'name', about: 'Name of the witness in its signatures; by default from its key.' },
+    state: {
+      kind: 'value',
+      value: 'folder',
+      about: 'Where it keeps what it saw; by default witness/ in the data directory.',
+    },
+    once: { kind: 'switch', about: 'Look once and end.' },
+    interval: { kind: 'value', value: 'time', about: 'Time between looks, such as 60s or 5m; by default 60s.' },
+  },
+  words: [1, 1],
+  examples: [
+    ['cstp witness https://cstp.example.com', 'look every minute, until an alarm or Ctrl-C'],
+    ['cstp witness https://cstp.example.com --once --key log.pub', 'from a timer, with the key that the operator gave'],
+  ],
+  async run({ flags, words, terminal, json, configuration, signal }) {
+    const url = urlOf(words[0]!)
+    if (flags.once && flags.interval !== undefined) throw misuse('--once and --interval exclude each other')
+    const interval_ms = intervalOf(flags.interval ?? '60s')
+    const { data_dir } = (await configuration()).settings
+    const key = flags.key === undefined ? null : await readVerifier(flags.key)
+    const own = await openWitness({
+      state_dir: resolve(flags.state ?? join(data_dir, 'witness')),
+      key_path: flags['witness-key'] && resolve(flags['witness-key']),
+      name: flags.name,
+    })
+    while (!signal.aborted) {
+      try {
+        const seen = await lookAt(own, url, key, signal)
+        const { status, size, root_hash, note_path } = seen
+        const at = new Date().toISOString()
+        const line = `${at} ${status}: ${size} records, root ${root_hash.slice(0, 16)}…  ${note_path}\n`
+        await terminal.out(json ? jsonLine({ at, url, ...seen }) : line)
+      } catch (error) {
+        if (signal.aborted) break
+        if (error instanceof Alarm) {
+          shout(error, url, json, terminal)
+          return alarmStatus
+        }
+        if (!(error instanceof Unreachable)) throw error
+        if (flags.once) throw new Failure(`the log can't be reached: ${error.message}`)
+        const line = { unreachable: error.message, url }
+        terminal.note(json ? jsonLine(line) : `${terminal.notePaint.yellow('not reached:')} ${plain(error.message)}\n`)
+      }
+      if (flags.once) return 0
+      await pause(interval_ms, signal)
+    }
+    return 0
+  },
+})

@@ -1,0 +1,227 @@
+/** Parameters as they come to parameters as they are declared: aliases, unknown names, validation. Derived from the schemas alone. */
+import * as v from 'valibot'
+import { type CstpError, type Issue, invalidParams } from '../../sdk/errors.ts'
+import { nearest } from '../../sdk/nearest.ts'
+
+type Schema = v.GenericSchema<unknown, unknown>
+/** The parts of valibot's schema objects that are walked here. */
+interface Shape {
+  type: string
+  entries?: Record<string, Schema>
+  wrapped?: Schema
+  item?: Schema
+  options?: Schema[]
+  pipe?: { type: string; requirement?: unknown }[]
+}
+
+const shapeOf = (schema: Schema): Shape => schema as unknown as Shape
+const camel = (name: string): string => name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
+
+/** Looks through optional and nullable. */
+function unwrap(schema: Schema): Schema {
+  const { wrapped } = shapeOf(schema)
+  return wrapped ? unwrap(wrapped) : schema
+}
+
+/** Looks for something in a schema, in those of its pipe, and in what it wraps. */
+function seek<T>(schema: Schema, look: (one: Schema) => T | undefined): T | undefined {
+  const { pipe, wrapped } = shapeOf(schema)
+  for (const one of pipe?.slice(1) ?? []) {
+    const found = look(one as unknown as Schema)
+    if (found !== undefined) return found
+  }
+  const first = pipe?.[0]
+  return first ? seek(first as unknown as Schema, look) : wrapped ? seek(wrapped, look) : undefined
+}
+
+const isIdentifier = (schema: Schema): boolean =>
+  seek(schema, (one) => (one as unknown as { metadata?: { identifier?: true } }).metadata?.identifier) === true
+
+/** The most entries that an array may have, where its schema says so. */
+const mostEntries = (schema: Schema): number | undefined =>
+  seek(schema, (one) => {
+    const { type, requirement } = one as unknown as { type: string; requirement: number }
+    return type === 'max_length' ? requirement : undefined
+  })
+
+/** What is wrong with one call. */
+interface Found {
+  readonly issues: Issue[]
+  /** True where no more are wanted. */
+  full(): boolean
+}
+
+/** Brings the keys of a value to their declared spelling; unknown and doubly spelt keys are told as issues. */
+type Normalise = (value: unknown, path: string, found: Found) => unknown
+
+const plainObject = (value: unknown): value is Record<string, unknown> =>
+  value !== null && typeof value === 'object' && !Array.isArray(value)
+
+const below = (path: string, key: string | number): string => (path ? `${path}.${key}` : String(key))
+
+/** Names that a free-form object of a schema can't hold. */
+const unkept = new Set(['__proto__', 'prototype', 'constructor'])
+
+function unknownKey(key: string, path: string, names: readonly string[]): Issue {
+  const near = nearest(key, names)
+  const hint = near ? `did you mean ${near}?` : names.length > 0 ? `known are ${names.join(', ')}` : 'there are none'
+  const expected = near ?? names.join(', ')
+  return { path: shorten(path), message: `unknown parameter; ${hint}`, expected, received: shorten(key) }
+}
+
+/** @param open whether the object may hold more than its entries; such keys stay as they are */
+function normaliseObject(entries: Record<string, Schema>, open: boolean): Normalise {
+  const known = new Map<string, string>()
+  const inner = new Map<string, Normalise>()
+  for (const [name, schema] of Object.entries(entries)) {
+    known.set(name, name)
+    known.set(camel(name), name)
+    const normalise = normaliser(schema)
+    if (normalise) inner.set(name, normalise)
+    const other = name === 'id' ? 'decision_id' : 'id'
+    if (isIdentifier(schema) && !Object.hasOwn(entries, other))
+      for (const alias of [other, camel(other)]) known.set(alias, name)
+  }
+  const names = Object.keys(entries)
+  return (value, path, found) => {
+    if (Array.isArray(value)) {
+      const [expected, received] = ['an object', 'an array']
+      found.issues.push({
+        path: shorten(path),
+        message: `expected ${expected}, received ${received}`,
+        expected,
+        received,
+      })
+    }
+    if (!plainObject(value)) return value
+    const result: Record<string, unknown> = {}
+    for (const key of Object.keys(value)) {
+      if (found.full()) break
+      if (value[key] === undefined) continue
+      const name = known.get(key) ?? (open ? key : undefined)
+      const at = below(path, key)
+      if (open && unkept.has(key)) {
+        const message = 'a key of this name cannot be kept'
+        found.issues.push({ path: shorten(at), message, expected: 'another name', received: key })
+      } else if (name === undefined) found.issues.push(unknownKey(key, at, names))
+      else if (Object.hasOwn(result, name)) {
+        const message = `${shorten(name)} is given twice, in two spellings`
+        found.issues.push({ path: shorten(at), message, expected: shorten(name), received: shorten(key) })
+      } else {
+        const normalise = inner.get(name)
+        result[name] = normalise ? normalise(value[key], at, found) : value[key]
+      }
+    }
+    return result
+  }
+}
+
+/** Refuses what is too long before anything looks at its entries. */
+function normaliseArray(each: Normalise | null, most: number | undefined): Normalise {
+  return (value, path, found) => {
+    if (!Array.isArray(value)) return value
+    if (most !== undefined && value.length > most) {
+      const expected = `at most ${most} entries`
+      const message = `expected ${expected}, received ${value.length}`
+      found.issues.push({ path: shorten(path), message, expected, received: String(value.length) })
+      return []
+    }
+    return each ? value.map((item, index) => (found.full() ? item : each(item, below(path, index), found))) : value
+  }
+}
+
+/** The normaliser of a schema, or null where nothing inside it has declared keys or bounds. */
+function normaliser(schema: Schema): Normalise | null {
+  const { type, entries, item, options } = shapeOf(unwrap(schema))
+  if (entries && (type === 'object' || type === 'loose_object'))
+    return normaliseObject(entries, type === 'loose_object')
+  if (item && type === 'array') {
+    const each = normaliser(item)
+    const most = mostEntries(schema)
+    return each || most !== undefined ? normaliseArray(each, most) : null
+  }
+  if (options && type === 'union') return options.map(normaliser).find((one) => one !== null) ?? null
+  return null
+}
+
+/** Deeper values are refused: nothing that is meant is nested so far, and many a walk ends in the stack's end. */
+const deepest = 64
+
+/** Where a value holds what no store keeps as it is, or null. `path` is built from the inside out. */
+function findUnkept(
+  value: unknown,
+  depth: number,
+): { path: (string | number)[]; expected: string; received: string } | null {
+  if (typeof value === 'string')
+    return value.isWellFormed()
+      ? null
+      : { path: [], expected: 'well-formed Unicode text', received: 'a lone surrogate' }
+  if (typeof value === 'number')
+    return Number.isFinite(value) ? null : { path: [], expected: 'a finite number', received: 'one too large' }
+  if (value === null || typeof value !== 'object') return null
+  if (depth === deepest) return { path: [], expected: `at most ${deepest} levels`, received: 'a deeper value' }
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index++) {
+      const found = findUnkept(value[index], depth + 1)
+      if (found) return { ...found, path: [index, ...found.path] }
+    }
+    return null
+  }
+  for (const [key, item] of Object.entries(value)) {
+    const found = findUnkept(key, depth) ?? findUnkept(item, depth + 1)
+    if (found) return { ...found, path: [key, ...found.path] }
+  }
+  return null
+}
+
+const shorten = (text: string): string =>
+  text.length > 100 ? `${text.slice(0, 100).toWellFormed()}…` : text.toWellFormed()
+
+/** Of a union's issues, those of the option that got furthest into the value. */
+function leaves(issue: v.BaseIssue<unknown>): v.BaseIssue<unknown>[] {
+  if (issue.type !== 'union' || !issue.issues) return [issue]
+  const deep = issue.issues.filter((inner) => (inner.path?.length ?? 0) > 0)
+  return deep.length === 0
+    ? [issue]
+    : deep.map((inner) => ({ ...inner, path: [...(issue.path ?? []), ...(inner.path ?? [])] as never }))
+}
+
+function asIssue(issue: v.BaseIssue<unknown>): Issue {
+  const path = shorten((issue.path ?? []).map((item) => String(item.key)).join('.'))
+  const missing = issue.kind === 'schema' && issue.received === 'undefined'
+  const expected =
+    issue.kind === 'schema' && !missing ? (issue.expected ?? issue.message) : missing ? 'a value' : issue.message
+  const received = shorten(issue.received)
+  return { path, expected, received, message: missing ? 'is required' : `expected ${expected}, received ${received}` }
+}
+
+const mostIssues = 20
+
+const kindOf = (value: unknown): string =>
+  value === null ? 'null' : Array.isArray(value) ? 'an array' : `a ${typeof value}`
+
+const refused = (issues: Issue[]): CstpError => invalidParams(issues.slice(0, mostIssues))
+
+/** Compiles the check of one method's parameters: raw JSON in, declared values out. */
+export function compileParams<S extends Schema>(schema: S): (raw: unknown) => v.InferOutput<S> {
+  const normalise = normaliser(schema)
+  return (raw) => {
+    if (!plainObject(raw)) {
+      const [expected, received] = ['an object of named parameters', kindOf(raw)]
+      throw refused([{ path: '', message: `expected ${expected}, received ${received}`, expected, received }])
+    }
+    const unfit = findUnkept(raw, 0)
+    if (unfit) {
+      const { path, expected, received } = unfit
+      const message = `expected ${expected}, received ${received}`
+      throw refused([{ path: shorten(path.join('.')), message, expected, received }])
+    }
+    const issues: Issue[] = []
+    const found = { issues, full: () => issues.length >= mostIssues }
+    const value = normalise ? normalise(raw, '', found) : raw
+    if (issues.length > 0) throw refused(issues)
+    const parsed = v.safeParse(schema, value, { abortPipeEarly: true })
+    if (parsed.success) return parsed.output
+    throw refused(parsed.issues.flatMap(leaves).map(asIssue))
+  }
+}

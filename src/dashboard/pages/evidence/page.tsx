@@ -1,0 +1,183 @@
+/** Evidence: whether the chain holds, what it speaks for, and the means to show that to somebody else. */
+import { Show, useCall } from '../../call.tsx'
+import { counted, time, whole } from '../../figures.ts'
+import { service } from '../../service.ts'
+import { Badge, Empty, Figure, Panel, Table, Term } from '../../ui.tsx'
+import type { View } from '../registry.ts'
+import { Events } from './events.tsx'
+import { Export } from './export.tsx'
+import { Proof } from './proof.tsx'
+import { Verify } from './verify.tsx'
+
+type Mapped = Awaited<ReturnType<typeof service.mapControls>>
+
+interface Control {
+  framework: string
+  stage: string
+  function_id: string
+  control_name: string
+  observed: number
+  attested: number
+  insufficient: number
+}
+
+/** The controls that evidence speaks for, in the order of their frameworks. */
+function controlsOf({ mappings, insufficient_evidence }: Mapped): Control[] {
+  const found = new Map<string, Control>()
+  const at = (one: { framework: string; function_id: string; control_name: string; stage?: string }): Control => {
+    const key = `${one.framework} ${one.function_id}`
+    const control = found.get(key) ?? {
+      framework: one.framework,
+      stage: one.stage ?? '',
+      function_id: one.function_id,
+      control_name: one.control_name,
+      observed: 0,
+      attested: 0,
+      insufficient: 0,
+    }
+    found.set(key, control)
+    return control
+  }
+  for (const mapping of mappings) at(mapping)[mapping.evidence_class]++
+  for (const lack of insufficient_evidence) at(lack).insufficient++
+  return [...found.values()].sort((a, b) => (a.framework + a.function_id < b.framework + b.function_id ? -1 : 1))
+}
+
+const mostReasons = 50
+
+export function Evidence({ session, place }: View) {
+  const mapped = useCall('controls', (signal) => service.mapControls({}, { signal }))
+  return (
+    <div class="panels">
+      <Chain />
+      <Export mayExport={session.scopes.includes('evidence')} />
+      <Panel title="Coverage" lead="Two classes of evidence, side by side and never added up." wide>
+        <Show of={mapped}>
+          {({ coverage }) => (
+            <div class="sides">
+              {(['observed', 'attested'] as const).map((name) => (
+                <div key={name}>
+                  <h3>
+                    <Term name={name}>{name === 'observed' ? 'Observed' : 'Attested'}</Term>
+                  </h3>
+                  <dl class="figures">
+                    <Figure
+                      name="Coverage"
+                      value={`${coverage[name].coverage_pct.toFixed(2)} %`}
+                      note={`${whole(coverage[name].mapped_events)} of ${whole(coverage[name].total_events)} events`}
+                    />
+                  </dl>
+                  {coverage[name].by_source.map(({ source, events }) => (
+                    <p key={source} class="quiet">
+                      {whole(events)} from <code>{source}</code>
+                    </p>
+                  ))}
+                </div>
+              ))}
+            </div>
+          )}
+        </Show>
+      </Panel>
+      <Panel title="Controls" wide>
+        <Show of={mapped}>
+          {(all) => {
+            const controls = controlsOf(all)
+            if (controls.length === 0)
+              return (
+                <Empty>
+                  No evidence speaks for a control yet. Connect GitHub’s webhook, or ingest events with
+                  cstp.ingestEvidence.
+                </Empty>
+              )
+            const alone = new Set(all.attested_only_controls)
+            return (
+              <Table
+                caption="Controls"
+                heads={[
+                  { name: 'Control' },
+                  { name: 'Framework' },
+                  { name: 'Observed', number: true },
+                  { name: 'Attested', number: true },
+                  { name: 'Insufficient', number: true },
+                  { name: 'Stands on' },
+                ]}
+                rows={controls.map((one) => [
+                  <>
+                    <strong>{one.control_name}</strong> <code>{one.function_id}</code>
+                  </>,
+                  `${one.framework}${one.stage && `, ${one.stage}`}`,
+                  whole(one.observed),
+                  whole(one.attested),
+                  whole(one.insufficient),
+                  alone.has(one.function_id) || (one.observed === 0 && one.attested > 0) ? (
+                    <Badge of="attested" />
+                  ) : one.observed > 0 ? (
+                    <Badge of="observed" />
+                  ) : (
+                    'nothing yet'
+                  ),
+                ])}
+              />
+            )
+          }}
+        </Show>
+      </Panel>
+      <Panel title="Where evidence is insufficient" wide>
+        <Show of={mapped}>
+          {({ insufficient_evidence: lacks }) =>
+            lacks.length === 0 ? (
+              <Empty>Nowhere: every event that should speak for a control does.</Empty>
+            ) : (
+              <>
+                <ul class="plain">
+                  {lacks.slice(0, mostReasons).map(({ seq, control_name, function_id, pr_number, reason }) => (
+                    <li key={`${seq} ${function_id}`}>
+                      <strong>{control_name}</strong> <code>{function_id}</code>, event {seq}
+                      {pr_number !== null && ` of pull request ${pr_number}`}: {reason}
+                    </li>
+                  ))}
+                </ul>
+                {lacks.length > mostReasons && <p class="quiet">and {whole(lacks.length - mostReasons)} more</p>}
+              </>
+            )
+          }
+        </Show>
+      </Panel>
+      <Proof place={place} />
+      <Events place={place} />
+    </div>
+  )
+}
+
+// The state of the chain: how long it is, who signed for it, and whether every record still follows the one before.
+
+export function Chain() {
+  const loaded = useCall('checkpoint', (signal) => service.getCheckpoint({}, { signal }))
+  return (
+    <Panel title="Chain" wide>
+      <Show of={loaded}>
+        {({ origin, size, root_hash, note, verifier_key, created_at }) => (
+          <>
+            <p>
+              <strong>{counted(size, 'record')}</strong>, each with the hash of the one before it.
+            </p>
+            <Verify size={size} />
+            <details>
+              <summary>Checkpoint and public key</summary>
+              <p>
+                A <Term name="checkpoint">checkpoint</Term> of <code>{origin}</code>, signed {time(created_at)}. Keep
+                it: with it anybody can prove later that nothing before it was changed.
+              </p>
+              <pre tabIndex={0}>{note}</pre>
+              <p>Verifier key, also at /.well-known/cstp-evidence-key:</p>
+              <pre tabIndex={0}>{verifier_key}</pre>
+              <p>
+                Root hash: <code>{root_hash}</code>
+              </p>
+            </details>
+          </>
+        )}
+      </Show>
+    </Panel>
+  )
+}

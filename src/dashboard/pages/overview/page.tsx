@@ -1,0 +1,292 @@
+/** Overview: what was decided, how it turned out, what is to be done, what was stopped. */
+
+import type { ReadyResult } from '../../../../sdk/client.ts'
+import { Failure, Show, useCall } from '../../call.tsx'
+import { Bars, Columns, Stack } from '../../charts.tsx'
+import { actionIn, counted, dayOf, decimal, percent, signed, whole, words } from '../../figures.ts'
+import { goWith, To, ToDecision } from '../../route.tsx'
+import { service } from '../../service.ts'
+import { Badge, Choice, Empty, Figure, Panel, Table, When } from '../../ui.tsx'
+import type { View } from '../registry.ts'
+
+const periods = [
+  ['30d', 'Last 30 days'],
+  ['60d', 'Last 60 days'],
+  ['90d', 'Last 90 days'],
+  ['all', 'All time'],
+] as const
+export type Period = (typeof periods)[number][0]
+
+/** The first instant of a period; undefined for all time. */
+export const startOf = (period: Period): string | undefined =>
+  period === 'all' ? undefined : new Date(Date.now() - Number.parseInt(period, 10) * 86_400_000).toISOString()
+
+async function load(period: Period, signal: AbortSignal) {
+  const since = startOf(period)
+  const from = since === undefined ? {} : { date_from: since }
+  const [stats, calibration, ready, breakers, latest] = await Promise.all([
+    service.getStats(from, { signal }),
+    service.getCalibration({ window: period }, { signal }),
+    service.ready({ limit: 6 }, { signal }),
+    service.listBreakers({}, { signal }),
+    service.listDecisions({ limit: 6, ...from }, { signal }),
+  ])
+  return { since, stats, calibration, ready, breakers, latest }
+}
+
+export function Overview({ place, session }: View) {
+  const asked = place.query.get('period')
+  const period = periods.find(([name]) => name === asked)?.[0] ?? 'all'
+  const loaded = useCall(period, (signal) => load(period, signal))
+  return (
+    <>
+      <div class="bar">
+        <Choice
+          label="Period"
+          name="period"
+          value={period}
+          options={[...periods]}
+          onChange={(value) => goWith(place, { period: value === 'all' ? null : value })}
+        />
+      </div>
+      <Show of={loaded}>
+        {({ since, stats, calibration, ready, breakers, latest }) => {
+          const { overall } = calibration
+          const open = breakers.breakers.filter(({ state }) => state !== 'closed')
+          if (stats.total === 0 && period === 'all')
+            return (
+              <Empty>
+                Nothing is recorded yet. Agents record decisions with <code>cstp.recordDecision</code> or{' '}
+                <code>cstp.preAction</code>; what they record shows here.
+              </Empty>
+            )
+          return (
+            <>
+              <dl class="figures">
+                <Figure
+                  name="Decisions"
+                  value={whole(stats.total)}
+                  note={`${whole(stats.recent_activity.last_7d)} in the last 7 days`}
+                />
+                <Figure
+                  name="Reviewed"
+                  value={whole(calibration.reviewed_decisions)}
+                  note={`${percent(stats.total ? calibration.reviewed_decisions / stats.total : null)} of them`}
+                />
+                <Figure
+                  name="Accuracy"
+                  term="accuracy"
+                  value={percent(overall.accuracy)}
+                  note={`of ${counted(overall.scored, 'scored decision')}`}
+                />
+                <Figure
+                  name="Brier score"
+                  term="brier"
+                  value={decimal(overall.brier_score)}
+                  note="0 is best, 1 worst"
+                />
+                <Figure
+                  name="Confidence"
+                  term="gap"
+                  value={words(overall.interpretation)}
+                  note={`gap ${signed(overall.calibration_gap)}`}
+                />
+              </dl>
+              <div class="panels">
+                <Panel title="To be done" lead={`${counted(ready.total, 'thing')} in all, the most urgent first.`}>
+                  <ActionList actions={ready.actions} />
+                </Panel>
+                <Panel title="Circuit breakers" lead="Open ones stop actions until they have cooled down.">
+                  {open.length === 0 ? (
+                    <p>
+                      {breakers.total === 0 ? 'No breaker is configured.' : `All ${whole(breakers.total)} are closed.`}
+                    </p>
+                  ) : (
+                    <ul class="plain">
+                      {open.map(({ scope, state, failure_count }) => (
+                        <li key={scope}>
+                          <Badge of={state} /> <code>{scope}</code> {counted(failure_count, 'failure')}
+                        </li>
+                      ))}
+                    </ul>
+                  )}
+                </Panel>
+                <Panel title="Outcomes" lead="Of reviewed decisions.">
+                  <Stack
+                    unit="decisions"
+                    parts={(['success', 'partial', 'failure', 'abandoned'] as const).map((name) => ({
+                      name,
+                      value: stats.by_outcome[name] ?? 0,
+                    }))}
+                  />
+                </Panel>
+                <Panel title="By stakes">
+                  <Bars
+                    unit="decisions"
+                    rows={(['low', 'medium', 'high', 'critical'] as const).map((name) => ({
+                      name,
+                      value: stats.by_stakes[name] ?? 0,
+                      to: { path: '/decisions', query: { stakes: name, from: since?.slice(0, 10) } },
+                    }))}
+                  />
+                </Panel>
+                <Panel title="Outcomes over time" wide>
+                  <Outcomes from={since ?? stats.by_day[0]?.date ?? dayOf(Date.now())} />
+                </Panel>
+                <Panel title="By category" wide>
+                  <Bars
+                    unit="decisions"
+                    rows={Object.entries(stats.by_category).map(([name, value]) => ({
+                      name,
+                      value,
+                      to: { path: '/decisions', query: { category: name, from: since?.slice(0, 10) } },
+                    }))}
+                  />
+                </Panel>
+                <Panel title="Latest decisions" wide>
+                  {latest.decisions.length === 0 ? (
+                    <Empty>No decision was recorded in this period. Choose a longer one.</Empty>
+                  ) : (
+                    <Table
+                      caption="Latest decisions"
+                      heads={[
+                        { name: 'Decision' },
+                        { name: 'Category' },
+                        { name: 'Confidence', number: true },
+                        { name: 'Outcome' },
+                        { name: 'Day' },
+                      ]}
+                      rows={latest.decisions.map(({ id, title, category, confidence, outcome, date }) => [
+                        <ToDecision id={id}>{title}</ToDecision>,
+                        category,
+                        percent(confidence),
+                        <Badge of={outcome ?? 'pending'} />,
+                        date,
+                      ])}
+                    />
+                  )}
+                </Panel>
+                {session.scopes.includes('admin') ? (
+                  <Blocks />
+                ) : (
+                  <Panel title="Latest blocks" wide>
+                    <Empty>
+                      What was blocked stands in the audit trail, which is open to agents with the scope admin.
+                    </Empty>
+                  </Panel>
+                )}
+              </div>
+            </>
+          )
+        }}
+      </Show>
+    </>
+  )
+}
+
+/** What guardrails and breakers stopped last. */
+function Blocks() {
+  const loaded = useCall('blocks', (signal) => service.listAudit({ allowed: false, limit: 5 }, { signal }))
+  return (
+    <Panel title="Latest blocks" wide>
+      {loaded.error !== null && <Failure error={loaded.error} again={loaded.again} />}
+      {loaded.data?.entries.length === 0 && <Empty>Nothing was blocked so far.</Empty>}
+      {loaded.data && loaded.data.entries.length > 0 && (
+        <Table
+          caption="Latest blocks"
+          heads={[{ name: 'When' }, { name: 'Agent' }, { name: 'Action' }, { name: 'Stopped by' }, { name: 'Call' }]}
+          rows={loaded.data.entries.map(({ at, agent, rules, method, detail }) => [
+            <When at={at} />,
+            agent,
+            actionIn(detail) || '–',
+            rules.join(', ') || 'an error',
+            <code>{method}</code>,
+          ])}
+        />
+      )}
+      <p>
+        <To path="/decisions" query={{ outcome: 'failure' }}>
+          See decisions that failed
+        </To>
+      </p>
+    </Panel>
+  )
+}
+
+// Outcomes over time: how many decisions of each span turned out how.
+
+const kinds = ['success', 'partial', 'failure', 'abandoned', 'pending'] as const
+const day = 86_400_000
+const most = 14
+
+/** Days from `from` to today in at most 14 spans of the same length. */
+function spansFrom(from: string): { from: string; to: string }[] {
+  const start = Date.parse(from.slice(0, 10))
+  const days = Math.max(1, Math.round((Date.parse(dayOf(Date.now())) - start) / day) + 1)
+  const length = Math.ceil(days / most)
+  return Array.from({ length: Math.ceil(days / length) }, (_, at) => ({
+    from: dayOf(start + at * length * day),
+    to: dayOf(start + ((at + 1) * length - 1) * day),
+  }))
+}
+
+async function loadOutcomes(from: string, signal: AbortSignal) {
+  const spans = spansFrom(from)
+  const calls = spans.flatMap((span) =>
+    kinds.map((kind) => ({
+      method: 'listDecisions' as const,
+      params: {
+        limit: 1,
+        date_from: span.from,
+        date_to: span.to,
+        ...(kind === 'pending' ? { status: 'pending' as const } : { outcome: kind }),
+      },
+    })),
+  )
+  const answers = await service.batch(calls, { signal })
+  return spans.map((span, at) => ({
+    name: span.from === span.to ? span.from : `${span.from} to ${span.to}`,
+    short: span.from,
+    parts: kinds.map((kind, of) => {
+      const answer = answers[at * kinds.length + of]!
+      if (!answer.ok) throw answer.error
+      return { name: kind, value: answer.result.total }
+    }),
+  }))
+}
+
+export function Outcomes({ from }: { from: string }) {
+  const loaded = useCall(from.slice(0, 10), (signal) => loadOutcomes(from, signal))
+  return <Show of={loaded}>{(columns) => <Columns unit="decisions" columns={columns} />}</Show>
+}
+
+// What is to be done, and why.
+
+const names: Record<ReadyResult['actions'][number]['type'], string> = {
+  review_outcome: 'Review',
+  stale_pending: 'Left pending',
+  calibration_drift: 'Calibration drifts',
+  open_breaker: 'Breaker open',
+  contradiction: 'Contradiction',
+}
+
+const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`)
+
+export function ActionList({ actions }: { actions: ReadyResult['actions'] }) {
+  if (actions.length === 0) return <Empty>Nothing is to be done: no review is due and nothing drifts.</Empty>
+  return (
+    <ul class="plain actions">
+      {actions.map(({ type, priority, decision_id, title, category, reason, suggestion }) => (
+        <li key={`${type} ${decision_id ?? category}`}>
+          <p>
+            <Badge of={priority} /> <strong>{names[type]}</strong>{' '}
+            {decision_id ? <ToDecision id={decision_id}>{title ?? decision_id}</ToDecision> : category}
+          </p>
+          <p class="quiet">
+            {sentence(reason)} {sentence(suggestion)}
+          </p>
+        </li>
+      ))}
+    </ul>
+  )
+}

@@ -1,0 +1,40 @@
+/** The pages and their addresses. The menu shows them in this order. */
+import type { FunctionComponent } from 'preact'
+import type { Place } from '../route.tsx'
+import type { Session } from '../service.ts'
+import { Breakers } from './breakers.tsx'
+import { Calibration } from './calibration/page.tsx'
+import { Decision } from './decision/page.tsx'
+import { Decisions } from './decisions/page.tsx'
+import { Deliberation } from './deliberation.tsx'
+import { Evidence } from './evidence/page.tsx'
+import { Guardrails } from './guardrails/page.tsx'
+import { Overview } from './overview/page.tsx'
+
+export interface View {
+  place: Place
+  session: Session
+}
+
+export interface Page {
+  path: string
+  title: string
+  inMenu: boolean
+  View: FunctionComponent<View>
+}
+
+export const pages: Page[] = [
+  { path: '/', title: 'Overview', inMenu: true, View: Overview },
+  { path: '/decisions', title: 'Decisions', inMenu: true, View: Decisions },
+  { path: '/calibration', title: 'Calibration', inMenu: true, View: Calibration },
+  { path: '/guardrails', title: 'Guardrails', inMenu: true, View: Guardrails },
+  { path: '/breakers', title: 'Breakers', inMenu: true, View: Breakers },
+  { path: '/evidence', title: 'Evidence', inMenu: true, View: Evidence },
+  { path: '/deliberation', title: 'Deliberation', inMenu: true, View: Deliberation },
+]
+
+const decision: Page = { path: '/decisions/', title: 'Decision', inMenu: false, View: Decision }
+
+/** The page of an address; null where there is none. */
+export const pageAt = (path: string): Page | null =>
+  pages.find((page) => page.path === path) ?? (/^\/decisions\/[^/]+$/.test(path) ? decision : null)

@@ -1,0 +1,109 @@
+/** Outcomes from what became of a pull request: by evidence where it is known, by age where it is not. */
+import type { AttributionBasis, DecisionRecord, Outcome } from '../../../sdk/schema/decision.ts'
+import type { Evidence, EvidenceRecord } from '../../../sdk/storage/evidence.ts'
+
+/** What the evidence store knows of a pull request. */
+export interface PullRequestHistory {
+  merged_at: string | null
+  reverted_at: string | null
+  /** Closed without a merge. */
+  closed_at: string | null
+}
+
+export interface Attribution {
+  outcome: Outcome | null
+  basis: AttributionBasis
+  reason: string
+}
+
+const dayMs = 86_400_000
+const days = (count: number): string => `${count} ${count === 1 ? 'day' : 'days'}`
+
+/** @see open points "Attribution" */
+export function attribute(
+  record: DecisionRecord,
+  history: PullRequestHistory | null,
+  stability_days: number,
+  now_ms: number,
+): Attribution {
+  const pr = record.project?.pr
+  const stable_ms = stability_days * dayMs
+  if (history === null) {
+    const age_ms = now_ms - Date.parse(record.created_at)
+    const age = Math.floor(age_ms / dayMs)
+    return age_ms >= stable_ms
+      ? {
+          outcome: 'success',
+          basis: 'age',
+          reason: `No evidence was found for PR ${pr}; the decision has stood for ${days(age)}`,
+        }
+      : {
+          outcome: null,
+          basis: 'age',
+          reason: `No evidence was found for PR ${pr}; the decision is ${days(age)} old, ${days(stability_days)} are needed`,
+        }
+  }
+  const { merged_at, reverted_at, closed_at } = history
+  const evidence = (outcome: Outcome | null, reason: string): Attribution => ({ outcome, basis: 'evidence', reason })
+  if (merged_at === null) {
+    return closed_at === null
+      ? evidence(null, `PR ${pr} is not merged yet`)
+      : evidence('abandoned', `PR ${pr} was closed without a merge`)
+  }
+  const merged_ms = Date.parse(merged_at)
+  if (reverted_at !== null && Date.parse(reverted_at) - merged_ms <= stable_ms) {
+    return evidence('failure', `PR ${pr} was reverted within ${days(stability_days)} of its merge`)
+  }
+  if (now_ms - merged_ms < stable_ms) return evidence(null, `PR ${pr} was merged less than ${days(stability_days)} ago`)
+  return evidence('success', `PR ${pr} was merged and stood for ${days(stability_days)}`)
+}
+
+// What the log knows of a pull request: its merge, its revert, its end without a merge. Only observed events count.
+
+const page = 500
+
+interface Seen {
+  event_type: string
+  ts: string
+  repo: string | null
+}
+
+const seen = ({ event_type, ts, payload }: EvidenceRecord): Seen => {
+  const { repo } = JSON.parse(payload) as { repo?: unknown }
+  return { event_type, ts, repo: typeof repo === 'string' ? repo : null }
+}
+
+/** The observed events of a number in this repository, in the order of their own times. */
+async function eventsOf(evidence: Evidence, project: string, pr: number): Promise<Seen[]> {
+  const found: Seen[] = []
+  for (let seq = 1; ; ) {
+    const records = await evidence.ofPullRequest(pr, seq, page)
+    found.push(...records.filter(({ evidence_class }) => evidence_class === 'observed').map(seen))
+    if (records.length < page) break
+    seq = records.at(-1)!.seq + 1
+  }
+  // Numbers repeat in every repository: where any event says which one it is of, those that don't say so tell nothing.
+  const named = found.some(({ repo }) => repo !== null)
+  return found.filter(({ repo }) => !named || repo === project).sort((a, b) => Date.parse(a.ts) - Date.parse(b.ts))
+}
+
+/**
+ * The history of a pull request of a project; null where no observed event is of it.
+ * @see open points "Attribution"
+ */
+export async function pullRequestHistory(
+  evidence: Evidence,
+  project: string,
+  pr: number,
+): Promise<PullRequestHistory | null> {
+  const events = await eventsOf(evidence, project, pr)
+  if (events.length === 0) return null
+  const history: PullRequestHistory = { merged_at: null, reverted_at: null, closed_at: null }
+  for (const { event_type, ts } of events) {
+    if (event_type === 'pr_merged') history.merged_at ??= ts
+    else if (event_type === 'pr_reverted' && history.merged_at !== null) history.reverted_at ??= ts
+    else if (event_type === 'pr_closed') history.closed_at = ts
+    else if (event_type === 'pr_opened') history.closed_at = null
+  }
+  return history
+}

@@ -1,0 +1,164 @@
+/** Contradictions: two decisions that can't both be right. Found when an outcome is known, kept as edges, read from there. */
+import type { DecisionRecord, Outcome } from '../../../sdk/schema/decision.ts'
+import type { Embedder } from '../../../sdk/storage/embedder.ts'
+import { fieldsOf } from '../../../sdk/storage/fields.ts'
+import { compileFilter } from '../../../sdk/storage/filter.ts'
+import type { DecisionFilter, Edge, Store } from '../../../sdk/storage/store.ts'
+import type { Follower } from '../search/follower.ts'
+import { sideTexts } from './bridge.ts'
+import { withLink } from './links.ts'
+
+export interface Contradiction {
+  first_id: string
+  second_id: string
+  first_title: string
+  second_title: string
+  /** Of the first. */
+  category: string
+  reason: string
+}
+
+/** Purposes at most this far apart are the same purpose. */
+const sameFunction = 0.15
+const opposite: Partial<Record<Outcome, Outcome>> = { success: 'failure', failure: 'success' }
+const looked = 5
+
+/**
+ * Decisions of the same project with nearly the same purpose and the opposite outcome of this one.
+ * @param vector the purpose's vector, or null where it is not at hand; nothing is found then
+ */
+export async function opposites(
+  tools: { store: Store; index: Follower },
+  record: DecisionRecord,
+  vector: Float32Array | null,
+): Promise<string[]> {
+  const other = record.outcome === null ? undefined : opposite[record.outcome]
+  const project = record.project?.name
+  if (other === undefined || !project || vector === null) return []
+  const near = await tools.index.nearest({ vector, side: 'function', k: looked, filter: { project, outcome: [other] } })
+  return near.filter(({ id, distance }) => id !== record.id && distance <= sameFunction).map(({ id }) => id)
+}
+
+/** Decisions that another has taken the place of. */
+async function superseded(store: Store, ids: readonly string[]): Promise<Set<string>> {
+  const edges = await store.edges.of(ids, { direction: 'incoming', types: ['supersedes'], limit: 10_000 })
+  return new Set(edges.map(({ target_id }) => target_id))
+}
+
+const pair = ({ source_id, target_id }: Edge): string => [source_id, target_id].sort().join(' ')
+
+/** Those of the edges whose ends are live, neither superseded nor abandoned, each pair once. */
+async function standing(
+  store: Store,
+  edges: readonly Edge[],
+  passes: (record: DecisionRecord) => boolean,
+  seen: Set<string>,
+): Promise<Contradiction[]> {
+  const ids = [...new Set(edges.flatMap(({ source_id, target_id }) => [source_id, target_id]))]
+  const dead = await superseded(store, ids)
+  const records = new Map((await store.decisions.getMany(ids)).map(({ record }) => [record.id, record]))
+  const outcomeOf = (id: string) => records.get(id)?.outcome ?? null
+  // What was linked by its outcome holds only as long as a later review leaves the outcomes opposite.
+  const holds = ({ created_by, source_id, target_id }: Edge): boolean => {
+    const other = outcomeOf(source_id)
+    return created_by !== 'auto-link' || (other !== null && opposite[other] === outcomeOf(target_id))
+  }
+  const live = (id: string) => records.has(id) && !dead.has(id) && outcomeOf(id) !== 'abandoned'
+  return edges
+    .filter(
+      (edge) =>
+        holds(edge) && live(edge.source_id) && live(edge.target_id) && !seen.has(pair(edge)) && seen.add(pair(edge)),
+    )
+    .flatMap(({ source_id, target_id, context }): Contradiction[] => {
+      const ends = [records.get(source_id)!, records.get(target_id)!] as const
+      const [first, second] = passes(ends[0]) ? ends : [ends[1], ends[0]]
+      if (!passes(first)) return []
+      return [
+        {
+          first_id: first.id,
+          second_id: second.id,
+          first_title: first.title,
+          second_title: second.title,
+          category: first.category,
+          reason: context ?? 'They were linked as contradicting each other',
+        },
+      ]
+    })
+}
+
+/**
+ * Contradictions between live decisions, newest first. Looks at ten times as many edges at most, and reads no more of them than it needs.
+ * @param filter what the first of the two passes; where only one of them does, it stands first
+ */
+export async function contradictions(
+  store: Store,
+  limit: number,
+  filter: DecisionFilter = {},
+): Promise<Contradiction[]> {
+  const compiled = compileFilter(filter)
+  const passes = (record: DecisionRecord) => compiled(fieldsOf(record, true))
+  const edges = await store.edges.list({ types: ['contradicts'], limit: 10 * limit })
+  const seen = new Set<string>()
+  const found: Contradiction[] = []
+  for (let from = 0; from < edges.length && found.length < limit; from += limit)
+    found.push(...(await standing(store, edges.slice(from, from + limit), passes, seen)))
+  return found.slice(0, limit)
+}
+
+// Finds what a fresh outcome contradicts, and links it, so that it is known without a search later.
+
+/** What it needs of a call. */
+export interface ReviewCall {
+  store: Store
+  index: Follower
+  embedder: Embedder
+  embed_wait_ms: number
+  request_id: string
+  signal: AbortSignal
+  log(level: 'warn', message: string, detail: Record<string, unknown>): void
+  now(): number
+}
+
+/** The vector of the decision's purpose, or null while the index holds another embedder's. */
+async function purposeOf(call: ReviewCall, record: DecisionRecord): Promise<Float32Array | null> {
+  await call.index.sync()
+  const generation = call.index.generation()
+  if (generation?.embedder !== call.embedder.id) return null
+  const waited = AbortSignal.any([call.signal, AbortSignal.timeout(call.embed_wait_ms)])
+  const [vector] = await call.embedder.embed([sideTexts(record.bridge).function], 'document', waited)
+  return vector!.subarray(0, generation.dimensions)
+}
+
+/** Links a decision with those of the same purpose and project that came out the other way. The review stands whether or not this works. */
+export async function linkContradictions(call: ReviewCall, record: DecisionRecord): Promise<void> {
+  if (record.outcome !== 'success' && record.outcome !== 'failure') return
+  if (!record.project?.name) return
+  try {
+    const found = await opposites(call, record, await purposeOf(call, record))
+    if (found.length === 0) return
+    await call.store.transaction(async (tx) => {
+      const now = await tx.decisions.get(record.id)
+      if (!now) return
+      const context = 'The same purpose in one project, with opposite outcomes'
+      const linked = found.reduce(
+        (one, target_id) =>
+          withLink(one, {
+            target_id,
+            edge_type: 'contradicts',
+            weight: 1,
+            context,
+            created_at: new Date(call.now()).toISOString(),
+            created_by: 'auto-link',
+          }),
+        now.record,
+      )
+      await tx.decisions.update(linked, now.revision)
+    })
+  } catch (error) {
+    call.log('warn', 'contradictions could not be looked for', {
+      request_id: call.request_id,
+      id: record.id,
+      error: String(error),
+    })
+  }
+}

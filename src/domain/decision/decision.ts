@@ -1,0 +1,209 @@
+/** The life of a decision record: made, updated, reviewed. Values in, values out. */
+import type { DecisionRecord, Outcome, Review } from '../../../sdk/schema/decision.ts'
+import { extractBridge } from './bridge.ts'
+
+const titleLength = 120
+
+/** The decision text on one line, cut at 120 characters on a word. */
+export function titleOf(decision: string): string {
+  const line = decision.replace(/\s+/g, ' ').trim()
+  if (line.length <= titleLength) return line
+  const space = line.lastIndexOf(' ', titleLength)
+  if (space > titleLength / 2) return line.slice(0, space)
+  const cut = line.slice(0, titleLength)
+  return cut.isWellFormed() ? cut : cut.slice(0, -1)
+}
+
+const dayMs = 86_400_000
+/** The day (UTC) that lies `review_in` after `from_ms`. */
+export function reviewDay(from_ms: number, review_in: string): string {
+  const count = Number(review_in.slice(0, -1))
+  const date = new Date(from_ms)
+  const unit = review_in.at(-1)
+  if (unit === 'm') {
+    const day = date.getUTCDate()
+    date.setUTCMonth(date.getUTCMonth() + count)
+    // A month later than 31 January is the last of February, not the third of March.
+    if (date.getUTCDate() !== day) date.setUTCDate(0)
+  } else date.setTime(from_ms + count * (unit === 'h' ? dayMs / 24 : unit === 'd' ? dayMs : 7 * dayMs))
+  return date.toISOString().slice(0, 10)
+}
+
+/** What the caller gives of a new decision; everything else is derived or empty. */
+export type Draft = Pick<
+  DecisionRecord,
+  | 'decision'
+  | 'category'
+  | 'confidence'
+  | 'stakes'
+  | 'context'
+  | 'reasons'
+  | 'alternatives_considered'
+  | 'review_in'
+  | 'project'
+  | 'reasoning_trace'
+  | 'deliberation'
+  | 'tags'
+  | 'pattern'
+  | 'pre_decision_protocol'
+  | 'recorded_by'
+  | 'agent_id'
+  | 'imported_by'
+  | 'source_key'
+> & { bridge: DecisionRecord['bridge'] | null }
+
+/** A pending record of a draft. @param id_suffix 12 hexadecimal digits, random */
+export function newRecord(draft: Draft, created_ms: number, now_ms: number, id_suffix: string): DecisionRecord {
+  const created_at = new Date(created_ms).toISOString()
+  const date = created_at.slice(0, 10)
+  const bridge_method = draft.bridge ? ('given' as const) : ('rule' as const)
+  return {
+    id: `${date}-decision-${id_suffix}`,
+    title: titleOf(draft.decision),
+    ...draft,
+    status: 'pending',
+    outcome: null,
+    date,
+    review_by: reviewDay(created_ms, draft.review_in),
+    bridge: draft.bridge ?? extractBridge(draft),
+    bridge_method,
+    quality: quality({ ...draft, bridge_method }),
+    related_to: [],
+    links: [],
+    created_at,
+    updated_at: new Date(now_ms).toISOString(),
+    actual_result: null,
+    lessons: null,
+    review_notes: null,
+    reviewed_at: null,
+    reviewed_by: null,
+    confidence_at_review: null,
+    review_history: [],
+    revisions: [],
+    preserve: false,
+    auto_attributed: false,
+    attribution_basis: null,
+    attribution_reason: null,
+  }
+}
+
+/** Fields that updateDecision may change. */
+const updatableFields = ['decision', 'confidence', 'context', 'tags', 'pattern', 'reasons', 'bridge'] as const
+export type Updates = Partial<Pick<DecisionRecord, (typeof updatableFields)[number]>>
+
+/** What a bridge is extracted from. */
+const bridgeSources: readonly string[] = ['decision', 'context', 'pattern', 'reasons']
+
+/**
+ * Applies an update and keeps what stood before in `revisions`. New text renews the title and a bridge that was extracted by rule;
+ * a given bridge stays.
+ */
+export function applyUpdate(
+  record: DecisionRecord,
+  updates: Updates,
+  by: string,
+  at: string,
+): { record: DecisionRecord; applied: string[] } {
+  const applied = updatableFields.filter((field) => updates[field] !== undefined)
+  const old_values = Object.fromEntries(applied.map((field) => [field, record[field]]))
+  const next: DecisionRecord = { ...record, ...updates, updated_at: at }
+  if (updates.tags) next.tags = [...new Set(updates.tags)]
+  if (updates.bridge) next.bridge_method = 'given'
+  else if (next.bridge_method === 'rule' && applied.some((field) => bridgeSources.includes(field)))
+    next.bridge = extractBridge(next)
+  next.title = titleOf(next.decision)
+  next.quality = quality(next)
+  next.revisions = [...record.revisions, { updated_at: at, updated_by: by, fields: applied, old_values }]
+  return { record: next, applied }
+}
+
+/** What a review says; null keeps what an earlier review said. */
+export interface ReviewInput {
+  outcome: Outcome
+  actual_result: string | null
+  lessons: string | null
+  notes: string | null
+}
+
+/** Records an outcome. A later review keeps the fields that it does not give and never changes the confidence that is scored. */
+export function applyReview(record: DecisionRecord, input: ReviewInput, by: string, at: string): DecisionRecord {
+  const review: Review = { ...input, reviewed_at: at, reviewed_by: by }
+  return {
+    ...record,
+    status: 'reviewed',
+    outcome: input.outcome,
+    actual_result: input.actual_result ?? record.actual_result,
+    lessons: input.lessons ?? record.lessons,
+    review_notes: input.notes ?? record.review_notes,
+    reviewed_at: at,
+    reviewed_by: by,
+    confidence_at_review: record.confidence_at_review ?? record.confidence,
+    review_history: [...record.review_history, review],
+    // What was attributed before is said now.
+    auto_attributed: false,
+    attribution_basis: null,
+    attribution_reason: null,
+    updated_at: at,
+  }
+}
+
+// Where a record's file stands.
+
+/** Path relative to the data directory. @see interface "cstp.recordDecision" */
+export const pathOf = (id: string): string => `decisions/${id.slice(0, 4)}/${id.slice(5, 7)}/${id}.yaml`
+
+// Quality of a record: how much of what makes a decision useful later was written down.
+
+type Judged = Pick<
+  DecisionRecord,
+  | 'pattern'
+  | 'tags'
+  | 'reasons'
+  | 'bridge_method'
+  | 'decision'
+  | 'context'
+  | 'project'
+  | 'deliberation'
+  | 'pre_decision_protocol'
+  | 'reasoning_trace'
+>
+
+const parts: { weight: number; has(record: Judged): boolean; missing: string }[] = [
+  {
+    weight: 15,
+    has: ({ pattern }) => Boolean(pattern?.trim()),
+    missing: 'State the pattern: the abstract principle behind the decision.',
+  },
+  { weight: 15, has: ({ tags }) => tags.length > 0, missing: 'Add tags.' },
+  {
+    weight: 15,
+    has: ({ reasons }) => new Set(reasons.map(({ type }) => type)).size >= 2,
+    missing: 'Give reasons of at least two types.',
+  },
+  {
+    weight: 10,
+    has: ({ bridge_method }) => bridge_method === 'given',
+    missing: 'Give a bridge: what the decision looks like and what it is for.',
+  },
+  {
+    weight: 10,
+    has: ({ decision }) => decision.trim().length > 20,
+    missing: 'Say the decision in more than 20 characters.',
+  },
+  { weight: 10, has: ({ context }) => (context?.trim().length ?? 0) > 10, missing: 'Describe the context.' },
+  { weight: 10, has: ({ project }) => project !== null, missing: 'Name the project.' },
+  {
+    weight: 5,
+    has: ({ deliberation, pre_decision_protocol: protocol }) =>
+      (deliberation !== null && deliberation.inputs.length + deliberation.steps.length > 0) ||
+      (protocol !== null && (protocol.query_run || protocol.guardrails_checked)),
+    missing: 'Query precedents and check guardrails before deciding.',
+  },
+  { weight: 10, has: ({ reasoning_trace }) => reasoning_trace.length > 0, missing: 'Add the steps of the reasoning.' },
+]
+
+/** Score from 0 to 1 and what would raise it. @see open points "Quality score" */
+export function quality(record: Judged): DecisionRecord['quality'] {
+  const score = parts.reduce((sum, part) => sum + (part.has(record) ? part.weight : 0), 0)
+  return { score: score / 100, suggestions: parts.filter((part) => !part.has(record)).map(({ missing }) => missing) }
+}

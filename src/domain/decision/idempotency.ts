@@ -1,0 +1,56 @@
+/** Writes that may be sent again: the same key of the same agent returns the first result. */
+import { createHash } from 'node:crypto'
+import { invalidParams } from '../../../sdk/errors.ts'
+import type { IdempotentResult, Store, Transaction } from '../../../sdk/storage/store.ts'
+
+const keptMs = 24 * 3_600_000
+
+/** JSON with sorted keys: equal for equal values. */
+export function stableJson(value: unknown): string {
+  return JSON.stringify(value, (_, inner: unknown) =>
+    inner !== null && typeof inner === 'object' && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  )
+}
+
+const digestOf = (params: unknown): string => createHash('sha256').update(stableJson(params)).digest('hex')
+
+function replay<T>(found: IdempotentResult, digest: string, key: string): T {
+  if (found.digest === digest) return found.result as T
+  const message = 'was used before with other parameters'
+  throw invalidParams({
+    path: 'idempotency_key',
+    message,
+    expected: 'a new key, or the same parameters',
+    received: key,
+  })
+}
+
+/**
+ * Runs a write once for each key. `prepare` does what must not stand in a transaction and returns what must; result and key are
+ * committed together.
+ * @param key null runs it without a key
+ * @throws CstpError `invalid_params` when the key was used with other parameters
+ */
+export async function once<T>(
+  call: { store: Store; caller: { agent: string }; now(): number },
+  key: string | null,
+  params: unknown,
+  prepare: () => Promise<(tx: Transaction) => Promise<T>>,
+): Promise<T> {
+  const { store, caller } = call
+  if (key === null) return store.transaction(await prepare())
+  const digest = digestOf(params)
+  const lookUp = (tx: Transaction) => tx.idempotency.get(caller.agent, key, call.now())
+  const before = await store.transaction(lookUp)
+  if (before) return replay(before, digest, key)
+  const work = await prepare()
+  return store.transaction(async (tx) => {
+    const found = await lookUp(tx)
+    if (found) return replay(found, digest, key)
+    const result = await work(tx)
+    await tx.idempotency.put(caller.agent, key, { digest, result }, call.now() + keptMs)
+    return result
+  })
+}

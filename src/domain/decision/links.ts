@@ -1,0 +1,104 @@
+/** Walks over the graph of decisions: breadth first, each decision once, bounded. */
+import type { DecisionRecord, EdgeType, Link } from '../../../sdk/schema/decision.ts'
+import type { Edge, Store } from '../../../sdk/storage/store.ts'
+
+export type Direction = 'both' | 'outgoing' | 'incoming'
+
+export interface GraphNode {
+  id: string
+  title: string
+  category: string
+  stakes: DecisionRecord['stakes']
+  status: DecisionRecord['status']
+  outcome: DecisionRecord['outcome']
+  confidence: number
+  date: string
+  depth: number
+  in_degree: number
+  out_degree: number
+}
+
+/** Edges read in one step of a walk: a hub must not hold the server up. */
+const mostEdges = 5_000
+
+const edgeKey = ({ source_id, target_id, edge_type }: Edge): string => `${source_id} ${target_id} ${edge_type}`
+
+/** The decisions within `depth` steps of one, and the edges among them. `truncated` when `limit` cut it. */
+export async function neighbourhood(
+  store: Store,
+  query: { center: string; depth: number; types: readonly EdgeType[] | undefined; direction: Direction; limit: number },
+): Promise<{ nodes: GraphNode[]; edges: Edge[]; truncated: boolean }> {
+  const { center, depth, types, direction, limit } = query
+  const ofTypes = types === undefined ? {} : { types }
+  const depths = new Map([[center, 0]])
+  const edges = new Map<string, Edge>()
+  let frontier = new Set([center])
+  let truncated = false
+  for (let step = 1; step <= depth && frontier.size > 0; step++) {
+    const found = await store.edges.of([...frontier], { direction, ...ofTypes, limit: mostEdges })
+    truncated ||= found.length === mostEdges
+    const next = new Set<string>()
+    for (const edge of found) {
+      edges.set(edgeKey(edge), edge)
+      // One end was asked for, so it is known: the other one is what the edge leads to.
+      for (const id of [edge.source_id, edge.target_id]) {
+        if (depths.has(id)) continue
+        if (depths.size >= limit) truncated = true
+        else {
+          depths.set(id, step)
+          next.add(id)
+        }
+      }
+    }
+    frontier = next
+  }
+  const records = await store.decisions.getMany([...depths.keys()])
+  const present = new Set(records.map(({ record }) => record.id))
+  const degrees = degreesOf(await store.edges.of([...present], { direction: 'both', limit: mostEdges }))
+  const nodes = records.map(({ record }): GraphNode => {
+    const { id, title, category, stakes, status, outcome, confidence, date } = record
+    const { incoming, outgoing } = degrees.get(id) ?? { incoming: 0, outgoing: 0 }
+    return {
+      id,
+      title,
+      category,
+      stakes,
+      status,
+      outcome,
+      confidence,
+      date,
+      depth: depths.get(id)!,
+      in_degree: incoming,
+      out_degree: outgoing,
+    }
+  })
+  nodes.sort((a, b) => a.depth - b.depth || (a.id < b.id ? -1 : 1))
+  const among = [...edges.values()].filter(
+    ({ source_id, target_id }) => present.has(source_id) && present.has(target_id),
+  )
+  return { nodes, edges: among.sort((a, b) => (edgeKey(a) < edgeKey(b) ? -1 : 1)), truncated }
+}
+
+function degreesOf(edges: readonly Edge[]): Map<string, { incoming: number; outgoing: number }> {
+  const degrees = new Map<string, { incoming: number; outgoing: number }>()
+  const of = (id: string) => {
+    const known = degrees.get(id) ?? { incoming: 0, outgoing: 0 }
+    degrees.set(id, known)
+    return known
+  }
+  for (const { source_id, target_id } of edges) {
+    of(source_id).outgoing++
+    of(target_id).incoming++
+  }
+  return degrees
+}
+
+// Edges in a record's own `links`.
+
+/** The record with this link; one of the same target and type is replaced. */
+export function withLink(record: DecisionRecord, link: Link): DecisionRecord {
+  const others = record.links.filter(
+    ({ target_id, edge_type }) => target_id !== link.target_id || edge_type !== link.edge_type,
+  )
+  return { ...record, links: [...others, link], updated_at: link.created_at }
+}

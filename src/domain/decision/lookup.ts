@@ -1,0 +1,67 @@
+/** Finds the one decision that an id, or the beginning of one, means. */
+import { decisionNotFound, invalidParams } from '../../../sdk/errors.ts'
+import { boundMs, type Filters } from '../../../sdk/schema/params.ts'
+import type { DecisionFilter, DecisionReader } from '../../../sdk/storage/store.ts'
+
+const fullForm = /^\d{4}-\d{2}-\d{2}-decision-[0-9a-f]{12}$/
+const shownCandidates = 10
+
+/**
+ * The full id behind a full id, a unique prefix of one, or a unique prefix of 8 or more of its hexadecimal part.
+ * @throws CstpError `decision_not_found`, or `invalid_params` for a prefix that is too short or means several (`data.candidates`)
+ */
+export async function resolveId(
+  decisions: Pick<DecisionReader, 'findIds' | 'get'>,
+  given: string,
+  path: string,
+): Promise<string> {
+  if (fullForm.test(given)) return given
+  const bare = /^[0-9a-f]+$/.test(given)
+  if (given.length < 8) {
+    throw invalidParams({
+      path,
+      message: 'a prefix needs at least 8 characters',
+      expected: 'a decision id or a prefix of 8 or more characters',
+      received: given,
+    })
+  }
+  const candidates = (await decisions.findIds(given, shownCandidates + 1)).filter((id) => bare || id.startsWith(given))
+  // Records that were put there by hand may have an id of another form, which may begin another's.
+  if (candidates.length === 1 || candidates[0] === given) return candidates[0]!
+  if (candidates.length === 0) throw decisionNotFound(given)
+  const shown = candidates.slice(0, shownCandidates)
+  const message = `the prefix ${given} means ${candidates.length > shownCandidates ? 'more than 10' : candidates.length} decisions`
+  throw invalidParams({ path, message, expected: 'a unique prefix', received: given }, { candidates: shown })
+}
+
+// Filters as callers write them to filters as stores take them.
+
+/** The members of an object that are given. */
+export function given<T extends object>(object: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as never
+}
+
+/** One or several values of a filter as a list; undefined where the filter is not given. */
+export const listed = <T extends string>(value: T | T[] | undefined): T[] | undefined =>
+  value === undefined || Array.isArray(value) ? value : [value]
+
+/** Inclusive bounds on the instant of recording. */
+export function createdBetween(from: string | undefined, to: string | undefined): DecisionFilter {
+  return given({
+    created_from_ms: from === undefined ? undefined : (boundMs(from, false) ?? undefined),
+    created_to_ms: to === undefined ? undefined : (boundMs(to, true) ?? undefined),
+  }) as DecisionFilter
+}
+
+/** The filter of a query. `has_outcome` and `status` both restrict the status. */
+export function toFilter({ has_outcome, date_after, date_before, outcome, ...rest }: Filters): DecisionFilter {
+  const filter: DecisionFilter = {
+    ...given({ ...rest, outcome: listed(outcome) }),
+    ...createdBetween(date_after, date_before),
+  }
+  if (has_outcome !== undefined) {
+    const wanted = has_outcome ? 'reviewed' : 'pending'
+    filter.status = (filter.status ?? [wanted]).filter((status) => status === wanted)
+  }
+  return filter
+}

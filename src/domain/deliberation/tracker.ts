@@ -1,0 +1,203 @@
+/**
+ * The deliberation tracker: what an agent looked at and thought before it decided, kept until a record takes it. Thoughts are durable
+ * before the answer; what reads leave behind is gathered and committed within 50 ms.
+ */
+import type { Session, SessionInput, Store, Transaction } from '../../../sdk/storage/store.ts'
+import type { Hit } from '../search/search.ts'
+import { inputTypes } from './deliberation.ts'
+
+/** Whose deliberation it is: the authenticated agent, and what a call gives to tell its sessions apart. */
+export interface SessionName {
+  agent: string
+  agent_id: string | null
+  scope: string | null
+}
+
+/** The composite key of a session. */
+export const sessionKey = ({ agent, agent_id, scope }: SessionName): string =>
+  [
+    agent,
+    ...(agent_id === null || agent_id === agent ? [] : [`as:${encodeURIComponent(agent_id)}`]),
+    ...(scope === null ? [] : [`scope:${encodeURIComponent(scope)}`]),
+  ].join('|')
+
+export type InputDraft = Pick<SessionInput, 'type' | 'text' | 'data'>
+
+export interface Tracker {
+  /** Leaves an input behind; it is durable within 50 ms. */
+  note(name: SessionName, source: string, input: InputDraft): void
+  /** Leaves a thought in a transaction; durable when that is. */
+  think(tx: Transaction, name: SessionName, source: string, text: string): Promise<void>
+  /** The session as it stands, with what is not durable yet; null when there is none or it has gone idle. */
+  peek(name: SessionName): Promise<Session | null>
+  /** Takes the session for a decision; exactly one transaction gets it. Call {@link flush} before the transaction. */
+  consume(tx: Transaction, name: SessionName, decision_id: string): Promise<Session | null>
+  /** Makes durable what was noted. */
+  flush(): Promise<void>
+  /** Ends idle sessions. */
+  expire(): Promise<void>
+  close(): Promise<void>
+}
+
+export interface TrackerOptions {
+  store: Store
+  now(): number
+  newId(): string
+  /** After so many milliseconds without an input a session ends. */
+  ttl_ms: number
+  after(ms: number, run: () => void): () => void
+  failed(error: unknown): void
+}
+
+const gatherMs = 50
+const retryMs = 1_000
+const sweepMs = 60_000
+/** Inputs that a session keeps. */
+const kept = 200
+/** Noted inputs that may wait when the store is away; older ones are dropped. */
+const mostWaiting = 10_000
+
+export function startTracker({ store, now, newId, ttl_ms, after, failed }: TrackerOptions): Tracker {
+  let waiting: { name: SessionName; input: SessionInput }[] = []
+  let cancel: (() => void) | null = null
+  let flushing: Promise<void> = Promise.resolve()
+  let closed = false
+
+  const inputOf = (source: string, draft: InputDraft): SessionInput => ({
+    id: newId(),
+    source,
+    timestamp: new Date(now()).toISOString(),
+    ...draft,
+  })
+
+  const append = (tx: Transaction, name: SessionName, inputs: SessionInput[]) =>
+    tx.sessions.append(sessionKey(name), name.agent, inputs, kept, now())
+
+  /** A session that has gone idle counts as ended, whether or not it was swept. */
+  const alive = (session: Session | null): session is Session =>
+    session !== null && session.updated_ms >= now() - ttl_ms
+
+  const write = async (): Promise<void> => {
+    const batch = waiting
+    waiting = []
+    if (batch.length === 0) return
+    const bySession = Map.groupBy(batch, ({ name }) => sessionKey(name))
+    try {
+      await store.transaction(async (tx) => {
+        for (const [key, notes] of bySession) {
+          const stored = await tx.sessions.get(key)
+          if (stored && !alive(stored)) await tx.sessions.expire(now() - ttl_ms)
+          await append(
+            tx,
+            notes[0]!.name,
+            notes.map(({ input }) => input),
+          )
+        }
+      })
+    } catch (error) {
+      waiting = [...batch, ...waiting].slice(-mostWaiting)
+      failed(error)
+      if (!closed) cancel ??= after(retryMs, () => void flush())
+    }
+  }
+
+  const flush = (): Promise<void> => {
+    cancel?.()
+    cancel = null
+    flushing = flushing.then(write)
+    return flushing
+  }
+
+  const expire = async (): Promise<void> => {
+    await store.transaction((tx) => tx.sessions.expire(now() - ttl_ms))
+  }
+
+  let cancelSweep = () => {}
+  const sweepLater = (): void => {
+    if (closed) return
+    cancelSweep = after(sweepMs, () => void expire().catch(failed).finally(sweepLater))
+  }
+  sweepLater()
+
+  return {
+    note(name, source, draft) {
+      if (closed) return
+      waiting.push({ name, input: inputOf(source, draft) })
+      cancel ??= after(gatherMs, () => void flush())
+    },
+    async think(tx, name, source, text) {
+      const stored = await tx.sessions.get(sessionKey(name))
+      if (stored && !alive(stored)) await tx.sessions.expire(now() - ttl_ms)
+      await append(tx, name, [inputOf(source, { type: 'thought', text, data: null })])
+    },
+    async peek(name) {
+      const key = sessionKey(name)
+      const stored = await store.sessions.get(key)
+      const session = alive(stored) ? stored : null
+      const noted = waiting.filter((one) => sessionKey(one.name) === key).map(({ input }) => input)
+      if (noted.length === 0) return session
+      const empty: Session = { key, agent: name.agent, inputs: [], dropped: 0, created_ms: now(), updated_ms: now() }
+      return { ...(session ?? empty), inputs: [...(session?.inputs ?? []), ...noted] }
+    },
+    async consume(tx, name, decision_id) {
+      const key = sessionKey(name)
+      if (!alive(await tx.sessions.get(key))) return null
+      return tx.sessions.consume(key, decision_id, now())
+    },
+    flush,
+    expire,
+    async close() {
+      closed = true
+      cancelSweep()
+      await flush()
+    },
+  }
+}
+
+// Ties calls to the deliberation tracker.
+
+/** What tracking needs of a call. */
+export interface TrackedCall {
+  caller: { agent: string; tracked?: boolean }
+  method: string
+  tracker: Pick<Tracker, 'note'>
+}
+
+interface Names {
+  agent_id?: string | null | undefined
+  tracker_scope?: string | null | undefined
+}
+
+/** The session that a call belongs to. Who the agent is comes from its credentials alone. */
+export const sessionOf = ({ caller }: Pick<TrackedCall, 'caller'>, names: Names): SessionName => ({
+  agent: caller.agent,
+  agent_id: names.agent_id ?? null,
+  scope: names.tracker_scope ?? null,
+})
+
+/** Leaves an input of a call for the agent's next decision. */
+export function track(call: TrackedCall, names: Names, input: InputDraft): void {
+  if (call.caller.tracked !== false) call.tracker.note(sessionOf(call, names), call.method, input)
+}
+
+/** Hits of a query that a later record is related to. */
+const trackedHits = 10
+
+/** A query and its best hits. */
+export const queryInput = (query: string, hits: readonly Hit[]): InputDraft => ({
+  type: inputTypes.query,
+  text: query,
+  data: {
+    hits: hits.slice(0, trackedHits).map(({ record: { id, title }, distance }) => ({ id, title, distance })),
+  },
+})
+
+/** A check of guardrails and its verdict. */
+export function checkInput(
+  description: string,
+  { allowed, violations }: { allowed: boolean; violations: readonly { guardrail_id: string }[] },
+): InputDraft {
+  const ids = violations.map(({ guardrail_id }) => guardrail_id)
+  const verdict = allowed ? 'allowed' : `blocked by ${ids.join(', ')}`
+  return { type: inputTypes.check, text: `${description}: ${verdict}`, data: { allowed, violations: ids } }
+}

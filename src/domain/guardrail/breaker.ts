@@ -1,0 +1,172 @@
+/**
+ * Circuit breakers: closed → (threshold failures in the window) → open → (cooldown) → half-open → one probe, a recorded decision whose
+ * review closes or reopens. Pure functions over the stored state; time comes in as a value.
+ */
+
+import { invalidParams } from '../../../sdk/errors.ts'
+import type { DecisionRecord, Outcome } from '../../../sdk/schema/decision.ts'
+import type { BreakerRule } from '../../../sdk/schema/guardrail.ts'
+import type { Breaker } from '../../../sdk/storage/store.ts'
+
+/** What decides which breakers a decision or an action belongs to. */
+export interface BreakerSubject {
+  category: string | null
+  stakes: string
+  /** The authenticated agent: what a caller says of itself moves no breaker. */
+  agent: string
+  tags: readonly string[]
+  project: string | null
+}
+
+export const subjectOf = (record: DecisionRecord): BreakerSubject => ({
+  category: record.category,
+  stakes: record.stakes,
+  agent: record.recorded_by,
+  tags: record.tags,
+  project: record.project?.name ?? null,
+})
+
+/** True when the breaker of this scope watches the subject. */
+export function watches(scope: string, subject: BreakerSubject): boolean {
+  if (scope === 'global') return true
+  const colon = scope.indexOf(':')
+  const value = scope.slice(colon + 1)
+  switch (scope.slice(0, colon)) {
+    case 'category':
+      return subject.category === value
+    case 'stakes':
+      return subject.stakes === value
+    case 'agent':
+      return subject.agent === value
+    case 'tag':
+      return subject.tags.includes(value)
+    case 'project':
+      return subject.project === value
+    default:
+      return false
+  }
+}
+
+const closed = (scope: string): Breaker => ({
+  scope,
+  state: 'closed',
+  failures_ms: [],
+  reviews_ms: [],
+  opened_ms: null,
+  probe_decision_id: null,
+  probe_started_ms: null,
+})
+
+/** The state that holds now: windows slide, cooldowns end, and a probe that nobody reviews is given up. */
+export function current(rule: BreakerRule, stored: Breaker | null, now_ms: number): Breaker {
+  const state = stored ?? closed(rule.scope)
+  const fresh = (times: readonly number[]) => times.filter((at) => at > now_ms - rule.window_ms)
+  const breaker: Breaker = { ...state, failures_ms: fresh(state.failures_ms), reviews_ms: fresh(state.reviews_ms) }
+  if (breaker.state === 'open' && breaker.opened_ms !== null && now_ms >= breaker.opened_ms + rule.cooldown_ms) {
+    return { ...breaker, state: 'half_open', probe_decision_id: null, probe_started_ms: null }
+  }
+  if (
+    breaker.state === 'half_open' &&
+    breaker.probe_started_ms !== null &&
+    now_ms >= breaker.probe_started_ms + rule.cooldown_ms
+  ) {
+    return { ...breaker, probe_decision_id: null, probe_started_ms: null }
+  }
+  return breaker
+}
+
+/** True when no action of its scope may go on now: open, or half-open with its probe under way. */
+export const blocks = (breaker: Breaker): boolean =>
+  breaker.state === 'open' || (breaker.state === 'half_open' && breaker.probe_decision_id !== null)
+
+/** A decision was recorded: in half-open state the first one is the probe. */
+export function afterRecord(breaker: Breaker, decision_id: string, now_ms: number): Breaker {
+  if (breaker.state !== 'half_open' || breaker.probe_decision_id !== null) return breaker
+  return { ...breaker, probe_decision_id: decision_id, probe_started_ms: now_ms }
+}
+
+/**
+ * A decision was reviewed. An abandoned one says nothing about success; as a probe it is given up only with its cooldown, else an agent
+ * could go on through a half-open breaker by abandoning one probe after the other.
+ */
+export function afterReview(
+  rule: BreakerRule,
+  breaker: Breaker,
+  decision_id: string,
+  outcome: Outcome,
+  now_ms: number,
+): Breaker {
+  if (outcome === 'abandoned') return breaker
+  const failed = outcome === 'failure'
+  const reviews_ms = [...breaker.reviews_ms, now_ms]
+  const failures_ms = failed ? [...breaker.failures_ms, now_ms] : breaker.failures_ms
+  const counted = { ...breaker, reviews_ms, failures_ms }
+  const open: Breaker = {
+    ...counted,
+    state: 'open',
+    opened_ms: now_ms,
+    probe_decision_id: null,
+    probe_started_ms: null,
+  }
+  if (breaker.state === 'half_open' && breaker.probe_decision_id === decision_id)
+    return failed ? open : closed(rule.scope)
+  if (breaker.state === 'closed' && failures_ms.length >= rule.failure_threshold) return open
+  return counted
+}
+
+/** What an operator's reset makes of it; null when there is nothing to reset. */
+export function reset(breaker: Breaker, probe_first: boolean): Breaker | null {
+  if (breaker.state === 'closed') return null
+  const fresh = closed(breaker.scope)
+  return probe_first
+    ? {
+        ...fresh,
+        state: 'half_open',
+        opened_ms: breaker.opened_ms,
+        failures_ms: breaker.failures_ms,
+        reviews_ms: breaker.reviews_ms,
+      }
+    : fresh
+}
+
+/** Whether a review of this record counts: once, at the first that is not `abandoned`. What was imported never counts. */
+export const reviewCounts = ({ imported_by, review_history }: DecisionRecord): boolean =>
+  imported_by === null && review_history.every(({ outcome }) => outcome === 'abandoned')
+
+/** When an action of its scope may be tried again, RFC 3339; null while nothing blocks. */
+export function resetAt(rule: BreakerRule, breaker: Breaker): string | null {
+  if (!blocks(breaker)) return null
+  const from = breaker.state === 'open' ? breaker.opened_ms : breaker.probe_started_ms
+  return new Date((from ?? 0) + rule.cooldown_ms).toISOString()
+}
+
+/** Failures among the reviews within the window, 0 to 1; null without reviews. */
+export const failureRate = ({ failures_ms, reviews_ms }: Breaker): number | null =>
+  reviews_ms.length === 0 ? null : failures_ms.length / reviews_ms.length
+
+/** A breaker as the methods show it. */
+export function showBreaker(rule: BreakerRule, stored: Breaker | null, now_ms: number) {
+  const breaker = current(rule, stored, now_ms)
+  const until = resetAt(rule, breaker)
+  return {
+    ...rule,
+    state: breaker.state,
+    failure_count: breaker.failures_ms.length,
+    cooldown_remaining_ms: until === null ? 0 : Math.max(0, Date.parse(until) - now_ms),
+    opened_at: breaker.opened_ms === null ? null : new Date(breaker.opened_ms).toISOString(),
+    probe_decision_id: breaker.probe_decision_id,
+  }
+}
+
+// The breaker of a scope.
+
+/** @throws CstpError `invalid_params` when no breaker has the scope */
+export function findBreaker(breakers: readonly BreakerRule[], scope: string): BreakerRule {
+  const rule = breakers.find((one) => one.scope === scope)
+  if (rule) return rule
+  const expected =
+    breakers.length === 0
+      ? 'the scope of a declared circuit breaker (there is none)'
+      : `one of ${breakers.map((one) => one.scope).join(', ')}`
+  throw invalidParams({ path: 'scope', message: 'no circuit breaker has this scope', expected, received: scope })
+}

@@ -1,0 +1,81 @@
+/** Compaction: older decisions are shown shorter. Nothing is ever deleted; a level is a view that follows from age. */
+import * as v from 'valibot'
+import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
+import type { DecisionFilter, Store } from '../../../sdk/storage/store.ts'
+
+export const levels = ['full', 'summary', 'digest', 'wisdom'] as const
+export type Level = (typeof levels)[number]
+
+const dayMs = 86_400_000
+/** Ages in days from which a reviewed decision is shown at a level. */
+const from: Record<Level, number> = { full: 0, summary: 7, digest: 30, wisdom: 90 }
+
+/** The level of a decision: pending or preserved is always full. */
+export function levelOf(
+  { status, preserve, created_at }: Pick<DecisionRecord, 'status' | 'preserve' | 'created_at'>,
+  now_ms: number,
+): Level {
+  if (status === 'pending' || preserve) return 'full'
+  const age = (now_ms - Date.parse(created_at)) / dayMs
+  return levels.findLast((level) => age >= from[level]) ?? 'full'
+}
+
+/** Reviewed, not preserved decisions whose age puts them at a level. */
+export function ofLevel(level: Level, now_ms: number): DecisionFilter {
+  const next = levels[levels.indexOf(level) + 1]
+  return {
+    status: ['reviewed'],
+    preserve: false,
+    ...(level !== 'full' && { created_to_ms: now_ms - from[level] * dayMs }),
+    // Bounds are inclusive: one millisecond keeps the levels apart.
+    ...(next && { created_from_ms: now_ms - from[next] * dayMs + 1 }),
+  }
+}
+
+const lineLength = 140
+
+/** One line that says what was decided and what became of it. */
+export function oneLine({ date, title, outcome, lessons }: DecisionRecord): string {
+  const line = `${date} ${title} → ${outcome ?? 'pending'}${lessons ? `: ${lessons.replace(/\s+/g, ' ')}` : ''}`
+  return line.length <= lineLength ? line : `${line.slice(0, lineLength - 1).toWellFormed()}…`
+}
+
+/** A decision in the shape of its level. */
+export function compacted(record: DecisionRecord, level: Level) {
+  const { id, title, category, date, preserve, outcome, confidence, actual_result, pattern, stakes, lessons } = record
+  const item = {
+    id,
+    level,
+    decision: level === 'full' || level === 'summary' ? record.decision : title,
+    category,
+    date,
+    preserved: preserve,
+  }
+  if (level === 'full') return { ...record, ...item }
+  if (level === 'summary') return { ...item, outcome, confidence, actual: actual_result, pattern, stakes, lessons }
+  return level === 'digest' ? { ...item, one_line: oneLine(record) } : item
+}
+
+// How many decisions stand at each level.
+
+const d = v.description
+
+export const LevelCounts = v.object({
+  full: v.pipe(v.number(), d('Younger than 7 days, pending or preserved.')),
+  summary: v.pipe(v.number(), d('Younger than 30 days.')),
+  digest: v.pipe(v.number(), d('Younger than 90 days.')),
+  wisdom: v.pipe(v.number(), d('Older.')),
+})
+
+export async function countLevels(
+  store: Store,
+  filter: DecisionFilter,
+  now_ms: number,
+): Promise<{ levels: Record<Level, number>; preserved: number }> {
+  const { decisions } = store
+  const counts: Record<Level, number> = { full: 0, summary: 0, digest: 0, wisdom: 0 }
+  for (const level of levels) counts[level] = await decisions.count({ ...filter, ...ofLevel(level, now_ms) })
+  const preserved = await decisions.count({ ...filter, status: ['reviewed'], preserve: true })
+  counts.full += preserved + (await decisions.count({ ...filter, status: ['pending'] }))
+  return { levels: counts, preserved }
+}

@@ -1,0 +1,104 @@
+/** An agent's own record: how much it decided, how well, and where it is strong. */
+import type { OutcomeGroup, Store } from '../../../sdk/storage/store.ts'
+import { countOf, scoredOf } from '../calibration/figures.ts'
+import { type interpret, leastScored, overall } from '../calibration/report.ts'
+
+export interface AgentProfile {
+  agent: string
+  total_decisions: number
+  reviewed_decisions: number
+  accuracy: number | null
+  brier_score: number | null
+  tendency: ReturnType<typeof interpret>
+  strongest_category: string | null
+  weakest_category: string | null
+  active_since: string | null
+}
+
+export interface CategoryCalibration {
+  category: string
+  decisions: number
+  reviewed: number
+  accuracy: number | null
+  brier_score: number | null
+  calibration_gap: number | null
+  interpretation: ReturnType<typeof interpret>
+}
+
+/** Calibration of each category, the largest first. */
+export const byCategory = (parts: readonly { value: string; groups: OutcomeGroup[] }[]): CategoryCalibration[] =>
+  parts
+    .map(({ value, groups }) => {
+      const { accuracy, brier_score, calibration_gap, interpretation } = overall(scoredOf(groups))
+      const reviewed = countOf(groups.filter(({ outcome }) => outcome !== null))
+      return {
+        category: value,
+        decisions: countOf(groups),
+        reviewed,
+        accuracy,
+        brier_score,
+        calibration_gap,
+        interpretation,
+      }
+    })
+    .sort((a, b) => b.decisions - a.decisions || (a.category < b.category ? -1 : 1))
+
+/** @param parts the agent's decisions by category */
+export async function agentProfile(
+  store: Store,
+  agent: string,
+  parts: readonly { value: string; groups: OutcomeGroup[] }[],
+): Promise<AgentProfile> {
+  const groups = parts.flatMap((part) => part.groups)
+  const { accuracy, brier_score, interpretation } = overall(scoredOf(groups))
+  const ranked = byCategory(parts)
+    .filter(({ accuracy: own }) => own !== null)
+    .sort((a, b) => (b.accuracy ?? 0) - (a.accuracy ?? 0) || (a.category < b.category ? -1 : 1))
+  const { records } = await store.decisions.list({
+    filter: { agent },
+    sort: 'created_at',
+    order: 'asc',
+    offset: 0,
+    limit: 1,
+  })
+  return {
+    agent,
+    total_decisions: countOf(groups),
+    reviewed_decisions: countOf(groups.filter(({ outcome }) => outcome !== null)),
+    accuracy,
+    brier_score,
+    tendency: interpretation,
+    // One category alone is neither the strongest nor the weakest.
+    strongest_category: ranked.length < 2 ? null : ranked[0]!.category,
+    weakest_category: ranked.length < 2 ? null : ranked.at(-1)!.category,
+    active_since: records[0]?.date ?? null,
+  }
+}
+
+/** What an agent should know of its calibration before it decides: its own, and of one category where that is known. */
+export async function calibrationContext(store: Store, agent: string, category: string | null) {
+  const own = await store.decisions.outcomesBy({ agent }, 'category')
+  const all = own.flatMap(({ groups }) => groups)
+  const inCategory = own.find(({ value }) => value === category)?.groups ?? []
+  const enough = countOf(scoredOf(inCategory)) >= leastScored
+  const groups = enough ? inCategory : all
+  const { accuracy, brier_score, calibration_gap, interpretation, scored } = overall(scoredOf(groups))
+  const where = enough ? `in ${category}` : 'so far'
+  const percent = (value: number) => `${Math.round(Math.abs(value) * 100)} points`
+  const suggestion =
+    calibration_gap === null
+      ? null
+      : interpretation.endsWith('overconfident')
+        ? `Your decisions ${where} succeeded less often than you said: state about ${percent(calibration_gap)} less confidence (${scored} scored).`
+        : interpretation.endsWith('underconfident')
+          ? `Your decisions ${where} succeeded more often than you said: state about ${percent(calibration_gap)} more confidence (${scored} scored).`
+          : `Your confidence ${where} matches what came true (${scored} scored): keep stating it as you do.`
+  return {
+    reviewed_decisions: countOf(groups.filter(({ outcome }) => outcome !== null)),
+    brier_score,
+    accuracy,
+    calibration_gap,
+    interpretation,
+    suggestion,
+  }
+}

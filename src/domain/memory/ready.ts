@@ -1,0 +1,222 @@
+/** What is ready to be done: reviews that are due, decisions left lying, drift, open breakers, contradictions. */
+import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
+import type { BreakerRule } from '../../../sdk/schema/guardrail.ts'
+import type { DecisionFilter, Store } from '../../../sdk/storage/store.ts'
+import { driftingCategories } from '../calibration/drift.ts'
+import { contradictions } from '../decision/contradictions.ts'
+import { showBreaker } from '../guardrail/breaker.ts'
+
+export const priorities = ['low', 'medium', 'high'] as const
+export type Priority = (typeof priorities)[number]
+export const actionTypes = [
+  'review_outcome',
+  'stale_pending',
+  'calibration_drift',
+  'open_breaker',
+  'contradiction',
+] as const
+export type ActionType = (typeof actionTypes)[number]
+
+export interface ReadyAction {
+  type: ActionType
+  priority: Priority
+  decision_id: string | null
+  category: string | null
+  date: string | null
+  title: string | null
+  reason: string
+  suggestion: string
+  detail: Record<string, unknown>
+}
+
+const dayMs = 86_400_000
+const staleDays = 30
+const veryStaleDays = 60
+/** As many are counted, whatever the limit: the total is the same for every page size. */
+const mostContradictions = 200
+
+function ofDecision(
+  { id, category, date, title, stakes, review_by, created_at }: DecisionRecord,
+  { type, priority }: Due,
+  now_ms: number,
+): ReadyAction {
+  const age_days = Math.floor((now_ms - Date.parse(created_at)) / dayMs)
+  const common = { type, priority, decision_id: id, category, date, title, detail: { stakes, review_by, age_days } }
+  return type === 'stale_pending'
+    ? {
+        ...common,
+        reason: `Pending for ${age_days} days`,
+        suggestion: 'Review it with reviewDecision; use outcome abandoned when it never came to a test',
+      }
+    : {
+        ...common,
+        reason: `Its review was due on ${review_by}`,
+        suggestion: 'Say what became of it with reviewDecision',
+      }
+}
+
+export interface ReadyTools {
+  store: Store
+  breakers: readonly BreakerRule[]
+  now_ms: number
+}
+
+export interface ReadyQuery {
+  filter: DecisionFilter
+  types: readonly ActionType[]
+  min_priority: Priority
+  limit: number
+}
+
+const rank = (priority: Priority): number => priorities.indexOf(priority)
+const passes = (
+  { type, priority }: Pick<ReadyAction, 'type' | 'priority'>,
+  { types, min_priority }: Pick<ReadyQuery, 'types' | 'min_priority'>,
+): boolean => types.includes(type) && rank(priority) >= rank(min_priority)
+
+/** Decisions of one type and priority. */
+interface Due {
+  type: 'review_outcome' | 'stale_pending'
+  priority: Priority
+  filter: DecisionFilter
+}
+
+/** What waits for a review, each decision in one part only; the most urgent parts first. */
+function dueParts(base: DecisionFilter, now_ms: number): Due[] {
+  const pending: DecisionFilter = { ...base, status: ['pending'] }
+  const [stale_ms, veryStale_ms] = [now_ms - staleDays * dayMs, now_ms - veryStaleDays * dayMs]
+  const stale = { ...pending, created_from_ms: veryStale_ms + 1, created_to_ms: stale_ms }
+  // The day itself must be over.
+  const due = { ...pending, created_from_ms: stale_ms + 1, review_by_to_ms: now_ms - dayMs }
+  const weighty: DecisionFilter = { stakes: ['high', 'critical'] }
+  return [
+    { type: 'stale_pending', priority: 'high', filter: { ...pending, created_to_ms: veryStale_ms } },
+    { type: 'stale_pending', priority: 'high', filter: { ...stale, ...weighty } },
+    { type: 'review_outcome', priority: 'high', filter: { ...due, ...weighty } },
+    { type: 'stale_pending', priority: 'medium', filter: { ...stale, stakes: ['low', 'medium'] } },
+    { type: 'review_outcome', priority: 'medium', filter: { ...due, stakes: ['medium'] } },
+    { type: 'review_outcome', priority: 'low', filter: { ...due, stakes: ['low'] } },
+  ]
+}
+
+/** Overdue decisions that pass, the oldest of each part, and how many are overdue in all. Only as many are read as can be shown. */
+async function overdue(
+  { store, now_ms }: ReadyTools,
+  { filter, limit, ...wanted }: ReadyQuery,
+): Promise<{ actions: ReadyAction[]; total: number }> {
+  const actions: ReadyAction[] = []
+  let total = 0
+  for (const part of dueParts(filter, now_ms)) {
+    const enough = actions.filter(({ priority }) => rank(priority) > rank(part.priority)).length >= limit
+    if (enough || !passes(part, wanted)) {
+      total += await store.decisions.count(part.filter)
+      continue
+    }
+    const page = { filter: part.filter, sort: 'created_at', order: 'asc', offset: 0, limit } as const
+    const found = await store.decisions.list(page)
+    total += found.total
+    actions.push(...found.records.map((record) => ofDecision(record, part, now_ms)))
+  }
+  return { actions, total }
+}
+
+async function drifting({ store, now_ms }: ReadyTools, filter: DecisionFilter): Promise<ReadyAction[]> {
+  return (await driftingCategories(store, filter, now_ms)).map(
+    ({ category, drift }): ReadyAction => ({
+      type: 'calibration_drift',
+      priority: drift.alerts.some(({ severity }) => severity === 'critical') ? 'high' : 'medium',
+      decision_id: null,
+      category,
+      date: null,
+      title: null,
+      reason: drift.alerts
+        .map(
+          ({ type, historical_value, recent_value }) =>
+            `${type === 'brier_degradation' ? 'Brier score' : 'Accuracy'} went from ${historical_value} to ${recent_value}`,
+        )
+        .join('; '),
+      suggestion: drift.recommendations[0] ?? 'Look at the latest failures',
+      detail: { alerts: drift.alerts },
+    }),
+  )
+}
+
+async function stopped({ store, breakers, now_ms }: ReadyTools): Promise<ReadyAction[]> {
+  const stored = new Map((await store.breakers.list()).map((breaker) => [breaker.scope, breaker]))
+  return breakers
+    .map((rule) => showBreaker(rule, stored.get(rule.scope) ?? null, now_ms))
+    .filter(({ state }) => state !== 'closed')
+    .map(
+      ({ scope, state, failure_count, probe_decision_id, cooldown_remaining_ms }): ReadyAction => ({
+        type: 'open_breaker',
+        priority: 'high',
+        decision_id: probe_decision_id,
+        category: scope.startsWith('category:') ? scope.slice('category:'.length) : null,
+        date: null,
+        title: null,
+        reason: `The circuit breaker ${scope} is ${state}`,
+        suggestion: probe_decision_id
+          ? `Review ${probe_decision_id}`
+          : 'Find out what fails before the next decision of this kind',
+        detail: { scope, state, failure_count, cooldown_remaining_ms },
+      }),
+    )
+}
+
+async function contradicting({ store }: ReadyTools, filter: DecisionFilter): Promise<ReadyAction[]> {
+  return (await contradictions(store, mostContradictions, filter)).map(
+    ({ first_id, second_id, first_title, second_title, category, reason }): ReadyAction => ({
+      type: 'contradiction',
+      priority: 'medium',
+      decision_id: first_id,
+      category,
+      date: null,
+      title: first_title,
+      reason: `It contradicts "${second_title}": ${reason}`,
+      suggestion: 'Decide which one holds, and link it to the other with supersedes',
+      detail: { other_id: second_id },
+    }),
+  )
+}
+
+/** What does not concern a category or an agent that was asked for. */
+const concerns = ({ category, detail }: ReadyAction, filter: DecisionFilter): boolean =>
+  (filter.category === undefined || category === filter.category) &&
+  (filter.agent === undefined ||
+    typeof detail.scope !== 'string' ||
+    !detail.scope.startsWith('agent:') ||
+    detail.scope === `agent:${filter.agent}`)
+
+/** The most urgent first, then the oldest. A part that can't be had is a warning, not a failure of the others. */
+export async function readyActions(
+  tools: ReadyTools,
+  query: ReadyQuery,
+): Promise<{ actions: ReadyAction[]; total: number; filtered: number; warnings: string[] }> {
+  const { filter, limit } = query
+  const warnings: string[] = []
+  const part = async <T>(name: string, work: Promise<T>, empty: T): Promise<T> => {
+    try {
+      return await work
+    } catch {
+      warnings.push(`${name} could not be read`)
+      return empty
+    }
+  }
+  const decisions = await part('Overdue decisions', overdue(tools, query), { actions: [], total: 0 })
+  const others = [
+    ...(await part('Drift', drifting(tools, filter), [])),
+    ...(await part('Circuit breakers', stopped(tools), [])),
+    ...(await part('Contradictions', contradicting(tools, filter), [])),
+  ].filter((action) => concerns(action, filter))
+  const total = decisions.total + others.length
+  const passing = [...decisions.actions, ...others].filter((action) => passes(action, query))
+  // What is equal in these keeps the order of its part: decisions by time, contradictions the newest first.
+  passing.sort(
+    (a, b) =>
+      rank(b.priority) - rank(a.priority) ||
+      (a.date ?? '').localeCompare(b.date ?? '') ||
+      actionTypes.indexOf(a.type) - actionTypes.indexOf(b.type),
+  )
+  const actions = passing.slice(0, limit)
+  return { actions, total, filtered: total - actions.length, warnings }
+}

@@ -1,0 +1,74 @@
+/** Wisdom: what a category's reviewed decisions taught. */
+import type { OutcomeGroup, PatternGroup, Store } from '../../../sdk/storage/store.ts'
+import { brierOf, countOf, meanOf, scoredOf } from '../calibration/figures.ts'
+import { round } from '../calibration/report.ts'
+
+export interface Wisdom {
+  category: string
+  decisions: number
+  success_rate: number | null
+  key_principles: { text: string; confirmations: number; example_ids: string[] }[]
+  common_failure_mode: string | null
+  avg_confidence: number | null
+  brier_score: number | null
+}
+
+const principles = 5
+const failuresRead = 100
+
+/** The lesson of each category's failures: the one that was drawn most often, else the latest. */
+async function failureModes(store: Store, category: string | undefined): Promise<Map<string, string>> {
+  const { records } = await store.decisions.list({
+    filter: { outcome: ['failure'], ...(category !== undefined && { category }) },
+    sort: 'created_at',
+    order: 'desc',
+    offset: 0,
+    limit: failuresRead,
+  })
+  const modes = new Map<string, string>()
+  for (const [of, failures] of Map.groupBy(records, (record) => record.category)) {
+    const counts = new Map<string, number>()
+    for (const { lessons, actual_result } of failures) {
+      const text = (lessons ?? actual_result)?.trim().replace(/\s+/g, ' ')
+      if (text) counts.set(text, (counts.get(text) ?? 0) + 1)
+    }
+    const [first] = [...counts].sort((a, b) => b[1] - a[1])
+    if (first) modes.set(of, first[0])
+  }
+  return modes
+}
+
+const confirmed = (groups: readonly PatternGroup[]) =>
+  groups
+    .filter(({ successes, failures }) => successes > failures)
+    .map(({ pattern, successes, example_ids }) => ({ text: pattern, confirmations: successes, example_ids }))
+
+/** Categories with at least so many reviewed decisions, the largest first. */
+export async function wisdom(store: Store, query: { category?: string; min_decisions: number }): Promise<Wisdom[]> {
+  const filter = { status: ['reviewed' as const], ...(query.category !== undefined && { category: query.category }) }
+  const categories = (await store.decisions.outcomesBy(filter, 'category')).filter(
+    ({ groups }) => countOf(groups) >= query.min_decisions,
+  )
+  const modes = await failureModes(store, query.category)
+  // The latest failures of all say nothing of a category that fails seldom: such a one is asked for on its own.
+  const modeOf = async (category: string, groups: readonly OutcomeGroup[]): Promise<string | null> => {
+    if (modes.has(category) || !groups.some(({ outcome }) => outcome === 'failure')) return modes.get(category) ?? null
+    return (await failureModes(store, category)).get(category) ?? null
+  }
+  const found = await Promise.all(
+    categories.map(async ({ value: category, groups }): Promise<Wisdom> => {
+      const scored = scoredOf(groups)
+      const figure = (value: number) => (Number.isNaN(value) ? null : round(value))
+      return {
+        category,
+        decisions: countOf(groups),
+        success_rate: figure(meanOf(scored, ({ value }) => value)),
+        key_principles: confirmed(await store.decisions.patterns({ category, limit: principles })),
+        common_failure_mode: await modeOf(category, groups),
+        avg_confidence: figure(meanOf(groups, ({ confidence }) => confidence)),
+        brier_score: figure(brierOf(scored)),
+      }
+    }),
+  )
+  return found.sort((a, b) => b.decisions - a.decisions || (a.category < b.category ? -1 : 1))
+}

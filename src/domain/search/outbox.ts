@@ -1,0 +1,104 @@
+/** Makes the vectors that a record could not wait for: durable, retried with growing pauses, each entry once over all servers. */
+import type { Embedder } from '../../../sdk/storage/embedder.ts'
+import { isStorageError } from '../../../sdk/storage/errors.ts'
+import type { OutboxEntry, Store } from '../../../sdk/storage/store.ts'
+import { embedBridge } from '../decision/bridge.ts'
+
+export interface Outbox {
+  /** Looks for work now rather than at the next round. */
+  wake(): void
+  /** Works on what is due; resolves with the number of decisions that got their vectors. For tests and the command line. */
+  drain(): Promise<number>
+  close(): Promise<void>
+}
+
+export interface OutboxOptions {
+  store: Store
+  embedder: Embedder
+  now(): number
+  /** Calls back after so many milliseconds; returns the cancellation. */
+  after(ms: number, run: () => void): () => void
+  /** Told of each failed try. */
+  failed(id: string, attempts: number, error: unknown): void
+}
+
+const batch = 16
+const lease_ms = 60_000
+const round_ms = 1_000
+/** 1 s, 2 s, 4 s … at most 5 min. */
+const pause = (attempts: number): number => Math.min(1_000 * 2 ** Math.min(attempts, 20), 300_000)
+
+export function startOutbox({ store, embedder, now, after, failed }: OutboxOptions): Outbox {
+  const stop = new AbortController()
+  let cancel = () => {}
+  let working: Promise<number> | null = null
+
+  const one = async (entry: OutboxEntry): Promise<boolean> => {
+    try {
+      const before = await store.decisions.get(entry.id)
+      const vectors = before && (await embedBridge(embedder, before.record.bridge, stop.signal))
+      return await store.transaction(async (tx) => {
+        const current = await tx.decisions.get(entry.id)
+        // The text changed meanwhile: leave the entry, it comes round again.
+        if (current && current.revision !== before?.revision)
+          return tx.outbox.retry(entry, now(), 'changed meanwhile').then(() => false)
+        // A catalogue made anew from the files has no generation yet, and vectors that belong to none would be lost.
+        if (current && (await tx.embeddings.active()) === null)
+          await tx.embeddings.start(embedder.id, embedder.effective_dimensions)
+        if (current && vectors) await tx.embeddings.put(entry.id, embedder.id, vectors)
+        await tx.outbox.done(entry)
+        return Boolean(current)
+      })
+    } catch (error) {
+      if (stop.signal.aborted) return false
+      failed(entry.id, entry.attempts, error)
+      const message = error instanceof Error ? error.message : String(error)
+      await store.transaction((tx) => tx.outbox.retry(entry, now() + pause(entry.attempts), message))
+      return false
+    }
+  }
+
+  const work = async (): Promise<number> => {
+    let made = 0
+    while (!stop.signal.aborted) {
+      const entries =
+        (await store.outbox.depth()) === 0
+          ? []
+          : await store.transaction((tx) => tx.outbox.claim(batch, lease_ms, now()))
+      if (entries.length === 0) break
+      // One after the other: requests that wait for their own vectors come first.
+      for (const entry of entries) if (await one(entry)) made++
+    }
+    return made
+  }
+
+  const drain = (): Promise<number> => {
+    working ??= work().finally(() => {
+      working = null
+    })
+    return working
+  }
+
+  const schedule = (ms: number): void => {
+    cancel()
+    if (stop.signal.aborted) return
+    cancel = after(ms, () => {
+      drain()
+        .catch((error: unknown) => {
+          if (!isStorageError(error, 'unavailable')) failed('', 0, error)
+        })
+        .finally(() => schedule(round_ms))
+    })
+  }
+  schedule(0)
+
+  return {
+    wake: () => schedule(0),
+    drain,
+    async close() {
+      stop.abort()
+      cancel()
+      await working?.catch(() => {})
+    },
+  }
+}

@@ -1,0 +1,228 @@
+/** Precedents: semantic, keyword and hybrid search over decisions. */
+import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
+import type { Embedder } from '../../../sdk/storage/embedder.ts'
+import { StorageError } from '../../../sdk/storage/errors.ts'
+import { compileFilter } from '../../../sdk/storage/filter.ts'
+import type { DecisionFilter, Store } from '../../../sdk/storage/store.ts'
+import type { Side } from '../../../sdk/storage/vectors.ts'
+import type { Follower } from './follower.ts'
+import { successorsFirst } from './successors.ts'
+import { queryTerms } from './terms.ts'
+
+export type RetrievalMode = 'semantic' | 'keyword' | 'hybrid'
+
+export interface SearchInput {
+  query: string
+  mode: RetrievalMode
+  side: Side
+  /** Weight of the semantic part in hybrid mode. */
+  weight: number
+  filter: DecisionFilter
+  offset: number
+  limit: number
+}
+
+export interface Scores {
+  semantic: number
+  keyword: number
+  combined: number
+}
+
+export interface Hit {
+  record: DecisionRecord
+  /** Cosine distance, rounded to 4 decimals; null where it was found by keyword alone. */
+  distance: number | null
+  /** Null in semantic mode. */
+  scores: Scores | null
+  superseded_by: string | null
+}
+
+export interface SearchResult {
+  hits: Hit[]
+  total: number
+  no_precedent: boolean
+  /** True when hybrid had to answer by keyword alone. */
+  degraded: boolean
+}
+
+export interface SearchTools {
+  store: Store
+  index: Follower
+  embedder: Embedder
+  signal: AbortSignal
+}
+
+/** Keyword score from which a hit counts as a precedent whatever its distance. */
+const keywordPrecedent = 0.5
+
+interface Candidate {
+  id: string
+  distance: number | null
+  keyword: number
+  combined: number
+}
+
+/** A question, ready to score any decision against. */
+interface Question {
+  /** Null where the mode does not look at meaning, or there is nothing to compare with yet. */
+  vector: Float32Array | null
+  side: Side
+  terms: string[]
+  /** Most that the terms could score. */
+  ideal: number
+  /** Weight of the semantic part. */
+  weight: number
+}
+
+interface Ranked {
+  question: Question
+  ranked: Candidate[]
+  total: number
+  degraded: boolean
+}
+
+/** Four decimals: what a float32 cosine is good for. */
+export const round4 = (value: number): number => Math.round(value * 10_000) / 10_000
+
+const similarity = (distance: number | null): number => (distance === null ? 0 : Math.max(0, 1 - distance))
+const byScore = (a: Candidate, b: Candidate): number => b.combined - a.combined || (a.id < b.id ? -1 : 1)
+
+function candidate(id: string, distance: number | null, score: number, { ideal, weight }: Question): Candidate {
+  const part = ideal === 0 ? 0 : score / ideal
+  return { id, distance, keyword: part, combined: weight * similarity(distance) + (1 - weight) * part }
+}
+
+/** The question as a vector of the active generation. @throws StorageError when there is nothing to compare it with */
+async function embedQuery({ index, embedder, signal }: SearchTools, query: string): Promise<Float32Array | null> {
+  await index.sync()
+  const generation = index.generation()
+  if (!generation) return null
+  if (generation.embedder !== embedder.id) {
+    throw new StorageError(
+      'unavailable',
+      `the vectors were made by ${generation.embedder}, the embedder is ${embedder.id}: run cstp reindex`,
+    )
+  }
+  const [vector] = await embedder.embed([query], 'query', signal)
+  return vector!.subarray(0, generation.dimensions)
+}
+
+/** Scores decisions exactly in both parts, beyond what is known of them already. */
+async function rate(
+  { store, index, embedder }: SearchTools,
+  question: Question,
+  ids: readonly string[],
+  distances: Map<string, number> = new Map(),
+  scores: Map<string, number> = new Map(),
+): Promise<Candidate[]> {
+  const { vector, side, terms } = question
+  const far = vector ? ids.filter((id) => !distances.has(id)) : []
+  const unscored = terms.length > 0 ? ids.filter((id) => !scores.has(id)) : []
+  if (vector && far.length > 0)
+    for (const [id, distance] of await index.distances({ vector, embedder: embedder.id, side, ids: far }))
+      distances.set(id, distance)
+  if (unscored.length > 0)
+    for (const [id, score] of await store.decisions.keywordScores(terms, unscored)) scores.set(id, score)
+  return ids.map((id) => candidate(id, distances.get(id) ?? null, scores.get(id) ?? 0, question))
+}
+
+async function semantic(tools: SearchTools, { query, side, filter, offset, limit }: SearchInput): Promise<Ranked> {
+  const vector = await embedQuery(tools, query)
+  const question: Question = { vector, side, terms: [], ideal: 0, weight: 1 }
+  if (!vector) return { question, ranked: [], total: 0, degraded: false }
+  const hits = await tools.index.nearest({ vector, embedder: tools.embedder.id, side, k: offset + limit, filter })
+  const total = await tools.store.decisions.count({ ...filter, indexed: true })
+  return {
+    question,
+    ranked: hits.map(({ id, distance }) => candidate(id, distance, 0, question)),
+    total,
+    degraded: false,
+  }
+}
+
+async function keyword({ store }: SearchTools, { query, side, filter, offset, limit }: SearchInput): Promise<Ranked> {
+  const terms = queryTerms(query)
+  const { hits, total, ideal } = await store.decisions.keyword({ terms, filter, limit: offset + limit })
+  const question: Question = { vector: null, side, terms, ideal, weight: 0 }
+  return { question, ranked: hits.map(({ id, score }) => candidate(id, null, score, question)), total, degraded: false }
+}
+
+async function hybrid(tools: SearchTools, input: SearchInput): Promise<Ranked> {
+  const { store, index, signal } = tools
+  const { query, side, weight, filter, offset, limit } = input
+  let vector: Float32Array | null
+  try {
+    vector = await embedQuery(tools, query)
+  } catch (error) {
+    // A caller that has gone wants no answer; an embedder that is away is what keywords are for.
+    if (signal.aborted) throw error
+    const { question, ranked, total } = await keyword(tools, input)
+    const weighed = { ...question, weight }
+    return {
+      question: weighed,
+      ranked: ranked.map((one) => ({ ...one, combined: (1 - weight) * one.keyword })),
+      total,
+      degraded: true,
+    }
+  }
+  const k = Math.max(50, 4 * (offset + limit))
+  const terms = queryTerms(query)
+  const near = vector ? await index.nearest({ vector, embedder: tools.embedder.id, side, k, filter }) : []
+  const also = near.map(({ id }) => id)
+  const words = await store.decisions.keyword({ terms, filter, limit: k, also, counted: false })
+  const question: Question = { vector, side, terms, ideal: words.ideal, weight }
+  const distances = new Map(near.map(({ id, distance }) => [id, distance]))
+  const scores = new Map([...words.also, ...words.hits.map(({ id, score }) => [id, score] as const)])
+  // Each leg's candidates get their exact score in the other: none is punished for the depth at which a leg stopped.
+  const ranked = await rate(tools, question, [...new Set([...distances.keys(), ...scores.keys()])], distances, scores)
+  const total = (vector ? await store.decisions.count({ ...filter, indexed: true }) : 0) + words.total_unindexed
+  return { question, ranked: ranked.sort(byScore), total, degraded: false }
+}
+
+const legs: Record<RetrievalMode, (tools: SearchTools, input: SearchInput) => Promise<Ranked>> = {
+  semantic,
+  keyword,
+  hybrid,
+}
+
+/**
+ * Finds precedents.
+ * @throws StorageError `unavailable` in semantic mode when the embedder is away
+ * @see open points "Search"
+ */
+export async function search(tools: SearchTools, input: SearchInput): Promise<SearchResult> {
+  const { question, ranked, total, degraded } = await legs[input.mode](tools, input)
+  const near = ranked.some(({ distance }) => distance !== null && distance <= tools.embedder.noise_distance)
+  const no_precedent = !near && !ranked.some((one) => one.keyword >= keywordPrecedent)
+
+  const head = ranked.slice(0, input.offset + input.limit)
+  const order = await successorsFirst(
+    tools.store,
+    head.map(({ id }) => id),
+    compileFilter(input.filter),
+  )
+  const page = order.slice(input.offset, input.offset + input.limit)
+  const rated = new Map(head.map((one) => [one.id, one]))
+  for (const one of await rate(
+    tools,
+    question,
+    page.map(({ id }) => id).filter((id) => !rated.has(id)),
+  ))
+    rated.set(one.id, one)
+  const records = new Map(
+    (await tools.store.decisions.getMany(page.map(({ id }) => id))).map(({ record }) => [record.id, record]),
+  )
+  const hits = page.flatMap(({ id, superseded_by }): Hit[] => {
+    const record = records.get(id)
+    const one = rated.get(id)
+    if (!record || !one) return []
+    const scores = {
+      semantic: round4(similarity(one.distance)),
+      keyword: round4(one.keyword),
+      combined: round4(one.combined),
+    }
+    const distance = one.distance === null ? null : round4(one.distance)
+    return [{ record, distance, scores: input.mode === 'semantic' ? null : scores, superseded_by }]
+  })
+  return { hits, total, no_precedent, degraded }
+}

@@ -1,0 +1,80 @@
+/** Text to search terms: Unicode words, lower case, without diacritics, Porter-stemmed. One analysis for every store. */
+import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
+import type { Terms } from '../../../sdk/storage/store.ts'
+import { stem } from './stem.ts'
+
+/** Longer words are cut: nobody searches for them, and one must not hold the analysis up. */
+const longestTerm = 64
+/** Most distinct terms of a question. */
+const mostTerms = 64
+/** Scripts written without spaces: indexed by overlapping pairs of characters. */
+const unspaced =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]+/gu
+const ascii = /^[\0-\x7f]*$/
+const asciiWord = /^[a-z]+$/
+
+function addPairs(run: string, words: string[]): void {
+  // Most runs have no character outside of the basic plane, so that each is one unit.
+  const characters = /[\ud800-\udbff]/.test(run) ? [...run] : run
+  if (characters.length === 1) words.push(run)
+  for (let index = 1; index < characters.length; index++) words.push(characters[index - 1]! + characters[index]!)
+}
+
+function wordsOf(text: string): string[] {
+  if (ascii.test(text)) return text.toLowerCase().match(/[a-z0-9]+/g) ?? []
+  // Marks go first: normalization sorts a run of them in quadratic time.
+  const folded = text
+    .replace(/\p{M}+/gu, '')
+    .normalize('NFKD')
+    .replace(/\p{M}+/gu, '')
+    .toLowerCase()
+    .normalize('NFC')
+  const words: string[] = []
+  for (const word of folded.match(/[\p{L}\p{N}]+/gu) ?? []) {
+    const spaced = word.replace(unspaced, ' ')
+    if (spaced === word) words.push(word)
+    else {
+      for (const run of word.match(unspaced) ?? []) addPairs(run, words)
+      for (const part of spaced.split(' ')) if (part !== '') words.push(part)
+    }
+  }
+  return words
+}
+
+function termOf(word: string): string {
+  if (word.length <= longestTerm) return asciiWord.test(word) ? stem(word) : word
+  const cut = word.slice(0, longestTerm)
+  return cut.isWellFormed() ? cut : cut.slice(0, -1)
+}
+
+/** The terms of a text with their counts. Linear in its length. */
+export function termsOf(text: string): Terms {
+  const counts = new Map<string, number>()
+  let length = 0
+  for (const word of wordsOf(text)) {
+    const term = termOf(word)
+    counts.set(term, (counts.get(term) ?? 0) + 1)
+    length++
+  }
+  return { counts, length }
+}
+
+/** The distinct terms of a question, in order of their first use; at most 64. */
+export function queryTerms(query: string): string[] {
+  const terms = new Set<string>()
+  for (const word of wordsOf(query)) {
+    terms.add(termOf(word))
+    if (terms.size === mostTerms) break
+  }
+  return [...terms]
+}
+
+/** The terms under which a decision is found by keyword. @see open points "Keyword" */
+export function analyse(record: DecisionRecord): Terms {
+  const { decision, context, reasons, tags, pattern, category, lessons } = record
+  return termsOf(
+    [decision, context, ...reasons.map(({ text }) => text), ...tags, pattern, category, lessons]
+      .filter(Boolean)
+      .join('\n'),
+  )
+}

@@ -1,0 +1,83 @@
+/** The embedder in this program: all-MiniLM-L6-v2 in a thread of its own, with no network. */
+
+import type { Embedder } from '../../../../sdk/storage/embedder.ts'
+import { openCache } from '../shared/cache.ts'
+import { closedError } from '../shared/closed.ts'
+import { openQueue } from '../shared/queue.ts'
+import { type Engine, startEngine } from './engine.ts'
+import { assets, EFFECTIVE_DIMENSIONS, visible } from './minilm.ts'
+import type { RuntimeName } from './runtime.ts'
+
+export interface LocalOptions {
+  /** Takes this build of onnxruntime or fails. Without it the native one is tried first. */
+  runtime?: RuntimeName
+  log?(level: 'info' | 'warn', message: string, data?: Record<string, unknown>): void
+  /** Told when the model can't load at the start. With it the embedder is there at once, and texts wait for the model. */
+  failed?(error: unknown): void
+}
+
+const CACHED_TEXTS = 2_000
+/** A second text waits in the thread while the first is computed, so that the thread need not wait for this one. */
+const TEXTS_AT_ONCE = 2
+
+// In a compiled binary this module stands at the root of the build, and the thread is an entry of its own:
+// `bun build --compile src/main.ts src/drivers/embedder/local/worker.ts`.
+const worker = import.meta.url.endsWith('/local/driver.ts') ? './worker.ts' : './drivers/embedder/local/worker.ts'
+const startWorker = () => new Worker(new URL(worker, import.meta.url))
+
+/**
+ * Resolves when the model is ready, or at once where `failed` is given.
+ * @throws StorageError `unavailable` when it can't load
+ */
+export async function openLocalEmbedder(options: LocalOptions = {}, newWorker = startWorker): Promise<Embedder> {
+  const { log = () => {} } = options
+  const cache = openCache(CACHED_TEXTS)
+  let engine: Promise<Engine> | undefined
+
+  async function start(): Promise<Engine> {
+    const began = performance.now()
+    const started = await startEngine(newWorker(), options.runtime, () => {
+      engine = undefined
+      log('warn', 'The thread of the local embedder died; the next text starts another')
+    })
+    const { name, fallback } = started.runtime
+    const load_ms = Math.round(performance.now() - began)
+    log('info', 'The local embedder is ready', { runtime: name, load_ms })
+    if (fallback) log('warn', 'onnxruntime-node does not load: embedding is some ten times slower', { cause: fallback })
+    return started
+  }
+
+  function running(): Promise<Engine> {
+    engine ??= start().catch((error) => {
+      engine = undefined
+      throw error
+    })
+    return engine
+  }
+
+  const queue = openQueue<string, Float32Array>(TEXTS_AT_ONCE, async (text) => {
+    const seen = visible(text)
+    const known = cache.get(seen)
+    if (known) return known
+    const vector = await (await running()).embed(seen)
+    cache.set(seen, vector)
+    return vector
+  })
+
+  const first = running()
+  if (options.failed) first.catch(options.failed)
+  else await first
+  return {
+    driver: 'local',
+    // The same for both builds: their vectors differ by some .001, far less than a rewording makes.
+    id: `local/all-MiniLM-L6-v2-int8/${assets.model.sha256.slice(0, 12)}`,
+    effective_dimensions: EFFECTIVE_DIMENSIONS,
+    noise_distance: 0.78,
+    embed: (texts, kind, signal) => queue.run(texts, kind, signal),
+    async close() {
+      queue.close(closedError('local'))
+      const last = await engine?.catch(() => undefined)
+      last?.stop()
+    },
+  }
+}

@@ -1,0 +1,47 @@
+/** Hugging Face: its hosted inference, or a text-embeddings-inference server of one's own. */
+
+import type { Embedder } from '../../../../sdk/storage/embedder.ts'
+import { checkKey, checkUrl, openRemote, type RemoteLimits, request, secretsOf, traitsOf } from './remote.ts'
+
+export interface HuggingfaceOptions extends RemoteLimits {
+  /** Must give 768 dimensions. With a `url` it says which prefixes that server's model wants. [BAAI/bge-base-en-v1.5 where hosted] */
+  model?: string
+  /** A server of one's own, taken as it is: `https://…/embed` for text-embeddings-inference. */
+  url?: string
+  api_key?: string
+}
+
+const HOSTED_MODEL = 'BAAI/bge-base-en-v1.5'
+
+/** @throws StorageError when the options are wrong, the provider refuses or the model gives another length */
+export async function openHuggingfaceEmbedder(options: HuggingfaceOptions = {}): Promise<Embedder> {
+  const { api_key } = options
+  checkKey('huggingface', api_key)
+  const url = options.url === undefined ? undefined : checkUrl('huggingface', options.url)
+  const model = options.model ?? (url ? undefined : HOSTED_MODEL)
+  const at = url ? `${url.host}${url.pathname}` : undefined
+  const name = model ?? 'unnamed'
+  const { InferenceClient } = await import('@huggingface/inference')
+  const client = new InferenceClient(api_key, url && { endpointUrl: url.href })
+  return openRemote(
+    {
+      driver: 'huggingface',
+      id: `huggingface/${name}${at ? `@${at}` : ''}`,
+      place: `${name} ${at ? `at ${at}` : 'in hosted inference'}`,
+      traits: traitsOf(model ?? ''),
+      secrets: secretsOf(api_key, url),
+      async ask(texts, signal) {
+        const answer = await client.featureExtraction(
+          { model, inputs: texts, truncate: true, ...(url ? {} : { provider: 'hf-inference' }) },
+          {
+            // The library's own retry is a loop without a pause.
+            retry_on_error: false,
+            fetch: ((input, init) => request(String(input), init ?? {}, signal)) as typeof fetch,
+          },
+        )
+        return texts.length === 1 && typeof answer[0] === 'number' ? [answer] : answer
+      },
+    },
+    options,
+  )
+}

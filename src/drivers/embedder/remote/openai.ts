@@ -1,0 +1,53 @@
+/** Any server with `/v1/embeddings`: Ollama, vLLM, llama.cpp, OpenAI. */
+
+import { DIMENSIONS, type Embedder } from '../../../../sdk/storage/embedder.ts'
+import { checkKey, checkUrl, openRemote, type RemoteLimits, request, secretsOf, traitsOf } from './remote.ts'
+
+export interface OpenaiOptions extends RemoteLimits {
+  /** Must give 768 dimensions. */
+  model: string
+  /** The server, its `/v1`, or the whole address of its embeddings. */
+  url: string
+  api_key?: string
+}
+
+/** @throws StorageError when the options are wrong, the server refuses or the model gives another length */
+export async function openOpenaiEmbedder(options: OpenaiOptions): Promise<Embedder> {
+  const { model, api_key } = options
+  checkKey('openai', api_key)
+  const url = endpoint(checkUrl('openai', options.url))
+  const traits = traitsOf(model)
+  const at = `${url.host}${url.pathname}`
+  const headers = { 'content-type': 'application/json', ...(api_key && { authorization: `Bearer ${api_key}` }) }
+  return openRemote(
+    {
+      driver: 'openai',
+      id: `openai/${model}@${at}`,
+      place: `${model} at ${at}`,
+      traits,
+      secrets: secretsOf(api_key, url),
+      async ask(texts, signal) {
+        const body = { model, input: texts, ...(traits.ask_for_length && { dimensions: DIMENSIONS }) }
+        const response = await request(url.href, { method: 'POST', headers, body: JSON.stringify(body) }, signal)
+        return vectors(await response.json())
+      },
+    },
+    options,
+  )
+}
+
+function endpoint(url: URL): URL {
+  const path = url.pathname.replace(/\/+$/, '')
+  if (/\/embeddings$/.test(path)) url.pathname = path
+  else url.pathname = /\/v\d+$/.test(path) ? `${path}/embeddings` : `${path}/v1/embeddings`
+  return url
+}
+
+/** The vectors in the order of their `index`, which need not be that of the list. */
+function vectors(answer: unknown): unknown {
+  const data = (answer as { data?: unknown } | null)?.data
+  if (!Array.isArray(data)) return
+  const placed: unknown[] = new Array(data.length).fill(undefined)
+  for (const [i, item] of data.entries()) placed[item?.index in placed ? item.index : i] = item?.embedding
+  return placed
+}

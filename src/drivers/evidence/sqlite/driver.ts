@@ -1,0 +1,53 @@
+/** The embedded evidence log: an SQLite database of its own that refuses to change or forget a record. */
+import type { Evidence } from '../../../../sdk/storage/evidence.ts'
+import { storageErrorOf } from '../../shared/sqlite/connect.ts'
+import { committer } from './commit.ts'
+import { openReader, openWriter } from './connect.ts'
+import { reads } from './read.ts'
+
+/**
+ * Opens the log, or makes it with its folder, readable by its owner alone. A damaged log opens too: `append` refuses where the damage
+ * shows at its end.
+ * @throws StorageError that names the file: `invalid` when it is another database or a newer program's, `unavailable` when it can't be
+ * written to, `corrupt` when it is none at all
+ */
+export async function openSqliteEvidence(path: string): Promise<Evidence> {
+  const writer = await openWriter(path)
+  try {
+    const reader = openReader(path)
+    const commits = committer(writer)
+    let closing: Promise<void> | undefined
+    const close = async () => {
+      await commits.end()
+      reader.close()
+      // Others may be reading or writing: then the log is theirs to clear.
+      writer.run('PRAGMA wal_checkpoint(TRUNCATE)')
+      writer.close()
+    }
+    const read = reads(reader)
+    return {
+      driver: 'sqlite',
+      ...read,
+      async ofPullRequest(pr_number, seq, limit) {
+        await commits.indexPullRequests()
+        return read.ofPullRequest(pr_number, seq, limit)
+      },
+      append: commits.append,
+      saveCheckpoint: commits.saveCheckpoint,
+      close() {
+        closing ??= close()
+        return closing
+      },
+    }
+  } catch (error) {
+    writer.close()
+    throw storageErrorOf(error, `cannot open the evidence database ${path}`)
+  }
+}
+
+/** The same for a thread that only reads. @throws StorageError `unavailable` when there is none at this path */
+export function openSqliteEvidenceReader(path: string): Pick<Evidence, 'read' | 'nodes'> & { close(): void } {
+  const db = openReader(path)
+  const { read, nodes } = reads(db)
+  return { read, nodes, close: () => db.close() }
+}

@@ -1,0 +1,127 @@
+/** One connection to PostgreSQL. Whoever waits on it too long for an answer gives it up: a network may swallow packets and say nothing. */
+import { SQL } from 'bun'
+import { isStorageError, StorageError } from '../../../../sdk/storage/errors.ts'
+
+/** Runs a statement with parameters `$1 …`; rows as plain objects. The pool, or one connection inside a transaction. */
+export type Query = <Row>(sql: string, values?: readonly unknown[]) => Promise<Row[]>
+
+export interface Connection {
+  query: Query
+  /** False once it is lost or given up; it never comes back. */
+  readonly alive: boolean
+  /** Waits on during `work`, however long it takes, while `isThere` resolves. */
+  patiently<T>(isThere: () => Promise<void>, work: () => Promise<T>): Promise<T>
+  /** Breaks off whatever runs on it. */
+  end(): Promise<void>
+}
+
+export interface ConnectionOptions {
+  url: string
+  /** Settings of the session. */
+  settings: Record<string, string>
+  /** Seconds until a connection that can't be made is given up. */
+  connect_s: number
+  /** How long nothing may come while something is asked. */
+  limit_ms: number
+}
+
+/** @throws what Bun throws when the server can't be reached or refuses */
+export async function openConnection({ url, settings, connect_s, limit_ms }: ConnectionOptions): Promise<Connection> {
+  let alive = true
+  const sql = new SQL({
+    url,
+    max: 1,
+    connectionTimeout: connect_s,
+    connection: settings,
+    onclose: () => {
+      alive = false
+    },
+  })
+  const end = () => {
+    alive = false
+    return sql.close({ timeout: 0 })
+  }
+  // Reserved for good: a client that is not would connect anew in the middle of a transaction, and go on outside of it.
+  const session = await sql.reserve().catch(async (error: unknown) => {
+    await end()
+    throw error
+  })
+
+  let waiting = 0
+  let isThere: (() => Promise<void>) | undefined
+  let silent: StorageError | undefined
+  let timer: Timer | undefined
+  const giveUp = () => {
+    silent = new StorageError('unavailable', `postgres: the database gave no answer within ${limit_ms / 1_000} s`)
+    // Ends what waits, each with an error of its own.
+    end().catch(() => {})
+  }
+  // Statements of one connection are answered one after the other, so that each answer begins the wait for the next.
+  const watch = () => {
+    clearTimeout(timer)
+    timer = waiting > 0 ? setTimeout(overdue, limit_ms) : undefined
+  }
+  const overdue = () => {
+    if (isThere === undefined) giveUp()
+    else isThere().then(watch, giveUp)
+  }
+
+  return {
+    get alive() {
+      return alive
+    },
+    async query<Row>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
+      if (silent !== undefined) throw silent
+      if (waiting++ === 0) watch()
+      try {
+        return await session.unsafe(text, values as unknown[])
+      } catch (error) {
+        throw silent ?? error
+      } finally {
+        waiting--
+        watch()
+      }
+    },
+    async patiently(probe, work) {
+      isThere = probe
+      try {
+        return await work()
+      } finally {
+        isThere = undefined
+      }
+    },
+    end,
+  }
+}
+
+// What the errors of PostgreSQL, and of the way to it, mean.
+
+/** Class and code of a PostgreSQL error; the code of the client where the server said nothing. */
+export function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return ''
+  const { errno, code } = error as { errno?: unknown; code?: unknown }
+  return typeof errno === 'string' ? errno : typeof code === 'string' ? code : ''
+}
+
+const isLostCode = (code: string): boolean => /^(?:08|57P0|25P03|ERR_POSTGRES_CONNECTION|ECONN|EPIPE)/.test(code)
+/** The connection is gone, or was never there. */
+export const isLost = (error: unknown): boolean => isLostCode(codeOf(error))
+/** What is lost within a moment is worth another try; whoever has waited in vain for the network has waited long enough. */
+export const isLostAtOnce = (error: unknown): boolean =>
+  isLost(error) && codeOf(error) !== 'ERR_POSTGRES_CONNECTION_TIMEOUT'
+/** The transaction lost against another one and may simply run again. */
+export const isRetryable = (error: unknown): boolean => /^(?:40001|40P01)$/.test(codeOf(error))
+
+/** A storage error for anything thrown; `what` says what was being done. Neither holds the address, which has a password in it. */
+export function storageErrorOf(error: unknown, what: string): StorageError {
+  if (isStorageError(error)) return error
+  const code = codeOf(error)
+  const kind =
+    isLostCode(code) || /^(?:40|53|55|57|58|25006|28|3D|ERR_POSTGRES)/.test(code)
+      ? 'unavailable'
+      : /^XX00[12]$/.test(code) || error instanceof SyntaxError
+        ? 'corrupt'
+        : 'invalid'
+  const message = error instanceof Error ? error.message : String(error)
+  return new StorageError(kind, `postgres: ${what}: ${message} (${code})`, { cause: error })
+}

@@ -1,0 +1,110 @@
+/** Connections to SQLite, and how processes on one database wait for each other without holding up their event loops. */
+import { Database, SQLiteError } from 'bun:sqlite'
+import { isStorageError, StorageError } from '../../../../sdk/storage/errors.ts'
+
+/** How long servers that start together on one folder wait for each other. */
+const openPatience_ms = 10_000
+/** How long SQLite itself waits where blocking does no harm. */
+const busy_ms = 5_000
+
+/**
+ * What `open` returns. Of servers that start together one makes the database, and SQLite tells the others at once that it is busy,
+ * whatever its timeout: they try again.
+ * @throws what `open` throws for any other reason, or for longer than ten seconds
+ */
+export async function openPatiently<T>(open: () => T): Promise<T> {
+  for (const deadline = performance.now() + openPatience_ms; ; ) {
+    try {
+      return open()
+    } catch (error) {
+      const busy = error instanceof Error && isBusy(error.cause)
+      if (!busy || performance.now() > deadline) throw error
+    }
+    await Bun.sleep(10 + Math.random() * 40)
+  }
+}
+
+/**
+ * Begins a write transaction.
+ * @param deadline on the clock of `performance.now()`
+ * @throws StorageError `unavailable` where others write past the deadline
+ */
+export async function begin(db: Database, deadline: number): Promise<void> {
+  for (;;) {
+    try {
+      db.run('BEGIN IMMEDIATE')
+      return
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > deadline)
+        throw storageErrorOf(error, `cannot begin to write to ${db.filename}`)
+    }
+    // SQLite's own waiting is unfair: measured, a second process stood still for 1.8 s.
+    await Bun.sleep(Math.random() * 2)
+  }
+}
+
+/**
+ * A connection that writes, durably with each commit, to a database that is made where there is none. `migrate` brings its tables to
+ * what the program knows; from then on a busy database is told at once, so that it is waited for without blocking.
+ */
+export function connectWriter(path: string, migrate: (db: Database) => void): Database {
+  const db = new Database(path, { create: true, readwrite: true, strict: true })
+  try {
+    db.run(`PRAGMA busy_timeout = ${busy_ms}`)
+    db.run('PRAGMA journal_mode = WAL')
+    db.run('PRAGMA synchronous = FULL')
+    migrate(db)
+    db.run('PRAGMA busy_timeout = 0')
+    return db
+  } catch (error) {
+    db.close()
+    throw error
+  }
+}
+
+/** A connection that only reads a database that exists. */
+export function connectReader(path: string): Database {
+  const db = new Database(path, { readonly: true, strict: true })
+  db.run(`PRAGMA busy_timeout = ${busy_ms}`)
+  return db
+}
+
+/** Opens a database as it is: without making it, and without bringing its tables up to date. */
+export function openExisting(path: string): Database {
+  try {
+    const db = new Database(path, { readwrite: true, create: false, strict: true })
+    db.run(`PRAGMA busy_timeout = ${busy_ms}`)
+    return db
+  } catch (error) {
+    throw storageErrorOf(error, `cannot open ${path}`)
+  }
+}
+
+/** The number of the last migration that a database has seen. */
+export const versionOf = (db: Database): number =>
+  db.query<{ user_version: number }, []>('PRAGMA user_version').get()!.user_version
+
+// Turns what SQLite and the file system throw into storage errors.
+
+const unavailable = /^SQLITE_(BUSY|LOCKED|FULL|READONLY|IOERR|CANTOPEN|NOMEM|PERM|AUTH|INTERRUPT|PROTOCOL|NOLFS)/
+const corrupt = /^SQLITE_(CORRUPT|NOTADB)/
+
+export const isBusy = (error: unknown): boolean =>
+  error instanceof SQLiteError && /^SQLITE_(BUSY|LOCKED)/.test(error.code ?? '')
+
+export const isUniqueViolation = (error: unknown): boolean =>
+  error instanceof SQLiteError && /^SQLITE_CONSTRAINT_(UNIQUE|PRIMARYKEY)/.test(error.code ?? '')
+
+/** A storage error for anything thrown; `what` says what was being done. */
+export function storageErrorOf(error: unknown, what: string): StorageError {
+  if (isStorageError(error)) return error
+  const message = error instanceof Error ? error.message : String(error)
+  const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
+  const kind =
+    corrupt.test(code) || error instanceof SyntaxError
+      ? 'corrupt'
+      : unavailable.test(code) || /^E[A-Z]+$/.test(code)
+        ? 'unavailable'
+        : 'invalid'
+  return new StorageError(kind, `sqlite: ${what}: ${message}${code === '' ? '' : ` (${code})`}`, { cause: error })
+}

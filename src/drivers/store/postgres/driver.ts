@@ -1,0 +1,85 @@
+/** The store for many servers: PostgreSQL holds the document and everything that the servers agree on. Opens it and puts its parts together. */
+import type { Store, StoreOptions } from '../../../../sdk/storage/store.ts'
+import { type ClientOptions, connect, storageErrorOf } from '../../shared/postgres/client.ts'
+import { translating } from '../shared.ts'
+import { auditReader, auditWriter } from './audit.ts'
+import { breakerReader, breakerWriter } from './breakers.ts'
+import { decisionWriter } from './decisions.ts'
+import { embeddingReader, embeddingWriter, feedReader } from './embeddings.ts'
+import { idempotency } from './idempotency.ts'
+import { loginReader, loginWriter } from './logins.ts'
+import { migrate } from './migrate.ts'
+import { outboxReader, outboxWriter } from './outbox.ts'
+import { leaser } from './rate.ts'
+import { decisionReader, edgeReader } from './read.ts'
+import { sessionReader, sessionWriter } from './sessions.ts'
+import { transact } from './transaction.ts'
+
+export type PostgresStoreOptions = StoreOptions &
+  Pick<ClientOptions, 'url'> &
+  Partial<ClientOptions> & {
+    /** Postings of a question's terms from which a search first asks which terms decide, instead of looking at all. */
+    many_postings?: number
+  }
+
+export interface PostgresStore extends Store {
+  /** Takes tokens of a rate limit that servers share. */
+  lease: ReturnType<typeof leaser>
+  /** Resolves when the database answers. @throws when it doesn't */
+  ping(): Promise<void>
+}
+
+/**
+ * Opens the store, making or updating its tables.
+ * @throws StorageError `unavailable` when the database can't be reached, `invalid` when a newer program made its tables
+ */
+export async function openPostgresStore({
+  analyse,
+  now,
+  url,
+  connections = 16,
+  statement_timeout_ms = 30_000,
+  many_postings = 20_000,
+  ...limits
+}: PostgresStoreOptions): Promise<PostgresStore> {
+  const client = await connect({ ...limits, url, connections, statement_timeout_ms })
+  try {
+    await migrate(client)
+  } catch (error) {
+    await client.close()
+    throw storageErrorOf(error, 'cannot make the tables')
+  }
+  const reads = translating((error) => storageErrorOf(error, 'cannot read'))
+  const decisions = reads(decisionReader(client, many_postings))
+  const outbox = reads(outboxReader(client))
+  return {
+    driver: 'postgres',
+    decisions,
+    edges: reads(edgeReader(client)),
+    embeddings: reads(embeddingReader(client)),
+    feed: reads(feedReader(client)),
+    sessions: reads(sessionReader(client)),
+    breakers: reads(breakerReader(client)),
+    logins: reads(loginReader(client)),
+    audit: reads(auditReader(client)),
+    outbox,
+    transaction: (work) =>
+      transact(client, (connection, verb) =>
+        work({
+          decisions: decisionWriter(connection, verb, analyse),
+          embeddings: embeddingWriter(connection, verb),
+          sessions: sessionWriter(connection, verb),
+          breakers: breakerWriter(connection, verb),
+          logins: loginWriter(connection, verb),
+          audit: auditWriter(connection, verb),
+          outbox: outboxWriter(connection, verb),
+          idempotency: idempotency(connection, verb, now),
+        }),
+      ),
+    status: async () => ({ decisions: await decisions.count({}), outbox: await outbox.depth(), findings: [] }),
+    reconcile: async () => [],
+    lease: leaser(client),
+    ping: () => client.ping(),
+    close: () => client.close(),
+  }
+}

@@ -1,0 +1,122 @@
+/** Reviewed decisions grouped by reasons and patterns, from the records themselves: what the durable drivers compute in their engines. */
+import type { DecisionRecord, Outcome } from '../../../../sdk/schema/decision.ts'
+import { isStorageError, StorageError } from '../../../../sdk/storage/errors.ts'
+import { compareText } from '../../../../sdk/storage/fields.ts'
+import type { Edge, PatternGroup, ReasonGroup } from '../../../../sdk/storage/store.ts'
+
+/** Longest pattern that is told from others. */
+const patternLength = 300
+
+/** The pattern as it is grouped by; null where there is none. */
+export function patternKey({ pattern }: Pick<DecisionRecord, 'pattern'>): string | null {
+  const text = pattern?.trim().slice(0, patternLength) ?? ''
+  return text === '' ? null : text
+}
+
+/** The types of a decision's reasons, with how often each stands and the sum of its strengths. */
+export const reasonUses = ({ reasons }: Pick<DecisionRecord, 'reasons'>) =>
+  [...Map.groupBy(reasons, ({ type }) => type)].map(([type, own]) => ({
+    type,
+    uses: own.length,
+    strength: own.reduce((sum, { strength }) => sum + strength, 0),
+  }))
+
+type Reviewed = DecisionRecord & { outcome: Outcome }
+const reviewed = (records: readonly DecisionRecord[]) =>
+  records.filter((record): record is Reviewed => record.status === 'reviewed' && record.outcome !== null)
+
+export function reasonGroups(records: readonly DecisionRecord[]): ReasonGroup[] {
+  const groups = new Map<string, ReasonGroup>()
+  for (const record of reviewed(records)) {
+    const { outcome } = record
+    const confidence = record.confidence_at_review ?? record.confidence
+    for (const { type, uses, strength } of reasonUses(record)) {
+      const key = JSON.stringify([type, confidence, outcome])
+      const group = groups.get(key) ?? { type, confidence, outcome, decisions: 0, uses: 0, strength: 0 }
+      group.decisions++
+      group.uses += uses
+      group.strength += strength
+      groups.set(key, group)
+    }
+  }
+  return [...groups.values()].sort(
+    (a, b) => compareText(a.type, b.type) || a.confidence - b.confidence || compareText(a.outcome, b.outcome),
+  )
+}
+
+const patternOrder = (a: PatternGroup, b: PatternGroup): number =>
+  b.successes - a.successes || compareText(a.pattern, b.pattern) || compareText(a.category, b.category)
+
+export function patternGroups(
+  records: readonly DecisionRecord[],
+  { category, limit }: { category?: string; limit: number },
+): PatternGroup[] {
+  const groups = new Map<string, PatternGroup>()
+  const newest = [...reviewed(records)].sort(
+    (a, b) => compareText(b.created_at, a.created_at) || compareText(b.id, a.id),
+  )
+  for (const record of newest) {
+    const pattern = patternKey(record)
+    if (pattern === null || (category !== undefined && record.category !== category)) continue
+    const key = JSON.stringify([pattern, record.category])
+    const group = groups.get(key) ?? {
+      pattern,
+      category: record.category,
+      decisions: 0,
+      successes: 0,
+      failures: 0,
+      example_ids: [],
+    }
+    group.decisions++
+    if (record.outcome === 'success') group.successes++
+    if (record.outcome === 'failure') group.failures++
+    if (group.example_ids.length < 3) group.example_ids.push(record.id)
+    groups.set(key, group)
+  }
+  return [...groups.values()].sort(patternOrder).slice(0, limit)
+}
+
+// One transaction among those that run: whether its verbs may still be used, and what went wrong inside.
+
+export interface Member {
+  open: boolean
+  /** What a verb failed with that may have left its work half done: the transaction can't commit any more. */
+  broken: unknown
+}
+
+export const newMember = (): Member => ({ open: true, broken: undefined })
+
+export type Verb = <A extends unknown[], R>(run: (...args: A) => R) => (...args: A) => Promise<R>
+
+/** Makes verbs of plain functions: they work while the transaction does, and throw nothing but what `translate` makes of it. */
+export function verbsOf(member: Member, translate: (error: unknown) => unknown): Verb {
+  return (run) =>
+    async (...args) => {
+      if (!member.open) throw new StorageError('invalid', 'the transaction is over')
+      try {
+        return run(...args)
+      } catch (error) {
+        // Refusals come before anything is written: `work` may catch them and go on.
+        if (isStorageError(error)) throw error
+        member.broken = translate(error)
+        throw member.broken
+      }
+    }
+}
+
+// The edges that a record's links stand for, and the order in which edges are listed.
+
+/** One edge for each target and type; of several the last link counts. */
+export function edgesOf(record: DecisionRecord): Edge[] {
+  const edges = new Map<string, Edge>()
+  for (const { target_id, edge_type, weight, context, created_at, created_by } of record.links) {
+    const edge = { source_id: record.id, target_id, edge_type, weight, context, created_at, created_by }
+    edges.set(`${edge_type} ${target_id}`, edge)
+  }
+  return [...edges.values()]
+}
+
+export const edgeOrder = (a: Edge, b: Edge): number =>
+  compareText(a.source_id, b.source_id) ||
+  compareText(a.target_id, b.target_id) ||
+  compareText(a.edge_type, b.edge_type)

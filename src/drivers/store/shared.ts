@@ -1,0 +1,71 @@
+/** The parts of a store, throwing nothing but storage errors. */
+import { StorageError } from '../../../sdk/storage/errors.ts'
+import type { Generation } from '../../../sdk/storage/store.ts'
+import { sides, type VectorSet } from '../../../sdk/storage/vectors.ts'
+
+type Method = (...args: never[]) => Promise<unknown>
+
+/** Returns what makes of a part the same part, whatever it throws turned into a storage error. */
+export const translating =
+  (translate: (error: unknown) => StorageError) =>
+  <T extends { [K in keyof T]: Method }>(part: T): T => {
+    const methods = Object.entries<Method>(part).map(([name, method]) => [
+      name,
+      (...args: never[]) =>
+        method(...args).catch((error: unknown) => {
+          throw translate(error)
+        }),
+    ])
+    return Object.fromEntries(methods) as T
+  }
+
+// Refuses vectors that do not fit their generation.
+
+/** @throws StorageError `invalid` */
+export function checkVectors(vectors: VectorSet, { dimensions, number }: Generation): void {
+  for (const side of sides) {
+    const { length } = vectors[side]
+    if (length !== dimensions)
+      throw new StorageError('invalid', `vector ${side} has ${length} values, generation ${number} has ${dimensions}`)
+  }
+}
+
+// The three vectors of a decision as bytes; sides that are the same array are stored once.
+
+const bytesOf = (array: Float32Array): Uint8Array => new Uint8Array(array.buffer, array.byteOffset, array.byteLength)
+
+export interface VectorRow {
+  structure: Uint8Array
+  function: Uint8Array | null
+  both: Uint8Array | null
+  shared: number
+}
+
+const functionIsStructure = 1
+const bothIsStructure = 2
+const bothIsFunction = 4
+
+const floats = (blob: Uint8Array): Float32Array =>
+  blob.byteOffset % 4 === 0
+    ? new Float32Array(blob.buffer, blob.byteOffset, blob.byteLength / 4)
+    : new Float32Array(blob.slice().buffer)
+
+export function unpackVectors(row: VectorRow): VectorSet {
+  const structure = floats(row.structure)
+  const own = row.shared & functionIsStructure ? structure : floats(row.function!)
+  const both = row.shared & bothIsStructure ? structure : row.shared & bothIsFunction ? own : floats(row.both!)
+  return { structure, function: own, both }
+}
+
+/** Sides that are the same array are stored once. */
+export function packVectors({ structure, function: own, both }: VectorSet): VectorRow {
+  const shared =
+    (own === structure ? functionIsStructure : 0) |
+    (both === structure ? bothIsStructure : both === own ? bothIsFunction : 0)
+  return {
+    structure: bytesOf(structure),
+    function: own === structure ? null : bytesOf(own),
+    both: both === structure || both === own ? null : bytesOf(both),
+    shared,
+  }
+}

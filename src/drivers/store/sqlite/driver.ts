@@ -1,0 +1,131 @@
+/** The embedded store: a YAML file for each decision, and `cstp.db` beside them. Opens it and puts its parts together. */
+import { join } from 'node:path'
+import { drizzle } from 'drizzle-orm/bun-sqlite'
+import type { Store, StoreOptions, StoreStatus, Transaction } from '../../../../sdk/storage/store.ts'
+import { storageErrorOf } from '../../shared/sqlite/connect.ts'
+import { verbsOf } from '../resident/groups.ts'
+import { translating } from '../shared.ts'
+import { auditReader, auditWriter } from './audit.ts'
+import { breakerReader, breakerWriter } from './breakers.ts'
+import { committer, type Log } from './commit.ts'
+import { connect } from './connect.ts'
+import { decisionTable, decisionWriter } from './decisions.ts'
+import { embeddingReader, embeddingWriter, feedReader } from './embeddings.ts'
+import { follow } from './follow.ts'
+import { idempotency } from './idempotency.ts'
+import { loginReader, loginWriter } from './logins.ts'
+import { outboxReader, outboxWriter } from './outbox.ts'
+import { owedFiles } from './owed.ts'
+import { decisionReader, edgeReader } from './read.ts'
+import { reconciler } from './reconcile.ts'
+import { rewordWhereNeeded } from './reword.ts'
+import { sessionReader, sessionWriter } from './sessions.ts'
+import { statementsOf } from './statements.ts'
+
+export interface SqliteStoreOptions extends StoreOptions {
+  /** Where `cstp.db` and the folder `decisions` lie, or are made. */
+  dir: string
+  log?: Log
+}
+
+/**
+ * Opens the store, takes in what happened to the files since it was closed, and resolves when it serves.
+ * @throws StorageError `unavailable` when the folder can't be written to, `invalid` when a newer program made the database
+ */
+export async function openSqliteStore({ dir, log = () => {}, analyse, now }: SqliteStoreOptions): Promise<Store> {
+  const root = join(dir, 'decisions')
+  const { writer, reader } = await connect(dir)
+  const writing = statementsOf(writer)
+  const reading = statementsOf(reader)
+  const disconnect = () => {
+    reading.finalize()
+    writing.finalize()
+    reader.close()
+    writer.close()
+  }
+  try {
+    const owed = owedFiles(writer, writing, root)
+    await owed.settleAll()
+    const followed = await follow(reading)
+    const { refresh, memory } = followed
+    const commits = committer({
+      db: writer,
+      statements: writing,
+      root,
+      log,
+      learn: (words) => {
+        for (const [word, number] of words) memory.words.set(word, number)
+      },
+      beforePlacing: (id, path) => files.beforePlacing(id, path),
+      writeOwed: owed.write,
+    })
+    const table = decisionTable({ statements: writing, group: commits.group, words: memory.words, analyse })
+    const files = reconciler({ statements: writing, root, followed, table, commits, now, log })
+    const writers = {
+      decisions: decisionWriter(writing, table),
+      embeddings: embeddingWriter(writing, table),
+      sessions: sessionWriter(writing),
+      breakers: breakerWriter(drizzle(writer)),
+      logins: loginWriter(writing),
+      audit: auditWriter(writing),
+      outbox: outboxWriter(writing),
+      idempotency: idempotency(writing, now),
+    }
+    const reads = translating((error) => storageErrorOf(error, 'cannot read'))
+    const drizzled = drizzle(reader)
+    const outbox = reads(outboxReader(reading))
+    const since = feedReader(reading)
+    let closing: Promise<void> | undefined
+    const close = async () => {
+      await commits.close()
+      // Others may be reading or writing: then the log is theirs to clear.
+      writer.run('PRAGMA wal_checkpoint(TRUNCATE)')
+      disconnect()
+    }
+    await rewordWhereNeeded({ statements: writing, words: memory.words, analyse, table, commits, log })
+    let findings: StoreStatus['findings'] = await files.reconcile()
+
+    return {
+      driver: 'sqlite',
+      decisions: reads(decisionReader(reading, followed)),
+      edges: reads(edgeReader(reading)),
+      embeddings: reads(embeddingReader(reading)),
+      feed: reads({ head: refresh, since: async (...query) => since(...query) }),
+      sessions: reads(sessionReader(reading, drizzled)),
+      breakers: reads(breakerReader(drizzled)),
+      logins: reads(loginReader(reading)),
+      audit: reads(auditReader(drizzled)),
+      outbox,
+      transaction: (work) =>
+        commits.run((member) => {
+          const verb = verbsOf(member, (error) => storageErrorOf(error, 'cannot write'))
+          const tx: Transaction = {
+            decisions: writers.decisions(member, verb),
+            embeddings: writers.embeddings(verb),
+            sessions: writers.sessions(verb),
+            breakers: writers.breakers(verb),
+            logins: writers.logins(verb),
+            audit: writers.audit(verb),
+            outbox: writers.outbox(verb),
+            idempotency: writers.idempotency(verb),
+          }
+          return work(tx)
+        }),
+      async status() {
+        await refresh()
+        return { decisions: memory.catalogue.size, outbox: await outbox.depth(), findings }
+      },
+      async reconcile() {
+        findings = await files.reconcile()
+        return findings
+      },
+      close() {
+        closing ??= close()
+        return closing
+      },
+    }
+  } catch (error) {
+    disconnect()
+    throw storageErrorOf(error, `cannot open the data directory ${dir}`)
+  }
+}

@@ -1,0 +1,190 @@
+/** The index of one generation in PostgreSQL. */
+import { checkEntries, checkVector } from '../../../../sdk/storage/vector-checks.ts'
+import {
+  type Side,
+  sides,
+  type VectorEntry,
+  type VectorHit,
+  type VectorIndex,
+} from '../../../../sdk/storage/vectors.ts'
+import { type Client, type Query, storageErrorOf } from '../../shared/postgres/client.ts'
+import { fromText, rankOf, toText, whereOf } from '../../shared/postgres/filter.ts'
+import { columns, hnswName, lockOf } from './table.ts'
+
+export interface PgvectorIndexOptions {
+  client: Client
+  number: number
+  dimensions: number
+  index_from: number
+}
+
+/** Decisions beyond those asked for that are looked at where several are equally far. */
+const mostTied = 256
+
+/** Rows written by one statement. */
+const page = 200
+
+const textOf = (vector: Float32Array): string => `[${vector.join(',')}]`
+
+/** Values by column of the entries that are to be held. */
+function columnsOf(entries: readonly (VectorEntry & { value: NonNullable<VectorEntry['value']> })[]): unknown[][] {
+  const rows = entries.map(({ id, value: { fields } }) => [
+    toText(id),
+    toText(fields.category),
+    fields.confidence,
+    rankOf(fields.stakes),
+    fields.status,
+    fields.outcome,
+    toText(fields.project),
+    toText(fields.feature),
+    fields.pr,
+    toText(fields.agent),
+    fields.created_ms,
+    fields.review_by_ms,
+    fields.preserve,
+    fields.indexed,
+  ])
+  return [
+    ...columns.map((_, index) => rows.map((row) => row[index])),
+    // An array of arrays must be a rectangle: lists of tags go as JSON.
+    entries.map(({ value }) => JSON.stringify(value.fields.tags.map(toText))),
+    ...sides.map((side) => entries.map(({ value }) => textOf(value.vectors[side]))),
+  ]
+}
+
+const tagsAt = columns.length + 1
+const types = [...columns.map(([, type]) => type), 'text', ...sides.map(() => 'text')]
+const names = [...columns.map(([name]) => name as string), 'tags', ...sides.map((side) => `"${side}"`)]
+
+/** What stands there already stays: another server that follows the same feed wrote it, and each write goes into three HNSW indexes. */
+function upsertSql(table: string): string {
+  const given = names.map((_, index) => `c${index + 1}`)
+  const selected = given.map((name, index) =>
+    index + 1 === tagsAt
+      ? `array(select json_array_elements_text(${name}::json))`
+      : index + 1 > tagsAt
+        ? `${name}::vector`
+        : name,
+  )
+  return `insert into ${table} (${names.join(', ')}) select ${selected.join(', ')}
+    from unnest(${types.map((type, index) => `$${index + 1}::${type}[]`).join(', ')}) as given (${given.join(', ')})
+    on conflict (id) do update set ${names
+      .slice(1)
+      .map((name) => `${name} = excluded.${name}`)
+      .join(', ')}
+    where (${names.map((name) => `${table}.${name}`).join(', ')}) is distinct from (${names.map((name) => `excluded.${name}`).join(', ')})`
+}
+
+export function openPgvectorIndex({ client, number, dimensions, index_from }: PgvectorIndexOptions): VectorIndex {
+  const table = `vectors_g${number}`
+  const upsert = upsertSql(table)
+  const translated = async <T>(what: string, work: Promise<T>): Promise<T> =>
+    work.catch((error: unknown) => {
+      throw storageErrorOf(error, what)
+    })
+
+  async function watermark(query: Query): Promise<number> {
+    const [row] = await query<{ watermark: number }>(
+      'select watermark::float8 as watermark from vector_indexes where generation = $1::int',
+      [number],
+    )
+    return row?.watermark ?? 0
+  }
+
+  async function write(query: Query, entries: readonly VectorEntry[]): Promise<void> {
+    const last = new Map(entries.map((entry) => [entry.id, entry]))
+    const gone = [...last.values()].filter(({ value }) => value === null)
+    if (gone.length > 0)
+      await query(`delete from ${table} where id = any($1::text[])`, [gone.map(({ id }) => toText(id))])
+    const held = [...last.values()].flatMap(({ id, value }) => (value === null ? [] : [{ id, value }]))
+    for (let at = 0; at < held.length; at += page) await query(upsert, columnsOf(held.slice(at, at + page)))
+  }
+
+  /** @param ranked what is ordered by: the bare distance lets HNSW answer, a sum with it makes the engine look at all */
+  async function search(
+    ranked: (distance: string) => string,
+    { vector, side, k, filter }: Parameters<VectorIndex['nearest']>[0],
+  ): Promise<VectorHit[]> {
+    const values: unknown[] = [textOf(vector), k]
+    const where = whereOf(filter, values, 'd.indexed')
+    const distance = `d."${side}" <=> $1::vector`
+    const rows = await client.read<VectorHit>(
+      `select id, distance from (select d.id, ${distance} as distance from ${table} d where ${where}
+         order by ${ranked(distance)} limit $2::int) as found order by distance, id`,
+      values,
+    )
+    return rows.map(({ id, distance }) => ({ id: fromText(id), distance }))
+  }
+
+  const isIndexed = async (side: Side): Promise<boolean> =>
+    (
+      await client.read('select 1 from pg_index where indisvalid and indexrelid = to_regclass($1)', [
+        hnswName(number, side),
+      ])
+    ).length > 0
+
+  return {
+    watermark: () => translated('cannot read', watermark(client.read)),
+    async apply(entries, through) {
+      checkEntries(entries, dimensions)
+      const work = client.begin(async (query) => {
+        await query(lockOf(number))
+        // Another server that follows the same store may have been faster.
+        if ((await watermark(query)) > through) return
+        await write(query, entries)
+        await query('update vector_indexes set watermark = $2::bigint where generation = $1::int', [number, through])
+      })
+      await translated('cannot write vectors', work)
+    },
+    async nearest(query) {
+      checkVector(query.vector, dimensions, 'The vector of the query')
+      if (query.k <= 0) return []
+      const { k } = query
+      const work = async () => {
+        // Of equal distances HNSW takes any: a few more are asked for, so that the last of them is rarely as far as the k-th.
+        for (let more = 1; more <= mostTied; more *= 16) {
+          const hits = await search((distance) => distance, { ...query, k: k + more })
+          if (hits.length < k + more) break
+          if (hits[k - 1]!.distance < hits.at(-1)!.distance) return hits.slice(0, k)
+        }
+        // It gives up after some candidates, so that a narrow filter may leave too few.
+        return search((distance) => `(${distance}) + 0, d.id`, query)
+      }
+      return translated('cannot search', work())
+    },
+    async distances({ vector, side, ids }) {
+      checkVector(vector, dimensions, 'The vector of the query')
+      const rows = await translated(
+        'cannot search',
+        client.read<VectorHit>(
+          `select id, "${side}" <=> $1::vector as distance from ${table} where id = any($2::text[])`,
+          [textOf(vector), ids.map(toText)],
+        ),
+      )
+      return new Map(rows.map(({ id, distance }) => [fromText(id), distance]))
+    },
+    async count() {
+      const [row] = await translated(
+        'cannot count',
+        client.read<{ count: number }>(`select count(*)::int as count from ${table}`),
+      )
+      return row!.count
+    },
+    async maintain() {
+      const bare: Side[] = []
+      for (const side of sides) if (!(await isIndexed(side))) bare.push(side)
+      if (bare.length === 0 || (await this.count()) < index_from) return
+      for (const side of bare) {
+        const build = client.beginPatiently(async (query) => {
+          // One server builds; the others' turn comes when there is nothing left to do.
+          await query(lockOf(number))
+          await query(
+            `create index if not exists ${hnswName(number, side)} on ${table} using hnsw ("${side}" vector_cosine_ops)`,
+          )
+        })
+        await translated('cannot build the index', build)
+      }
+    },
+    close: async () => {},
+  }
+}

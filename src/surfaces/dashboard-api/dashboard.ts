@@ -1,0 +1,211 @@
+/** The dashboard over HTTP: its page and files, and the login that exchanges an agent's token for a session cookie. */
+import { type Agent, type Authenticate, type Caller, clientAddress } from '../../core/caller.ts'
+import type { RateLimiter } from '../http/rate.ts'
+import type { Route, Visit } from '../http/route.ts'
+import { json, plainError, readBody, tooLarge } from '../http/route.ts'
+
+/** What stands behind a session's id. */
+export interface SessionStore {
+  start(agent: string, token_hash: Uint8Array): Promise<{ id: string; expires_ms: number }>
+  find(id: string): Promise<{ agent: string; expires_ms: number; madeWith(token_hash: Uint8Array): boolean } | null>
+  end(id: string): Promise<void>
+}
+
+/** A file of the page, in the forms in which it is sent. */
+export interface PageFile {
+  type: string
+  body: Uint8Array<ArrayBuffer>
+  gzip: Uint8Array<ArrayBuffer>
+}
+
+export interface Page {
+  html: PageFile
+  /** By name; a name holds the hash of what it names. */
+  files: ReadonlyMap<string, PageFile>
+}
+
+export interface DashboardOptions {
+  agents: readonly Agent[]
+  authenticate: Authenticate
+  sessions: SessionStore
+  /** Failed logins of an address. */
+  logins: RateLimiter
+  public_url: string | null
+  trust_proxy: number
+  page(): Promise<Page>
+  /** Told of every login and logout. */
+  told(what: 'login' | 'logout', agent: string, request_id: string): Promise<void>
+}
+
+/** Pages send it with every call: other sites can't without being asked first, and are not let. */
+const pageHeader = 'x-cstp-dashboard'
+const largestLogin = 16_384
+
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "form-action 'none'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+const guards = {
+  'content-security-policy': policy,
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+}
+
+function guarded(response: Response, cache: string): Response {
+  for (const [name, value] of Object.entries(guards)) response.headers.set(name, value)
+  response.headers.set('cache-control', cache)
+  return response
+}
+
+/** Whether a request comes from a page of this service, not from another site's. */
+function fromOwnPage(request: Request, public_url: string | null): boolean {
+  const { headers, method } = request
+  if (headers.get(pageHeader) !== '1') return false
+  const site = headers.get('sec-fetch-site')
+  if (site !== null && site !== 'same-origin') return false
+  const origin = headers.get('origin')
+  if (origin === null) return method === 'GET' || method === 'HEAD'
+  if (!URL.canParse(origin)) return false
+  return new URL(origin).host === headers.get('host') || (public_url !== null && origin === new URL(public_url).origin)
+}
+
+/** The name and the token of a login's body; null where it is something else. */
+function readLogin(bytes: Uint8Array): { agent: string; token: string } | null {
+  try {
+    const { agent, token } = JSON.parse(new TextDecoder().decode(bytes))
+    return typeof agent === 'string' && typeof token === 'string' ? { agent: agent.trim(), token: token.trim() } : null
+  } catch {
+    return null
+  }
+}
+
+export interface Dashboard {
+  routes: Record<string, Route>
+  /** The person behind a request of a page; null where it has no session. */
+  caller(request: Request): Promise<Caller | null>
+}
+
+export function createDashboard(options: DashboardOptions): Dashboard {
+  const { sessions, logins, public_url, trust_proxy, authenticate } = options
+  const byName = new Map(options.agents.map((agent) => [agent.caller.agent, agent]))
+
+  const isSecure = (request: Request): boolean =>
+    public_url?.startsWith('https:') === true ||
+    request.url.startsWith('https:') ||
+    (trust_proxy > 0 && /^https$/i.test(request.headers.get('x-forwarded-proto')?.split(',').at(-1)?.trim() ?? ''))
+  // Browsers take a name that begins so only with Secure and for this host alone.
+  const cookieName = (secure: boolean) => (secure ? '__Host-cstp' : 'cstp')
+  const cookie = (request: Request, id: string, seconds: number): string => {
+    const secure = isSecure(request)
+    const parts = [`${cookieName(secure)}=${id}`, 'Path=/', 'HttpOnly', 'SameSite=Strict', `Max-Age=${seconds}`]
+    return [...parts, ...(secure ? ['Secure'] : [])].join('; ')
+  }
+  const idOf = (request: Request): string | null => {
+    const name = `${cookieName(isSecure(request))}=`
+    const parts = request.headers.get('cookie')?.split(';') ?? []
+    return (
+      parts
+        .map((part) => part.trim())
+        .find((part) => part.startsWith(name))
+        ?.slice(name.length) ?? null
+    )
+  }
+
+  const sessionOf = async (request: Request): Promise<{ caller: Caller; expires_ms: number } | null> => {
+    const id = idOf(request)
+    const session = id === null ? null : await sessions.find(id)
+    const agent = session && byName.get(session.agent)
+    if (!agent || !session.madeWith(agent.hash)) return null
+    return { caller: { ...agent.caller, tracked: false }, expires_ms: session.expires_ms }
+  }
+  const described = ({ agent, scopes }: Caller, expires_ms: number) => ({
+    agent,
+    scopes: [...scopes],
+    expires_at: new Date(expires_ms).toISOString(),
+  })
+
+  const noSession = () => plainError(401, 'unauthorized', 'There is no session: log in')
+
+  const login = async (request: Request, { address, newRequestId }: Visit): Promise<Response> => {
+    const bytes = await readBody(request, largestLogin)
+    if (bytes === null) return tooLarge(largestLogin)
+    const given = readLogin(bytes)
+    const caller = given && authenticate(`Bearer ${given.agent}:${given.token}`)
+    if (!caller) {
+      const wait = logins.take(clientAddress(address(), request.headers.get('x-forwarded-for'), trust_proxy), 1)
+      if (wait > 0)
+        return plainError(429, 'rate_limited', `Too many failed logins: try again in ${wait} s`, {
+          'retry-after': String(wait),
+        })
+      return plainError(401, 'unauthorized', 'Agent and token do not fit')
+    }
+    // Whatever id the browser brought along ends here: a login always has a new one.
+    const old = idOf(request)
+    if (old !== null) await sessions.end(old)
+    const { id, expires_ms } = await sessions.start(caller.agent, byName.get(caller.agent)!.hash)
+    await options.told('login', caller.agent, newRequestId())
+    const response = json(described(caller, expires_ms))
+    response.headers.append('set-cookie', cookie(request, id, Math.floor((expires_ms - Date.now()) / 1_000)))
+    return response
+  }
+
+  const logout = async (request: Request, { newRequestId }: Visit): Promise<Response> => {
+    const id = idOf(request)
+    const session = await sessionOf(request)
+    if (id !== null) await sessions.end(id)
+    if (session) await options.told('logout', session.caller.agent, newRequestId())
+    const response = new Response(null, { status: 204 })
+    response.headers.append('set-cookie', cookie(request, '', 0))
+    return response
+  }
+
+  const session = async (request: Request, visit: Visit): Promise<Response> => {
+    if (!fromOwnPage(request, public_url))
+      return plainError(403, 'forbidden', 'Sessions are begun and ended by the pages of this service only')
+    if (request.method === 'POST') return login(request, visit)
+    if (request.method === 'DELETE') return logout(request, visit)
+    const found = await sessionOf(request)
+    return found ? json(described(found.caller, found.expires_ms)) : noSession()
+  }
+
+  const send = (request: Request, { type, body, gzip }: PageFile): Response => {
+    const packed = /\bgzip\b/.test(request.headers.get('accept-encoding') ?? '')
+    const headers = { 'content-type': type, vary: 'Accept-Encoding', ...(packed && { 'content-encoding': 'gzip' }) }
+    return new Response(request.method === 'HEAD' ? null : packed ? gzip : body, { headers })
+  }
+  const pages: Route = {
+    methods: ['GET', 'HEAD'],
+    async handle(request, { path }) {
+      const { html, files } = await options.page()
+      if (!path.startsWith('/dashboard/assets/')) return guarded(send(request, html), 'no-cache')
+      const file = files.get(path.slice('/dashboard/assets/'.length))
+      if (!file) return guarded(plainError(404, 'not_found', 'There is nothing at this path'), 'no-store')
+      return guarded(send(request, file), 'public, max-age=31536000, immutable')
+    },
+  }
+
+  return {
+    routes: {
+      '/dashboard': pages,
+      '/dashboard/': pages,
+      '/dashboard/session': {
+        methods: ['GET', 'POST', 'DELETE'],
+        handle: async (request, visit) => guarded(await session(request, visit), 'no-store'),
+      },
+    },
+    async caller(request) {
+      if (!fromOwnPage(request, public_url)) return null
+      return (await sessionOf(request))?.caller ?? null
+    },
+  }
+}

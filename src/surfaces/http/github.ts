@@ -1,0 +1,127 @@
+/** GitHub's webhook: the signature, the limits and the answers. What a delivery means is not known here. */
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+import { CstpError } from '../../../sdk/errors.ts'
+import { isStorageError } from '../../../sdk/storage/errors.ts'
+import { clientAddress } from '../../core/caller.ts'
+import { describeError, type Log } from '../../core/log.ts'
+import type { RateLimiter } from './rate.ts'
+import type { Route } from './route.ts'
+import { json, plainError, readBody, tooLarge } from './route.ts'
+
+/** GitHub sends no more. */
+export const largestDelivery = 25 * 1_048_576
+const jsonType = /^application\/json\s*(?:;|$)/i
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
+
+/** A delivery whose signature holds. */
+export interface Delivery {
+  /** `X-GitHub-Delivery`. */
+  id: string
+  /** `X-GitHub-Event`. */
+  kind: string
+  /** SHA-256 of the body as it was sent, lowercase hex. */
+  body_sha256: string
+  body: unknown
+}
+
+export type Delivered =
+  | { outcome: 'ingested' | 'nothing' | 'repeated'; ingested: number; first_seq: number | null }
+  | { outcome: 'refused'; reason: string }
+
+export interface GithubOptions {
+  secret: string
+  /** Failed signatures of an address. */
+  logins: RateLimiter
+  trust_proxy: number
+  log: Log
+  /** Told of every delivery. */
+  observe(result: string): void
+  deliver(delivery: Delivery, request: { request_id: string; signal: AbortSignal }): Promise<Delivered>
+}
+
+/** Whether the header is `sha256=` and the HMAC of the body; takes the same time wherever they differ. */
+function signed(secret: string, body: Uint8Array, header: string | null): boolean {
+  const given = /^sha256=([0-9a-f]{64})$/i.exec(header ?? '')?.[1]
+  const expected = createHmac('sha256', secret).update(body).digest()
+  return timingSafeEqual(expected, given ? Buffer.from(given, 'hex') : Buffer.alloc(32)) && given !== undefined
+}
+
+/** What GitHub shows to a person who looks at the delivery. */
+function message(kind: string, { outcome, ingested, first_seq }: Exclude<Delivered, { reason: string }>): string {
+  if (outcome === 'repeated') return `This delivery was ingested before, from event ${first_seq} on; nothing was added`
+  if (outcome === 'nothing') return `Nothing of this ${kind} delivery is recorded`
+  return `${ingested} ${ingested === 1 ? 'event was' : 'events were'} ingested`
+}
+
+export function githubRoute(options: GithubOptions): Route {
+  const { secret, logins, trust_proxy, log, observe, deliver } = options
+
+  const refuse = (status: number, error: string, reason: string, headers?: Record<string, string>): Response => {
+    observe(error)
+    return plainError(status, error, reason, headers)
+  }
+
+  /** The header's value where it is of printable characters without spaces; null for anything else. */
+  const token = (request: Request, name: string): string | null =>
+    /^[\x21-\x7e]{1,128}$/.exec(request.headers.get(name) ?? '')?.[0] ?? null
+
+  return {
+    methods: ['POST'],
+    async handle(request, { address, newRequestId, signal }) {
+      const bytes = await readBody(request, largestDelivery)
+      if (bytes === null) {
+        observe('payload_too_large')
+        return tooLarge(largestDelivery)
+      }
+      if (!signed(secret, bytes, request.headers.get('x-hub-signature-256'))) {
+        const wait = logins.take(clientAddress(address(), request.headers.get('x-forwarded-for'), trust_proxy), 1)
+        if (wait > 0)
+          return refuse(429, 'rate_limited', `Too many failed signatures: try again in ${wait} s`, {
+            'retry-after': String(wait),
+          })
+        const reason = 'X-Hub-Signature-256 must be the signature of this body with the secret of the webhook'
+        return refuse(401, 'unauthorized', reason)
+      }
+      if (!jsonType.test(request.headers.get('content-type') ?? ''))
+        return refuse(
+          415,
+          'unsupported_media_type',
+          'The content type must be application/json: choose it in the settings of the webhook',
+        )
+      const kind = token(request, 'x-github-event')
+      if (kind === null) return refuse(400, 'invalid_request', 'X-GitHub-Event must name the kind of the event')
+      const id = token(request, 'x-github-delivery')
+      if (id === null) return refuse(400, 'invalid_request', 'X-GitHub-Delivery must hold the id of the delivery')
+      let body: unknown
+      try {
+        body = JSON.parse(strictUtf8.decode(bytes))
+      } catch {
+        return refuse(400, 'parse_error', 'The body is not JSON in UTF-8')
+      }
+      if (kind === 'ping') {
+        observe('ping')
+        return json({
+          ingested: 0,
+          first_seq: null,
+          message: 'pong: the signature is right, deliveries will be recorded',
+        })
+      }
+      const request_id = newRequestId()
+      const body_sha256 = createHash('sha256').update(bytes).digest('hex')
+      try {
+        const delivered = await deliver({ id, kind, body_sha256, body }, { request_id, signal })
+        if (delivered.outcome === 'refused') return refuse(422, 'unprocessable', delivered.reason)
+        observe(delivered.outcome)
+        const { ingested, first_seq } = delivered
+        return json({ ingested, first_seq, message: message(kind, delivered) })
+      } catch (error) {
+        const damaged = error instanceof CstpError
+        if (!damaged && !isStorageError(error)) throw error
+        log('error', 'a delivery could not be ingested', { request_id, delivery_id: id, ...describeError(error) })
+        if (damaged) return refuse(500, error.error, error.message)
+        const reason = 'The evidence can not be written now: nothing was ingested, deliver it again later'
+        return refuse(503, 'unavailable', reason, { 'retry-after': '60' })
+      }
+    },
+  }
+}

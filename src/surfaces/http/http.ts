@@ -1,0 +1,145 @@
+/** HTTP: the service's paths, and what is the same for each of them: methods, OPTIONS, CORS, logins, limits. */
+import type { Caller } from '../../core/caller.ts'
+import type { Address, Route, Unhurried } from './route.ts'
+import { json, plainError } from './route.ts'
+import { type AdmitOptions, admission, answerRpc, type RpcOptions } from './rpc.ts'
+
+export interface HttpOptions extends AdmitOptions, RpcOptions {
+  cors_origins: readonly string[]
+  max_body_bytes: number
+  health(): unknown
+  card(): unknown
+  /** Whether what the server works on answers; it always does where that is its own. */
+  reachable?(): Promise<boolean>
+  metrics(): Promise<{ text: string; content_type: string }>
+  /** Further paths. One that ends with a slash serves everything below it. */
+  routes?: Record<string, Route>
+}
+
+type Handler = (request: Request, address: Address, path: string, unhurried: Unhurried) => Promise<Response> | Response
+interface Entry {
+  methods: readonly string[]
+  headers?: readonly string[] | undefined
+  handle: Handler
+}
+export type Fetch = (request: Request, address: Address, unhurried?: Unhurried) => Promise<Response>
+
+/** Body limit of agents that ingest evidence. */
+const evidenceBodyBytes = 16 * 1_048_576
+const exposed = 'Retry-After, Mcp-Session-Id'
+
+/** The largest body that any caller may send. */
+export const largestBody = (options: Pick<HttpOptions, 'max_body_bytes'>): number =>
+  Math.max(options.max_body_bytes, evidenceBodyBytes)
+
+export function createFetch(options: HttpOptions): Fetch {
+  const { login, admit, admitPerson } = admission(options)
+  const limitOf = (caller: Caller | null): number =>
+    caller?.scopes.has('evidence') ? largestBody(options) : options.max_body_bytes
+
+  const rpc: Handler = async (request, address) => {
+    const caller = await admitPerson(request, address)
+    return caller instanceof Response ? caller : answerRpc(request, caller, limitOf(caller), options)
+  }
+
+  const metrics: Handler = async (request, address) => {
+    const caller = login(request, address)
+    if (caller instanceof Response) return caller
+    if (!caller.scopes.has('read')) return plainError(403, 'forbidden', 'The metrics need the scope read')
+    const { text, content_type } = await options.metrics()
+    return new Response(text, { headers: { 'content-type': content_type } })
+  }
+
+  const ready: Handler = async () => {
+    const isReady = options.ready() && ((await options.reachable?.()) ?? true)
+    return isReady ? json({ status: 'ready' }) : json({ status: 'unavailable' }, 503)
+  }
+
+  /** A further path, behind the same checks as the service's own. */
+  const visited =
+    ({ scope, sessions, handle }: Route): Handler =>
+    async (request, address, path, unhurried) => {
+      let caller: Caller | null = null
+      if (scope) {
+        const admitted = await (sessions ? admitPerson : admit)(request, address)
+        if (admitted instanceof Response) return admitted
+        if (scope !== 'any' && !admitted.scopes.has(scope))
+          return plainError(403, 'forbidden', `This path needs the scope ${scope}`)
+        caller = admitted
+      }
+      const { newRequestId, stopping: signal } = options
+      return handle(request, {
+        caller,
+        path,
+        address,
+        newRequestId,
+        take: (cost) => (caller ? options.requests.take(caller.agent, cost) : 0),
+        max_body_bytes: limitOf(caller),
+        unhurried,
+        signal,
+      })
+    }
+
+  const get = (handle: Handler): Entry => ({ methods: ['GET', 'HEAD'], handle })
+  const card = get(() => json(options.card()))
+  const routes = new Map<string, Entry>([
+    ['/cstp', { methods: ['POST'], handle: rpc }],
+    ['/health', get(() => json(options.health()))],
+    ['/ready', get(ready)],
+    ['/metrics', get(metrics)],
+    ['/.well-known/agent.json', card],
+    ['/.well-known/agent-card.json', card],
+  ])
+  const below: [string, Entry][] = []
+  for (const [path, route] of Object.entries(options.routes ?? {})) {
+    const entry = { methods: route.methods, headers: route.headers, handle: visited(route) }
+    if (path.endsWith('/')) below.push([path, entry])
+    else routes.set(path, entry)
+  }
+  const find = (path: string) => routes.get(path) ?? below.find(([start]) => path.startsWith(start))?.[1]
+
+  const handle: Handler = (request, address, path, unhurried) => {
+    const route = find(path)
+    if (!route) return plainError(404, 'not_found', 'There is nothing at this path')
+    if (request.method === 'OPTIONS') return preflight(route)
+    if (!route.methods.includes(request.method)) {
+      return plainError(405, 'method_not_allowed', `This path takes ${route.methods.join(', ')}`, {
+        allow: [...route.methods, 'OPTIONS'].join(', '),
+      })
+    }
+    return route.handle(request, address, path, unhurried)
+  }
+
+  const anyOrigin = options.cors_origins.includes('*')
+  return async (request, address, unhurried = () => {}) => {
+    const response = await handle(request, address, pathOf(request.url), unhurried)
+    const origin = request.headers.get('origin')
+    if (origin !== null && (anyOrigin || options.cors_origins.includes(origin))) {
+      response.headers.set('access-control-allow-origin', anyOrigin ? '*' : origin)
+      response.headers.set('access-control-expose-headers', exposed)
+    }
+    if (!anyOrigin) response.headers.append('vary', 'Origin')
+    return response
+  }
+}
+
+function preflight({ methods, headers = [] }: Entry): Response {
+  const allow = [...methods, 'OPTIONS'].join(', ')
+  return new Response(null, {
+    status: 204,
+    headers: {
+      allow,
+      'access-control-allow-methods': allow,
+      'access-control-allow-headers': ['Authorization', 'Content-Type', ...headers].join(', '),
+      'access-control-max-age': '86400',
+    },
+  })
+}
+
+/** The path of an absolute URL; building a URL object for each request would cost more than the rest of the routing. */
+function pathOf(url: string): string {
+  const start = url.indexOf('/', url.indexOf('://') + 3)
+  if (start === -1) return '/'
+  const end = url.slice(start).search(/[?#]/)
+  return end === -1 ? url.slice(start) : url.slice(start, start + end)
+}

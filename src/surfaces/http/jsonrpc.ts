@@ -1,0 +1,131 @@
+/** JSON-RPC 2.0: single requests, batches and notifications, from text to text. */
+import { CstpError, type ErrorName } from '../../../sdk/errors.ts'
+import { type Dispatch, JsonText, toJson } from '../../calls/dispatch.ts'
+import type { Caller } from '../../core/caller.ts'
+import { tooMuch } from '../../core/json.ts'
+
+/** Most entries of a batch. */
+const maxBatch = 100
+
+export interface Exchange {
+  caller: Caller
+  signal: AbortSignal
+  newRequestId(): string
+  /** Asked once, with the number of entries. Returns the seconds to wait, 0 to go on. */
+  take(cost: number): number | Promise<number>
+}
+
+export interface Answer {
+  /** JSON, in pieces where it is long, or null where there is nothing to answer. */
+  body: string | Iterable<string> | null
+  /** Set where a single request failed, for the HTTP status. */
+  error: ErrorName | null
+  retry_after: number
+}
+
+type Id = string | number | null
+interface Envelope {
+  method: string
+  params: unknown
+  /** Undefined for a notification. */
+  id: Id | undefined
+}
+
+/** The JSON of an error answer. */
+export function errorBody(error: CstpError, id: Id = null): string {
+  const { code, message, data } = error
+  return JSON.stringify({ jsonrpc: '2.0', error: data === undefined ? { code, message } : { code, message, data }, id })
+}
+
+const validId = (id: unknown): id is Id =>
+  id === null || typeof id === 'string' || (typeof id === 'number' && Number.isSafeInteger(id))
+
+/** Reads one envelope. What can be known of its id is told even where the rest is wrong. */
+function readEnvelope(value: unknown): Envelope | { error: CstpError; id: Id } {
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) {
+    return { error: new CstpError('invalid_request', 'Invalid Request: expected an object'), id: null }
+  }
+  const { jsonrpc, method, params, id } = value as Record<string, unknown>
+  const known = validId(id) ? id : null
+  const fail = (message: string) => ({ error: new CstpError('invalid_request', message), id: known })
+  if (jsonrpc !== '2.0') return fail('Invalid Request: jsonrpc must be "2.0"')
+  if (typeof method !== 'string') return fail('Invalid Request: method must be a string')
+  if (id !== undefined && !validId(id)) return fail('Invalid Request: id must be a string, an integer or null')
+  return { method, params: params === undefined ? {} : params, id: id as Id | undefined }
+}
+
+function* around(start: string, pieces: Iterable<string>, end: string): Generator<string> {
+  yield start
+  yield* pieces
+  yield end
+}
+
+async function answerOne(
+  value: unknown,
+  exchange: Exchange,
+  dispatch: Dispatch,
+): Promise<Pick<Answer, 'body' | 'error'>> {
+  const envelope = readEnvelope(value)
+  if ('error' in envelope) return { body: errorBody(envelope.error, envelope.id), error: envelope.error.error }
+  const { method, params, id } = envelope
+  try {
+    const result = await dispatch({
+      method,
+      params,
+      caller: exchange.caller,
+      request_id: exchange.newRequestId(),
+      signal: exchange.signal,
+      prints: true,
+    })
+    if (id === undefined) return { body: null, error: null }
+    const [start, end] = ['{"jsonrpc":"2.0","result":', `,"id":${JSON.stringify(id)}}`]
+    if (result instanceof JsonText && typeof result.text !== 'string')
+      return { body: around(start, result.text, end), error: null }
+    return { body: start + toJson(result) + end, error: null }
+  } catch (error) {
+    if (!(error instanceof CstpError)) throw error
+    return { body: id === undefined ? null : errorBody(error, id), error: error.error }
+  }
+}
+
+/** Resolves when other requests had their turn: a hundred dear calls in one body must not hold the server for their sum. */
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+/** Answers one body. Never throws for what the caller sent. */
+export async function answer(text: string, exchange: Exchange, dispatch: Dispatch): Promise<Answer> {
+  const refuse = (name: ErrorName, message: string, retry_after = 0): Answer => ({
+    body: errorBody(new CstpError(name, message)),
+    error: name,
+    retry_after,
+  })
+  const beyond = tooMuch(text)
+  if (beyond) return refuse('invalid_request', `Invalid Request: ${beyond}`)
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(text)
+  } catch {
+    return refuse('parse_error', 'Parse error: the body is not JSON')
+  }
+  if (!Array.isArray(parsed)) return { ...(await answerOne(parsed, exchange, dispatch)), retry_after: 0 }
+  if (parsed.length === 0) return refuse('invalid_request', 'Invalid Request: the batch is empty')
+  if (parsed.length > maxBatch)
+    return refuse(
+      'invalid_request',
+      `Invalid Request: a batch holds at most ${maxBatch} entries, received ${parsed.length}`,
+    )
+  // The first entry was paid for before the body was read.
+  const wait = await exchange.take(parsed.length - 1)
+  if (wait > 0) return refuse('rate_limited', `Rate limited: try again in ${wait} s`, wait)
+  const started: ReturnType<typeof answerOne>[] = []
+  for (const entry of parsed) {
+    const one = answerOne(entry, exchange, dispatch)
+    // It is awaited with the others; until then its failure is nobody's.
+    one.catch(() => {})
+    started.push(one)
+    await turn()
+  }
+  const bodies = (await Promise.all(started)).flatMap(({ body }) =>
+    body === null ? [] : typeof body === 'string' ? body : [...body].join(''),
+  )
+  return { body: bodies.length === 0 ? null : `[${bodies.join(',')}]`, error: null, retry_after: 0 }
+}

@@ -1,0 +1,135 @@
+/** Prometheus metrics of the process: what was asked, how long it took, what is in store and what still waits. */
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { Evidence } from '../../../sdk/storage/evidence.ts'
+import type { Store } from '../../../sdk/storage/store.ts'
+
+export interface Metrics {
+  call(method: string, code: number, duration_ms: number): void
+  embed(kind: 'document' | 'query', texts: number, duration_ms: number, failed: boolean): void
+  /** A delivery of GitHub and what became of it. */
+  delivery(result: string): void
+  /** How far a reindex is. */
+  reindex(done: number, total: number): void
+  /** The exposition text. */
+  render(services: Measured): Promise<string>
+  content_type: string
+}
+
+/** What is looked at when the metrics are asked for. */
+export interface Measured {
+  store: Pick<Store, 'status'>
+  evidence: Pick<Evidence, 'head'>
+  chain: { latest(): { intact: boolean } | null }
+}
+
+const seconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+/** @param known names that may stand in a label; others count as `unknown`, so that callers can't grow the set */
+export function createMetrics(version: string, known: ReadonlySet<string>): Metrics {
+  const registers = [new Registry()]
+  const registry = registers[0]!
+  const requests = new Counter({
+    name: 'cstp_requests_total',
+    help: 'Calls by method and JSON-RPC code; 0 is success.',
+    labelNames: ['method', 'code'],
+    registers,
+  })
+  const latency = new Histogram({
+    name: 'cstp_request_duration_seconds',
+    help: 'Time from dispatch to result.',
+    labelNames: ['method'],
+    buckets: seconds,
+    registers,
+  })
+  const decisions = new Gauge({ name: 'cstp_decisions', help: 'Decisions in the store.', registers })
+  const outbox = new Gauge({
+    name: 'cstp_outbox_depth',
+    help: 'Decisions whose vectors are still to be made.',
+    registers,
+  })
+  const embedLatency = new Histogram({
+    name: 'cstp_embed_duration_seconds',
+    help: 'Time of one call of the embedder.',
+    labelNames: ['kind'],
+    buckets: seconds,
+    registers,
+  })
+  const embedTexts = new Counter({
+    name: 'cstp_embed_texts_total',
+    help: 'Texts embedded.',
+    labelNames: ['kind'],
+    registers,
+  })
+  const embedFailures = new Counter({
+    name: 'cstp_embed_failures_total',
+    help: 'Calls of the embedder that failed.',
+    labelNames: ['kind'],
+    registers,
+  })
+  const deliveries = new Counter({
+    name: 'cstp_webhook_deliveries_total',
+    help: 'Deliveries of GitHub by what became of them.',
+    labelNames: ['result'],
+    registers,
+  })
+  const reindexed = new Gauge({
+    name: 'cstp_reindex_decisions',
+    help: 'Decisions of the last reindex: done and in all.',
+    labelNames: ['of'],
+    registers,
+  })
+  const records = new Gauge({ name: 'cstp_evidence_records', help: 'Records in the chain of evidence.', registers })
+  const intact = new Gauge({
+    name: 'cstp_evidence_intact',
+    help: 'Whether the latest verification found the chain intact: 1, 0, or -1 while there was none.',
+    registers,
+  })
+  const memory = new Gauge({
+    name: 'process_resident_memory_bytes',
+    help: 'Resident memory of the process.',
+    registers,
+  })
+  new Gauge({ name: 'cstp_build_info', help: 'Version of the program.', labelNames: ['version'], registers }).set(
+    { version },
+    1,
+  )
+  new Gauge({ name: 'process_start_time_seconds', help: 'Start of the process since 1970.', registers }).set(
+    Math.round(Date.now() / 1_000),
+  )
+
+  return {
+    call(method, code, duration_ms) {
+      const label = known.has(method) ? method : 'unknown'
+      requests.inc({ method: label, code })
+      latency.observe({ method: label }, duration_ms / 1_000)
+    },
+    embed(kind, texts, duration_ms, failed) {
+      embedLatency.observe({ kind }, duration_ms / 1_000)
+      if (failed) embedFailures.inc({ kind })
+      else embedTexts.inc({ kind }, texts)
+    },
+    delivery: (result) => deliveries.inc({ result }),
+    reindex(done, total) {
+      reindexed.set({ of: 'done' }, done)
+      reindexed.set({ of: 'total' }, total)
+    },
+    async render({ store, evidence, chain }) {
+      const [status, seq] = await Promise.all([
+        store.status(),
+        // A damaged log must not take the other figures with it.
+        evidence.head().then(
+          ({ seq }) => seq,
+          () => Number.NaN,
+        ),
+      ])
+      const verified = chain.latest()
+      records.set(seq)
+      intact.set(verified === null ? -1 : verified.intact ? 1 : 0)
+      decisions.set(status.decisions)
+      outbox.set(status.outbox)
+      memory.set(process.memoryUsage.rss())
+      return registry.metrics()
+    },
+    content_type: registry.contentType,
+  }
+}

@@ -1,0 +1,120 @@
+/** Reads what a log tells anyone, as a stranger: little text, in bounded time, without credentials. */
+import { randomBytes } from 'node:crypto'
+import { link, mkdir, open, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+
+/** The log could not be asked, which says nothing about it: no network, an overloaded server, something else at its address. */
+export class Unreachable extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'Unreachable'
+  }
+}
+
+/** An answer of the log: what was asked for, or that it can't be given. */
+export type Told = { ok: true; text: string } | { ok: false; damaged: boolean; text: string }
+
+export interface LogReader {
+  url: string
+  key(): Promise<Told>
+  checkpoint(): Promise<Told>
+  consistency(old_size: number, size: number): Promise<Told>
+}
+
+const patienceMs = 15_000
+const mostBytes = 1_048_576
+
+async function readText(response: Response): Promise<string> {
+  const parts: Uint8Array[] = []
+  let length = 0
+  for await (const part of response.body ?? []) {
+    length += part.length
+    if (length > mostBytes) throw new Unreachable('the answer is too long')
+    parts.push(part)
+  }
+  return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(parts))
+}
+
+/** The code of an error outside of JSON-RPC; null for anything else. */
+function errorOf(text: string): string | null {
+  try {
+    const body = JSON.parse(text) as { error?: unknown } | null
+    return typeof body?.error === 'string' ? body.error : null
+  } catch {
+    return null
+  }
+}
+
+/** @param signal ends requests under way */
+export function logReader(url: string, signal: AbortSignal): LogReader {
+  const get = async (path: string): Promise<Told> => {
+    let response: Response
+    let text: string
+    try {
+      const ends = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)])
+      response = await fetch(`${url}${path}`, { redirect: 'manual', signal: ends })
+      text = await readText(response)
+    } catch (error) {
+      signal.throwIfAborted()
+      throw new Unreachable(`${url}${path}: ${(error as Error).message}`)
+    }
+    if (response.status === 200) return { ok: true, text }
+    const error = errorOf(text)
+    // Only the log itself says so of itself; any other failure may be that of something between.
+    if (error === 'log_damaged') return { ok: false, damaged: true, text }
+    if (response.status === 400 && error === 'invalid_params') return { ok: false, damaged: false, text }
+    throw new Unreachable(`${url}${path}: HTTP ${response.status}`)
+  }
+  return {
+    url,
+    key: () => get('/.well-known/cstp-evidence-key'),
+    checkpoint: () => get('/evidence/checkpoint'),
+    consistency: (old_size, size) => get(`/evidence/consistency?old=${old_size}&new=${size}`),
+  }
+}
+
+// Files that are written whole or not at all, readable by their owner alone.
+
+async function writeFresh(path: string, text: string): Promise<string> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  const fresh = `${path}.${process.pid}.${randomBytes(4).toString('hex')}.tmp`
+  const file = await open(fresh, 'wx', 0o600)
+  try {
+    await file.writeFile(text)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  return fresh
+}
+
+/** A name in a folder survives a loss of power only once the folder is written too. */
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(dirname(path), 'r')
+  try {
+    await folder.sync()
+  } finally {
+    await folder.close()
+  }
+}
+
+/** Puts a file in the place of what was there. */
+export async function replaceFile(path: string, text: string): Promise<void> {
+  await rename(await writeFresh(path, text), path)
+  await syncFolder(path)
+}
+
+/** Writes a file that must not exist yet; false where it does. */
+export async function createFile(path: string, text: string): Promise<boolean> {
+  const fresh = await writeFresh(path, text)
+  try {
+    await link(fresh, path)
+    await syncFolder(path)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  } finally {
+    await rm(fresh)
+  }
+}

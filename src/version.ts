@@ -1,7 +1,0 @@
-/** What this program is, in one place. */
-import manifest from '../package.json' with { type: 'json' }
-
-export const version: string = manifest.version
-/** Version of the protocol that it speaks. @see interface "Versioning" */
-export const protocolVersion = '0.10.0'
-export const serviceName = 'cstp'

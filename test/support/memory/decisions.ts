@@ -1,0 +1,102 @@
+/** Decisions, edges and embeddings of the memory store, inside a transaction. */
+import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
+import { StorageError } from '../../../sdk/storage/errors.ts'
+import { fieldsOf } from '../../../sdk/storage/fields.ts'
+import type { DecisionWriter, EmbeddingWriter, Generation, Terms } from '../../../sdk/storage/store.ts'
+import type { VectorSet } from '../../../sdk/storage/vectors.ts'
+import type { Verb } from '../../../src/drivers/store/resident/groups.ts'
+import { edgesOf } from '../../../src/drivers/store/resident/groups.ts'
+import { equalTerms, packTerms } from '../../../src/drivers/store/resident/postings.ts'
+import { checkVectors } from '../../../src/drivers/store/shared.ts'
+import { count, generationIn, type Layers, storedDecision, vectorKey } from './state.ts'
+
+export interface DecisionTools {
+  analyse(record: DecisionRecord): Terms
+  numberOf(term: string): number
+}
+
+export function decisionWriter(layers: Layers, verb: Verb, { analyse, numberOf }: DecisionTools): DecisionWriter {
+  function write(record: DecisionRecord, revision: number): void {
+    fieldsOf(record, false)
+    const before = layers.decisions.get(record.id)
+    const holder = record.source_key === null ? undefined : layers.sources.get(record.source_key)
+    if (holder !== undefined && holder !== record.id)
+      throw new StorageError('conflict', `the source key is taken by ${holder}`)
+    if (before !== undefined && before.source_key !== null) layers.sources.delete(before.source_key)
+    if (record.source_key !== null) layers.sources.set(record.source_key, record.id)
+    const terms = packTerms(analyse(record), numberOf)
+    layers.decisions.set(record.id, {
+      document: JSON.stringify(record),
+      revision,
+      seq: count(layers, 'seq'),
+      source_key: record.source_key,
+      terms: before !== undefined && equalTerms(before.terms, terms) ? before.terms : terms,
+      edges: edgesOf(record),
+    })
+  }
+
+  return {
+    get: verb((id: string) => storedDecision(layers, id)),
+    idOfSource: verb((key: string) => layers.sources.get(key) ?? null),
+    create: verb((record: DecisionRecord) => {
+      if (layers.decisions.get(record.id) !== undefined)
+        throw new StorageError('conflict', `decision ${record.id} exists already`)
+      write(record, 1)
+    }),
+    update: verb((record: DecisionRecord, revision: number) => {
+      const row = layers.decisions.get(record.id)
+      if (row === undefined) throw new StorageError('not_found', `there is no decision ${record.id}`)
+      if (row.revision !== revision)
+        throw new StorageError('conflict', `decision ${record.id} is at revision ${row.revision}, not ${revision}`)
+      write(record, revision + 1)
+    }),
+  }
+}
+
+export function embeddingWriter(layers: Layers, verb: Verb): EmbeddingWriter {
+  const touch = (id: string) => {
+    const row = layers.decisions.get(id)
+    if (row !== undefined) layers.decisions.set(id, { ...row, seq: count(layers, 'seq') })
+  }
+  const forget = (number: number) => {
+    layers.generations.delete(number)
+    for (const [key] of [...layers.embeddings.entries()])
+      if (key.startsWith(`${number}/`)) layers.embeddings.delete(key)
+  }
+
+  return {
+    active: verb(() => generationIn(layers, 'active')),
+    building: verb(() => generationIn(layers, 'building')),
+    start: verb((embedder: string, dimensions: number) => {
+      const unfinished = generationIn(layers, 'building')
+      if (unfinished !== null) forget(unfinished.number)
+      const state = generationIn(layers, 'active') === null ? 'active' : 'building'
+      const generation: Generation = { number: count(layers, 'generation'), embedder, dimensions, state }
+      layers.generations.set(generation.number, generation)
+      return generation
+    }),
+    put: verb((id: string, embedder: string, vectors: VectorSet) => {
+      if (layers.decisions.get(id) === undefined) throw new StorageError('not_found', `there is no decision ${id}`)
+      const generations = [...layers.generations.entries()].filter(([, { embedder: made }]) => made === embedder)
+      for (const [, generation] of generations) checkVectors(vectors, generation)
+      const structure = vectors.structure.slice()
+      const own = vectors.function === vectors.structure ? structure : vectors.function.slice()
+      const both =
+        vectors.both === vectors.structure ? structure : vectors.both === vectors.function ? own : vectors.both.slice()
+      for (const [number] of generations)
+        layers.embeddings.set(vectorKey(number, id), { structure, function: own, both })
+      if (generations.length > 0) touch(id)
+    }),
+    drop: verb((id: string) => {
+      for (const [number] of [...layers.generations.entries()]) layers.embeddings.delete(vectorKey(number, id))
+      touch(id)
+    }),
+    activate: verb((number: number) => {
+      const building = layers.generations.get(number)
+      if (building?.state !== 'building') throw new StorageError('not_found', `generation ${number} is not being built`)
+      const active = generationIn(layers, 'active')
+      if (active !== null) forget(active.number)
+      layers.generations.set(number, { ...building, state: 'active' })
+    }),
+  }
+}

@@ -1,0 +1,206 @@
+/** A store that lives in memory and ends with the process: for tests, which it serves exactly as the durable drivers do. */
+import { StorageError } from '../../../sdk/storage/errors.ts'
+import { compareText, fieldsOf } from '../../../sdk/storage/fields.ts'
+import type { FeedEntry, Store, StoredDecision, StoreOptions, Transaction } from '../../../sdk/storage/store.ts'
+import {
+  edgeOrder,
+  newMember,
+  patternGroups,
+  reasonGroups,
+  verbsOf,
+} from '../../../src/drivers/store/resident/groups.ts'
+import { resident } from '../../../src/drivers/store/resident/resident.ts'
+import { decisionWriter, embeddingWriter } from './decisions.ts'
+import {
+  auditWriter,
+  breakersOf,
+  breakerWriter,
+  idempotency,
+  loginWriter,
+  outboxWriter,
+  plain,
+  sessionWriter,
+} from './rest.ts'
+import { emptyTables, generationIn, type Layers, layersOver, storedDecision, vectorKey } from './state.ts'
+
+export function openMemoryStore(options: StoreOptions): Store {
+  const tables = emptyTables()
+  const { decisions, embeddings, sessions } = tables
+  const memory = resident()
+  const { words } = memory
+  let last: Promise<unknown> = Promise.resolve()
+  let closed = false
+
+  const numberOf = (term: string): number => {
+    const known = words.get(term)
+    if (known !== undefined) return known
+    words.set(term, words.size)
+    return words.size - 1
+  }
+
+  function commit(layers: Layers): void {
+    const activeBefore = generationIn(tables, 'active')?.number
+    const changed = [...layers.decisions.changed()]
+    const before = new Map(changed.map((id) => [id, decisions.get(id)?.terms]))
+    for (const one of Object.values(layers)) one.commit()
+    const all = generationIn(tables, 'active')?.number !== activeBefore
+    const reworded = new Set(changed.filter((id) => before.get(id) !== decisions.get(id)!.terms))
+    for (const id of all ? decisions.keys() : changed) {
+      const { record, indexed } = storedDecision(tables, id)!
+      memory.put(fieldsOf(record, indexed), reworded.has(id) ? decisions.get(id)!.terms : null)
+    }
+  }
+
+  async function run<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    if (closed) throw new StorageError('unavailable', 'the store is closed')
+    const layers = layersOver(tables)
+    const member = newMember()
+    const verb = verbsOf(member, (error) => error)
+    try {
+      const result = await work({
+        decisions: decisionWriter(layers, verb, { analyse: options.analyse, numberOf }),
+        embeddings: embeddingWriter(layers, verb),
+        sessions: sessionWriter(layers, verb),
+        breakers: breakerWriter(layers, verb),
+        logins: loginWriter(layers, verb),
+        audit: auditWriter(layers, verb),
+        outbox: outboxWriter(layers, verb),
+        idempotency: idempotency(layers, verb, options.now),
+      })
+      if (member.broken !== undefined) throw member.broken
+      commit(layers)
+      return result
+    } finally {
+      member.open = false
+    }
+  }
+
+  const existing = (ids: readonly string[]): StoredDecision[] =>
+    ids.map((id) => storedDecision(tables, id)).filter((found) => found !== null)
+
+  function feedEntry(id: string, seq: number, generation: number): FeedEntry {
+    const { record, indexed } = storedDecision(tables, id)!
+    return { seq, id, fields: fieldsOf(record, indexed), vectors: embeddings.get(vectorKey(generation, id)) ?? null }
+  }
+
+  return {
+    driver: 'memory',
+    decisions: {
+      get: async (id) => storedDecision(tables, id),
+      json: async (id) => JSON.stringify(storedDecision(tables, id)?.record) ?? null,
+      getMany: async (ids) => existing(ids),
+      findIds: async (prefix, limit) => memory.catalogue.findIds(prefix, limit),
+      async list(query) {
+        const { ids, total } = memory.list(query)
+        return { records: existing(ids).map(({ record }) => record), total }
+      },
+      async walk(after, limit) {
+        const ids = [...decisions.keys()].filter((id) => after === null || id > after).sort(compareText)
+        return existing(ids.slice(0, limit))
+      },
+      count: async (filter) => memory.catalogue.count(filter),
+      countBy: async (filter, by) => memory.catalogue.countBy(filter, by),
+      outcomes: async (filter) => memory.catalogue.outcomes(filter),
+      outcomesOver: async (filter, edges) => memory.catalogue.outcomesOver(filter, edges),
+      outcomesBy: async (filter, by) => memory.catalogue.outcomesBy(filter, by),
+      reasons: async () => reasonGroups(existing([...decisions.keys()]).map(({ record }) => record)),
+      patterns: async (query) =>
+        patternGroups(
+          existing([...decisions.keys()]).map(({ record }) => record),
+          query,
+        ),
+      keyword: async (query) => memory.keyword(query),
+      keywordScores: async (terms, ids) => memory.keywordScores(terms, ids),
+      idOfSource: async (key) => tables.sources.get(key) ?? null,
+    },
+    edges: {
+      async list({ types, limit }) {
+        return [...decisions.values()]
+          .flatMap(({ edges }) => edges)
+          .filter(({ edge_type }) => types.includes(edge_type))
+          .sort((a, b) => compareText(b.created_at, a.created_at) || edgeOrder(a, b))
+          .slice(0, limit)
+          .map(plain)
+      },
+      async of(ids, { direction, types, limit }) {
+        const wanted = new Set(ids)
+        return [...decisions.values()]
+          .flatMap(({ edges }) => edges)
+          .filter(
+            (edge) =>
+              ((direction !== 'incoming' && wanted.has(edge.source_id)) ||
+                (direction !== 'outgoing' && wanted.has(edge.target_id))) &&
+              (types === undefined || types.includes(edge.edge_type)),
+          )
+          .sort(edgeOrder)
+          .slice(0, limit)
+          .map(plain)
+      },
+    },
+    embeddings: {
+      active: async () => plain(generationIn(tables, 'active')),
+      building: async () => plain(generationIn(tables, 'building')),
+    },
+    feed: {
+      head: async () => ({
+        seq: tables.counters.get('seq') ?? 0,
+        generation: generationIn(tables, 'active')?.number ?? 0,
+      }),
+      async since(after, generation, limit) {
+        const rows = [...decisions].filter(([, { seq }]) => seq > after).sort(([, a], [, b]) => a.seq - b.seq)
+        return rows.slice(0, limit).map(([id, { seq }]) => feedEntry(id, seq, generation))
+      },
+    },
+    sessions: {
+      get: async (key) => plain(sessions.get(key) ?? null),
+      async list({ agent, since_ms, limit }) {
+        return [...sessions.values()]
+          .filter((session) => session.updated_ms >= since_ms && (agent === undefined || session.agent === agent))
+          .sort((a, b) => b.updated_ms - a.updated_ms || compareText(a.key, b.key))
+          .slice(0, limit)
+          .map(plain)
+      },
+      async consumed({ agent, limit }) {
+        return [...tables.consumed]
+          .filter(([, session]) => agent === undefined || session.agent === agent)
+          .sort(([a], [b]) => b - a)
+          .slice(0, limit)
+          .map(([, session]) => plain(session))
+      },
+    },
+    breakers: {
+      get: async (scope) => plain(tables.breakers.get(scope) ?? null),
+      list: async () => breakersOf(tables.breakers),
+    },
+    logins: { get: async (id_hash) => plain(tables.logins.get(id_hash) ?? null) },
+    audit: {
+      async list({ since_ms, agent, method, rule, allowed, cursor, limit }) {
+        return [...tables.audit.values()]
+          .reverse()
+          .filter(
+            (entry) =>
+              (cursor === undefined || entry.seq < cursor) &&
+              (since_ms === undefined || Date.parse(entry.at) >= since_ms) &&
+              (agent === undefined || entry.agent === agent) &&
+              (method === undefined || entry.method === method) &&
+              (rule === undefined || entry.rules.includes(rule)) &&
+              (allowed === undefined || entry.allowed === allowed),
+          )
+          .slice(0, limit)
+          .map(plain)
+      },
+    },
+    outbox: { depth: async () => tables.outbox.size },
+    transaction(work) {
+      const mine = last.then(() => run(work))
+      last = mine.catch(() => {})
+      return mine
+    },
+    status: async () => ({ decisions: decisions.size, outbox: tables.outbox.size, findings: [] }),
+    reconcile: async () => [],
+    async close() {
+      await last
+      closed = true
+    },
+  }
+}
