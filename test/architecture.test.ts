@@ -215,7 +215,7 @@ describe('the rules find what breaks them', () => {
     ['src/domain/x.ts', 'const now = Date.now()'],
     ['src/domain/x.ts', 'const now = new Date()'],
     ['src/domain/x.ts', 'const id = crypto.randomUUID()'],
-    ['src/methods/x.ts', "import {\n  a,\n} from '../calls/dispatch.ts'"],
+    ['src/methods/x.ts', "import {\n  a,\n} from '../surfaces/http/http.ts'"],
     ['src/methods/x.ts', "import '../drivers/store/memory.ts'"],
     ['src/methods/x.ts', 'await Bun.sleep(1)'],
     ['src/methods/x.ts', 'const { HOME } = process.env'],

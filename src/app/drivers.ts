@@ -25,9 +25,9 @@ export async function openEmbedder(settings: Settings, log: Log, failed?: (error
     case 'local':
       return (await import('../drivers/embedder/local/driver.ts')).openLocalEmbedder({ log, ...(failed && { failed }) })
     case 'huggingface':
-      return (await import('../drivers/embedder/remote/huggingface.ts')).openHuggingfaceEmbedder(remote)
+      return (await import('../drivers/embedder/huggingface.ts')).openHuggingfaceEmbedder(remote)
     case 'openai':
-      return (await import('../drivers/embedder/remote/openai.ts')).openOpenaiEmbedder({
+      return (await import('../drivers/embedder/openai.ts')).openOpenaiEmbedder({
         ...remote,
         model: model!,
         url: url!,

@@ -115,18 +115,20 @@ async function driversPage(): Promise<string> {
   const sections = await Promise.all(
     ports.map(async (port) => {
       const folder = join(root, 'src/drivers', port)
-      const files = (await readdir(folder)).filter((file) => file.endsWith('.ts')).sort()
+      // A driver is a file, or a folder whose `driver.ts` opens it.
+      const files = (await readdir(folder, { recursive: true }))
+        .filter((file) => /^[^/]+\.ts$|^[^/]+\/driver\.ts$/.test(file))
+        .sort()
       const drivers = await Promise.all(
-        files.map(async (file) => ({ file, text: await readFile(join(folder, file), 'utf8') })),
+        files.map(async (file) => ({
+          name: file.replace(/\/driver\.ts$|\.ts$/, ''),
+          text: await readFile(join(folder, file), 'utf8'),
+        })),
       )
       const opened = drivers.filter(({ text }) => /export (?:async )?function open\w+\(/.test(text))
-      const lines = opened.map(({ file, text }) => {
-        const about =
-          /\/\*\*\s*([\s\S]*?)\*\//
-            .exec(text)?.[1]
-            ?.replace(/\s*\n \* ?/g, ' ')
-            .trim() ?? ''
-        return `### ${file.replace(/\.ts$/, '')}\n\n${about}`
+      const lines = opened.map(({ name, text }) => {
+        const about = (/\/\*\*\s*([\s\S]*?)\*\//.exec(text)?.[1] ?? '').replace(/\s*\n? \* ?/g, ' ').trim()
+        return `### ${name}\n\n${about}`
       })
       return [`## ${port}`, ...lines].join('\n\n')
     }),

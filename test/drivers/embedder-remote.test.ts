@@ -3,10 +3,10 @@
 import { afterEach, describe, expect, spyOn, test } from 'bun:test'
 import type { Embedder } from '../../sdk/storage/embedder.ts'
 import { StorageError } from '../../sdk/storage/errors.ts'
-import { openHuggingfaceEmbedder } from '../../src/drivers/embedder/remote/huggingface.ts'
-import { openOpenaiEmbedder } from '../../src/drivers/embedder/remote/openai.ts'
-import type { RemoteLimits } from '../../src/drivers/embedder/remote/remote.ts'
-import { traitsOf } from '../../src/drivers/embedder/remote/remote.ts'
+import { openHuggingfaceEmbedder } from '../../src/drivers/embedder/huggingface.ts'
+import { openOpenaiEmbedder } from '../../src/drivers/embedder/openai.ts'
+import type { RemoteLimits } from '../../src/drivers/embedder/shared/remote.ts'
+import { traitsOf } from '../../src/drivers/embedder/shared/remote.ts'
 import { serveOpenai, serveTei, type TestServer, type Trouble } from './embedder-servers.ts'
 
 const never = new AbortController().signal

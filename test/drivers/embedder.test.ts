@@ -3,9 +3,9 @@
 import { afterAll, beforeAll, describe, setDefaultTimeout, test } from 'bun:test'
 import { testEmbedder } from '../../sdk/storage/conformance/embedder.ts'
 import { openHashEmbedder } from '../../src/drivers/embedder/hash.ts'
+import { openHuggingfaceEmbedder } from '../../src/drivers/embedder/huggingface.ts'
 import { openLocalEmbedder } from '../../src/drivers/embedder/local/driver.ts'
-import { openHuggingfaceEmbedder } from '../../src/drivers/embedder/remote/huggingface.ts'
-import { openOpenaiEmbedder } from '../../src/drivers/embedder/remote/openai.ts'
+import { openOpenaiEmbedder } from '../../src/drivers/embedder/openai.ts'
 import { serveOpenai, serveTei } from './embedder-servers.ts'
 
 // WebAssembly is slow on a busy machine.

@@ -1,8 +1,8 @@
 /** An embedder over a provider that can be slow, busy or away. */
 import { DIMENSIONS, type Embedder } from '../../../../sdk/storage/embedder.ts'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
-import { closedError } from '../shared/closed.ts'
-import { openQueue } from '../shared/queue.ts'
+import { closedError } from './closed.ts'
+import { openQueue } from './queue.ts'
 
 /** How hard a provider may be worked, and for how long it is waited for. */
 export interface RemoteLimits {
