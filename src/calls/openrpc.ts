@@ -76,7 +76,7 @@ export function openRpc(methods: ReadonlyMap<string, Method>): OpenRpc {
       title: 'cstp',
       version,
       description:
-        'Decision memory and conscience for software agents. JSON-RPC 2.0 at POST /cstp with `Authorization: Bearer <agent>:<token>`. Parameters are accepted in camelCase as well; unknown ones are refused.',
+        'Decision memory and policy service for software agents. JSON-RPC 2.0 at POST /cstp with `Authorization: Bearer <agent>:<token>`. Parameters are accepted in camelCase as well; unknown ones are refused.',
       license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
     },
     servers: [
