@@ -1,6 +1,7 @@
 /** Where the reader is: the path and the query of the address bar, which alone say what is shown. */
 import type { ComponentChildren, RefObject } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import type { Session } from './service.ts'
 
 const base = '/dashboard'
 
@@ -8,6 +9,12 @@ export interface Place {
   /** Below `/dashboard`, such as `/decisions`. */
   path: string
   query: URLSearchParams
+}
+
+/** What a page is given. */
+export interface View {
+  place: Place
+  session: Session
 }
 
 const here = (): Place => ({

@@ -5,7 +5,7 @@ import { filledText } from '../../sdk/schema/decision.ts'
 import { isStorageError } from '../../sdk/storage/errors.ts'
 import { defineMethod } from '../calls/method.ts'
 import { audit, type Call } from '../calls/services.ts'
-import { exportBundle } from '../domain/evidence/bundle.ts'
+import { exportBundle } from '../domain/evidence/export.ts'
 import { Coverage } from '../domain/evidence/results.ts'
 
 const d = v.description

@@ -2,10 +2,9 @@
 import { useState } from 'preact/hooks'
 import { Failure, Show, useCall } from '../call.tsx'
 import { span, whole } from '../figures.ts'
-import { ToDecision } from '../route.tsx'
+import { ToDecision, type View } from '../route.tsx'
 import { service } from '../service.ts'
 import { Badge, Empty, Table, Term, Told, When } from '../ui.tsx'
-import type { View } from './registry.ts'
 
 export function Breakers({ session }: View) {
   const loaded = useCall('breakers', (signal) => service.listBreakers({}, { signal }))

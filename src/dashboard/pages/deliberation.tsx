@@ -2,10 +2,9 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Show, useCall } from '../call.tsx'
 import { counted, span, words } from '../figures.ts'
-import { ToDecision } from '../route.tsx'
+import { ToDecision, type View } from '../route.tsx'
 import { service } from '../service.ts'
 import { Empty, Panel, Table } from '../ui.tsx'
-import type { View } from './registry.ts'
 
 const everyMs = 3_000
 

@@ -1,7 +1,6 @@
 /** The pages and their addresses. The menu shows them in this order. */
 import type { FunctionComponent } from 'preact'
-import type { Place } from '../route.tsx'
-import type { Session } from '../service.ts'
+import type { View } from '../route.tsx'
 import { Breakers } from './breakers.tsx'
 import { Calibration } from './calibration/page.tsx'
 import { Decision } from './decision/page.tsx'
@@ -10,11 +9,6 @@ import { Deliberation } from './deliberation.tsx'
 import { Evidence } from './evidence/page.tsx'
 import { Guardrails } from './guardrails/page.tsx'
 import { Overview } from './overview/page.tsx'
-
-export interface View {
-  place: Place
-  session: Session
-}
 
 export interface Page {
   path: string

@@ -8,7 +8,7 @@ import { useWidth } from '../../charts.tsx'
 import { counted, decimal, percent, pValue, whole } from '../../figures.ts'
 import { service } from '../../service.ts'
 import { Badge, Table, Term } from '../../ui.tsx'
-import { Breakdown } from './page.tsx'
+import { Breakdown } from './breakdown.tsx'
 
 const names = { brier_degradation: 'Brier score rose', accuracy_drop: 'Accuracy fell' }
 const spans = [

@@ -1,9 +1,9 @@
 /** Evidence: whether the chain holds, what it speaks for, and the means to show that to somebody else. */
 import { Show, useCall } from '../../call.tsx'
 import { counted, time, whole } from '../../figures.ts'
+import type { View } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { Badge, Empty, Figure, Panel, Table, Term } from '../../ui.tsx'
-import type { View } from '../registry.ts'
 import { Events } from './events.tsx'
 import { Export } from './export.tsx'
 import { Proof } from './proof.tsx'

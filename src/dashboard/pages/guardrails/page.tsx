@@ -3,10 +3,9 @@
 import { useMemo } from 'preact/hooks'
 import { Show, useCall } from '../../call.tsx'
 import { actionIn, counted, time, whole } from '../../figures.ts'
-import { addressOf, go, goWith, type Place, To, ToDecision, useArrival } from '../../route.tsx'
+import { addressOf, go, goWith, type Place, To, ToDecision, useArrival, type View } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { Badge, Choice, Empty, Panel, Table, When } from '../../ui.tsx'
-import type { View } from '../registry.ts'
 import { TryOut } from './try-out.tsx'
 
 const mostHits = 500

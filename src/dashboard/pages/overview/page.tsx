@@ -4,10 +4,9 @@ import type { ReadyResult } from '../../../../sdk/client.ts'
 import { Failure, Show, useCall } from '../../call.tsx'
 import { Bars, Columns, Stack } from '../../charts.tsx'
 import { actionIn, counted, dayOf, decimal, percent, signed, whole, words } from '../../figures.ts'
-import { goWith, To, ToDecision } from '../../route.tsx'
+import { goWith, To, ToDecision, type View } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { Badge, Choice, Empty, Figure, Panel, Table, When } from '../../ui.tsx'
-import type { View } from '../registry.ts'
 
 const periods = [
   ['30d', 'Last 30 days'],

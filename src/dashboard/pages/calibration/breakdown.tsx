@@ -1,0 +1,69 @@
+/** Calibration figures of several groups side by side. */
+import type { GetCalibrationParams, GetCalibrationResult } from '../../../../sdk/client.ts'
+import { Show, useCall } from '../../call.tsx'
+import { decimal, percent, signed, whole, words } from '../../figures.ts'
+import { service } from '../../service.ts'
+import { Empty, Table, Term } from '../../ui.tsx'
+
+export function Breakdown({
+  rows,
+  first,
+}: {
+  rows: { name: string; overall: GetCalibrationResult['overall'] }[]
+  first: string
+}) {
+  if (rows.length === 0) return <Empty>There is nothing to compare yet.</Empty>
+  return (
+    <Table
+      caption={`Calibration: ${first.toLowerCase()}`}
+      heads={[
+        { name: first },
+        { name: 'Scored', number: true },
+        { name: 'Accuracy', label: <Term name="accuracy">Accuracy</Term>, number: true },
+        { name: 'Gap', label: <Term name="gap">Gap</Term>, number: true },
+        { name: 'Brier', label: <Term name="brier">Brier</Term>, number: true },
+        { name: 'Verdict' },
+      ]}
+      rows={rows.map(({ name, overall }) => [
+        name,
+        whole(overall.scored),
+        percent(overall.accuracy, 1),
+        signed(overall.calibration_gap),
+        decimal(overall.brier_score),
+        words(overall.interpretation),
+      ])}
+    />
+  )
+}
+
+/** The same figures for each of the largest categories or agents. */
+export function Compared({
+  names,
+  as,
+  of,
+  first,
+}: {
+  names: string[]
+  as: 'category' | 'agent'
+  of: GetCalibrationParams
+  first: string
+}) {
+  const shown = names.slice(0, 12)
+  const loaded = useCall(JSON.stringify([shown, as, of]), async (signal) => {
+    const answers = await service.batch(
+      shown.map((name) => ({ method: 'getCalibration' as const, params: { ...of, [as]: name } })),
+      { signal },
+    )
+    return answers.flatMap((answer, at) => {
+      if (!answer.ok) throw answer.error
+      const { total_decisions, overall } = answer.result
+      return total_decisions === 0 ? [] : [{ name: shown[at]!, overall }]
+    })
+  })
+  return (
+    <>
+      <Show of={loaded}>{(rows) => <Breakdown first={first} rows={rows} />}</Show>
+      {names.length > shown.length && <p class="quiet">and {names.length - shown.length} more; choose one above</p>}
+    </>
+  )
+}
