@@ -14,7 +14,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { root, type Service, serve } from './e2e/program.ts'
+import { root, type Service, serve } from './support/child.ts'
 
 setDefaultTimeout(120_000)
 
@@ -95,7 +95,7 @@ async function openPlace(home: string): Promise<{ env: Record<string, string>; c
   const program = (name: string, text: string) => writeFile(join(bin, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 })
   await program('bun', `exec '${process.execPath}' "$@"`)
   await program('npx', `exec "$@"`)
-  await program('claude', `exec '${process.execPath}' '${join(root, 'test/mcp/claude.ts')}' "$@"`)
+  await program('claude', `exec '${process.execPath}' '${join(root, 'test/surfaces/mcp/claude.ts')}' "$@"`)
   await program('cstp', `exec '${process.execPath}' '${join(root, 'src/main.ts')}' "$@"`)
   const env = { HOME: home, PATH: `${bin}:${process.env.PATH}`, CSTP_LOG_LEVEL: 'warn' }
   const service = await serve(env)

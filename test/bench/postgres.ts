@@ -7,7 +7,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { join } from 'node:path'
 import { SQL } from 'bun'
-import { durablePostgres, whyNoPostgres } from '../postgres.ts'
+import { durablePostgres, whyNoPostgres } from '../support/postgres.ts'
 import { runToEnd } from './process.ts'
 import { once, type Site } from './site.ts'
 

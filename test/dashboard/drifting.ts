@@ -2,7 +2,7 @@
 
 import { analyse } from '../../src/domain/search/terms.ts'
 import { openSqliteStore } from '../../src/drivers/store/sqlite/driver.ts'
-import { recordOf } from '../record.ts'
+import { recordOf } from '../support/record.ts'
 
 const dayMs = 86_400_000
 const weeks = 60

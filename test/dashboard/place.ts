@@ -2,9 +2,9 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Pep, pepLines } from '../../docs/demo/peps.ts'
-import { bareEnv, cstp, root } from '../e2e/program.ts'
-import { type RunningServer, startServer } from '../server.ts'
-import { sharedText } from '../shared.ts'
+import { bareEnv, cstp, root } from '../support/child.ts'
+import { type RunningServer, startServer } from '../support/server.ts'
+import { sharedText } from '../support/shared.ts'
 
 export const people = { root: 'root-token-of-the-test', coder: 'coder-token-of-the-test' }
 const peps = sharedText('data/peps.jsonl')

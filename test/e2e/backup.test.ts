@@ -4,8 +4,8 @@ import { chmodSync, cpSync, existsSync } from 'node:fs'
 import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type RunningServer, startServer } from '../server.ts'
-import { bareEnv, cstp, type Ended, spawn } from './program.ts'
+import { bareEnv, cstp, type Ended, spawn } from '../support/child.ts'
+import { type RunningServer, startServer } from '../support/server.ts'
 
 setDefaultTimeout(120_000)
 

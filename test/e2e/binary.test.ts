@@ -9,8 +9,8 @@ import { version } from '../../src/core/version.ts'
 import { appendEvents } from '../../src/domain/evidence/chain.ts'
 import { pieceSize } from '../../src/domain/evidence/walk.ts'
 import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite/driver.ts'
-import { overProgram, use } from '../mcp/peers.ts'
-import { type Ended, cstp as run, type Service, serve as start, type Way } from './program.ts'
+import { type Ended, cstp as run, type Service, serve as start, type Way } from '../support/child.ts'
+import { overProgram, use } from '../surfaces/mcp/peers.ts'
 
 setDefaultTimeout(120_000)
 

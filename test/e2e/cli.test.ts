@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { inTemporaryDir, temporaryDir } from '../server.ts'
-import { bareEnv, cstp, root, type Service, serve } from './program.ts'
+import { bareEnv, cstp, root, type Service, serve } from '../support/child.ts'
+import { inTemporaryDir, temporaryDir } from '../support/server.ts'
 
 // Each test starts several processes.
 setDefaultTimeout(60_000)

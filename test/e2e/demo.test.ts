@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { pepMaterial, shopMaterial } from '../../docs/demo/material.ts'
 import { load } from '../../src/cli/import-load.ts'
 import { remoteCaller } from '../../src/cli/remote.ts'
-import { inTemporaryDir } from '../server.ts'
-import { bareEnv, type Service, serve } from './program.ts'
+import { bareEnv, type Service, serve } from '../support/child.ts'
+import { inTemporaryDir } from '../support/server.ts'
 
 // Some 2 000 texts go through the model; a busy machine takes its time.
 setDefaultTimeout(600_000)

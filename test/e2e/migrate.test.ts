@@ -14,9 +14,9 @@ import { keptLevels } from '../../src/domain/evidence/tree.ts'
 import { analyse } from '../../src/domain/search/terms.ts'
 import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite/driver.ts'
 import { openSqliteStore } from '../../src/drivers/store/sqlite/driver.ts'
-import { eventsFrom } from '../drivers/evidence-tools.ts'
-import { freshSchema, postgres, whyNoPostgres } from '../postgres.ts'
-import { bareEnv, cstp } from './program.ts'
+import { eventsFrom } from '../drivers/evidence/evidence-tools.ts'
+import { bareEnv, cstp } from '../support/child.ts'
+import { freshSchema, postgres, whyNoPostgres } from '../support/postgres.ts'
 
 setDefaultTimeout(120_000)
 

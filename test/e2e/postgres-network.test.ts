@@ -4,9 +4,9 @@ import { generateKeyPairSync } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { SQL } from 'bun'
-import { network } from '../network.ts'
-import { freshSchema, type Postgres, pgvector, postgres, whyNoPostgres } from '../postgres.ts'
-import { inTemporaryDir, type RunningServer, startServer, until } from '../server.ts'
+import { network } from '../support/network.ts'
+import { freshSchema, type Postgres, pgvector, postgres, whyNoPostgres } from '../support/postgres.ts'
+import { inTemporaryDir, type RunningServer, startServer, until } from '../support/server.ts'
 
 setDefaultTimeout(120_000)
 

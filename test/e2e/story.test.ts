@@ -3,8 +3,8 @@ import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { createDispatch } from '../../src/calls/dispatch.ts'
 import { methods } from '../../src/methods/table.ts'
-import { forEachBackend, type MethodName, type Result } from '../program.ts'
-import { post, rpc, serviceOf } from '../surfaces/service.ts'
+import { forEachBackend, type MethodName, type Result } from '../support/program.ts'
+import { post, rpc, serviceOf } from '../surfaces/http/service.ts'
 
 const day = 86_400_000
 const shipped = await Bun.file(join(import.meta.dir, '../../guardrails/default.yaml')).text()

@@ -3,8 +3,8 @@ import { expect, test } from 'bun:test'
 import { attribute } from '../../src/domain/decision/attribution.ts'
 import { canonical } from '../../src/domain/evidence/canonical.ts'
 import { appendEvents } from '../../src/domain/evidence/chain.ts'
-import { forEachBackend, type TestProgram } from '../program.ts'
-import { recordOf, testStart } from '../record.ts'
+import { forEachBackend, type TestProgram } from '../support/program.ts'
+import { recordOf, testStart } from '../support/record.ts'
 
 const day = 86_400_000
 const name = 'acme/app'

@@ -1,7 +1,7 @@
 /** Circuit breakers through the methods: reviews drive them, records probe them, checks obey them. */
 import { describe, expect, test } from 'bun:test'
 import type { Outcome } from '../../sdk/schema/decision.ts'
-import { forEachBackend, type TestProgram } from '../program.ts'
+import { forEachBackend, type TestProgram } from '../support/program.ts'
 
 const hour = 3_600_000
 const rules = `

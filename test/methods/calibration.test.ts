@@ -1,6 +1,6 @@
 /** cstp.getCalibration, checkDrift and getReasonStats through the dispatcher: filters, windows, periods, on every store. */
 import { expect, test } from 'bun:test'
-import { forEachBackend, type TestProgram } from '../program.ts'
+import { forEachBackend, type TestProgram } from '../support/program.ts'
 
 const day = 86_400_000
 

@@ -1,7 +1,7 @@
 /** cstp.checkGuardrails and cstp.listGuardrails through the dispatcher: verdicts, the trail, and what fails closed. */
 import { describe, expect, test } from 'bun:test'
 import { StorageError } from '../../sdk/storage/errors.ts'
-import { forEachBackend, type TestProgram } from '../program.ts'
+import { forEachBackend, type TestProgram } from '../support/program.ts'
 
 const rules = `
 guardrails:

@@ -5,9 +5,9 @@ import { createCheckpoints, parseCheckpoint } from '../../src/domain/evidence/ch
 import { openNote, parseVerifier } from '../../src/domain/evidence/note.ts'
 import { verifyConsistency, verifyInclusion } from '../../src/domain/evidence/proof-check.ts'
 import { leafHash, rootOf } from '../../src/domain/evidence/tree.ts'
-import { forEachBackend, openMemoryProgram, type TestProgram, testSigner } from '../program.ts'
+import { append } from '../support/evidence/log.ts'
 import { openMemoryEvidence } from '../support/memory/evidence.ts'
-import { append } from './log.ts'
+import { forEachBackend, openMemoryProgram, type TestProgram, testSigner } from '../support/program.ts'
 
 const verifier = parseVerifier(testSigner.verifier_key)
 const now = () => 1_780_000_000_000

@@ -1,7 +1,7 @@
 /** recordThought, debugTracker and what records take from the tracker, on every store. */
 import { expect, test } from 'bun:test'
 import { StorageError } from '../../sdk/storage/errors.ts'
-import { forEachBackend, type TestProgram } from '../program.ts'
+import { forEachBackend, type TestProgram } from '../support/program.ts'
 
 const minute = 60_000
 const guarded = `

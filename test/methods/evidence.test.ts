@@ -2,9 +2,9 @@
 import { describe, expect, test } from 'bun:test'
 import { StorageError } from '../../sdk/storage/errors.ts'
 import { noHash } from '../../sdk/storage/evidence-checks.ts'
-import { forEachBackend, type TestProgram } from '../program.ts'
-import { sharedText } from '../shared.ts'
-import { append } from './log.ts'
+import { append } from '../support/evidence/log.ts'
+import { forEachBackend, type TestProgram } from '../support/program.ts'
+import { sharedText } from '../support/shared.ts'
 
 const ts = '2026-07-01T10:00:00Z'
 const event = (payload: object = { pr_number: 42 }, more: object = {}) => ({

@@ -9,8 +9,8 @@ import { openBundleFiles } from '../../src/app/evidence.ts'
 import { appendEvents } from '../../src/domain/evidence/chain.ts'
 import { readKey } from '../../src/verify/note.ts'
 import { verifyBundle } from '../../src/verify/verify.ts'
-import { event, story } from '../domain/evidence/events.ts'
-import { forEachBackend, openMemoryProgram, type TestProgram, testSigner } from '../program.ts'
+import { event, story } from '../support/evidence/events.ts'
+import { forEachBackend, openMemoryProgram, type TestProgram, testSigner } from '../support/program.ts'
 
 const outside = await mkdtemp(join(tmpdir(), 'cstp-export-'))
 afterAll(() => rm(outside, { recursive: true, force: true }))

@@ -1,7 +1,7 @@
 /** Calibration of 1 518 real forecasts by three models: what the method answers equals what the file itself says. */
 import { expect, test } from 'bun:test'
-import { forEachBackend, type Result } from '../program.ts'
-import { sharedText } from '../shared.ts'
+import { forEachBackend, type Result } from '../support/program.ts'
+import { sharedText } from '../support/shared.ts'
 
 const text = sharedText('data/forecasts-2018.csv')
 

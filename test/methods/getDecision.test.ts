@@ -1,6 +1,6 @@
 /** cstp.getDecision and the ids that every method takes, on every store. */
 import { describe, expect, test } from 'bun:test'
-import { forEachBackend, type MethodName } from '../program.ts'
+import { forEachBackend, type MethodName } from '../support/program.ts'
 
 forEachBackend((open) => {
   test.each(['id', 'decision_id', 'decisionId'])(

@@ -1,6 +1,6 @@
 /** cstp.getStats: counts, on every store. */
 import { expect, test } from 'bun:test'
-import { forEachBackend } from '../program.ts'
+import { forEachBackend } from '../support/program.ts'
 
 forEachBackend((open) => {
   test('of nothing are zeros', async () => {

@@ -1,7 +1,7 @@
 /** getGraph and getNeighbors: cycles, directions, limits, degrees; links outlive updates, reindexing and a second server. */
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { forEachBackend, type TestProgram } from '../program.ts'
+import { forEachBackend, type TestProgram } from '../support/program.ts'
 
 forEachBackend((open) => {
   /** Decisions named by letters, linked as `a>b` says. */

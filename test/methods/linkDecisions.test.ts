@@ -1,7 +1,7 @@
 /** cstp.linkDecisions: edges between decisions, on every store. */
 import { expect, test } from 'bun:test'
 import { edgeTypes } from '../../sdk/schema/decision.ts'
-import { forEachBackend } from '../program.ts'
+import { forEachBackend } from '../support/program.ts'
 
 forEachBackend((open) => {
   test('links two decisions, in the record of the source and in the graph', async () => {

@@ -1,6 +1,6 @@
 /** cstp.listDecisions: filters, order and pages, on every store. */
 import { describe, expect, test } from 'bun:test'
-import { forEachBackend, type TestProgram } from '../program.ts'
+import { forEachBackend, type TestProgram } from '../support/program.ts'
 
 /** Six decisions, recorded a day apart by two agents. */
 async function fill({ record, call, clock }: TestProgram): Promise<Record<string, string>> {

@@ -1,7 +1,7 @@
 /** cstp.preAction: precedents, verdict and record in one call. */
 import { expect, test } from 'bun:test'
 import { StorageError } from '../../sdk/storage/errors.ts'
-import { forEachBackend, type TestProgram } from '../program.ts'
+import { forEachBackend, type TestProgram } from '../support/program.ts'
 
 const rules = `
 - { id: amount, message: too much, condition_context.amount: "> 5000" }

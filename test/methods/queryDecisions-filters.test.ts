@@ -1,6 +1,6 @@
 /** cstp.queryDecisions: filters before ranking, successors above what they supersede, and what is refused, on every store. */
 import { describe, expect, test } from 'bun:test'
-import { forEachBackend, type TestProgram } from '../program.ts'
+import { forEachBackend, type TestProgram } from '../support/program.ts'
 
 const modes = ['semantic', 'keyword', 'hybrid'] as const
 

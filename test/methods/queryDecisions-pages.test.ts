@@ -1,6 +1,6 @@
 /** cstp.queryDecisions: pages, a second server, and questions that are only text, on every store. */
 import { expect, test } from 'bun:test'
-import { forEachBackend } from '../program.ts'
+import { forEachBackend } from '../support/program.ts'
 
 const modes = ['semantic', 'keyword', 'hybrid'] as const
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import { sideTexts } from '../../src/domain/decision/bridge.ts'
 import { queryTerms, termsOf } from '../../src/domain/search/terms.ts'
 import { openHashEmbedder } from '../../src/drivers/embedder/hash.ts'
-import { forEachBackend, type TestProgram } from '../program.ts'
+import { forEachBackend, type TestProgram } from '../support/program.ts'
 
 const modes = ['semantic', 'keyword', 'hybrid'] as const
 

@@ -1,7 +1,7 @@
 /** cstp.ready: every type, priorities, order, totals; and contradictions, which it tells of, on every store. */
 import { expect, test } from 'bun:test'
 import { StorageError } from '../../sdk/storage/errors.ts'
-import { forEachBackend, type TestProgram } from '../program.ts'
+import { forEachBackend, type TestProgram } from '../support/program.ts'
 
 const day = 86_400_000
 

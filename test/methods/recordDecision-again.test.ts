@@ -1,6 +1,6 @@
 /** cstp.recordDecision sent again, imported, or with the embedder away, on every store. */
 import { describe, expect, test } from 'bun:test'
-import { forEachBackend } from '../program.ts'
+import { forEachBackend } from '../support/program.ts'
 
 const required = { decision: 'Use SQLite for the catalogue', confidence: 0.8, category: 'architecture' }
 

@@ -1,7 +1,7 @@
 /** cstp.recordDecision: what it requires, keeps, derives and refuses, on every store. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: text that must not be taken for a variable
 import { describe, expect, test } from 'bun:test'
-import { forEachBackend } from '../program.ts'
+import { forEachBackend } from '../support/program.ts'
 
 const required = { decision: 'Use SQLite', confidence: 0.8, category: 'architecture' }
 

@@ -1,7 +1,7 @@
 /** Guardrails on recordDecision: off, warn and block, and that a refusal leaves nothing but its line in the trail. */
 import { expect, test } from 'bun:test'
 import { StorageError } from '../../sdk/storage/errors.ts'
-import { forEachBackend, type TestProgram } from '../program.ts'
+import { forEachBackend, type TestProgram } from '../support/program.ts'
 
 const rules = `
 guardrails:

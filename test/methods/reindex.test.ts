@@ -1,6 +1,6 @@
 /** cstp.reindex: new vectors beside the served ones, on every store. */
 import { describe, expect, test } from 'bun:test'
-import { forEachBackend, type TestProgram } from '../program.ts'
+import { forEachBackend, type TestProgram } from '../support/program.ts'
 
 const found = async ({ call }: TestProgram, query = 'redis') =>
   (await call('queryDecisions', { query })).decisions.length

@@ -1,6 +1,6 @@
 /** cstp.reviewDecision: outcomes, and what a second review keeps, on every store. */
 import { expect, test } from 'bun:test'
-import { forEachBackend } from '../program.ts'
+import { forEachBackend } from '../support/program.ts'
 
 forEachBackend((open) => {
   test('records the outcome', async () => {

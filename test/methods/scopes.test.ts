@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import { scopes } from '../../src/core/caller.ts'
 import { methods } from '../../src/methods/table.ts'
-import { type As, callers, forEachBackend, type MethodName } from '../program.ts'
+import { type As, callers, forEachBackend, type MethodName } from '../support/program.ts'
 
 const writing = [
   'recordDecision',

@@ -1,6 +1,6 @@
 /** cstp.updateDecision: what it may change, what it keeps, and that no update is lost, on every store. */
 import { describe, expect, test } from 'bun:test'
-import { forEachBackend } from '../program.ts'
+import { forEachBackend } from '../support/program.ts'
 
 forEachBackend((open) => {
   test('changes every field that may change, and says which', async () => {

@@ -4,7 +4,7 @@ import type { Evidence } from '../../sdk/storage/evidence.ts'
 import { checkpointText } from '../../src/domain/evidence/checkpoints.ts'
 import { logTree } from '../../src/domain/evidence/proof.ts'
 import { checkpointHolds, consistencyHolds, inclusionHolds } from '../../src/transparency/judge.ts'
-import { history, newSigner } from './log-server.ts'
+import { history, newSigner } from '../support/evidence/log-server.ts'
 
 const signer = newSigner()
 const stranger = newSigner()

@@ -9,9 +9,9 @@ import { Alarm, type AlarmKind } from '../../src/transparency/judge.ts'
 import { lookAt, openWitness, readVerifier } from '../../src/transparency/open.ts'
 import { logReader, Unreachable } from '../../src/transparency/reader.ts'
 import { folderOf, look as lookOnce, type Witness } from '../../src/transparency/witness.ts'
-import { append } from '../methods/log.ts'
-import { temporaryDir } from '../server.ts'
-import { history, type LogServer, newSigner, serveLog } from './log-server.ts'
+import { append } from '../support/evidence/log.ts'
+import { history, type LogServer, newSigner, serveLog } from '../support/evidence/log-server.ts'
+import { temporaryDir } from '../support/server.ts'
 
 let dir = ''
 let log: LogServer

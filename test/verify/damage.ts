@@ -11,9 +11,9 @@ import { parseControlFiles } from '../../src/domain/evidence/rules.ts'
 import type { CheckName } from '../../src/verify/findings.ts'
 import { openMerkle } from '../../src/verify/note.ts'
 import { canonicalText } from '../../src/verify/read.ts'
-import { bundleOf } from '../domain/evidence/bundles.ts'
-import { event, link } from '../domain/evidence/events.ts'
-import { notary } from '../domain/evidence/notary.ts'
+import { bundleOf } from '../support/evidence/bundles.ts'
+import { event, link } from '../support/evidence/events.ts'
+import { notary } from '../support/evidence/notary.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a bundle that is about to be damaged in any way
 type Any = any

@@ -10,9 +10,9 @@ import { compileControls } from '../../src/domain/evidence/controls.ts'
 import { readKey, readNote } from '../../src/verify/note.ts'
 import { canonicalText } from '../../src/verify/read.ts'
 import { meaning, verifyBundle, type Wanted } from '../../src/verify/verify.ts'
-import { bundleOf } from '../domain/evidence/bundles.ts'
-import { event, link, story } from '../domain/evidence/events.ts'
-import { notary, witness } from '../domain/evidence/notary.ts'
+import { bundleOf } from '../support/evidence/bundles.ts'
+import { event, link, story } from '../support/evidence/events.ts'
+import { notary, witness } from '../support/evidence/notary.ts'
 import { cases, corpus, decision, events, exampleControls, good, log } from './damage.ts'
 
 /** The bytes in chunks of a size, as a file would give them. */

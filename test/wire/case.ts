@@ -18,7 +18,7 @@ import { join } from 'node:path'
 import * as v from 'valibot'
 import { parse } from 'yaml'
 import { codes } from '../../sdk/errors.ts'
-import { callers } from '../program.ts'
+import { callers } from '../support/program.ts'
 
 const Caller = v.picklist(Object.keys(callers) as (keyof typeof callers)[])
 const CallStep = v.pipe(

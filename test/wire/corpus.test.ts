@@ -1,7 +1,7 @@
 /** The corpus of transcripts on every store, and over every transport; and that it covers every method. */
 import { afterAll, afterEach, describe, expect, test } from 'bun:test'
 import { methods } from '../../src/methods/table.ts'
-import { forEachBackend, type Open, openMemoryProgram } from '../program.ts'
+import { forEachBackend, type Open, openMemoryProgram } from '../support/program.ts'
 import { type CallStep, wireCases } from './case.ts'
 import { differences } from './match.ts'
 import { hasTool, mcpHttp, mcpStdio } from './mcp.ts'

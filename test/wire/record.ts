@@ -2,7 +2,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { isMap, parseDocument, visit } from 'yaml'
 import { codes } from '../../sdk/errors.ts'
-import { type As, openMemoryProgram } from '../program.ts'
+import { type As, openMemoryProgram } from '../support/program.ts'
 import { at, filled, passing, type Saved, type SeenError } from './replay.ts'
 import { serveProgram } from './server.ts'
 import { http } from './transports.ts'

@@ -1,6 +1,6 @@
 /** Replays transcripts over anything that can carry a call. A transport is one more adapter of {@link Transport}. */
 import { codes, type ErrorName } from '../../sdk/errors.ts'
-import type { As, TestProgram } from '../program.ts'
+import type { As, TestProgram } from '../support/program.ts'
 import type { CallStep, WireCase } from './case.ts'
 import { differences } from './match.ts'
 import type { WireServer } from './server.ts'

@@ -4,7 +4,7 @@ import { protocolVersion, serviceName, version } from '../../src/core/version.ts
 import { createFetch } from '../../src/surfaces/http/http.ts'
 import { createRateLimiter } from '../../src/surfaces/http/rate.ts'
 import { createMcp } from '../../src/surfaces/mcp/http.ts'
-import { type As, callers, type TestProgram } from '../program.ts'
+import { type As, callers, type TestProgram } from '../support/program.ts'
 
 /** What a transport needs to reach the program. */
 export interface WireServer {

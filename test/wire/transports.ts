@@ -4,7 +4,7 @@ import { loadSettings } from '../../src/app/config/config.ts'
 import { call as callCommand } from '../../src/cli/call.ts'
 import { errorJson } from '../../src/cli/failure.ts'
 import type { Paint } from '../../src/cli/terminal.ts'
-import type { As } from '../program.ts'
+import type { As } from '../support/program.ts'
 import type { Outcome, SeenError, TransportKind } from './replay.ts'
 
 export const http: TransportKind = {

@@ -11,7 +11,7 @@ import {
   wilson,
 } from '../../../src/domain/calibration/figures.ts'
 import { interpret, report, round } from '../../../src/domain/calibration/report.ts'
-import { sharedText } from '../../shared.ts'
+import { sharedText } from '../../support/shared.ts'
 import { groupsOf, type Judged, random } from './groups.ts'
 
 const vectors = sharedText('spec/vectors.json')

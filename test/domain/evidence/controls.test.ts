@@ -4,7 +4,7 @@ import * as fc from 'fast-check'
 import { mapEvidence } from '../../../src/domain/evidence/controls.ts'
 import { mappedText } from '../../../src/domain/evidence/results.ts'
 import { loadControls } from '../../../src/policy/files.ts'
-import { chainOf, event, link, story } from './events.ts'
+import { chainOf, event, link, story } from '../../support/evidence/events.ts'
 
 const rules = loadControls()
 const breathe = async () => {}

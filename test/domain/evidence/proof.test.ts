@@ -5,8 +5,8 @@ import { isStorageError } from '../../../sdk/storage/errors.ts'
 import { type LogHashes, logTree } from '../../../src/domain/evidence/proof.ts'
 import { verifyConsistency, verifyInclusion } from '../../../src/domain/evidence/proof-check.ts'
 import { grow, keptLevels, leafHash, rootOf } from '../../../src/domain/evidence/tree.ts'
-import { sharedText } from '../../shared.ts'
-import { naiveTree, recordHashes } from './naive-tree.ts'
+import { naiveTree, recordHashes } from '../../support/evidence/naive-tree.ts'
+import { sharedText } from '../../support/shared.ts'
 
 const most = 300
 

@@ -3,7 +3,7 @@ import type { Action } from '../../../src/domain/guardrail/action.ts'
 import { evaluate, type Verdict } from '../../../src/domain/guardrail/evaluate.ts'
 import type { History } from '../../../src/domain/guardrail/history.ts'
 import { buildPolicy, type PolicySet } from '../../../src/domain/guardrail/set.ts'
-import { testStart } from '../../record.ts'
+import { testStart } from '../../support/record.ts'
 
 export const actionOf = (given: Partial<Action> = {}): Action => ({
   description: 'Do it',

@@ -5,7 +5,7 @@ import { basename, join } from 'node:path'
 import { lintRules } from '../../../src/domain/guardrail/lint.ts'
 import { parseTable, runTable } from '../../../src/domain/guardrail/table.ts'
 import { readFiles, readPolicy, shippedRules, shippedTemplates } from '../../../src/policy/files.ts'
-import { testStart } from '../../record.ts'
+import { testStart } from '../../support/record.ts'
 
 const root = join(import.meta.dir, '../../../guardrails')
 const templates = (await readdir(join(root, 'templates')))

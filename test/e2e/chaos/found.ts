@@ -2,8 +2,8 @@
 import { suiteOptions } from '../../../sdk/storage/conformance/store/records.ts'
 import { openPostgresEvidence } from '../../../src/drivers/evidence/postgres/driver.ts'
 import { openPostgresStore } from '../../../src/drivers/store/postgres/driver.ts'
-import { chainOf } from '../../drivers/evidence-tools.ts'
-import { type RunningServer, until } from '../../server.ts'
+import { chainOf } from '../../drivers/evidence/evidence-tools.ts'
+import { type RunningServer, until } from '../../support/server.ts'
 import { counted, tripped } from './client.ts'
 import type { Found } from './history.ts'
 

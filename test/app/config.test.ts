@@ -1,0 +1,266 @@
+/** Settings: where each value comes from, and that everything wrong is told at once, without secrets. */
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: this is how the settings file names variables
+import { describe, expect, test } from 'bun:test'
+import { homedir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { ConfigError, loadSettings, type SettingName, settings, shownValue } from '../../src/app/config/config.ts'
+
+interface Given {
+  env?: Record<string, string>
+  flags?: Record<string, string>
+  yaml?: string
+}
+
+async function load({ env = {}, flags = {}, yaml }: Given) {
+  const file = yaml === undefined ? {} : { CSTP_CONFIG: '/etc/cstp.yaml' }
+  return loadSettings({
+    env: { ...file, ...env },
+    flags,
+    async readFile(path) {
+      if (path !== '/etc/cstp.yaml' || yaml === undefined) throw new Error(`ENOENT: ${path}`)
+      return yaml
+    },
+  })
+}
+
+async function problems(given: Given): Promise<string[]> {
+  try {
+    await load(given)
+  } catch (error) {
+    expect(error).toBeInstanceOf(ConfigError)
+    return (error as ConfigError).problems
+  }
+  throw new Error('nothing was wrong')
+}
+
+test('defaults are those of the reference', async () => {
+  const { settings: found, sources } = await load({})
+  expect(found).toMatchObject({
+    data_dir: join(homedir(), '.cstp'),
+    host: '127.0.0.1',
+    port: 9991,
+    public_url: null,
+    cors_origins: ['*'],
+    max_body_bytes: 4_194_304,
+    rate_limit: 6_000,
+    trust_proxy: 0,
+    auth_tokens: null,
+    admin_agents: null,
+    evidence_agents: null,
+    vector_url: null,
+    embedder: 'local',
+    log_level: 'info',
+  })
+  expect(new Set(Object.values(sources))).toEqual(new Set(['default']))
+})
+
+test('a flag goes before the environment, that before the file, that before the default', async () => {
+  const yaml = 'server: { port: 1, host: file }\nlog: { level: debug }'
+  const env = { CSTP_PORT: '2', CSTP_HOST: 'env' }
+  const { settings: found, sources } = await load({ yaml, env, flags: { '--port': '3' } })
+  expect(found).toMatchObject({ port: 3, host: 'env', log_level: 'debug', rate_limit: 6_000 })
+  expect(sources).toMatchObject({
+    port: 'flag --port',
+    host: 'environment CSTP_HOST',
+    log_level: 'file /etc/cstp.yaml (log.level)',
+    rate_limit: 'default',
+  })
+})
+
+test('the file is named by --config before CSTP_CONFIG', async () => {
+  const { settings: found } = await load({
+    yaml: 'server: { port: 1 }',
+    env: { CSTP_CONFIG: '/nowhere' },
+    flags: { '--config': '/etc/cstp.yaml' },
+  })
+  expect(found.port).toBe(1)
+})
+
+test('an empty variable and an empty entry of the file count as not given', async () => {
+  const yaml = 'server: { port: }\nauth:\n'
+  expect((await load({ yaml, env: { CSTP_PORT: '', CSTP_HOST: '' } })).settings).toMatchObject({
+    port: 9991,
+    host: '127.0.0.1',
+  })
+  expect((await load({ yaml: '' })).settings.port).toBe(9991)
+})
+
+describe('forms', () => {
+  test.each<[string, string, SettingName, unknown]>([
+    ['CSTP_PORT', ' 0 ', 'port', 0],
+    ['CSTP_DATA_DIR', '~/x', 'data_dir', join(homedir(), 'x')],
+    ['CSTP_DATA_DIR', 'x', 'data_dir', resolve('x')],
+    [
+      'CSTP_CORS_ORIGINS',
+      'https://a.example, https://b.example',
+      'cors_origins',
+      ['https://a.example', 'https://b.example'],
+    ],
+    ['CSTP_PUBLIC_URL', 'https://a.example/', 'public_url', 'https://a.example'],
+    ['CSTP_VECTOR_URL', 's3://bucket/x', 'vector_url', 's3://bucket/x'],
+    ['CSTP_VECTOR_URL', '~/v', 'vector_url', join(homedir(), 'v')],
+    ['CSTP_RATE_LIMIT', '0', 'rate_limit', 0],
+  ])('%s=%s', async (name, value, setting, expected) => {
+    expect((await load({ env: { [name]: value } })).settings[setting]).toEqual(expected as never)
+  })
+
+  test.each([
+    ['CSTP_PORT', '65536', 'a whole number from 0 to 65535'],
+    ['CSTP_PORT', '-1', 'a whole number from 0 to 65535'],
+    ['CSTP_PORT', '80.5', 'a whole number from 0 to 65535'],
+    ['CSTP_PORT', '0x50', 'a whole number from 0 to 65535'],
+    ['CSTP_EMBEDDER', 'Local', 'one of local, huggingface, openai, hash'],
+    ['CSTP_LOG_LEVEL', 'verbose', 'one of debug, info, warn, error'],
+    ['CSTP_PUBLIC_URL', 'example.com', 'a URL of http or https'],
+    ['CSTP_PUBLIC_URL', 'ftp://example.com', 'a URL of http or https'],
+    ['CSTP_VECTOR_URL', 'http://x', 'a folder, an s3:// or a postgres:// address'],
+    ['CSTP_CORS_ORIGINS', 'a,,b', 'text that is not empty'],
+    ['CSTP_HOST', '  ', 'text that is not empty'],
+  ])('%s=%s is refused, with what was expected and received', async (name, value, expected) => {
+    expect(await problems({ env: { [name]: value } })).toEqual([
+      `${name} (environment ${name}): expected ${expected}, received ${JSON.stringify(value)}`,
+    ])
+  })
+
+  test('in the file numbers are numbers, and texts are texts', async () => {
+    expect(await problems({ yaml: 'server: { port: "x", host: 5, rate_limit: 1.5, cors_origins: 7 }' })).toHaveLength(4)
+    expect((await load({ yaml: 'server: { port: 80, cors_origins: [a, b] }' })).settings).toMatchObject({
+      port: 80,
+      cors_origins: ['a', 'b'],
+    })
+  })
+})
+
+describe('the file', () => {
+  test('takes ${VAR} from the environment, anywhere in a text', async () => {
+    const yaml =
+      'server: { public_url: "https://${NAME}.example/${PATH_1}" }\nauth: { tokens: [{ agent: a, token: "${T}" }] }'
+    const { settings: found } = await load({ yaml, env: { NAME: 'cstp', PATH_1: 'x', T: 'secret' } })
+    expect(found.public_url).toBe('https://cstp.example/x')
+    expect(found.auth_tokens).toHaveLength(1)
+  })
+
+  test('names a variable that is not set, and the place', async () => {
+    const yaml = 'server: { host: "${MISSING}" }\nauth: { tokens: [{ agent: a, token: "${TOKEN}" }] }'
+    const told = (await problems({ yaml })).join('\n')
+    expect(told).toContain('server.host: the variable MISSING is not set')
+    expect(told).toContain('auth.tokens.0.token: the variable TOKEN is not set')
+  })
+
+  test.each([
+    ['server: { prot: 1 }', 'server.prot (file /etc/cstp.yaml): there is no such setting'],
+    ['serve: {}', 'serve (file /etc/cstp.yaml): there is no such setting'],
+    ['__proto__: { port: 1 }', '__proto__ (file /etc/cstp.yaml): there is no such setting'],
+    ['server: 5', 'server (file /etc/cstp.yaml): expected a mapping'],
+    ['- 1', 'the file (file /etc/cstp.yaml): expected a mapping'],
+    ['a: [', 'file /etc/cstp.yaml: '],
+    ['server: { port: 1 }\nserver: { port: 2 }', 'file /etc/cstp.yaml: Map keys must be unique'],
+  ])('%j is refused', async (yaml, message) => {
+    expect((await problems({ yaml }))[0]).toStartWith(message)
+  })
+
+  test('that can not be read is a problem', async () => {
+    expect(await problems({ env: { CSTP_CONFIG: '/nowhere' } })).toEqual([
+      "file /nowhere: can't be read: ENOENT: /nowhere",
+    ])
+  })
+})
+
+describe('credentials', () => {
+  test('that belong to nobody are told', async () => {
+    const env = { CSTP_AUTH_TOKENS: 'a:1,b:2', CSTP_ADMIN_AGENTS: 'a,eve', CSTP_EVIDENCE_AGENTS: 'mallory' }
+    expect(await problems({ env })).toEqual([
+      'CSTP_ADMIN_AGENTS (environment CSTP_ADMIN_AGENTS): no token belongs to eve',
+      'CSTP_EVIDENCE_AGENTS (environment CSTP_EVIDENCE_AGENTS): no token belongs to mallory',
+    ])
+  })
+
+  test.each([
+    [
+      '{ agent: a, token: hunter2, scops: [] }',
+      'entry 1: unknown key scops; known are agent, token, token_sha256, scopes',
+    ],
+    [
+      '{ agent: a, token: hunter2, scopes: [root] }',
+      'entry 1: scopes: expected a list of read, write, evidence, admin',
+    ],
+    ['{ agent: a, token: hunter2, scopes: read }', 'entry 1: scopes: expected a list'],
+    ['{ agent: a, token: 12345 }', 'entry 1: token: expected text, in quotes'],
+    ['{ token: hunter2 }', 'entry 1: the agent is empty'],
+    ['hunter2', 'entry 1: expected a mapping'],
+    ['{ agent: a, token: x }, { agent: a, token: hunter2 }', 'entry 2: the agent a is listed twice'],
+  ])('in the file: %s', async (entries, message) => {
+    const [told, ...rest] = await problems({ yaml: `auth: { tokens: [${entries}] }` })
+    expect(told).toContain(message)
+    expect(told).not.toContain('hunter2')
+    expect(told).not.toContain('12345')
+    expect(rest).toEqual([])
+  })
+})
+
+test('the remote embedders need what they need', async () => {
+  expect(await problems({ env: { CSTP_EMBEDDER: 'openai' } })).toEqual([
+    'CSTP_EMBEDDING_MODEL: the openai embedder needs a model',
+    'CSTP_EMBEDDING_URL: the openai embedder needs an address',
+  ])
+  const { settings: found } = await load({ env: { CSTP_EMBEDDER: 'huggingface', HF_TOKEN: 'hf' } })
+  expect(found.embedding_api_key).toBe('hf')
+  const own = await load({ env: { CSTP_EMBEDDER: 'huggingface', HF_TOKEN: 'hf', CSTP_EMBEDDING_API_KEY: 'own' } })
+  expect(own.settings.embedding_api_key).toBe('own')
+})
+
+test('all problems are told at once, and no secret among them', async () => {
+  const told = await problems({
+    yaml: 'server: { port: x, nothing: 1 }\nauth: { admin_agents: 5 }',
+    env: {
+      CSTP_AUTH_TOKENS: 'a:hunter2,b',
+      CSTP_EMBEDDING_API_KEY: ' ',
+      CSTP_EMBEDDING_URL: 'ftp://user:hunter2@host/x',
+      CSTP_LOG_LEVEL: 'loud',
+    },
+    flags: { '--rate-limit': '-1' },
+  })
+  expect(told.map((line) => line.split(' ')[0])).toEqual([
+    'server.nothing',
+    'CSTP_PORT',
+    'CSTP_RATE_LIMIT',
+    'CSTP_AUTH_TOKENS',
+    'CSTP_ADMIN_AGENTS',
+    'CSTP_EMBEDDING_URL',
+    'CSTP_EMBEDDING_API_KEY',
+    'CSTP_LOG_LEVEL',
+  ])
+  expect(told.join('\n')).not.toContain('hunter2')
+  expect(new ConfigError(told).message).toContain(told.join('\n  - '))
+})
+
+test('shown values hold no secret', async () => {
+  const env = {
+    CSTP_AUTH_TOKENS: 'alice:hunter2,bob:hunter3',
+    CSTP_EMBEDDING_API_KEY: 'hunter4',
+    CSTP_EMBEDDING_URL: 'https://user:hunter5@embed.example/v1',
+    CSTP_CORS_ORIGINS: 'https://a.example,https://b.example',
+  }
+  const { settings: found } = await load({ env })
+  const shown = Object.fromEntries(
+    (Object.keys(settings) as SettingName[]).map((name) => [name, shownValue(name, found[name])]),
+  )
+  expect(shown).toMatchObject({
+    auth_tokens: 'alice:****,bob:****',
+    embedding_api_key: '****',
+    embedding_url: 'https://****@embed.example/v1',
+    cors_origins: 'https://a.example,https://b.example',
+    port: '9991',
+    public_url: '(none)',
+  })
+  expect(JSON.stringify(shown)).not.toContain('hunter')
+})
+
+test('every setting has names of its own and a sentence', () => {
+  const all = Object.values(settings)
+  for (const key of ['yaml', 'env', 'flag'] as const) expect(new Set(all.map((one) => one[key])).size).toBe(all.length)
+  for (const { about, flag } of all) {
+    expect(about).toMatch(/^[A-Z].*\.$/)
+    expect(flag).toMatch(/^--[a-z-]+$/)
+  }
+})

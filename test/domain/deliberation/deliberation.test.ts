@@ -1,0 +1,129 @@
+/** A consumed session as the deliberation of a record. */
+import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import type { Session, SessionInput } from '../../../sdk/storage/store.ts'
+import { deliberationOf, relatedTo, withSession } from '../../../src/domain/deliberation/deliberation.ts'
+import { queryInput, sessionKey } from '../../../src/domain/deliberation/tracker.ts'
+import { recordOf } from '../../support/record.ts'
+
+const at = '2026-07-01T12:00:00.000Z'
+const input = (given: Partial<SessionInput> = {}): SessionInput => ({
+  id: 'i',
+  type: 'query',
+  text: 'what was done before?',
+  source: 'cstp.queryDecisions',
+  timestamp: at,
+  data: null,
+  ...given,
+})
+const session = (inputs: SessionInput[]): Session => ({
+  key: 'alice',
+  agent: 'alice',
+  inputs,
+  dropped: 0,
+  created_ms: 0,
+  updated_ms: 0,
+})
+const query = (...hits: [string, number | null][]) =>
+  input({ data: { hits: hits.map(([id, distance]) => ({ id, title: `title of ${id}`, distance })) } })
+
+describe('related decisions', () => {
+  test('nearest first, each once at its least distance, without keyword hits and itself', () => {
+    const given = session([query(['a', 0.5], ['b', 0.2], ['k', null]), query(['a', 0.1], ['self', 0], ['c', 0.2])])
+    expect(relatedTo(given, 'self')).toEqual([
+      { id: 'a', summary: 'title of a', distance: 0.1 },
+      { id: 'b', summary: 'title of b', distance: 0.2 },
+      { id: 'c', summary: 'title of c', distance: 0.2 },
+    ])
+  })
+
+  test('ten at most, whatever was asked', () => {
+    fc.assert(
+      fc.property(
+        fc.array(
+          fc.array(fc.tuple(fc.constantFrom(...'abcdefghijklmnop'), fc.double({ min: 0, max: 2, noNaN: true }))),
+        ),
+        (queries) => {
+          const found = relatedTo(session(queries.map((hits) => query(...hits))), 'self')
+          expect(found.length).toBe(Math.min(10, new Set(queries.flat().map(([id]) => id)).size))
+          expect(found.map(({ distance }) => distance)).toEqual(
+            found.map((one) => one.distance).sort((a, b) => a! - b!),
+          )
+        },
+      ),
+    )
+  })
+
+  test('what is stored otherwise than a query leaves it is no hit', () => {
+    for (const data of [null, 'x', 3, [], { hits: 'x' }, {}])
+      expect(relatedTo(session([input({ data })]), 's')).toEqual([])
+  })
+})
+
+test('inputs and thoughts become steps in their order, after those that were given', () => {
+  const given = { inputs: [{ type: 'note', content: 'n' }], steps: [{ step: 4, thought: 'first' }] }
+  const thought = input({ id: 'j', type: 'thought', text: 'so it is', source: 'cstp.recordThought' })
+  expect(deliberationOf(given, session([input(), thought]))).toEqual({
+    inputs: [
+      { type: 'note', content: 'n' },
+      { id: 'i', type: 'query', content: 'what was done before?', source: 'cstp.queryDecisions', timestamp: at },
+    ],
+    steps: [
+      { step: 4, thought: 'first' },
+      { step: 5, type: 'query', thought: 'what was done before?', timestamp: at, input_id: 'i' },
+      { step: 6, type: 'reasoning', thought: 'so it is', timestamp: at },
+    ],
+  })
+})
+
+test('each related decision has an edge, as strong as it is near', () => {
+  const { links, related_to, pre_decision_protocol } = withSession(
+    recordOf(),
+    session([query(['a', 0.3], ['b', 2])]),
+    at,
+  )
+  expect(related_to.length).toBe(2)
+  expect(links).toEqual([
+    { target_id: 'a', edge_type: 'relates_to', weight: 0.85, context: null, created_at: at, created_by: 'auto-link' },
+    { target_id: 'b', edge_type: 'relates_to', weight: 0, context: null, created_at: at, created_by: 'auto-link' },
+  ])
+  expect(pre_decision_protocol).toEqual({ query_run: true, guardrails_checked: false })
+})
+
+test('the quality counts what was deliberated', () => {
+  const before = recordOf()
+  const after = withSession(before, session([query()]), at)
+  expect(after.quality.score).toBeCloseTo(before.quality.score + 0.05, 10)
+})
+
+test('a query leaves its ten best hits', () => {
+  const hits = Array.from({ length: 12 }, (_, number) => {
+    const record = recordOf()
+    return { record: { ...record, id: `d${number}` }, distance: number / 100, superseded_by: null, scores: null }
+  })
+  const { data } = queryInput('q', hits)
+  expect(relatedTo(session([input({ data })]), 'self').map(({ id }) => id)).toEqual(
+    Array.from({ length: 10 }, (_, number) => `d${number}`),
+  )
+})
+
+test('what the caller says of its protocol stands beside what was seen', () => {
+  const record = recordOf({
+    pre_decision_protocol: { query_run: false, guardrails_checked: true, asked: 'a colleague' },
+  })
+  const { pre_decision_protocol } = withSession(record, session([query()]), at)
+  expect(pre_decision_protocol).toEqual({ query_run: true, guardrails_checked: true, asked: 'a colleague' })
+})
+
+test('no two names share a key', () => {
+  const part = fc.option(
+    fc.string({ minLength: 1, maxLength: 8, unit: fc.constantFrom('a', '|', ':', 'as:', 'scope:', '%') }),
+  )
+  const name = fc.record({ agent: fc.constantFrom('a', 'b'), agent_id: part, scope: part })
+  fc.assert(
+    fc.property(name, name, (one, other) => {
+      const same = (x: typeof one) => [x.agent, x.agent_id === x.agent ? null : x.agent_id, x.scope]
+      expect(sessionKey(one) === sessionKey(other)).toBe(JSON.stringify(same(one)) === JSON.stringify(same(other)))
+    }),
+  )
+})

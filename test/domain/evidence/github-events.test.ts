@@ -1,0 +1,512 @@
+/** What deliveries of GitHub become: the mapping, the counts of approvals, reverts, forks, and each delivery once. */
+import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { appendEvents } from '../../../src/domain/evidence/chain.ts'
+import { takeDelivery } from '../../../src/domain/evidence/github/events.ts'
+import * as gh from '../../support/github.ts'
+import { openMemoryEvidence } from '../../support/memory/evidence.ts'
+
+const ann = gh.user('ann')
+const bea = gh.user('bea')
+const cyd = gh.user('cyd')
+const bot = gh.user('reviewer[bot]', 'Bot')
+const counts = ({ payload }: gh.Told) => [payload.approval_count, payload.human_approval_count]
+const revert = (number: number) => `This reverts commit ${gh.sha(`merge ${number}`)}.`
+
+describe('pull requests', () => {
+  test('a life: opened, more commits, approved, checked, merged', async () => {
+    const { tell, evidence } = gh.openTaker()
+    const told = await tell(
+      gh.pullRequest('opened', { at: 1 }),
+      gh.pullRequest('synchronize', { at: 2, head: 'second' }),
+      gh.review(bea, 'approved', { at: 3, head: 'second' }),
+      gh.suite('second', [7]),
+      gh.merged({ at: 10, head: 'second', sender: bea }),
+    )
+    expect(told.map((events) => events.map(({ event_type, ts }) => [event_type, ts]))).toEqual([
+      [['pr_opened', gh.at(1)]],
+      [['pr_commit', gh.at(2)]],
+      [['pr_review_approved', gh.at(3)]],
+      [['ci_completed', gh.at(9)]],
+      [['pr_merged', gh.at(10)]],
+    ])
+    const known = {
+      repo: gh.repo,
+      pr_number: 7,
+      title: 'Add a cache',
+      author: 'ann',
+      is_agent_authored: false,
+      sha: gh.sha('second'),
+      head_ref: 'cache',
+      head_repo: gh.repo,
+      base_ref: 'main',
+      delivery_id: expect.any(String),
+      body_sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+    }
+    expect(told[2]![0]!.payload).toEqual({
+      ...known,
+      action: 'submitted',
+      state: 'approved',
+      review_id: 4,
+      reviewer: 'bea',
+      reviewed_sha: gh.sha('second'),
+      sender: 'bea',
+      actor_is_human: true,
+      approval_count: 1,
+      human_approval_count: 1,
+    })
+    expect(told[3]![0]!.payload).toMatchObject({
+      repo: gh.repo,
+      pr_number: 7,
+      conclusion: 'success',
+      app: 'github-actions',
+    })
+    expect(told[4]![0]!.payload).toEqual({
+      ...known,
+      action: 'closed',
+      sender: 'bea',
+      actor_is_human: true,
+      merge_commit_sha: gh.sha('merge 7'),
+      merged_by: 'bea',
+      approval_count: 1,
+      human_approval_count: 1,
+      history_complete: true,
+    })
+    for (const record of await evidence.read(1, 10)) {
+      expect(record.source).toBe('webhook:github')
+      expect(record.evidence_class).toBe('observed')
+    }
+  })
+
+  test('closed without a merge, and opened again', async () => {
+    const [shut, again] = await gh.openTaker().tell(gh.closed({ at: 4 }), gh.pullRequest('reopened', { at: 5 }))
+    expect([shut![0]!.event_type, shut![0]!.ts]).toEqual(['pr_closed', gh.at(4)])
+    expect([again![0]!.event_type, again![0]!.ts]).toEqual(['pr_opened', gh.at(5)])
+    expect(again![0]!.payload.action).toBe('reopened')
+  })
+
+  test('who is an agent: accounts of type Bot, logins that say so, and those of the settings', async () => {
+    const { tell } = gh.openTaker(['Coder', 'helper[bot]'])
+    const authored = async (author: ReturnType<typeof gh.user> | null) => {
+      const [[opened]] = (await tell(gh.pullRequest('opened', { author, sender: author ?? ann }))) as [gh.Told[]]
+      const { author: name, is_agent_authored, agent_type, actor_is_human } = opened!.payload
+      return [name, is_agent_authored, agent_type, actor_is_human]
+    }
+    expect(await authored(ann)).toEqual(['ann', false, undefined, true])
+    expect(await authored(gh.user('Copilot', 'Bot'))).toEqual(['Copilot', true, 'Copilot', false])
+    expect(await authored(gh.user('dependabot[bot]'))).toEqual(['dependabot[bot]', true, 'dependabot', false])
+    expect(await authored(gh.user('coder'))).toEqual(['coder', true, 'coder', false])
+    expect(await authored(gh.user('Helper'))).toEqual(['Helper', true, 'Helper', false])
+    expect(await authored(gh.user('acme', 'Organization'))).toEqual(['acme', false, undefined, false])
+    expect(await authored(null)).toEqual([undefined, undefined, undefined, true])
+  })
+
+  test('a fork, one that was deleted too', async () => {
+    const told = await gh
+      .openTaker()
+      .tell(
+        gh.pullRequest('opened', { fork: 'else/app', head: 'theirs' }),
+        gh.closed({ fork: null }),
+        gh.suite('theirs', []),
+      )
+    expect(told.map(([event]) => [event!.payload.repo, event!.payload.head_repo, event!.payload.pr_number])).toEqual([
+      [gh.repo, 'else/app', 7],
+      [gh.repo, null, 7],
+      [gh.repo, undefined, 7],
+    ])
+  })
+
+  test('checks of no pull request are told of without a number, and those of another repository’s are not ours', async () => {
+    const foreign = gh.suite('lonely', [3])
+    const { check_suite } = foreign.body as { check_suite: { pull_requests: { base: { repo: { id: number } } }[] } }
+    check_suite.pull_requests[0]!.base.repo.id = 99
+    const told = await gh.openTaker().tell(gh.suite('lonely', []), foreign, gh.suite('both', [3, 4]))
+    expect(told.map((events) => events.map(({ payload }) => payload.pr_number))).toEqual([
+      [undefined],
+      [undefined],
+      [3, 4],
+    ])
+    expect(told[0]![0]!.payload).not.toHaveProperty('pr_number')
+  })
+})
+
+describe('approvals', () => {
+  const merge = async (...reviews: gh.Example[]) => {
+    const { tell } = gh.openTaker()
+    const told = await tell(gh.pullRequest('opened'), ...reviews, gh.merged({ at: 50 }))
+    return counts(told.at(-1)![0]!)
+  }
+  test.each<[string, gh.Example[], [number, number]]>([
+    ['none', [], [0, 0]],
+    ['two people', [gh.review(bea, 'approved', { at: 1 }), gh.review(cyd, 'approved', { at: 2 })], [2, 2]],
+    ['one person twice', [gh.review(bea, 'approved', { at: 1 }), gh.review(bea, 'approved', { at: 2 })], [1, 1]],
+    ['a bot', [gh.review(bot, 'approved', { at: 1 })], [1, 0]],
+    ['the author', [gh.review(ann, 'approved', { at: 1 })], [0, 0]],
+    ['a deleted account', [gh.review(null, 'approved', { at: 1, sender: bea })], [0, 0]],
+    [
+      'changes wanted after',
+      [gh.review(bea, 'approved', { at: 1 }), gh.review(bea, 'changes_requested', { at: 2 })],
+      [0, 0],
+    ],
+    [
+      'changes wanted before',
+      [gh.review(bea, 'changes_requested', { at: 1 }), gh.review(bea, 'approved', { at: 2 })],
+      [1, 1],
+    ],
+    [
+      'delivered in another order',
+      [gh.review(bea, 'approved', { at: 2 }), gh.review(bea, 'changes_requested', { at: 1 })],
+      [1, 1],
+    ],
+    ['a comment after', [gh.review(bea, 'approved', { at: 1 }), gh.review(bea, 'commented', { at: 2 })], [1, 1]],
+    [
+      'dismissed',
+      [
+        gh.review(bea, 'approved', { at: 1, id: 5 }),
+        gh.review(bea, 'dismissed', { at: 1, id: 5, action: 'dismissed', dismissed_at: 3, sender: ann }),
+      ],
+      [0, 0],
+    ],
+    [
+      'dismissed and approved anew',
+      [
+        gh.review(bea, 'approved', { at: 1, id: 5 }),
+        gh.review(bea, 'dismissed', { at: 1, id: 5, action: 'dismissed', dismissed_at: 3, sender: ann }),
+        gh.review(bea, 'approved', { at: 4, id: 6 }),
+      ],
+      [1, 1],
+    ],
+    ['after the merge, delivered before it', [gh.review(bea, 'approved', { at: 51 })], [0, 0]],
+    [
+      'dismissed after the merge, delivered before it',
+      [
+        gh.review(bea, 'approved', { at: 1, id: 5 }),
+        gh.review(bea, 'dismissed', { at: 1, id: 5, action: 'dismissed', dismissed_at: 51, sender: ann }),
+      ],
+      [1, 1],
+    ],
+    [
+      'one person in two spellings',
+      [
+        gh.review(bea, 'approved', { at: 1 }),
+        gh.review({ ...bea, login: bea.login.toUpperCase() }, 'changes_requested', { at: 2 }),
+      ],
+      [0, 0],
+    ],
+    [
+      'the author in another spelling',
+      [gh.review({ ...ann, login: ann.login.toUpperCase() }, 'approved', { at: 1 })],
+      [0, 0],
+    ],
+    ['another pull request', [gh.review(bea, 'approved', { at: 1, number: 8 })], [0, 0]],
+    ['the same number elsewhere', [gh.review(bea, 'approved', { at: 1, repo: 'acme/other' })], [0, 0]],
+  ])('%s', async (_, reviews, expected) => expect(await merge(...reviews)).toEqual(expected))
+
+  test('each review says how many stand after it; a dismissal is the act of the one who dismisses', async () => {
+    const told = await gh
+      .openTaker()
+      .tell(
+        gh.review(bea, 'approved', { at: 1, id: 5 }),
+        gh.review(bot, 'approved', { at: 2, id: 6 }),
+        gh.review(bea, 'dismissed', { at: 1, id: 5, action: 'dismissed', dismissed_at: 3, sender: bot }),
+      )
+    expect(
+      told.map(([event]) => [event!.event_type, event!.ts, event!.payload.actor_is_human, ...counts(event!)]),
+    ).toEqual([
+      ['pr_review_approved', gh.at(1), true, 1, 1],
+      ['pr_review_approved', gh.at(2), false, 2, 1],
+      ['pr_review_comment', gh.at(3), false, 1, 0],
+    ])
+  })
+
+  test('a merge says whether the webhook was there from the start', async () => {
+    const [[event]] = (await gh.openTaker().tell(gh.merged())) as [gh.Told[]]
+    expect(event!.payload).toMatchObject({ approval_count: 0, history_complete: false })
+  })
+
+  test('what others ingest counts for nothing', async () => {
+    const { evidence, tell } = gh.openTaker()
+    await tell(gh.review(bea, 'approved', { at: 1 }))
+    const [own] = await evidence.read(1, 1)
+    await appendEvents(evidence, [{ ...own!, source: 'github', payload: own!.payload.replace('"bea"', '"cyd"') }])
+    expect(counts((await tell(gh.merged({ at: 2 })))[0]![0]!)).toEqual([1, 1])
+  })
+})
+
+describe('reverts', () => {
+  const reverted = (told: gh.Told[][]) =>
+    told
+      .at(-1)!
+      .filter(({ event_type }) => event_type === 'pr_reverted')
+      .map(({ payload }) => payload.pr_number)
+
+  test('GitHub’s button: the merge of the pull request that it makes', async () => {
+    const told = await gh
+      .openTaker()
+      .tell(
+        gh.merged({ number: 12, title: 'Risky', author: bot }),
+        gh.merged({ number: 15, title: 'Revert "Risky"', body: 'Reverts acme/app#12', at: 5, sender: bea }),
+      )
+    expect(told[1]!.map(({ event_type }) => event_type)).toEqual(['pr_merged', 'pr_reverted'])
+    expect(told[1]![1]).toMatchObject({
+      ts: gh.at(5),
+      payload: {
+        repo: gh.repo,
+        pr_number: 12,
+        title: 'Risky',
+        is_agent_authored: true,
+        merge_commit_sha: gh.sha('merge 12'),
+        reverted_by_pr: 15,
+        reverted_by_sha: gh.sha('merge 15'),
+        sender: 'bea',
+        actor_is_human: true,
+      },
+    })
+  })
+
+  test('by number, where the merge was not seen', async () => {
+    const told = await gh
+      .openTaker()
+      .tell(gh.merged({ number: 15, title: 'Revert x', body: 'Reverts #12\r\nand more' }))
+    expect(reverted(told)).toEqual([12])
+  })
+
+  test.each<[string, gh.Example]>([
+    ['opened, not merged', gh.pullRequest('opened', { number: 15, title: 'Revert x', body: 'Reverts acme/app#12' })],
+    ['closed without a merge', gh.closed({ number: 15, title: 'Revert x', body: 'Reverts acme/app#12' })],
+    ['another repository', gh.merged({ number: 15, title: 'Revert x', body: 'Reverts else/app#12' })],
+    ['in passing', gh.merged({ number: 15, title: 'Revert x', body: 'Unlike this, it Reverts acme/app#12 wholly' })],
+    ['a title of something else', gh.merged({ number: 15, title: 'Feature', body: 'Reverts acme/app#12' })],
+    ['itself', gh.merged({ number: 12, title: 'Revert x', body: 'Reverts acme/app#12' })],
+    ['into another branch', gh.merged({ number: 15, base: 'next', title: 'Revert x', body: 'Reverts acme/app#12' })],
+    ['pushed to another branch', gh.push({ before: 'x', branch: 'next', commits: [{ id: 'r', message: revert(12) }] })],
+    ['a tag', gh.push({ before: 'x', ref: 'refs/tags/main', commits: [{ id: 'r', message: revert(12) }] })],
+    ['pushed elsewhere', gh.push({ before: 'x', repo: 'else/app', commits: [{ id: 'r', message: revert(12) }] })],
+    ['a commit that was no merge', gh.push({ before: 'x', commits: [{ id: 'r', message: revert(13) }] })],
+    ['a commit that is only named', gh.push({ before: 'x', commits: [{ id: 'r', message: `See: ${revert(12)}` }] })],
+  ])('no revert: %s', async (_, given) => {
+    expect(reverted(await gh.openTaker().tell(gh.merged({ number: 12 }), given))).toEqual([])
+  })
+
+  test('by commit: pushed, with -m 1, or in the text of a pull request', async () => {
+    const first = gh.merged({ number: 12 })
+    const message = `Revert "x"\n\nThis reverts commit ${gh.sha('merge 12')}, reversing\nchanges made to ${gh.sha('y')}.`
+    for (const given of [
+      gh.push({ before: 'x', commits: [{ id: 'other' }, { id: 'r', message: `Revert "x"\n\n${revert(12)}` }], at: 3 }),
+      gh.push({ before: 'x', commits: [{ id: 'r', message }], at: 3 }),
+      gh.merged({ number: 15, title: 'Take it back', body: revert(12), at: 3 }),
+    ]) {
+      const told = await gh.openTaker().tell(first, given)
+      expect(reverted(told)).toEqual([12])
+      expect(told[1]!.at(-1)!.ts.slice(0, 19)).toBe(gh.at(3).slice(0, 19))
+    }
+  })
+
+  test('one revert is told of once, though two deliveries do', async () => {
+    const taker = gh.openTaker()
+    const button = gh.merged({ number: 15, title: 'Revert x', body: 'Reverts acme/app#12' })
+    const commits = [
+      { id: 'r', message: revert(12) },
+      { id: 's', message: revert(12) },
+    ]
+    expect(reverted(await taker.tell(gh.merged({ number: 12 }), gh.push({ before: 'x', commits })))).toEqual([12])
+    expect(reverted(await taker.tell(button))).toEqual([])
+  })
+})
+
+describe('pushes', () => {
+  const commitsOf = (told: gh.Told[][]) =>
+    told.map((events) => events.map(({ event_type, payload }) => [event_type, payload.pr_number, payload.sha]))
+
+  test('commits on the head of an open pull request are its commits, once', async () => {
+    const { tell } = gh.openTaker()
+    const told = await tell(
+      gh.pullRequest('opened', { author: bot }),
+      gh.push({ before: 'head', branch: 'cache', commits: [{ id: 'a' }, { id: 'b' }] }),
+      gh.pullRequest('synchronize', { head: 'b' }),
+      gh.pullRequest('synchronize', { head: 'd' }),
+      gh.push({ before: 'b', branch: 'cache', commits: [{ id: 'c' }, { id: 'd' }] }),
+    )
+    expect(commitsOf(told).slice(1)).toEqual([
+      [
+        ['pr_commit', 7, gh.sha('a')],
+        ['pr_commit', 7, gh.sha('b')],
+      ],
+      [],
+      [['pr_commit', 7, gh.sha('d')]],
+      [['pr_commit', 7, gh.sha('c')]],
+    ])
+    expect(told[1]![0]!.payload).toMatchObject({ is_agent_authored: true, commit_author: 'ann', title: 'Add a cache' })
+  })
+
+  test.each<[string, gh.Example, Parameters<typeof gh.push>[0]]>([
+    ['closed before', gh.closed({ at: 2 }), { before: 'head', branch: 'cache', commits: [{ id: 'a' }] }],
+    ['merged before', gh.merged({ at: 2 }), { before: 'head', branch: 'cache', commits: [{ id: 'a' }] }],
+    ['another branch at the commit', gh.suite('z', []), { before: 'head', branch: 'main', commits: [{ id: 'a' }] }],
+    [
+      'another repository',
+      gh.suite('z', []),
+      { before: 'head', branch: 'cache', repo: 'else/app', commits: [{ id: 'a' }] },
+    ],
+  ])('not its commits: %s', async (_, between, pushed) => {
+    const told = await gh.openTaker().tell(gh.pullRequest('opened'), between, gh.push(pushed))
+    expect(told[2]).toEqual([])
+  })
+})
+
+describe('each delivery once', () => {
+  test('the same id, and the same body under another id', async () => {
+    const { take, evidence } = gh.openTaker()
+    const delivery = gh.deliveryOf(gh.merged({ number: 15, title: 'Revert x', body: 'Reverts #12' }), 'd1')
+    expect(await take(delivery)).toEqual({ outcome: 'ingested', ingested: 2, first_seq: 1 })
+    await take(gh.deliveryOf(gh.pullRequest('opened'), 'd2'))
+    expect(await take(delivery)).toEqual({ outcome: 'repeated', ingested: 0, first_seq: 1 })
+    expect(await take({ ...delivery, id: 'd3' })).toEqual({ outcome: 'repeated', ingested: 0, first_seq: 1 })
+    expect(await take(gh.deliveryOf(gh.closed(), 'd2'))).toEqual({ outcome: 'repeated', ingested: 0, first_seq: 3 })
+    expect((await evidence.head()).seq).toBe(3)
+  })
+
+  test('at once', async () => {
+    const { take, evidence } = gh.openTaker()
+    const all = await Promise.all(Array.from({ length: 20 }, (_, n) => take(gh.deliveryOf(gh.merged(), `d${n}`))))
+    expect(all.filter(({ outcome }) => outcome === 'ingested').length).toBe(1)
+    expect((await evidence.head()).seq).toBe(1)
+  })
+
+  test('an id or a digest that others wrote into the log hides nothing', async () => {
+    const { take, evidence } = gh.openTaker()
+    const delivery = gh.deliveryOf(gh.merged(), 'd1')
+    await take(delivery)
+    const [own] = await evidence.read(1, 1)
+    const other = openMemoryEvidence()
+    await appendEvents(other, [{ ...own!, source: 'github' }])
+    expect((await takeDelivery(gh.chainOf(other), delivery, [])).outcome).toBe('ingested')
+  })
+})
+
+describe('what does not fit', () => {
+  const bodies = {
+    opened: gh.pullRequest('opened'),
+    review: gh.review(bea, 'approved'),
+    push: gh.push({ before: 'x', commits: [] }),
+    suite: gh.suite('x', []),
+  }
+  const mapped = [
+    'pull_request',
+    'pull_request_review',
+    'pull_request_review_comment',
+    'push',
+    'check_suite',
+    'check_run',
+  ]
+
+  test('a body under the name of another kind', async () => {
+    const { take, evidence } = gh.openTaker()
+    for (const { kind, body } of [
+      ...Object.values(bodies),
+      ...gh.examples().filter((one) => mapped.includes(one.kind)),
+    ]) {
+      for (const other of mapped.filter((one) => one !== kind)) {
+        const taken = await take(gh.deliveryOf({ kind: other, body }))
+        expect([kind, other, taken.outcome]).toEqual([kind, other, 'refused'])
+      }
+    }
+    expect((await evidence.head()).seq).toBe(0)
+  })
+
+  test('the reason names the member and stays short', async () => {
+    const { take } = gh.openTaker()
+    const reason = async (given: gh.Example) => {
+      const taken = await take(gh.deliveryOf(given))
+      return taken.outcome === 'refused' ? taken.reason : taken.outcome
+    }
+    expect(await reason(gh.pullRequest('closed', {}, { merged: true, merged_at: 'yesterday' }))).toContain(
+      'pull_request.merged_at',
+    )
+    expect(await reason(gh.pullRequest('opened', { number: 2 ** 53 }))).toContain('number')
+    expect(await reason({ kind: 'push', body: { ref: 5, x: 'y'.repeat(10_000) } })).toContain('ref')
+    expect((await reason(gh.pullRequest('opened', {}, { title: { a: 'y'.repeat(10_000) } }))).length).toBeLessThan(300)
+    expect(await reason(gh.pullRequest('opened', { title: 'half \ud800' }))).toContain('title')
+    const mixed = gh.pullRequest('opened')
+    expect(await reason({ kind: 'pull_request', body: { ...mixed.body, number: 8 } })).toContain('number')
+  })
+
+  test('any JSON under any name is refused or recorded, and never throws', async () => {
+    const { take } = gh.openTaker()
+    const kind = fc.constantFrom(...mapped, 'issues', 'constructor', '__proto__')
+    await fc.assert(
+      fc.asyncProperty(kind, fc.jsonValue(), async (name, body) => {
+        const { outcome } = await take(gh.deliveryOf({ kind: name, body: body as never }))
+        expect(['refused', 'nothing', 'ingested']).toContain(outcome)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('one member of a real body replaced by anything: refused or recorded, and the chain takes it', async () => {
+    const { take, evidence } = gh.openTaker()
+    const real = gh.examples().filter(({ kind }) => mapped.includes(kind))
+    const paths = (value: unknown, path: string[] = []): string[][] =>
+      value !== null && typeof value === 'object'
+        ? Object.entries(value).flatMap(([key, one]) => [
+            [...path, key],
+            ...(path.length < 3 ? paths(one, [...path, key]) : []),
+          ])
+        : []
+    const spoilt = fc
+      .constantFrom(...real)
+      .chain((one) =>
+        fc.tuple(
+          fc.constant(one),
+          fc.constantFrom(...paths(one.body)),
+          fc.oneof(
+            fc.jsonValue(),
+            fc.constant(2 ** 53),
+            fc.constant('\ud800'),
+            fc.constant('9'.repeat(5_000)),
+            fc.constant(-1),
+          ),
+        ),
+      )
+    await fc.assert(
+      fc.asyncProperty(spoilt, async ([{ kind, body }, path, value]) => {
+        const copy = structuredClone(body)
+        const last = path.at(-1)!
+        const parent = path
+          .slice(0, -1)
+          .reduce<Record<string, unknown>>((at, key) => at[key] as Record<string, unknown>, copy)
+        parent[last] = value
+        const { outcome } = await take(gh.deliveryOf({ kind, body: copy }))
+        expect(['refused', 'nothing', 'ingested', 'repeated']).toContain(outcome)
+      }),
+      { numRuns: 400 },
+    )
+    for (const record of await evidence.read(1, 1_000)) expect(Number.isNaN(Date.parse(record.ts))).toBe(false)
+  })
+})
+
+describe('GitHub’s own examples', () => {
+  const mapped: Record<string, string[]> = {
+    'check_run.completed': ['ci_completed'],
+    'check_suite.completed': ['ci_completed'],
+    'pull_request.closed': ['pr_closed'],
+    'pull_request.opened': ['pr_opened'],
+    'pull_request.reopened': ['pr_opened'],
+    'pull_request.synchronize': ['pr_commit'],
+    'pull_request_review.dismissed': ['pr_review_comment'],
+    'pull_request_review.submitted': ['pr_review_comment'],
+    'pull_request_review_comment.created': ['pr_review_comment'],
+  }
+  const versions = ['api.github.com', 'ghes-31', 'ghes-32', 'ghes-33', 'ghes-34', 'ghes-35']
+
+  test.each(versions)('%s: none is refused, and exactly those that are mapped say something', async (version) => {
+    const seen = new Set<string>()
+    for (const one of gh.examples(version)) {
+      const [events] = await gh.openTaker().tell(one)
+      const name = one.body.action ? `${one.kind}.${one.body.action}` : one.kind
+      expect([name, events!.map(({ event_type }) => event_type)]).toEqual([name, mapped[name] ?? []])
+      seen.add(name)
+    }
+    if (version === 'api.github.com') expect([...seen]).toEqual(expect.arrayContaining(Object.keys(mapped)))
+  })
+})

@@ -1,0 +1,24 @@
+/** The evidence drivers keep the port's promises. */
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { evidenceConformance } from '../../../sdk/storage/conformance/evidence.ts'
+import { openPostgresEvidence } from '../../../src/drivers/evidence/postgres/driver.ts'
+import { openSqliteEvidence } from '../../../src/drivers/evidence/sqlite/driver.ts'
+import { openMemoryEvidence } from '../../support/memory/evidence.ts'
+import { freshSchema, postgres, whyNoPostgres } from '../../support/postgres.ts'
+
+setDefaultTimeout(60_000)
+
+const dir = mkdtempSync(join(tmpdir(), 'cstp-evidence-'))
+afterAll(() => rmSync(dir, { recursive: true, force: true }))
+let opened = 0
+
+evidenceConformance('memory', { describe, test, expect }, async () => openMemoryEvidence())
+evidenceConformance('sqlite', { describe, test, expect }, () => openSqliteEvidence(join(dir, `${opened++}.db`)))
+
+const server = postgres()
+if (server === null) test.skip(`evidence: postgres (${whyNoPostgres})`, () => {})
+else
+  evidenceConformance('postgres', { describe, test, expect }, () => openPostgresEvidence({ url: freshSchema(server) }))

@@ -1,0 +1,279 @@
+/** Connections to PostgreSQL: what is given up, when, and what it leaves behind. */
+import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { SQL } from 'bun'
+import { isStorageError, type StorageError } from '../../../sdk/storage/errors.ts'
+import { type Client, type ClientOptions, connect } from '../../../src/drivers/shared/postgres/client.ts'
+import { openConnection } from '../../../src/drivers/shared/postgres/connection.ts'
+import { openPool } from '../../../src/drivers/shared/postgres/pool.ts'
+import { type Network, network } from '../../support/network.ts'
+import { freshDatabase, type Postgres, postgres, whyNoPostgres } from '../../support/postgres.ts'
+import { until } from '../../support/server.ts'
+
+setDefaultTimeout(60_000)
+
+const server = postgres()
+if (server === null) test.skip(`connections to PostgreSQL (${whyNoPostgres})`, () => {})
+else describe('connections to PostgreSQL', () => suite(server))
+
+/** What it was refused with. @throws when it was not */
+const refusal = async (work: Promise<unknown>): Promise<StorageError> => {
+  const error = await work.then(
+    () => new Error('it was not refused'),
+    (thrown: unknown) => thrown,
+  )
+  if (!isStorageError(error)) throw error
+  return error
+}
+
+function suite(database: Postgres): void {
+  let url: string
+  let net: Network
+  let direct: SQL
+  const clients: Client[] = []
+  const open = async (options: Partial<ClientOptions> = {}): Promise<Client> => {
+    const limits = { connections: 2, statement_timeout_ms: 700, grace_ms: 300, wait_ms: 500 }
+    const client = await connect({ url: net.url, ...limits, ...options })
+    clients.push(client)
+    return client
+  }
+  const put = 'insert into notes (text) values ($1)'
+  const notes = async () =>
+    (await direct.unsafe('select text from notes order by text')).map(({ text }: { text: string }) => text)
+  /** Connections of the program by what the server says of them. */
+  const seen = async (): Promise<{ pid: number; state: string }[]> =>
+    direct.unsafe(
+      `select pid, state from pg_stat_activity where datname = current_database() and application_name = 'cstp'`,
+    )
+
+  beforeAll(async () => {
+    url = await freshDatabase(database)
+    net = await network(url)
+    direct = new SQL(url, { max: 1 })
+    await direct.unsafe('create table notes (text text primary key)')
+  })
+  beforeEach(async () => {
+    net.restore()
+    await Promise.all(clients.splice(0).map((client) => client.close()))
+    await direct.unsafe('truncate notes')
+  })
+  afterAll(async () => {
+    await Promise.all(clients.map((client) => client.close()))
+    await direct.close()
+    await net.close()
+  })
+
+  test('a query that no answer comes to is given up, and so are the connections that lie idle', async () => {
+    const client = await open({ connections: 4 })
+    await Promise.all([1, 2, 3].map(() => client.read('select pg_sleep(0.05)')))
+    const before = net.opened
+    net.swallow()
+    const error = await refusal(client.read('select 1'))
+    expect([error.kind, error.message]).toEqual(['unavailable', 'postgres: the database gave no answer within 1 s'])
+    expect(error.unclear).toBe(false)
+    net.restore()
+    expect(await client.read('select 1 as one')).toEqual([{ one: 1 }])
+    expect(net.opened).toBe(before + 1)
+  })
+
+  test('a connection that can not be made is given up', async () => {
+    const client = await open({ connections: 1 })
+    net.reset()
+    net.swallow()
+    const errors = await Promise.all(
+      [client.read('select 1'), client.begin(async () => {})].map((one) => one.catch((error) => error)),
+    )
+    // The second one waited for the only place.
+    expect(errors.map(String).filter((one) => /Connection timeout/.test(one))).toHaveLength(1)
+    expect(errors.map(String).filter((one) => /no connection became free within 0.5 s/.test(one))).toHaveLength(1)
+    net.restore()
+    expect(await client.read('select 1 as one')).toEqual([{ one: 1 }])
+  })
+
+  test('a transaction that is given up leaves nothing, neither rows nor locks nor a connection inside of it', async () => {
+    const client = await open()
+    const error = await refusal(
+      client.begin(async (query) => {
+        await query('select pg_advisory_xact_lock(77)')
+        await query(put, ['lost'])
+        net.swallow()
+        await query(put, ['lost too'])
+      }),
+    )
+    expect(error.kind).toBe('unavailable')
+    // The network is still away: the server ends by itself what nobody goes on with.
+    await until('the lock is free', async () => {
+      const [row] = await direct.unsafe('select pg_try_advisory_xact_lock(77) as free')
+      return row.free
+    })
+    net.restore()
+    expect(await notes()).toEqual([])
+    await client.begin((query) => query(put, ['kept']))
+    expect(await client.read('select text from notes')).toEqual([{ text: 'kept' }])
+    expect((await seen()).filter(({ state }) => state !== 'idle')).toEqual([])
+  })
+
+  test('a commit that no answer comes to is kept whole or not at all', async () => {
+    const client = await open()
+    await client.read('select 1')
+    const work = client.begin(async (query) => {
+      for (const text of ['a', 'b', 'c']) await query(put, [text])
+      net.swallow()
+    })
+    expect(await refusal(work)).toMatchObject({ kind: 'unavailable', unclear: true })
+    net.restore()
+    expect([0, 3]).toContain((await notes()).length)
+    expect(await client.begin((query) => query('select 1 as one'))).toEqual([{ one: 1 }])
+  })
+
+  test('a connection that breaks while nothing is asked on it does not let its transaction go on outside', async () => {
+    const client = await open({ connections: 1 })
+    let pid = 0
+    const work = client.begin(async (query) => {
+      const [row] = await query<{ pid: number }>('select pg_backend_pid() as pid')
+      pid = row!.pid
+      await query(put, ['lost'])
+      await direct.unsafe('select pg_terminate_backend($1::int)', [pid])
+      await until('it is gone', async () => !(await seen()).some((one) => one.pid === pid))
+      await query(put, ['outside'])
+    })
+    expect(await work.catch((error: Error) => error.message)).toContain('terminating connection')
+    expect(await notes()).toEqual([])
+    // A connection that died while it lay idle is noticed by nobody.
+    const [next] = await client.read<{ pid: number }>('select pg_backend_pid() as pid')
+    expect(next!.pid).not.toBe(pid)
+    await direct.unsafe('select pg_terminate_backend($1::int)', [next!.pid])
+    await client.begin((query) => query(put, ['kept']))
+    net.reset()
+    expect(await client.read('select text from notes')).toEqual([{ text: 'kept' }])
+  })
+
+  test('whoever asks after the end of a transaction is refused', async () => {
+    const client = await open({ connections: 1 })
+    let late: Promise<unknown> = Promise.resolve()
+    await client
+      .begin(async (query) => {
+        late = Bun.sleep(50).then(() => query(put, ['late']))
+        late.catch(() => {})
+        throw new Error('no')
+      })
+      .catch(() => {})
+    expect((await refusal(late)).message).toBe('the transaction is over')
+    expect(await notes()).toEqual([])
+  })
+
+  test('a transaction with a statement that failed is never said to be committed', async () => {
+    const client = await open()
+    const error = await refusal(
+      client.begin(async (query) => {
+        await query(put, ['lost'])
+        await query('select no_such_thing').catch(() => {})
+      }),
+    )
+    expect(error.message).toBe('postgres: the transaction was rolled back')
+    expect(await notes()).toEqual([])
+  })
+
+  test('who finds no free connection hears so soon, and is asked for all the same', async () => {
+    const client = await open()
+    const slow = [1, 2].map(() => client.read('select pg_sleep(0.65)'))
+    const error = await refusal(client.read('select 1'))
+    expect([error.kind, error.message]).toEqual(['unavailable', 'postgres: no connection became free within 0.5 s'])
+    await client.ping()
+    await Promise.all(slow)
+    expect(await client.read('select 1 as one')).toEqual([{ one: 1 }])
+  })
+
+  test('no more wait than may, and those who do are served in their order', async () => {
+    const settings = { application_name: 'cstp' }
+    const made = () => openConnection({ url, settings, connect_s: 5, limit_ms: 5_000 })
+    const pool = openPool({ open: made, most: 1, wait_ms: 5_000, most_waiting: 2, drain_ms: 1_000 })
+    const order: number[] = []
+    const uses = [1, 2, 3].map((one) =>
+      pool.use(async ({ query }) => {
+        await query('select pg_sleep(0.05)')
+        order.push(one)
+      }),
+    )
+    expect((await refusal(pool.use(async () => {}))).message).toBe('postgres: 2 already wait for a connection')
+    await Promise.all(uses)
+    expect(order).toEqual([1, 2, 3])
+    await pool.close()
+    expect((await refusal(pool.use(async () => {}))).kind).toBe('unavailable')
+  })
+
+  test('what takes its time is waited for where that is wanted, as long as the database answers', async () => {
+    const client = await open()
+    expect(await client.beginPatiently((query) => query('select pg_sleep(2.3)'))).toHaveLength(1)
+    expect(String(await client.begin((query) => query('select pg_sleep(1.2)')).catch((error) => error))).toContain(
+      'statement timeout',
+    )
+    const hopeless = client.beginPatiently(async (query) => {
+      net.swallow()
+      await query('select pg_sleep(0.1)')
+    })
+    expect((await refusal(hopeless)).message).toContain('gave no answer')
+    net.restore()
+    expect(await client.read('select 1 as one')).toEqual([{ one: 1 }])
+  })
+
+  test('a ping that no answer comes to fails, and the next one after that holds', async () => {
+    const client = await open()
+    await client.ping()
+    net.swallow()
+    expect((await refusal(client.ping())).message).toContain('gave no answer within 2 s')
+    net.restore()
+    await client.ping()
+    await client.close()
+    await until('all are closed', async () => (await seen()).length === 0)
+  })
+
+  test('closing lets what runs end, and gives up what does not', async () => {
+    const client = await open({ statement_timeout_ms: 60_000 })
+    await client.read('select 1')
+    const quick = client.begin(async (query) => {
+      await query(put, ['kept'])
+      await Bun.sleep(100)
+    })
+    const endless = client.read('select pg_sleep(60)').catch((error: Error) => error.message)
+    await Bun.sleep(20)
+    await client.close()
+    await quick
+    expect(await notes()).toEqual(['kept'])
+    expect(await endless).toBe('postgres: the connections are closed')
+    // The server still works on what nobody waits for any more.
+    for (const { pid } of await seen()) await direct.unsafe('select pg_terminate_backend($1::int)', [pid])
+    await until('it has ended', async () => (await seen()).length === 0)
+    expect((await refusal(client.read('select 1'))).message).toBe('postgres: the connections are closed')
+  })
+
+  test('an address may say how many connections there are and how long a statement takes', async () => {
+    const own = new URL(url)
+    own.searchParams.set('statement_timeout_ms', '150')
+    own.searchParams.set('connections', '1')
+    const client = await open({ url: own.toString(), wait_ms: 5_000 })
+    await Promise.all([client.read('select 1'), client.read('select 1'), client.read('select 1')])
+    expect(await seen()).toHaveLength(1)
+    expect(String(await client.read('select pg_sleep(1)').catch((error) => error))).toContain('statement timeout')
+    for (const [name, value] of [
+      ['connections', '0'],
+      ['connections', '1e3'],
+      ['statement_timeout_ms', '-1'],
+      ['statement_timeout_ms', '99'],
+    ] as const) {
+      const bad = new URL(url)
+      bad.searchParams.set(name, value)
+      const error = await refusal(open({ url: bad.toString() }))
+      expect([error.kind, error.message.startsWith(`${name} of a PostgreSQL address is a whole number`)]).toEqual([
+        'invalid',
+        true,
+      ])
+    }
+  })
+
+  test('of many that start on an empty database none fails', async () => {
+    const own = new URL(url)
+    own.searchParams.set('schema', 'together')
+    await Promise.all(Array.from({ length: 12 }, () => open({ url: own.toString(), connections: 1, wait_ms: 5_000 })))
+    expect(await direct.unsafe(`select 1 from pg_namespace where nspname = 'together'`)).toHaveLength(1)
+  })
+}

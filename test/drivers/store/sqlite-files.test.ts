@@ -1,0 +1,259 @@
+/** The SQLite store and people: files added, edited, touched, broken, taken away and brought back. */
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
+import { createAll, idOf, oddRecord, recordOf, suiteOptions } from '../../../sdk/storage/conformance/store/records.ts'
+import type { Store } from '../../../sdk/storage/store.ts'
+import { openSqliteStore } from '../../../src/drivers/store/sqlite/driver.ts'
+import { yamlOf } from '../../../src/drivers/store/sqlite/yaml.ts'
+import { behind, differences, freshDir, openAt, pathOf } from './sqlite-tools.ts'
+
+setDefaultTimeout(60_000)
+
+const vector = Float32Array.of(1, 0)
+const vectors = { structure: vector, function: vector, both: vector }
+
+/** A closed store with three decisions, the first two with vectors. */
+async function prepared(records = [1, 2, 3].map((number) => recordOf(number))): Promise<string> {
+  const dir = freshDir()
+  const store = await openAt(dir)
+  await createAll(store, records)
+  await store.transaction(async (tx) => {
+    await tx.embeddings.start('test:1', 2)
+    for (const { id } of records.slice(0, 2)) await tx.embeddings.put(id, 'test:1', vectors)
+  })
+  await store.close()
+  return dir
+}
+
+function edit(dir: string, record: DecisionRecord): void {
+  writeFileSync(pathOf(dir, record.id), yamlOf(record))
+}
+
+async function using<T>(dir: string, work: (store: Store) => Promise<T>): Promise<T> {
+  const store = await openAt(dir)
+  try {
+    return await work(store)
+  } finally {
+    await store.close()
+  }
+}
+
+const found = async (store: Store) => (await store.status()).findings.map(({ kind, path }) => `${kind} ${path}`)
+const relative = (number: number) => pathOf('', idOf(number)).replace('decisions/', '')
+
+test('an edited file is read again: words, fields, edges and order for new vectors', async () => {
+  const dir = await prepared()
+  const link = {
+    target_id: idOf(3),
+    edge_type: 'refines',
+    weight: 1,
+    context: null,
+    created_at: '',
+    created_by: '',
+  } as const
+  const edited = recordOf(1, {
+    decision: 'rewritten by hand',
+    category: 'manual',
+    title: 'kept as written',
+    links: [link],
+  })
+  edit(dir, edited)
+  await using(dir, async (store) => {
+    expect(await found(store)).toEqual([`changed ${relative(1)}`])
+    expect(await store.decisions.get(idOf(1))).toEqual({ record: edited, revision: 2, indexed: false })
+    expect(await store.decisions.count({ category: 'manual', indexed: false })).toBe(1)
+    expect((await store.decisions.keyword({ terms: ['rewritten'], filter: {}, limit: 9 })).total).toBe(1)
+    expect((await store.edges.of([idOf(3)], { direction: 'incoming', limit: 9 })).length).toBe(1)
+    expect((await store.transaction((tx) => tx.outbox.claim(9, 1, 9e15))).map(({ id }) => id)).toEqual([idOf(1)])
+    expect((await store.feed.since(0, 1, 9)).at(-1)).toEqual(expect.objectContaining({ id: idOf(1), vectors: null }))
+    expect(differences(dir)).toEqual([])
+  })
+  await using(dir, async (store) => expect(await found(store)).toEqual([]))
+})
+
+test('a file that was only touched changes nothing', async () => {
+  const dir = await prepared()
+  utimesSync(pathOf(dir, idOf(1)), 1, 1)
+  await using(dir, async (store) => {
+    expect(await found(store)).toEqual([])
+    expect(await store.decisions.get(idOf(1))).toEqual({ record: recordOf(1), revision: 1, indexed: true })
+  })
+})
+
+test('a file that was taken away hides its decision until it is back', async () => {
+  const dir = await prepared(
+    [1, 2, 3].map((number) => recordOf(number, { source_key: `key:${number}`, decision: `hidden${number}` })),
+  )
+  const [path, aside] = [pathOf(dir, idOf(2)), join(dir, 'aside')]
+  renameSync(path, aside)
+  for (let start = 0; start < 2; start++)
+    await using(dir, async (store) => {
+      expect(await found(store)).toEqual([`deleted ${relative(2)}`])
+      expect(await store.decisions.get(idOf(2))).toBe(null)
+      expect(await store.decisions.idOfSource('key:2')).toBe(null)
+      expect(await store.decisions.findIds(idOf(2), 2)).toEqual([])
+      expect(await store.decisions.count({})).toBe(2)
+      expect((await store.decisions.walk(null, 9)).length).toBe(2)
+      const { records, total } = await store.decisions.list({
+        filter: {},
+        sort: 'created_at',
+        order: 'asc',
+        offset: 0,
+        limit: 9,
+      })
+      expect([records.length, total]).toEqual([2, 2])
+      expect((await store.decisions.countBy({}, 'status')).reduce((sum, { count }) => sum + count, 0)).toBe(2)
+      expect((await store.decisions.outcomes({})).reduce((sum, { count }) => sum + count, 0)).toBe(2)
+      expect((await store.decisions.keyword({ terms: ['hidden2'], filter: {}, limit: 1 })).total).toBe(0)
+      const [gone] = (await store.feed.since(0, 1, 9)).filter(({ id }) => id === idOf(2))
+      expect([gone!.fields, gone!.vectors]).toEqual([null, null])
+      expect(await store.transaction((tx) => tx.decisions.get(idOf(2)))).toBe(null)
+      expect((await store.status()).decisions).toBe(2)
+    })
+  const store = await openAt(dir)
+  renameSync(aside, path)
+  expect((await store.reconcile()).map(({ kind }) => kind)).toEqual(['added'])
+  expect((await store.decisions.get(idOf(2)))?.indexed).toBe(true)
+  expect(await store.decisions.idOfSource('key:2')).toBe(idOf(2))
+  expect((await store.decisions.keyword({ terms: ['hidden2'], filter: {}, limit: 1 })).total).toBe(1)
+  await store.close()
+})
+
+test('a broken file is named; its decision stays as it was, and a write keeps the broken text aside', async () => {
+  const dir = await prepared()
+  const broken = readFileSync(pathOf(dir, idOf(1)), 'utf8').replace(/^stakes: .*$/m, 'stakes: enormous')
+  writeFileSync(pathOf(dir, idOf(1)), broken)
+  writeFileSync(pathOf(dir, idOf(2)), 'a: [')
+  const stranger = pathOf(dir, '2020-02-02-decision-000000000000')
+  mkdirSync(dirname(stranger), { recursive: true })
+  writeFileSync(stranger, yamlOf(recordOf(5)))
+  cpSync(pathOf(dir, idOf(3)), join(dir, 'decisions', `${idOf(3)}.yaml`))
+  for (let start = 0; start < 2; start++)
+    await using(dir, async (store) => {
+      const { findings } = await store.status()
+      expect(findings.map(({ kind }) => kind)).toEqual(['broken', 'broken', 'broken', 'broken'])
+      const message = (path: string) => findings.find((finding) => finding.path === path)?.message
+      expect(message(relative(1))).toMatch(/^line \d+: stakes: /)
+      expect(message(relative(2))).toMatch(/^line 1: /)
+      expect(message('2020/02/2020-02-02-decision-000000000000.yaml')).toContain(`the id is ${idOf(5)}`)
+      expect(message(`${idOf(3)}.yaml`)).toContain(relative(3))
+      expect(await store.decisions.get(idOf(1))).toEqual({ record: recordOf(1), revision: 1, indexed: true })
+      expect(await store.decisions.count({})).toBe(3)
+    })
+  await using(dir, async (store) => {
+    await store.transaction((tx) => tx.decisions.update(recordOf(1, { preserve: true }), 1))
+    expect(readFileSync(`${pathOf(dir, idOf(1))}.broken`, 'utf8')).toBe(broken)
+    expect(readFileSync(pathOf(dir, idOf(1)), 'utf8')).toBe(yamlOf(recordOf(1, { preserve: true })))
+    await store.transaction((tx) => tx.decisions.update(recordOf(1), 2))
+    expect(readFileSync(`${pathOf(dir, idOf(1))}.broken`, 'utf8')).toBe(broken)
+  })
+})
+
+test('a file that is about to be put in place is not missed', async () => {
+  const dir = await prepared()
+  const store = await openAt(dir)
+  behind(dir, (db) => db.run('insert into pending_files select num, revision from decisions where id = ?', [idOf(1)]))
+  rmSync(pathOf(dir, idOf(1)))
+  rmSync(pathOf(dir, idOf(2)))
+  expect((await store.reconcile()).map(({ path }) => path)).toEqual([relative(2)])
+  expect((await store.decisions.get(idOf(1)))?.indexed).toBe(true)
+  await store.close()
+})
+
+test('a file that is mended is taken in', async () => {
+  const dir = await prepared()
+  writeFileSync(pathOf(dir, idOf(1)), 'a: [')
+  const store = await openAt(dir)
+  expect((await store.status()).findings.length).toBe(1)
+  edit(dir, recordOf(1, { category: 'mended' }))
+  expect((await store.reconcile()).map(({ kind }) => kind)).toEqual(['changed'])
+  await store.transaction((tx) => tx.decisions.update(recordOf(1), 2))
+  expect(existsSync(`${pathOf(dir, idOf(1))}.broken`)).toBe(false)
+  await store.close()
+})
+
+test('a lost database is made anew from the files', async () => {
+  const records = [
+    oddRecord(1),
+    recordOf(2, { source_key: 'two' }),
+    ...Array.from({ length: 300 }, (_, at) => recordOf(at + 3)),
+  ]
+  const dir = await prepared(records)
+  for (const suffix of ['', '-wal', '-shm']) rmSync(join(dir, `cstp.db${suffix}`), { force: true })
+  await using(dir, async (store) => {
+    const { findings, decisions, outbox } = await store.status()
+    expect([findings.length, decisions, outbox]).toEqual([302, 302, 302])
+    for (const record of records) expect((await store.decisions.get(record.id))?.record).toEqual(record)
+    expect(await store.decisions.idOfSource('two')).toBe(idOf(2))
+    expect((await store.decisions.walk(null, 999)).map(({ record }) => record.id)).toEqual(
+      records.map(({ id }) => id).sort(),
+    )
+    expect(differences(dir)).toEqual([])
+  })
+  await using(dir, async (store) => expect(await found(store)).toEqual([]))
+})
+
+test('files copied in are taken in; of two with one source key the first counts', async () => {
+  const dir = await prepared([recordOf(1, { source_key: 'same' })])
+  for (const record of [recordOf(5), recordOf(6, { source_key: 'same' })]) edit(dir, record)
+  await using(dir, async (store) => {
+    expect(await found(store)).toEqual([`broken ${relative(6)}`, `added ${relative(5)}`])
+    expect(await store.decisions.idOfSource('same')).toBe(idOf(1))
+    expect((await store.decisions.get(idOf(5)))?.record).toEqual(recordOf(5))
+  })
+})
+
+test('two stores that open at once take each file in once', async () => {
+  const dir = freshDir()
+  const other = await prepared(Array.from({ length: 300 }, (_, at) => recordOf(at)))
+  cpSync(join(other, 'decisions'), join(dir, 'decisions'), { recursive: true })
+  const stores = await Promise.all([openAt(dir), openAt(dir), openAt(dir)])
+  for (const store of stores) expect(await store.decisions.count({})).toBe(300)
+  expect((await stores[0]!.feed.head()).seq).toBe(300)
+  for (const store of stores) await store.close()
+  expect(differences(dir)).toEqual([])
+})
+
+test('a start does not mistake the files of a store that is writing', async () => {
+  const dir = freshDir()
+  const store = await openAt(dir)
+  let number = 0
+  const writing = Promise.all(
+    Array.from({ length: 4 }, async () => {
+      while (number < 160) {
+        const next = number++
+        await createAll(store, [recordOf(next)])
+        await store.transaction((tx) => tx.decisions.update(recordOf(next, { preserve: true }), 1))
+      }
+    }),
+  )
+  while (number < 160) {
+    const second = await openAt(dir)
+    expect((await second.status()).findings).toEqual([])
+    await second.close()
+    await Bun.sleep(1)
+  }
+  await writing
+  for (const one of await store.decisions.walk(null, 999)) expect(one.revision).toBe(2)
+  await store.close()
+  expect(differences(dir)).toEqual([])
+})
+
+test('words are made anew when the analysis of text has changed', async () => {
+  const dir = await prepared(
+    [1, 2, 3].map((number) => recordOf(number, { decision: 'running quickly', context: null })),
+  )
+  const backwards = (record: DecisionRecord) => {
+    const words = record.decision.split(' ').map((word) => [...word].reverse().join(''))
+    return { counts: new Map(words.map((word) => [word, 1])), length: words.length }
+  }
+  for (let start = 0; start < 2; start++) {
+    const store = await openSqliteStore({ ...suiteOptions, analyse: backwards, dir })
+    const total = async (term: string) => (await store.decisions.keyword({ terms: [term], filter: {}, limit: 9 })).total
+    expect([await total('running'), await total('gninnur')]).toEqual([0, 3])
+    expect((await store.decisions.get(idOf(1)))?.revision).toBe(1)
+    await store.close()
+  }
+})

@@ -1,0 +1,336 @@
+/** The SQLite store and its files: commits, crashes, several processes, full and read-only disks. */
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createAll, idOf, oddRecord, recordOf } from '../../../sdk/storage/conformance/store/records.ts'
+import { isStorageError } from '../../../sdk/storage/errors.ts'
+import type { Store } from '../../../sdk/storage/store.ts'
+import { migrations } from '../../../src/drivers/store/sqlite/migrate.ts'
+import {
+  behind,
+  differences,
+  filesIn,
+  freshDir,
+  type Logged,
+  lines,
+  openAt,
+  pathOf,
+  startWriter,
+} from './sqlite-tools.ts'
+
+setDefaultTimeout(60_000)
+
+const failure = (promise: Promise<unknown>) =>
+  promise.then(
+    () => null,
+    (error: unknown) => error,
+  )
+
+test('an acknowledged decision has its file; a refused one has none', async () => {
+  const dir = freshDir()
+  const store = await openAt(dir)
+  await createAll(store, [oddRecord(1)])
+  expect(differences(dir)).toEqual([])
+  const results = await Promise.allSettled(
+    Array.from({ length: 30 }, (_, number) =>
+      store.transaction(async (tx) => {
+        await tx.decisions.create(recordOf(number + 2))
+        if (number % 4 === 0) throw new Error('refused')
+      }),
+    ),
+  )
+  const kept = results.filter(({ status }) => status === 'fulfilled').length
+  expect(kept).toBe(22)
+  expect(filesIn(dir).length).toBe(1 + kept)
+  expect(differences(dir)).toEqual([])
+  await store.close()
+})
+
+test('a file that can not be written refuses the whole transaction', async () => {
+  const dir = freshDir()
+  const store = await openAt(dir)
+  // A file where the folder of the month should be.
+  mkdirSync(join(dir, 'decisions', idOf(1).slice(0, 4)))
+  const obstacle = join(dir, 'decisions', idOf(1).slice(0, 4), idOf(1).slice(5, 7))
+  writeFileSync(obstacle, '')
+  const error = await failure(createAll(store, [recordOf(1)]))
+  expect(isStorageError(error, 'unavailable')).toBe(true)
+  expect(await store.decisions.get(idOf(1))).toBe(null)
+  expect(await store.feed.head()).toEqual({ seq: 0, generation: 0 })
+  rmSync(obstacle)
+  await createAll(store, [recordOf(1)])
+  expect(differences(dir)).toEqual([])
+  await store.close()
+})
+
+test('a file that can not take its place is owed, and written with the next commit', async () => {
+  const dir = freshDir()
+  const log: Logged[] = []
+  const store = await openAt(dir, log)
+  await createAll(store, [recordOf(1)])
+  mkdirSync(join(pathOf(dir, idOf(2)), 'in the way'), { recursive: true })
+  await createAll(store, [recordOf(2)])
+  expect((await store.decisions.get(idOf(2)))?.record).toEqual(recordOf(2))
+  expect(log.map(({ level }) => level)).toEqual(['error'])
+  rmSync(pathOf(dir, idOf(2)), { recursive: true })
+  await createAll(store, [recordOf(3)])
+  expect(differences(dir)).toEqual([])
+  await store.close()
+})
+
+test('what a dead process still owed is written at the start', async () => {
+  const dir = freshDir()
+  const store = await openAt(dir)
+  await createAll(store, [recordOf(1), recordOf(2)])
+  await store.close()
+  behind(dir, (db) => db.run('insert into pending_files select num, revision from decisions'))
+  rmSync(pathOf(dir, idOf(1)))
+  writeFileSync(pathOf(dir, idOf(2)), 'an older text')
+  const stale = `${pathOf(dir, idOf(1))}.1-abcdef.tmp`
+  const foreign = `${pathOf(dir, idOf(1))}.swp`
+  writeFileSync(stale, 'half')
+  writeFileSync(foreign, 'an editor’s')
+  const next = await openAt(dir)
+  expect((await next.status()).findings).toEqual([])
+  expect([existsSync(stale), existsSync(foreign)]).toEqual([false, true])
+  rmSync(foreign)
+  expect(differences(dir)).toEqual([])
+  expect(behind(dir, (db) => db.query('select * from pending_files').all())).toEqual([])
+  await next.close()
+})
+
+test('two processes write at once: nothing is lost, rows and files agree', async () => {
+  const dir = freshDir()
+  const store = await openAt(dir)
+  await createAll(
+    store,
+    [0, 1, 2, 3].map((number) => recordOf(number)),
+  )
+  const writers = [startWriter(dir, [100, 60, 6, 4]), startWriter(dir, [200, 60, 6, 4])]
+  const said = (await Promise.all(writers.map(({ stdout }) => new Response(stdout).text()))).join('').split('\n')
+  expect(await Promise.all(writers.map(({ exited }) => exited))).toEqual([0, 0])
+  expect(said.filter((line) => line.startsWith('created')).length).toBe(120)
+  expect(said.filter((line) => line.startsWith('updated')).length).toBe(120)
+  expect(await store.decisions.count({})).toBe(124)
+  const revisions = await store.decisions.getMany([0, 1, 2, 3].map(idOf))
+  expect(revisions.reduce((sum, { revision }) => sum + revision, 0)).toBe(124)
+  for (const number of [100, 159, 200, 259])
+    expect((await store.decisions.keyword({ terms: [`writer${number}`], filter: {}, limit: 2 })).total).toBe(1)
+  expect(differences(dir)).toEqual([])
+  await store.close()
+})
+
+test('servers that start together on a new folder all open it', async () => {
+  const script = join(import.meta.dir, 'store-opener.ts')
+  const openers = [1, 2, 3, 4].map((number) =>
+    Bun.spawn([process.execPath, script, String(number)], { stdin: 'pipe', stdout: 'pipe', stderr: 'inherit' }),
+  )
+  const heard = openers.map(({ stdout }) => lines(stdout))
+  const next = () => Promise.all(heard.map(async (one) => (await one.next()).value))
+  expect(await next()).toEqual(Array(4).fill('up'))
+  for (let round = 0; round < 30; round++) {
+    const dir = join(freshDir(), 'new')
+    const at = Date.now() + 20
+    for (const { stdin } of openers) {
+      stdin.write(`${JSON.stringify([at, dir])}\n`)
+      stdin.flush()
+    }
+    expect(await next()).toEqual(Array(4).fill('opened'))
+    const store = await openAt(dir)
+    expect(await store.decisions.count({})).toBe(4)
+    expect(differences(dir)).toEqual([])
+    await store.close()
+  }
+  for (const { stdin } of openers) stdin.end()
+  expect(await Promise.all(openers.map(({ exited }) => exited))).toEqual([0, 0, 0, 0])
+})
+
+test('two stores that change the same decisions leave the newest text in the files', async () => {
+  const dir = freshDir()
+  const stores = [await openAt(dir), await openAt(dir)]
+  await createAll(
+    stores[0]!,
+    [1, 2].map((number) => recordOf(number)),
+  )
+  const change = (store: Store, number: number) =>
+    store.transaction(async (tx) => {
+      const { record, revision } = (await tx.decisions.get(idOf(number)))!
+      await tx.decisions.update({ ...record, lessons: `revision ${revision + 1}` }, revision)
+    })
+  await Promise.all(
+    stores.map(async (store) => {
+      for (let round = 0; round < 60; round++) await Promise.all([change(store, 1), change(store, 2)])
+    }),
+  )
+  expect((await stores[1]!.decisions.get(idOf(1)))?.revision).toBe(121)
+  expect(differences(dir)).toEqual([])
+  for (const store of stores) await store.close()
+})
+
+test('killed over and over while it writes, the store keeps what it acknowledged, whole', async () => {
+  const dir = freshDir()
+  const store = await openAt(dir)
+  await createAll(
+    store,
+    [0, 1, 2].map((number) => recordOf(number)),
+  )
+  await store.close()
+  const created = new Set<number>()
+  const updated = [1, 1, 1]
+  for (let round = 0; round < 5; round++) {
+    const writers = [0, 1].map((one) => startWriter(dir, [1_000 * (2 * round + one + 1), 1_000, 8, 3]))
+    const writing = Promise.withResolvers<void>()
+    const outputs = writers.map(async ({ stdout }) => {
+      let text = ''
+      for await (const part of stdout.pipeThrough(new TextDecoderStream())) {
+        text += part
+        writing.resolve()
+      }
+      return text
+    })
+    await writing.promise
+    await Bun.sleep(137 * round)
+    for (const writer of writers) writer.kill('SIGKILL')
+    for (const line of (await Promise.all(outputs)).join('').split('\n')) {
+      const [verb, number, revision] = line.split(' ')
+      if (verb === 'created') created.add(Number(number))
+      if (verb === 'updated' && revision !== undefined)
+        updated[Number(number)] = Math.max(updated[Number(number)]!, Number(revision))
+    }
+    const next = await openAt(dir)
+    expect((await next.status()).findings).toEqual([])
+    expect(differences(dir)).toEqual([])
+    for (const number of created) {
+      expect((await next.decisions.get(idOf(number)))?.revision).toBe(1)
+      expect(await next.decisions.idOfSource(`key:${number}`)).toBe(idOf(number))
+    }
+    const shared = await next.decisions.getMany([0, 1, 2].map(idOf))
+    for (const [at, { revision }] of shared.entries()) expect(revision >= updated[at]!).toBe(true)
+    // Half a transaction would show as a decision without its session, outbox entry or words.
+    const all = await next.decisions.count({})
+    expect(await next.outbox.depth()).toBe(all - 3)
+    expect((await next.sessions.list({ since_ms: 0, limit: 1e6 })).length).toBe(all - 3)
+    expect((await next.decisions.keyword({ terms: ['words'], filter: {}, limit: 1 })).total).toBe(all - 3)
+    await next.close()
+  }
+  expect(created.size > 0).toBe(true)
+})
+
+test('the audit trail refuses changes, from whatever side', async () => {
+  const dir = freshDir()
+  const store = await openAt(dir)
+  const entry = {
+    at: '2026-01-01T00:00:00Z',
+    agent: 'a',
+    method: 'm',
+    request_id: 'r',
+    ids: [],
+    allowed: null,
+    rules: ['x'],
+    detail: 1,
+  }
+  await store.transaction((tx) => tx.audit.append(entry))
+  await store.close()
+  for (const sql of [
+    'update audit set agent = 1',
+    'delete from audit',
+    'delete from audit_rules',
+    'update audit_rules set rule = 1',
+  ])
+    expect(() => behind(dir, (db) => db.run(sql))).toThrow('append-only')
+})
+
+test('every migration of the folder is known', () => {
+  const folder = join(import.meta.dir, '../../../src/drivers/store/sqlite/migrations')
+  const files = readdirSync(folder)
+    .filter((name) => name.endsWith('.sql'))
+    .sort()
+  expect(files.map((name) => readFileSync(join(folder, name), 'utf8'))).toEqual([...migrations])
+})
+
+test('a database of a newer program is refused', async () => {
+  const dir = freshDir()
+  await (await openAt(dir)).close()
+  behind(dir, (db) => db.run('PRAGMA user_version = 99'))
+  const error = await failure(openAt(dir))
+  expect(isStorageError(error, 'invalid')).toBe(true)
+  expect(String(error)).toContain('version 99')
+})
+
+test('a damaged database is called corrupt', async () => {
+  const dir = freshDir()
+  writeFileSync(join(dir, 'cstp.db'), 'not a database '.repeat(1_000))
+  const error = await failure(openAt(dir))
+  expect(isStorageError(error, 'corrupt')).toBe(true)
+  expect(String(error)).toContain(dir)
+})
+
+/** Mounts a small file system on `dir`; false where this machine does not let us. */
+const mounted = (dir: string, ...args: string[]): boolean =>
+  process.platform === 'linux' && spawnSync('mount', [...args, dir]).status === 0
+const canMount = (() => {
+  const dir = freshDir()
+  const works = mounted(dir, '-t', 'tmpfs', 'tmpfs')
+  if (works) spawnSync('umount', [dir])
+  return works
+})()
+const mountTest = canMount ? test : test.skip
+const why = canMount ? '' : ' (skipped: mounting needs root)'
+
+mountTest(`a full disk refuses writes and harms nothing; with room they work again${why}`, async () => {
+  const dir = freshDir()
+  mounted(dir, '-t', 'tmpfs', '-o', 'size=3m', 'tmpfs')
+  try {
+    const store = await openAt(dir)
+    const kept: number[] = []
+    const errors: unknown[] = []
+    const big = (number: number) => recordOf(number, { lessons: 'x'.repeat(20_000) })
+    for (let number = 0; number < 200 && errors.length < 5; number += 4) {
+      const numbers = [number, number + 1, number + 2, number + 3]
+      const results = await Promise.allSettled(numbers.map((one) => createAll(store, [big(one)])))
+      results.forEach((result, at) => {
+        if (result.status === 'fulfilled') kept.push(numbers[at]!)
+        else errors.push(result.reason)
+      })
+    }
+    expect(errors.length > 0).toBe(true)
+    expect(errors.every((error) => isStorageError(error, 'unavailable'))).toBe(true)
+    expect(await store.decisions.count({})).toBe(kept.length)
+    expect(differences(dir)).toEqual([])
+    spawnSync('mount', ['-o', 'remount,size=30m', dir])
+    await createAll(store, [big(900)])
+    expect(await store.decisions.count({})).toBe(kept.length + 1)
+    await store.close()
+    const next = await openAt(dir)
+    expect((await next.status()).findings).toEqual([])
+    expect((await next.decisions.getMany([...kept, 900].map(idOf))).length).toBe(kept.length + 1)
+    await next.close()
+  } finally {
+    spawnSync('umount', ['-l', dir])
+  }
+})
+
+mountTest(`a folder that can not be written to is named${why}`, async () => {
+  const dir = freshDir()
+  mounted(dir, '-t', 'tmpfs', 'tmpfs')
+  try {
+    await (await openAt(dir)).close()
+    spawnSync('mount', ['-o', 'remount,ro', dir])
+    const error = await failure(openAt(dir))
+    expect(isStorageError(error, 'unavailable')).toBe(true)
+    expect(String(error)).toContain(dir)
+  } finally {
+    spawnSync('umount', ['-l', dir])
+  }
+  const decisions = join(dir, 'decisions')
+  mkdirSync(decisions, { recursive: true })
+  mounted(decisions, '-t', 'tmpfs', '-o', 'ro', 'tmpfs')
+  try {
+    const error = await failure(openAt(dir))
+    expect(isStorageError(error, 'unavailable')).toBe(true)
+    expect(String(error)).toContain(dir)
+  } finally {
+    spawnSync('umount', ['-l', decisions])
+  }
+})

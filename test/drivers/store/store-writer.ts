@@ -1,0 +1,43 @@
+/** A process that writes to a SQLite store until it is told to stop, and says what was acknowledged: for tests that kill it. */
+import { writeSync } from 'node:fs'
+import { idOf, recordOf, suiteOptions } from '../../../sdk/storage/conformance/store/records.ts'
+import { isStorageError } from '../../../sdk/storage/errors.ts'
+import { openSqliteStore } from '../../../src/drivers/store/sqlite/driver.ts'
+
+const [dir = '', start = '0', count = '0', width = '8', shared = '0'] = process.argv.slice(2)
+const store = await openSqliteStore({ ...suiteOptions, dir })
+writeSync(1, 'ready\n')
+const first = Number(start)
+let next = first
+
+/** Creates a decision of its own, and updates one that all processes share. */
+async function one(number: number): Promise<void> {
+  const text = `writer${number} words`
+  const input = { id: `i${number}`, type: 't', text, source: 's', timestamp: '', data: null }
+  await store.transaction(async (tx) => {
+    await tx.decisions.create(recordOf(number, { decision: text, source_key: `key:${number}` }))
+    await tx.outbox.add(idOf(number), 0)
+    await tx.sessions.append(`session:${number}`, 'ada', [input], 9, 0)
+  })
+  writeSync(1, `created ${number}\n`)
+  if (Number(shared) === 0) return
+  const target = idOf(number % Number(shared))
+  try {
+    const revision = await store.transaction(async (tx) => {
+      const now = (await tx.decisions.get(target))!
+      const lessons = `revision ${now.revision + 1}`
+      await tx.decisions.update({ ...now.record, lessons }, now.revision)
+      return now.revision + 1
+    })
+    writeSync(1, `updated ${number % Number(shared)} ${revision}\n`)
+  } catch (error) {
+    if (!isStorageError(error, 'conflict')) throw error
+  }
+}
+
+await Promise.all(
+  Array.from({ length: Number(width) }, async () => {
+    while (next < first + Number(count)) await one(next++)
+  }),
+)
+await store.close()

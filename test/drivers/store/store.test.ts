@@ -1,0 +1,43 @@
+/** Every store driver keeps the port. */
+import { afterAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { storeConformance, suiteOptions } from '../../../sdk/storage/conformance/store.ts'
+import { openPostgresStore } from '../../../src/drivers/store/postgres/driver.ts'
+import { openSqliteStore } from '../../../src/drivers/store/sqlite/driver.ts'
+import { openMemoryStore } from '../../support/memory/store.ts'
+import { freshDatabase, postgres, whyNoPostgres } from '../../support/postgres.ts'
+
+setDefaultTimeout(60_000)
+
+const root = mkdtempSync(join(tmpdir(), 'cstp-store-'))
+afterAll(() => rmSync(root, { recursive: true, force: true }))
+
+storeConformance(
+  { describe, test, expect },
+  { name: 'memory', open: async () => openMemoryStore(suiteOptions), shared: false },
+)
+storeConformance(
+  { describe, test, expect },
+  { name: 'sqlite', open: (place) => openSqliteStore({ ...suiteOptions, dir: join(root, place) }), shared: true },
+)
+
+const server = postgres()
+if (server === null) test.skip(`store: postgres (${whyNoPostgres})`, () => {})
+else {
+  const places = new Map<string, Promise<string>>()
+  const databaseOf = (place: string): Promise<string> => {
+    const known = places.get(place) ?? freshDatabase(server)
+    places.set(place, known)
+    return known
+  }
+  storeConformance(
+    { describe, test, expect },
+    {
+      name: 'postgres',
+      open: async (place) => openPostgresStore({ ...suiteOptions, url: await databaseOf(place), connections: 4 }),
+      shared: true,
+    },
+  )
+}

@@ -1,0 +1,75 @@
+/**
+ * No method holds all decisions in memory: what the server adds to its resident memory while one runs does not grow with the number
+ * of decisions. `CSTP_SOAK=1` compares 10 000 with 100 000 decisions.
+ */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { type Bench, openBench, token } from '../bench/bench.ts'
+import { callBody } from '../bench/calls.ts'
+
+const [few, many] = process.env.CSTP_SOAK === '1' ? [10_000, 100_000] : [1_000, 8_000]
+const mb = 1_048_576
+/** A record of the corpus takes 3 KB as JSON and more than twice that as an object: so much is a fraction of all of them. */
+const slackBytes = process.env.CSTP_SOAK === '1' ? 64 * mb : 10 * mb
+const project = 'team/service-0'
+
+const calls: [method: string, params: object][] = [
+  ['getCalibration', {}],
+  ['getStats', {}],
+  ['ready', {}],
+  ['checkDrift', {}],
+  ['getReasonStats', {}],
+  ['getWisdom', {}],
+  ['getCompacted', {}],
+  ['compact', {}],
+  ['listDecisions', { limit: 100, sort: 'confidence', offset: 500 }],
+  ['queryDecisions', { query: 'the of and', retrieval_mode: 'keyword', limit: 20 }],
+  ['getSessionContext', { task_description: 'the of and' }],
+  ['attributeOutcomes', { project, since: '9999d', dry_run: true }],
+]
+
+let bench: Bench
+beforeAll(async () => {
+  bench = await openBench([few, many], () => {})
+})
+afterAll(() => bench.close())
+
+/** Bytes that each method added at most while it ran a few times. */
+async function growth(size: number): Promise<Map<string, number>> {
+  const server = await bench.server(await bench.seeded(size, 'hash'), { embedder: 'hash', bun: ['--smol'] })
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  const ask = async (method: string, params: object) => {
+    const answer = await fetch(`${server.url}/cstp`, { method: 'POST', headers, body: callBody(method, params) })
+    const { error } = (await answer.json()) as { error?: unknown }
+    if (error) throw new Error(`${method}: ${JSON.stringify(error)}`)
+  }
+  // The first search makes the index of vectors resident, as it is meant to be.
+  await ask('queryDecisions', { query: 'the of and' })
+  const found = new Map<string, number>()
+  for (const [method, params] of calls) {
+    server.forgetPeak()
+    const before = server.rss()
+    for (let times = 0; times < 3; times++) await ask(method, params)
+    found.set(method, server.peakRss() - before)
+  }
+  await server.stop()
+  return found
+}
+
+test.skipIf(process.platform !== 'linux')(
+  `what methods add to memory is alike at ${few} and ${many} decisions${process.platform === 'linux' ? '' : ' (skipped: /proc tells it)'}`,
+  async () => {
+    const [small, large] = [await growth(few), await growth(many)]
+    const table = calls.map(([method]) => {
+      const [at_few, at_many] = [small.get(method)!, large.get(method)!]
+      return {
+        method,
+        at_few_mb: Math.round(at_few / mb),
+        at_many_mb: Math.round(at_many / mb),
+        ok: at_many - at_few < slackBytes,
+      }
+    })
+    if (process.env.CSTP_SOAK === '1') console.table(table)
+    expect(table.filter(({ ok }) => !ok)).toEqual([])
+  },
+  3_600_000,
+)

@@ -1,0 +1,136 @@
+/** Guardrail files on disk: which are read, the five minutes, and the last good set. */
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openPolicy, PolicyError, readPolicy } from '../../src/policy/files.ts'
+
+let dir: string
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'cstp-policy-'))
+})
+afterEach(() => rm(dir, { recursive: true, force: true }))
+
+const rule = (id: string) => `- { id: ${id}, condition_x: 1 }\n`
+const put = async (path: string, text: string) => {
+  await mkdir(join(dir, path, '..'), { recursive: true })
+  await writeFile(join(dir, path), text)
+}
+const idsOf = async (...dirs: string[]) => {
+  const { set, errors } = await readPolicy(dirs)
+  expect(errors).toEqual([])
+  return set!.rules.map((one) => one.rule.id)
+}
+
+function log() {
+  const lines: [string, string, unknown][] = []
+  return Object.assign((...line: [string, string, unknown?]) => void lines.push([line[0], line[1], line[2]]), {
+    flush() {},
+    lines,
+  })
+}
+
+describe('directories', () => {
+  test('files directly in them, in the order of their names; tests, templates and controls are no rules', async () => {
+    await put('b.yml', rule('b'))
+    await put('a.yaml', rule('a'))
+    await put('a.test.yaml', 'cases: nonsense')
+    await put('b.test.yml', '[')
+    await put('notes.txt', '[')
+    await put('templates/t.yaml', '[')
+    await put('controls/c.yaml', '[')
+    await put('sub.yaml/inner.yaml', '[')
+    expect(await idsOf(dir)).toEqual(['a', 'b'])
+  })
+
+  test('templates where they are named: beside the file, else the shipped ones', async () => {
+    await put('a.yaml', 'template: [own, secrets]\nguardrails:\n  - { id: a, condition_x: 1 }')
+    await put('templates/own.yaml', rule('own'))
+    const ids = await idsOf(dir)
+    expect(ids.slice(0, 2)).toEqual(['a', 'own'])
+    expect(ids).toContain('no-secret-exposed')
+    await put('templates/secrets.yaml', rule('mine'))
+    expect(await idsOf(dir)).toEqual(['a', 'own', 'mine'])
+    await put('b.yaml', 'template: own')
+    expect(await idsOf(dir)).toEqual(['a', 'own', 'mine'])
+  })
+
+  test('several, and one that is not there', async () => {
+    await put('one/a.yaml', rule('a'))
+    await put('two/a.yaml', rule('b'))
+    expect(await idsOf(join(dir, 'one'), join(dir, 'two'))).toEqual(['a', 'b'])
+    const { set, errors } = await readPolicy([join(dir, 'one'), join(dir, 'gone')])
+    expect(set).toBeNull()
+    expect(errors).toMatchObject([{ file: join(dir, 'gone'), message: "can't be read: ENOENT" }])
+  })
+
+  test('a template that can not be read is an error like any other', async () => {
+    await put('a.yaml', 'template: own')
+    await mkdir(join(dir, 'templates/own.yaml'), { recursive: true })
+    expect((await readPolicy([dir])).errors.length).toBe(1)
+  })
+})
+
+describe('in force', () => {
+  const fiveMinutes = 300_000
+
+  test('no start with wrong files', async () => {
+    await put('a.yaml', '- id: a\n  conditon_x: 1\n')
+    const error = await openPolicy([dir], log(), () => 0).then(
+      () => null,
+      (thrown: unknown) => thrown,
+    )
+    expect(error).toBeInstanceOf(PolicyError)
+    expect((error as PolicyError).problems).toEqual([
+      `${join(dir, 'a.yaml')}:2:3: unknown key conditon_x; did you mean condition_x?`,
+    ])
+  })
+
+  test('five minutes, and not a moment longer', async () => {
+    await put('a.yaml', rule('a'))
+    let now = 0
+    const policy = await openPolicy([dir], log(), () => now)
+    const ids = async () => (await policy.current()).rules.map((one) => one.rule.id)
+    await put('a.yaml', rule('b'))
+    now = fiveMinutes - 1
+    expect(await ids()).toEqual(['a'])
+    now = fiveMinutes
+    expect(await Promise.all([ids(), ids(), ids()])).toEqual([['b'], ['b'], ['b']])
+    await put('a.yaml', rule('c'))
+    now = 2 * fiveMinutes - 1
+    expect(await ids()).toEqual(['b'])
+    expect(await policy.reload()).toEqual([])
+    expect(await ids()).toEqual(['c'])
+  })
+
+  test('wrong files leave the last good set, and say so', async () => {
+    await put('a.yaml', rule('a'))
+    const lines = log()
+    let now = 0
+    const policy = await openPolicy([dir], lines, () => now)
+    const { hash } = await policy.current()
+    await put('a.yaml', '- { id: a }')
+    await put('b.yaml', rule('b'))
+    now = fiveMinutes
+    expect((await policy.current()).hash).toBe(hash)
+    expect(policy.errors()).toMatchObject([{ line: 1, message: 'rule a: has neither conditions nor requirements' }])
+    expect(lines.lines[0]).toMatchObject(['error', 'guardrail files are wrong; the last good rules stay in force', {}])
+    await rm(dir, { recursive: true })
+    expect((await policy.reload()).length).toBe(1)
+    expect((await policy.current()).hash).toBe(hash)
+    await put('b.yaml', rule('b'))
+    expect(await policy.reload()).toEqual([])
+    expect(policy.errors()).toEqual([])
+    expect((await policy.current()).rules.map((one) => one.rule.id)).toEqual(['b'])
+  })
+
+  test('who asks for a reload gets what stands there now', async () => {
+    await put('a.yaml', rule('a'))
+    const policy = await openPolicy([dir], log(), () => 0)
+    const first = policy.reload()
+    await put('a.yaml', rule('b'))
+    const second = policy.reload()
+    await Promise.all([first, second])
+    expect((await policy.current()).rules.map((one) => one.rule.id)).toEqual(['b'])
+  })
+})

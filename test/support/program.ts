@@ -1,0 +1,302 @@
+/** The whole engine on real drivers with a clock that tests move; one suite for every store that can hold it. */
+import { afterEach, describe, test } from 'bun:test'
+import { generateKeyPairSync } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import type * as v from 'valibot'
+import type { CstpError } from '../../sdk/errors.ts'
+import type { Embedder } from '../../sdk/storage/embedder.ts'
+import { StorageError } from '../../sdk/storage/errors.ts'
+import type { Evidence } from '../../sdk/storage/evidence.ts'
+import type { Store, StoreOptions } from '../../sdk/storage/store.ts'
+import { openBundleFiles, openPrinter } from '../../src/app/evidence.ts'
+import { createDispatch, type Dispatch, toJson } from '../../src/calls/dispatch.ts'
+import type { Services } from '../../src/calls/services.ts'
+import type { Caller, Scope } from '../../src/core/caller.ts'
+import { startTracker } from '../../src/domain/deliberation/tracker.ts'
+import { openChain } from '../../src/domain/evidence/chain.ts'
+import { createCheckpoints } from '../../src/domain/evidence/checkpoints.ts'
+import { signerOf } from '../../src/domain/evidence/note.ts'
+import { buildPolicy, type PolicySet } from '../../src/domain/guardrail/set.ts'
+import { openFollower } from '../../src/domain/search/follower.ts'
+import { startOutbox } from '../../src/domain/search/outbox.ts'
+import { analyse } from '../../src/domain/search/terms.ts'
+import { openHashEmbedder } from '../../src/drivers/embedder/hash.ts'
+import { openPostgresEvidence } from '../../src/drivers/evidence/postgres/driver.ts'
+import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite/driver.ts'
+import { openPostgresStore } from '../../src/drivers/store/postgres/driver.ts'
+import { openSqliteStore } from '../../src/drivers/store/sqlite/driver.ts'
+import { openExactVectors } from '../../src/drivers/vectors/exact/driver.ts'
+import type * as declared from '../../src/methods/index.ts'
+import { methods } from '../../src/methods/table.ts'
+import { loadControls } from '../../src/policy/files.ts'
+import { openMemoryEvidence } from './memory/evidence.ts'
+import { openMemoryStore } from './memory/store.ts'
+import { freshSchema, postgres, whyNoPostgres } from './postgres.ts'
+import { testStart } from './record.ts'
+
+type Declared = typeof declared
+export type MethodName = keyof Declared
+export type Result<N extends MethodName> = v.InferOutput<Declared[N]['result']>
+
+/** Two agents that may read and write, and one that may do everything. */
+export const callers = {
+  alice: { agent: 'alice', scopes: new Set<Scope>(['read', 'write']) },
+  bob: { agent: 'bob', scopes: new Set<Scope>(['read', 'write']) },
+  root: { agent: 'root', scopes: new Set<Scope>(['read', 'write', 'evidence', 'admin']) },
+  reader: { agent: 'reader', scopes: new Set<Scope>(['read']) },
+  writer: { agent: 'writer', scopes: new Set<Scope>(['write']) },
+} satisfies Record<string, Caller>
+export type As = keyof typeof callers
+
+/** The key of every test's chain: two servers on one chain sign alike. */
+export const testSigner = signerOf('cstp.test/log', generateKeyPairSync('ed25519').privateKey)
+
+/** How the embedder behaves: it answers, refuses, or never answers until the caller gives up. */
+export type Health = 'up' | 'away' | 'hangs'
+
+export interface TestProgram {
+  services: Services
+  dispatch: Dispatch
+  store: Store
+  /** Moves only when a test moves it. */
+  clock: { now: number }
+  embedder: { health: Health; id: string }
+  /** Puts rules in force, as YAML; none are at first. */
+  rules(text: string): Promise<void>
+  /** Folders that exist in the data directory, for reindex. */
+  folders: Set<string>
+  /** Calls `cstp.<name>`, by default as alice; the result was checked against its schema. @throws CstpError */
+  call<N extends MethodName>(name: N, params?: object, as?: As): Promise<Result<N>>
+  /** The error that the call ends with. @throws when it succeeds */
+  refused(name: MethodName, params?: unknown, as?: As): Promise<CstpError>
+  /** Records a decision with these fields beside the required ones; returns its id. */
+  record(given?: Record<string, unknown>, as?: As): Promise<string>
+  /** A second server on the same data, with its own index. */
+  second(): Promise<TestProgram>
+  close(): Promise<void>
+}
+
+/** Opens a store; called again with the same `dir`, one on the same data. */
+interface Backend {
+  name: string
+  open(options: StoreOptions, dir: string): Promise<Store>
+  evidence(dir: string): Promise<Evidence>
+}
+
+const memories = new Map<string, Store>()
+const chains = new Map<string, Evidence>()
+
+/** Two servers on one memory have one chain; it is closed with its directory. */
+async function memoryEvidence(dir: string): Promise<Evidence> {
+  const evidence = chains.get(dir) ?? openMemoryEvidence()
+  chains.set(dir, evidence)
+  return { ...evidence, close: async () => {} }
+}
+
+const schemas = new Map<string, string>()
+
+/** A schema for each directory; the server is started with the first. */
+function schemaOf(dir: string): string {
+  const known = schemas.get(dir) ?? freshSchema(postgres()!)
+  schemas.set(dir, known)
+  return known
+}
+
+/** Every store on which the methods must behave alike. */
+const backends: Backend[] = [
+  {
+    name: 'memory',
+    async open(options, dir) {
+      // Two servers on one memory are one store; it is closed with its directory.
+      const store = memories.get(dir) ?? openMemoryStore(options)
+      memories.set(dir, store)
+      return { ...store, close: async () => {} }
+    },
+    evidence: memoryEvidence,
+  },
+  {
+    name: 'sqlite',
+    open: (options, dir) => openSqliteStore({ ...options, dir }),
+    evidence: (dir) => openSqliteEvidence(join(dir, 'provenance.db')),
+  },
+  {
+    name: 'postgres',
+    open: (options, dir) => openPostgresStore({ ...options, url: schemaOf(dir), connections: 4 }),
+    evidence: (dir) => openPostgresEvidence({ url: schemaOf(dir), connections: 2 }),
+  },
+]
+
+/** The hash embedder, as healthy as a test wants it. */
+async function switchableEmbedder(state: { health: Health; id: string }): Promise<Embedder> {
+  const inner = await openHashEmbedder()
+  state.id = inner.id
+  return {
+    ...inner,
+    get id() {
+      return state.id
+    },
+    async embed(texts, kind, signal) {
+      if (state.health === 'away') throw new StorageError('unavailable', 'the provider at http://embed.secret is away')
+      if (state.health === 'up') return inner.embed(texts, kind, signal)
+      return new Promise((_, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+      })
+    },
+  }
+}
+
+/** A policy of one file. @throws with all that is wrong */
+async function policyOf(text: string): Promise<PolicySet> {
+  const { set, errors } = await buildPolicy([{ name: 'test.yaml', text }], async () => null)
+  if (!set) throw new Error(JSON.stringify(errors, null, 2))
+  return set
+}
+
+async function openOn(backend: Backend, dir: string, clock: { now: number }): Promise<TestProgram> {
+  const state: { health: Health; id: string } = { health: 'up', id: '' }
+  const folders = new Set<string>()
+  const now = () => clock.now
+  const embedder = await switchableEmbedder(state)
+  const store = await backend.open({ analyse, now }, dir)
+  const evidence = await backend.evidence(dir)
+  const log = Object.assign(() => {}, { flush() {} })
+  const index = await openFollower({
+    store,
+    vectors: openExactVectors(),
+    log,
+    every: () => () => {},
+    breathe: async () => {},
+  })
+  // The outbox works when a test drains it, not on its own.
+  const outbox = startOutbox({ store, embedder, now, after: () => () => {}, failed: () => {} })
+  const tracker_ttl_ms = 120 * 60_000
+  const tracker = startTracker({
+    store,
+    now,
+    newId: () => crypto.randomUUID(),
+    ttl_ms: tracker_ttl_ms,
+    after: (ms, run) => {
+      const timer = setTimeout(run, ms)
+      return () => clearTimeout(timer)
+    },
+    failed: () => {},
+  })
+  const policy = { set: await policyOf('') }
+  const services: Services = {
+    tracker,
+    tracker_ttl_ms,
+    policy: { current: async () => policy.set, reload: async () => [], errors: () => [] },
+    record_guardrails: 'warn',
+    elapsed: () => performance.now(),
+    store,
+    evidence,
+    controls: loadControls(),
+    bundles: openBundleFiles(resolve(tmpdir(), dir, 'bundles')),
+    openPrinter,
+    service_version: '0.0.0-test',
+    breathe: async () => {},
+    signer: testSigner,
+    checkpoints: createCheckpoints({ evidence, signer: testSigner, now }),
+    chain: openChain({ evidence, now, breathe: async () => {} }),
+    index,
+    embedder,
+    outbox,
+    log,
+    now,
+    randomHex: (bytes) => Buffer.from(crypto.getRandomValues(new Uint8Array(bytes))).toString('hex'),
+    embed_wait_ms: 30,
+    folderInside: async (path) => (folders.has(path) ? path : null),
+    reindexProgress: () => {},
+  }
+  const dispatch = createDispatch(methods, services, () => {}, { verify_results: true })
+  const { signal } = new AbortController()
+  let requests = 0
+  const send = async (name: string, params: unknown, as: As) => {
+    const request = { method: `cstp.${name}`, params, caller: callers[as], request_id: `r${requests++}`, signal }
+    const result = await dispatch(request)
+    // A method that prints its result itself must print what it would have returned.
+    if (methods.get(request.method)?.json) {
+      // Asked a second time it is no deliberation.
+      const caller = { ...request.caller, tracked: false }
+      const printed = toJson(await dispatch({ ...request, caller, prints: true }))
+      if (!Bun.deepEquals(JSON.parse(printed), JSON.parse(JSON.stringify(result))))
+        throw new Error(`${name} prints ${printed}`)
+    }
+    return result
+  }
+  const program: TestProgram = {
+    services,
+    dispatch,
+    store,
+    clock,
+    embedder: state,
+    folders,
+    async rules(text) {
+      policy.set = await policyOf(text)
+    },
+    call: (name, params = {}, as = 'alice') => send(name, params, as) as Promise<Result<typeof name>>,
+    refused: (name, params = {}, as = 'alice') =>
+      send(name, params, as).then(
+        (result) => {
+          throw new Error(`${name} was not refused: ${JSON.stringify(result)}`)
+        },
+        (error: CstpError) => error,
+      ),
+    record: async (given = {}, as = 'alice') =>
+      (
+        await program.call(
+          'recordDecision',
+          { decision: 'Use SQLite', confidence: 0.8, category: 'architecture', ...given },
+          as,
+        )
+      ).decision_id,
+    second: () => openOn(backend, dir, clock),
+    async close() {
+      for (const one of [tracker, outbox, index, embedder, evidence, store]) await one.close()
+    },
+  }
+  return program
+}
+
+/** One on the memory store, for what does not depend on the store. The test closes it. */
+export const openMemoryProgram = (): Promise<TestProgram> =>
+  openOn(backends[0]!, crypto.randomUUID(), { now: testStart })
+
+/** Opens a fresh program that is closed after the test. */
+export type Open = () => Promise<TestProgram>
+
+/** Declares the suite once for each store. `CSTP_TEST_STORES` names those that run, separated by commas; all by default. */
+export function forEachBackend(suite: (open: Open) => void): void {
+  const wanted = process.env.CSTP_TEST_STORES?.split(',')
+  for (const backend of backends.filter(({ name }) => wanted?.includes(name) ?? true)) {
+    describe(`on ${backend.name}`, () => {
+      if (backend.name === 'postgres' && postgres() === null) {
+        test.skip(whyNoPostgres, () => {})
+        return
+      }
+      const opened: { program: TestProgram; dir: string }[] = []
+      afterEach(async () => {
+        for (const { program, dir } of opened.splice(0)) {
+          await program.close()
+          memories.delete(dir)
+          chains.delete(dir)
+          await rm(dir, { recursive: true, force: true })
+        }
+      })
+      suite(async () => {
+        const dir = await mkdtemp(join(tmpdir(), 'cstp-methods-'))
+        const program = await openOn(backend, dir, { now: testStart })
+        const { second } = program
+        program.second = async () => {
+          const other = await second()
+          opened.unshift({ program: other, dir })
+          return other
+        }
+        opened.push({ program, dir })
+        return program
+      })
+    })
+  }
+}

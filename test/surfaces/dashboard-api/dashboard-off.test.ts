@@ -1,0 +1,48 @@
+/** CSTP_DASHBOARD=off: no page, no file, no login, and no session that is still good. */
+import { expect, test } from 'bun:test'
+import { inTemporaryDir, type RunningServer, startServer } from '../../support/server.ts'
+
+const tokens = { CSTP_AUTH_TOKENS: 'alice:alice-token' }
+
+test('off removes the dashboard, and a session from before opens nothing', () =>
+  inTemporaryDir(async (dir) => {
+    const own = (server: RunningServer, cookie = '') => ({
+      'x-cstp-dashboard': '1',
+      origin: server.url,
+      'content-type': 'application/json',
+      ...(cookie && { cookie }),
+    })
+    const call = async (server: RunningServer, cookie: string): Promise<number> => {
+      const body = JSON.stringify({ jsonrpc: '2.0', method: 'cstp.getStats', params: {}, id: 1 })
+      return (await fetch(`${server.url}/cstp`, { method: 'POST', headers: own(server, cookie), body })).status
+    }
+    const body = JSON.stringify({ agent: 'alice', token: 'alice-token' })
+    const before = await startServer({ dir, env: tokens })
+    let cookie = ''
+    try {
+      const login = await fetch(`${before.url}/dashboard/session`, { method: 'POST', headers: own(before), body })
+      cookie = login.headers.get('set-cookie')!.split(';')[0]!
+      expect(await call(before, cookie)).toBe(200)
+    } finally {
+      await before.kill()
+    }
+    const server = await startServer({ dir, env: { ...tokens, CSTP_DASHBOARD: 'off' } })
+    try {
+      for (const path of ['/dashboard', '/dashboard/', '/dashboard/decisions', '/dashboard/assets/main.js'])
+        expect([path, (await fetch(server.url + path)).status]).toEqual([path, 404])
+      for (const method of ['GET', 'POST', 'DELETE']) {
+        const sent = { method, headers: own(server, cookie), ...(method === 'POST' && { body }) }
+        const answer = await fetch(`${server.url}/dashboard/session`, sent)
+        expect([method, answer.status, answer.headers.get('set-cookie')]).toEqual([method, 404, null])
+      }
+      expect(await call(server, cookie)).toBe(401)
+    } finally {
+      await server.kill()
+    }
+    const again = await startServer({ dir, env: tokens })
+    try {
+      expect(await call(again, cookie)).toBe(200)
+    } finally {
+      await again.kill()
+    }
+  }))

@@ -1,0 +1,112 @@
+/** The largest bodies of each kind: none may hold the server for longer than about a second, or end as an internal error. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { answer } from '../../../src/surfaces/http/jsonrpc.ts'
+import { callers, openMemoryProgram, type TestProgram } from '../../support/program.ts'
+
+const megabyte = 1_048_576
+const fill = (unit: string, length: number) => unit.repeat(Math.floor(length / unit.length))
+const many = <T>(count: number, make: (index: number) => T): T[] =>
+  Array.from({ length: count }, (_, index) => make(index))
+const call = (method: string, params: object) =>
+  JSON.stringify({ jsonrpc: '2.0', id: 1, method: `cstp.${method}`, params })
+const record = (more: object) => call('recordDecision', { decision: 'a', confidence: 1, category: 'c', ...more })
+const batch = (entry: string) => `[${many(100, () => entry).join(',')}]`
+const reasons = (text: (index: number) => string) => ({
+  reasons: many(100, (index) => ({ type: 'a', text: text(index) })),
+})
+
+/** What is sent, and the codes that may come back (0 is success). */
+const bodies: [string, number[], () => string][] = [
+  ['brackets', [-32600], () => '['.repeat(2 * megabyte) + ']'.repeat(2 * megabyte)],
+  ['open brackets', [-32600], () => '['.repeat(4 * megabyte)],
+  ['objects in objects', [-32600], () => `${'{"a":'.repeat(650_000)}1${'}'.repeat(650_000)}`],
+  ['a batch of numbers', [-32600], () => `[${fill('1,', 4 * megabyte - 10)}1]`],
+  ['a batch of brackets', [-32600], () => batch('['.repeat(15_000) + ']'.repeat(15_000))],
+  ['a thousand steps', [0], () => record({ reasoning_trace: many(400, () => 'x'.repeat(10_000)) })],
+  ['Han reasons', [0], () => record(reasons(() => fill('数', 10_000)))],
+  [
+    'reasons of new words',
+    [0],
+    () => record(reasons((index) => many(1_100, (word) => `w${index * 1_100 + word}`).join(' '))),
+  ],
+  [
+    'combining marks',
+    [0],
+    () => record({ context: fill('a\u0301\u0323', 100_000), ...reasons(() => fill('\u0323\u0301', 10_000)) }),
+  ],
+  ['purposes', [0], () => record({ decision: fill('to to. ', 10_000), context: fill('so that because to ', 100_000) })],
+  [
+    'a wide free-form object',
+    [0],
+    () =>
+      record({
+        alternatives_considered: [
+          { option: 'x', ...Object.fromEntries(many(200_000, (index) => [`k${index}`, index])) },
+        ],
+      }),
+  ],
+  [
+    'a long free-form list',
+    [0],
+    () => record({ alternatives_considered: [{ option: 'x', a: many(490_000, () => 0) }] }),
+  ],
+  [
+    'unknown keys',
+    [-32602],
+    () => call('queryDecisions', Object.fromEntries(many(180_000, (index) => [`retrieval_mod${index}`, 1]))),
+  ],
+  [
+    'a long filter',
+    [-32602],
+    () => call('queryDecisions', { query: 'x', filters: { stakes: many(490_000, () => 'low') } }),
+  ],
+  ['a long method', [-32601], () => call('x'.repeat(4 * megabyte - 100), {})],
+  ['a long number', [-32600], () => `{"jsonrpc":"2.0","method":"x","id":1${'0'.repeat(4 * megabyte)}}`],
+  ['a batch of records', [0], () => batch(record({ context: fill('word ', 40_000) }))],
+  ['a batch of Han records', [0], () => batch(record({ context: fill('数', 12_000) }))],
+  [
+    'a batch of unknown keys',
+    [-32602],
+    () => batch(call('queryDecisions', Object.fromEntries(many(1_500, (index) => [`retrieval_mod${index}`, 1])))),
+  ],
+  [
+    'a batch of long questions',
+    [0],
+    () => batch(call('queryDecisions', { query: 'word '.repeat(2_000), retrieval_mode: 'hybrid', limit: 20 })),
+  ],
+]
+
+let program: TestProgram
+beforeAll(async () => {
+  program = await openMemoryProgram()
+})
+afterAll(() => program.close())
+
+test.each(bodies)(
+  '%s',
+  async (_, codes, make) => {
+    const text = make()
+    let held = 0
+    let last = process.cpuUsage()
+    const look = () => {
+      const { user, system } = process.cpuUsage(last)
+      held = Math.max(held, (user + system) / 1_000)
+      last = process.cpuUsage()
+    }
+    const timer = setInterval(look, 5)
+    const exchange = {
+      caller: callers.root,
+      signal: new AbortController().signal,
+      newRequestId: () => 'r',
+      take: () => 0,
+    }
+    const { body } = await answer(text, exchange, program.dispatch)
+    await Bun.sleep(6)
+    look()
+    clearInterval(timer)
+    const replies = [JSON.parse([...body!].join(''))].flat() as { error?: { code: number } }[]
+    for (const { error } of replies) expect(codes).toContain(error?.code ?? 0)
+    expect(held).toBeLessThan(1_500)
+  },
+  60_000,
+)

@@ -1,0 +1,62 @@
+/** Metrics: what is counted, under which labels. */
+import { expect, test } from 'bun:test'
+import { openChain } from '../../../src/domain/evidence/chain.ts'
+import { analyse } from '../../../src/domain/search/terms.ts'
+import { createMetrics } from '../../../src/surfaces/http/metrics.ts'
+import { openMemoryEvidence } from '../../support/memory/evidence.ts'
+import { openMemoryStore } from '../../support/memory/store.ts'
+import { recordOf, testStart } from '../../support/record.ts'
+
+test('calls, embeddings, decisions and what is owed', async () => {
+  const store = openMemoryStore({ analyse, now: () => testStart })
+  await store.transaction(async (tx) => {
+    const record = recordOf()
+    await tx.decisions.create(record)
+    await tx.outbox.add(record.id, testStart)
+  })
+  const evidence = openMemoryEvidence()
+  const chain = openChain({ evidence, now: Date.now, breathe: async () => {} })
+  const metrics = createMetrics('1.2.3', new Set(['cstp.getStats']))
+  metrics.call('cstp.getStats', 0, 2)
+  metrics.call('cstp.getStats', -32602, 2)
+  metrics.call('x"} evil{', -32601, 2)
+  metrics.call('another', -32601, 2)
+  metrics.embed('query', 3, 10, false)
+  metrics.embed('document', 1, 10, true)
+  metrics.reindex(4, 9)
+  const text = await metrics.render({ store, evidence, chain })
+  const value = (line: string) =>
+    Number(
+      text
+        .split('\n')
+        .find((one) => one.startsWith(`${line} `))
+        ?.split(' ')
+        .at(-1),
+    )
+  expect({
+    ok: value('cstp_requests_total{method="cstp.getStats",code="0"}'),
+    refused: value('cstp_requests_total{method="cstp.getStats",code="-32602"}'),
+    unknown: value('cstp_requests_total{method="unknown",code="-32601"}'),
+    fast: value('cstp_request_duration_seconds_bucket{le="0.0025",method="cstp.getStats"}'),
+    texts: value('cstp_embed_texts_total{kind="query"}'),
+    failures: value('cstp_embed_failures_total{kind="document"}'),
+    decisions: value('cstp_decisions'),
+    outbox: value('cstp_outbox_depth'),
+    done: value('cstp_reindex_decisions{of="done"}'),
+    build: value('cstp_build_info{version="1.2.3"}'),
+  }).toEqual({
+    ok: 1,
+    refused: 1,
+    unknown: 2,
+    fast: 2,
+    texts: 3,
+    failures: 1,
+    decisions: 1,
+    outbox: 1,
+    done: 4,
+    build: 1,
+  })
+  expect(value('process_resident_memory_bytes')).toBeGreaterThan(10_000_000)
+  expect(text).not.toContain('evil')
+  expect(metrics.content_type).toContain('text/plain')
+})

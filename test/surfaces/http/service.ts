@@ -1,0 +1,83 @@
+/** The HTTP surface around a dispatch that a test gives, with known credentials and a clock that stands still. */
+import { CstpError, invalidParams } from '../../../sdk/errors.ts'
+import { type Request as Call, type Dispatch, JsonText } from '../../../src/calls/dispatch.ts'
+import { createAuthenticator, parseTokens } from '../../../src/core/caller.ts'
+import { createFetch, type Fetch, type HttpOptions } from '../../../src/surfaces/http/http.ts'
+import { createRateLimiter } from '../../../src/surfaces/http/rate.ts'
+
+export const tokens = { alice: 'alice:alice-token', bob: 'bob:bob-token', nobody: 'nobody:nobody-token' }
+
+/** A list in JSON, entry by entry. */
+function* pieces(): Generator<string> {
+  for (let at = 0; at < 500; at++) yield `${at === 0 ? '[' : ','}"ü${at}"`
+  yield ']'
+}
+
+/** Answers `echo` with its parameters, refuses the rest in the ways a registry does. */
+export const echo: Dispatch = async ({ method, params }) => {
+  if (method === 'forbidden') throw new CstpError('forbidden', 'needs more', { scope: 'admin' })
+  if (method === 'internal') throw new CstpError('internal_error', 'Internal error', { request_id: 'r1' })
+  if (method === 'pieces') return new JsonText(pieces())
+  if (method !== 'echo') throw new CstpError('method_not_found', 'Method not found', { available: ['echo'] })
+  if (params === null || typeof params !== 'object' || Array.isArray(params))
+    throw invalidParams({ path: '', message: 'no', expected: 'an object', received: 'something else' })
+  return params
+}
+
+export interface Service {
+  fetch(request: Request, address: string): ReturnType<Fetch>
+  /** The same, told when the limit on silence is lifted. */
+  far(request: Request, unhurried: () => void): ReturnType<Fetch>
+  calls: Call[]
+  clock: { now: number }
+  state: { ready: boolean }
+}
+
+/** A service in which alice may do everything, bob may read and write, and nobody may do nothing. */
+export function serviceOf(options: Partial<HttpOptions> = {}): Service {
+  const clock = { now: 1_000_000 }
+  const now = () => clock.now
+  const state = { ready: true }
+  const calls: Call[] = []
+  const [alice, bob] = parseTokens(`${tokens.alice},${tokens.bob}`)
+  const [nobody] = parseTokens([{ agent: 'nobody', token: 'nobody-token', scopes: [] }])
+  const handle = createFetch({
+    dispatch: (request) => {
+      calls.push(request)
+      return echo(request)
+    },
+    authenticate: createAuthenticator({ credentials: [alice!, bob!, nobody!], admins: null, evidence: null }),
+    requests: createRateLimiter({ per_minute: 600, burst: 100, now }),
+    logins: createRateLimiter({ per_minute: 20, burst: 20, now }),
+    cors_origins: ['*'],
+    max_body_bytes: 2_048,
+    trust_proxy: 0,
+    newRequestId: () => `r${calls.length}`,
+    health: () => ({ status: 'ok' }),
+    card: () => ({ name: 'cstp' }),
+    ready: () => state.ready,
+    metrics: async () => ({ text: 'cstp_up 1\n', content_type: 'text/plain; version=0.0.4' }),
+    stopping: new AbortController().signal,
+    ...options,
+  })
+  return {
+    fetch: (request, address) => handle(request, () => address),
+    far: (request, unhurried) => handle(request, () => '', unhurried),
+    calls,
+    clock,
+    state,
+  }
+}
+
+export const url = 'http://cstp.test'
+type Body = RequestInit['body']
+
+/** A POST to /cstp as bob, unless the headers say otherwise; a header of null is left out. */
+export function post(body: Body, headers: Record<string, string | null> = {}): Request {
+  const all = { authorization: `Bearer ${tokens.bob}`, 'content-type': 'application/json', ...headers }
+  const given = Object.entries(all).filter((pair): pair is [string, string] => pair[1] !== null)
+  return new Request(`${url}/cstp`, { method: 'POST', body: body ?? null, headers: given })
+}
+
+export const rpc = (method: string, params: unknown = {}, id: unknown = 1): string =>
+  JSON.stringify({ jsonrpc: '2.0', method, params, id })

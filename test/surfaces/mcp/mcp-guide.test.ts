@@ -1,0 +1,104 @@
+/** The guide's set-up works as it stands: its JSON parses and starts what it names, and its figures are those of the program. */
+import { expect, test } from 'bun:test'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { toolNames } from '../../../src/calls/method.ts'
+import { bareEnv, root } from '../../support/child.ts'
+import { inTemporaryDir } from '../../support/server.ts'
+import { overStdio, type Peer } from './peers.ts'
+import { startServing, tokens } from './running.ts'
+
+interface Entry {
+  type?: string
+  url?: string
+  headers?: Record<string, string>
+  command?: string
+  args?: string[]
+  env?: Record<string, string>
+}
+
+const guide = await readFile(join(root, 'docs/guide/mcp.md'), 'utf8')
+const blocks = (language: string) =>
+  [...guide.matchAll(new RegExp(`\`\`\`${language}\n([\\s\\S]*?)\`\`\``, 'g'))].map((match) => match[1]!)
+const entries = blocks('json').map((text) => {
+  const { mcpServers } = JSON.parse(text) as { mcpServers: { cstp: Entry } }
+  return mcpServers.cstp
+})
+const [http, here, elsewhere] = entries
+
+const listed = async (peer: Pick<Peer, 'listTools' | 'close'>): Promise<string[]> => {
+  try {
+    return (await peer.listTools()).tools.map(({ name }) => name)
+  } finally {
+    await peer.close()
+  }
+}
+
+/** What follows `cstp mcp` in a configuration. */
+const argsOf = ({ command, args = [] }: Entry): string[] => {
+  expect([command, args[0]]).toEqual(['cstp', 'mcp'])
+  return args.slice(1)
+}
+
+test('there are three configurations', () => expect(entries).toHaveLength(3))
+
+test('the configuration for HTTP', async () => {
+  const server = await startServing()
+  try {
+    expect(http!.type).toBe('http')
+    const [agent, token] = tokens.bob.split(':') as [string, string]
+    const headers = Object.fromEntries(
+      Object.entries(http!.headers!).map(([name, value]) => [
+        name,
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: this is how it stands in the file
+        value.replace('local:', `${agent}:`).replace('${CSTP_TOKEN}', token),
+      ]),
+    )
+    const client = new Client({ name: 'test', version: '1' })
+    const url = new URL(http!.url!.replace('http://127.0.0.1:9991', server.url))
+    await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }))
+    expect(await listed(client as unknown as Peer)).toEqual([...toolNames])
+  } finally {
+    await server.stop()
+  }
+})
+
+test('the configuration of a program', () =>
+  inTemporaryDir(async (dir) =>
+    expect(await listed(await overStdio('v2', dir, argsOf(here!)))).toEqual([...toolNames]),
+  ))
+
+test('the configuration of a program that passes on', () =>
+  inTemporaryDir(async (dir) => {
+    // The server need not be there for the tools to be listed.
+    expect(elsewhere!.env).toEqual({ CSTP_TOKEN: '<token>' })
+    expect(await listed(await overStdio('v2', dir, argsOf(elsewhere!), elsewhere!.env))).toEqual([...toolNames])
+  }))
+
+test('the commands name what there is', async () => {
+  const [withServer, without] = blocks('sh')
+  expect(withServer).toContain('--transport http cstp http://127.0.0.1:9991/mcp')
+  await inTemporaryDir(async (dir) => {
+    const [program, command, ...args] = without!.split(' -- ')[1]!.trim().split(' ')
+    expect([program, command]).toEqual(['cstp', 'mcp'])
+    expect(await listed(await overStdio('v1', dir, args))).toEqual([...toolNames])
+  })
+  expect(guide).toContain(`[${toolNames.length} tools]`)
+})
+
+test('the configuration of the README starts a clone', async () => {
+  const readme = await readFile(join(root, 'README.md'), 'utf8')
+  const text = /```json\n([\s\S]*?)```/.exec(readme)![1]!.replaceAll('/path/to/clone', root)
+  const { command, args } = (JSON.parse(text) as { mcpServers: { cstp: Required<Entry> } }).mcpServers.cstp
+  await inTemporaryDir(async (dir) => {
+    // The stand-in that runs the guide's `claude mcp add`.
+    const stand = [join(root, 'test/surfaces/mcp/claude.ts'), 'mcp', 'add', 'cstp', '--', command, ...args]
+    const { stdout, stderr } = Bun.spawnSync([process.execPath, ...stand], {
+      env: bareEnv(dir),
+      cwd: dir,
+      stdin: 'ignore',
+    })
+    expect(`${stdout}${stdout.length > 0 ? '' : stderr}`).toBe(`cstp: ${toolNames.join(' ')}\n`)
+  })
+})
