@@ -1,19 +1,9 @@
 /** What derives from the schemas of guardrail files: JSON Schema for editors, and the reference page. */
 import { toJsonSchema } from '@valibot/to-json-schema'
-import {
-  AggregateCondition,
-  BreakerRule,
-  CelCondition,
-  CompoundCondition,
-  FieldCondition,
-  operators,
-  Rule,
-  RuleFile,
-  SemanticCondition,
-  TemporalCondition,
-} from '../../sdk/schema/guardrail.ts'
+import { actionFields } from '../../sdk/schema/action.ts'
+import { BreakerRule, operators, Rule, RuleFile } from '../../sdk/schema/guardrail.ts'
 import { TestFile } from '../../sdk/schema/guardrail-test.ts'
-import { fieldKinds } from '../domain/guardrail/action.ts'
+import { conditionKinds } from '../domain/guardrail/conditions.ts'
 
 interface JsonSchema {
   $ref?: string
@@ -58,27 +48,6 @@ export function testsSchema(): string {
   return `${JSON.stringify({ $schema, title: 'cstp guardrail tests', ...rest }, null, 2)}\n`
 }
 
-const kinds: [name: string, schema: unknown, about: string][] = [
-  ['field', FieldCondition, 'Compares one field of the action, or of its context.'],
-  ['semantic', SemanticCondition, 'Looks for past decisions that mean much the same as the description.'],
-  [
-    'temporal',
-    TemporalCondition,
-    'Counts recorded decisions within a window, or looks at the clock: one of the two in one condition.',
-  ],
-  ['aggregate', AggregateCondition, 'Compares a figure over past decisions.'],
-  [
-    'compound',
-    CompoundCondition,
-    'Joins conditions with and, or, or not. A part that can’t be judged decides only where the others don’t.',
-  ],
-  [
-    'cel',
-    CelCondition,
-    'An expression in the [Common Expression Language](https://cel.dev). Numbers of the context are floating: write `2.0` where you calculate with them. `matches`, `bind` and loops inside loops are not offered.',
-  ],
-]
-
 const meanings: Record<(typeof operators)[number], string> = {
   '<': 'Less. Numbers only.',
   '<=': 'Less or equal. Numbers only.',
@@ -91,24 +60,6 @@ const meanings: Record<(typeof operators)[number], string> = {
   not_in: 'None of a list; true for values of another kind.',
   contains: 'A text holds a text, whatever the case; a list holds a value.',
   exists: 'The field is there; with the value false, that it is not.',
-}
-
-const fieldMeanings: Record<keyof typeof fieldKinds, string> = {
-  description: 'What the agent intends to do; the decision text of a record.',
-  category: 'Category, where given.',
-  stakes: '`low`, `medium`, `high` or `critical`.',
-  confidence: '0 to 1, where given.',
-  tags: 'Tags; use `contains`.',
-  project: 'Project, where given.',
-  scope: 'Scope that the caller names beside the project.',
-  agent_id: 'The authenticated agent; what a caller says of itself counts for nothing.',
-  phase: '`check` (checkGuardrails), `pre_action` (preAction) or `record` (recordDecision).',
-  reason_count: 'Number of reasons, in the phases that have them.',
-  quality_score: 'Quality of the record, 0 to 1; phase `record` only.',
-  has_deliberation: 'Whether a deliberation belongs to it.',
-  has_reasoning: 'Whether it has steps of reasoning.',
-  has_query: 'Whether precedents were asked for.',
-  has_check: 'Whether guardrails were checked before.',
 }
 
 /** The reference page. @param rows lines of a table of fields, @param head of a page */
@@ -136,7 +87,9 @@ export function guardrailsPage(
     ),
     section('Circuit breaker', 'Blocks a scope after failures.', fields(BreakerRule)),
     '## Conditions\n',
-    ...kinds.map(([name, schema, text]) => `### ${name}\n\n${text}\n\n${fields(schema).join('\n')}\n`),
+    ...Object.entries(conditionKinds).map(
+      ([name, { schema, about }]) => `### ${name}\n\n${about}\n\n${fields(schema).join('\n')}\n`,
+    ),
     section('Operators', 'Of field conditions.', [
       '| Operator | Meaning |',
       '| --- | --- |',
@@ -145,9 +98,7 @@ export function guardrailsPage(
     section('Fields', 'Any other name is looked up in the context; `context.<key>` says so.', [
       '| Field | Kind | Meaning |',
       '| --- | --- | --- |',
-      ...Object.entries(fieldKinds).map(
-        ([name, kind]) => `| \`${name}\` | ${kind} | ${fieldMeanings[name as keyof typeof fieldKinds]} |`,
-      ),
+      ...Object.entries(actionFields).map(([name, { kind, about }]) => `| \`${name}\` | ${kind} | ${about} |`),
     ]),
     section('Table tests', 'A file `<rules>.test.yaml` beside `<rules>.yaml`.', fields(TestFile)),
   ].join('\n')

@@ -1,69 +1,29 @@
-/** The action that rules look at: its own fields, and its context beneath them. */
+/** The action that rules look at: its own fields, its context beneath them, and the action that a recorded decision amounts to. */
+import type * as v from 'valibot'
+import { type ActionField, type ActionFieldName, actionFields } from '../../../sdk/schema/action.ts'
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 
-/** Fields that an action always has in CEL; null where nothing was given. */
-export const actionFields = [
-  'description',
-  'category',
-  'stakes',
-  'confidence',
-  'tags',
-  'project',
-  'scope',
-  'agent_id',
-  'phase',
-  'reason_count',
-  'quality_score',
-  'has_deliberation',
-  'has_reasoning',
-  'has_query',
-  'has_check',
-] as const
+type Given<N extends ActionFieldName> = v.InferOutput<(typeof actionFields)[N]['schema']>
 
-export type Phase = 'check' | 'pre_action' | 'record'
+/** An action as rules see it: what was not given is null. */
+export type Action = {
+  [N in ActionFieldName]: undefined extends Given<N> ? Exclude<Given<N>, undefined> | null : Given<N>
+} & { context: Record<string, unknown> }
 
-export interface Action {
-  description: string
-  category: string | null
-  stakes: string
-  confidence: number | null
-  tags: string[]
-  project: string | null
-  scope: string | null
-  agent_id: string | null
-  phase: Phase
-  reason_count: number | null
-  quality_score: number | null
-  has_deliberation: boolean
-  has_reasoning: boolean
-  has_query: boolean
-  has_check: boolean
-  context: Record<string, unknown>
-}
+export type Phase = Action['phase']
 
-/** The kinds of the action's own fields: what an operator can't compare with them is refused when a rule is loaded. */
-export const fieldKinds: Readonly<Record<(typeof actionFields)[number], 'string' | 'number' | 'boolean' | 'list'>> = {
-  description: 'string',
-  category: 'string',
-  stakes: 'string',
-  confidence: 'number',
-  tags: 'list',
-  project: 'string',
-  scope: 'string',
-  agent_id: 'string',
-  phase: 'string',
-  reason_count: 'number',
-  quality_score: 'number',
-  has_deliberation: 'boolean',
-  has_reasoning: 'boolean',
-  has_query: 'boolean',
-  has_check: 'boolean',
-}
+/** The row of a field of the action; undefined for any other name, which is looked up in the context. */
+export const actionField = (name: string): ActionField | undefined =>
+  Object.hasOwn(actionFields, name) ? actionFields[name as ActionFieldName] : undefined
+
+/** Whether a field of the action may be null. */
+export const isNullable = ({ schema }: ActionField): boolean =>
+  schema.type === 'optional' && (schema as { default?: unknown }).default === undefined
 
 const isPlain = (value: unknown): value is Record<string, unknown> =>
   value !== null && typeof value === 'object' && !Array.isArray(value)
 
-/** A value inside plain objects, by own keys only; undefined where there is none. */
+/** A value inside plain objects, by own keys only; undefined if there is none. */
 function inside(value: unknown, path: readonly string[]): unknown {
   let found = value
   for (const step of path) {
@@ -73,28 +33,23 @@ function inside(value: unknown, path: readonly string[]): unknown {
   return found
 }
 
-/** A field of rules, ready to be read from many actions. */
+/** A field that a rule names, compiled once and read from many actions. */
 export interface Field {
-  /** The value; undefined where it is absent or null. */
+  /** The value; undefined if it is absent or null. */
   value(action: Action): unknown
-  /**
-   * A key of the context that looks like the field without being it; null where there is none. Whoever writes such a key wants a rule
-   * to miss it.
-   */
-  disguised(action: Action): string | null
+  /** A key of the context that looks like the field and is another one, so that a rule would miss it; null if there is none. */
+  lookalikeOf(action: Action): string | null
 }
 
-/**
- * The action's own field by its bare name, everything else from the context: the context can never stand in for a field of the action.
- */
+/** The action's own field by its bare name, everything else from the context, which can never replace a field of the action. */
 export function compileField(name: string): Field {
-  if (Object.hasOwn(fieldKinds, name)) {
-    const key = name as keyof typeof fieldKinds
+  if (actionField(name)) {
+    const key = name as ActionFieldName
     const wanted = skeleton(name)
     return {
       value: (action) => action[key] ?? undefined,
-      disguised: (action) =>
-        looksOf(action.context)
+      lookalikeOf: (action) =>
+        keysBySkeleton(action.context)
           .get(wanted)
           ?.find((one) => one !== name) ?? null,
     }
@@ -104,11 +59,11 @@ export function compileField(name: string): Field {
   const wanted = steps.map(skeleton)
   return {
     value: ({ context }) => (Object.hasOwn(context, path) ? context[path] : inside(context, steps)) ?? undefined,
-    disguised({ context }) {
+    lookalikeOf({ context }) {
       let level: unknown = context
       for (const [depth, step] of steps.entries()) {
         if (!isPlain(level)) return null
-        const fake = looksOf(level)
+        const fake = keysBySkeleton(level)
           .get(wanted[depth]!)
           ?.find((key) => key !== step)
         if (fake !== undefined) return fake
@@ -121,32 +76,9 @@ export function compileField(name: string): Field {
 
 /** Latin letters, each with the Cyrillic and Greek ones that look like it. */
 const lookAlikes: ReadonlyMap<string, string> = new Map(
-  [
-    'aаα',
-    'bь',
-    'cсϲ',
-    'dԁ',
-    'eеε',
-    'gɡ',
-    'hһ',
-    'iіιı',
-    'jј',
-    'kкκ',
-    'lⅼӏ',
-    'mм',
-    'nпη',
-    'oоο',
-    'pрρ',
-    'qԛ',
-    'rг',
-    'sѕ',
-    'tтτ',
-    'uυս',
-    'vνѵ',
-    'wԝω',
-    'xхχ',
-    'yуγ',
-  ].flatMap(([latin, ...others]) => others.map((other): [string, string] => [other, latin!])),
+  'aаα bь cсϲ dԁ eеε gɡ hһ iіιı jј kкκ lⅼӏ mм nпη oоο pрρ qԛ rг sѕ tтτ uυս vνѵ wԝω xхχ yуγ'
+    .split(' ')
+    .flatMap(([latin, ...others]) => others.map((other): [string, string] => [other, latin!])),
 )
 
 /** A key as it looks: compatible forms, marks and invisible characters folded away. */
@@ -158,11 +90,11 @@ export function skeleton(key: string): string {
   return [...folded].map((letter) => lookAlikes.get(letter) ?? letter).join('')
 }
 
-/** Keys by how they look, made once for each object: many rules look at one context. */
-const looks = new WeakMap<object, Map<string, string[]>>()
+/** Keys by their skeleton, cached for each object: many rules look at one context. */
+const skeletons = new WeakMap<object, Map<string, string[]>>()
 
-function looksOf(level: Record<string, unknown>): Map<string, string[]> {
-  let found = looks.get(level)
+function keysBySkeleton(level: Record<string, unknown>): Map<string, string[]> {
+  let found = skeletons.get(level)
   if (!found) {
     found = new Map()
     for (const key of Object.keys(level)) {
@@ -171,25 +103,25 @@ function looksOf(level: Record<string, unknown>): Map<string, string[]> {
       if (same) same.push(key)
       else found.set(look, [key])
     }
-    looks.set(level, found)
+    skeletons.set(level, found)
   }
   return found
 }
 
-// The action that a recorded decision stands for, as rules see it.
-
-/** True when a thought stands in the deliberation. */
-const thought = ({ deliberation }: DecisionRecord): boolean =>
+const hasThought = ({ deliberation }: DecisionRecord): boolean =>
   deliberation?.steps.some(({ type }) => type === 'reasoning') ?? false
 
-/** @param context of the action; the record's own text is no context of rules */
+/**
+ * The action that a recorded decision amounts to.
+ * @param context of the action; the record's own text is not a context for rules
+ */
 export function recordedAction(record: DecisionRecord, context: Action['context'] = {}): Action {
   const protocol = record.pre_decision_protocol
   return {
     description: record.decision,
     category: record.category,
     stakes: record.stakes,
-    // What stood at the review: a later update does not change what was decided.
+    // The confidence at the review: a later update does not change what was decided.
     confidence: record.confidence_at_review ?? record.confidence,
     tags: record.tags,
     project: record.project?.name ?? null,
@@ -199,7 +131,7 @@ export function recordedAction(record: DecisionRecord, context: Action['context'
     reason_count: record.reasons.length,
     quality_score: record.quality.score,
     has_deliberation: record.deliberation !== null,
-    has_reasoning: record.reasoning_trace.length > 0 || thought(record),
+    has_reasoning: record.reasoning_trace.length > 0 || hasThought(record),
     has_query: protocol?.query_run ?? false,
     has_check: protocol?.guardrails_checked ?? false,
     context,

@@ -1,27 +1,20 @@
-/** CEL expressions over the action: compiled once, typed against its fields, and refused where they could run long. */
+/** CEL expressions over the action: compiled once, typed against its fields, and refused if they could run long. */
 import { Environment } from '@marcbachmann/cel-js'
-import type { Action } from './action.ts'
+import { actionFields } from '../../../sdk/schema/action.ts'
+import { type Action, isNullable } from './action.ts'
 import { EvaluationError } from './operators.ts'
 
-/** Names that the action offers, with their CEL types; `dyn` where a value may be null. */
+const celTypes = { string: 'string', number: 'dyn', boolean: 'bool', list: 'list<string>' } as const
+
+/** The CEL types of the action's fields; `dyn` for a value that may be null. */
 const schema = {
-  description: 'string',
-  category: 'dyn',
-  stakes: 'string',
-  confidence: 'dyn',
-  tags: 'list<string>',
-  project: 'dyn',
-  scope: 'dyn',
+  ...Object.fromEntries(
+    Object.entries(actionFields).map(([name, field]) => [name, isNullable(field) ? 'dyn' : celTypes[field.kind]]),
+  ),
+  // Never null, but rules that compare it with null have always compiled.
   agent_id: 'dyn',
-  phase: 'string',
-  reason_count: 'dyn',
-  quality_score: 'dyn',
-  has_deliberation: 'bool',
-  has_reasoning: 'bool',
-  has_query: 'bool',
-  has_check: 'bool',
   context: 'map<string, dyn>',
-} as const satisfies Record<keyof Action, string>
+}
 
 const environment = new Environment({
   unlistedVariablesAreDyn: false,
@@ -30,7 +23,7 @@ const environment = new Environment({
 
 const loops = new Set(['all', 'exists', 'exists_one', 'map', 'filter'])
 
-/** Why an expression could run long; null where it can't. */
+/** Why an expression could run long; null if it can't. */
 function costly(node: unknown, inLoop: boolean): string | null {
   if (Array.isArray(node)) return node.map((one) => costly(one, inLoop)).find((one) => one !== null) ?? null
   if (node === null || typeof node !== 'object' || !('op' in node) || !('args' in node)) return null
@@ -47,9 +40,9 @@ function costly(node: unknown, inLoop: boolean): string | null {
 }
 
 export interface CompiledCel {
-  /** What is wrong with the expression; null where nothing is. */
+  /** What is wrong with the expression; null if nothing is. */
   error: string | null
-  /** @throws EvaluationError when a key is absent, kinds do not fit, or the answer is no boolean */
+  /** @throws EvaluationError when a key is absent, types do not match, or the result is not a boolean */
   evaluate(action: Action): boolean
 }
 

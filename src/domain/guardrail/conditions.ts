@@ -1,167 +1,203 @@
-/** Conditions compiled to tests of an action. */
-import { type Condition, type FieldCondition, type TemporalCondition, weekdays } from '../../../sdk/schema/guardrail.ts'
+/**
+ * The kinds of conditions: one table of what each one's schema is, what its schema can't check, how it is tested, and how the reference
+ * explains it. A new kind is a schema in `sdk/schema/guardrail.ts` and a row here.
+ */
+import type * as v from 'valibot'
+import { outcomeValues, stakesValues, statusValues } from '../../../sdk/schema/decision.ts'
+import {
+  AggregateCondition,
+  CelCondition,
+  CompoundCondition,
+  type Condition,
+  FieldCondition,
+  SemanticCondition,
+  TemporalCondition,
+} from '../../../sdk/schema/guardrail.ts'
 import type { DecisionFilter } from '../../../sdk/storage/store.ts'
-import { type Action, compileField } from './action.ts'
+import { type Action, actionField, compileField } from './action.ts'
 import { compileCel } from './cel.ts'
+import { onClock } from './clock.ts'
 import type { History } from './history.ts'
 import { compareNumbers, EvaluationError, holds } from './operators.ts'
 
-/** True when the condition holds. @throws EvaluationError when it can't be judged */
+/** True when the condition holds. @throws EvaluationError when it can't be evaluated */
 export type Test = (action: Action, history: History) => boolean | Promise<boolean>
-type Of<T extends Condition['type']> = Extract<Condition, { type: T }>
+
+interface ConditionKind<C> {
+  schema: v.GenericSchema<unknown, C> & { entries: object }
+  /** For the reference page. */
+  about: string
+  /** What is wrong with one, beyond its schema and without the conditions inside of it; null if nothing is. */
+  problem(condition: C): string | null
+  compile(condition: C): Test
+}
 
 const hourMs = 3_600_000
 
-function compileFieldCondition(condition: FieldCondition): Test {
-  const { field: name, operator, value, when_missing } = condition
-  const field = compileField(name)
-  const absent = (operator === 'exists' && value === false) || when_missing === 'match'
-  return (action) => {
-    const actual = field.value(action)
-    if (actual !== undefined) return holds(condition, actual)
-    if (field.disguised(action) !== null)
-      throw new EvaluationError(`the context has a key that looks like ${name} and is not`)
-    return absent
-  }
-}
-
-function countedBy({ field, value }: Of<'temporal'>): DecisionFilter {
-  if (field === 'stakes' || field === 'status' || field === 'outcome') return { [field]: [value] } as DecisionFilter
-  return field === 'tag' ? { tags: [value!] } : ({ [field!]: value } as DecisionFilter)
-}
-
-function compileTemporal(condition: Of<'temporal'>): Test {
-  const { window_hours, max_occurrences } = condition
-  if (window_hours === undefined || max_occurrences === undefined)
-    return (_, history) => onClock(condition, history.now())
-  const filter = countedBy(condition)
-  return async (_, history) => {
-    const created_from_ms = history.now() - window_hours * hourMs
-    return (await history.count({ ...filter, created_from_ms })) >= max_occurrences
-  }
-}
-
-function compileAggregate(condition: Of<'aggregate'>): Test {
-  const { metric, operator, value: bound, min_decisions = metric === 'count' ? 0 : 1 } = condition
-  return async (_, history) => {
-    const { decisions, value } = await history.aggregate(condition)
-    return value !== null && decisions >= min_decisions && compareNumbers(value, operator, bound)
-  }
-}
-
-/** True for conditions that ask nothing of the past, and so need no promise. */
-function isInstant(condition: Condition): boolean {
-  if (condition.type === 'compound') return condition.conditions.every(isInstant)
-  return (
-    condition.type === 'field' ||
-    condition.type === 'cel' ||
-    (condition.type === 'temporal' && condition.field === undefined)
-  )
-}
-
-/** Compiles a condition of any kind. */
-export function compileCondition(condition: Condition): Test {
-  switch (condition.type) {
-    case 'field':
-      return compileFieldCondition(condition)
-    case 'compound':
-      return compileAll(condition.conditions, condition.operator)
-    case 'cel': {
-      const { evaluate } = compileCel(condition.expression)
+/** Every kind of condition by its `type`. */
+export const conditionKinds: { [T in Condition['type']]: ConditionKind<Extract<Condition, { type: T }>> } = {
+  field: {
+    schema: FieldCondition,
+    about: 'Compares one field of the action, or of its context.',
+    problem: (condition) => valueProblem(condition) ?? kindProblem(condition),
+    compile(condition) {
+      const { field: name, operator, value, when_missing } = condition
+      const field = compileField(name)
+      const absent = (operator === 'exists' && value === false) || when_missing === 'match'
+      return (action) => {
+        const actual = field.value(action)
+        if (actual !== undefined) return holds(condition, actual)
+        if (field.lookalikeOf(action) !== null)
+          throw new EvaluationError(`the context has a key that looks like ${name} but is not`)
+        return absent
+      }
+    },
+  },
+  semantic: {
+    schema: SemanticCondition,
+    about: 'Looks for past decisions that mean much the same as the description.',
+    problem: () => null,
+    compile: (condition) => async (action, history) =>
+      (await history.similar(action.description, condition)) >= condition.min_matches,
+  },
+  temporal: {
+    schema: TemporalCondition,
+    about: 'Counts recorded decisions within a window, or looks at the clock; one condition does one of the two.',
+    problem: temporalProblem,
+    compile(condition) {
+      const { window_hours, max_occurrences } = condition
+      if (window_hours === undefined || max_occurrences === undefined)
+        return (_, history) => onClock(condition, history.now())
+      const filter = countedBy(condition)
+      return async (_, history) => {
+        const created_from_ms = history.now() - window_hours * hourMs
+        return (await history.count({ ...filter, created_from_ms })) >= max_occurrences
+      }
+    },
+  },
+  aggregate: {
+    schema: AggregateCondition,
+    about: 'Compares a figure over past decisions.',
+    problem: ({ metric, value }) =>
+      metric !== 'count' && (value < 0 || value > 1) ? `${metric} is between 0 and 1` : null,
+    compile(condition) {
+      const { metric, operator, value: bound, min_decisions = metric === 'count' ? 0 : 1 } = condition
+      return async (_, history) => {
+        const { decisions, value } = await history.aggregate(condition)
+        return value !== null && decisions >= min_decisions && compareNumbers(value, operator, bound)
+      }
+    },
+  },
+  compound: {
+    schema: CompoundCondition,
+    about:
+      'Joins conditions with and, or, or not. A part that can’t be evaluated decides the result only if the others don’t.',
+    problem: ({ operator, conditions }) =>
+      operator === 'not' && conditions.length !== 1 ? 'not takes exactly one condition' : null,
+    compile: ({ conditions, operator }) => compileAll(conditions, operator),
+  },
+  cel: {
+    schema: CelCondition,
+    about:
+      'An expression in the [Common Expression Language](https://cel.dev). Numbers of the context are floating-point: write `2.0` in arithmetic with them. `matches`, `bind` and nested loops are not offered.',
+    problem: ({ expression }) => compileCel(expression).error,
+    compile({ expression }) {
+      const { evaluate } = compileCel(expression)
       return (action) => evaluate(action)
-    }
-    case 'semantic':
-      return async (action, history) => (await history.similar(action.description, condition)) >= condition.min_matches
-    case 'temporal':
-      return compileTemporal(condition)
-    case 'aggregate':
-      return compileAggregate(condition)
-  }
+    },
+  },
 }
 
-type Junction = 'and' | 'or' | 'not'
+// A row takes conditions of its own kind only, which the compiler can't follow through the lookup.
+const kindOf = ({ type }: Condition): ConditionKind<Condition> => conditionKinds[type] as ConditionKind<never>
 
-/** Three-valued logic: what can't be judged decides only where the other parts don't. Gathers answers until one decides. */
-function junction(operator: Junction) {
-  let failed: unknown
-  return {
-    /** The whole answer, where this part decides it. */
-    answered: (answer: boolean): boolean | undefined =>
-      operator === 'not' ? !answer : answer === (operator === 'or') ? answer : undefined,
-    threw(error: unknown) {
-      // An error of the action's own is the better one to tell: it says what to mend.
+/** The problem of one condition, without those inside of it; null if there is none. */
+export const conditionProblem = (condition: Condition): string | null => kindOf(condition).problem(condition)
+
+/** The keys that a condition of a type may have. */
+export const conditionKeys = (type: string): string[] =>
+  Object.hasOwn(conditionKinds, type) ? Object.keys(conditionKinds[type as Condition['type']].schema.entries) : ['type']
+
+/**
+ * Compiles conditions that are joined; a rule's are ANDed. Three-valued logic: what can't be evaluated decides only if the other parts
+ * don't. No promise is made while every part answers at once.
+ */
+export function compileAll(conditions: readonly Condition[], operator: CompoundCondition['operator'] = 'and'): Test {
+  const tests = conditions.map((one) => kindOf(one).compile(one))
+  if (tests.length === 1 && operator !== 'not') return tests[0]!
+  /** The whole answer, if this part decides it. */
+  const decided = (answer: boolean): boolean | undefined =>
+    operator === 'not' ? !answer : answer === (operator === 'or') ? answer : undefined
+  return (action, history) => {
+    let failed: unknown
+    const threw = (error: unknown): undefined => {
+      // An error of the action's own is the better one to report: it says what to fix.
       if (failed === undefined || (error instanceof EvaluationError && !(failed instanceof EvaluationError)))
         failed = error
-    },
-    end(): boolean {
+    }
+    const from = (first: number): boolean | Promise<boolean> => {
+      for (let at = first; at < tests.length; at++) {
+        let whole: boolean | undefined
+        try {
+          const answer = tests[at]!(action, history)
+          if (typeof answer !== 'boolean') return answer.then(decided, threw).then((known) => known ?? from(at + 1))
+          whole = decided(answer)
+        } catch (error) {
+          threw(error)
+        }
+        if (whole !== undefined) return whole
+      }
       if (failed !== undefined) throw failed
       return operator === 'and'
-    },
-  }
-}
-
-/** Compiles conditions that are joined; a rule's are ANDed. */
-export function compileAll(conditions: readonly Condition[], operator: Junction = 'and'): Test {
-  const tests = conditions.map(compileCondition)
-  if (conditions.every(isInstant)) {
-    return (action, history) => {
-      const parts = junction(operator)
-      for (const test of tests) {
-        try {
-          const whole = parts.answered(test(action, history) as boolean)
-          if (whole !== undefined) return whole
-        } catch (error) {
-          parts.threw(error)
-        }
-      }
-      return parts.end()
     }
-  }
-  return async (action, history) => {
-    const parts = junction(operator)
-    for (const test of tests) {
-      try {
-        const whole = parts.answered(await test(action, history))
-        if (whole !== undefined) return whole
-      } catch (error) {
-        parts.threw(error)
-      }
-    }
-    return parts.end()
+    return from(0)
   }
 }
 
-// Conditions on the time of day and the day of the week.
+// What the schemas can't check: operators with the values and fields that they apply to, and keys that belong together.
 
-type Weekday = (typeof weekdays)[number]
+const ordered: readonly string[] = ['<', '<=', '>', '>=']
+const listed: readonly string[] = ['in', 'not_in']
 
-/** Made once for each zone: making one costs more than all the rest of a check. */
-const formats = new Map<string, Intl.DateTimeFormat>()
-
-function formatIn(timezone: string): Intl.DateTimeFormat {
-  let format = formats.get(timezone)
-  if (!format) {
-    const shape = { weekday: 'short', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const
-    format = new Intl.DateTimeFormat('en-GB', { timeZone: timezone, ...shape })
-    formats.set(timezone, format)
-  }
-  return format
+function valueProblem({ operator, value }: FieldCondition): string | null {
+  if (operator === 'exists')
+    return value === undefined || typeof value === 'boolean' ? null : 'exists takes true or false'
+  if (value === undefined) return `${operator} needs a value`
+  if (listed.includes(operator)) return Array.isArray(value) ? null : `${operator} needs a list`
+  if (Array.isArray(value)) return `${operator} takes no list; use in or not_in`
+  return ordered.includes(operator) && typeof value !== 'number' ? `${operator} needs a number` : null
 }
 
-/** The day of the week and the time of day, in a zone. */
-function clockAt(now_ms: number, timezone: string): { day: Weekday; time: string } {
-  const parts = formatIn(timezone).formatToParts(now_ms)
-  const part = (type: string) => parts.find((one) => one.type === type)?.value ?? ''
-  return { day: part('weekday').toLowerCase() as Weekday, time: `${part('hour')}:${part('minute')}` }
+/** A field of the action has one kind: a value of another one could never be compared with it. */
+function kindProblem({ field, operator, value }: FieldCondition): string | null {
+  const kind = actionField(field)?.kind
+  if (kind === undefined || operator === 'exists') return null
+  const values = Array.isArray(value) ? value : [value]
+  if (kind === 'list')
+    return operator === 'contains' && typeof value === 'string' ? null : `${field} is a list of texts; use contains`
+  if (operator === 'contains')
+    return kind === 'string' && typeof value === 'string' ? null : `${field} is a ${kind}; contains needs texts`
+  const wrong = values.find((one) => typeof one !== kind)
+  return wrong === undefined ? null : `${field} is a ${kind} and can't be compared with ${JSON.stringify(wrong)}`
 }
 
-/** Whether the clock's condition holds. Past midnight, the small hours belong to the day on which the span began. */
-export function onClock({ between, weekdays: days, timezone = 'UTC' }: TemporalCondition, now_ms: number): boolean {
-  const { day, time } = clockAt(now_ms, timezone)
-  const on = (one: Weekday) => days === undefined || days.includes(one)
-  if (between === undefined) return on(day)
-  const [from, to] = between
-  if (from <= to) return time >= from && time < to && on(day)
-  const yesterday = weekdays[(weekdays.indexOf(day) + 6) % 7]!
-  return (time >= from && on(day)) || (time < to && on(yesterday))
+/** Counted fields that have a closed set of values. */
+const closedValues = { stakes: stakesValues, status: statusValues, outcome: outcomeValues } as const
+const isClosed = (field: string): field is keyof typeof closedValues => Object.hasOwn(closedValues, field)
+
+function temporalProblem(condition: TemporalCondition): string | null {
+  const { field = '', value, window_hours, max_occurrences, between, weekdays, timezone } = condition
+  const counts = [condition.field, value, window_hours, max_occurrences].filter((one) => one !== undefined).length
+  if (counts > 0 && counts < 4) return 'counting needs field, value, window_hours and max_occurrences together'
+  if (counts === 4 && (between || weekdays || timezone)) return 'one condition counts or looks at the clock, not both'
+  if (counts === 0 && !between && !weekdays)
+    return 'needs field, value, window_hours and max_occurrences, or between, or weekdays'
+  if (between && between[0] === between[1]) return 'between needs two different times'
+  const known: readonly string[] | null = isClosed(field) ? closedValues[field] : null
+  return known && !known.includes(value!) ? `${field} is one of ${known.join(', ')}` : null
+}
+
+function countedBy({ field, value }: TemporalCondition): DecisionFilter {
+  if (isClosed(field!)) return { [field]: [value] } as DecisionFilter
+  return field === 'tag' ? { tags: [value!] } : ({ [field!]: value } as DecisionFilter)
 }

@@ -1,34 +1,26 @@
-/** What a schema refused, said so that a person can mend it: the key, what was expected, and the key that was meant. */
+/** Explains what a schema refused so that a person can fix it: the key, what was expected, and the key that was probably meant. */
 import type * as v from 'valibot'
 import { nearest } from '../../../sdk/nearest.ts'
 import { BreakerRule, Rule, RuleFile } from '../../../sdk/schema/guardrail.ts'
+import { conditionKeys } from './conditions.ts'
 import type { Path } from './positions.ts'
 
 const ruleKeys = [...Object.keys(Rule.entries), 'condition_<field>', 'requires_<field>']
 
-const conditionKeys: Record<string, string[]> = {
-  field: ['type', 'field', 'operator', 'value', 'when_missing'],
-  semantic: ['type', 'threshold', 'outcome', 'within_days', 'min_matches'],
-  temporal: ['type', 'field', 'value', 'window_hours', 'max_occurrences', 'between', 'weekdays', 'timezone'],
-  aggregate: ['type', 'category', 'metric', 'operator', 'value', 'min_decisions', 'window_days'],
-  compound: ['type', 'operator', 'conditions'],
-  cel: ['type', 'expression'],
-}
-
-/** A flat form with a slip in its first part, such as `conditon_stakes`. */
+/** The flat form that was probably meant by one with a typo in its first part, such as `conditon_stakes`. */
 function nearestFlat(key: string): string | null {
   const at = key.search(/[_-]/)
   const start = at > 0 ? nearest(key.slice(0, at), ['condition', 'requires']) : null
   return start && `${start}_${key.slice(at + 1)}`
 }
 
-/** The keys that may stand beside an unknown one. */
+/** The keys that are allowed where an unknown one is. */
 function knownKeys(around: unknown, path: Path): string[] {
   if (path.length === 1) return Object.keys(RuleFile.entries)
   if (path[0] === 'circuit_breakers') return Object.keys(BreakerRule.entries)
   if (!path.includes('conditions')) return ruleKeys
   const type = around !== null && typeof around === 'object' && 'type' in around ? String(around.type) : ''
-  return Object.hasOwn(conditionKeys, type) ? conditionKeys[type]! : ['type']
+  return conditionKeys(type)
 }
 
 const valueAt = (value: unknown, path: Path): unknown =>

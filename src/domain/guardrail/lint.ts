@@ -1,8 +1,9 @@
-/** What is suspicious about rules that load: rules that can never fire, that another one covers, or that nobody can satisfy. */
+/** Finds what is suspicious about rules that load: rules that never fire, that another one covers, or that can't be satisfied. */
 import { nearest } from '../../../sdk/nearest.ts'
+import { actionFields } from '../../../sdk/schema/action.ts'
 import type { Condition, FieldCondition, Rule } from '../../../sdk/schema/guardrail.ts'
 import { stableJson } from '../decision/idempotency.ts'
-import { actionFields, fieldKinds } from './action.ts'
+import { actionField, isNullable } from './action.ts'
 import { scopesOf } from './evaluate.ts'
 import type { LoadedRule } from './parse.ts'
 
@@ -21,11 +22,11 @@ const namesIn = (conditions: readonly Condition[]): string[] =>
     one.type === 'field' ? [one.field] : one.type === 'compound' ? namesIn(one.conditions) : [],
   )
 
-/** Bare names that look like a field of the action and are taken from the context. `context.` says that this is meant. */
+/** Bare names that look like a field of the action but are looked up in the context. The prefix `context.` says that this is intended. */
 function unknownFields({ conditions, requirements }: Rule): Found[] {
   return [...new Set([...namesIn(conditions), ...requirements])].flatMap((name): Found[] => {
-    if (Object.hasOwn(fieldKinds, name) || name.includes('.')) return []
-    const near = nearest(name, actionFields)
+    if (actionField(name) || name.includes('.')) return []
+    const near = nearest(name, Object.keys(actionFields))
     const message = `${name} is looked up in the context; did you mean ${near}? If not, write context.${name}`
     return near ? [['unknown_field', message]] : []
   })
@@ -41,7 +42,7 @@ function neverFires(rule: Rule): Found[] {
     .filter(([field, conditions]) => !isPossible(field, conditions))
     .map(([field]): Found => ['never_fires', `no value of ${field} meets all of its conditions`])
   if (rule.requirements.length > 0 && rule.requirements.every((field) => isTrue(rule, field)))
-    found.push(['never_fires', 'it applies only where all that it requires is true already'])
+    found.push(['never_fires', 'it applies only if everything it requires is already true'])
   return found
 }
 
@@ -51,11 +52,11 @@ const overlap = (a: Rule, b: Rule): boolean =>
 /** Requirements that can't be met at all, or only by breaking another rule. */
 function contradictions(rule: Rule, all: readonly Rule[]): Found[] {
   return rule.requirements.flatMap((field): Found[] => {
-    if (Object.hasOwn(fieldKinds, field) && fieldKinds[field as keyof typeof fieldKinds] !== 'boolean')
+    if ((actionField(field)?.kind ?? 'boolean') !== 'boolean')
       return [['contradiction', `${field} is never exactly true, so the requirement can't be met`]]
     const own = mustHold(rule).get(fieldName(field)) ?? []
     if (own.length > 0 && !isPossible(fieldName(field), [...own, isTrueCondition(field)]))
-      return [['contradiction', `it applies only where ${field} is not true, and requires it to be true`]]
+      return [['contradiction', `it applies only if ${field} is not true, and requires it to be true`]]
     const forbids = all.find(
       (other) =>
         other !== rule &&
@@ -72,7 +73,7 @@ function contradictions(rule: Rule, all: readonly Rule[]): Found[] {
 const isTrueCondition = (field: string) =>
   ({ type: 'field', field, operator: '=', value: true, when_missing: 'no_match' }) as const
 
-/** True when whatever fires `b` fires `a` too: a's conditions are among b's, its scope is no narrower, and it is at least as strict. */
+/** True when every action that fires `b` fires `a` too: a's conditions are among b's, its scope is no narrower, and it is at least as strict. */
 function covers(a: Rule, b: Rule): boolean {
   const conditions = new Set(b.conditions.map(stableJson))
   const wider =
@@ -91,7 +92,7 @@ function covers(a: Rule, b: Rule): boolean {
 
 function shadows(rule: Rule, index: number, all: readonly Rule[]): Found[] {
   const cover = all.find((other, at) => other !== rule && covers(other, rule) && (!covers(rule, other) || at < index))
-  return cover ? [['shadowed', `whatever it catches, ${cover.id} catches too`]] : []
+  return cover ? [['shadowed', `${cover.id} catches everything that it catches`]] : []
 }
 
 /** Findings over a set of rules, in the order of the rules. */
@@ -104,30 +105,19 @@ export function lintRules(rules: readonly LoadedRule[]): LintFinding[] {
       ...shadows(rule, index, rules),
     ]
     if (rule.action === 'block' && rule.message === undefined)
-      found.push(['no_message', 'a blocked agent is not told why: add a message'])
+      found.push(['no_message', 'a blocked agent does not learn why: add a message'])
     const { id, file, line } = rule
     return found.map(([kind, message]) => ({ rule: id, file, line, kind, message }))
   })
 }
 
-// Whether any value of a field can meet all conditions on it, as far as equality, order and presence tell.
-
-const closedValues: Partial<Record<string, readonly unknown[]>> = {
-  stakes: ['low', 'medium', 'high', 'critical'],
-  phase: ['check', 'pre_action', 'record'],
-  has_deliberation: [true, false],
-  has_reasoning: [true, false],
-  has_query: [true, false],
-  has_check: [true, false],
-}
-/** Fields that every action has. */
-const alwaysThere = new Set(['description', 'tags', 'agent_id', ...Object.keys(closedValues)])
+// Whether any value of a field can meet all conditions on it; only equality, order and presence are considered.
 
 /** One name for a field however it is written. */
-export const fieldName = (field: string): string =>
-  Object.hasOwn(fieldKinds, field) || field.startsWith('context.') ? field : `context.${field}`
+const fieldName = (field: string): string =>
+  actionField(field) || field.startsWith('context.') ? field : `context.${field}`
 
-/** The values that pass: those between the bounds, and of them only `among` where that is known. */
+/** The values that pass: those between the bounds, and of them only `among` if that is known. */
 interface Range {
   low: number
   lowOpen: boolean
@@ -162,15 +152,15 @@ const within = (range: Range, value: unknown): boolean =>
     (range.highOpen ? value < range.high : value <= range.high))
 
 function hasValue(field: string, conditions: readonly FieldCondition[]): boolean {
-  const share = field === 'confidence' || field === 'quality_score'
+  const { values, range: bounds = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY] } = actionField(field) ?? {}
   const start: Range = {
-    low: share || field === 'reason_count' ? 0 : Number.NEGATIVE_INFINITY,
+    low: bounds[0],
     lowOpen: false,
-    high: share ? 1 : Number.POSITIVE_INFINITY,
+    high: bounds[1],
     highOpen: false,
-    among: closedValues[field] ? new Set(closedValues[field]) : null,
+    among: values ? new Set(values) : null,
   }
-  // What excludes can only exclude from what is known to be left.
+  // Exclusions last: they can only remove from the values that the others leave.
   const ordered = [...conditions].sort((a, b) => Number(excludes(a)) - Number(excludes(b)))
   const range = ordered.reduce(narrow, start)
   if (range.low > range.high || (range.low === range.high && (range.lowOpen || range.highOpen))) return false
@@ -182,14 +172,15 @@ const excludes = ({ operator }: FieldCondition): boolean => operator === '!=' ||
 const wantsAbsence = ({ operator, value }: FieldCondition): boolean => operator === 'exists' && value === false
 
 /** True when some action meets all of these conditions on one field. */
-export function isPossible(field: string, conditions: readonly FieldCondition[]): boolean {
+function isPossible(field: string, conditions: readonly FieldCondition[]): boolean {
   const absent = conditions.every((one) => wantsAbsence(one) || one.when_missing === 'match')
-  if (absent && !alwaysThere.has(field)) return true
+  const own = actionField(field)
+  if (absent && (!own || isNullable(own))) return true
   return !conditions.some(wantsAbsence) && hasValue(field, conditions)
 }
 
 /** The field conditions that must all hold for a rule to fire, by field. */
-export function mustHold({ conditions }: Rule): Map<string, FieldCondition[]> {
+function mustHold({ conditions }: Rule): Map<string, FieldCondition[]> {
   const found = new Map<string, FieldCondition[]>()
   const take = (one: Condition): void => {
     if (one.type === 'compound' && one.operator === 'and') one.conditions.forEach(take)

@@ -1,6 +1,7 @@
 /** Table tests of rules: files of cases, run without a store, and which rules no case fires. */
 import * as v from 'valibot'
-import { type TestCase, TestFile } from '../../../sdk/schema/guardrail-test.ts'
+import { actionFields } from '../../../sdk/schema/action.ts'
+import { Past, type TestCase, TestFile } from '../../../sdk/schema/guardrail-test.ts'
 import type { Action } from './action.ts'
 import { type CompiledRule, evaluate, type Verdict } from './evaluate.ts'
 import { explain } from './explain.ts'
@@ -38,34 +39,28 @@ export function parseTable(text: string, file: string): { table: Table | null; e
   }
 }
 
-/** The keys of a table's parts, by how deep they stand. */
+/** The keys of a table's parts, by their depth. */
 function keysAround(path: (string | number)[]): string[] {
   const { cases } = TestFile.entries
   const one = cases.pipe[0].item.entries
   if (path.length === 1) return Object.keys(TestFile.entries)
   if (path.length === 3) return Object.keys(one)
-  return path[2] === 'past' ? ['similar', 'count', 'aggregate'] : Object.keys(one.action.pipe[0].entries)
+  return path[2] === 'past' ? Object.keys(Past.entries) : Object.keys(one.action.pipe[0].entries)
 }
 
 export interface CaseResult {
   name: string
   line: number
-  /** What is wrong; null where the case holds. */
+  /** What is wrong; null if the case passes. */
   problem: string | null
   fired: string[]
 }
 
-const actionOf = ({ action }: TestCase): Action => ({
-  ...action,
-  category: action.category ?? null,
-  confidence: action.confidence ?? null,
-  project: action.project ?? null,
-  scope: action.scope ?? null,
-  reason_count: action.reason_count ?? null,
-  quality_score: action.quality_score ?? null,
-})
+/** What a case leaves out is null. */
+const actionOf = ({ action }: TestCase): Action =>
+  ({ ...Object.fromEntries(Object.keys(actionFields).map((name) => [name, null])), ...action }) as Action
 
-/** A past of constants. @param now_ms where the case names no time */
+/** A history of constants. @param now_ms the time if the case names none */
 function pastOf({ now, past: { similar, count, aggregate } }: TestCase, now_ms: number): History {
   const at = now === undefined ? now_ms : Date.parse(now)
   return {

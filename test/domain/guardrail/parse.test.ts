@@ -113,7 +113,7 @@ describe('errors', () => {
     ['- id: r\n  conditions:\n    - { type: semantic, threshold: 2 }', '3:25 threshold: expected'],
     [
       '- id: r\n  conditions:\n    - { type: aggregate, metric: brier, operator: ">", value: 20 }',
-      'brier lies between 0 and 1',
+      'brier is between 0 and 1',
     ],
     ['a: &a [x]\nb: &b [*a, *a]', 'unknown key a'],
   ])('%j', (text, wanted) => {

@@ -1,0 +1,67 @@
+/**
+ * The fields of an action that guardrails see: the one table from which conditions, CEL, the linter, table tests and the reference derive.
+ * A new field is a row here; the compiler then names the places that must supply its value.
+ */
+import * as v from 'valibot'
+import { filledText, fraction, Stakes, stakesValues } from './decision.ts'
+
+export interface ActionField {
+  /** What it holds: an operator that can't compare it is refused when a rule is loaded. */
+  kind: 'string' | 'number' | 'boolean' | 'list'
+  /** Its value in a table test. A field that is optional there without a default is null if absent. */
+  schema: v.GenericSchema<unknown, unknown>
+  about: string
+  /** Every value that it can have. */
+  values?: readonly unknown[]
+  /** Bounds of a number, both included. */
+  range?: readonly [low: number, high: number]
+}
+
+const phases = ['check', 'pre_action', 'record'] as const
+const name = v.optional(filledText(256))
+const count = v.optional(v.pipe(v.number(), v.safeInteger('a whole number'), v.minValue(0, 'at least 0')))
+const share = { kind: 'number', schema: v.optional(fraction), range: [0, 1] } as const
+const flag = { kind: 'boolean', schema: v.optional(v.boolean(), false), values: [true, false] } as const
+
+export const actionFields = {
+  description: {
+    kind: 'string',
+    schema: filledText(10_000),
+    about: 'What the agent intends to do; the decision text of a record.',
+  },
+  category: { kind: 'string', schema: v.optional(filledText(64)), about: 'Category, if given.' },
+  stakes: {
+    kind: 'string',
+    schema: v.optional(Stakes, 'medium'),
+    values: stakesValues,
+    about: '`low`, `medium`, `high` or `critical`.',
+  },
+  confidence: { ...share, about: '0 to 1, if given.' },
+  tags: { kind: 'list', schema: v.optional(v.array(filledText(64)), () => []), about: 'Tags; use `contains`.' },
+  project: { kind: 'string', schema: name, about: 'Project, if given.' },
+  scope: { kind: 'string', schema: name, about: 'Scope that the caller names in addition to the project.' },
+  agent_id: {
+    kind: 'string',
+    schema: v.optional(filledText(256), 'tester'),
+    about: 'The authenticated agent; the identity that a caller claims is ignored.',
+  },
+  phase: {
+    kind: 'string',
+    schema: v.optional(v.picklist(phases), 'check'),
+    values: phases,
+    about: '`check` (checkGuardrails), `pre_action` (preAction) or `record` (recordDecision).',
+  },
+  reason_count: {
+    kind: 'number',
+    schema: count,
+    range: [0, Number.POSITIVE_INFINITY],
+    about: 'Number of reasons, in the phases that have them.',
+  },
+  quality_score: { ...share, about: 'Quality of the record, 0 to 1; phase `record` only.' },
+  has_deliberation: { ...flag, about: 'Whether it has a deliberation.' },
+  has_reasoning: { ...flag, about: 'Whether it has steps of reasoning.' },
+  has_query: { ...flag, about: 'Whether precedents were queried.' },
+  has_check: { ...flag, about: 'Whether guardrails were checked before.' },
+} as const satisfies Record<string, ActionField>
+
+export type ActionFieldName = keyof typeof actionFields
