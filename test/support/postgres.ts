@@ -115,12 +115,14 @@ export function pgvector(): Postgres | null {
   return safeList(join((stdout ?? '').trim(), 'extension')).includes('vector.control') ? postgres() : null
 }
 
+/** Names of this run alone: a server that CSTP_TEST_POSTGRES names may hold those of earlier ones. */
+const namePrefix = `cstp_${Date.now().toString(36)}_${process.pid}`
 let databases = 0
 
 /** Address of a fresh, empty database. */
 export async function freshDatabase({ url }: Postgres): Promise<string> {
   const sql = new SQL(url, { max: 1 })
-  const name = `cstp_${process.pid}_${databases++}`
+  const name = `${namePrefix}_${databases++}`
   try {
     await sql.unsafe(`create database ${name}`)
   } finally {
@@ -136,6 +138,6 @@ let schemas = 0
 /** Address of a fresh, empty schema: quicker than a database of its own. */
 export function freshSchema({ url }: Postgres): string {
   const own = new URL(url)
-  own.searchParams.set('schema', `cstp_${process.pid}_${schemas++}`)
+  own.searchParams.set('schema', `${namePrefix}_s${schemas++}`)
   return own.toString()
 }

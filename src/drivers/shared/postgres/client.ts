@@ -30,8 +30,6 @@ export interface ClientOptions {
   statement_timeout_ms: number
   /** False for one that only looks: a schema that is missing stays missing. */
   make?: boolean
-  /** Schemas that are looked into besides. */
-  beside?: readonly string[]
   /** Further settings of each connection. */
   settings?: Record<string, string>
   /** How long the server's own limit may take to arrive. */
@@ -127,12 +125,13 @@ async function transaction<T>(connection: Connection, work: (query: Query) => Pr
 /** Opens the pool and makes the schema where it is missing. @throws StorageError `unavailable` */
 export async function connect(options: ClientOptions): Promise<Client> {
   const { url, schema, limits } = addressOf(options.url)
-  const { make = true, beside = [], settings, grace_ms = 3_000, wait_ms = 10_000 } = options
+  const { make = true, settings, grace_ms = 3_000, wait_ms = 10_000 } = options
   const { connections, statement_timeout_ms } = { ...options, ...limits }
   const limit_ms = statement_timeout_ms + grace_ms
   const session = {
     application_name: 'cstp',
-    search_path: [schema, 'public', ...beside.map((name) => `"${name.replaceAll('"', '""')}"`)].join(', '),
+    // Only this one: a table that it lacks must not be found in another schema, not even in `public`.
+    search_path: schema,
     statement_timeout: String(statement_timeout_ms),
     // It takes longer to compile a statement of ours than to run it.
     jit: 'off',

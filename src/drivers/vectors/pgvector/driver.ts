@@ -26,8 +26,8 @@ export async function openPgvectorVectors({
   statement_timeout_ms = 30_000,
   index_from = 5_000,
 }: PgvectorOptions): Promise<Vectors> {
-  const beside = [await extensionSchema(url)]
-  const client = await connect({ url, connections, statement_timeout_ms, beside, settings: searchSettings })
+  const extension = await extensionSchema(url)
+  const client = await connect({ url, connections, statement_timeout_ms, settings: searchSettings })
   const refuse = (what: string) => (error: unknown) => {
     throw storageErrorOf(error, what)
   }
@@ -59,12 +59,12 @@ export async function openPgvectorVectors({
             'select embedder, dimensions from vector_indexes where generation = $1::int',
             [number],
           )
-          for (const statement of tableSql(number, row!.dimensions)) await query(statement)
+          for (const statement of tableSql(number, row!.dimensions, extension)) await query(statement)
           return row!
         })
         .catch(refuse('cannot open the vectors'))
       checkGeneration({ number, ...held }, { embedder, dimensions })
-      return openPgvectorIndex({ client, number, dimensions, index_from })
+      return openPgvectorIndex({ client, extension, number, dimensions, index_from })
     },
     async keepOnly(generation) {
       await client
@@ -85,8 +85,8 @@ export async function openPgvectorVectors({
 // Finds the extension pgvector in a database, and installs it where it is missing.
 
 /**
- * The schema in which the extension lies: a database has one of it, whichever of its schemas asks. Where there is none it is made, in a
- * schema that is not ours where that may be, so that ours can go without it.
+ * The schema of the extension, as an SQL name: a database has one of it, for all its schemas. If there is none it is created, outside of
+ * our own schema if possible, so that ours can be dropped without it.
  * @throws StorageError `unavailable` when the database can't be reached or has no pgvector
  */
 export async function extensionSchema(url: string): Promise<string> {
@@ -99,7 +99,7 @@ export async function extensionSchema(url: string): Promise<string> {
       )
       await query(`create extension if not exists vector ${open ? 'schema public' : ''}`)
       const [found] = await query<{ name: string }>(
-        "select nspname as name from pg_extension e join pg_namespace n on n.oid = e.extnamespace where extname = 'vector'",
+        "select quote_ident(nspname) as name from pg_extension e join pg_namespace n on n.oid = e.extnamespace where extname = 'vector'",
       )
       return found!.name
     })

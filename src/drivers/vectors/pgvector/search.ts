@@ -13,6 +13,8 @@ import { columns, hnswName, lockOf } from './table.ts'
 
 export interface PgvectorIndexOptions {
   client: Client
+  /** Schema of pgvector; the search path names only our own. */
+  extension: string
   number: number
   dimensions: number
   index_from: number
@@ -54,16 +56,18 @@ function columnsOf(entries: readonly (VectorEntry & { value: NonNullable<VectorE
 
 const tagsAt = columns.length + 1
 const types = [...columns.map(([, type]) => type), 'text', ...sides.map(() => 'text')]
-const names = [...columns.map(([name]) => name as string), 'tags', ...sides.map((side) => `"${side}"`)]
+const scalarNames = [...columns.map(([name]) => name as string), 'tags']
+const vectorNames = sides.map((side) => `"${side}"`)
+const names = [...scalarNames, ...vectorNames]
 
 /** What stands there already stays: another server that follows the same feed wrote it, and each write goes into three HNSW indexes. */
-function upsertSql(table: string): string {
+function upsertSql(table: string, extension: string): string {
   const given = names.map((_, index) => `c${index + 1}`)
   const selected = given.map((name, index) =>
     index + 1 === tagsAt
       ? `array(select json_array_elements_text(${name}::json))`
       : index + 1 > tagsAt
-        ? `${name}::vector`
+        ? `${name}::${extension}.vector`
         : name,
   )
   return `insert into ${table} (${names.join(', ')}) select ${selected.join(', ')}
@@ -72,12 +76,20 @@ function upsertSql(table: string): string {
       .slice(1)
       .map((name) => `${name} = excluded.${name}`)
       .join(', ')}
-    where (${names.map((name) => `${table}.${name}`).join(', ')}) is distinct from (${names.map((name) => `excluded.${name}`).join(', ')})`
+    where (${scalarNames.map((name) => `${table}.${name}`).join(', ')}) is distinct from (${scalarNames.map((name) => `excluded.${name}`).join(', ')})
+      or ${vectorNames.map((name) => `${table}.${name} operator(${extension}.<>) excluded.${name}`).join(' or ')}`
 }
 
-export function openPgvectorIndex({ client, number, dimensions, index_from }: PgvectorIndexOptions): VectorIndex {
+export function openPgvectorIndex({
+  client,
+  extension,
+  number,
+  dimensions,
+  index_from,
+}: PgvectorIndexOptions): VectorIndex {
   const table = `vectors_g${number}`
-  const upsert = upsertSql(table)
+  const upsert = upsertSql(table, extension)
+  const distanceTo = (side: Side): string => `"${side}" operator(${extension}.<=>) $1::${extension}.vector`
   const translated = async <T>(what: string, work: Promise<T>): Promise<T> =>
     work.catch((error: unknown) => {
       throw storageErrorOf(error, what)
@@ -107,7 +119,7 @@ export function openPgvectorIndex({ client, number, dimensions, index_from }: Pg
   ): Promise<VectorHit[]> {
     const values: unknown[] = [textOf(vector), k]
     const where = whereOf(filter, values, 'd.indexed')
-    const distance = `d."${side}" <=> $1::vector`
+    const distance = `d.${distanceTo(side)}`
     const rows = await client.read<VectorHit>(
       `select id, distance from (select d.id, ${distance} as distance from ${table} d where ${where}
          order by ${ranked(distance)} limit $2::int) as found order by distance, id`,
@@ -156,10 +168,10 @@ export function openPgvectorIndex({ client, number, dimensions, index_from }: Pg
       checkVector(vector, dimensions, 'The vector of the query')
       const rows = await translated(
         'cannot search',
-        client.read<VectorHit>(
-          `select id, "${side}" <=> $1::vector as distance from ${table} where id = any($2::text[])`,
-          [textOf(vector), ids.map(toText)],
-        ),
+        client.read<VectorHit>(`select id, ${distanceTo(side)} as distance from ${table} where id = any($2::text[])`, [
+          textOf(vector),
+          ids.map(toText),
+        ]),
       )
       return new Map(rows.map(({ id, distance }) => [fromText(id), distance]))
     },
@@ -179,7 +191,7 @@ export function openPgvectorIndex({ client, number, dimensions, index_from }: Pg
           // One server builds; the others' turn comes when there is nothing left to do.
           await query(lockOf(number))
           await query(
-            `create index if not exists ${hnswName(number, side)} on ${table} using hnsw ("${side}" vector_cosine_ops)`,
+            `create index if not exists ${hnswName(number, side)} on ${table} using hnsw ("${side}" ${extension}.vector_cosine_ops)`,
           )
         })
         await translated('cannot build the index', build)

@@ -25,11 +25,14 @@ export const columns = [
   ['indexed', 'bool'],
 ] as const
 
-/** @returns statements that make the table where it is missing */
-export function tableSql(generation: number, dimensions: number): string[] {
+/**
+ * @param extension schema of pgvector; the search path names only our own
+ * @returns statements that make the table where it is missing
+ */
+export function tableSql(generation: number, dimensions: number, extension: string): string[] {
   const table = `vectors_g${generation}`
   const fields = columns.slice(1).map(([name, type]) => `${name} ${type}${type === 'text' ? ' collate "C"' : ''}`)
-  const vectors = sides.map((side) => `"${side}" vector(${dimensions}) not null`)
+  const vectors = sides.map((side) => `"${side}" ${extension}.vector(${dimensions}) not null`)
   return [
     `create table if not exists ${table} (id text collate "C" primary key, ${[...fields, 'tags text[] not null', ...vectors].join(', ')})`,
     // A narrow filter is answered from here, and what passes is ranked exactly.

@@ -1,0 +1,160 @@
+/** Several installations in one database: each sees the tables of its own schema, whatever `public` holds. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { SQL } from 'bun'
+import { createAll, recordOf, suiteOptions } from '../../../sdk/storage/conformance/store/records.ts'
+import { fieldsOf } from '../../../sdk/storage/fields.ts'
+import { migrate } from '../../../src/app/migrate/migrate.ts'
+import { appendEvents } from '../../../src/domain/evidence/chain.ts'
+import { openPostgresEvidence, openPostgresEvidenceReader } from '../../../src/drivers/evidence/postgres/driver.ts'
+import { openPostgresStore } from '../../../src/drivers/store/postgres/driver.ts'
+import { inspectPostgres } from '../../../src/drivers/store/postgres/inspect.ts'
+import { openPgvectorVectors } from '../../../src/drivers/vectors/pgvector/driver.ts'
+import { freshDatabase, type Postgres, pgvector, postgres, whyNoPostgres } from '../../support/postgres.ts'
+import { eventsFrom } from '../evidence/evidence-tools.ts'
+
+setDefaultTimeout(60_000)
+
+const server = postgres()
+if (server === null) test.skip(`schemas of one database (${whyNoPostgres})`, () => {})
+else describe('schemas of one database', () => suite(server))
+
+async function fill(url: string, decisions: number, events: number): Promise<void> {
+  const store = await openPostgresStore({ ...suiteOptions, url })
+  await createAll(
+    store,
+    Array.from({ length: decisions }, (_, index) => recordOf(index + 1)),
+  )
+  await store.close()
+  const evidence = await openPostgresEvidence({ url })
+  await appendEvents(evidence, eventsFrom(1, events))
+  await evidence.close()
+}
+
+/** Decisions, evidence records and names of tables of a schema, read past the drivers. */
+async function contentOf(url: string, schema: string) {
+  const sql = new SQL(url, { max: 1 })
+  try {
+    const tables = (
+      await sql.unsafe(`select tablename from pg_tables where schemaname = '${schema}' order by tablename`)
+    ).map(({ tablename }: { tablename: string }) => tablename)
+    const count = async (table: string) =>
+      tables.includes(table) ? (await sql.unsafe(`select count(*)::int as n from ${schema}.${table}`))[0].n : null
+    return { tables, decisions: await count('decisions'), events: await count('events') }
+  } finally {
+    await sql.close()
+  }
+}
+
+async function statement(url: string, text: string): Promise<void> {
+  const sql = new SQL(url, { max: 1 })
+  await sql.unsafe(text).finally(() => sql.close())
+}
+
+/** Opens an empty index in the schema, builds what speeds it up, and searches it. */
+async function searchEmpty(url: string, schema: string): Promise<unknown> {
+  const vectors = await openPgvectorVectors({ url: `${url}?schema=${schema}`, connections: 2, index_from: 0 })
+  try {
+    const index = await vectors.open({ number: 1, embedder: 'test', dimensions: 2 })
+    await index.maintain()
+    return await index.nearest({ side: 'both', vector: Float32Array.of(1, 0), k: 3, filter: {} })
+  } finally {
+    await vectors.close()
+  }
+}
+
+function suite(database: Postgres): void {
+  const home = mkdtempSync(join(tmpdir(), 'cstp-schemas-'))
+  let base: string
+  const inSchema = (schema: string) => `${base}?schema=${schema}`
+  let filled: Awaited<ReturnType<typeof contentOf>>
+
+  beforeAll(async () => {
+    base = await freshDatabase(database)
+    await fill(base, 3, 5)
+    filled = await contentOf(base, 'public')
+    expect(filled).toMatchObject({ decisions: 3, events: 5 })
+  })
+  afterAll(async () => {
+    rmSync(home, { recursive: true, force: true })
+    expect(await contentOf(base, 'public')).toEqual(filled)
+  })
+
+  test('doctor finds no tables in a schema that is missing or empty', async () => {
+    await statement(base, 'create schema empty')
+    for (const schema of ['missing', 'empty']) {
+      expect(await inspectPostgres(inSchema(schema))).toMatchObject({ version: null, vectors: null })
+      expect(await openPostgresEvidenceReader(inSchema(schema))).toBeNull()
+    }
+    expect((await inspectPostgres(base)).vectors?.decisions).toBe(3)
+  })
+
+  test('a second server has a memory and a chain of its own', async () => {
+    await fill(inSchema('second'), 1, 2)
+    expect(await contentOf(base, 'second')).toEqual({ tables: filled.tables, decisions: 1, events: 2 })
+    expect((await inspectPostgres(inSchema('second'))).vectors?.decisions).toBe(1)
+  })
+
+  test('a server whose schema is dropped fails, and does not go on in public', async () => {
+    const url = inSchema('dropped')
+    const store = await openPostgresStore({ ...suiteOptions, url })
+    const evidence = await openPostgresEvidence({ url })
+    await statement(base, 'drop schema dropped cascade')
+    for (const work of [
+      () => store.decisions.count({}),
+      () => createAll(store, [recordOf(9)]),
+      () => evidence.head(),
+      () => appendEvents(evidence, eventsFrom(1, 1)),
+    ])
+      expect(String(await work().catch((thrown: unknown) => thrown))).toContain('does not exist')
+    await evidence.close()
+    await store.close()
+  })
+
+  test('migrate copies from and into the schema that is named', async () => {
+    const run = (from: string, to: string) =>
+      migrate({ from, to, now_ms: Date.now(), signal: new AbortController().signal, progress: () => {} })
+    expect(await run(base, inSchema('copy'))).toMatchObject({ decisions: 3, evidence_records: 5 })
+    await fill(inSchema('other'), 1, 2)
+    expect(await run(inSchema('other'), join(home, 'back'))).toMatchObject({ decisions: 1, evidence_records: 2 })
+  })
+
+  test.skipIf(pgvector() === null)('vectors of one schema are not those of another', async () => {
+    const vector = Float32Array.of(1, 0)
+    const generation = { number: 1, embedder: 'test', dimensions: 2 }
+    const open = async (url: string) => {
+      const vectors = await openPgvectorVectors({ url, connections: 2, index_from: 1 })
+      return { vectors, index: await vectors.open(generation) }
+    }
+    const [first, second] = [await open(inSchema('v_first')), await open(inSchema('v_second'))]
+    const fields = fieldsOf(recordOf(1), true)
+    const entry = { id: fields.id, value: { vectors: { structure: vector, function: vector, both: vector }, fields } }
+    await first.index.apply([entry], 1)
+    await first.index.maintain()
+    // Written again as it is, and changed in a vector alone.
+    await first.index.apply([entry], 2)
+    const changed = { ...entry.value.vectors, both: Float32Array.of(0, 1) }
+    await first.index.apply([{ ...entry, value: { fields, vectors: changed } }], 3)
+    const nearest = { side: 'both' as const, vector, k: 3, filter: {} }
+    expect(await first.index.nearest(nearest)).toEqual([{ id: fields.id, distance: 1 }])
+    expect(await second.index.nearest(nearest)).toEqual([])
+    expect(await second.index.watermark()).toBe(0)
+    await first.vectors.close()
+    await second.vectors.close()
+  })
+  test.skipIf(pgvector() === null)('a schema that is dropped leaves pgvector to the others', async () => {
+    const url = await freshDatabase(database)
+    expect(await searchEmpty(url, 'one')).toEqual([])
+    await statement(url, 'drop schema one cascade')
+    expect(await searchEmpty(url, 'two')).toEqual([])
+  })
+
+  test.skipIf(pgvector() === null)('pgvector is found in a schema of its own', async () => {
+    const url = await freshDatabase(database)
+    await statement(url, 'create schema "My tools"; create extension vector schema "My tools"')
+    expect(await searchEmpty(url, 'one')).toEqual([])
+    expect(await searchEmpty(url, 'two')).toEqual([])
+  })
+}
