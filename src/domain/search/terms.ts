@@ -1,12 +1,12 @@
 /** Text to search terms: Unicode words, lower case, without diacritics, Porter-stemmed. One analysis for every store. */
+import { stemmer } from 'stemmer'
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import type { Terms } from '../../../sdk/storage/store.ts'
-import { stem } from './stem.ts'
 
-/** Longer words are cut: nobody searches for them, and one must not hold the analysis up. */
-const longestTerm = 64
-/** Most distinct terms of a question. */
-const mostTerms = 64
+/** Longer words are cut: nobody searches for them, and one must not slow the analysis down. */
+const maxTermLength = 64
+/** Limit of distinct terms in a query. */
+const maxTerms = 64
 /** Scripts written without spaces: indexed by overlapping pairs of characters. */
 const unspaced =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]+/gu
@@ -41,9 +41,22 @@ function wordsOf(text: string): string[] {
   return words
 }
 
+const stems = new Map<string, string>()
+const maxStems = 50_000
+
+/** The stem of a word of lower-case ASCII letters, remembered: texts repeat their words. */
+function stem(word: string): string {
+  const known = stems.get(word)
+  if (known !== undefined) return known
+  const result = stemmer(word)
+  if (stems.size >= maxStems) stems.clear()
+  stems.set(word, result)
+  return result
+}
+
 function termOf(word: string): string {
-  if (word.length <= longestTerm) return asciiWord.test(word) ? stem(word) : word
-  const cut = word.slice(0, longestTerm)
+  if (word.length <= maxTermLength) return asciiWord.test(word) ? stem(word) : word
+  const cut = word.slice(0, maxTermLength)
   return cut.isWellFormed() ? cut : cut.slice(0, -1)
 }
 
@@ -59,17 +72,17 @@ export function termsOf(text: string): Terms {
   return { counts, length }
 }
 
-/** The distinct terms of a question, in order of their first use; at most 64. */
+/** The distinct terms of a query, in order of first use; at most 64. */
 export function queryTerms(query: string): string[] {
   const terms = new Set<string>()
   for (const word of wordsOf(query)) {
     terms.add(termOf(word))
-    if (terms.size === mostTerms) break
+    if (terms.size === maxTerms) break
   }
   return [...terms]
 }
 
-/** The terms under which a decision is found by keyword. @see open points "Keyword" */
+/** The terms under which a decision is found by keyword. */
 export function analyse(record: DecisionRecord): Terms {
   const { decision, context, reasons, tags, pattern, category, lessons } = record
   return termsOf(

@@ -11,6 +11,17 @@ test('words are lower case, without punctuation, stemmed, and counted', () => {
   expect(length).toBe(10)
 })
 
+test('word families share a stem', () => {
+  for (const family of [
+    'databases database',
+    'caching cached caches',
+    'migrations migrating migration',
+    'retries retry',
+  ])
+    expect(terms(family)).toHaveLength(1)
+  expect(terms('by is as sky rhythm')).toEqual(['by', 'is', 'as', 'sky', 'rhythm'])
+})
+
 test.each([
   ['Café CAFÉ cafe\u0301 cafe', ['cafe']],
   ['Über ÜBER uber', ['uber']],
