@@ -1,4 +1,4 @@
-/** Makes the files of the dashboard from their source. A compiled program holds them instead, see `src/build/dashboard.ts`. */
+/** Makes the files of the dashboard from their source. A compiled program holds them instead, see `src/build/main.ts`. */
 import { join } from 'node:path'
 
 /** A text file as a browser gets it. */

@@ -1,11 +1,9 @@
-/** The drivers that the settings name; a driver's libraries are loaded only when it is chosen. */
-import { availableParallelism } from 'node:os'
+/** Opens the drivers that the settings name; the libraries of a driver are loaded only when it is chosen. */
 import type { Embedder } from '../../sdk/storage/embedder.ts'
 import type { Evidence } from '../../sdk/storage/evidence.ts'
 import type { Store, StoreOptions } from '../../sdk/storage/store.ts'
 import type { Vectors } from '../../sdk/storage/vectors.ts'
 import type { Log } from '../core/log.ts'
-import { type Chain, openChain } from '../domain/evidence/chain.ts'
 import { type Follower, openFollower } from '../domain/search/follower.ts'
 import { openHashEmbedder } from '../drivers/embedder/hash.ts'
 import { openExactVectors } from '../drivers/vectors/exact/driver.ts'
@@ -13,9 +11,8 @@ import type { Metrics } from '../surfaces/http/metrics.ts'
 import type { Lease } from '../surfaces/http/rate.ts'
 import { evidencePlace, isPostgres, type Settings } from './config/config.ts'
 import { every } from './lifecycle.ts'
-import { startWalkers } from './walkers.ts'
 
-/** The embedder that is chosen. @param failed told when a model that loads beside the server can't */
+/** Opens the embedder. @param failed called if a model that loads beside the first calls can't */
 export async function openEmbedder(settings: Settings, log: Log, failed?: (error: unknown) => void): Promise<Embedder> {
   const { embedding_model: model, embedding_url: url, embedding_api_key: api_key } = settings
   const remote = { ...(model && { model }), ...(url && { url }), ...(api_key && { api_key }) }
@@ -35,7 +32,7 @@ export async function openEmbedder(settings: Settings, log: Log, failed?: (error
   }
 }
 
-/** What servers have in common beside the store. */
+/** What servers that work on one database share besides the store. */
 export interface Shared {
   lease: Lease
   /** Whether the database answers. */
@@ -43,7 +40,7 @@ export interface Shared {
 }
 
 const pingMs = 2_000
-/** Whoever asks more often gets the last answer: anybody may ask. */
+/** Anyone may ask, so a more frequent question gets the last answer. */
 const pingEveryMs = 250
 
 function reachableBy(ping: () => Promise<void>): () => Promise<boolean> {
@@ -60,7 +57,7 @@ function reachableBy(ping: () => Promise<void>): () => Promise<boolean> {
   }
 }
 
-/** Opens the store that is chosen. `shared` is there where other servers may use it too. */
+/** Opens the store. `shared` is set if other servers may use it too. */
 export async function openStore(
   { store_url, data_dir }: Settings,
   options: StoreOptions & { log: Log },
@@ -75,35 +72,15 @@ export async function openStore(
   return { store, shared: { lease, reachable: reachableBy(ping) }, close: store.close }
 }
 
-/** The vectors driver that is chosen, with a resident tail where it takes new vectors in batches only. */
-export async function openVectors(settings: Settings, log: Log): Promise<{ vectors: Vectors; tail?: Vectors }> {
-  const { vector_url: url } = settings
-  if (url === null) return { vectors: openExactVectors() }
-  if (isPostgres(url)) {
-    const { openPgvectorVectors } = await import('../drivers/vectors/pgvector/driver.ts')
-    return { vectors: await openPgvectorVectors({ url }) }
-  }
-  const { openLanceVectors } = await import('../drivers/vectors/lancedb/driver.ts')
-  return { vectors: await openLanceVectors({ url, log }), tail: openExactVectors() }
-}
-
-/** The evidence log, and the chain that the program appends to. */
-export async function openEvidence(
-  settings: Settings,
-  log: Log,
-): Promise<{ evidence: Evidence; chain: Chain; close(): Promise<void> }> {
+/** Opens the evidence log that the settings name. */
+export async function openEvidence(settings: Settings): Promise<Evidence> {
   const place = evidencePlace(settings)
-  const evidence = isPostgres(place)
-    ? await (await import('../drivers/evidence/postgres/driver.ts')).openPostgresEvidence({ url: place })
-    : await (await import('../drivers/evidence/sqlite/driver.ts')).openSqliteEvidence(place)
-  const walkers = () => startWalkers(place, availableParallelism(), log)
-  // A timer would cost a walk a millisecond for each page.
-  const breathe = () => new Promise<void>((resolve) => setImmediate(resolve))
-  const chain = openChain({ evidence, now: Date.now, walkers, breathe })
-  return { evidence, chain, close: evidence.close }
+  return isPostgres(place)
+    ? (await import('../drivers/evidence/postgres/driver.ts')).openPostgresEvidence({ url: place })
+    : (await import('../drivers/evidence/sqlite/driver.ts')).openSqliteEvidence(place)
 }
 
-/** Tells the metrics of each call of an embedder. */
+/** Counts each call of an embedder in the metrics. */
 export function metered(embedder: Embedder, metrics: Metrics): Embedder {
   return {
     ...embedder,
@@ -121,12 +98,22 @@ export function metered(embedder: Embedder, metrics: Metrics): Embedder {
   }
 }
 
-// Search by meaning: the vectors that the settings name, kept in step with the store.
+/** Opens the vectors driver, with a resident tail for one that takes new vectors in batches only. */
+async function openVectors(settings: Settings, log: Log): Promise<{ vectors: Vectors; tail?: Vectors }> {
+  const { vector_url: url } = settings
+  if (url === null) return { vectors: openExactVectors() }
+  if (isPostgres(url)) {
+    const { openPgvectorVectors } = await import('../drivers/vectors/pgvector/driver.ts')
+    return { vectors: await openPgvectorVectors({ url }) }
+  }
+  const { openLanceVectors } = await import('../drivers/vectors/lancedb/driver.ts')
+  return { vectors: await openLanceVectors({ url, log }), tail: openExactVectors() }
+}
 
-/** Decisions from which an index on disk serves better than exact search in memory. */
+/** From this many decisions on, an index on disk serves better than exact search in memory. */
 const lanceFrom = 200_000
 
-/** Opens it; what keeps it from serving well is logged. @param embedder id of the one that is configured */
+/** Opens the vectors and keeps them in step with the store. What limits the search is logged. @param embedder id of the configured one */
 export async function openIndex(settings: Settings, store: Store, embedder: string, log: Log): Promise<Follower> {
   const { vectors, tail } = await openVectors(settings, log)
   const breathe = () => Bun.sleep(0)
@@ -138,14 +125,14 @@ export async function openIndex(settings: Settings, store: Store, embedder: stri
   )
   const made = index.generation()
   if (made && made.embedder !== embedder) {
-    log('warn', 'the vectors in store were made by another embedder; semantic search waits for cstp reindex', {
+    log('warn', 'another embedder made the stored vectors; semantic search is off until cstp reindex', {
       stored: made.embedder,
       configured: embedder,
     })
   }
   const { driver, count } = await index.status()
   if (driver === 'exact' && count > lanceFrom) {
-    log('warn', 'LanceDB would serve so many decisions better: set CSTP_VECTOR_URL to a folder', { decisions: count })
+    log('warn', 'LanceDB is faster for this many decisions: set CSTP_VECTOR_URL to a folder', { decisions: count })
   }
   return index
 }

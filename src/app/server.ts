@@ -1,9 +1,9 @@
 /**
- * The composition root: opens the drivers that the settings name, builds what handlers get, and serves. The only place where settings
- * become things; read it first to see the whole system.
+ * The composition root, read from top to bottom: drivers, services, dispatch, surfaces, port. Only here do settings become objects.
+ * Start is in the order of the lines; what `keep` was given closes in the opposite order, after the port.
  */
 import { mkdir } from 'node:fs/promises'
-import { createDispatch, type Dispatch, discover } from '../calls/dispatch.ts'
+import { createDispatch, type Dispatch, discover, type Observe } from '../calls/dispatch.ts'
 import type { Services } from '../calls/services.ts'
 import { describeError, type Log } from '../core/log.ts'
 import { version } from '../core/version.ts'
@@ -19,19 +19,11 @@ import { createMcp } from '../surfaces/mcp/http.ts'
 import { refuseUnfinished } from './backup/files.ts'
 import type { Settings } from './config/config.ts'
 import { metered, openEmbedder, openEvidence, openIndex, openStore, type Shared } from './drivers.ts'
-import { openNotary } from './evidence.ts'
-import { closing, folderInside, folderOfDecisions, later, observing } from './lifecycle.ts'
-import {
-  card,
-  createLimits,
-  evidencePaths,
-  githubRoutes,
-  health,
-  type Listening,
-  listen,
-  openAccess,
-  openDashboard,
-} from './routes.ts'
+import { evidenceServices } from './evidence.ts'
+import { folderInside, folderOfDecisions } from './folders.ts'
+import { closing, later } from './lifecycle.ts'
+import { type Listening, listen } from './listen.ts'
+import { card, createLimits, createRoutes, health, openAccess } from './routes.ts'
 
 /** How long a record waits for its vectors before they are left to the outbox. */
 const embedWaitMs = 2_000
@@ -45,35 +37,39 @@ export interface Program {
   services: Services
   dispatch: Dispatch
   metrics: Metrics
-  /** Where other servers work on the same database. */
+  /** Set if other servers work on the same database. */
   shared: Shared | undefined
-  /** Rejects when what loads beside the first calls can't; never resolves. */
+  /** Rejects if the embedder, which loads beside the first calls, can't load; never resolves. */
   failure: Promise<never>
   close(): Promise<void>
 }
 
-/** Opens everything behind the methods. Used by the server, and by the command line when it works on a data directory itself. */
+/** Opens everything behind the methods: for the server, and for the command line that works on a data directory itself. */
 export async function openProgram(settings: Settings, log: Log, overrides: Partial<Services> = {}): Promise<Program> {
   const { data_dir } = settings
   await mkdir(data_dir, { recursive: true, mode: 0o700 })
   refuseUnfinished(data_dir)
   const { keep, close } = closing(log)
   const { promise: failure, reject: fail } = Promise.withResolvers<never>()
-  // Whoever serves waits for it; a command that ends first need not hear of it.
+  // The server waits for it; a command may end before.
   failure.catch(() => {})
   try {
     const now = overrides.now ?? Date.now
     const metrics = createMetrics(version, new Set([...methods.keys(), discover]))
+
+    // Drivers
     const opening = [
       openStore(settings, { analyse, now, log }).then(keep),
       openEmbedder(settings, log, fail).then(keep),
-      openEvidence(settings, log).then(keep),
+      openEvidence(settings).then(keep),
     ] as const
-    // What opens after another one has failed is to be closed too.
+    // If one fails, those that open after it have to be closed too.
     await Promise.allSettled(opening)
-    const [{ store, shared }, bare, { evidence, chain }] = await Promise.all(opening)
+    const [{ store, shared }, bare, evidence] = await Promise.all(opening)
     const embedder = metered(bare, metrics)
     const index = keep(await openIndex(settings, store, embedder.id, log))
+
+    // Services
     const outbox = keep(
       startOutbox({
         store,
@@ -81,44 +77,44 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
         now,
         after: later,
         failed: (id, attempts, error) =>
-          log('warn', 'vectors could not be made; they are tried again', { id, attempts, ...describeError(error) }),
+          log('warn', 'embedding failed; it will be retried', { id, attempts, ...describeError(error) }),
       }),
     )
-    const notary = await openNotary(settings, evidence, now)
+    const ofEvidence = await evidenceServices(settings, evidence, now, log)
     const policy = await openPolicy(settings.guardrails_paths, log, now)
+    const tracker_ttl_ms = settings.tracker_ttl_minutes * 60_000
     const tracker = keep(
       startTracker({
         store,
         now,
         newId: () => randomHex(8),
-        ttl_ms: settings.tracker_ttl_minutes * 60_000,
+        ttl_ms: tracker_ttl_ms,
         after: later,
-        failed: (error) => log('warn', 'deliberation could not be kept yet; it is tried again', describeError(error)),
+        failed: (error) => log('warn', 'deliberation could not be saved; it will be retried', describeError(error)),
       }),
     )
     const services: Services = {
-      tracker,
-      tracker_ttl_ms: settings.tracker_ttl_minutes * 60_000,
-      policy,
-      record_guardrails: settings.record_guardrails,
-      elapsed: () => performance.now(),
       store,
       index,
       embedder,
-      evidence,
-      chain,
-      ...notary,
-      service_version: version,
-      breathe: () => Bun.sleep(0),
       outbox,
-      log,
-      now,
-      randomHex,
+      ...ofEvidence,
+      policy,
+      record_guardrails: settings.record_guardrails,
+      tracker,
+      tracker_ttl_ms,
       embed_wait_ms: embedWaitMs,
       folderInside: async (path) => (settings.store_url ? folderOfDecisions(path) : folderInside(data_dir, path)),
       reindexProgress: metrics.reindex,
+      service_version: version,
+      log,
+      now,
+      elapsed: () => performance.now(),
+      breathe: () => Bun.sleep(0),
+      randomHex,
       ...overrides,
     }
+
     const dispatch = createDispatch(methods, services, observing(metrics, log))
     return { services, dispatch, metrics, shared, failure, close }
   } catch (error) {
@@ -127,11 +123,26 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
   }
 }
 
+/** What is recorded of every call: a count, and a line of the log without parameters and result. */
+const observing =
+  (metrics: Metrics, log: Log): Observe =>
+  ({ request, code, duration_ms }) => {
+    metrics.call(request.method, code, duration_ms)
+    log('info', 'call', {
+      request_id: request.request_id,
+      agent: request.caller.agent,
+      // The name of an unknown method is any text.
+      method: request.method.slice(0, 64),
+      duration_ms: Math.round(duration_ms * 1_000) / 1_000,
+      code,
+    })
+  }
+
 export interface Serving {
   url: string
-  /** Reads the guardrail files anew; what is wrong with them is logged. */
+  /** Reloads the guardrail files; what is wrong with them is logged. */
   reload(): Promise<void>
-  /** Rejects when what loads beside the first calls can't; the service is to be stopped then. */
+  /** Rejects if the embedder, which loads beside the first calls, can't load; the service has to stop then. */
   failure: Promise<never>
   /** Stops taking calls, lets those under way end, and closes everything. */
   stop(): Promise<void>
@@ -149,47 +160,44 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
 }
 
 async function serveProgram(program: Program, settings: Settings, log: Log): Promise<Serving> {
-  const { services, dispatch, metrics } = program
+  const { services, dispatch, metrics, shared } = program
+  const { cors_origins, max_body_bytes, trust_proxy } = settings
   const stopping = new AbortController()
   const started = Date.now()
   const boot = services.randomHex(4)
   let requests = 0
   let ready = true
-
   const newRequestId = () => `${boot}-${(requests++).toString(36)}`
+
+  // Surfaces
   const mcp = createMcp({
     dispatch,
     newRequestId,
-    cors_origins: settings.cors_origins,
+    cors_origins,
     hosts: hostsOf(settings),
     stopping: stopping.signal,
     log,
   })
-  const limits = createLimits(settings, program.shared?.lease)
-  const { authenticate, access } = await openAccess(settings, limits.logins)
-  const dashboard = openDashboard(settings, services, access)
+  const limits = createLimits(settings, shared?.lease)
+  const access = await openAccess(settings)
   const options = {
     dispatch,
-    authenticate,
-    ...(dashboard && { session: dashboard.caller }),
+    authenticate: access.authenticate,
     ...limits,
-    cors_origins: settings.cors_origins,
-    max_body_bytes: settings.max_body_bytes,
-    trust_proxy: settings.trust_proxy,
+    cors_origins,
+    max_body_bytes,
+    trust_proxy,
     newRequestId,
     ready: () => ready,
-    ...(program.shared && { reachable: program.shared.reachable }),
+    ...(shared && { reachable: shared.reachable }),
     health: () => health(started),
     card: () => card(settings.public_url ?? port.url),
     metrics: async () => ({ text: await metrics.render(services), content_type: metrics.content_type }),
-    routes: {
-      ...evidencePaths(settings, services, dispatch),
-      ...githubRoutes(settings, program, limits.logins),
-      '/mcp': mcp.route,
-      ...dashboard?.routes,
-    },
+    ...createRoutes({ settings, services, dispatch, metrics, logins: limits.logins, access, mcp: mcp.route }),
     stopping: stopping.signal,
   }
+
+  // Port
   let port: Listening
   try {
     port = listen({ ...settings, handle: createFetch(options), largest_body_bytes: largestBody(options), log })

@@ -1,6 +1,7 @@
 /** Threads that walk the evidence, each with a connection of its own: a long verification leaves the server's thread alone. */
 
 import type { Log } from '../core/log.ts'
+import { startThread } from '../core/thread.ts'
 import type { Walkers } from '../domain/evidence/verify.ts'
 import type { Piece } from '../domain/evidence/walk.ts'
 import { isPostgres } from './config/config.ts'
@@ -14,10 +15,6 @@ interface Thread {
 /** Never more: the server itself needs the rest. */
 const mostThreads = 2
 
-// In a compiled binary the modules stand at the root of the build, and the thread is an entry of its own:
-// `bun build --compile src/main.ts src/app/walk-worker.ts …`.
-const script = import.meta.url.endsWith('/app/walkers.ts') ? './walk-worker.ts' : './app/walk-worker.ts'
-
 /** @param place path of the evidence database, or its address in PostgreSQL */
 export function startWalkers(place: string, cores: number, log: Log): Walkers {
   const idle: Thread[] = []
@@ -30,7 +27,7 @@ export function startWalkers(place: string, cores: number, log: Log): Walkers {
   }
 
   function start(): Thread {
-    const thread: Thread = { worker: new Worker(new URL(script, import.meta.url)), waiting: null }
+    const thread: Thread = { worker: startThread('app/walk-worker.ts'), waiting: null }
     const fail = (message: string) => {
       if (!failure) log('warn', 'a thread that verifies evidence failed; it is verified without', { error: message })
       failure ??= new Error(message)

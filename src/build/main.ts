@@ -3,11 +3,21 @@ import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { bundle } from '../app/dashboard-bundle.ts'
-import { bundled } from './dashboard.ts'
 import { nativeRuntime } from './native.ts'
 import { startUp } from './start-up.ts'
 
 const root = join(import.meta.dir, '../..')
+
+/** A plugin of the bundler that puts the files of the dashboard into the program, which can't bundle them when it runs. */
+const dashboardFiles = (contents: string, loaded: () => void): Bun.BunPlugin => ({
+  name: 'dashboard',
+  setup(build) {
+    build.onLoad({ filter: /app[\\/]dashboard-bundle\.ts$/ }, () => {
+      loaded()
+      return { contents, loader: 'js' }
+    })
+  },
+})
 
 /** A target of the bundler as the program will see it. */
 function machineOf(target: string | undefined): { platform: string; arch: string } {
@@ -32,6 +42,8 @@ export async function build(target: string | undefined, given: string | undefine
   const name = `${target ? target.replace(/^bun-/, 'cstp-') : 'cstp'}${platform === 'win32' ? '.exe' : ''}`
   const outfile = resolve(given ?? join(root, 'dist', name))
   mkdirSync(dirname(outfile), { recursive: true })
+  const page = `export const bundle = async () => (${JSON.stringify(await bundle())})`
+  let hasPage = false
   await Bun.build({
     root: join(root, 'src'),
     // Each thread is a program of its own.
@@ -40,7 +52,12 @@ export async function build(target: string | undefined, given: string | undefine
       ...new Bun.Glob('src/**/*worker.ts').scanSync({ cwd: root, absolute: true }),
     ],
     // Native onnxruntime is built for the GNU C library; elsewhere its WebAssembly build serves.
-    plugins: [bundled(await bundle()), nativeRuntime(platform, target?.includes('musl') ? 'musl' : arch)],
+    plugins: [
+      dashboardFiles(page, () => {
+        hasPage = true
+      }),
+      nativeRuntime(platform, target?.includes('musl') ? 'musl' : arch),
+    ],
     target: 'bun',
     format: 'esm',
     // Parsed beforehand, and in parts that are loaded when they are needed: a start takes a fifth of the time.
@@ -57,6 +74,7 @@ export async function build(target: string | undefined, given: string | undefine
       autoloadBunfig: false,
     },
   })
+  if (!hasPage) throw new Error('src/app/dashboard-bundle.ts was not found: the program would have no dashboard')
   return outfile
 }
 

@@ -1,7 +1,7 @@
 /** The limit on silent connections: it closes those that nobody uses, and cuts no call that takes long. */
 import { afterAll, expect, test } from 'bun:test'
 import { connect } from 'node:net'
-import { listen } from '../../src/app/routes.ts'
+import { listen } from '../../src/app/listen.ts'
 
 /** The runtime looks at connections every four seconds, so that a limit of one second closes within five. */
 const long_ms = 6_000

@@ -20,8 +20,11 @@ const settingsOf = async (dir: string, env: Record<string, string> = {}): Promis
 
 /** Files below a folder that this process holds open. */
 async function openFiles(dir: string): Promise<string[]> {
-  // A database that was closed keeps its file until its statements are collected.
-  Bun.gc(true)
+  // A database that was closed keeps its file until its statements are collected, which one collection may miss.
+  for (let times = 0; times < 3; times++) {
+    await Bun.sleep(1)
+    Bun.gc(true)
+  }
   const links = await readdir('/proc/self/fd')
   const targets = await Promise.all(links.map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')))
   return targets.filter((target) => target.startsWith(dir))

@@ -57,6 +57,9 @@ test('serves, records, finds by meaning and stops, and leaves nothing but its da
   expect(status).toBe('ok')
   expect((await cstp(['--version'])).out).toBe(`${served}\n`)
   expect(served).toBe(version)
+  const page = await (await fetch(`${service.url}/dashboard/`)).text()
+  const [, script] = /<script type="module" src="([^"]+)"/.exec(page) ?? []
+  expect((await fetch(`${service.url}${script}`)).headers.get('content-type')).toContain('text/javascript')
 
   const at = ['--url', service.url]
   const made = await cstp(['call', 'recordDecision', '-', ...at], {}, decision('Use PostgreSQL for the order store'))

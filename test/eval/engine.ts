@@ -1,6 +1,7 @@
 /** The engine with everything in memory and the real local model: what is measured is the ranking, through the methods themselves. */
 import { generateKeyPairSync } from 'node:crypto'
-import { openBundleFiles, openPrinter } from '../../src/app/evidence.ts'
+import { openBundleFiles } from '../../src/app/folders.ts'
+import { openPrinter } from '../../src/app/printer.ts'
 import { createDispatch } from '../../src/calls/dispatch.ts'
 import { createLog } from '../../src/core/log.ts'
 import { startTracker } from '../../src/domain/deliberation/tracker.ts'

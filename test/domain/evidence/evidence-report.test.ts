@@ -1,7 +1,7 @@
 /** The report for people: characters that can't be printed are shown, ranges stay short, and every control has its place. */
 import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
-import { openPrinter } from '../../../src/app/evidence.ts'
+import { openPrinter } from '../../../src/app/printer.ts'
 import type { Bundle } from '../../../src/domain/evidence/bundle.ts'
 import { mapEvidence } from '../../../src/domain/evidence/controls.ts'
 import { reportDocument } from '../../../src/domain/evidence/report/report.ts'

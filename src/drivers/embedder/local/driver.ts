@@ -1,6 +1,7 @@
 /** The embedder in this program: all-MiniLM-L6-v2 in a thread of its own, with no network. */
 
 import type { Embedder } from '../../../../sdk/storage/embedder.ts'
+import { startThread } from '../../../core/thread.ts'
 import { openCache } from '../shared/cache.ts'
 import { closedError } from '../shared/closed.ts'
 import { openQueue } from '../shared/queue.ts'
@@ -20,10 +21,7 @@ const CACHED_TEXTS = 2_000
 /** A second text waits in the thread while the first is computed, so that the thread need not wait for this one. */
 const TEXTS_AT_ONCE = 2
 
-// In a compiled binary this module stands at the root of the build, and the thread is an entry of its own:
-// `bun build --compile src/main.ts src/drivers/embedder/local/worker.ts`.
-const worker = import.meta.url.endsWith('/local/driver.ts') ? './worker.ts' : './drivers/embedder/local/worker.ts'
-const startWorker = () => new Worker(new URL(worker, import.meta.url))
+const startWorker = () => startThread('drivers/embedder/local/worker.ts')
 
 /**
  * Resolves when the model is ready, or at once where `failed` is given.

@@ -1,0 +1,69 @@
+/** The port: connections, their limits, and an end that lets calls under way finish. */
+import { describeError, type Log } from '../core/log.ts'
+import type { Fetch } from '../surfaces/http/http.ts'
+import type { Address } from '../surfaces/http/route.ts'
+
+export interface ListenOptions {
+  host: string
+  port: number
+  handle: Fetch
+  /** The largest body that the surface accepts. */
+  largest_body_bytes: number
+  log: Log
+  /** Seconds after which a silent connection is closed. */
+  idle_s?: number
+}
+
+export interface Listening {
+  url: string
+  /** Waits for calls under way, for `limit_ms` at most. */
+  settled(limit_ms: number): Promise<void>
+  /** Closes every connection. */
+  close(): Promise<void>
+}
+
+const idleSeconds = 10
+const isStream = (response: Response): boolean =>
+  response.headers.get('content-type')?.startsWith('text/event-stream') ?? false
+
+/** @throws Error if the address can't be listened on */
+export function listen(options: ListenOptions): Listening {
+  const { host, port, handle, largest_body_bytes, log, idle_s = idleSeconds } = options
+  let underWay = 0
+  const server = Bun.serve({
+    hostname: host,
+    port,
+    idleTimeout: idle_s,
+    // The surface has limits of its own and answers in its own form; the runtime's is only a backstop.
+    maxRequestBodySize: 4 * largest_body_bytes,
+    async fetch(request, { requestIP }) {
+      underWay++
+      let lifted = false
+      const address: Address = () => requestIP.call(server, request)?.address ?? ''
+      const unhurried = () => {
+        lifted = true
+        server.timeout(request, 0)
+      }
+      try {
+        const response = await handle(request, address, unhurried)
+        // A lifted limit stays lifted for the connection, whose next request may never come.
+        if (lifted && !isStream(response)) server.timeout(request, idle_s)
+        return response
+      } finally {
+        underWay--
+      }
+    },
+    error(error) {
+      log('error', 'request failed', describeError(error))
+      return Response.json({ error: 'internal_error', message: 'Internal error' }, { status: 500 })
+    },
+  })
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${server.port}`,
+    async settled(limit_ms) {
+      const end = Date.now() + limit_ms
+      while (underWay > 0 && Date.now() < end) await Bun.sleep(5)
+    },
+    close: () => server.stop(true),
+  }
+}
