@@ -2,7 +2,7 @@
 import { ClientError, readError } from './client/errors.ts'
 import { createExchange } from './client/http.ts'
 import type { CallOptions, ClientOptions } from './client/options.ts'
-import { type Deadline, retrying, within } from './client/retry.ts'
+import { type Deadline, type Effect, retrying, within } from './client/retry.ts'
 import { type Methods, methods } from './client.gen.ts'
 import type { CstpError } from './errors.ts'
 
@@ -87,14 +87,15 @@ interface Answer {
   error?: unknown
 }
 
-const table: Readonly<Record<string, 'read' | 'keyed' | 'write'>> = methods
+const table: Readonly<Record<string, Effect>> = methods
 const bare = (method: string): string => method.replace(/^cstp\./, '')
 
 /** Whether making a call twice is the same as making it once. */
 function repeatable(method: string, params: object | undefined): boolean {
-  const kind = Object.hasOwn(table, method) ? table[method] : 'write'
+  const effect = Object.hasOwn(table, method) ? table[method] : 'write'
   return (
-    kind === 'read' || (kind === 'keyed' && typeof (params as Record<string, unknown>)?.idempotency_key === 'string')
+    effect === 'read' ||
+    (effect === 'keyed' && typeof (params as Record<string, unknown>)?.idempotency_key === 'string')
   )
 }
 

@@ -1,5 +1,6 @@
 /** The one declaration from which a method's dispatch, validation, aliases, clients and documents derive. */
 import type * as v from 'valibot'
+import type { Effect } from '../../sdk/client/retry.ts'
 import type { ErrorName } from '../../sdk/errors.ts'
 import type { Scope } from '../core/caller.ts'
 import type { Call } from './services.ts'
@@ -50,9 +51,9 @@ export interface Tool<Params> {
   title: string
   /** For models: when to call it, and what to do with the answer. */
   description: string
-  /** True where a call replaces what stood there; a tool of scope read changes nothing. */
+  /** True if a call replaces an earlier value; never of one whose effect is `read`. */
   destructive?: boolean
-  /** True where the same call a second time changes nothing more. */
+  /** True if the same call a second time changes nothing more. */
   idempotent?: boolean
   /** The method's own parameters where not given. */
   input?: ToolInput<Params>
@@ -66,7 +67,12 @@ export interface Method<P extends ParamsSchema = ParamsSchema, R extends ResultS
   result: R
   /** What the caller's credentials must allow. */
   scope: Scope
-  /** The error that a failing engine becomes; `internal_error` where the interface names none. */
+  /**
+   * What a call leaves behind: the client repeats a lost call by it, and MCP clients are told. A line of the audit trail or a changed
+   * record counts; bookkeeping about what was read (inputs of the deliberation, the checkpoint signed for a reader) does not.
+   */
+  effect: Effect
+  /** The error that a failing engine becomes. */
   failure: ErrorName
   /** Where MCP clients may call it. */
   mcp?: Tool<NoInfer<v.InferInput<P>>>

@@ -64,6 +64,7 @@ export function openRpc(methods: ReadonlyMap<string, Method>): OpenRpc {
       errors: errorsOf(method),
       ...example(name.slice('cstp.'.length), fields),
       'x-scope': method.scope,
+      'x-effect': method.effect,
     }
   })
   const errors = (Object.keys(codes) as ErrorName[]).map((name) => [
@@ -131,7 +132,7 @@ export const examples: Readonly<Record<string, Example>> = {
     },
   },
   checkGuardrails: {
-    name: 'May I?',
+    name: 'Check guardrails',
     params: {
       action: { description: 'Delete the staging tables', category: 'deployment', stakes: 'low', confidence: 0.9 },
     },
@@ -172,7 +173,7 @@ export const examples: Readonly<Record<string, Example>> = {
     },
   },
   reviewDecision: {
-    name: 'How it went',
+    name: 'Review outcome',
     params: { decision_id: id, outcome: 'success', actual_result: 'One process, no outage in a month' },
     result: {
       success: true,

@@ -2,6 +2,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { toJsonSchema } from '@valibot/to-json-schema'
+import type { Effect } from '../../sdk/client/retry.ts'
 import { codes, type ErrorName, meanings } from '../../sdk/errors.ts'
 import { glossary } from '../../sdk/schema/glossary.ts'
 import { type SettingName, settings } from '../app/config/config.ts'
@@ -69,8 +70,14 @@ function rows(schema: JsonSchema, withDefaults: boolean, at = ''): string[] {
   })
 }
 
+const effects: Record<Effect, string> = {
+  read: 'it reads, and may be repeated',
+  keyed: 'it writes, and may be repeated with the same `idempotency_key`',
+  write: 'it writes',
+}
+
 function methodsPage(): string {
-  const sections = [...methods].map(([name, { summary, params, result, scope, failure }]) => {
+  const sections = [...methods].map(([name, { summary, params, result, scope, effect, failure }]) => {
     const takes = rows(schemaOf(params), true)
     const gives = rows(schemaOf(result), false)
     const table =
@@ -80,7 +87,7 @@ function methodsPage(): string {
     return [
       `## ${name}`,
       summary,
-      `Scope \`${scope}\`; a failing engine is error ${codes[failure]} (\`${failure}\`).`,
+      `Scope \`${scope}\`; ${effects[effect]}; a failing engine is error ${codes[failure]} (\`${failure}\`).`,
       `### Parameters of ${name}`,
       table,
       `### Result of ${name}`,

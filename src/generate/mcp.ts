@@ -1,4 +1,4 @@
-/** The reference page of the MCP surface: tools, resources and prompts, from what clients are told. */
+/** The reference page of the MCP surface: tools, resources and prompts, from what clients receive. */
 import { prompts } from '../surfaces/mcp/prompts.ts'
 import { fixed, templates } from '../surfaces/mcp/resources.ts'
 import { listTools, methodOf } from '../surfaces/mcp/tools.ts'
@@ -9,8 +9,8 @@ const anchor = (method: string): string => method.replace('.', '').toLowerCase()
 
 function effect({ annotations = {} }: ReturnType<typeof listTools>[number]): string {
   if (annotations.readOnlyHint) return 'Reads only.'
-  const changes = annotations.destructiveHint ? 'Replaces what stood there.' : 'Adds.'
-  return `${changes}${annotations.idempotentHint ? ' The same call again changes nothing more.' : ''}`
+  const changes = annotations.destructiveHint ? 'Replaces earlier values.' : 'Adds.'
+  return `${changes}${annotations.idempotentHint ? ' Repeating the same call changes nothing more.' : ''}`
 }
 
 export function mcpPage(rows: Rows, head: (title: string, about: string) => string): string {

@@ -92,6 +92,7 @@ export const attributeOutcomes = defineMethod({
     ),
   }),
   scope: 'write',
+  effect: 'write',
   failure: 'attribution_failed',
   async handle(call, { project, since, stability_days, dry_run }) {
     const policy = await call.policy.current()

@@ -24,6 +24,7 @@ export const checkDrift = defineMethod({
   }),
   result: DriftReport,
   scope: 'read',
+  effect: 'read',
   failure: 'internal_error',
   async handle({ store, now, breathe }, { brier_threshold, accuracy_threshold, history_points, ...rest }) {
     const thresholds = { brier: brier_threshold, accuracy: accuracy_threshold }

@@ -95,12 +95,13 @@ export const checkGuardrails = defineMethod({
     dry_run: v.optional(v.pipe(v.literal(true), d('With dry_run: nothing was recorded.'))),
   }),
   scope: 'read',
+  effect: 'write',
   failure: 'guardrail_eval_failed',
   mcp: {
     name: 'check_action',
-    title: 'May I?',
+    title: 'Check guardrails',
     description:
-      'Check a planned action against the guardrails and circuit breakers before you do it. With `allowed: false` do not act: `violations` say why and what to do instead. It records nothing; pre_action checks and records in one call.',
+      'Check a planned action against the guardrails and circuit breakers before you do it. With `allowed: false` do not act: `violations` say why and what to do instead. The verdict enters the audit trail; no decision is recorded. pre_action checks and records in one call.',
     input: toolInput(
       v.object({
         description: ActionParams.entries.description,

@@ -21,6 +21,7 @@ export const compact = defineMethod({
     dry_run: v.pipe(v.boolean(), d('As it was asked.')),
   }),
   scope: 'admin',
+  effect: 'write',
   failure: 'internal_error',
   async handle(call, { category, dry_run }) {
     const { levels, preserved } = await countLevels(call.store, given({ category }), call.now())

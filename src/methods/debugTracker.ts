@@ -45,6 +45,7 @@ export const debugTracker = defineMethod({
     ),
   }),
   scope: 'read',
+  effect: 'read',
   failure: 'internal_error',
   async handle({ store, tracker, caller, now, tracker_ttl_ms }) {
     await tracker.flush()

@@ -85,6 +85,7 @@ export const exportEvidenceBundle = defineMethod({
     ),
   }),
   scope: 'evidence',
+  effect: 'write',
   failure: 'internal_error',
   async handle(call, { format, output_dir }) {
     const { printer, folder } = await targetOf(call, format, output_dir)

@@ -24,9 +24,10 @@ export const getCalibration = defineMethod({
   }),
   result: CalibrationReport,
   scope: 'read',
+  effect: 'read',
   mcp: {
     name: 'get_stats',
-    title: 'Calibration',
+    title: 'Get calibration',
     description:
       'How far can stated confidence be trusted? Brier score, over- or underconfidence, buckets and advice from reviewed decisions. Ask before you state a confidence in a category you know little about.',
     input: toolInput(

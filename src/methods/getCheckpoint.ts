@@ -25,6 +25,7 @@ export const getCheckpoint = defineMethod({
     created_at: v.pipe(v.string(), d('When it was signed, RFC 3339, UTC.')),
   }),
   scope: 'read',
+  effect: 'read',
   failure: 'internal_error',
   async handle({ checkpoints, signer }, { max_age_seconds }) {
     return { ...(await checkpoints.latest(max_age_seconds * 1_000)), verifier_key: signer.verifier_key }

@@ -12,9 +12,10 @@ export const getCircuitState = defineMethod({
   }),
   result: BreakerState,
   scope: 'read',
+  effect: 'read',
   mcp: {
     name: 'get_circuit_state',
-    title: 'One circuit breaker',
+    title: 'Get circuit breaker',
     description:
       'The state of one circuit breaker, such as `category:deployment`, and when it lets an action through again.',
   },

@@ -40,6 +40,7 @@ export const getCompacted = defineMethod({
     levels: v.pipe(LevelCounts, d('Decisions at each level, whatever `level` asks for.')),
   }),
   scope: 'read',
+  effect: 'read',
   failure: 'internal_error',
   async handle({ store, now }, { category, level, limit, include_preserved }) {
     const at = now()

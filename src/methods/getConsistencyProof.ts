@@ -24,6 +24,7 @@ export const getConsistencyProof = defineMethod({
     hashes: ProofHashes,
   }),
   scope: 'read',
+  effect: 'read',
   failure: 'internal_error',
   async handle({ evidence }, { old, new: given }) {
     const head = await evidence.head()

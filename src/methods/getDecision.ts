@@ -25,9 +25,10 @@ export const getDecision = defineMethod({
   params,
   result: DecisionRecord,
   scope: 'read',
+  effect: 'read',
   mcp: {
     name: 'get_decision',
-    title: 'One decision',
+    title: 'Get decision',
     description:
       'The full record of one decision: context, reasons, alternatives, deliberation, links, outcome and lessons. Use it on an id from query_decisions.',
   },

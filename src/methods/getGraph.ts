@@ -27,11 +27,12 @@ export const getGraph = defineMethod({
     truncated: v.pipe(v.boolean(), d('True when the limit cut it.')),
   }),
   scope: 'read',
+  effect: 'read',
   mcp: {
     name: 'get_graph',
-    title: 'Decisions around one',
+    title: 'Get decision graph',
     description:
-      'The decisions within some steps of one, with the links among them: what it rests on, what it replaced, what hangs on it. get_neighbors is lighter where one step is enough.',
+      'The decisions within some steps of one, with the links among them: what it depends on, what it replaced, what depends on it. Use get_neighbors if one step is enough.',
   },
   failure: 'internal_error',
   async handle({ store }, { decision_id, depth, edge_types, direction, limit }) {

@@ -29,6 +29,7 @@ export const getInclusionProof = defineMethod({
     checkpoint: v.pipe(v.nullable(SignedNote), d('Signed checkpoint of that size; null where `size` was given.')),
   }),
   scope: 'read',
+  effect: 'read',
   failure: 'internal_error',
   async handle({ evidence, checkpoints }, { seq, size: held }) {
     const signed = held === undefined ? await checkpoints.latest() : null

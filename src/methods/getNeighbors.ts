@@ -35,9 +35,10 @@ export const getNeighbors = defineMethod({
     total: v.number(),
   }),
   scope: 'read',
+  effect: 'read',
   mcp: {
     name: 'get_neighbors',
-    title: 'Links of a decision',
+    title: 'Get linked decisions',
     description: 'Ids, link types and weights of the decisions directly linked with one, strongest first.',
   },
   failure: 'internal_error',

@@ -36,9 +36,10 @@ export const getReasonStats = defineMethod({
     ),
   }),
   scope: 'read',
+  effect: 'read',
   mcp: {
     name: 'get_reason_stats',
-    title: 'Which reasons hold?',
+    title: 'Get reason statistics',
     description: 'How often decisions succeed by the type of their reasons, and whether you lean on one type too much.',
   },
   failure: 'internal_error',

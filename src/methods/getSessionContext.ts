@@ -135,9 +135,10 @@ export const getSessionContext = defineMethod({
     query_time_ms: v.number(),
   }),
   scope: 'read',
+  effect: 'read',
   mcp: {
     name: 'get_session_context',
-    title: 'Where do I stand?',
+    title: 'Get session context',
     description:
       'Call it first in a session: your track record, precedents for the task, rules in force, what is due, and what was learnt, as Markdown to read.',
     input: toolInput(

@@ -35,6 +35,7 @@ export const getStats = defineMethod({
     recent_activity: v.object({ last_24h: v.number(), last_7d: v.number(), last_30d: v.number() }),
   }),
   scope: 'read',
+  effect: 'read',
   failure: 'internal_error',
   async handle({ store, now }, { date_from, date_to, project }) {
     const filter = { ...given({ project }), ...createdBetween(date_from, date_to) }

@@ -39,6 +39,7 @@ export const getVerification = defineMethod({
     ),
   }),
   scope: 'read',
+  effect: 'read',
   failure: 'internal_error',
   async handle({ chain }) {
     const walking = chain.walking()

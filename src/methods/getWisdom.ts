@@ -24,6 +24,7 @@ export const getWisdom = defineMethod({
     categories_analyzed: v.pipe(v.number(), d('Categories with enough of them.')),
   }),
   scope: 'read',
+  effect: 'read',
   failure: 'internal_error',
   async handle({ store }, { category, min_decisions }) {
     const found = await wisdom(store, { ...given({ category }), min_decisions })

@@ -26,6 +26,7 @@ export const ingestEvidence = defineMethod({
     first_seq: v.pipe(v.number(), d('Number of the first of them; the others follow it.')),
   }),
   scope: 'evidence',
+  effect: 'write',
   failure: 'internal_error',
   async handle(call, { source, events }) {
     const { first_seq, head } = await call.chain.append(observedEvents(source, events))

@@ -29,11 +29,12 @@ export const linkDecisions = defineMethod({
   }),
   result: v.object({ success: v.boolean(), edge: Edge }),
   scope: 'write',
+  effect: 'write',
   mcp: {
     name: 'link_decisions',
-    title: 'Link two decisions',
+    title: 'Link decisions',
     description:
-      'Say how one decision stands to another: `supersedes` for one that takes its place, `depends_on`, `relates_to` and others. The same link again replaces the first.',
+      'State how one decision relates to another: `supersedes` if it replaces the other, `depends_on`, `relates_to` and others. The same link again replaces the first.',
     idempotent: true,
   },
   failure: 'internal_error',

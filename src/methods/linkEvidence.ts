@@ -30,6 +30,7 @@ export const linkEvidence = defineMethod({
     attested_seq: v.pipe(v.number(), d('Number of the new record.')),
   }),
   scope: 'evidence',
+  effect: 'write',
   failure: 'internal_error',
   async handle(call, link) {
     const { evidence, store, caller } = call

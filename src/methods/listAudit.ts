@@ -41,6 +41,7 @@ export const listAudit = defineMethod({
     next_cursor: v.pipe(v.nullable(v.number()), d('Null on the last page.')),
   }),
   scope: 'admin',
+  effect: 'read',
   failure: 'internal_error',
   async handle({ store }, { since, limit, ...rest }) {
     const since_ms = since === undefined ? undefined : (boundMs(since, false) ?? undefined)

@@ -9,9 +9,10 @@ export const listBreakers = defineMethod({
   params: v.object({}),
   result: v.object({ breakers: v.array(BreakerState), total: v.number() }),
   scope: 'read',
+  effect: 'read',
   mcp: {
     name: 'list_breakers',
-    title: 'Circuit breakers',
+    title: 'List circuit breakers',
     description: 'All circuit breakers with their states; an open one blocks the actions of its scope.',
   },
   failure: 'internal_error',

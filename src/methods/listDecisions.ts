@@ -29,6 +29,7 @@ export const listDecisions = defineMethod({
     offset: v.number(),
   }),
   scope: 'read',
+  effect: 'read',
   failure: 'internal_error',
   async handle(
     { store },

@@ -26,6 +26,7 @@ export const listEvidence = defineMethod({
     ),
   }),
   scope: 'read',
+  effect: 'read',
   failure: 'internal_error',
   async handle({ evidence }, query) {
     const { records, next_seq } = await list(evidence, query)

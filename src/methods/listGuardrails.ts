@@ -34,9 +34,10 @@ export const listGuardrails = defineMethod({
     errors: v.pipe(v.array(RuleProblem), d('What was wrong at the last reading; the last good rules stay in force.')),
   }),
   scope: 'read',
+  effect: 'read',
   mcp: {
     name: 'list_guardrails',
-    title: 'Rules in force',
+    title: 'List guardrails',
     description:
       'The guardrails in force. To know whether an action is allowed use check_action, which evaluates them.',
   },

@@ -31,6 +31,7 @@ export const mapControls = defineMethod({
     ),
   }),
   scope: 'read',
+  effect: 'read',
   failure: 'internal_error',
   async handle(call) {
     return JSON.parse([...(await text(call))].join(''))

@@ -46,9 +46,10 @@ export const preAction = defineMethod({
     query_time_ms: v.number(),
   }),
   scope: 'write',
+  effect: 'keyed',
   mcp: {
     name: 'pre_action',
-    title: 'Decide and record',
+    title: 'Check and record decision',
     description:
       'The standard way to decide: call it once before you act. It finds precedents, checks the guardrails, gives your calibration, and, when allowed, records the decision (auto_record) with what you asked and thought before. Act only with `allowed: true`; keep `decision_id` for review_outcome.',
     input,

@@ -71,12 +71,13 @@ export const queryDecisions = defineMethod({
     degraded: v.pipe(v.boolean(), d('True when the embedder was away and keywords alone answered.')),
   }),
   scope: 'read',
+  effect: 'read',
   failure: 'query_failed',
   mcp: {
     name: 'query_decisions',
     title: 'Find precedents',
     description:
-      'Search past decisions before you decide: how was something like this decided, why, and what became of it? Ask in your own words. `no_precedent: true` means that nothing fits. Use get_decision for a full record.',
+      'Search past decisions before you decide: how was something like this decided, why, and how did it turn out? Ask in your own words. `no_precedent: true` means that nothing fits. Use get_decision for a full record.',
     input: toolInput(
       v.object({
         query: v.pipe(filledText(10_000), d('Question or plan in natural language.')),

@@ -26,11 +26,12 @@ export const ready = defineMethod({
     warnings: v.pipe(v.array(v.string()), d('Parts that could not be read.')),
   }),
   scope: 'read',
+  effect: 'read',
   mcp: {
     name: 'ready',
-    title: 'What is due?',
+    title: 'List due actions',
     description:
-      'What is to be done next, most urgent first: decisions whose outcome should be reviewed, stale ones, drift of calibration, open breakers, contradictions.',
+      'What needs attention, most urgent first: decisions whose outcome should be reviewed, stale ones, drift of calibration, open breakers, contradictions.',
   },
   failure: 'internal_error',
   async handle({ store, policy, now }, { min_priority, action_types, limit, category, agent }) {

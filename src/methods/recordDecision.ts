@@ -225,10 +225,11 @@ export const recordDecision = defineMethod({
   params: RecordParams,
   result: RecordResult,
   scope: 'write',
+  effect: 'keyed',
   failure: 'record_failed',
   mcp: {
     name: 'log_decision',
-    title: 'Record a decision',
+    title: 'Record decision',
     description:
       'Record a decision that was already made and checked. A last resort: use pre_action with auto_record instead, which checks the guardrails first. Queries, checks and thoughts since the last record are attached.',
     input: LogDecision,

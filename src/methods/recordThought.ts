@@ -33,11 +33,12 @@ export const recordThought = defineMethod({
     step_number: v.pipe(v.nullable(v.number()), d('Number of the appended step; post-decision only.')),
   }),
   scope: 'write',
+  effect: 'write',
   mcp: {
     name: 'record_thought',
-    title: 'Think aloud',
+    title: 'Record thought',
     description:
-      'Keep a step of your reasoning while you deliberate; the next decision that you record takes it up. With `decision_id` it is appended to that decision instead.',
+      'Keep a step of your reasoning while you deliberate; the next decision that you record includes it. With `decision_id` it is appended to that decision instead.',
   },
   failure: 'internal_error',
   async handle(call, { text, decision_id, ...names }) {

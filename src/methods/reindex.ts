@@ -34,6 +34,7 @@ export const reindex = defineMethod({
     ),
   }),
   scope: 'admin',
+  effect: 'write',
   failure: 'internal_error',
   async handle(call, { decisions_path }) {
     const start = call.now()

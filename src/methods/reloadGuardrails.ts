@@ -15,6 +15,7 @@ export const reloadGuardrails = defineMethod({
     errors: v.pipe(v.array(RuleProblem), v.description('What is wrong with the files.')),
   }),
   scope: 'admin',
+  effect: 'write',
   failure: 'internal_error',
   async handle(call) {
     const errors = await call.policy.reload()

@@ -24,6 +24,7 @@ export const resetCircuit = defineMethod({
     message: v.string(),
   }),
   scope: 'admin',
+  effect: 'write',
   failure: 'internal_error',
   async handle(call, { scope, probe_first }) {
     const rule = findBreaker((await call.policy.current()).breakers, scope)

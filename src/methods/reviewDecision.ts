@@ -32,9 +32,10 @@ export const reviewDecision = defineMethod({
     indexed: v.boolean(),
   }),
   scope: 'write',
+  effect: 'write',
   mcp: {
     name: 'review_outcome',
-    title: 'Say what became of it',
+    title: 'Review outcome',
     description:
       'Record the outcome of a decision once it is known, with what happened and the lesson. Without reviews neither precedents nor calibration can teach anything; ready lists what is due.',
     input: toolInput(

@@ -18,6 +18,7 @@ export const setPreserve = defineMethod({
     preserve: v.pipe(v.boolean(), v.description('As it stands now.')),
   }),
   scope: 'admin',
+  effect: 'write',
   failure: 'internal_error',
   async handle(call, { decision_id, preserve }) {
     const id = await resolveId(call.store.decisions, decision_id, 'decision_id')

@@ -43,9 +43,10 @@ export const updateDecision = defineMethod({
     indexed: v.pipe(v.boolean(), v.description('Whether it can be found by its new meaning already.')),
   }),
   scope: 'write',
+  effect: 'write',
   mcp: {
     name: 'update_decision',
-    title: 'Correct a decision',
+    title: 'Update decision',
     description:
       'Change the text, confidence, context, tags, pattern, reasons or bridge of a recorded decision; earlier values stay in its revisions. For an outcome use review_outcome, for a change of mind record a new decision and link it with `supersedes`.',
     destructive: true,

@@ -27,6 +27,7 @@ export const verifyEvidenceChain = defineMethod({
     records: v.pipe(v.number(), d('Records that follow, from the first on.')),
   }),
   scope: 'read',
+  effect: 'read',
   failure: 'internal_error',
   handle: ({ chain }, { expected_head_hash }) => chain.verify(expected_head_hash),
 })

@@ -25,10 +25,9 @@ test('every method has a function, and its types are those of its schemas', () =
   expect(Object.keys(table)).toEqual([...methods.keys()].map((name) => name.replace('cstp.', '')))
 })
 
-test('only what reads, or has a key, is made again', () => {
-  for (const [name, { scope, params }] of methods) {
-    const kind = table[name.replace('cstp.', '') as MethodName]
-    expect([name, kind === 'read']).toEqual([name, scope === 'read'])
-    expect([name, kind === 'keyed']).toEqual([name, scope !== 'read' && 'idempotency_key' in params.entries])
+test('a call is repeated by the effect of its method; one that takes a key is keyed', () => {
+  for (const [name, { effect, params }] of methods) {
+    expect([name, table[name.replace('cstp.', '') as MethodName]]).toEqual([name, effect])
+    expect([name, effect === 'keyed']).toEqual([name, 'idempotency_key' in params.entries])
   }
 })

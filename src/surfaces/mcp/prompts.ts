@@ -13,7 +13,7 @@ export const prompts: Prompt[] = [
   {
     name: 'review',
     title: 'Review a decision',
-    description: 'Finds out what became of a decision and records it; without an id, of all that are due.',
+    description: 'Finds out how a decision turned out and records the outcome; without an id, of all that are due.',
     arguments: [{ name: 'id', description: 'The decision: its id, or 8 characters of its hex part.', required: false }],
   },
 ]
@@ -52,10 +52,10 @@ export async function getPrompt(
 // What a model is told when it connects, and the prompts that a person can start: the flow of a decision.
 
 /** Sent with the first answer; clients put it before everything else a model reads. */
-export const instructions = `This server is your memory of decisions and your conscience. Use it for decisions that somebody may later ask about: design, deployment, money, data, process. Not for every edit.
+export const instructions = `This server is your decision memory and policy service. Use it for decisions that somebody may later ask about: design, deployment, money, data, process. Not for every edit.
 
-1. At the start of a session: get_session_context with the task. It tells what you know already and what is due.
-2. Before you decide: query_decisions. How was this decided before, and what became of it?
+1. At the start of a session: get_session_context with the task. It returns what you know already and what is due.
+2. Before you decide: query_decisions. How was this decided before, and how did it turn out?
 3. While you think: record_thought for the steps that matter.
 4. To decide: pre_action with the decision, category, stakes, an honest confidence and your reasons. It checks the guardrails and records the decision when it is allowed. With allowed: false do not act; follow the suggestion, or ask a person.
 5. When the outcome is known: review_outcome with what happened and the lesson. ready lists what is due.

@@ -19,11 +19,11 @@ interface Entry {
   listed: Tool
 }
 
-function entryOf(method: string, { mcp, params, result, scope }: Method): Entry {
+function entryOf(method: string, { mcp, params, result, effect }: Method): Entry {
   const { name, title, description, destructive = false, idempotent = false, input } = mcp!
   const schema = input?.schema ?? params
   const parse = input && compileParams(input.schema)
-  const readOnlyHint = scope === 'read'
+  const readOnlyHint = effect === 'read'
   return {
     method,
     fields: new Set(Object.keys(schema.entries)),

@@ -157,12 +157,12 @@ describe('the list', () => {
     for (const { name, title, description, annotations } of tools) {
       expect(title, name).toBeString()
       expect(description!.length, name).toBeWithin(40, 400)
-      const { mcp, scope } = [...methods.values()].find((method) => method.mcp?.name === name)!
+      const { mcp, effect } = [...methods.values()].find((method) => method.mcp?.name === name)!
       expect(annotations, name).toEqual({
         title: title!,
-        readOnlyHint: scope === 'read',
+        readOnlyHint: effect === 'read',
         destructiveHint: mcp?.destructive === true,
-        idempotentHint: scope === 'read' || mcp?.idempotent === true,
+        idempotentHint: effect === 'read' || mcp?.idempotent === true,
         openWorldHint: false,
       })
     }
