@@ -24,6 +24,7 @@ export const Violation = v.object({
     d('Of a circuit breaker: when an action may be tried again, RFC 3339.'),
   ),
 })
+export type Violation = v.InferOutput<typeof Violation>
 
 /** A circuit breaker as it stands now. */
 export const BreakerState = v.object({

@@ -1,7 +1,9 @@
 /** The paths of the server: what answers each of them, who may call, and how often. */
 import type { Dispatch } from '../calls/dispatch.ts'
-import { auditAppended, type Services, timestamp } from '../calls/services.ts'
+import type { Services } from '../calls/services.ts'
+import { auditAppended } from '../core/audit.ts'
 import { agentsOf, createAuthenticator, type Scope } from '../core/caller.ts'
+import { timestamp } from '../core/time.ts'
 import { localCredentials } from '../core/token-file.ts'
 import { protocolVersion, serviceName, version } from '../core/version.ts'
 import { takeDelivery } from '../domain/evidence/github/events.ts'

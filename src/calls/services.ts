@@ -2,7 +2,7 @@
 
 import type { Embedder } from '../../sdk/storage/embedder.ts'
 import type { Evidence } from '../../sdk/storage/evidence.ts'
-import type { AuditEntry, Store, Transaction } from '../../sdk/storage/store.ts'
+import type { Store } from '../../sdk/storage/store.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Log } from '../core/log.ts'
 import type { Tracker } from '../domain/deliberation/tracker.ts'
@@ -70,48 +70,4 @@ export interface Call extends Services {
   request_id: string
   /** Aborts when the caller has gone or the server stops. */
   signal: AbortSignal
-}
-
-/** RFC 3339 in UTC. */
-export const timestamp = (ms: number): string => new Date(ms).toISOString()
-
-/** Adds the audit row of a write to its own transaction. @param stopped_by what an evaluation failed by, where there was one */
-export function audit(
-  call: Call,
-  tx: Transaction,
-  ids: string[],
-  detail: AuditEntry['detail'] = null,
-  stopped_by: string[] | null = null,
-): Promise<void> {
-  return tx.audit.append({
-    at: timestamp(call.now()),
-    agent: call.caller.agent,
-    method: call.method,
-    request_id: call.request_id,
-    ids,
-    allowed: stopped_by === null ? null : false,
-    rules: stopped_by ?? [],
-    detail,
-  })
-}
-
-/**
- * Adds the audit row of what stands in the evidence log already: the log and the store share no transaction. The log comes first, so
- * that no row speaks of what is not there; a row that can't be written is left to the server's log, as the append itself stands.
- */
-export async function auditAppended(call: Call, ids: string[], detail: Record<string, unknown>): Promise<void> {
-  try {
-    await call.store.transaction((tx) => audit(call, tx, ids, detail))
-  } catch (error) {
-    const { method, request_id, caller } = call
-    const why = error instanceof Error ? error.message : String(error)
-    call.log('error', 'evidence was appended, but not audited', {
-      method,
-      request_id,
-      agent: caller.agent,
-      ids,
-      detail,
-      error: why,
-    })
-  }
 }

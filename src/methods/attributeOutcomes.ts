@@ -1,20 +1,13 @@
 /** cstp.attributeOutcomes: settles pending decisions by what became of their pull requests. */
 import * as v from 'valibot'
 import { invalidParams } from '../../sdk/errors.ts'
-import { AttributionBasis, type DecisionRecord, filledText, Outcome } from '../../sdk/schema/decision.ts'
+import { AttributionBasis, filledText, Outcome } from '../../sdk/schema/decision.ts'
 import { boundMs, whole } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
-import { audit, type Call, timestamp } from '../calls/services.ts'
-import { type Attribution, attribute, pullRequestHistory } from '../domain/decision/attribution.ts'
-import { linkContradictions } from '../domain/decision/contradictions.ts'
-import { applyReview } from '../domain/decision/decision.ts'
-import { reviewCounts, subjectOf } from '../domain/guardrail/breaker.ts'
-import { guardOf } from '../domain/guardrail/guard.ts'
-import type { PolicySet } from '../domain/guardrail/set.ts'
+import { dayMs } from '../core/time.ts'
+import { attributePending } from '../domain/decision/attribution.ts'
 
 const d = v.description
-const dayMs = 86_400_000
-const page = 200
 
 /** The start of the look-back: `<n>d` or a date. */
 function sinceMs(since: string, now_ms: number): number {
@@ -23,45 +16,6 @@ function sinceMs(since: string, now_ms: number): number {
   if (ms !== null) return ms
   const expected = 'a number of days such as 30d, or an ISO 8601 date'
   throw invalidParams({ path: 'since', message: `expected ${expected}`, expected, received: since.slice(0, 100) })
-}
-
-/** Pending decisions of the project with a pull request, oldest first. One page is held at a time; those settled meanwhile skip none. */
-async function* candidates({ store }: Call, project: string, created_from_ms: number): AsyncGenerator<DecisionRecord> {
-  for (let after: DecisionRecord | undefined; ; ) {
-    const { records } = await store.decisions.list({
-      filter: { project, status: ['pending'], created_from_ms },
-      sort: 'created_at',
-      order: 'asc',
-      ...(after && { after }),
-      offset: 0,
-      limit: page,
-    })
-    yield* records.filter(({ project: own }) => own?.pr != null)
-    after = records.at(-1)
-    if (records.length < page || after === undefined) return
-  }
-}
-
-/** Records the outcome, unless the decision was reviewed meanwhile. Breakers are told in the same transaction. */
-async function settle(
-  call: Call,
-  policy: PolicySet,
-  id: string,
-  { outcome, basis, reason }: Attribution,
-): Promise<boolean> {
-  const settled = await call.store.transaction(async (tx) => {
-    const found = await tx.decisions.get(id)
-    if (found?.record.status !== 'pending' || outcome === null) return null
-    const review = { outcome, actual_result: null, lessons: null, notes: reason }
-    const reviewed = applyReview(found.record, review, call.caller.agent, timestamp(call.now()))
-    const record = { ...reviewed, auto_attributed: true, attribution_basis: basis, attribution_reason: reason }
-    await tx.decisions.update(record, found.revision)
-    if (reviewCounts(found.record)) await guardOf(call, policy, subjectOf(found.record)).reviewed(tx, id, outcome)
-    await audit(call, tx, [id], { outcome, basis, reason })
-    return record
-  })
-  if (settled) await linkContradictions(call, settled)
-  return settled !== null
 }
 
 export const attributeOutcomes = defineMethod({
@@ -95,14 +49,8 @@ export const attributeOutcomes = defineMethod({
   effect: 'write',
   failure: 'attribution_failed',
   async handle(call, { project, since, stability_days, dry_run }) {
-    const policy = await call.policy.current()
-    const decisions = []
-    for await (const record of candidates(call, project, sinceMs(since, call.now()))) {
-      const history = await pullRequestHistory(call.evidence, project, record.project?.pr ?? 0)
-      const found = attribute(record, history, stability_days, call.now())
-      const applied = !dry_run && found.outcome !== null && (await settle(call, policy, record.id, found))
-      decisions.push({ id: record.id, pr: record.project?.pr ?? 0, ...found, applied })
-    }
+    const created_from_ms = sinceMs(since, call.now())
+    const decisions = await attributePending(call, { project, created_from_ms, stability_days, dry_run })
     const attributed = decisions.filter(({ outcome }) => outcome !== null).length
     return { processed: decisions.length, attributed, skipped: decisions.length - attributed, dry_run, decisions }
   },

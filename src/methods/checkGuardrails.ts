@@ -1,74 +1,20 @@
 /** cstp.checkGuardrails: may this action go on? */
 import * as v from 'valibot'
-import { invalidParams } from '../../sdk/errors.ts'
-import { filledText, fraction, Stakes, text } from '../../sdk/schema/decision.ts'
+import { text } from '../../sdk/schema/decision.ts'
 import { trackedParams } from '../../sdk/schema/params.ts'
 import { Violation } from '../../sdk/schema/policy.ts'
 import { defineMethod, toolInput } from '../calls/method.ts'
-import { type Call, timestamp } from '../calls/services.ts'
-import { hasQuery, hasThought } from '../domain/deliberation/deliberation.ts'
-import { checkInput, sessionOf, track } from '../domain/deliberation/tracker.ts'
-import type { Action, Phase } from '../domain/guardrail/action.ts'
+import { timestamp } from '../core/time.ts'
+import { checkInput, hasQuery, hasThought, noteInput, sessionOf } from '../domain/deliberation/inputs.ts'
 import { openGuard } from '../domain/guardrail/guard.ts'
-import { contextProblem } from '../domain/guardrail/history.ts'
+import { ActionParams, noRules, toAction } from '../domain/guardrail/request.ts'
 
 const d = v.description
-
-/** A record schema would take a list, and drop keys such as `constructor`: rules and trail see what was sent. */
-const Context = v.pipe(
-  v.unknown() as v.GenericSchema<Record<string, unknown>>,
-  v.check((value) => value !== null && typeof value === 'object' && !Array.isArray(value), 'an object'),
-  // For JSON Schema, which can't see what the check says.
-  v.metadata({ type: 'object', additionalProperties: {} }),
-)
-
-/** The action of checkGuardrails and preAction. */
-export const ActionParams = v.object({
-  description: v.pipe(filledText(10_000), d('What the agent intends to do.')),
-  category: v.pipe(v.nullish(filledText(64), null), d('Decision category.')),
-  stakes: v.pipe(v.optional(Stakes, 'medium'), d('What is at risk.')),
-  confidence: v.pipe(v.nullish(fraction, null), d('How sure the agent is, 0 to 1.')),
-  tags: v.optional(v.pipe(v.array(filledText(64)), v.maxLength(50, 'at most 50 entries')), () => []),
-  project: v.pipe(v.nullish(filledText(256), null), d('Project that the action belongs to.')),
-  scope: v.pipe(v.nullish(filledText(256), null), d('Scope of rules that apply beside those of the project.')),
-  context: v.pipe(
-    v.optional(Context, () => ({})),
-    d('Any fields for conditions to look at; at most 64 KiB and 8 deep.'),
-  ),
-})
-export type ActionParams = v.InferOutput<typeof ActionParams>
-
-/** The action that rules see. @throws CstpError `invalid_params` when its context is too large or too deep */
-export function toAction(call: Call, given: ActionParams, phase: Phase): Action {
-  const problem = contextProblem(given.context)
-  if (problem) throw invalidParams({ path: 'action.context', ...problem })
-  return {
-    ...given,
-    agent_id: call.caller.agent,
-    phase,
-    reason_count: null,
-    quality_score: null,
-    has_deliberation: false,
-    has_reasoning: false,
-    has_query: phase === 'pre_action',
-    has_check: phase === 'pre_action',
-  }
-}
 
 const dryRun = v.pipe(
   v.optional(v.boolean(), false),
   d('Only ask: the same verdict, but nothing of it enters the audit trail or the deliberation.'),
 )
-
-/** A warning for a server without rules: `evaluated: 0` must not read as safety. */
-export const noRules = {
-  guardrail_id: 'no_rules',
-  name: 'No guardrails are loaded',
-  message: 'No guardrail is loaded: nothing was checked',
-  severity: 'warn' as const,
-  suggestion: 'Name a directory with rules in GUARDRAILS_PATHS',
-  error: null,
-}
 
 export const checkGuardrails = defineMethod({
   summary:
@@ -118,7 +64,7 @@ export const checkGuardrails = defineMethod({
     const names = { ...rest, agent_id: rest.agent_id ?? agent?.id }
     const session = await call.tracker.peek(sessionOf(call, names))
     const action = {
-      ...toAction(call, given, 'check'),
+      ...toAction(call.caller.agent, given, 'check'),
       has_deliberation: session !== null,
       has_reasoning: hasThought(session),
       has_query: hasQuery(session),
@@ -129,7 +75,7 @@ export const checkGuardrails = defineMethod({
     const { allowed, violations, warnings, evaluated, policy_hash } = judgement
     if (!dry_run) {
       await call.store.transaction((tx) => guard.audit(tx, action, judgement, { ...(agent && { claims: agent }) }))
-      track(call, names, checkInput(given.description, judgement))
+      noteInput(call, names, checkInput(given.description, judgement))
     }
     return {
       allowed,

@@ -2,7 +2,7 @@
 import * as v from 'valibot'
 import { filledText } from '../../sdk/schema/decision.ts'
 import { defineMethod } from '../calls/method.ts'
-import { audit } from '../calls/services.ts'
+import { audit } from '../core/audit.ts'
 import { given } from '../domain/decision/lookup.ts'
 import { countLevels, LevelCounts } from '../domain/memory/compaction.ts'
 

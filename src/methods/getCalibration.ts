@@ -3,11 +3,11 @@ import * as v from 'valibot'
 import { CalibrationReport } from '../../sdk/schema/calibration.ts'
 import { filledText, Stakes } from '../../sdk/schema/decision.ts'
 import { defineMethod, toolInput } from '../calls/method.ts'
+import { dayMs } from '../core/time.ts'
 import { report } from '../domain/calibration/report.ts'
 import { given } from '../domain/decision/lookup.ts'
 
 const name = (about: string) => v.optional(v.pipe(filledText(256), v.description(about)))
-const dayMs = 86_400_000
 
 export const getCalibration = defineMethod({
   summary: 'Compares stated confidence with what came true: Brier score, calibration, and what to do about it.',

@@ -6,8 +6,7 @@ import { DecisionId, trackedParams } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
 import type { Call } from '../calls/services.ts'
 import { resolveId } from '../domain/decision/lookup.ts'
-import { inputTypes } from '../domain/deliberation/deliberation.ts'
-import { track } from '../domain/deliberation/tracker.ts'
+import { inputTypes, noteInput } from '../domain/deliberation/inputs.ts'
 
 const params = v.object({ id: DecisionId, ...trackedParams })
 
@@ -16,7 +15,7 @@ async function find(call: Call, { id: given, ...names }: v.InferOutput<typeof pa
   const id = await resolveId(decisions, given, 'id')
   const record = await decisions.json(id)
   if (record === null) throw decisionNotFound(given)
-  track(call, names, { type: inputTypes.lookup, text: `Looked at ${id}`, data: { id } })
+  noteInput(call, names, { type: inputTypes.lookup, text: `Looked at ${id}`, data: { id } })
   return record
 }
 

@@ -4,8 +4,7 @@ import { fraction } from '../../sdk/schema/decision.ts'
 import { trackedParams, whole } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
 import { reasonStats } from '../domain/calibration/reasons.ts'
-import { inputTypes } from '../domain/deliberation/deliberation.ts'
-import { track } from '../domain/deliberation/tracker.ts'
+import { inputTypes, noteInput } from '../domain/deliberation/inputs.ts'
 
 const d = v.description
 
@@ -46,7 +45,7 @@ export const getReasonStats = defineMethod({
   async handle(call, { min_reviewed, ...names }) {
     const { decisions } = call.store
     const stats = reasonStats(await decisions.reasons(), await decisions.count({ status: ['reviewed'] }), min_reviewed)
-    track(call, names, {
+    noteInput(call, names, {
       type: inputTypes.stats,
       text: `Reason statistics: mostly ${stats.dominant_type ?? 'none'}`,
       data: null,

@@ -13,8 +13,7 @@ import { agentProfile, byCategory } from '../domain/memory/profile.ts'
 import { actionTypes, readyActions } from '../domain/memory/ready.ts'
 import { type Part, parts, toMarkdown } from '../domain/memory/session-context.ts'
 import { wisdom } from '../domain/memory/wisdom.ts'
-import { search } from '../domain/search/search.ts'
-import { hitOf, QueryHit } from './queryDecisions.ts'
+import { hitOf, precedents, QueryHit } from '../domain/search/search.ts'
 
 const d = v.description
 const fewest = 5
@@ -24,16 +23,8 @@ const mostContradictions = 5
 /** Precedents of the task; without one, the agent's latest decisions. */
 async function relevant(call: Call, task: string | undefined, limit: number) {
   if (task?.trim()) {
-    const found = await search(call, {
-      query: task,
-      mode: 'hybrid',
-      side: 'both',
-      weight: 0.7,
-      filter: {},
-      offset: 0,
-      limit,
-    })
-    return found.hits.map(hitOf)
+    const { hits } = await precedents(call, task, limit)
+    return hits.map(hitOf)
   }
   const { records } = await call.store.decisions.list({
     filter: { agent: call.caller.agent },

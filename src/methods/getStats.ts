@@ -4,10 +4,10 @@ import { filledText } from '../../sdk/schema/decision.ts'
 import { DateBound } from '../../sdk/schema/params.ts'
 import type { CountKey } from '../../sdk/storage/store.ts'
 import { defineMethod } from '../calls/method.ts'
+import { dayMs } from '../core/time.ts'
 import { createdBetween, given } from '../domain/decision/lookup.ts'
 
 const counts = v.record(v.string(), v.number())
-const dayMs = 86_400_000
 const topTags = 20
 
 export const getStats = defineMethod({

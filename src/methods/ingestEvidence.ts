@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import { filledText } from '../../sdk/schema/decision.ts'
 import { EvidenceEvent } from '../../sdk/schema/evidence.ts'
 import { defineMethod } from '../calls/method.ts'
-import { auditAppended } from '../calls/services.ts'
+import { auditAppended } from '../core/audit.ts'
 import { mostEvents, observedEvents } from '../domain/evidence/events.ts'
 
 const d = v.description

@@ -3,7 +3,8 @@ import * as v from 'valibot'
 import { Stakes } from '../../sdk/schema/decision.ts'
 import { DecisionId, whole } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
-import { auditAppended, timestamp } from '../calls/services.ts'
+import { auditAppended } from '../core/audit.ts'
+import { timestamp } from '../core/time.ts'
 import { attestation } from '../domain/evidence/events.ts'
 
 const d = v.description

@@ -4,6 +4,7 @@ import { filledText } from '../../sdk/schema/decision.ts'
 import { RuleProblem } from '../../sdk/schema/policy.ts'
 import { defineMethod } from '../calls/method.ts'
 import { scopesOf } from '../domain/guardrail/evaluate.ts'
+import { fileName } from '../domain/guardrail/set.ts'
 
 const d = v.description
 
@@ -65,6 +66,3 @@ export const listGuardrails = defineMethod({
     }
   },
 })
-
-/** A path of the server stays with the server. */
-export const fileName = (path: string): string => path.split('/').at(-1) ?? path

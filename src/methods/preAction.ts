@@ -1,50 +1,44 @@
-/** cstp.preAction: precedents, verdict and calibration in one call, then the record when all is well. */
+/** cstp.preAction: precedents, verdict and calibration in one call, then the record when it is allowed. */
 import * as v from 'valibot'
-import { Violation } from '../../sdk/schema/policy.ts'
-import type { RecordResult } from '../../sdk/schema/record.ts'
-import { defineMethod } from '../calls/method.ts'
-import type { Judgement } from '../domain/guardrail/guard.ts'
-import { answerOf } from './preAction/answer.ts'
-import { ask, type Legs, notEvaluated } from './preAction/legs.ts'
-import { CalibrationContext, params, recordParams } from './preAction/params.ts'
-import { input } from './preAction/tool.ts'
-import { QueryHit } from './queryDecisions.ts'
-import { prepareRecord, RecordBlocked, recordOnce } from './recordDecision.ts'
+import { filledText } from '../../sdk/schema/decision.ts'
+import { trackedParams, whole } from '../../sdk/schema/params.ts'
+import { defineMethod, toolInput } from '../calls/method.ts'
+import { preAction as checkAndRecord, PreActionParams } from '../domain/decision/pre-action.ts'
+import { PreActionResult } from '../domain/decision/pre-action-answer.ts'
+import { ActionParams } from '../domain/guardrail/request.ts'
 
 const d = v.description
+const { entries } = ActionParams
+
+/** The same as the method takes, flat. */
+const input = toolInput(
+  v.object({
+    description: v.pipe(entries.description, d('What you intend to do; it becomes the decision.')),
+    category: entries.category,
+    stakes: entries.stakes,
+    confidence: v.pipe(entries.confidence, d('How sure you are that it will turn out well, 0 to 1.')),
+    context: entries.context,
+    reasons: v.pipe(PreActionParams.entries.reasons, d('Why.')),
+    tags: v.pipe(PreActionParams.entries.tags, d('Tags for finding it again.')),
+    pattern: v.pipe(PreActionParams.entries.pattern, d('The abstract principle behind it.')),
+    project: v.optional(v.pipe(filledText(256), d('Project, as owner/repo.'))),
+    auto_record: v.pipe(v.optional(v.boolean(), true), d('Record the decision when it is allowed.')),
+    query_limit: v.pipe(v.optional(whole(1, 50), 5), d('Most precedents.')),
+    agent_id: trackedParams.agent_id,
+    idempotency_key: PreActionParams.entries.idempotency_key,
+  }),
+  ({ description, category, stakes, confidence, context, auto_record, query_limit, ...rest }) => ({
+    action: { description, category, stakes, confidence, context },
+    options: { auto_record, query_limit },
+    ...rest,
+  }),
+)
 
 export const preAction = defineMethod({
   summary:
     'Asks for precedents, checks the guardrails and gives the calibration in one call; records the decision when it is allowed.',
-  params,
-  result: v.object({
-    allowed: v.boolean(),
-    decision_id: v.pipe(
-      v.nullable(v.string()),
-      d('The recorded decision; null when it was blocked or not to be recorded.'),
-    ),
-    relevant_decisions: v.pipe(v.array(QueryHit), d('Precedents, best first.')),
-    guardrail_results: v.pipe(
-      v.array(
-        v.object({
-          guardrail_id: v.string(),
-          status: v.picklist(['pass', 'warn', 'block']),
-          message: v.string(),
-          suggestion: v.nullable(v.string()),
-        }),
-      ),
-      d('One entry for each rule: those that fired first.'),
-    ),
-    violations: v.array(Violation),
-    warnings: v.array(Violation),
-    calibration_context: v.pipe(CalibrationContext, d('How well decisions like this one were judged before.')),
-    patterns_summary: v.pipe(
-      v.array(v.object({ pattern: v.string(), count: v.number(), example_ids: v.array(v.string()) })),
-      d('Patterns of the precedents, the most frequent first.'),
-    ),
-    block_reasons: v.pipe(v.array(v.string()), d('Messages of the violations.')),
-    query_time_ms: v.number(),
-  }),
+  params: PreActionParams,
+  result: PreActionResult,
   scope: 'write',
   effect: 'keyed',
   mcp: {
@@ -55,27 +49,5 @@ export const preAction = defineMethod({
     input,
   },
   failure: 'guardrail_eval_failed',
-  async handle(call, given) {
-    const start = call.elapsed()
-    const recorded = given.options.auto_record ? recordParams(given) : null
-    let legs: Legs = { verdict: notEvaluated, found: null, calibration: null }
-    const answer = (record: RecordResult | null, blocked: readonly Judgement['violations'][number][] = []) =>
-      answerOf(given, legs, record, blocked, call.elapsed() - start)
-    if (recorded === null) {
-      legs = await ask(call, given)
-      return answer(null)
-    }
-    try {
-      return await recordOnce(call, given.idempotency_key, given, async () => {
-        legs = await ask(call, given)
-        // Without a record no key is used up: the same call may be allowed later.
-        if (!legs.verdict.allowed) throw new RecordBlocked([], async () => {})
-        const record = await prepareRecord(call, recorded, given.action.context)
-        return async (tx) => answer(await record(tx))
-      })
-    } catch (error) {
-      if (error instanceof RecordBlocked) return answer(null, error.violations)
-      throw error
-    }
-  },
+  handle: checkAndRecord,
 })

@@ -1,39 +1,15 @@
 /** cstp.queryDecisions: precedents by meaning, by keyword, or both. */
 import * as v from 'valibot'
-import { filledText, fraction, Outcome, Stakes, Status } from '../../sdk/schema/decision.ts'
+import { filledText, fraction, Stakes } from '../../sdk/schema/decision.ts'
 import { Filters, trackedParams, whole } from '../../sdk/schema/params.ts'
 import { sides } from '../../sdk/storage/vectors.ts'
 import { defineMethod, toolInput } from '../calls/method.ts'
 import { toFilter } from '../domain/decision/lookup.ts'
-import { queryInput, track } from '../domain/deliberation/tracker.ts'
-import { type Hit, search } from '../domain/search/search.ts'
+import { noteInput, queryInput } from '../domain/deliberation/inputs.ts'
+import { hitOf, QueryHit, search } from '../domain/search/search.ts'
 
 const d = v.description
-/** A precedent as queryDecisions and preAction return it. */
-export const QueryHit = v.object({
-  id: v.string(),
-  title: v.string(),
-  category: v.string(),
-  confidence: fraction,
-  stakes: Stakes,
-  status: Status,
-  outcome: v.nullable(Outcome),
-  date: v.string(),
-  distance: v.pipe(v.nullable(v.number()), d('Cosine distance, 0 to 2; null where it was found by keyword alone.')),
-  superseded_by: v.pipe(
-    v.nullable(v.string()),
-    d('The decision that took its place; it stands directly above where it passes the filters.'),
-  ),
-  reasons: v.optional(v.pipe(v.array(v.string()), d('Texts of the reasons, with include_reasons.'))),
-})
-
 const mode = v.picklist(['semantic', 'keyword', 'hybrid'])
-
-/** A hit of a search as it is returned. */
-export function hitOf({ record, distance, superseded_by }: Hit): v.InferOutput<typeof QueryHit> {
-  const { id, title, category, confidence, stakes, status, outcome, date } = record
-  return { id, title, category, confidence, stakes, status, outcome, date, distance, superseded_by }
-}
 
 export const queryDecisions = defineMethod({
   summary: 'Finds precedents of a question or a plan, by meaning, by keyword, or both.',
@@ -118,7 +94,7 @@ export const queryDecisions = defineMethod({
       offset,
       limit,
     })
-    track(call, names, queryInput(query, found.hits))
+    noteInput(call, names, queryInput(query, found.hits))
     return {
       decisions: found.hits.map((hit) =>
         include_reasons ? { ...hitOf(hit), reasons: hit.record.reasons.map(({ text }) => text) } : hitOf(hit),

@@ -4,10 +4,11 @@ import { decisionNotFound } from '../../sdk/errors.ts'
 import { filledText } from '../../sdk/schema/decision.ts'
 import { DecisionId, trackedParams } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
-import { audit, timestamp } from '../calls/services.ts'
+import { audit } from '../core/audit.ts'
+import { timestamp } from '../core/time.ts'
 import { quality } from '../domain/decision/decision.ts'
 import { resolveId } from '../domain/decision/lookup.ts'
-import { sessionOf } from '../domain/deliberation/tracker.ts'
+import { sessionOf } from '../domain/deliberation/inputs.ts'
 
 const d = v.description
 

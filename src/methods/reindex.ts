@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import { invalidParams } from '../../sdk/errors.ts'
 import { filledText } from '../../sdk/schema/decision.ts'
 import { defineMethod } from '../calls/method.ts'
-import { audit } from '../calls/services.ts'
+import { audit } from '../core/audit.ts'
 import { pathOf } from '../domain/decision/decision.ts'
 import { reindex as rebuild } from '../domain/search/reindex.ts'
 

@@ -2,8 +2,8 @@
 import * as v from 'valibot'
 import { RuleProblem } from '../../sdk/schema/policy.ts'
 import { defineMethod } from '../calls/method.ts'
-import { audit } from '../calls/services.ts'
-import { fileName } from './listGuardrails.ts'
+import { audit } from '../core/audit.ts'
+import { fileName } from '../domain/guardrail/set.ts'
 
 export const reloadGuardrails = defineMethod({
   summary: 'Reads the guardrail files now rather than within five minutes.',

@@ -2,7 +2,7 @@
 import * as v from 'valibot'
 import { filledText } from '../../sdk/schema/decision.ts'
 import { defineMethod } from '../calls/method.ts'
-import { audit } from '../calls/services.ts'
+import { audit } from '../core/audit.ts'
 import { current, findBreaker, reset } from '../domain/guardrail/breaker.ts'
 
 const State = v.picklist(['closed', 'open', 'half_open'])

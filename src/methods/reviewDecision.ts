@@ -4,12 +4,9 @@ import { decisionNotFound } from '../../sdk/errors.ts'
 import { Outcome, Status, text } from '../../sdk/schema/decision.ts'
 import { DecisionId } from '../../sdk/schema/params.ts'
 import { defineMethod, toolInput } from '../calls/method.ts'
-import { audit, timestamp } from '../calls/services.ts'
-import { linkContradictions } from '../domain/decision/contradictions.ts'
-import { applyReview, pathOf } from '../domain/decision/decision.ts'
+import { pathOf } from '../domain/decision/decision.ts'
 import { resolveId } from '../domain/decision/lookup.ts'
-import { reviewCounts, subjectOf } from '../domain/guardrail/breaker.ts'
-import { guardOf } from '../domain/guardrail/guard.ts'
+import { review } from '../domain/decision/review.ts'
 
 const note = (about: string) => v.pipe(v.nullish(text(10_000), null), v.description(about))
 
@@ -50,28 +47,18 @@ export const reviewDecision = defineMethod({
     ),
   },
   failure: 'review_failed',
-  async handle(call, { decision_id, ...review }) {
+  async handle(call, { decision_id, ...given }) {
     const id = await resolveId(call.store.decisions, decision_id, 'decision_id')
-    const reviewed_at = timestamp(call.now())
-    const policy = await call.policy.current()
-    const { indexed, record } = await call.store.transaction(async (tx) => {
-      const found = await tx.decisions.get(id)
-      if (!found) throw decisionNotFound(decision_id)
-      const reviewed = applyReview(found.record, review, call.caller.agent, reviewed_at)
-      await tx.decisions.update(reviewed, found.revision)
-      if (reviewCounts(found.record))
-        await guardOf(call, policy, subjectOf(found.record)).reviewed(tx, id, review.outcome)
-      await audit(call, tx, [id], { outcome: review.outcome })
-      return { indexed: found.indexed, record: reviewed }
-    })
-    await linkContradictions(call, record)
+    const reviewed = await review(call, id, given)
+    if (!reviewed) throw decisionNotFound(decision_id)
+    const { record, indexed } = reviewed
     return {
       success: true,
       decision_id: id,
       path: pathOf(id),
-      status: 'reviewed' as const,
-      outcome: review.outcome,
-      reviewed_at,
+      status: record.status,
+      outcome: given.outcome,
+      reviewed_at: record.reviewed_at!,
       indexed,
     }
   },

@@ -3,7 +3,8 @@ import * as v from 'valibot'
 import { decisionNotFound } from '../../sdk/errors.ts'
 import { DecisionId } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
-import { audit, timestamp } from '../calls/services.ts'
+import { audit } from '../core/audit.ts'
+import { timestamp } from '../core/time.ts'
 import { resolveId } from '../domain/decision/lookup.ts'
 
 export const setPreserve = defineMethod({

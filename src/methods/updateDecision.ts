@@ -3,12 +3,13 @@ import * as v from 'valibot'
 import { decisionNotFound } from '../../sdk/errors.ts'
 import { Bridge, filledText, fraction, Reason, text } from '../../sdk/schema/decision.ts'
 import { DecisionId } from '../../sdk/schema/params.ts'
-import type { VectorSet } from '../../sdk/storage/vectors.ts'
 import { defineMethod } from '../calls/method.ts'
-import { audit, type Call, timestamp } from '../calls/services.ts'
-import { embedBridge, sideTexts } from '../domain/decision/bridge.ts'
+import { audit } from '../core/audit.ts'
+import { timestamp } from '../core/time.ts'
+import { sideTexts } from '../domain/decision/bridge.ts'
 import { applyUpdate, type Updates } from '../domain/decision/decision.ts'
 import { given, resolveId } from '../domain/decision/lookup.ts'
+import { embedInTime, keepVectors } from '../domain/search/embeddings.ts'
 
 const updates = v.pipe(
   v.object({
@@ -25,13 +26,6 @@ const updates = v.pipe(
 )
 
 const textsOf = (bridge: Bridge): string => JSON.stringify(sideTexts(bridge))
-
-/** The vectors of a bridge, and the texts they stand for; null where they are not there in time. */
-async function embedInTime(call: Call, bridge: Bridge): Promise<{ of: string; vectors: VectorSet } | null> {
-  const signal = AbortSignal.any([call.signal, AbortSignal.timeout(call.embed_wait_ms)])
-  const vectors = await embedBridge(call.embedder, bridge, signal).catch(() => null)
-  return vectors && { of: textsOf(bridge), vectors }
-}
 
 export const updateDecision = defineMethod({
   summary: 'Changes fields of a decision; earlier values stay in its revisions.',
@@ -59,7 +53,8 @@ export const updateDecision = defineMethod({
     const before = await call.store.decisions.get(id)
     if (!before) throw decisionNotFound(params.id)
     const planned = applyUpdate(before.record, changes, call.caller.agent, at).record.bridge
-    const made = textsOf(planned) === textsOf(before.record.bridge) ? null : await embedInTime(call, planned)
+    const plannedTexts = textsOf(planned)
+    const made = plannedTexts === textsOf(before.record.bridge) ? null : await embedInTime(call, id, planned)
     return call.store.transaction(async (tx) => {
       // Another update may have come between: this one is applied to what stands now, so that neither is lost.
       const now = await tx.decisions.get(id)
@@ -69,12 +64,9 @@ export const updateDecision = defineMethod({
       await audit(call, tx, [id], { applied })
       const texts = textsOf(record.bridge)
       if (texts === textsOf(now.record.bridge)) return { success: true, id, applied, indexed: now.indexed }
-      const vectors = made?.of === texts ? made.vectors : null
-      const usable = vectors !== null && (await tx.embeddings.active())?.embedder === call.embedder.id
       await tx.embeddings.drop(id)
-      if (vectors) await tx.embeddings.put(id, call.embedder.id, vectors)
-      if (!usable) await tx.outbox.add(id, call.now())
-      return { success: true, id, applied, indexed: usable }
+      const indexed = await keepVectors(tx, call, id, texts === plannedTexts ? made : null)
+      return { success: true, id, applied, indexed }
     })
   },
 })

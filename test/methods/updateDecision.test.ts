@@ -1,6 +1,7 @@
 /** cstp.updateDecision: what it may change, what it keeps, and that no update is lost, on every store. */
 import { describe, expect, test } from 'bun:test'
 import { forEachBackend } from '../support/program.ts'
+import { recordOf } from '../support/record.ts'
 
 forEachBackend((open) => {
   test('changes every field that may change, and says which', async () => {
@@ -44,6 +45,16 @@ forEachBackend((open) => {
       [['confidence'], { confidence: 0.1 }],
       [['confidence'], { confidence: 0.2 }],
     ])
+  })
+
+  test('an update of a text that has no vectors yet starts the first generation', async () => {
+    const { call, store } = await open()
+    const found = recordOf()
+    await store.transaction((tx) => tx.decisions.create(found))
+    const updates = { decision: 'Use Postgres' }
+    expect(await call('updateDecision', { id: found.id, updates })).toMatchObject({ indexed: true })
+    const { decisions } = await call('queryDecisions', { query: 'Use Postgres' })
+    expect(decisions.map(({ id }) => id)).toEqual([found.id])
   })
 
   test.each<[string, unknown, string]>([

@@ -1,6 +1,7 @@
 /** Drift: whether recent decisions are calibrated otherwise than old ones, and how likely chance alone would show as much. */
 
 import type { DecisionFilter, Store, TimedOutcomeGroup } from '../../../sdk/storage/store.ts'
+import { dayMs } from '../../core/time.ts'
 import { countOf, meanOf, type Scored, scoredOf } from './figures.ts'
 import { type Counted, permutationTest } from './permutation.ts'
 import { leastScored, round } from './report.ts'
@@ -152,7 +153,6 @@ export function drift(recent: readonly Scored[], historical: readonly Scored[], 
 
 // Drift over time: what a comparison of the periods would have found on each of the last weeks, with the reviews that were known then.
 
-const dayMs = 86_400_000
 const weekMs = 7 * dayMs
 
 /** Ascending, each once. */
@@ -194,13 +194,12 @@ export async function driftHistory(
 
 // Drift over what is stored: the two periods, for all decisions or for each category.
 
-const dayOfPeriodMs = 86_400_000
 /** Changes of Brier score and accuracy that raise an alert where nothing else is asked for. */
 const defaultThresholds = { brier: 0.05, accuracy: 0.1 }
 
 const periods = (filter: DecisionFilter, now_ms: number): { recent: DecisionFilter; historical: DecisionFilter } => ({
-  recent: { ...filter, created_from_ms: now_ms - recentDays * dayOfPeriodMs },
-  historical: { ...filter, created_to_ms: now_ms - historicalDays * dayOfPeriodMs },
+  recent: { ...filter, created_from_ms: now_ms - recentDays * dayMs },
+  historical: { ...filter, created_to_ms: now_ms - historicalDays * dayMs },
 })
 
 export async function driftOf(

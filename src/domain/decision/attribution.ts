@@ -1,6 +1,9 @@
 /** Outcomes from what became of a pull request: by evidence where it is known, by age where it is not. */
-import type { AttributionBasis, DecisionRecord, Outcome } from '../../../sdk/schema/decision.ts'
+import type { DecisionRecord, Outcome } from '../../../sdk/schema/decision.ts'
 import type { Evidence, EvidenceRecord } from '../../../sdk/storage/evidence.ts'
+import { dayMs } from '../../core/time.ts'
+import type { Attribution } from './decision.ts'
+import { type ReviewCall, review } from './review.ts'
 
 /** What the evidence store knows of a pull request. */
 export interface PullRequestHistory {
@@ -10,13 +13,6 @@ export interface PullRequestHistory {
   closed_at: string | null
 }
 
-export interface Attribution {
-  outcome: Outcome | null
-  basis: AttributionBasis
-  reason: string
-}
-
-const dayMs = 86_400_000
 const days = (count: number): string => `${count} ${count === 1 ? 'day' : 'days'}`
 
 /** @see open points "Attribution" */
@@ -106,4 +102,45 @@ export async function pullRequestHistory(
     else if (event_type === 'pr_opened') history.closed_at = null
   }
   return history
+}
+
+// The run over all pending decisions of a project.
+
+const batch = 200
+
+/** Pending decisions of the project with a pull request, oldest first, a page at a time. Decisions settled meanwhile skip none. */
+async function* candidates({ store }: ReviewCall, project: string, created_from_ms: number) {
+  for (let after: DecisionRecord | undefined; ; ) {
+    const { records } = await store.decisions.list({
+      filter: { project, status: ['pending'], created_from_ms },
+      sort: 'created_at',
+      order: 'asc',
+      ...(after && { after }),
+      offset: 0,
+      limit: batch,
+    })
+    for (const record of records) {
+      const pr = record.project?.pr
+      if (pr != null) yield { record, pr }
+    }
+    after = records.at(-1)
+    if (records.length < batch || after === undefined) return
+  }
+}
+
+/** Attributes outcomes to the pending decisions of a project, and records them unless it is a dry run. */
+export async function attributePending(
+  call: ReviewCall & { evidence: Evidence },
+  query: { project: string; created_from_ms: number; stability_days: number; dry_run: boolean },
+): Promise<(Attribution & { id: string; pr: number; applied: boolean })[]> {
+  const decisions = []
+  for await (const { record, pr } of candidates(call, query.project, query.created_from_ms)) {
+    const history = await pullRequestHistory(call.evidence, query.project, pr)
+    const found = attribute(record, history, query.stability_days, call.now())
+    const { outcome, reason } = found
+    const input = outcome && { outcome, actual_result: null, lessons: null, notes: reason }
+    const applied = !query.dry_run && input !== null && (await review(call, record.id, input, found)) !== null
+    decisions.push({ id: record.id, pr, ...found, applied })
+  }
+  return decisions
 }

@@ -1,7 +1,5 @@
 /** Bridge extraction: what a decision looks like and what it is for, by rule, in time linear in the text. */
 import type { Bridge, Reason } from '../../../sdk/schema/decision.ts'
-import type { Embedder } from '../../../sdk/storage/embedder.ts'
-import type { VectorSet } from '../../../sdk/storage/vectors.ts'
 
 const structureLength = 300
 /** Longest side of a bridge, as for one that is given. */
@@ -78,17 +76,4 @@ export function extractBridge(given: {
 export function sideTexts(bridge: Bridge): { structure: string; function: string; both: string } {
   const { structure, function: purpose } = bridge
   return { structure, function: purpose, both: structure.includes(purpose) ? structure : `${structure}\n${purpose}` }
-}
-
-// The three vectors of a decision, made from its bridge.
-
-/** Embeds each distinct text once; vectors hold the effective dimensions only. @throws StorageError when the embedder is away */
-export async function embedBridge(embedder: Embedder, bridge: Bridge, signal: AbortSignal): Promise<VectorSet> {
-  const texts = sideTexts(bridge)
-  const distinct = [...new Set(Object.values(texts))]
-  const vectors = await embedder.embed(distinct, 'document', signal)
-  const made = new Map(
-    distinct.map((text, index) => [text, vectors[index]!.subarray(0, embedder.effective_dimensions)]),
-  )
-  return { structure: made.get(texts.structure)!, function: made.get(texts.function)!, both: made.get(texts.both)! }
 }

@@ -1,9 +1,10 @@
 /** Contradictions: two decisions that can't both be right. Found when an outcome is known, kept as edges, read from there. */
 import type { DecisionRecord, Outcome } from '../../../sdk/schema/decision.ts'
-import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import { fieldsOf } from '../../../sdk/storage/fields.ts'
 import { compileFilter } from '../../../sdk/storage/filter.ts'
 import type { DecisionFilter, Edge, Store } from '../../../sdk/storage/store.ts'
+import { timestamp } from '../../core/time.ts'
+import { type EmbeddingCall, embedSignal } from '../search/embeddings.ts'
 import type { Follower } from '../search/follower.ts'
 import { sideTexts } from './bridge.ts'
 import { withLink } from './links.ts'
@@ -108,29 +109,22 @@ export async function contradictions(
 // Finds what a fresh outcome contradicts, and links it, so that it is known without a search later.
 
 /** What it needs of a call. */
-export interface ReviewCall {
+export interface LinkingCall extends EmbeddingCall {
   store: Store
   index: Follower
-  embedder: Embedder
-  embed_wait_ms: number
-  request_id: string
-  signal: AbortSignal
-  log(level: 'warn', message: string, detail: Record<string, unknown>): void
-  now(): number
 }
 
 /** The vector of the decision's purpose, or null while the index holds another embedder's. */
-async function purposeOf(call: ReviewCall, record: DecisionRecord): Promise<Float32Array | null> {
+async function purposeOf(call: LinkingCall, record: DecisionRecord): Promise<Float32Array | null> {
   await call.index.sync()
   const generation = call.index.generation()
   if (generation?.embedder !== call.embedder.id) return null
-  const waited = AbortSignal.any([call.signal, AbortSignal.timeout(call.embed_wait_ms)])
-  const [vector] = await call.embedder.embed([sideTexts(record.bridge).function], 'document', waited)
+  const [vector] = await call.embedder.embed([sideTexts(record.bridge).function], 'document', embedSignal(call))
   return vector!.subarray(0, generation.dimensions)
 }
 
 /** Links a decision with those of the same purpose and project that came out the other way. The review stands whether or not this works. */
-export async function linkContradictions(call: ReviewCall, record: DecisionRecord): Promise<void> {
+export async function linkContradictions(call: LinkingCall, record: DecisionRecord): Promise<void> {
   if (record.outcome !== 'success' && record.outcome !== 'failure') return
   if (!record.project?.name) return
   try {
@@ -147,7 +141,7 @@ export async function linkContradictions(call: ReviewCall, record: DecisionRecor
             edge_type: 'contradicts',
             weight: 1,
             context,
-            created_at: new Date(call.now()).toISOString(),
+            created_at: timestamp(call.now()),
             created_by: 'auto-link',
           }),
         now.record,

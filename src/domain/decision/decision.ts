@@ -1,5 +1,8 @@
 /** The life of a decision record: made, updated, reviewed. Values in, values out. */
-import type { DecisionRecord, Outcome, Review } from '../../../sdk/schema/decision.ts'
+import type { AttributionBasis, DecisionRecord, Outcome, Review } from '../../../sdk/schema/decision.ts'
+import type { Session } from '../../../sdk/storage/store.ts'
+import { dayMs, timestamp } from '../../core/time.ts'
+import { takeSession } from '../deliberation/inputs.ts'
 import { extractBridge } from './bridge.ts'
 
 const titleLength = 120
@@ -14,7 +17,6 @@ export function titleOf(decision: string): string {
   return cut.isWellFormed() ? cut : cut.slice(0, -1)
 }
 
-const dayMs = 86_400_000
 /** The day (UTC) that lies `review_in` after `from_ms`. */
 export function reviewDay(from_ms: number, review_in: string): string {
   const count = Number(review_in.slice(0, -1))
@@ -52,26 +54,39 @@ export type Draft = Pick<
   | 'source_key'
 > & { bridge: DecisionRecord['bridge'] | null }
 
-/** A pending record of a draft. @param id_suffix 12 hexadecimal digits, random */
-export function newRecord(draft: Draft, created_ms: number, now_ms: number, id_suffix: string): DecisionRecord {
-  const created_at = new Date(created_ms).toISOString()
+/**
+ * A pending record of a draft.
+ * @param id_suffix 12 hexadecimal digits, random
+ * @param session what the agent noted before it decided
+ */
+export function newRecord(
+  draft: Draft,
+  created_ms: number,
+  now_ms: number,
+  id_suffix: string,
+  session: Session | null = null,
+): DecisionRecord {
+  const [created_at, updated_at] = [timestamp(created_ms), timestamp(now_ms)]
   const date = created_at.slice(0, 10)
+  const id = `${date}-decision-${id_suffix}`
+  const taken = session && takeSession(draft, session, id, updated_at)
+  const { related_to = [], links = [], ...given } = { ...draft, ...taken }
   const bridge_method = draft.bridge ? ('given' as const) : ('rule' as const)
   return {
-    id: `${date}-decision-${id_suffix}`,
+    id,
     title: titleOf(draft.decision),
-    ...draft,
+    ...given,
     status: 'pending',
     outcome: null,
     date,
     review_by: reviewDay(created_ms, draft.review_in),
     bridge: draft.bridge ?? extractBridge(draft),
     bridge_method,
-    quality: quality({ ...draft, bridge_method }),
-    related_to: [],
-    links: [],
+    quality: quality({ ...given, bridge_method }),
+    related_to,
+    links,
     created_at,
-    updated_at: new Date(now_ms).toISOString(),
+    updated_at,
     actual_result: null,
     lessons: null,
     review_notes: null,
@@ -125,8 +140,21 @@ export interface ReviewInput {
   notes: string | null
 }
 
+/** An outcome that was attributed by rule: by evidence, or by age. */
+export interface Attribution {
+  outcome: Outcome | null
+  basis: AttributionBasis
+  reason: string
+}
+
 /** Records an outcome. A later review keeps the fields that it does not give and never changes the confidence that is scored. */
-export function applyReview(record: DecisionRecord, input: ReviewInput, by: string, at: string): DecisionRecord {
+export function applyReview(
+  record: DecisionRecord,
+  input: ReviewInput,
+  by: string,
+  at: string,
+  attribution: Attribution | null = null,
+): DecisionRecord {
   const review: Review = { ...input, reviewed_at: at, reviewed_by: by }
   return {
     ...record,
@@ -139,17 +167,15 @@ export function applyReview(record: DecisionRecord, input: ReviewInput, by: stri
     reviewed_by: by,
     confidence_at_review: record.confidence_at_review ?? record.confidence,
     review_history: [...record.review_history, review],
-    // What was attributed before is said now.
-    auto_attributed: false,
-    attribution_basis: null,
-    attribution_reason: null,
+    // An earlier attribution no longer counts.
+    auto_attributed: attribution !== null,
+    attribution_basis: attribution?.basis ?? null,
+    attribution_reason: attribution?.reason ?? null,
     updated_at: at,
   }
 }
 
-// Where a record's file stands.
-
-/** Path relative to the data directory. @see interface "cstp.recordDecision" */
+/** Path of a record's file, relative to the data directory. */
 export const pathOf = (id: string): string => `decisions/${id.slice(0, 4)}/${id.slice(5, 7)}/${id}.yaml`
 
 // Quality of a record: how much of what makes a decision useful later was written down.

@@ -27,9 +27,12 @@ function replay<T>(found: IdempotentResult, digest: string, key: string): T {
   })
 }
 
+/** The part of a write that its transaction runs. */
+export type Commit<T> = (tx: Transaction) => Promise<T>
+
 /**
- * Runs a write once for each key. `prepare` does what must not stand in a transaction and returns what must; result and key are
- * committed together.
+ * Runs a write once for each key. `prepare` does what must not be done in a transaction and returns what must; result and key are
+ * committed together. An `unkept` result writes nothing and uses up no key.
  * @param key null runs it without a key
  * @throws CstpError `invalid_params` when the key was used with other parameters
  */
@@ -37,15 +40,19 @@ export async function once<T>(
   call: { store: Store; caller: { agent: string }; now(): number },
   key: string | null,
   params: unknown,
-  prepare: () => Promise<(tx: Transaction) => Promise<T>>,
+  prepare: () => Promise<Commit<T> | { unkept: T }>,
 ): Promise<T> {
   const { store, caller } = call
-  if (key === null) return store.transaction(await prepare())
+  if (key === null) {
+    const work = await prepare()
+    return typeof work === 'function' ? store.transaction(work) : work.unkept
+  }
   const digest = digestOf(params)
   const lookUp = (tx: Transaction) => tx.idempotency.get(caller.agent, key, call.now())
   const before = await store.transaction(lookUp)
   if (before) return replay(before, digest, key)
   const work = await prepare()
+  if (typeof work !== 'function') return work.unkept
   return store.transaction(async (tx) => {
     const found = await lookUp(tx)
     if (found) return replay(found, digest, key)

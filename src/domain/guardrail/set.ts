@@ -86,3 +86,6 @@ export async function buildPolicy(
   const [all, watched] = [[...rules.values()], [...breakers.values()]]
   return { set: { rules: compileRules(all), breakers: watched, hash: policyHash(all, watched) }, errors }
 }
+
+/** The name of a rule file; its path is not for callers. */
+export const fileName = (path: string): string => path.split('/').at(-1) ?? path

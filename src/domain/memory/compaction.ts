@@ -2,11 +2,11 @@
 import * as v from 'valibot'
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import type { DecisionFilter, Store } from '../../../sdk/storage/store.ts'
+import { dayMs } from '../../core/time.ts'
 
 export const levels = ['full', 'summary', 'digest', 'wisdom'] as const
 export type Level = (typeof levels)[number]
 
-const dayMs = 86_400_000
 /** Ages in days from which a reviewed decision is shown at a level. */
 const from: Record<Level, number> = { full: 0, summary: 7, digest: 30, wisdom: 90 }
 

@@ -1,4 +1,6 @@
 /** An agent's own record: how much it decided, how well, and where it is strong. */
+import * as v from 'valibot'
+import { Interpretation } from '../../../sdk/schema/calibration.ts'
 import type { OutcomeGroup, Store } from '../../../sdk/storage/store.ts'
 import { countOf, scoredOf } from '../calibration/figures.ts'
 import { type interpret, leastScored, overall } from '../calibration/report.ts'
@@ -75,8 +77,24 @@ export async function agentProfile(
   }
 }
 
-/** What an agent should know of its calibration before it decides: its own, and of one category where that is known. */
-export async function calibrationContext(store: Store, agent: string, category: string | null) {
+const d = v.description
+
+export const CalibrationContext = v.object({
+  reviewed_decisions: v.pipe(v.number(), d("Reviewed decisions behind the figures: the caller's own.")),
+  brier_score: v.pipe(v.nullable(v.number()), d('Brier score; null with fewer than five scored.')),
+  accuracy: v.pipe(v.nullable(v.number()), d('Mean result.')),
+  calibration_gap: v.pipe(v.nullable(v.number()), d('Accuracy less mean confidence.')),
+  interpretation: v.pipe(Interpretation, d('What the gap means.')),
+  suggestion: v.pipe(v.nullable(v.string()), d('How to state confidence this time.')),
+})
+export type CalibrationContext = v.InferOutput<typeof CalibrationContext>
+
+/** What an agent should know of its calibration before it decides: its own, and of one category if that is known. */
+export async function calibrationContext(
+  store: Store,
+  agent: string,
+  category: string | null,
+): Promise<CalibrationContext> {
   const own = await store.decisions.outcomesBy({ agent }, 'category')
   const all = own.flatMap(({ groups }) => groups)
   const inCategory = own.find(({ value }) => value === category)?.groups ?? []

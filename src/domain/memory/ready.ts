@@ -2,6 +2,7 @@
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import type { BreakerRule } from '../../../sdk/schema/guardrail.ts'
 import type { DecisionFilter, Store } from '../../../sdk/storage/store.ts'
+import { dayMs } from '../../core/time.ts'
 import { driftingCategories } from '../calibration/drift.ts'
 import { contradictions } from '../decision/contradictions.ts'
 import { showBreaker } from '../guardrail/breaker.ts'
@@ -29,7 +30,6 @@ export interface ReadyAction {
   detail: Record<string, unknown>
 }
 
-const dayMs = 86_400_000
 const staleDays = 30
 const veryStaleDays = 60
 /** As many are counted, whatever the limit: the total is the same for every page size. */

@@ -2,7 +2,7 @@
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import { isStorageError } from '../../../sdk/storage/errors.ts'
 import type { OutboxEntry, Store } from '../../../sdk/storage/store.ts'
-import { embedBridge } from '../decision/bridge.ts'
+import { embedBridge, putVectors } from './embeddings.ts'
 
 export interface Outbox {
   /** Looks for work now rather than at the next round. */
@@ -42,10 +42,7 @@ export function startOutbox({ store, embedder, now, after, failed }: OutboxOptio
         // The text changed meanwhile: leave the entry, it comes round again.
         if (current && current.revision !== before?.revision)
           return tx.outbox.retry(entry, now(), 'changed meanwhile').then(() => false)
-        // A catalogue made anew from the files has no generation yet, and vectors that belong to none would be lost.
-        if (current && (await tx.embeddings.active()) === null)
-          await tx.embeddings.start(embedder.id, embedder.effective_dimensions)
-        if (current && vectors) await tx.embeddings.put(entry.id, embedder.id, vectors)
+        if (current) await putVectors(tx, embedder, entry.id, vectors)
         await tx.outbox.done(entry)
         return Boolean(current)
       })

@@ -2,7 +2,7 @@
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import type { Generation, Store, StoredDecision } from '../../../sdk/storage/store.ts'
-import { embedBridge } from '../decision/bridge.ts'
+import { embedBridge } from './embeddings.ts'
 import type { Follower } from './follower.ts'
 
 export interface ReindexTools {

@@ -1,5 +1,6 @@
 /** Precedents: semantic, keyword and hybrid search over decisions. */
-import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
+import * as v from 'valibot'
+import { type DecisionRecord, fraction, Outcome, Stakes, Status } from '../../../sdk/schema/decision.ts'
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import { compileFilter } from '../../../sdk/storage/filter.ts'
@@ -8,6 +9,8 @@ import type { Side } from '../../../sdk/storage/vectors.ts'
 import type { Follower } from './follower.ts'
 import { successorsFirst } from './successors.ts'
 import { queryTerms } from './terms.ts'
+
+const d = v.description
 
 export type RetrievalMode = 'semantic' | 'keyword' | 'hybrid'
 
@@ -35,6 +38,31 @@ export interface Hit {
   /** Null in semantic mode. */
   scores: Scores | null
   superseded_by: string | null
+}
+
+/** A precedent as queryDecisions and preAction return it. */
+export const QueryHit = v.object({
+  id: v.string(),
+  title: v.string(),
+  category: v.string(),
+  confidence: fraction,
+  stakes: Stakes,
+  status: Status,
+  outcome: v.nullable(Outcome),
+  date: v.string(),
+  distance: v.pipe(v.nullable(v.number()), d('Cosine distance, 0 to 2; null where it was found by keyword alone.')),
+  superseded_by: v.pipe(
+    v.nullable(v.string()),
+    d('The decision that took its place; it stands directly above where it passes the filters.'),
+  ),
+  reasons: v.optional(v.pipe(v.array(v.string()), d('Texts of the reasons, with include_reasons.'))),
+})
+export type QueryHit = v.InferOutput<typeof QueryHit>
+
+/** A hit of a search as it is returned. */
+export function hitOf({ record, distance, superseded_by }: Hit): QueryHit {
+  const { id, title, category, confidence, stakes, status, outcome, date } = record
+  return { id, title, category, confidence, stakes, status, outcome, date, distance, superseded_by }
 }
 
 export interface SearchResult {
@@ -179,7 +207,7 @@ async function hybrid(tools: SearchTools, input: SearchInput): Promise<Ranked> {
   return { question, ranked: ranked.sort(byScore), total, degraded: false }
 }
 
-const legs: Record<RetrievalMode, (tools: SearchTools, input: SearchInput) => Promise<Ranked>> = {
+const modes: Record<RetrievalMode, (tools: SearchTools, input: SearchInput) => Promise<Ranked>> = {
   semantic,
   keyword,
   hybrid,
@@ -191,7 +219,7 @@ const legs: Record<RetrievalMode, (tools: SearchTools, input: SearchInput) => Pr
  * @see open points "Search"
  */
 export async function search(tools: SearchTools, input: SearchInput): Promise<SearchResult> {
-  const { question, ranked, total, degraded } = await legs[input.mode](tools, input)
+  const { question, ranked, total, degraded } = await modes[input.mode](tools, input)
   const near = ranked.some(({ distance }) => distance !== null && distance <= tools.embedder.noise_distance)
   const no_precedent = !near && !ranked.some((one) => one.keyword >= keywordPrecedent)
 
@@ -226,3 +254,7 @@ export async function search(tools: SearchTools, input: SearchInput): Promise<Se
   })
   return { hits, total, no_precedent, degraded }
 }
+
+/** Precedents of a plan or a task, by meaning and by keyword. */
+export const precedents = (tools: SearchTools, query: string, limit: number): Promise<SearchResult> =>
+  search(tools, { query, mode: 'hybrid', side: 'both', weight: 0.7, filter: {}, offset: 0, limit })

@@ -2,9 +2,10 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { Session, SessionInput } from '../../../sdk/storage/store.ts'
-import { deliberationOf, relatedTo, withSession } from '../../../src/domain/deliberation/deliberation.ts'
-import { queryInput, sessionKey } from '../../../src/domain/deliberation/tracker.ts'
-import { recordOf } from '../../support/record.ts'
+import { newRecord } from '../../../src/domain/decision/decision.ts'
+import { deliberationOf, queryInput, relatedTo, takeSession } from '../../../src/domain/deliberation/inputs.ts'
+import { sessionKey } from '../../../src/domain/deliberation/tracker.ts'
+import { draftOf, recordOf, testStart } from '../../support/record.ts'
 
 const at = '2026-07-01T12:00:00.000Z'
 const input = (given: Partial<SessionInput> = {}): SessionInput => ({
@@ -77,9 +78,10 @@ test('inputs and thoughts become steps in their order, after those that were giv
 })
 
 test('each related decision has an edge, as strong as it is near', () => {
-  const { links, related_to, pre_decision_protocol } = withSession(
+  const { links, related_to, pre_decision_protocol } = takeSession(
     recordOf(),
     session([query(['a', 0.3], ['b', 2])]),
+    'self',
     at,
   )
   expect(related_to.length).toBe(2)
@@ -90,10 +92,13 @@ test('each related decision has an edge, as strong as it is near', () => {
   expect(pre_decision_protocol).toEqual({ query_run: true, guardrails_checked: false })
 })
 
-test('the quality counts what was deliberated', () => {
-  const before = recordOf()
-  const after = withSession(before, session([query()]), at)
+test('a new record has what its session noted, and its quality counts that', () => {
+  const made = (inputs: Session | null) => newRecord(draftOf(), testStart, testStart, '0123456789ab', inputs)
+  const [before, after] = [made(null), made(session([query(['a', 0.3])]))]
   expect(after.quality.score).toBeCloseTo(before.quality.score + 0.05, 10)
+  expect(after.related_to.map(({ id }) => id)).toEqual(['a'])
+  expect(after.deliberation?.inputs).toHaveLength(1)
+  expect(Object.keys(after)).toEqual(Object.keys(before))
 })
 
 test('a query leaves its ten best hits', () => {
@@ -111,7 +116,7 @@ test('what the caller says of its protocol stands beside what was seen', () => {
   const record = recordOf({
     pre_decision_protocol: { query_run: false, guardrails_checked: true, asked: 'a colleague' },
   })
-  const { pre_decision_protocol } = withSession(record, session([query()]), at)
+  const { pre_decision_protocol } = takeSession(record, session([query()]), 'self', at)
   expect(pre_decision_protocol).toEqual({ query_run: true, guardrails_checked: true, asked: 'a colleague' })
 })
 

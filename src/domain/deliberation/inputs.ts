@@ -1,7 +1,8 @@
-/** A consumed session as the deliberation of a record: inputs, steps, related decisions and their edges. */
+/** Inputs of a deliberation: what calls note for the agent's next decision, and what its record takes from them. */
 import type { DecisionRecord, Deliberation, Link } from '../../../sdk/schema/decision.ts'
 import type { Session, SessionInput } from '../../../sdk/storage/store.ts'
-import { quality } from '../decision/decision.ts'
+import type { Hit } from '../search/search.ts'
+import type { InputDraft, SessionName, Tracker } from './tracker.ts'
 
 /** Types of inputs that show what was done before deciding. */
 export const inputTypes = {
@@ -12,24 +13,69 @@ export const inputTypes = {
   thought: 'thought',
 } as const
 
+/** What noting an input needs of a call. */
+export interface TrackedCall {
+  caller: { agent: string; tracked?: boolean }
+  method: string
+  tracker: Pick<Tracker, 'note'>
+}
+
+export interface SessionParams {
+  agent_id?: string | null | undefined
+  tracker_scope?: string | null | undefined
+}
+
+/** The session that a call belongs to. The agent is the authenticated one alone. */
+export const sessionOf = ({ caller }: Pick<TrackedCall, 'caller'>, params: SessionParams): SessionName => ({
+  agent: caller.agent,
+  agent_id: params.agent_id ?? null,
+  scope: params.tracker_scope ?? null,
+})
+
+/** Notes an input of a call for the agent's next decision. */
+export function noteInput(call: TrackedCall, params: SessionParams, input: InputDraft): void {
+  if (call.caller.tracked !== false) call.tracker.note(sessionOf(call, params), call.method, input)
+}
+
+/** Hits of a query that a later record is related to. */
+const maxTrackedHits = 10
+
 /** A precedent as a tracked query remembers it. */
-export interface TrackedHit {
+interface TrackedHit {
   id: string
   title: string
   distance: number | null
 }
 
+/** A query and its best hits. */
+export const queryInput = (query: string, hits: readonly Hit[]): InputDraft => ({
+  type: inputTypes.query,
+  text: query,
+  data: {
+    hits: hits.slice(0, maxTrackedHits).map(({ record: { id, title }, distance }) => ({ id, title, distance })),
+  },
+})
+
+/** A check of guardrails and its verdict. */
+export function checkInput(
+  description: string,
+  { allowed, violations }: { allowed: boolean; violations: readonly { guardrail_id: string }[] },
+): InputDraft {
+  const ids = violations.map(({ guardrail_id }) => guardrail_id)
+  const verdict = allowed ? 'allowed' : `blocked by ${ids.join(', ')}`
+  return { type: inputTypes.check, text: `${description}: ${verdict}`, data: { allowed, violations: ids } }
+}
+
 const has = (session: Session | null, type: string): boolean =>
   session?.inputs.some((input) => input.type === type) ?? false
 export const hasQuery = (session: Session | null): boolean => has(session, inputTypes.query)
-const hasCheck = (session: Session | null): boolean => has(session, inputTypes.check)
 export const hasThought = (session: Session | null): boolean => has(session, inputTypes.thought)
 
 function hitsOf({ data }: SessionInput): TrackedHit[] {
   return data !== null && typeof data === 'object' && 'hits' in data && Array.isArray(data.hits) ? data.hits : []
 }
 
-const mostRelated = 10
+const maxRelated = 10
 
 /** The best hits of the tracked queries, nearest first. */
 export function relatedTo(session: Session, self: string): DecisionRecord['related_to'] {
@@ -42,7 +88,7 @@ export function relatedTo(session: Session, self: string): DecisionRecord['relat
   }
   return [...best.values()]
     .sort((a, b) => a.distance - b.distance || (a.id < b.id ? -1 : 1))
-    .slice(0, mostRelated)
+    .slice(0, maxRelated)
     .map(({ id, title, distance }) => ({ id, summary: title, distance }))
 }
 
@@ -62,12 +108,17 @@ export function deliberationOf(given: Deliberation | null, session: Session): De
   return { inputs, steps }
 }
 
-/** The record with what its agent had left behind. */
-export function withSession(record: DecisionRecord, session: Session, at: string): DecisionRecord {
-  const related_to = relatedTo(session, record.id)
+/** The fields of a new record that its agent's session fills. */
+export function takeSession(
+  { deliberation, pre_decision_protocol: protocol }: Pick<DecisionRecord, 'deliberation' | 'pre_decision_protocol'>,
+  session: Session,
+  id: string,
+  at: string,
+): Pick<DecisionRecord, 'deliberation' | 'pre_decision_protocol' | 'related_to' | 'links'> {
+  const related_to = relatedTo(session, id)
   const links = related_to.map(
-    ({ id, distance }): Link => ({
-      target_id: id,
+    ({ id: target_id, distance }): Link => ({
+      target_id,
       edge_type: 'relates_to',
       weight: 1 - (distance ?? 0) / 2,
       context: null,
@@ -75,17 +126,14 @@ export function withSession(record: DecisionRecord, session: Session, at: string
       created_by: 'auto-link',
     }),
   )
-  const protocol = record.pre_decision_protocol
-  const whole: DecisionRecord = {
-    ...record,
-    deliberation: deliberationOf(record.deliberation, session),
-    related_to,
-    links: [...record.links, ...links],
+  return {
+    deliberation: deliberationOf(deliberation, session),
     pre_decision_protocol: {
       ...protocol,
       query_run: protocol?.query_run || hasQuery(session),
-      guardrails_checked: protocol?.guardrails_checked || hasCheck(session),
+      guardrails_checked: protocol?.guardrails_checked || has(session, inputTypes.check),
     },
+    related_to,
+    links,
   }
-  return { ...whole, quality: quality(whole) }
 }

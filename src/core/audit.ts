@@ -1,0 +1,57 @@
+/** Rows of the audit trail for writes: who called which method, and which decisions it concerned. */
+import type { AuditEntry, Store, Transaction } from '../../sdk/storage/store.ts'
+import type { Log } from './log.ts'
+import { timestamp } from './time.ts'
+
+/** What an audit row says of a call. */
+export interface AuditedCall {
+  caller: { agent: string }
+  method: string
+  request_id: string
+  now(): number
+}
+
+/** Adds the audit row of a write to its own transaction. @param stopped_by ids of what refused the action */
+export function audit(
+  call: AuditedCall,
+  tx: Transaction,
+  ids: string[],
+  detail: AuditEntry['detail'] = null,
+  stopped_by: string[] | null = null,
+): Promise<void> {
+  return tx.audit.append({
+    at: timestamp(call.now()),
+    agent: call.caller.agent,
+    method: call.method,
+    request_id: call.request_id,
+    ids,
+    allowed: stopped_by === null ? null : false,
+    rules: stopped_by ?? [],
+    detail,
+  })
+}
+
+/**
+ * Adds the audit row of an append to the evidence log. Log and store share no transaction: the log comes first, so that no row refers
+ * to what was not appended. If the row can't be written, the server's log says so, as the append itself is done.
+ */
+export async function auditAppended(
+  call: AuditedCall & { store: Store; log: Log },
+  ids: string[],
+  detail: Record<string, unknown>,
+): Promise<void> {
+  try {
+    await call.store.transaction((tx) => audit(call, tx, ids, detail))
+  } catch (error) {
+    const { method, request_id, caller } = call
+    const why = error instanceof Error ? error.message : String(error)
+    call.log('error', 'evidence was appended, but not audited', {
+      method,
+      request_id,
+      agent: caller.agent,
+      ids,
+      detail,
+      error: why,
+    })
+  }
+}

@@ -1,0 +1,167 @@
+/** The answer of preAction, from what its checks found and what was recorded. */
+import * as v from 'valibot'
+import { Violation } from '../../../sdk/schema/policy.ts'
+import type { RecordResult } from '../../../sdk/schema/record.ts'
+import type { CompiledRule } from '../guardrail/evaluate.ts'
+import type { Judgement } from '../guardrail/guard.ts'
+import { type ActionParams, noRules } from '../guardrail/request.ts'
+import { CalibrationContext } from '../memory/profile.ts'
+import { hitOf, QueryHit, type SearchResult } from '../search/search.ts'
+
+const d = v.description
+
+export const PreActionResult = v.object({
+  allowed: v.boolean(),
+  decision_id: v.pipe(
+    v.nullable(v.string()),
+    d('The recorded decision; null when it was blocked or not to be recorded.'),
+  ),
+  relevant_decisions: v.pipe(v.array(QueryHit), d('Precedents, best first.')),
+  guardrail_results: v.pipe(
+    v.array(
+      v.object({
+        guardrail_id: v.string(),
+        status: v.picklist(['pass', 'warn', 'block']),
+        message: v.string(),
+        suggestion: v.nullable(v.string()),
+      }),
+    ),
+    d('One entry for each rule: those that fired first.'),
+  ),
+  violations: v.array(Violation),
+  warnings: v.array(Violation),
+  calibration_context: v.pipe(CalibrationContext, d('How well decisions like this one were judged before.')),
+  patterns_summary: v.pipe(
+    v.array(v.object({ pattern: v.string(), count: v.number(), example_ids: v.array(v.string()) })),
+    d('Patterns of the precedents, the most frequent first.'),
+  ),
+  block_reasons: v.pipe(v.array(v.string()), d('Messages of the violations.')),
+  query_time_ms: v.number(),
+})
+export type PreActionResult = v.InferOutput<typeof PreActionResult>
+
+/** A verdict, and the rules that gave it. */
+export interface Check extends Pick<Judgement, 'allowed' | 'violations' | 'warnings' | 'evaluated'> {
+  rules: readonly CompiledRule[]
+}
+
+/** What the checks found. Each fails on its own: null for what could not be had. */
+export interface Checks {
+  verdict: Check
+  found: SearchResult | null
+  calibration: CalibrationContext | null
+}
+
+export const notEvaluated: Check = {
+  allowed: false,
+  violations: [
+    {
+      guardrail_id: 'guardrails_unavailable',
+      name: 'Guardrails could not be evaluated',
+      message: 'The guardrails could not be evaluated, so the action is not allowed',
+      severity: 'block',
+      suggestion: 'Try again; if it stays so, ask an operator',
+      error: 'evaluation failed',
+    },
+  ],
+  warnings: [],
+  evaluated: 0,
+  rules: [],
+}
+
+/** What a record says if the caller did not. */
+export const assumed = { category: 'uncategorized', confidence: 0.5 }
+
+/** How often each pattern is among the precedents. */
+function patternsOf(found: SearchResult): PreActionResult['patterns_summary'] {
+  const ids = new Map<string, string[]>()
+  for (const { record } of found.hits)
+    if (record.pattern) ids.set(record.pattern, [...(ids.get(record.pattern) ?? []), record.id])
+  return [...ids]
+    .map(([pattern, of]) => ({ pattern, count: of.length, example_ids: of.slice(0, 3) }))
+    .sort((a, b) => b.count - a.count || (a.pattern < b.pattern ? -1 : 1))
+}
+
+const warning = (guardrail_id: string, name: string, message: string, suggestion: string): Violation => ({
+  guardrail_id,
+  name,
+  message,
+  severity: 'warn',
+  suggestion,
+  error: null,
+})
+
+/** The warning of a record that says more than the caller did, if it does. */
+function assumptions({ category, confidence }: ActionParams): Violation[] {
+  const parts = [
+    ...(category === null ? [`category ${assumed.category}`] : []),
+    ...(confidence === null ? [`confidence ${assumed.confidence}`] : []),
+  ]
+  if (parts.length === 0) return []
+  return [
+    warning(
+      'defaults_assumed',
+      'Recorded with defaults',
+      `Recorded with ${parts.join(' and ')}, as none was given`,
+      'Say how sure you are and what it is about, so that calibration and search can use it',
+    ),
+  ]
+}
+
+const unavailable = (what: string): Violation =>
+  warning(`${what}_unavailable`, `${what} unavailable`, `The ${what} could not be had for this answer`, 'Try again')
+
+/** @param blocked violations of rules that stopped only the record */
+export function answerOf(
+  given: { action: ActionParams; options: { include_patterns: boolean } },
+  { verdict, found, calibration }: Checks,
+  record: RecordResult | null,
+  blocked: readonly Violation[],
+  query_time_ms: number,
+): PreActionResult {
+  const violations = [...verdict.violations, ...blocked]
+  const known = new Set([...violations, ...verdict.warnings].map(({ guardrail_id }) => guardrail_id))
+  const warnings = [
+    ...(verdict.allowed && verdict.evaluated === 0 ? [noRules] : []),
+    ...verdict.warnings,
+    // Warnings of the record only: rules that look at its quality, or its phase.
+    ...(record?.guardrail_warnings ?? []).filter(({ guardrail_id }) => !known.has(guardrail_id)),
+    ...(record ? assumptions(given.action) : []),
+    ...(found ? [] : [unavailable('precedents')]),
+    ...(calibration ? [] : [unavailable('calibration')]),
+  ]
+  const fired = [...violations, ...warnings].map(({ guardrail_id, severity, message, suggestion }) => ({
+    guardrail_id,
+    status: severity,
+    message,
+    suggestion,
+  }))
+  const named = new Set(fired.map(({ guardrail_id }) => guardrail_id))
+  const passed = verdict.rules
+    .filter(({ rule }) => !named.has(rule.id))
+    .map(({ rule: { id, description } }) => ({
+      guardrail_id: id,
+      status: 'pass' as const,
+      message: description ?? id,
+      suggestion: null,
+    }))
+  return {
+    allowed: violations.length === 0,
+    decision_id: record?.decision_id ?? null,
+    relevant_decisions: found?.hits.map(hitOf) ?? [],
+    guardrail_results: [...fired, ...passed],
+    violations,
+    warnings,
+    calibration_context: calibration ?? {
+      reviewed_decisions: 0,
+      brier_score: null,
+      accuracy: null,
+      calibration_gap: null,
+      interpretation: 'insufficient_data',
+      suggestion: null,
+    },
+    patterns_summary: found && given.options.include_patterns ? patternsOf(found) : [],
+    block_reasons: violations.map(({ message }) => message),
+    query_time_ms,
+  }
+}

@@ -1,0 +1,148 @@
+/** Precedents, verdict and calibration in one call, then the record of an action that is allowed. */
+import * as v from 'valibot'
+import { invalidParams } from '../../../sdk/errors.ts'
+import { filledText, Reason, text } from '../../../sdk/schema/decision.ts'
+import { trackedParams, whole } from '../../../sdk/schema/params.ts'
+import { RecordParams, type RecordResult } from '../../../sdk/schema/record.ts'
+import { audit } from '../../core/audit.ts'
+import { checkInput, noteInput, queryInput, type TrackedCall } from '../deliberation/inputs.ts'
+import { guardOf } from '../guardrail/guard.ts'
+import { ActionParams, toAction } from '../guardrail/request.ts'
+import { calibrationContext } from '../memory/profile.ts'
+import { precedents } from '../search/search.ts'
+import { answerOf, assumed, type Check, type Checks, notEvaluated, type PreActionResult } from './pre-action-answer.ts'
+import { prepareRecord, RecordBlocked, type RecordCall, recordOnce } from './record.ts'
+
+const d = v.description
+
+export const PreActionParams = v.object({
+  action: v.pipe(ActionParams, d('What the agent intends to do; its description becomes the decision.')),
+  options: v.pipe(
+    v.optional(
+      v.object({
+        query_limit: v.pipe(v.optional(whole(1, 50), 5), d('Most precedents.')),
+        auto_record: v.pipe(v.optional(v.boolean(), true), d('Record the decision when it is allowed.')),
+        include_patterns: v.pipe(v.optional(v.boolean(), true), d('Count the patterns of the precedents.')),
+      }),
+      {},
+    ),
+    d('What to do beside judging.'),
+  ),
+  reasons: v.optional(v.pipe(v.array(Reason), v.maxLength(100, 'at most 100 entries')), () => []),
+  tags: v.optional(v.pipe(v.array(filledText(64)), v.maxLength(50, 'at most 50 entries')), () => []),
+  pattern: v.nullish(text(10_000), null),
+  project: RecordParams.entries.project,
+  ...trackedParams,
+  idempotency_key: v.pipe(
+    v.nullish(filledText(256), null),
+    d('The same key within 24 hours returns the first result, where that recorded a decision.'),
+  ),
+})
+export type PreActionParams = v.InferOutput<typeof PreActionParams>
+
+export interface PreActionCall extends RecordCall {
+  tracker: RecordCall['tracker'] & TrackedCall['tracker']
+}
+
+/** Runs all checks, and records the action if they allow it and the caller asks for it. */
+export async function preAction(call: PreActionCall, given: PreActionParams): Promise<PreActionResult> {
+  const start = call.elapsed()
+  const recorded = given.options.auto_record ? recordParams(given) : null
+  const duration_ms = () => Math.round(call.elapsed() - start)
+  if (recorded === null) return answerOf(given, await runChecks(call, given), null, [], duration_ms())
+  let checks: Checks = { verdict: notEvaluated, found: null, calibration: null }
+  const answer = (record: RecordResult | null, blocked: RecordBlocked['violations'] = []) =>
+    answerOf(given, checks, record, blocked, duration_ms())
+  try {
+    return await recordOnce(call, given.idempotency_key, given, async () => {
+      checks = await runChecks(call, given)
+      // Without a record no key is used up: the same call may be allowed later.
+      if (!checks.verdict.allowed) return { unkept: answer(null) }
+      const commit = await prepareRecord(call, recorded, undefined, given.action.context)
+      return async (tx) => answer(await commit(tx))
+    })
+  } catch (error) {
+    if (error instanceof RecordBlocked) return answer(null, error.violations)
+    throw error
+  }
+}
+
+/** What the action is recorded as. */
+function recordParams({
+  action,
+  reasons,
+  tags,
+  pattern,
+  project,
+  agent_id,
+  tracker_scope,
+}: PreActionParams): RecordParams {
+  const { description, category, confidence, stakes } = action
+  const parsed = v.safeParse(RecordParams, {
+    decision: description,
+    category: category ?? assumed.category,
+    confidence: confidence ?? assumed.confidence,
+    stakes,
+    reasons,
+    tags: [...new Set([...action.tags, ...tags])],
+    pattern,
+    project: project ?? action.project,
+    agent_id,
+    decision_id: tracker_scope,
+    pre_decision_protocol: { query_run: true, guardrails_checked: true },
+  })
+  if (parsed.success) return parsed.output
+  // Each list is valid in itself; together they can be too long.
+  const [issue] = parsed.issues
+  const { message, received } = issue
+  throw invalidParams({ path: v.getDotPath(issue) ?? '', message, expected: issue.expected ?? message, received })
+}
+
+/** Runs all three checks at once, and notes query and verdict for the agent's next record, which may be this call's own. */
+async function runChecks(call: PreActionCall, given: PreActionParams): Promise<Checks> {
+  const { action, options } = given
+  const [verdict, found, calibration] = await Promise.all([
+    checkPolicy(call, given),
+    orNull(call, 'precedents could not be searched', precedents(call, action.description, options.query_limit)),
+    orNull(call, 'calibration could not be read', calibrationContext(call.store, call.caller.agent, action.category)),
+  ])
+  if (found) noteInput(call, given, queryInput(action.description, found.hits))
+  if (verdict !== notEvaluated) noteInput(call, given, checkInput(action.description, verdict))
+  return { verdict, found, calibration }
+}
+
+/** A check that failed is logged and left out: the answer says so. */
+async function orNull<T>(call: PreActionCall, message: string, work: Promise<T>): Promise<T | null> {
+  try {
+    return await work
+  } catch (error) {
+    call.log('error', message, { request_id: call.request_id, error: String(error) })
+    return null
+  }
+}
+
+/** The verdict of rules and breakers; if there is none, the action is not allowed. */
+async function checkPolicy(call: PreActionCall, given: PreActionParams): Promise<Check> {
+  const { action: inner, agent_id } = given
+  const tags = [...new Set([...inner.tags, ...given.tags])]
+  const project = inner.project ?? given.project?.name ?? null
+  const { agent } = call.caller
+  const action = {
+    ...toAction(agent, { ...inner, tags, project }, 'pre_action'),
+    reason_count: given.reasons.length,
+  }
+  try {
+    const policy = await call.policy.current()
+    const guard = guardOf(call, policy, { category: inner.category, stakes: inner.stakes, tags, project, agent })
+    const judgement = await guard.judge(action)
+    const claims = agent_id == null ? {} : { claims: { agent_id } }
+    await call.store.transaction((tx) => guard.audit(tx, action, judgement, claims))
+    return { ...judgement, rules: policy.rules }
+  } catch (error) {
+    call.log('error', 'guardrails could not be evaluated', { request_id: call.request_id, error: String(error) })
+    const { guardrail_id } = notEvaluated.violations[0]!
+    // If the store is what failed, this row can't be written either; the action stays refused.
+    await call.store.transaction((tx) => audit(call, tx, [], null, [guardrail_id])).catch(() => {})
+    return notEvaluated
+  }
+}

@@ -1,0 +1,208 @@
+/** The record service: checks what is given, builds the record, applies policy, embeds it, and commits all of it in one transaction. */
+import { CstpError, invalidParams } from '../../../sdk/errors.ts'
+import type { DecisionRecord, Deliberation } from '../../../sdk/schema/decision.ts'
+import type { RecordParams, RecordResult } from '../../../sdk/schema/record.ts'
+import { isStorageError } from '../../../sdk/storage/errors.ts'
+import type { DecisionReader, Session, StoredDecision, Transaction } from '../../../sdk/storage/store.ts'
+import { audit } from '../../core/audit.ts'
+import type { Caller } from '../../core/caller.ts'
+import type { Log } from '../../core/log.ts'
+import { instantMs } from '../../core/time.ts'
+import { sessionOf } from '../deliberation/inputs.ts'
+import type { Tracker } from '../deliberation/tracker.ts'
+import { type Action, recordedAction } from '../guardrail/action.ts'
+import { subjectOf } from '../guardrail/breaker.ts'
+import type { Violation } from '../guardrail/evaluate.ts'
+import { type GuardedCall, type Judgement, openGuard, withBreakers } from '../guardrail/guard.ts'
+import { type EmbeddingCall, embedInTime, keepVectors } from '../search/embeddings.ts'
+import { type Draft, newRecord, pathOf } from './decision.ts'
+import { type Commit, once } from './idempotency.ts'
+
+/** What recording needs of a call. */
+export interface RecordCall extends GuardedCall, EmbeddingCall {
+  caller: Caller
+  log: Log
+  tracker: Pick<Tracker, 'flush' | 'peek' | 'consume'>
+  record_guardrails: 'off' | 'warn' | 'block'
+  randomHex(bytes: number): string
+}
+
+/** Policy refuses the record. */
+export class RecordBlocked extends CstpError {
+  readonly violations: readonly Violation[]
+  /** Writes the audit row of the evaluation, after the record's transaction was rolled back. */
+  readonly audit: () => Promise<void>
+
+  constructor(violations: readonly Violation[], audit: () => Promise<void>) {
+    super('record_failed', `Blocked by ${violations.map(({ guardrail_id }) => guardrail_id).join(', ')}`, {
+      violations,
+    })
+    this.violations = violations
+    this.audit = audit
+  }
+}
+
+/** Records a decision, once for each idempotency key and each source key. @throws RecordBlocked */
+export async function record(call: RecordCall, given: RecordParams): Promise<RecordResult> {
+  const origin = originOf(call, given)
+  try {
+    return await recordOnce(call, given.idempotency_key, given, () => prepareRecord(call, given, origin))
+  } catch (error) {
+    // Of two imports of one source key at once, this one lost: it finds the other's record.
+    if (isStorageError(error, 'conflict') && given.source_key !== null) return record(call, given)
+    throw error
+  }
+}
+
+/** As {@link once}; a refusal by policy is in the audit trail before it is thrown. */
+export async function recordOnce<T>(...request: Parameters<typeof once<T>>): Promise<T> {
+  try {
+    return await once<T>(...request)
+  } catch (error) {
+    if (error instanceof RecordBlocked) await error.audit()
+    throw error
+  }
+}
+
+interface Origin {
+  imported: boolean
+  created_ms: number
+}
+
+const importFields = ['created_at', 'recorded_by', 'source_key'] as const
+const firstMs = Date.parse('0000-01-01T00:00:00Z')
+
+/** When the decision was made, and whether it was imported: only an administrator may give either for others. */
+function originOf(call: RecordCall, given: RecordParams): Origin {
+  const used = importFields.filter((field) => given[field] !== null)
+  if (used.length > 0 && !call.caller.scopes.has('admin')) {
+    throw new CstpError('forbidden', `${used.join(', ')}: the import fields need the scope admin`, { scope: 'admin' })
+  }
+  const now_ms = call.now()
+  const { created_at } = given
+  if (created_at === null) return { imported: used.length > 0, created_ms: now_ms }
+  const created_ms = instantMs(created_at)
+  const expected = 'an RFC 3339 time or a day, not in the future'
+  // A zone may push the first day into the year before 0, for which an id has no form.
+  if (created_ms === null || created_ms < firstMs || created_ms > now_ms) {
+    const received = created_at.slice(0, 100)
+    throw invalidParams({ path: 'created_at', message: `expected ${expected}`, expected, received })
+  }
+  return { imported: true, created_ms }
+}
+
+function draftOf({ caller }: RecordCall, given: RecordParams, imported: boolean): Draft {
+  const { decision_id: _, idempotency_key: __, created_at: ___, recorded_by, ...rest } = given
+  return {
+    ...rest,
+    tags: [...new Set(given.tags)],
+    deliberation: given.deliberation as Deliberation | null,
+    recorded_by: recorded_by ?? caller.agent,
+    imported_by: imported ? caller.agent : null,
+  }
+}
+
+/**
+ * Does everything that must not be done in the record's transaction, and returns what must.
+ * @param context the action's context, for rules
+ * @throws RecordBlocked, here or in the transaction
+ */
+export async function prepareRecord(
+  call: RecordCall,
+  given: RecordParams,
+  { imported, created_ms }: Origin = { imported: false, created_ms: call.now() },
+  context: Action['context'] = {},
+): Promise<Commit<RecordResult>> {
+  const existing = await ofSource(call.store.decisions, given.source_key)
+  if (existing) return async () => existing
+  const draft = draftOf(call, given, imported)
+  const [now_ms, id_suffix] = [call.now(), call.randomHex(6)]
+  const build = (session: Session | null) => newRecord(draft, created_ms, now_ms, id_suffix, session)
+  const name = sessionOf(call, { agent_id: given.agent_id, tracker_scope: given.decision_id })
+  await call.tracker.flush()
+  // Rules see the record with what its agent noted before; the transaction takes that session.
+  const noted = imported ? null : await call.tracker.peek(name)
+  const planned = build(noted)
+  // An import was decided long ago: no rule checks it, and no breaker takes it as its probe.
+  const policy = imported ? null : await checkPolicy(call, planned, context)
+  const vectors = await embedInTime(call, planned.id, planned.bridge)
+  return async (tx) => {
+    const other = await ofSource(tx.decisions, given.source_key)
+    if (other) return other
+    await policy?.confirm(tx)
+    const session = imported ? null : await call.tracker.consume(tx, name, planned.id)
+    const whole = inputIds(session) === inputIds(noted) ? planned : build(session)
+    await tx.decisions.create(whole)
+    const indexed = await keepVectors(tx, call, whole.id, vectors)
+    if (policy) await policy.recorded(tx, whole.id, given.agent_id)
+    else await audit(call, tx, [whole.id])
+    return resultOf(whole, { indexed, judgement: policy?.judgement, session })
+  }
+}
+
+const inputIds = (session: Session | null): string | undefined => session?.inputs.map(({ id }) => id).join(' ')
+
+/** The answer for a source key that was recorded before; null if it was not. */
+async function ofSource(
+  decisions: Pick<DecisionReader, 'idOfSource' | 'get'>,
+  source_key: string | null,
+): Promise<RecordResult | null> {
+  const id = source_key === null ? null : await decisions.idOfSource(source_key)
+  const found: StoredDecision | null = id === null ? null : await decisions.get(id)
+  return found && resultOf(found.record, { indexed: found.indexed, existing: true })
+}
+
+/** Checks a planned record against policy, and returns what its transaction does with the verdict. @throws RecordBlocked */
+async function checkPolicy(call: RecordCall, planned: DecisionRecord, context: Action['context']) {
+  const guard = await openGuard(call, subjectOf(planned))
+  const action = recordedAction(planned, context)
+  const judgement = call.record_guardrails === 'off' ? null : await guard.judge(action)
+  const strict = call.record_guardrails === 'block'
+  const refusal = (refused: Judgement): RecordBlocked =>
+    new RecordBlocked(refused.violations, () => call.store.transaction((tx) => guard.audit(tx, action, refused)))
+  if (judgement && strict && !judgement.allowed) throw refusal(judgement)
+  return {
+    judgement,
+    /** Of two records that were checked at once, only one can be the probe. @throws RecordBlocked */
+    async confirm(tx: Transaction): Promise<void> {
+      const stopped = judgement && strict ? await guard.stopped(tx) : []
+      if (judgement && stopped.length > 0) throw refusal(withBreakers(judgement, stopped))
+    },
+    async recorded(tx: Transaction, id: string, agent_id: string | null): Promise<void> {
+      await guard.recorded(tx, id)
+      const claims = agent_id === null ? {} : { claims: { agent_id } }
+      if (judgement) await guard.audit(tx, action, judgement, { ids: [id], ...claims })
+      else await audit(call, tx, [id])
+    },
+  }
+}
+
+function resultOf(
+  record: DecisionRecord,
+  {
+    indexed,
+    existing = false,
+    judgement = null,
+    session = null,
+  }: { indexed: boolean; existing?: boolean; judgement?: Judgement | null | undefined; session?: Session | null },
+): RecordResult {
+  return {
+    success: true,
+    decision_id: record.id,
+    path: pathOf(record.id),
+    indexed,
+    existing,
+    guardrails_checked: judgement !== null,
+    guardrail_warnings: judgement === null ? [] : [...judgement.violations, ...judgement.warnings],
+    bridge_auto: record.bridge_method === 'rule',
+    deliberation_auto: session !== null,
+    deliberation_inputs_count: record.deliberation?.inputs.length ?? 0,
+    related_count: record.related_to.length,
+    quality: record.quality,
+    message: existing
+      ? 'This source key was recorded before'
+      : indexed
+        ? 'Decision recorded'
+        : 'Decision recorded; its vectors follow',
+  }
+}
