@@ -59,7 +59,7 @@ test('a file that holds no such key is refused by name, and what it holds is not
       expect(Bun.inspect(error)).not.toContain(secret)
     }
     await mkdir(join(dir, 'folder'))
-    expect(readKey(join(dir, 'folder'), 'CSTP_EVIDENCE_KEY')).rejects.toThrow(/CSTP_EVIDENCE_KEY.*EISDIR/)
-    expect(readKey(join(dir, 'absent'), 'CSTP_EVIDENCE_KEY')).rejects.toThrow(/CSTP_EVIDENCE_KEY.*ENOENT/)
+    await expect(readKey(join(dir, 'folder'), 'CSTP_EVIDENCE_KEY')).rejects.toThrow(/CSTP_EVIDENCE_KEY.*EISDIR/)
+    await expect(readKey(join(dir, 'absent'), 'CSTP_EVIDENCE_KEY')).rejects.toThrow(/CSTP_EVIDENCE_KEY.*ENOENT/)
     expect(await readFile(join(dir, 'wrong.pem'))).toEqual(Buffer.from([0xff, 0xfe, 0]))
   }))

@@ -32,6 +32,16 @@ export async function open(
   })
   page.on('pageerror', (error) => complaints.push(`exception: ${error.message}`))
   await page.addInitScript(() => {
+    const state = globalThis as unknown as { asking: number }
+    state.asking = 0
+    const { fetch } = globalThis
+    globalThis.fetch = Object.assign(
+      (...given: Parameters<typeof fetch>) => {
+        state.asking++
+        return fetch(...given).finally(() => state.asking--)
+      },
+      { preconnect: fetch.preconnect },
+    )
     addEventListener('securitypolicyviolation', (event) =>
       console.error('policy:', JSON.stringify(Object.fromEntries(Object.entries(event)))),
     )
@@ -55,16 +65,17 @@ export async function visit(page: Page, url: string, path: string): Promise<void
 }
 
 export async function settled(page: Page): Promise<void> {
-  // A page that was told to show something else begins to load a moment later: it must have been calm for a while.
+  // A page that shall show something else begins to load a moment later: nothing may load or be asked for a while.
   await page.waitForFunction(
     ({ since, calm_ms }) => {
-      const state = globalThis as unknown as { calm?: { since: string; from: number } }
+      const state = globalThis as unknown as { asking: number; calm?: { since: string; from: number } }
       const loading =
+        state.asking > 0 ||
         document.querySelector('[aria-busy="true"]') !== null ||
         [...document.querySelectorAll('[role=status]')].some((one) => one.textContent?.startsWith('Loading'))
       if (loading || state.calm?.since !== since) state.calm = { since, from: performance.now() }
       return !loading && performance.now() - state.calm!.from >= calm_ms
     },
-    { since: crypto.randomUUID(), calm_ms: 400 },
+    { since: crypto.randomUUID(), calm_ms: 80 },
   )
 }

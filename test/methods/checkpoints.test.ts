@@ -232,9 +232,9 @@ describe('a log that was changed signs nothing and proves nothing', () => {
     await append(forged, 120, 'forged')
     const checkpoints = async () => kept
     const latest = () => createCheckpoints({ evidence: { ...forged, checkpoints }, signer: testSigner, now }).latest()
-    expect(latest()).rejects.toThrow('its first 90 records are not those that it had')
+    await expect(latest()).rejects.toThrow('its first 90 records are not those that it had')
     const unreadable = { ...evidence, checkpoints: async () => kept.map((one) => ({ ...one, note: 'gone' })) }
-    expect(createCheckpoints({ evidence: unreadable, signer: testSigner, now }).latest()).rejects.toThrow(
+    await expect(createCheckpoints({ evidence: unreadable, signer: testSigner, now }).latest()).rejects.toThrow(
       "can't be read",
     )
   })
@@ -276,7 +276,7 @@ describe('a log that was changed signs nothing and proves nothing', () => {
       return evidence.checkpoints()
     }
     const service = createCheckpoints({ evidence: { ...evidence, checkpoints }, signer: testSigner, now })
-    expect(service.latest()).rejects.toThrow('away')
+    await expect(service.latest()).rejects.toThrow('away')
     away = false
     expect((await service.latest()).size).toBe(3)
   })

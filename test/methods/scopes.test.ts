@@ -1,8 +1,8 @@
 /** Which scope each method needs, and that no other opens it. */
-import { describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { scopes } from '../../src/core/caller.ts'
 import { methods } from '../../src/methods/table.ts'
-import { type As, callers, forEachBackend, type MethodName } from '../support/program.ts'
+import { type As, callers, type MethodName, openMemoryProgram, type TestProgram } from '../support/program.ts'
 
 const writing = [
   'recordDecision',
@@ -27,26 +27,28 @@ test('every method is declared with the scope of the contract', () => {
   for (const name of names) expect([name, methods.get(`cstp.${name}`)?.scope]).toEqual([name, scopeOf(name)])
 })
 
-forEachBackend((open) => {
-  describe.each(names)('%s', (name) => {
-    test('without its scope is -32001, before its parameters are looked at', async () => {
-      const { refused } = await open()
-      const without = Object.entries(callers).filter(([, { scopes: own }]) => !(own as Set<string>).has(scopeOf(name)))
-      expect(without.length).toBeGreaterThan(0)
-      for (const [as] of without)
-        for (const params of [{}, { nonsense: 1 }, [1], null])
-          expect(await refused(name, params, as as As)).toMatchObject({
-            code: -32001,
-            error: 'forbidden',
-            data: { scope: scopeOf(name) },
-          })
-    })
+describe.each(names)('%s', (name) => {
+  let program: TestProgram
+  beforeAll(async () => {
+    program = await openMemoryProgram()
+  })
+  afterAll(() => program.close())
 
-    test('with it is not', async () => {
-      const { refused } = await open()
-      for (const params of [{ nonsense_parameter: 1 }, [1], null])
-        expect((await refused(name, params, 'root')).code).toBe(-32602)
-    })
+  test('without its scope is -32001, before its parameters are looked at', async () => {
+    const without = Object.entries(callers).filter(([, { scopes: own }]) => !(own as Set<string>).has(scopeOf(name)))
+    expect(without.length).toBeGreaterThan(0)
+    for (const [as] of without)
+      for (const params of [{}, { nonsense: 1 }, [1], null])
+        expect(await program.refused(name, params, as as As)).toMatchObject({
+          code: -32001,
+          error: 'forbidden',
+          data: { scope: scopeOf(name) },
+        })
+  })
+
+  test('with it is not', async () => {
+    for (const params of [{ nonsense_parameter: 1 }, [1], null])
+      expect((await program.refused(name, params, 'root')).code).toBe(-32602)
   })
 })
 

@@ -210,7 +210,7 @@ describe('does not shout', () => {
     ]
     for (const [status, body] of answers) {
       log.fake = () => new Response(body, { status, ...(status === 302 && { headers: { location: '/elsewhere' } }) })
-      expect(look()).rejects.toBeInstanceOf(Unreachable)
+      await expect(look()).rejects.toBeInstanceOf(Unreachable)
     }
     log.fake = () => new Response('x'.repeat(2_000_000))
     await expect(look()).rejects.toBeInstanceOf(Unreachable)
@@ -285,7 +285,7 @@ test('a key is read from its text or from a file', async () => {
   await writeFile(path, `${signer.verifier_key}\n`)
   expect((await readVerifier(path)).text).toBe(signer.verifier_key)
   expect((await readVerifier(signer.verifier_key)).text).toBe(signer.verifier_key)
-  expect(readVerifier('nonsense')).rejects.toThrow('--key: expected a verifier key')
+  await expect(readVerifier('nonsense')).rejects.toThrow('--key: expected a verifier key')
   await writeFile(path, 'nonsense')
-  expect(readVerifier(path)).rejects.toThrow(path)
+  await expect(readVerifier(path)).rejects.toThrow(path)
 })

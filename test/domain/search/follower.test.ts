@@ -221,7 +221,7 @@ for (const [kind, open] of Object.entries(kinds)) {
     expect(hit).toEqual({ id: late, distance: 0 })
     expect(await follower.status()).toMatchObject({ generation: 2, count: 20 })
     const old = { vector: unitVector(next, 4), side: 'both', k: 1, filter: {}, embedder: 'a' } as const
-    expect(follower.nearest(old)).rejects.toMatchObject({ kind: 'invalid' })
+    await expect(follower.nearest(old)).rejects.toMatchObject({ kind: 'invalid' })
     await Bun.sleep(vectors.driver === 'lancedb' ? 500 : 1)
     expect(await (await vectors.open({ number: 1, embedder: 'new', dimensions: 2 })).count()).toBe(0)
     await follower.close()
@@ -380,8 +380,8 @@ test('an index that is ahead of the store belongs to another one and is built an
   await follower.close()
 })
 
-test('a slow driver without a tail is refused', () => {
-  expect(follow(fakeStore(), slowVectors().vectors)).rejects.toMatchObject({ kind: 'invalid' })
+test('a slow driver without a tail is refused', async () => {
+  await expect(follow(fakeStore(), slowVectors().vectors)).rejects.toMatchObject({ kind: 'invalid' })
 })
 
 test('10 000 decisions are loaded in pages', async () => {

@@ -138,7 +138,7 @@ describe('a small log', () => {
       held.db.run(`insert into events (seq, ${columns}) values (6, ?, ?, ?, ?, ?, ?, ?)`, row)
       const chain = chainOf(held.evidence)
       expect(await found(chain)).toEqual(brokenAt(6))
-      expect(chain.append([eventOf(7)])).rejects.toThrow('damaged')
+      await expect(chain.append([eventOf(7)])).rejects.toThrow('damaged')
     })
   })
 
