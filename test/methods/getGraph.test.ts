@@ -1,21 +1,10 @@
-/** getGraph and getNeighbors: cycles, directions, limits, degrees; links outlive updates, reindexing and a second server. */
+/** cstp.getGraph: cycles, directions, limits, degrees; links outlive updates, reindexing and a second server. */
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { linked } from '../support/linked.ts'
 import { forEachBackend, type TestProgram } from '../support/program.ts'
 
 forEachBackend((open) => {
-  /** Decisions named by letters, linked as `a>b` says. */
-  async function linked(program: TestProgram, ...links: string[]): Promise<Record<string, string>> {
-    const ids: Record<string, string> = {}
-    for (const name of new Set(links.flatMap((link) => link.slice(0, 3).split('>'))))
-      ids[name] = await program.record({ decision: `Decision ${name}` })
-    for (const link of links) {
-      const [source, target] = link.slice(0, 3).split('>') as [string, string]
-      const edge_type = link.slice(4) || 'relates_to'
-      await program.call('linkDecisions', { source_id: ids[source], target_id: ids[target], edge_type })
-    }
-    return ids
-  }
   /** The nodes as letters with their depths, and the edges as `a>b`. */
   async function walk({ call }: TestProgram, ids: Record<string, string>, center: string, given: object = {}) {
     const names = Object.fromEntries(Object.entries(ids).map(([name, id]) => [id, name]))
@@ -78,27 +67,6 @@ forEachBackend((open) => {
       expect((await program.refused('getGraph', { decision_id: ids.a, ...given })).error).toBe('invalid_params')
     const missing = { decision_id: '2026-07-01-decision-ffffffffffff' }
     expect((await program.refused('getGraph', missing)).error).toBe('decision_not_found')
-    expect((await program.refused('getNeighbors', missing)).error).toBe('decision_not_found')
-  })
-
-  test('neighbours: strongest first, seen from the decision, paged by the limit', async () => {
-    const program = await open()
-    const ids = await linked(program, 'a>b', 'c>a')
-    await program.call('linkDecisions', { source_id: ids.a, target_id: ids.c, edge_type: 'refines', weight: 0.5 })
-    const { neighbors, total, decision_id } = await program.call('getNeighbors', { decision_id: ids.a })
-    expect([decision_id, total]).toEqual([ids.a!, 3])
-    expect(neighbors[2]).toEqual({
-      id: ids.c!,
-      edge_type: 'refines',
-      weight: 0.5,
-      direction: 'outgoing',
-      title: 'Decision c',
-    })
-    const count = async (given: object) =>
-      (await program.call('getNeighbors', { decision_id: ids.a, ...given })).neighbors.length
-    expect([await count({ direction: 'incoming' }), await count({ direction: 'outgoing' })]).toEqual([1, 2])
-    expect([await count({ edge_type: 'refines' }), await count({ limit: 1 })]).toEqual([1, 1])
-    expect((await program.refused('getNeighbors', { decision_id: ids.a, limit: 101 })).error).toBe('invalid_params')
   })
 
   test('links outlive updates, reviews, reindexing and a look from a second server', async () => {

@@ -1,27 +1,7 @@
-/** Circuit breakers through the methods: reviews drive them, records probe them, checks obey them. */
+/** cstp.getCircuitState: reviews drive a breaker, records probe it, checks obey it, on every store. */
 import { describe, expect, test } from 'bun:test'
-import type { Outcome } from '../../sdk/schema/decision.ts'
-import { forEachBackend, type TestProgram } from '../support/program.ts'
-
-const hour = 3_600_000
-const rules = `
-guardrails: [{ id: never, message: m, condition_context.never: true }]
-circuit_breakers:
-  - { scope: "category:deploy", failure_threshold: 2, window_ms: ${24 * hour}, cooldown_ms: ${hour} }
-`
-const deploy = { category: 'deploy', confidence: 0.9 }
-const scope = 'category:deploy'
-
-const review = (program: TestProgram, decision_id: string, outcome: Outcome) =>
-  program.call('reviewDecision', { decision_id, outcome })
-const state = (program: TestProgram) => program.call('getCircuitState', { scope })
-const check = (program: TestProgram, action: object = {}) =>
-  program.call('checkGuardrails', { action: { description: 'Deploy', ...deploy, ...action } })
-
-/** Records and reviews as failed what opens the breaker. */
-async function fail(program: TestProgram, times = 2): Promise<void> {
-  for (let at = 0; at < times; at++) await review(program, await program.record(deploy), 'failure')
-}
+import { check, deploy, fail, hourMs, review, rules, state } from '../support/breakers.ts'
+import { forEachBackend } from '../support/program.ts'
 
 forEachBackend((open) => {
   const ready = async () => {
@@ -47,9 +27,9 @@ forEachBackend((open) => {
       },
     ])
     expect((await check(program, { category: 'process' })).allowed).toBe(true)
-    expect(await state(program)).toMatchObject({ state: 'open', failure_count: 2, cooldown_remaining_ms: hour })
+    expect(await state(program)).toMatchObject({ state: 'open', failure_count: 2, cooldown_remaining_ms: hourMs })
 
-    program.clock.now += hour
+    program.clock.now += hourMs
     // A mere check probes nothing, however often it is asked.
     for (let at = 0; at < 3; at++) expect((await check(program)).allowed).toBe(true)
     expect(await state(program)).toMatchObject({ state: 'half_open', probe_decision_id: null })
@@ -68,12 +48,12 @@ forEachBackend((open) => {
   test('a probe that fails opens it again; one that nobody reviews is given up', async () => {
     const program = await ready()
     await fail(program)
-    program.clock.now += hour
+    program.clock.now += hourMs
     await review(program, await program.record(deploy), 'failure')
-    expect(await state(program)).toMatchObject({ state: 'open', cooldown_remaining_ms: hour })
-    program.clock.now += hour
+    expect(await state(program)).toMatchObject({ state: 'open', cooldown_remaining_ms: hourMs })
+    program.clock.now += hourMs
     const lost = await program.record(deploy)
-    program.clock.now += hour - 1
+    program.clock.now += hourMs - 1
     expect((await check(program)).allowed).toBe(false)
     program.clock.now += 1
     expect((await check(program)).allowed).toBe(true)
@@ -105,47 +85,9 @@ forEachBackend((open) => {
     for (const key of ['a', 'b', 'c']) await review(program, await imported(key), 'failure')
     expect(await state(program)).toMatchObject({ state: 'closed', failure_count: 0 })
     await fail(program)
-    program.clock.now += hour
+    program.clock.now += hourMs
     await imported('d')
     expect((await state(program)).probe_decision_id).toBeNull()
-  })
-
-  test('resetCircuit, by an administrator', async () => {
-    const program = await ready()
-    const reset = (probe_first = false) => program.call('resetCircuit', { scope, probe_first }, 'root')
-    expect(await reset()).toMatchObject({ success: false, previous_state: 'closed', new_state: 'closed' })
-    await fail(program)
-    expect((await program.refused('resetCircuit', { scope }, 'alice')).error).toBe('forbidden')
-    expect(await reset(true)).toMatchObject({ success: true, previous_state: 'open', new_state: 'half_open' })
-    const probe = await program.record(deploy)
-    expect((await state(program)).probe_decision_id).toBe(probe)
-    expect(await reset()).toMatchObject({ success: true, previous_state: 'half_open', new_state: 'closed' })
-    await fail(program)
-    expect(await reset()).toMatchObject({ success: true, previous_state: 'open', new_state: 'closed' })
-    expect((await check(program)).allowed).toBe(true)
-    const { entries } = await program.call('listAudit', { method: 'cstp.resetCircuit' }, 'root')
-    expect(entries[0]!.detail).toEqual({ scope, previous_state: 'open', new_state: 'closed' })
-    const unknown = await program.refused('resetCircuit', { scope: 'category:x' }, 'root')
-    expect(JSON.stringify(unknown.data)).toContain('one of category:deploy')
-    expect((await program.refused('getCircuitState', { scope: 'nope' })).error).toBe('invalid_params')
-  })
-
-  test('listBreakers shows all that are declared', async () => {
-    const program = await ready()
-    await program.rules(`
-circuit_breakers:
-  - { scope: global, failure_threshold: 1, window_ms: 1000, cooldown_ms: 1000 }
-  - { scope: "agent:alice", failure_threshold: 1, window_ms: 1000, cooldown_ms: 1000 }
-  - { scope: "agent:bob", failure_threshold: 1, window_ms: 1000, cooldown_ms: 1000 }
-`)
-    await fail(program, 1)
-    const { breakers, total } = await program.call('listBreakers')
-    expect(total).toBe(3)
-    expect(breakers.map((one) => [one.scope, one.state])).toEqual([
-      ['agent:alice', 'open'],
-      ['agent:bob', 'closed'],
-      ['global', 'open'],
-    ])
   })
 
   describe('two servers on one store', () => {
@@ -156,7 +98,7 @@ circuit_breakers:
       await fail(one, 1)
       await fail(two, 1)
       for (const program of [one, two]) expect((await check(program)).allowed).toBe(false)
-      one.clock.now += hour
+      one.clock.now += hourMs
       const probe = await two.record(deploy)
       expect((await state(one)).probe_decision_id).toBe(probe)
       expect((await check(one)).allowed).toBe(false)
@@ -169,7 +111,7 @@ circuit_breakers:
       const two = await one.second()
       await two.rules(rules)
       await fail(one)
-      one.clock.now += hour
+      one.clock.now += hourMs
       for (const program of [one, two]) program.services.record_guardrails = 'block'
       const results = await Promise.allSettled(
         Array.from({ length: 8 }, (_, at) => (at % 2 === 0 ? one : two).record(deploy)),
@@ -181,5 +123,11 @@ circuit_breakers:
       const { entries } = await one.call('listAudit', { method: 'cstp.recordDecision', limit: 8 }, 'root')
       expect(entries.map(({ allowed }) => allowed).sort()).toEqual([...Array(7).fill(false), true])
     })
+  })
+
+  test('a scope without a breaker is refused', async () => {
+    const { refused } = await ready()
+    for (const given of [{}, { scope: 'nope' }, { scope: 'category:other' }, { scope: 7 }])
+      expect([given, (await refused('getCircuitState', given)).error]).toEqual([given, 'invalid_params'])
   })
 })

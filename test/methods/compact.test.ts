@@ -1,0 +1,43 @@
+/** cstp.compact: counts what is shown shorter at which level, deletes nothing, on every store. */
+import { expect, test } from 'bun:test'
+import { decidedByAlice as decided } from '../support/decided.ts'
+import { forEachBackend } from '../support/program.ts'
+
+forEachBackend((open) => {
+  test('counts levels and what is preserved, and deletes nothing', async () => {
+    const program = await open()
+    const ids = []
+    for (const days of [1, 10, 40, 100]) ids.push(await decided(program, days))
+    expect(await program.call('compact', {}, 'root')).toEqual({
+      compacted: 3,
+      preserved: 0,
+      levels: { full: 1, summary: 1, digest: 1, wisdom: 1 },
+      dry_run: false,
+    })
+    await program.call('setPreserve', { decision_id: ids[3] }, 'root')
+    expect(await program.call('compact', {}, 'root')).toMatchObject({ compacted: 2, preserved: 1 })
+    expect((await program.call('listDecisions')).total).toBe(4)
+  })
+
+  test('of a category alone, and as a dry run', async () => {
+    const program = await open()
+    await decided(program, 100, { category: 'trading' })
+    await decided(program, 100)
+    expect(await program.call('compact', { category: 'trading', dry_run: true }, 'root')).toMatchObject({
+      compacted: 1,
+      dry_run: true,
+    })
+    const lines = async () =>
+      (await program.call('listAudit', { method: 'cstp.compact' }, 'root')).entries.map(({ agent }) => agent)
+    const before = await lines()
+    await program.call('compact', {}, 'root')
+    expect(await lines()).toEqual(['root', ...before])
+  })
+
+  test('needs the scope admin; what is out of bounds is refused', async () => {
+    const { refused } = await open()
+    expect((await refused('compact')).error).toBe('forbidden')
+    for (const given of [{ category: '' }, { dry_run: 'yes' }, { level: 'full' }])
+      expect([given, (await refused('compact', given, 'root')).error]).toEqual([given, 'invalid_params'])
+  })
+})

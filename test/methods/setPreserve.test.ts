@@ -1,0 +1,45 @@
+/** cstp.setPreserve: keeps a decision at full detail until it is released, on every store. */
+import { expect, test } from 'bun:test'
+import { forEachBackend } from '../support/program.ts'
+
+forEachBackend((open) => {
+  test('a preserved decision stays at full detail until it is released', async () => {
+    const program = await open()
+    const id = await program.record()
+    await program.call('reviewDecision', { id, outcome: 'success' })
+    program.clock.now += 1_000 * 86_400_000
+    const level = async () => (await program.call('getCompacted')).decisions[0]!.level
+    expect(await level()).toBe('wisdom')
+    expect(await program.call('setPreserve', { decision_id: id }, 'root')).toEqual({
+      success: true,
+      decision_id: id,
+      preserve: true,
+    })
+    expect(await level()).toBe('full')
+    await program.call('setPreserve', { decision_id: id, preserve: false }, 'root')
+    expect(await level()).toBe('wisdom')
+    const { entries } = await program.call('listAudit', { method: 'cstp.setPreserve' }, 'root')
+    expect(entries.map(({ ids, detail }) => [ids, detail])).toEqual([
+      [[id], { preserve: false }],
+      [[id], { preserve: true }],
+    ])
+  })
+
+  test('takes the beginning of an id, and leaves the rest of the record', async () => {
+    const { call, record } = await open()
+    const id = await record()
+    const before = await call('getDecision', { id })
+    expect(await call('setPreserve', { id: id.slice(0, -3) }, 'root')).toMatchObject({ decision_id: id })
+    expect(await call('getDecision', { id })).toEqual({ ...before, preserve: true, updated_at: expect.any(String) })
+  })
+
+  test('unknown ids, wrong values and callers without the scope admin are refused', async () => {
+    const { refused, record } = await open()
+    const decision_id = await record()
+    const unknown = { decision_id: '2026-07-01-decision-ffffffffffff' }
+    expect((await refused('setPreserve', unknown, 'root')).error).toBe('decision_not_found')
+    for (const given of [{}, { decision_id: 7 }, { decision_id, preserve: 'yes' }, { decision_id, keep: true }])
+      expect([given, (await refused('setPreserve', given, 'root')).error]).toEqual([given, 'invalid_params'])
+    expect((await refused('setPreserve', { decision_id })).error).toBe('forbidden')
+  })
+})
