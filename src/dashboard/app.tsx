@@ -1,4 +1,4 @@
-/** The frame around the pages: login, navigation, and which page stands at which address. */
+/** The frame around the pages: login, navigation, and the page of the address. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Login } from './login.tsx'
@@ -13,10 +13,10 @@ export function App() {
   useEffect(() => {
     currentSession().then(
       (session) => setState({ session, note: null, begun: false }),
-      () => setState({ session: null, note: 'The service can not be reached. Is it running?', begun: false }),
+      () => setState({ session: null, note: 'The service cannot be reached. Is it running?', begun: false }),
     )
     return onEnd(() =>
-      setState({ session: null, note: 'Your session has ended. Log in again to go on.', begun: false }),
+      setState({ session: null, note: 'Your session has ended. Log in again to continue.', begun: false }),
     )
   }, [])
   if (state === 'unknown') return null
@@ -26,12 +26,12 @@ export function App() {
     void logOut().then(
       () => setState({ session: null, note: 'You are logged out.', begun: false }),
       () =>
-        setState({ session: null, note: 'The service can not be reached. You may still be logged in.', begun: false }),
+        setState({ session: null, note: 'The service cannot be reached. You may still be logged in.', begun: false }),
     )
   return <Frame session={session} leave={leave} begun={begun} />
 }
 
-/** What the tab says: decisions are told apart by their ids. */
+/** The title of the tab; of a decision it holds the id. */
 const titleOf = (page: Page | null, { path }: Place): string =>
   page === null ? 'Not found' : page.inMenu ? page.title : `${page.title} ${path.slice(path.lastIndexOf('/') + 1)}`
 
@@ -42,7 +42,7 @@ function Frame({ session, leave, begun }: { session: Session; leave: () => void;
   const first = useRef(!begun)
   useEffect(() => {
     document.title = `${titleOf(page, place)} · cstp`
-    // Who came by a link or a login hears where it led; who opened the page starts at its top.
+    // After a link or a login the focus is at the heading; after a reload at the top of the page.
     if (!first.current) heading.current?.focus({ preventScroll: true })
     first.current = false
   }, [place.path])

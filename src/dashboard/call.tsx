@@ -1,4 +1,4 @@
-/** Data of the service in a page: asked for when what it depends on changes, shown with its loading and its failure. */
+/** Data of the service in a page: loaded when its key changes, shown with its loading and its failure. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { isCstpError } from '../../sdk/client.ts'
@@ -7,12 +7,12 @@ import { explain } from './service.ts'
 export interface Loaded<T> {
   data: T | null
   error: unknown
-  /** True while an answer is awaited; `data` is the one before. */
+  /** True while an answer is awaited; `data` is the previous one. */
   busy: boolean
   again(): void
 }
 
-/** @param key what the answer depends on; it is asked for anew when this text changes */
+/** @param key what the answer depends on; the call is repeated when this text changes */
 export function useCall<T>(key: string, ask: (signal: AbortSignal) => Promise<T>): Loaded<T> {
   const [state, setState] = useState<{ data: T | null; error: unknown; busy: boolean }>({
     data: null,
@@ -32,7 +32,7 @@ export function useCall<T>(key: string, ask: (signal: AbortSignal) => Promise<T>
   return { ...state, again: () => setCount(count + 1) }
 }
 
-/** What a person asks for: one at a time, with its answer or what went wrong. */
+/** An action of a person: one at a time, with its result or its error. */
 export function useJob<T>() {
   const [state, setState] = useState<{ result: T | null; error: unknown }>({ result: null, error: null })
   const [busy, setBusy] = useState(false)
@@ -46,12 +46,12 @@ export function useJob<T>() {
       )
       .finally(() => setBusy(false))
   }
-  /** Tells of an error beside the answer, which stays. */
+  /** Shows an error beside the result. */
   const fail = (error: unknown): void => setState((before) => ({ ...before, error }))
   return { ...state, busy, run, fail }
 }
 
-/** What went wrong, and the way to try again. */
+/** An error, and the button to try again. */
 export function Failure({ error, again }: { error: unknown; again?: () => void }) {
   return (
     <div class="notice bad" role="alert">
@@ -65,13 +65,13 @@ export function Failure({ error, again }: { error: unknown; again?: () => void }
   )
 }
 
-/** Shows an answer when it is there. */
+/** Shows an answer once it is loaded. */
 export function Show<T>({ of, children }: { of: Loaded<T>; children: (data: T) => ComponentChildren }) {
   const box = useRef<HTMLDivElement>(null)
   const failed = of.error !== null
   const trying = useRef(false)
   useEffect(() => {
-    // The button that was pressed to try again is gone: who goes by keyboard stands where the answer is.
+    // The button that was pressed to try again is gone: the focus moves to the answer.
     if (!failed && trying.current) box.current?.focus()
     trying.current = false
   }, [failed])

@@ -1,11 +1,12 @@
-/** Charts as pictures that scale, with the same figures as text for those who do not see them. */
+/** Charts that scale, with the same figures as text. */
 import { scaleBand, scaleLinear } from 'd3-scale'
 import type { RefObject } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { whole } from './figures.ts'
 import { type Query, To } from './route.tsx'
+import { ChartTable } from './ui.tsx'
 
-/** The width of an element, so that a picture is drawn for the room that it has and its text keeps its size. */
+/** The width of an element, so that a chart fits it and its text keeps its size. */
 export function useWidth(): [RefObject<HTMLElement | null>, number] {
   const box = useRef<HTMLElement>(null)
   const [width, setWidth] = useState(640)
@@ -24,7 +25,7 @@ interface Part {
   value: number
 }
 
-/** Bars with a name and a figure each, longest possible bar first in meaning, not in order. */
+/** Bars with a name and a figure each, the first ten. */
 export function Bars({
   rows,
   unit,
@@ -165,36 +166,11 @@ export function Columns({
           </li>
         ))}
       </ul>
-      <details>
-        <summary>Show as a table</summary>
-        <div class="scroll" tabIndex={0} role="region" aria-label={`${unit} by span and outcome`}>
-          <table class="dense">
-            <caption class="unseen">{`${unit} by span and outcome`}</caption>
-            <thead>
-              <tr>
-                <th scope="col">Days</th>
-                {names.map((name) => (
-                  <th key={name} scope="col" class="number">
-                    {name}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {columns.map(({ name, parts }) => (
-                <tr key={name}>
-                  <th scope="row">{name}</th>
-                  {parts.map((part) => (
-                    <td key={part.name} class="number">
-                      {whole(part.value)}
-                    </td>
-                  ))}
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      </details>
+      <ChartTable
+        caption={`${unit} by span and outcome`}
+        heads={[{ name: 'Days' }, ...names.map((name) => ({ name, number: true }))]}
+        rows={columns.map(({ name, parts }) => [name, ...parts.map(({ value }) => whole(value))])}
+      />
     </figure>
   )
 }

@@ -1,12 +1,21 @@
-/** How figures and times are written. */
+/** Formats of figures, times and names. */
 
 export const none = '–'
+
+/** Periods of figures. */
+export const periods = [
+  ['30d', 'Last 30 days'],
+  ['60d', 'Last 60 days'],
+  ['90d', 'Last 90 days'],
+  ['all', 'All time'],
+] as const
+export type Period = (typeof periods)[number][0]
 
 export const percent = (share: number | null | undefined, digits = 0): string =>
   share === null || share === undefined ? none : `${(100 * share).toFixed(digits)} %`
 export const decimal = (value: number | null | undefined, digits = 3): string =>
   value === null || value === undefined ? none : value.toFixed(digits)
-/** With its sign, which says the direction. */
+/** With its sign. */
 export const signed = (value: number | null | undefined, digits = 3): string =>
   value === null || value === undefined ? none : `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(digits)}`
 /** A probability that is never quite 0. */
@@ -39,7 +48,7 @@ export function span(seconds: number): string {
 /** `well_calibrated` as words. */
 export const words = (name: string): string => name.replaceAll('_', ' ')
 
-/** What an evaluated action said of itself, as the audit trail keeps it; empty where it keeps none. */
+/** The description of an evaluated action in the audit trail; empty if it holds none. */
 export function actionIn(detail: unknown): string {
   const member = (value: unknown, name: string): unknown =>
     value !== null && typeof value === 'object' ? (value as Record<string, unknown>)[name] : undefined

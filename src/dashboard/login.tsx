@@ -1,30 +1,26 @@
 /** The login: an agent's name and token, exchanged for a session. */
-import { useEffect, useRef, useState } from 'preact/hooks'
-import { logIn, type Session } from './service.ts'
-import { Act } from './ui.tsx'
+import { useEffect, useRef } from 'preact/hooks'
+import { useJob } from './call.tsx'
+import { Act, Field, Form, type Read } from './form.tsx'
+import { explain, logIn, type Session } from './service.ts'
 
 export function Login({ note, done }: { note: string | null; done: (session: Session) => void }) {
-  const [error, setError] = useState<string | null>(null)
-  const [busy, setBusy] = useState(false)
-  const form = useRef<HTMLFormElement>(null)
+  const { error, busy, run } = useJob<void>()
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
     document.title = 'Log in · cstp'
-    // Who was sent here hears where they are, and why.
+    // A screen reader says which page this is, and why it is shown.
     if (note !== null) heading.current?.focus()
   }, [])
-  const submit = (event: Event) => {
-    event.preventDefault()
-    if (busy) return
-    const data = new FormData(form.current!)
-    setBusy(true)
-    logIn(String(data.get('agent')), String(data.get('token')))
-      .then(done, (failed: Error) => {
-        setError(failed.message)
-        form.current?.querySelector<HTMLInputElement>('[name=token]')?.focus()
-      })
-      .finally(() => setBusy(false))
-  }
+  const submit = (read: Read, form: HTMLFormElement) =>
+    run(async () => {
+      try {
+        done(await logIn(read('agent'), read('token')))
+      } catch (failed) {
+        form.querySelector<HTMLInputElement>('[name=token]')?.focus()
+        throw failed
+      }
+    })
   return (
     <main class="login" id="main">
       <h1 ref={heading} tabIndex={-1} aria-describedby={note === null ? undefined : 'login-note'}>
@@ -35,34 +31,29 @@ export function Login({ note, done }: { note: string | null; done: (session: Ses
           {note}
         </p>
       )}
-      <form ref={form} onSubmit={submit}>
-        <label class="field">
-          <span>Agent</span>
-          <input name="agent" autocomplete="username" autocapitalize="none" spellcheck={false} required />
-        </label>
-        <label class="field">
-          <span>Token</span>
-          <input
-            name="token"
-            type="password"
-            autocomplete="current-password"
-            required
-            aria-invalid={error !== null}
-            aria-describedby={error === null ? undefined : 'login-error'}
-          />
-        </label>
-        {error && (
+      <Form submit={submit}>
+        <Field label="Agent" name="agent" autocomplete="username" autocapitalize="none" spellcheck={false} required />
+        <Field
+          label="Token"
+          name="token"
+          type="password"
+          autocomplete="current-password"
+          required
+          aria-invalid={error !== null}
+          aria-describedby={error === null ? undefined : 'login-error'}
+        />
+        {error !== null && (
           <p class="notice bad" id="login-error" role="alert">
-            {error}
+            {explain(error)}
           </p>
         )}
         <Act busy={busy} main>
           Log in
         </Act>
-      </form>
+      </Form>
       <p class="quiet">
-        Agents and tokens stand in <code>CSTP_AUTH_TOKENS</code>. Without them the agent is <code>local</code> and its
-        token lies in the file <code>token</code> of the data directory.
+        Agents and tokens are set in <code>CSTP_AUTH_TOKENS</code>. Without this setting the agent is <code>local</code>{' '}
+        and its token is in the file <code>token</code> of the data directory.
       </p>
     </main>
   )

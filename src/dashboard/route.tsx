@@ -1,4 +1,4 @@
-/** Where the reader is: the path and the query of the address bar, which alone say what is shown. */
+/** The address bar, which alone determines what is shown: paths, queries and links. */
 import type { ComponentChildren, RefObject } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Session } from './service.ts'
@@ -38,7 +38,7 @@ export function usePlace(): Place {
   return place
 }
 
-/** Takes the focus when the reader went on within the page, so that it stands where the new content begins. */
+/** Takes the focus when the content under it was replaced, so that the focus is where the new content begins. */
 export function useArrival<T extends HTMLElement>(key: string | number): RefObject<T | null> {
   const target = useRef<T>(null)
   const before = useRef(key)

@@ -10,56 +10,56 @@ export interface Session {
 }
 
 const ended = new Set<() => void>()
-/** Runs `told` whenever the service says that there is no session any more. */
-export const onEnd = (told: () => void): (() => void) => {
-  ended.add(told)
-  return () => ended.delete(told)
+/** Runs `notify` when the service reports that the session has ended. */
+export const onEnd = (notify: () => void): (() => void) => {
+  ended.add(notify)
+  return () => ended.delete(notify)
 }
 
-/** Fetches from the service as one of its pages. */
+/** Fetches from the service with the session's cookie. */
 export async function fetchOwn(url: string, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers)
   headers.delete('authorization')
-  // Other sites can't send it, so that a cookie alone does nothing.
+  // Other sites can't send this header, so the cookie alone has no effect.
   headers.set('x-cstp-dashboard', '1')
   return fetch(url, { ...init, headers, credentials: 'same-origin' })
 }
 
 export const service: Client = createClient({
   url: location.origin,
-  // The client wants them; what it makes of them is taken out again.
+  // The client requires both; the header that it makes of them is removed above.
   agent: 'dashboard',
   token: 'session',
   timeoutMs: 120_000,
   async fetch(url, init) {
     const response = await fetchOwn(url, init)
-    if (response.status === 401) for (const told of ended) told()
+    if (response.status === 401) for (const notify of ended) notify()
     return response
   },
 })
 
-const place = '/dashboard/session'
+const sessionPath = '/dashboard/session'
 
 export async function currentSession(): Promise<Session | null> {
-  const response = await fetchOwn(place)
+  const response = await fetchOwn(sessionPath)
   return response.ok ? response.json() : null
 }
 
 /** Exchanges a token for a session. @throws Error with a sentence for the person */
 export async function logIn(agent: string, token: string): Promise<Session> {
-  const response = await fetchOwn(place, {
+  const response = await fetchOwn(sessionPath, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ agent, token }),
   })
   const body = await response.json()
   if (response.ok) return body
-  throw new Error(response.status === 401 ? 'This agent and this token do not fit.' : body.message)
+  throw new Error(response.status === 401 ? 'Wrong agent or token.' : body.message)
 }
 
-/** @throws where the service did not end the session */
+/** @throws Error if the service did not end the session */
 export async function logOut(): Promise<void> {
-  const response = await fetchOwn(place, { method: 'DELETE' })
+  const response = await fetchOwn(sessionPath, { method: 'DELETE' })
   if (!response.ok) throw new Error(`The session was not ended (HTTP ${response.status}).`)
 }
 
@@ -67,7 +67,7 @@ export async function logOut(): Promise<void> {
 export function explain(error: unknown): string {
   if (isCstpError(error, 'forbidden')) return `Your agent lacks the scope ${error.data.scope}, which this needs.`
   if (isCstpError(error)) return error.message
-  if (isClientError(error, 'unreachable')) return 'The service can not be reached. Is it running?'
+  if (isClientError(error, 'unreachable')) return 'The service cannot be reached. Is it running?'
   if (isClientError(error, 'timeout')) return 'The service did not answer in time.'
   return error instanceof Error ? error.message : String(error)
 }

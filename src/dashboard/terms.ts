@@ -1,37 +1,35 @@
-/** What the words of the trade mean, for a reader who has never heard of them. */
+/** Definitions of the technical terms of the dashboard. */
 export const terms = {
   accuracy:
-    'Share of reviewed decisions that turned out well: a success counts 1, a partial success a half, a failure 0. Abandoned ones do not count.',
+    'Mean outcome of reviewed decisions: a success counts 1, a partial success 0.5, a failure 0. Abandoned decisions do not count.',
   brier:
-    'Mean squared distance between the stated confidence and what came true. 0 is perfect; always saying 50 % gives 0.25; higher is worse.',
-  gap: 'Accuracy less mean confidence. Below zero the agent is surer than it should be; above zero it could be surer.',
-  confidence: 'How sure the agent said it was that the decision would turn out well, from 0 to 100 %.',
+    'Mean squared distance between the stated confidence and the outcome. 0 is perfect; always stating 50 % gives 0.25; higher is worse.',
+  gap: 'Accuracy minus mean confidence. Below zero the agent is overconfident; above zero it is underconfident.',
+  confidence: 'The probability that the agent gave for a good outcome, from 0 to 100 %.',
   stakes: 'What was at risk, as the agent stated it.',
-  ece: 'Expected calibration error: how far the confidence in each group lies from the share that came true, on average. 0 is best.',
+  ece: 'Expected calibration error: the mean distance between the confidence of a group and its accuracy. 0 is best.',
   floor:
-    'The error that a perfectly calibrated agent would show by chance alone with so few decisions. Below it, nothing is proven.',
-  reliability: 'Part of the Brier score: how far stated confidences lie from results. 0 is best.',
-  resolution: 'Part of the Brier score: how well the confidences tell successes from failures. Higher is better.',
-  uncertainty: 'Part of the Brier score that no agent can change: how mixed the results are.',
-  skill: 'Improvement on always stating the average result. Above 0 the stated confidence is worth something.',
-  log: 'Mean surprise at what came true. 0 is best; being sure and wrong costs most.',
+    'The error that a perfectly calibrated agent would show by chance alone with this number of decisions. A smaller error is not significant.',
+  reliability: 'Part of the Brier score: the distance between stated confidence and outcomes. 0 is best.',
+  resolution: 'Part of the Brier score: how well the confidence separates successes from failures. Higher is better.',
+  uncertainty: 'Part of the Brier score that no agent can change: the variance of the outcomes.',
+  skill: 'Improvement over always stating the mean outcome. Above 0 the stated confidence is informative.',
+  log: 'Mean logarithmic loss. 0 is best; wrong decisions of high confidence cost most.',
   wilson:
-    'Range in which the true share of successes lies with 95 % certainty, given how few were counted (Wilson interval).',
-  distance: 'How far the meaning lies from the question: 0 is the same, 1 has nothing to do with it (cosine distance).',
-  semantic: 'Closeness in meaning, from 0 to 1: one less the distance.',
-  keyword:
-    'How much of the question’s words the decision holds, from 0 to 1 (BM25 over the most that the question could score).',
-  combined: 'What the hits are ordered by in hybrid mode: the weighted sum of the two.',
-  pvalue: 'How often chance alone would show a change as large as this. Below 0.05 it is taken as real.',
-  observed: 'Reported by another system, such as GitHub: the agent could not make it up.',
-  attested: 'Said by an agent of itself: true only as far as the agent is.',
-  breaker: 'Stops actions of its scope after too many failures, until it has cooled down and one trial succeeds.',
-  quality: 'How much of what makes a record useful was given: reasons, tags, context, a pattern, deliberation.',
-  bridge: 'The same decision seen twice: what it looks like, and what it is for. Search by meaning compares both.',
+    'Wilson interval: the range that holds the true share of successes with 95 % confidence, given the number of decisions.',
+  distance: 'Cosine distance in meaning from the question: 0 is the same, 1 is unrelated.',
+  semantic: 'Similarity in meaning, from 0 to 1: one minus the distance.',
+  keyword: 'Keyword score from 0 to 1: BM25 as a share of the highest score that the question could reach.',
+  combined: 'The order of hits in hybrid mode: the weighted sum of both scores.',
+  pvalue: 'The probability of a change this large by chance alone. Below 0.05 the change counts as real.',
+  observed: 'Reported by another system, such as GitHub, not by the agent.',
+  attested: 'Reported by an agent about itself: as reliable as the agent.',
+  breaker: 'Blocks actions of its scope after too many failures, until its cooldown is over and one trial succeeds.',
+  quality: 'How complete the record is: reasons, tags, context, a pattern, deliberation.',
+  bridge: 'Two descriptions of the decision: what it looks like, and what it is for. Search by meaning compares both.',
   checkpoint:
-    'A signed statement of how long the log is and what its root hash is. Whoever keeps it can prove later that nothing was changed.',
-  proof:
-    'The hashes that lead from one event to the signed root. Anybody can recompute them without trusting this service.',
+    'A signed statement of the size and root hash of the log. Anyone who keeps it can prove later whether the log was changed.',
+  proof: 'The hashes from one event to the signed root. Anyone can recompute them without trusting this service.',
 } as const
 
 export type TermName = keyof typeof terms

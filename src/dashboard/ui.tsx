@@ -1,10 +1,10 @@
 /** The parts that every page is made of. */
-import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { type ComponentChildren, Fragment } from 'preact'
+import { useId, useState } from 'preact/hooks'
 import { time } from './figures.ts'
 import { type TermName, terms } from './terms.ts'
 
-/** A word of the trade with its definition, shown on hover and on focus, gone with Escape. */
+/** A technical term with its definition, shown on hover and on focus, hidden by Escape. */
 export function Term({ name, children }: { name: TermName; children: ComponentChildren }) {
   const [open, setOpen] = useState(false)
   const id = useId()
@@ -52,7 +52,7 @@ export function Panel({
   )
 }
 
-/** One figure with its name. */
+/** A figure with its name. */
 export function Figure({
   name,
   term,
@@ -94,22 +94,22 @@ const tones: Record<string, string> = {
   INSUFFICIENT: 'warn',
 }
 
-/** A short state in a colour that its word says too. */
+/** A state as a word, and as a colour. */
 export const Badge = ({ of }: { of: string }) => (
   <span class={`badge ${tones[of] ?? ''}`}>{of.replaceAll('_', ' ')}</span>
 )
 
-/** A moment, to the minute; the whole of it when it is pointed at. */
+/** A time to the minute; the full time on hover. */
 export const When = ({ at }: { at: string }) => (
   <time dateTime={at} title={at}>
     {time(at)}
   </time>
 )
 
-/** What to do where there is nothing to see. */
+/** Why there is nothing to show, and what to do about it. */
 export const Empty = ({ children }: { children: ComponentChildren }) => <p class="empty">{children}</p>
 
-/** A table that becomes a list of cards where there is no room for it. */
+/** A table that becomes a list of cards on a narrow screen. */
 export function Table({
   caption,
   heads,
@@ -121,7 +121,7 @@ export function Table({
 }) {
   return (
     <div class="scroll">
-      {/* Said again as roles, because what is laid out as cards is no table to some screen readers. */}
+      {/* Explicit roles, because some screen readers do not read a table that is laid out as cards as a table. */}
       <table role="table">
         <caption class="unseen">{caption}</caption>
         <thead role="rowgroup">
@@ -154,64 +154,62 @@ export function Table({
   )
 }
 
-/** The button of an action that takes a while. It keeps the focus meanwhile, which a disabled one would lose. */
-export const Act = ({
-  busy,
-  main,
-  onClick,
-  children,
+/** The figures of a chart as a table behind a summary; the first cell of a row names it. */
+export const ChartTable = ({
+  caption,
+  heads,
+  rows,
 }: {
-  busy: boolean
-  main?: boolean
-  /** Without it the button submits its form, which looks at `busy` itself. */
-  onClick?: () => void
-  children: ComponentChildren
+  caption: string
+  heads: { name: string; label?: ComponentChildren; number?: boolean }[]
+  rows: ComponentChildren[][]
 }) => (
-  <button
-    type={onClick ? 'button' : 'submit'}
-    class={main ? 'main' : ''}
-    aria-disabled={busy}
-    onClick={busy || !onClick ? undefined : onClick}
-  >
-    {children}
-  </button>
+  <details>
+    <summary>Show as a table</summary>
+    <div class="scroll" tabIndex={0} role="region" aria-label={caption}>
+      <table class="dense">
+        <caption class="unseen">{caption}</caption>
+        <thead>
+          <tr>
+            {heads.map(({ name, label, number }, at) => (
+              <th key={at} scope="col" class={number ? 'number' : ''}>
+                {label ?? name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(([first, ...cells], row) => (
+            <tr key={row}>
+              <th scope="row">{first}</th>
+              {cells.map((cell, at) => (
+                <td key={at} class={heads[at + 1]!.number ? 'number' : ''}>
+                  {cell}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  </details>
 )
 
-/** What an action has led to. The focus goes there, because the button that was pressed may be gone. */
-export function Told({ children }: { children: ComponentChildren }) {
-  const box = useRef<HTMLParagraphElement>(null)
-  useEffect(() => box.current?.focus(), [])
-  return (
-    <p class="notice good" role="status" tabIndex={-1} ref={box}>
-      {children}
-    </p>
-  )
-}
+/** A text that keeps its lines. */
+export const prose = (text: string | null | undefined) => text && <span class="prose">{text}</span>
 
-/** A choice in a form. Without `onChange` the form keeps what is chosen, and `value` is only where it begins. */
-export function Choice({
-  label,
-  name,
-  value,
-  options,
-  onChange,
-}: {
-  label: string
-  name: string
-  value: string
-  options: (readonly [value: string, text: string])[]
-  onChange?: (value: string) => void
-}) {
+/** Names and values; pairs without a value are left out. */
+export function Pairs({ rows }: { rows: readonly (readonly [name: string, value: ComponentChildren])[] }) {
+  const given = rows.filter(([, value]) => value)
+  if (given.length === 0) return null
   return (
-    <label class="field">
-      <span>{label}</span>
-      <select name={name} {...(onChange && { value, onChange: (event) => onChange(event.currentTarget.value) })}>
-        {options.map(([option, text]) => (
-          <option key={option} value={option} selected={option === value}>
-            {text}
-          </option>
-        ))}
-      </select>
-    </label>
+    <dl class="pairs">
+      {given.map(([name, value]) => (
+        <Fragment key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </Fragment>
+      ))}
+    </dl>
   )
 }

@@ -1,4 +1,4 @@
-/** The dashboard for who has no mouse, no eyes for it, large letters or colours of their own. */
+/** Accessibility of the dashboard: keyboard, screen reader, large text, colours of the system. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { rm } from 'node:fs/promises'
 import type { Browser, Locator, Page } from 'playwright-core'
@@ -151,15 +151,15 @@ describe.skipIf(!executable)('the dashboard', () => {
     await atHeading(page, 'Breakers')
     await settled(page)
     const note = () => page.waitForFunction(() => document.activeElement?.getAttribute('role') === 'status')
-    await follow(button('Try one first: stakes:critical'))
+    await follow(button('Allow one trial: stakes:critical'))
     await note()
-    await follow(button('Close: stakes:critical'))
+    await follow(button('Close breaker: stakes:critical'))
     await note()
     expect(await place.server.call('getCircuitState', { scope: 'stakes:critical' })).toMatchObject({ state: 'closed' })
 
     await follow(menu('Guardrails'), 'Shift+Tab')
     await atHeading(page, 'Guardrails')
-    await reach(page, page.getByLabel('What would be done'))
+    await reach(page, page.getByLabel('Planned action'))
     await page.keyboard.type('Deploy')
     await reach(page, page.getByLabel('Stakes'))
     await page.keyboard.type('crit')
@@ -178,7 +178,7 @@ describe.skipIf(!executable)('the dashboard', () => {
     const [download] = await Promise.all([page.waitForEvent('download'), page.keyboard.press('Enter')])
     expect(await download.failure()).toBe(null)
     await follow(page.getByRole('link', { name: 'Prove event 2', exact: true }))
-    await page.getByText('Event 2 stands in the log').waitFor()
+    await page.getByText('Event 2 is in the log').waitFor()
     expect((await focusOf(page)).text).toContain('Event 2')
 
     await follow(button('Log out'), 'Shift+Tab')
@@ -255,7 +255,7 @@ describe.skipIf(!executable)('the dashboard', () => {
     await visit(page, url, '/guardrails')
     // A live region that comes together with its text is often not read.
     await page.getByRole('region', { name: 'Try an action' }).locator('[role=status]').waitFor({ state: 'attached' })
-    await page.getByLabel('What would be done').fill('Deploy')
+    await page.getByLabel('Planned action').fill('Deploy')
     await page.getByLabel('Context as JSON').fill('{')
     await page.getByRole('button', { name: 'Try it' }).click()
     await page.getByRole('alert').waitFor()
@@ -290,13 +290,13 @@ describe.skipIf(!executable)('the dashboard', () => {
     await context.close()
   })
 
-  test('says that the service is away, and goes on where it was when it is back', async () => {
+  test('says that the service cannot be reached, and continues when it is back', async () => {
     const { page, context } = await open(browser)
     await logIn(page, url, 'root', people.root)
     await page.route('**/cstp', (route) => route.abort())
     await page.goto(`${url}/dashboard/breakers`)
     await page.getByRole('alert').waitFor()
-    expect(await page.getByRole('alert').innerText()).toContain('The service can not be reached. Is it running?')
+    expect(await page.getByRole('alert').innerText()).toContain('The service cannot be reached. Is it running?')
     await page.unroute('**/cstp')
     await reach(page, page.getByRole('button', { name: 'Try again' }))
     await page.keyboard.press('Enter')

@@ -150,7 +150,7 @@ describe.skipIf(!executable)('the dashboard', () => {
   test('shows markup in what a rule says as text', async () => {
     const { page, complaints } = watched
     await visit(page, url(), '/guardrails')
-    await page.getByLabel('What would be done').fill(evil('action'))
+    await page.getByLabel('Planned action').fill(evil('action'))
     await page.getByLabel('Stakes').selectOption('critical')
     await page.getByRole('button', { name: 'Try it' }).click()
     await page.getByText('Blocked.').waitFor()

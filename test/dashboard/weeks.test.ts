@@ -80,7 +80,7 @@ describe.skipIf(executable === null)('the dashboard', () => {
     const title = (await panel.locator('figure').first().locator('g title').last().textContent())!
     for (const said of [last.recent.toFixed(2), `p ${p(last.p_value)}`, 'drift']) expect(title).toContain(said)
     await visit(page, server.url, '/calibration?agent=nobody')
-    expect(await panel.innerText()).toContain('In none of these weeks were enough decisions reviewed to compare.')
+    expect(await panel.innerText()).toContain('In none of these weeks were enough decisions reviewed for a comparison.')
     quiet()
   })
 
@@ -106,7 +106,7 @@ describe.skipIf(executable === null)('the dashboard', () => {
       }
     }
     await visit(page, server.url, '/decisions?q=release+a+build&agent=nobody')
-    expect(await page.locator('.empty').innerText()).toContain('No decision fits')
+    expect(await page.locator('.empty').innerText()).toContain('No decision matches')
     quiet()
   })
 
@@ -114,7 +114,7 @@ describe.skipIf(executable === null)('the dashboard', () => {
     await visit(page, server.url, '/evidence')
     const { latest } = (await server.call('getVerification', {})) as unknown as GetVerificationResult
     const chain = page.getByRole('region', { name: 'Chain', exact: true })
-    expect(await chain.innerText()).toContain(`when this server walked it last`)
+    expect(await chain.innerText()).toContain('Last verified: ')
     expect(await chain.innerText()).toContain(`${latest!.records.toLocaleString('en')} records`)
     await page.evaluate(() => {
       const seen: string[] = []
@@ -182,7 +182,9 @@ describe.skipIf(executable === null)('the dashboard', () => {
     await evidence.getByRole('link', { name: '20,000', exact: true }).click()
     await page.waitForURL(/evidence\?proof=20000/)
     await settled(page)
-    expect(await page.getByRole('region', { name: 'Proof of one event' }).innerText()).toContain('Event 20000 stands')
+    expect(await page.getByRole('region', { name: 'Proof of one event' }).innerText()).toContain(
+      'Event 20000 is in the log',
+    )
     quiet()
   })
 })

@@ -1,35 +1,40 @@
-/** Circuit breakers: their states, and the way to close one again. */
-import { useState } from 'preact/hooks'
-import { Failure, Show, useCall } from '../call.tsx'
-import { span, whole } from '../figures.ts'
+/** Circuit breakers: their states, and the way to close one. */
+import { Failure, Show, useCall, useJob } from '../call.tsx'
+import { none, span, whole } from '../figures.ts'
+import { useResult } from '../form.tsx'
 import { ToDecision, type View } from '../route.tsx'
 import { service } from '../service.ts'
-import { Badge, Empty, Table, Term, Told, When } from '../ui.tsx'
+import { Badge, Empty, Table, Term, When } from '../ui.tsx'
+
+const resets = [
+  ['Allow one trial', true],
+  ['Close breaker', false],
+] as const
 
 export function Breakers({ session }: View) {
   const loaded = useCall('breakers', (signal) => service.listBreakers({}, { signal }))
-  const [note, setNote] = useState<{ text: string; at: number } | null>(null)
-  const [error, setError] = useState<unknown>(null)
+  const [result, show] = useResult()
+  const { error, run } = useJob<void>()
   const mayReset = session.scopes.includes('admin')
   const reset = (scope: string, probe_first: boolean) =>
-    void service.resetCircuit({ scope, probe_first }).then(({ message }) => {
-      setNote((before) => ({ text: message, at: (before?.at ?? 0) + 1 }))
-      setError(null)
+    run(async () => {
+      const { message } = await service.resetCircuit({ scope, probe_first })
+      show(message)
       loaded.again()
-    }, setError)
+    })
   return (
     <>
       <p>
         A <Term name="breaker">circuit breaker</Term> opens when too many decisions of its scope failed within its
         window.
-        {!mayReset && ' To reset one your agent needs the scope admin.'}
+        {!mayReset && ' To reset a breaker your agent needs the scope admin.'}
       </p>
-      {note && <Told key={note.at}>{note.text}</Told>}
+      {result}
       {error !== null && <Failure error={error} />}
       <Show of={loaded}>
         {({ breakers }) =>
           breakers.length === 0 ? (
-            <Empty>None is configured. Rule files take them under circuit_breakers.</Empty>
+            <Empty>No breaker is configured. Define breakers under circuit_breakers in a rule file.</Empty>
           ) : (
             <Table
               caption="Circuit breakers"
@@ -39,7 +44,7 @@ export function Breakers({ session }: View) {
                 { name: 'Failures', number: true },
                 { name: 'Window' },
                 { name: 'Since' },
-                { name: 'What is next' },
+                { name: 'Next' },
                 ...(mayReset ? [{ name: 'Reset' }] : []),
               ]}
               rows={breakers.map((one) => [
@@ -47,38 +52,34 @@ export function Breakers({ session }: View) {
                 <Badge of={one.state} />,
                 `${whole(one.failure_count)} of ${whole(one.failure_threshold)}`,
                 span(one.window_ms / 1_000),
-                one.opened_at ? <When at={one.opened_at} /> : '–',
+                one.opened_at ? <When at={one.opened_at} /> : none,
                 one.state === 'closed' ? (
-                  '–'
+                  none
                 ) : one.probe_decision_id ? (
                   <>
-                    waits for the review of <ToDecision id={one.probe_decision_id}>its probe</ToDecision>
+                    waits for the review of <ToDecision id={one.probe_decision_id}>its trial</ToDecision>
                   </>
                 ) : one.cooldown_remaining_ms > 0 ? (
-                  `one probe in ${span(one.cooldown_remaining_ms / 1_000)}`
+                  `one trial in ${span(one.cooldown_remaining_ms / 1_000)}`
                 ) : (
-                  'one probe is let through'
+                  'one trial is allowed'
                 ),
                 ...(mayReset
                   ? [
                       one.state === 'closed' ? (
-                        '–'
+                        none
                       ) : (
                         <span class="buttons">
-                          <button
-                            type="button"
-                            onClick={() => reset(one.scope, true)}
-                            aria-label={`Try one first: ${one.scope}`}
-                          >
-                            Try one first
-                          </button>
-                          <button
-                            type="button"
-                            onClick={() => reset(one.scope, false)}
-                            aria-label={`Close: ${one.scope}`}
-                          >
-                            Close
-                          </button>
+                          {resets.map(([name, probe_first]) => (
+                            <button
+                              key={name}
+                              type="button"
+                              onClick={() => reset(one.scope, probe_first)}
+                              aria-label={`${name}: ${one.scope}`}
+                            >
+                              {name}
+                            </button>
+                          ))}
                         </span>
                       ),
                     ]

@@ -1,4 +1,4 @@
-/** Deliberation as it happens: what agents look at and think before they decide. */
+/** Live deliberation: what agents look up and think before they decide. */
 import { useEffect, useState } from 'preact/hooks'
 import { Show, useCall } from '../call.tsx'
 import { counted, span, words } from '../figures.ts'
@@ -14,7 +14,7 @@ export function Deliberation({ session }: View) {
   const { busy, again } = loaded
   useEffect(() => {
     if (!live || busy) return
-    // Nobody looks at a page in the background.
+    // A page in the background is not updated.
     const timer = setTimeout(() => !document.hidden && again(), everyMs)
     const seen = () => !document.hidden && again()
     document.addEventListener('visibilitychange', seen)
@@ -27,13 +27,13 @@ export function Deliberation({ session }: View) {
     <div class="live">
       <p>
         {session.scopes.includes('admin')
-          ? 'Sessions of all agents that wait for a decision.'
-          : `Sessions of ${session.agent} that wait for a decision; those of others need the scope admin.`}{' '}
-        {live ? `Looked at anew every ${everyMs / 1_000} seconds.` : 'Standing still.'}
+          ? 'Sessions of all agents that have not led to a decision yet.'
+          : `Sessions of ${session.agent} that have not led to a decision yet; sessions of other agents need the scope admin.`}{' '}
+        {live ? `Updates every ${everyMs / 1_000} s.` : 'Paused.'}
       </p>
       <div class="bar">
         <button type="button" aria-pressed={!live} onClick={() => setLive(!live)}>
-          {live ? 'Pause' : 'Go on'}
+          {live ? 'Pause' : 'Resume'}
         </button>
       </div>
       <Show of={loaded}>
@@ -42,7 +42,8 @@ export function Deliberation({ session }: View) {
             {sessions.length === 0 && (
               <Panel title="Sessions" wide>
                 <Empty>
-                  Nobody deliberates. Queries, checks and thoughts of agents show here until a decision takes them.
+                  No agent is deliberating. Queries, checks and thoughts of agents are shown here until a decision uses
+                  them.
                 </Empty>
               </Panel>
             )}
@@ -64,12 +65,12 @@ export function Deliberation({ session }: View) {
                 </ol>
               </Panel>
             ))}
-            <Panel title="Taken by decisions" wide>
+            <Panel title="Used by decisions" wide>
               {consumed.length === 0 ? (
-                <Empty>No decision has taken up a session yet.</Empty>
+                <Empty>No decision has used a session yet.</Empty>
               ) : (
                 <Table
-                  caption="Sessions that decisions took up"
+                  caption="Sessions that decisions used"
                   heads={[{ name: 'Session' }, { name: 'Inputs', number: true }, { name: 'Decision' }, { name: 'Ago' }]}
                   rows={consumed
                     .slice(0, 20)

@@ -29,6 +29,6 @@ export const pages: Page[] = [
 
 const decision: Page = { path: '/decisions/', title: 'Decision', inMenu: false, View: Decision }
 
-/** The page of an address; null where there is none. */
+/** The page of an address; null if there is none. */
 export const pageAt = (path: string): Page | null =>
   pages.find((page) => page.path === path) ?? (/^\/decisions\/[^/]+$/.test(path) ? decision : null)

@@ -12,7 +12,7 @@ export function Breakdown({
   rows: { name: string; overall: GetCalibrationResult['overall'] }[]
   first: string
 }) {
-  if (rows.length === 0) return <Empty>There is nothing to compare yet.</Empty>
+  if (rows.length === 0) return <Empty>There are no figures to compare yet.</Empty>
   return (
     <Table
       caption={`Calibration: ${first.toLowerCase()}`}

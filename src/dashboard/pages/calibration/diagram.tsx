@@ -1,10 +1,10 @@
-/** The reliability diagram and the histogram of confidence, each with its figures as a table. */
+/** The reliability diagram, with its figures as a table. */
 import { scaleLinear } from 'd3-scale'
 import { area } from 'd3-shape'
 import type { GetCalibrationResult } from '../../../../sdk/client.ts'
 import { useWidth } from '../../charts.tsx'
-import { percent, whole } from '../../figures.ts'
-import { Term } from '../../ui.tsx'
+import { none, percent, whole } from '../../figures.ts'
+import { ChartTable, Term } from '../../ui.tsx'
 
 type Bucket = GetCalibrationResult['buckets'][number]
 
@@ -17,7 +17,7 @@ export function Reliability({ buckets, floor }: { buckets: readonly Bucket[]; fl
   const x = scaleLinear([0, 1], [48, width - 10])
   const y = scaleLinear([0, 1], [height - 40, 16])
   const most = Math.max(1, ...buckets.map(({ decisions }) => decisions))
-  // What chance alone makes of a perfect agent lies in this band on average.
+  // The mean error that chance alone gives a perfectly calibrated agent.
   const band = area<number>()
     .x((at) => x(at))
     .y0((at) => y(Math.max(0, at - (floor ?? 0))))
@@ -45,14 +45,14 @@ export function Reliability({ buckets, floor }: { buckets: readonly Bucket[]; fl
           stated confidence
         </text>
         <text x={x(0) + 4} y={y(1) + 12}>
-          came true
+          succeeded
         </text>
         <path class="floor" d={band(edges) ?? ''} />
         <line class="ideal" x1={x(0)} y1={y(0)} x2={x(1)} y2={y(1)} />
         {buckets.map(({ range, predicted, actual, actual_low, actual_high, decisions }) =>
           predicted === null || actual === null ? null : (
             <g key={range} class="point">
-              <title>{`${range}: said ${percent(predicted)}, came true ${percent(actual)}, ${decisions} decisions`}</title>
+              <title>{`${range}: mean confidence ${percent(predicted)}, succeeded ${percent(actual)}, ${decisions} decisions`}</title>
               {actual_low !== null && actual_high !== null && (
                 <line x1={x(predicted)} x2={x(predicted)} y1={y(actual_low)} y2={y(actual_high)} />
               )}
@@ -62,60 +62,20 @@ export function Reliability({ buckets, floor }: { buckets: readonly Bucket[]; fl
         )}
       </svg>
       <p class="quiet">
-        Dots grow with the number of decisions. Upright lines: <Term name="wilson">95 % interval</Term>. Grey band:{' '}
-        <Term name="floor">noise floor</Term>.
+        The size of a dot shows the number of decisions. Vertical lines: <Term name="wilson">95 % interval</Term>. Grey
+        band: <Term name="floor">noise floor</Term>.
       </p>
-      <details>
-        <summary>Show as a table</summary>
-        <div class="scroll" tabIndex={0} role="region" aria-label="Reliability by confidence">
-          <table class="dense">
-            <caption class="unseen">Reliability by confidence</caption>
-            <thead>
-              <tr>
-                {['Confidence', 'Decisions', 'Said', 'Came true', '95 % interval'].map((name) => (
-                  <th key={name} scope="col">
-                    {name}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {buckets.map(({ range, decisions, predicted, actual, actual_low, actual_high }) => (
-                <tr key={range}>
-                  <th scope="row">{range}</th>
-                  <td>{whole(decisions)}</td>
-                  <td>{percent(predicted, 1)}</td>
-                  <td>{percent(actual, 1)}</td>
-                  <td>{actual_low === null ? '–' : `${percent(actual_low, 1)} to ${percent(actual_high, 1)}`}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      </details>
+      <ChartTable
+        caption="Reliability by confidence"
+        heads={['Confidence', 'Decisions', 'Mean confidence', 'Succeeded', '95 % interval'].map((name) => ({ name }))}
+        rows={buckets.map(({ range, decisions, predicted, actual, actual_low, actual_high }) => [
+          range,
+          whole(decisions),
+          percent(predicted, 1),
+          percent(actual, 1),
+          actual_low === null ? none : `${percent(actual_low, 1)} to ${percent(actual_high, 1)}`,
+        ])}
+      />
     </figure>
-  )
-}
-
-export function Histogram({ counts }: { counts: readonly number[] }) {
-  const most = Math.max(1, ...counts)
-  return (
-    <ul class="bars">
-      {counts.map((count, at) => {
-        const name = `${at * 10} to ${(at + 1) * 10} %`
-        return (
-          <li key={name}>
-            <span class="name">{name}</span>
-            <span class="track" aria-hidden="true">
-              <span style={{ width: `${(100 * count) / most}%` }} />
-            </span>
-            <span class="value">
-              {whole(count)}
-              <span class="unseen"> decisions</span>
-            </span>
-          </li>
-        )
-      })}
-    </ul>
   )
 }

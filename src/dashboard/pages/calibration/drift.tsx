@@ -1,32 +1,25 @@
-/** Whether the last thirty days are worse than what came before, and how likely that is chance. */
-
+/** Drift: whether the last thirty days are worse than the time before, and how likely that is chance. */
 import { scaleLinear } from 'd3-scale'
 import { line } from 'd3-shape'
 import type { CheckDriftResult } from '../../../../sdk/client.ts'
 import { Show, useCall } from '../../call.tsx'
 import { useWidth } from '../../charts.tsx'
-import { counted, decimal, percent, pValue, whole } from '../../figures.ts'
+import { counted, decimal, none, percent, periods, pValue, whole } from '../../figures.ts'
 import { service } from '../../service.ts'
-import { Badge, Table, Term } from '../../ui.tsx'
+import { Badge, ChartTable, Table, Term } from '../../ui.tsx'
 import { Breakdown } from './breakdown.tsx'
 
 const names = { brier_degradation: 'Brier score rose', accuracy_drop: 'Accuracy fell' }
-const spans = [
-  ['30d', 'Last 30 days'],
-  ['60d', 'Last 60 days'],
-  ['90d', 'Last 90 days'],
-  ['all', 'All time'],
-] as const
 
-/** Half a year, the last of them now. */
+/** Half a year, up to now. */
 const weeks = 27
 
 async function load(of: { agent?: string; category?: string }, signal: AbortSignal) {
   const [drift, ...reports] = await Promise.all([
     service.checkDrift({ ...of, history_points: weeks }, { signal }),
-    ...spans.map(([window]) => service.getCalibration({ ...of, window }, { signal })),
+    ...periods.map(([window]) => service.getCalibration({ ...of, window }, { signal })),
   ])
-  return { drift, rows: reports.map(({ overall }, at) => ({ name: spans[at]![1], overall })) }
+  return { drift, rows: reports.map(({ overall }, at) => ({ name: periods[at]![1], overall })) }
 }
 
 export function Drift({ of }: { of: { agent?: string; category?: string } }) {
@@ -36,15 +29,15 @@ export function Drift({ of }: { of: { agent?: string; category?: string } }) {
       {({ drift, rows }) => (
         <>
           <p>
-            {drift.drift_detected ? 'Yes. ' : 'No sign of it. '}
-            Compared are {drift.recent_period} ({counted(drift.recent_scored, 'scored decision')}) and{' '}
+            {drift.drift_detected ? 'Drift was found. ' : 'No drift was found. '}
+            Compared: {drift.recent_period} ({counted(drift.recent_scored, 'scored decision')}) and{' '}
             {drift.historical_period} ({counted(drift.historical_scored, 'scored decision')}).
           </p>
           {drift.alerts.length > 0 && (
             <Table
-              caption="What got worse"
+              caption="Drift alerts"
               heads={[
-                { name: 'What' },
+                { name: 'Alert' },
                 { name: 'Before', number: true },
                 { name: 'Now', number: true },
                 { name: 'p-value', label: <Term name="pvalue">p-value</Term>, number: true },
@@ -70,29 +63,36 @@ export function Drift({ of }: { of: { agent?: string; category?: string } }) {
   )
 }
 
-// Drift week by week: in words, as charts, and as a table for those who do not see them.
+const driftHeads = [
+  { name: 'Day' },
+  { name: 'Drift' },
+  ...['Scored', 'Brier now', 'before', 'p-value', 'Accuracy now', 'before', 'p-value'].map((name) => ({
+    name,
+    number: true,
+    ...(name === 'p-value' && { label: <Term name="pvalue">{name}</Term> }),
+  })),
+]
 
-/** What the weeks show, in a sentence. */
+/** The weeks in a sentence. */
 function summary(history: readonly Point[]): string {
-  const told = history.filter(({ brier_score }) => brier_score !== null)
-  if (told.length === 0) return 'In none of these weeks were enough decisions reviewed to compare.'
-  const drifted = told.filter(({ drift_detected }) => drift_detected)
+  const comparable = history.filter(({ brier_score }) => brier_score !== null)
+  if (comparable.length === 0) return 'In none of these weeks were enough decisions reviewed for a comparison.'
+  const drifted = comparable.filter(({ drift_detected }) => drift_detected)
   const real = drifted.filter(({ brier_score, accuracy }) =>
     [brier_score, accuracy].some((change) => change && change.p_value <= 0.05),
   )
-  const seen = `${counted(told.length, 'week')} of ${whole(history.length)} can be compared`
+  const seen = `${counted(comparable.length, 'week')} of ${whole(history.length)} can be compared`
   if (drifted.length === 0) return `${seen}; drift was found in none of them.`
   const first = drifted[0]!.at.slice(0, 10)
   return `${seen}; drift was found in ${counted(drifted.length, 'week')}, first on ${first}, and is more than chance in ${whole(real.length)} of them.`
 }
 
-export function DriftHistory({ history }: { history: readonly Point[] }) {
-  const told = history.some(({ brier_score }) => brier_score !== null)
+function DriftHistory({ history }: { history: readonly Point[] }) {
   return (
     <>
       <h3>Week by week</h3>
       <p>{summary(history)}</p>
-      {told && (
+      {history.some(({ brier_score }) => brier_score !== null) && (
         <>
           <div class="sides">
             <DriftChart
@@ -124,56 +124,33 @@ export function DriftHistory({ history }: { history: readonly Point[] }) {
           </ul>
         </>
       )}
-      <details>
-        <summary>Show as a table</summary>
-        <div class="scroll" tabIndex={0} role="region" aria-label="Drift by week">
-          <table class="dense">
-            <caption class="unseen">Drift by week</caption>
-            <thead>
-              <tr>
-                {['Day', 'Drift', 'Scored', 'Brier now', 'before', 'p-value', 'Accuracy now', 'before', 'p-value'].map(
-                  (name, at) => (
-                    <th key={at} scope="col" class={at > 1 ? 'number' : ''}>
-                      {name === 'p-value' ? <Term name="pvalue">{name}</Term> : name}
-                    </th>
-                  ),
-                )}
-              </tr>
-            </thead>
-            <tbody>
-              {history
-                .toReversed()
-                .map(({ at, drift_detected, recent_scored, historical_scored, brier_score, accuracy }) => (
-                  <tr key={at}>
-                    <th scope="row">{at.slice(0, 10)}</th>
-                    <td>{brier_score === null ? 'too few' : drift_detected ? 'found' : 'no'}</td>
-                    <td class="number">
-                      {whole(recent_scored)} and {whole(historical_scored)}
-                    </td>
-                    <td class="number">{decimal(brier_score?.recent)}</td>
-                    <td class="number">{decimal(brier_score?.historical)}</td>
-                    <td class="number">{brier_score ? pValue(brier_score.p_value) : decimal(null)}</td>
-                    <td class="number">{percent(accuracy?.recent, 1)}</td>
-                    <td class="number">{percent(accuracy?.historical, 1)}</td>
-                    <td class="number">{accuracy ? pValue(accuracy.p_value) : decimal(null)}</td>
-                  </tr>
-                ))}
-            </tbody>
-          </table>
-        </div>
-      </details>
+      <ChartTable
+        caption="Drift by week"
+        heads={driftHeads}
+        rows={history
+          .toReversed()
+          .map(({ at, drift_detected, recent_scored, historical_scored, brier_score, accuracy }) => [
+            at.slice(0, 10),
+            brier_score === null ? 'too few' : drift_detected ? 'found' : 'no',
+            `${whole(recent_scored)} and ${whole(historical_scored)}`,
+            decimal(brier_score?.recent),
+            decimal(brier_score?.historical),
+            brier_score ? pValue(brier_score.p_value) : none,
+            percent(accuracy?.recent, 1),
+            percent(accuracy?.historical, 1),
+            accuracy ? pValue(accuracy.p_value) : none,
+          ])}
+      />
     </>
   )
 }
 
-// One figure of the last weeks beside that of the past, with the weeks marked in which it had drifted.
-
-export type Point = CheckDriftResult['history'][number]
+type Point = CheckDriftResult['history'][number]
 type Change = NonNullable<Point['accuracy']>
 
 const size = { height: 220, left: 52, right: 10, bottom: 26, top: 14 }
 
-/** Runs of weeks that have a figure: a line must not lead over weeks that have none. */
+/** Runs of weeks that have a figure: a line must not cross weeks that have none. */
 function runsOf(points: readonly (Change | null)[]): { at: number; of: Change }[][] {
   const runs: { at: number; of: Change }[][] = [[]]
   for (const [at, of] of points.entries()) {
@@ -183,7 +160,8 @@ function runsOf(points: readonly (Change | null)[]): { at: number; of: Change }[
   return runs.filter((run) => run.length > 0)
 }
 
-export function DriftChart({
+/** A figure of each week beside the one before it, with the weeks marked in which drift was found. */
+function DriftChart({
   name,
   history,
   of,
@@ -205,7 +183,7 @@ export function DriftChart({
     line<{ at: number; of: Change }>()
       .x((one) => x(one.at))
       .y((one) => y(one.of[part]))
-  // Each week answers to the pointer over its whole height.
+  // The title of a week shows over its whole height.
   const half = (x(1) - x(0)) / 2
   return (
     <figure ref={box}>

@@ -1,30 +1,24 @@
-/** Calibration: whether the stated confidence comes true, and what to do about it. */
+/** Calibration: how well the stated confidence fits the outcomes, and what to do about it. */
 import type { GetCalibrationParams } from '../../../../sdk/client.ts'
 import { Show, useCall } from '../../call.tsx'
-import { decimal, percent, signed, whole, words } from '../../figures.ts'
+import { Bars } from '../../charts.tsx'
+import { decimal, percent, periods, signed, whole, words } from '../../figures.ts'
+import { Choice, type Options } from '../../form.tsx'
 import { goWith, type View } from '../../route.tsx'
 import { service } from '../../service.ts'
-import { Badge, Choice, Empty, Figure, Panel } from '../../ui.tsx'
+import { Badge, Empty, Figure, Panel } from '../../ui.tsx'
 import { Breakdown, Compared } from './breakdown.tsx'
-import { Histogram, Reliability } from './diagram.tsx'
+import { Reliability } from './diagram.tsx'
 import { Drift } from './drift.tsx'
 
-const windows = [
-  ['all', 'All time'],
-  ['90d', 'Last 90 days'],
-  ['60d', 'Last 60 days'],
-  ['30d', 'Last 30 days'],
-] as const
-
 const verdicts: Record<string, string> = {
-  well_calibrated: 'What the agents say comes true about as often as they say it will.',
-  slightly_overconfident: 'The agents are a little surer than they should be. Take a few points off their confidence.',
-  overconfident:
-    'The agents are much surer than they should be. Take their confidence for less than they say, and ask for more reasons.',
-  slightly_underconfident: 'The agents could be a little surer than they are.',
-  underconfident: 'The agents succeed far more often than they expect. Their doubts cost more than they save.',
+  well_calibrated: 'Stated confidence fits the outcomes: decisions succeed about as often as the agents expect.',
+  slightly_overconfident: 'The agents are slightly too confident. Subtract a few points from their confidence.',
+  overconfident: 'The agents are much too confident. Rely less on their stated confidence, and ask for more reasons.',
+  slightly_underconfident: 'The agents could be slightly more confident.',
+  underconfident: 'The agents succeed far more often than they expect. They could be more confident.',
   insufficient_data:
-    'Too few decisions were reviewed to say anything. Review more of them: the overview lists what is due.',
+    'Too few decisions were reviewed. Review more of them: the overview lists the reviews that are due.',
 }
 
 async function load(params: GetCalibrationParams, signal: AbortSignal) {
@@ -37,17 +31,14 @@ async function load(params: GetCalibrationParams, signal: AbortSignal) {
 
 export function Calibration({ place }: View) {
   const asked = (name: string) => place.query.get(name) ?? ''
-  const window = windows.find(([name]) => name === asked('window'))?.[0] ?? 'all'
+  const window = periods.find(([name]) => name === asked('window'))?.[0] ?? 'all'
   const agent = asked('agent')
   const category = asked('category')
   const of = { ...(agent && { agent }), ...(category && { category }) }
   const loaded = useCall(place.query.toString(), (signal) => load({ ...of, window }, signal))
-  const names = (counts: Record<string, number> | undefined, chosen: string): [string, string][] => [
+  const names = (counts: Record<string, number> | undefined, chosen: string): Options => [
     ['', 'all'],
-    ...[...new Set([...Object.keys(counts ?? {}), ...(chosen ? [chosen] : [])])].map((name): [string, string] => [
-      name,
-      name,
-    ]),
+    ...new Set([...Object.keys(counts ?? {}), ...(chosen ? [chosen] : [])]),
   ]
   const stats = loaded.data?.stats
   return (
@@ -57,7 +48,7 @@ export function Calibration({ place }: View) {
           label="Period"
           name="window"
           value={window}
-          options={[...windows]}
+          options={periods.toReversed()}
           onChange={(value) => goWith(place, { window: value === 'all' ? null : value })}
         />
         <Choice
@@ -99,9 +90,9 @@ export function Calibration({ place }: View) {
                   name="Accuracy"
                   term="accuracy"
                   value={percent(overall.accuracy, 1)}
-                  note={`said ${percent(confidence_stats.mean, 1)} on average`}
+                  note={`mean confidence ${percent(confidence_stats.mean, 1)}`}
                 />
-                <Figure name="Gap" term="gap" value={signed(overall.calibration_gap)} note="below 0: too sure" />
+                <Figure name="Gap" term="gap" value={signed(overall.calibration_gap)} note="below 0: overconfident" />
                 <Figure
                   name="Calibration error"
                   term="ece"
@@ -112,7 +103,7 @@ export function Calibration({ place }: View) {
               <div class="panels">
                 <Panel title="What to do">
                   {recommendations.length === 0 ? (
-                    <Empty>Go on like this: no figure here asks for a change.</Empty>
+                    <Empty>No change is needed.</Empty>
                   ) : (
                     <ul class="plain">
                       {recommendations.map(({ type, message, severity }) => (
@@ -125,24 +116,30 @@ export function Calibration({ place }: View) {
                 </Panel>
                 <Panel
                   title="Reliability"
-                  lead="Each dot is a group of decisions with about the same confidence. On the line they came true as often as was said; below it the agent was too sure."
+                  lead="Each dot is a group of decisions with about the same confidence. A dot on the line is well calibrated; below it the agent was overconfident."
                 >
                   <Reliability buckets={buckets} floor={overall.ece_noise_floor} />
                   <p>
                     {overall.ece === null
-                      ? 'There is nothing to draw yet.'
+                      ? 'No decisions are scored yet.'
                       : proven
-                        ? 'The dots lie further from the line than chance alone would put them.'
-                        : 'The dots lie no further from the line than chance would put a perfectly calibrated agent.'}
+                        ? 'The distance from the line is larger than chance alone would explain.'
+                        : 'The distance from the line is within what chance alone gives a perfectly calibrated agent.'}
                   </p>
                 </Panel>
-                <Panel title="How sure they say they are" lead="Decisions by tenth of stated confidence.">
-                  <Histogram counts={confidence_stats.histogram} />
+                <Panel title="Stated confidence" lead="Decisions by tenth of stated confidence.">
+                  <Bars
+                    unit="decisions"
+                    rows={confidence_stats.histogram.map((value, at) => ({
+                      name: `${at * 10} to ${(at + 1) * 10} %`,
+                      value,
+                    }))}
+                  />
                   {confidence_stats.habituation_detected && (
-                    <p class="notice warn">The confidence hardly varies: it may be habit rather than judgement.</p>
+                    <p class="notice warn">The confidence hardly varies: it may be stated out of habit.</p>
                   )}
                 </Panel>
-                <Panel title="Where the score comes from" lead="Brier score = reliability − resolution + uncertainty.">
+                <Panel title="Parts of the Brier score" lead="Brier score = reliability − resolution + uncertainty.">
                   <dl class="figures">
                     <Figure name="Reliability" term="reliability" value={decimal(overall.reliability)} />
                     <Figure name="Resolution" term="resolution" value={decimal(overall.resolution)} />
@@ -154,12 +151,12 @@ export function Calibration({ place }: View) {
                 <Panel title="Is it getting worse?" wide>
                   <Drift of={of} />
                 </Panel>
-                <Panel title="By what settled the outcome" lead="Never blended: evidence can't be talked up." wide>
+                <Panel title="By source of outcome" lead="Evidence and reviews are kept apart." wide>
                   <Breakdown
-                    first="Settled by"
+                    first="Source of outcome"
                     rows={[
                       { name: 'observed evidence', overall: report.by_settlement.observed },
-                      { name: 'attestation', overall: report.by_settlement.attested },
+                      { name: 'attested by an agent', overall: report.by_settlement.attested },
                     ]}
                   />
                 </Panel>

@@ -1,10 +1,11 @@
-/** What led to a decision, in order, and the way to add a thought to it. */
+/** The deliberation of a decision in order, and the form that adds a thought. */
 import { useState } from 'preact/hooks'
 import type { GetDecisionResult } from '../../../../sdk/client.ts'
 import { Failure, useJob } from '../../call.tsx'
 import { time, words } from '../../figures.ts'
+import { Act, Field, Form } from '../../form.tsx'
 import { service } from '../../service.ts'
-import { Act, Empty, Panel } from '../../ui.tsx'
+import { Empty, Panel } from '../../ui.tsx'
 
 interface Entry {
   kind: string
@@ -18,7 +19,7 @@ const member = (value: object, name: string): string | null => {
   return typeof found === 'string' ? found : null
 }
 
-/** Inputs and thoughts as one line of time; what has no time keeps its place. */
+/** Inputs and thoughts by time; entries without a time keep their position. */
 function entriesOf({ deliberation, reasoning_trace }: GetDecisionResult): Entry[] {
   const inputs = (deliberation?.inputs ?? []).map((input) => ({
     kind: words(input.type),
@@ -26,7 +27,7 @@ function entriesOf({ deliberation, reasoning_trace }: GetDecisionResult): Entry[
     at: member(input, 'timestamp'),
     by: null,
   }))
-  // What was tracked stands among the thoughts too.
+  // Tracked inputs are among the thoughts too.
   const tracked = new Set(deliberation?.inputs.map(({ content }) => content))
   const own = (deliberation?.steps ?? []).filter(({ thought }) => !tracked.has(thought))
   const steps = own.map((step) => ({
@@ -57,8 +58,7 @@ export function Deliberation({
   const { error, busy, run } = useJob<void>()
   const [added, setAdded] = useState(false)
   const entries = entriesOf(record)
-  const add = (event: Event) => {
-    event.preventDefault()
+  const add = () => {
     setAdded(false)
     run(async () => {
       await service.recordThought({ text, decision_id: record.id })
@@ -68,27 +68,26 @@ export function Deliberation({
     })
   }
   return (
-    <Panel title="Deliberation" lead="What the agent looked at and thought, in order." wide>
+    <Panel title="Deliberation" lead="What the agent looked up and thought, in order." wide>
       {entries.length === 0 ? (
         <Empty>Nothing was tracked before this decision.</Empty>
       ) : (
         <ol class="timeline">
-          {entries.map(({ kind, text: said, at, by }, number) => (
+          {entries.map(({ kind, text: content, at, by }, number) => (
             <li key={number}>
               <p class="quiet">
                 {kind}
                 {by && ` of ${by}`}
                 {at && `, ${time(at)}`}
               </p>
-              <p class="prose">{said}</p>
+              <p class="prose">{content}</p>
             </li>
           ))}
         </ol>
       )}
       {mayWrite && (
-        <form onSubmit={add}>
-          <label class="field">
-            <span>Add a thought</span>
+        <Form submit={add}>
+          <Field label="Add a thought">
             <textarea
               name="thought"
               rows={2}
@@ -97,13 +96,13 @@ export function Deliberation({
               value={text}
               onInput={(event) => setText(event.currentTarget.value)}
             />
-          </label>
+          </Field>
           {error !== null && <Failure error={error} />}
           <Act busy={busy}>Add the thought</Act>
           <span class="quiet said" role="status">
             {added && 'Added.'}
           </span>
-        </form>
+        </Form>
       )}
     </Panel>
   )

@@ -1,11 +1,11 @@
-/** The evidence that a decision is linked with: each event with its class, what is known of it, and its proof. */
+/** The evidence that is linked to a decision: each event with its class, its payload and its proof. */
 import { useState } from 'preact/hooks'
 import type { ListEvidenceResult } from '../../../../sdk/client.ts'
 import { Show, useCall } from '../../call.tsx'
 import { time, whole } from '../../figures.ts'
 import { To } from '../../route.tsx'
 import { service } from '../../service.ts'
-import { Badge, Empty, Panel, Term } from '../../ui.tsx'
+import { Badge, Empty, Pairs, Panel, prose, Term } from '../../ui.tsx'
 import { Path } from '../evidence/proof.tsx'
 
 type Event = ListEvidenceResult['events'][number]
@@ -13,7 +13,7 @@ type Event = ListEvidenceResult['events'][number]
 const mostPages = 20
 const mostEvents = 50
 
-/** The attested links of the decision, looked for among those of the chain. */
+/** The attested links of the decision, found by a walk over all links of the chain. */
 async function linksOf(id: string, signal: AbortSignal): Promise<{ links: Event[]; more: boolean }> {
   const links: Event[] = []
   let from: number | null = 1
@@ -47,7 +47,7 @@ async function load(id: string, signal: AbortSignal) {
   return { links, events, left: seqs.length - shown.length, more }
 }
 
-/** Computed when it is opened: most readers look at one or two. */
+/** Computed only when it is opened. */
 function Proof({ seq }: { seq: number }) {
   const [open, setOpen] = useState(false)
   return (
@@ -55,21 +55,6 @@ function Proof({ seq }: { seq: number }) {
       <summary>Proof of event {seq}</summary>
       {open && <Path seq={seq} />}
     </details>
-  )
-}
-
-function Known({ payload }: Pick<Event, 'payload'>) {
-  const members = Object.entries(payload)
-  if (members.length === 0) return null
-  return (
-    <dl class="pairs">
-      {members.map(([name, value]) => (
-        <>
-          <dt>{name}</dt>
-          <dd class="prose">{typeof value === 'string' ? value : JSON.stringify(value)}</dd>
-        </>
-      ))}
-    </dl>
   )
 }
 
@@ -85,7 +70,12 @@ function Item({ event: { seq, event_type, evidence_class, source, ts, payload } 
           from {source}, {time(ts)}
         </span>
       </p>
-      <Known payload={payload} />
+      <Pairs
+        rows={Object.entries(payload).map(([name, value]) => [
+          name,
+          prose(typeof value === 'string' ? value : JSON.stringify(value)),
+        ])}
+      />
       <Proof seq={seq} />
     </li>
   )
@@ -98,8 +88,8 @@ export function EvidenceOf({ id }: { id: string }) {
       title="Evidence"
       lead={
         <>
-          What others <Term name="observed">observed</Term>, and what was <Term name="attested">attested</Term> by
-          agents themselves: that it belongs to this decision.
+          <Term name="observed">Observed</Term> events from other systems, and the <Term name="attested">attested</Term>{' '}
+          records of agents that link them to this decision.
         </>
       }
       wide
@@ -107,16 +97,14 @@ export function EvidenceOf({ id }: { id: string }) {
       <Show of={loaded}>
         {({ links, events, left, more }) => (
           <>
-            {links.length === 0 && <Empty>No evidence is linked. An agent links it with cstp.linkEvidence.</Empty>}
+            {links.length === 0 && <Empty>No evidence is linked. Agents link evidence with cstp.linkEvidence.</Empty>}
             <ul class="plain">
               {[...events, ...links].map((event) => (
                 <Item key={event.seq} event={event} />
               ))}
             </ul>
             {left > 0 && <p class="quiet">and {whole(left)} more events</p>}
-            {more && (
-              <p class="quiet">Only the first {whole(mostPages * 500)} links of the chain were looked through.</p>
-            )}
+            {more && <p class="quiet">Only the first {whole(mostPages * 500)} links of the chain were searched.</p>}
           </>
         )}
       </Show>

@@ -1,18 +1,19 @@
-/** The decisions around one, laid out by their links; each is a link to walk on. */
+/** The decisions around one, laid out by their links. */
 import { forceCollide, forceLink, forceManyBody, forceSimulation, forceX, forceY } from 'd3-force'
 import { useState } from 'preact/hooks'
 import type { GetGraphResult } from '../../../../sdk/client.ts'
 import { Show, useCall } from '../../call.tsx'
 import { useWidth } from '../../charts.tsx'
 import { words } from '../../figures.ts'
+import { Choice } from '../../form.tsx'
 import { To, ToDecision } from '../../route.tsx'
 import { service } from '../../service.ts'
-import { Choice, Empty } from '../../ui.tsx'
+import { Empty } from '../../ui.tsx'
 
 /** Few decisions need little room. */
 const heightOf = (count: number): number => (count <= 3 ? 220 : count <= 7 ? 340 : count <= 20 ? 460 : 640)
 
-/** What became of a decision, as a sign: colour alone does not tell everybody. */
+/** The outcome as a sign, because colour alone is not accessible. */
 const signs: Record<string, string> = { success: '✓', failure: '✕', partial: '½', abandoned: '–', pending: '…' }
 
 interface Spot {
@@ -24,9 +25,9 @@ interface Spot {
   y: number
 }
 
-/** Where each decision stands. The same graph always looks the same: no chance is in it. */
+/** Positions of the decisions. The layout is deterministic. */
 function layout({ center_id, nodes, edges }: GetGraphResult, width: number): Map<string, Spot> {
-  // Names stand beside each other rather than above: where there is room it is used sideways.
+  // Names are side by side rather than above each other: spare room is used horizontally.
   const stretch = Math.max(0.8, width / 530)
   const height = heightOf(nodes.length)
   const spots: (Spot & { fx?: number; fy?: number })[] = nodes.map(({ id, title, outcome, depth }, at) => ({
@@ -130,17 +131,11 @@ export function Graph({ id }: { id: string }) {
     <Show of={loaded}>
       {(graph) => {
         if (graph.edges.length === 0)
-          return <Empty>It is linked with no other decision. An agent links two with cstp.linkDecisions.</Empty>
+          return <Empty>This decision has no links. Agents link decisions with cstp.linkDecisions.</Empty>
         const titles = new Map(graph.nodes.map((node) => [node.id, node.title]))
         return (
           <>
-            <Choice
-              label="Steps from here"
-              name="depth"
-              value={depth}
-              options={['1', '2', '3'].map((value) => [value, value] as const)}
-              onChange={setDepth}
-            />
+            <Choice label="Steps from here" name="depth" value={depth} options={['1', '2', '3']} onChange={setDepth} />
             <Picture graph={graph} />
             {graph.truncated && <p class="quiet">Only the nearest 40 decisions are shown.</p>}
             <details>

@@ -1,11 +1,11 @@
-/** One decision: everything that is recorded of it, what led to it, what it is linked with, and what became of it. */
-
+/** One decision: everything that is recorded of it, its deliberation, links, evidence and outcome. */
+import type { ComponentChildren } from 'preact'
 import type { GetDecisionResult } from '../../../../sdk/client.ts'
 import { Show, useCall } from '../../call.tsx'
 import { decimal, percent, time } from '../../figures.ts'
 import { To, ToDecision, type View } from '../../route.tsx'
 import { service } from '../../service.ts'
-import { Badge, Empty, Figure, Panel, Term } from '../../ui.tsx'
+import { Badge, Empty, Figure, Pairs, Panel, prose, Term } from '../../ui.tsx'
 import { Deliberation } from './deliberation.tsx'
 import { EvidenceOf } from './evidence.tsx'
 import { Graph } from './graph.tsx'
@@ -13,6 +13,32 @@ import { Review } from './review.tsx'
 
 const textOf = (one: string | { option: string; reason?: string | undefined }): string =>
   typeof one === 'string' ? one : one.reason ? `${one.option}: ${one.reason}` : one.option
+
+const yesOrNo = (value: boolean | undefined): string | undefined =>
+  value === undefined ? undefined : value ? 'yes' : 'no'
+
+const recordRows = (one: GetDecisionResult): [name: string, value: ComponentChildren][] => [
+  ['Id', <code>{one.id}</code>],
+  ['Status', one.status],
+  ['Scored confidence', one.confidence_at_review === null ? null : percent(one.confidence_at_review)],
+  ['Tags', one.tags.join(', ')],
+  ['Pattern', one.pattern],
+  ['Project', one.project?.name],
+  ['Feature', one.project?.feature],
+  ['Pull request', one.project?.pr && `#${one.project.pr}`],
+  ['Files', one.project?.files.join(', ')],
+  ['Review in', one.review_in],
+  ['Review by', one.review_by],
+  ['Precedents queried', yesOrNo(one.pre_decision_protocol?.query_run)],
+  ['Guardrails checked', yesOrNo(one.pre_decision_protocol?.guardrails_checked)],
+  ['Agent id', one.agent_id],
+  ['Imported by', one.imported_by],
+  ['Source key', one.source_key],
+  ['Kept at full detail', one.preserve ? 'yes' : null],
+  ['Attributed', one.auto_attributed ? `by ${one.attribution_basis}: ${one.attribution_reason}` : null],
+  ['Last change', time(one.updated_at)],
+  ['Missing for quality', one.quality.suggestions.join(' ')],
+]
 
 export function Decision({ place, session }: View) {
   const id = decodeURIComponent(place.path.slice('/decisions/'.length))
@@ -47,7 +73,7 @@ export function Decision({ place, session }: View) {
               )}
               <Panel title="Reasons">
                 {one.reasons.length === 0 ? (
-                  <Empty>No reason was given.</Empty>
+                  <Empty>No reasons were given.</Empty>
                 ) : (
                   <ul class="plain reasons">
                     {one.reasons.map((reason, at) => (
@@ -64,44 +90,29 @@ export function Decision({ place, session }: View) {
                   </ul>
                 )}
               </Panel>
-              <Panel title="Two sides" lead={<Term name="bridge">What is a bridge?</Term>}>
-                <dl class="pairs">
-                  <dt>What it looks like</dt>
-                  <dd class="prose">{one.bridge.structure}</dd>
-                  <dt>What it is for</dt>
-                  <dd class="prose">{one.bridge.function}</dd>
-                  {(['tolerance', 'enforcement', 'prevention'] as const).map((side) =>
-                    one.bridge[side].length > 0 ? (
-                      <>
-                        <dt>
-                          {
-                            {
-                              tolerance: 'Does not matter',
-                              enforcement: 'Must be there',
-                              prevention: 'Must not be there',
-                            }[side]
-                          }
-                        </dt>
-                        <dd>{one.bridge[side].join(', ')}</dd>
-                      </>
-                    ) : null,
-                  )}
-                </dl>
+              <Panel title="Bridge" lead={<Term name="bridge">What is a bridge?</Term>}>
+                <Pairs
+                  rows={[
+                    ['What it looks like', prose(one.bridge.structure)],
+                    ['What it is for', prose(one.bridge.function)],
+                    ['Does not matter', one.bridge.tolerance.join(', ')],
+                    ['Must be there', one.bridge.enforcement.join(', ')],
+                    ['Must not be there', one.bridge.prevention.join(', ')],
+                  ]}
+                />
                 <p class="quiet">
-                  {one.bridge_method === 'rule' ? 'Extracted from the text by rule.' : 'Given by the agent.'}
+                  {one.bridge_method === 'rule' ? 'Extracted from the text by rules.' : 'Given by the agent.'}
                 </p>
               </Panel>
-              <Panel title="Precedents" lead="Found before it was decided, nearest first.">
+              <Panel title="Precedents" lead="Found before the decision, nearest first.">
                 {one.related_to.length === 0 ? (
-                  <Empty>None were found, or none were asked for.</Empty>
+                  <Empty>No precedents were found, or none were queried.</Empty>
                 ) : (
                   <ul class="plain">
                     {one.related_to.map(({ id: other, summary, distance }) => (
                       <li key={other}>
                         <ToDecision id={other}>{summary}</ToDecision>{' '}
-                        <span class="quiet">
-                          {distance === null ? 'by its words' : `distance ${decimal(distance)}`}
-                        </span>
+                        <span class="quiet">{distance === null ? 'by keywords' : `distance ${decimal(distance)}`}</span>
                       </li>
                     ))}
                   </ul>
@@ -109,7 +120,7 @@ export function Decision({ place, session }: View) {
               </Panel>
               <Panel title="Alternatives">
                 {one.alternatives_considered.length === 0 ? (
-                  <Empty>None were recorded.</Empty>
+                  <Empty>No alternatives were recorded.</Empty>
                 ) : (
                   <ul>
                     {one.alternatives_considered.map((other, at) => (
@@ -119,57 +130,13 @@ export function Decision({ place, session }: View) {
                 )}
               </Panel>
               <Deliberation record={one} mayWrite={mayWrite} changed={loaded.again} />
-              <Panel title="Linked decisions" lead="Follow a link to walk on from there." wide>
+              <Panel title="Linked decisions" lead="Follow a link to the graph of another decision." wide>
                 <Graph key={one.id} id={one.id} />
               </Panel>
               <EvidenceOf id={one.id} />
               <Review record={one} mayWrite={mayWrite} changed={loaded.again} />
               <Panel title="Record">
-                <dl class="pairs">
-                  {(
-                    [
-                      ['Id', <code>{one.id}</code>],
-                      ['Status', one.status],
-                      [
-                        'Confidence that is scored',
-                        one.confidence_at_review === null ? null : percent(one.confidence_at_review),
-                      ],
-                      ['Tags', one.tags.join(', ')],
-                      ['Pattern', one.pattern],
-                      ['Project', one.project?.name],
-                      ['Feature', one.project?.feature],
-                      ['Pull request', one.project?.pr && `#${one.project.pr}`],
-                      ['Files', one.project?.files.join(', ')],
-                      ['Review in', one.review_in],
-                      ['Review by', one.review_by],
-                      [
-                        'Precedents asked for',
-                        one.pre_decision_protocol && (one.pre_decision_protocol.query_run ? 'yes' : 'no'),
-                      ],
-                      [
-                        'Guardrails checked',
-                        one.pre_decision_protocol && (one.pre_decision_protocol.guardrails_checked ? 'yes' : 'no'),
-                      ],
-                      ['Agent id', one.agent_id],
-                      ['Imported by', one.imported_by],
-                      ['Source key', one.source_key],
-                      ['Kept at full detail', one.preserve ? 'yes' : null],
-                      [
-                        'Attributed',
-                        one.auto_attributed ? `by ${one.attribution_basis}: ${one.attribution_reason}` : null,
-                      ],
-                      ['Last change', time(one.updated_at)],
-                      ['Missing for quality', one.quality.suggestions.join(' ')],
-                    ] as const
-                  ).map(([name, value]) =>
-                    value ? (
-                      <>
-                        <dt>{name}</dt>
-                        <dd>{value}</dd>
-                      </>
-                    ) : null,
-                  )}
-                </dl>
+                <Pairs rows={recordRows(one)} />
               </Panel>
               <History record={one} />
             </div>
@@ -180,11 +147,10 @@ export function Decision({ place, session }: View) {
   )
 }
 
-// Every review and every change of a decision.
-
 const shown = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
-export function History({ record }: { record: GetDecisionResult }) {
+/** Every review and every change of a decision. */
+function History({ record }: { record: GetDecisionResult }) {
   const events = [
     { at: record.created_at, by: record.imported_by ?? record.recorded_by, what: <>recorded</> },
     ...record.revisions.map(({ updated_at, updated_by, old_values }) => ({

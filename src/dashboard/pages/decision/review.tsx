@@ -1,14 +1,14 @@
-/** What became of a decision, and the form that says so. */
-import { useRef, useState } from 'preact/hooks'
+/** The outcome of a decision, and the form that records it. */
 import type { GetDecisionResult, Outcome } from '../../../../sdk/client.ts'
 import { Failure, useJob } from '../../call.tsx'
+import { Act, Choice, Field, Form, type Read, useResult } from '../../form.tsx'
 import { service } from '../../service.ts'
-import { Act, Badge, Choice, Panel, Told } from '../../ui.tsx'
+import { Badge, Pairs, Panel, prose } from '../../ui.tsx'
 
-const outcomeValues: Outcome[] = ['success', 'partial', 'failure', 'abandoned']
+const outcomes: Outcome[] = ['success', 'partial', 'failure', 'abandoned']
 const texts = [
   ['actual_result', 'What happened'],
-  ['lessons', 'What to do otherwise next time'],
+  ['lessons', 'What to do differently next time'],
   ['notes', 'Notes'],
 ] as const
 
@@ -21,73 +21,51 @@ export function Review({
   mayWrite: boolean
   changed: () => void
 }) {
-  const form = useRef<HTMLFormElement>(null)
   const { error, busy, run } = useJob<void>()
-  const [note, setNote] = useState<{ text: string; at: number } | null>(null)
-  const submit = (event: Event) => {
-    event.preventDefault()
-    const data = new FormData(form.current!)
-    const said = texts.map(([name]) => [name, String(data.get(name)).trim()]).filter(([, text]) => text !== '')
+  const [result, show] = useResult()
+  const submit = (read: Read, form: HTMLFormElement) =>
     run(async () => {
+      const given = texts.map(([name]) => [name, read(name).trim()]).filter(([, text]) => text !== '')
       const { outcome } = await service.reviewDecision({
         decision_id: record.id,
-        outcome: data.get('outcome') as Outcome,
-        ...Object.fromEntries(said),
+        outcome: read('outcome') as Outcome,
+        ...Object.fromEntries(given),
       })
-      setNote((before) => ({ text: `Reviewed: ${outcome}.`, at: (before?.at ?? 0) + 1 }))
-      form.current?.reset()
+      show(`Reviewed: ${outcome}.`)
+      form.reset()
       changed()
     })
-  }
   const { outcome, actual_result, lessons, review_notes } = record
   return (
     <Panel title="Review">
       {outcome === null ? (
         <p>Not reviewed yet; due {record.review_by}.</p>
       ) : (
-        <dl class="pairs">
-          <dt>Outcome</dt>
-          <dd>
-            <Badge of={outcome} /> {record.reviewed_by && `by ${record.reviewed_by}`}
-          </dd>
-          {(
-            [
-              ['What happened', actual_result],
-              ['Next time', lessons],
-              ['Notes', review_notes],
-            ] as const
-          ).map(([name, text]) =>
-            text ? (
-              <>
-                <dt>{name}</dt>
-                <dd class="prose">{text}</dd>
-              </>
-            ) : null,
-          )}
-        </dl>
+        <Pairs
+          rows={[
+            ['Outcome', [<Badge of={outcome} />, record.reviewed_by && ` by ${record.reviewed_by}`]],
+            ['What happened', prose(actual_result)],
+            ['Next time', prose(lessons)],
+            ['Notes', prose(review_notes)],
+          ]}
+        />
       )}
-      {note && <Told key={note.at}>{note.text}</Told>}
+      {result}
       {mayWrite && (
         <details open={outcome === null}>
-          <summary>{outcome === null ? 'Review it' : 'Review it again'}</summary>
-          <form ref={form} onSubmit={submit}>
-            <Choice
-              label="Outcome"
-              name="outcome"
-              value={outcome ?? 'success'}
-              options={outcomeValues.map((value) => [value, value] as const)}
-            />
+          <summary>{outcome === null ? 'Review this decision' : 'Review it again'}</summary>
+          <Form submit={submit}>
+            <Choice label="Outcome" name="outcome" value={outcome ?? 'success'} options={outcomes} />
             {texts.map(([name, label]) => (
-              <label class="field" key={name}>
-                <span>{label}</span>
+              <Field key={name} label={label}>
                 <textarea name={name} rows={2} />
-              </label>
+              </Field>
             ))}
             {error !== null && <Failure error={error} />}
             <Act busy={busy} main>
               Save the review
             </Act>
-          </form>
+          </Form>
         </details>
       )}
     </Panel>

@@ -1,7 +1,8 @@
-/** Decisions: search and filters, all of them in the address bar, so that a link shows the same again. */
+/** Decisions: search and filters, all of them in the address, so that a link shows the same list again. */
 import { useMemo } from 'preact/hooks'
 import { Show, useCall } from '../../call.tsx'
 import { counted, whole } from '../../figures.ts'
+import { Form } from '../../form.tsx'
 import { addressOf, go, goWith, type Query, To, useArrival, type View } from '../../route.tsx'
 import { Empty } from '../../ui.tsx'
 import { Filters } from './filters.tsx'
@@ -16,7 +17,7 @@ const queryOf = ({ mode, ...rest }: Wanted, page: number): Query => ({
   page: page > 1 ? page : null,
 })
 
-/** A search reaches back so many hits. @see the limit of `offset` in cstp.queryDecisions */
+/** The last hit that a search reaches: the limit of `offset` in cstp.queryDecisions. */
 const furthestHit = 10_000
 
 const lastPage = ({ q }: Wanted, total: number): number =>
@@ -27,8 +28,7 @@ const Nothing = ({ total }: { total: number }) =>
     <Empty>The list ends before this page.</Empty>
   ) : (
     <Empty>
-      No decision fits. <To path="/decisions">Take all filters away</To>, or search by meaning, which needs no exact
-      words.
+      No decision matches. <To path="/decisions">Clear filters</To>, or search by meaning, which needs no exact words.
     </Empty>
   )
 
@@ -36,7 +36,7 @@ export function Decisions({ place }: View) {
   const wanted = wantedIn(place.query)
   const page = Math.max(1, Number.parseInt(place.query.get('page') ?? '1', 10) || 1)
   const loaded = useCall(place.query.toString(), (signal) => search(wanted, page, signal))
-  // Drawn anew by the address alone: what is being typed stays while an answer comes in.
+  // Rebuilt only when the address changes: what is being typed stays while an answer comes in.
   const filters = useMemo(
     () => <Filters wanted={wanted} apply={(next) => go(addressOf('/decisions', queryOf(next, 1)))} />,
     [place.query.toString()],
@@ -60,13 +60,9 @@ export function Decisions({ place }: View) {
               </p>
               {rows.length === 0 && <Nothing total={total} />}
               {found.no_precedent && (
-                <p class="notice">
-                  Nothing here is close to the question: even the nearest hits are no better than chance.
-                </p>
+                <p class="notice">No precedent: even the nearest hits are no closer to the question than chance.</p>
               )}
-              {found.degraded && (
-                <p class="notice warn">The embedder is away: these hits were found by their words alone.</p>
-              )}
+              {found.degraded && <p class="notice warn">Embedder unavailable; keyword results only.</p>}
               {rows.length > 0 && (
                 <Listed
                   found={found}
@@ -83,9 +79,8 @@ export function Decisions({ place }: View) {
   )
 }
 
-// From page to page of a list, and to any page of a long one.
-
-export function Pager({ page, last, query }: { page: number; last: number; query: (page: number) => Query }) {
+/** Links to the neighbouring pages of a list, and a form for any page. */
+function Pager({ page, last, query }: { page: number; last: number; query: (page: number) => Query }) {
   if (last <= 1 && page === 1) return null
   const to = (number: number, name: string, rel?: string) => (
     <To path="/decisions" query={query(number)} {...(rel && { rel })}>
@@ -96,20 +91,18 @@ export function Pager({ page, last, query }: { page: number; last: number; query
     <nav class="pager" aria-label="Pages of the list">
       <span>{page > 1 && to(1, 'First')}</span>
       <span>{page > 1 && to(Math.min(page - 1, last), 'Previous', 'prev')}</span>
-      <form
+      <Form
         key={page}
-        onSubmit={(event) => {
-          event.preventDefault()
-          const wanted = Math.trunc(Number(new FormData(event.currentTarget).get('page')))
-          go(addressOf('/decisions', query(Math.min(last, Math.max(1, wanted)))))
-        }}
+        submit={(read) =>
+          go(addressOf('/decisions', query(Math.min(last, Math.max(1, Math.trunc(Number(read('page'))))))))
+        }
       >
         <label>
           Page <input name="page" type="number" min="1" max={last} required defaultValue={String(page)} />
         </label>{' '}
         of {whole(last)}
         <button type="submit">Go</button>
-      </form>
+      </Form>
       <span>{page < last && to(page + 1, 'Next', 'next')}</span>
       <span>{page < last && to(last, 'Last')}</span>
     </nav>

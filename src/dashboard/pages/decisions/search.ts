@@ -1,10 +1,10 @@
-/** What is wanted of the list of decisions, read from the address and asked of the service. */
+/** The search of the address, and its answer from the service. */
 import type { Outcome, Stakes, Status } from '../../../../sdk/client.ts'
 import { service } from '../../service.ts'
 
-export const modes = ['hybrid', 'semantic', 'keyword'] as const
+const modes = ['hybrid', 'semantic', 'keyword'] as const
 export type Mode = (typeof modes)[number]
-export const sorts = ['created_at', 'confidence', 'category', 'stakes', 'status'] as const
+const sorts = ['created_at', 'confidence', 'category', 'stakes', 'status'] as const
 export type Sort = (typeof sorts)[number]
 export type Order = 'asc' | 'desc'
 
@@ -74,7 +74,7 @@ export interface Found {
 const given = <T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined | ''> } =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== '' && value !== undefined)) as never
 
-/** The page of decisions that is wanted. */
+/** A page of the decisions that match. */
 export async function search(wanted: Wanted, page: number, signal: AbortSignal): Promise<Found> {
   const { q, mode, category, stakes, status, outcome, agent, project, tag, from, to, sort, order } = wanted
   const offset = (page - 1) * pageSize
@@ -134,7 +134,7 @@ export async function search(wanted: Wanted, page: number, signal: AbortSignal):
     scores: (answer.scores[one.id] as Row['scores'] | undefined) ?? null,
   }))
   const { total, degraded, query_time_ms } = answer
-  // Words alone hardly ever reach the bound of a precedent, exact hits neither.
+  // Keyword scores hardly ever reach the bound of a precedent, even for exact hits.
   const no_precedent = answer.no_precedent && mode !== 'keyword' && !degraded
   return { rows, total, offset, ms: Math.round(query_time_ms), no_precedent, degraded: degraded === true }
 }

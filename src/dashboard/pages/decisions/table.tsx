@@ -1,4 +1,4 @@
-/** The list of decisions, with the parts of their scores where there was a question. */
+/** The list of decisions; after a search with the parts of their scores. */
 import type { ComponentChildren } from 'preact'
 import { decimal, percent } from '../../figures.ts'
 import { ToDecision } from '../../route.tsx'

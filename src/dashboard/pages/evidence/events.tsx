@@ -1,58 +1,31 @@
-/** The records of the chain. */
-import { useMemo } from 'preact/hooks'
+/** The records of the chain, filtered and page by page. */
 import { Show, useCall } from '../../call.tsx'
 import { whole } from '../../figures.ts'
-import { addressOf, go, goWith, type Place, To, useArrival } from '../../route.tsx'
+import { FilterBar, keptOf } from '../../form.tsx'
+import { type Place, To, useArrival } from '../../route.tsx'
 import { service } from '../../service.ts'
-import { Badge, Choice, Empty, Panel, Table, When } from '../../ui.tsx'
+import { Badge, Empty, Panel, Table, When } from '../../ui.tsx'
 
 export function Events({ place }: { place: Place }) {
-  const asked = (name: string) => place.query.get(name) ?? ''
-  const from = Math.max(1, Number.parseInt(asked('from'), 10) || 1)
+  const kept = keptOf(place, ['class', 'type'])
+  const from = Math.max(1, Number.parseInt(place.query.get('from') ?? '', 10) || 1)
   const status = useArrival<HTMLParagraphElement>(from)
-  const of = asked('class')
-  const type = asked('type')
+  const evidence_class = (['observed', 'attested'] as const).find((name) => name === kept.class)
   const query = {
     seq_from: from,
     limit: 25,
-    ...(type && { event_type: type }),
-    ...((of === 'observed' || of === 'attested') && { evidence_class: of as 'observed' | 'attested' }),
+    ...(kept.type && { event_type: kept.type }),
+    ...(evidence_class && { evidence_class }),
   }
   const loaded = useCall(JSON.stringify(query), (signal) => service.listEvidence(query, { signal }))
-  const kept = { class: of, type }
-  // Drawn anew by the address alone: what is being typed stays while an answer comes in.
-  const filters = useMemo(
-    () => (
-      <form
-        class="bar"
-        onSubmit={(event) => {
-          event.preventDefault()
-          go(addressOf(place.path, { ...kept, type: String(new FormData(event.currentTarget).get('type')).trim() }))
-        }}
-      >
-        <label class="field">
-          <span>Type</span>
-          <input name="type" value={type} placeholder="pr_merged" />
-        </label>
-        <Choice
-          label="Class"
-          name="class"
-          value={of}
-          options={[
-            ['', 'both'],
-            ['observed', 'observed'],
-            ['attested', 'attested'],
-          ]}
-          onChange={(value) => goWith(place, { class: value, from: null })}
-        />
-        <button type="submit">Filter</button>
-      </form>
-    ),
-    [place.query.toString()],
-  )
   return (
     <Panel title="Events" wide>
-      {filters}
+      <FilterBar
+        place={place}
+        fields={[{ name: 'type', label: 'Type', placeholder: 'pr_merged' }]}
+        choice={{ name: 'class', label: 'Class', options: [['', 'both'], 'observed', 'attested'] }}
+        cursor="from"
+      />
       <Show of={loaded}>
         {({ events, next_seq }) => (
           <>
@@ -60,18 +33,11 @@ export function Events({ place }: { place: Place }) {
               {events.length > 0 && `Events ${whole(events[0]!.seq)} to ${whole(events.at(-1)!.seq)}`}
             </p>
             {events.length === 0 ? (
-              <Empty>There is no such event.</Empty>
+              <Empty>No event matches.</Empty>
             ) : (
               <Table
                 caption="Events"
-                heads={[
-                  { name: 'Event' },
-                  { name: 'Class' },
-                  { name: 'When' },
-                  { name: 'Source' },
-                  { name: 'What is known' },
-                  { name: 'Proof' },
-                ]}
+                heads={['Event', 'Class', 'When', 'Source', 'Payload', 'Proof'].map((name) => ({ name }))}
                 rows={events.map(({ seq, event_type, evidence_class, ts, source, payload }) => [
                   <>
                     {seq} <code>{event_type}</code>

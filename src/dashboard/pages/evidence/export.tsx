@@ -1,16 +1,16 @@
-/** The evidence as a file that an outsider can verify without this service. */
-import { useRef } from 'preact/hooks'
+/** Export of the evidence as a file that can be verified without this service. */
 import type { ExportEvidenceBundleResult } from '../../../../sdk/client.ts'
 import { Failure, useJob } from '../../call.tsx'
+import { Act, Choice, Form, type Read } from '../../form.tsx'
 import { fetchOwn, service } from '../../service.ts'
-import { Act, Choice, Empty, Panel } from '../../ui.tsx'
+import { Empty, Panel } from '../../ui.tsx'
 
 const nameOf = (path: string): string => path.replace(/^.*[\\/]/, '')
 
-/** Fetched by the page, as the cookie alone opens nothing, and handed to the browser as a file. */
+/** Fetched by the page, because a plain link sends no header of the dashboard, and saved as a file. */
 async function download(path: string): Promise<void> {
   const response = await fetchOwn(`/evidence/bundles/${nameOf(path)}`)
-  if (!response.ok) throw new Error(`The file can not be fetched (HTTP ${response.status}).`)
+  if (!response.ok) throw new Error(`The file cannot be fetched (HTTP ${response.status}).`)
   const address = URL.createObjectURL(await response.blob())
   const link = document.createElement('a')
   link.href = address
@@ -20,31 +20,27 @@ async function download(path: string): Promise<void> {
 }
 
 export function Export({ mayExport }: { mayExport: boolean }) {
-  const form = useRef<HTMLFormElement>(null)
   const { result, error, busy, run, fail } = useJob<ExportEvidenceBundleResult>()
-  const submit = (event: Event) => {
-    event.preventDefault()
-    const format = new FormData(form.current!).get('format') as 'json' | 'pdf' | 'both'
-    run(() => service.exportEvidenceBundle({ format }, { timeoutMs: 0 }))
-  }
+  const submit = (read: Read) =>
+    run(() => service.exportEvidenceBundle({ format: read('format') as 'json' | 'pdf' | 'both' }, { timeoutMs: 0 }))
   return (
-    <Panel title="Bundle" lead="All evidence with its checkpoint and controls. cstp verify checks it offline." wide>
+    <Panel
+      title="Bundle"
+      lead="All evidence with its checkpoint and controls; verify it offline with cstp verify."
+      wide
+    >
       {!mayExport ? (
         <Empty>To export a bundle your agent needs the scope evidence.</Empty>
       ) : (
-        <form ref={form} onSubmit={submit} class="bar">
+        <Form submit={submit} class="bar">
           <Choice
             label="Format"
             name="format"
             value="json"
-            options={[
-              ['json', 'JSON, can be verified'],
-              ['pdf', 'PDF, for reading'],
-              ['both', 'both'],
-            ]}
+            options={[['json', 'JSON, can be verified'], ['pdf', 'PDF, for reading'], 'both']}
           />
           <Act busy={busy}>{busy ? 'Exporting …' : 'Export a bundle'}</Act>
-        </form>
+        </Form>
       )}
       {error !== null && <Failure error={error} />}
       <div role="status">

@@ -1,4 +1,4 @@
-/** Evidence: whether the chain holds, what it speaks for, and the means to show that to somebody else. */
+/** Evidence: the state of the chain, the controls that it supports, proofs and exports. */
 import { Show, useCall } from '../../call.tsx'
 import { counted, time, whole } from '../../figures.ts'
 import type { View } from '../../route.tsx'
@@ -21,7 +21,7 @@ interface Control {
   insufficient: number
 }
 
-/** The controls that evidence speaks for, in the order of their frameworks. */
+/** The controls that evidence supports, by framework. */
 function controlsOf({ mappings, insufficient_evidence }: Mapped): Control[] {
   const found = new Map<string, Control>()
   const at = (one: { framework: string; function_id: string; control_name: string; stage?: string }): Control => {
@@ -51,7 +51,7 @@ export function Evidence({ session, place }: View) {
     <div class="panels">
       <Chain />
       <Export mayExport={session.scopes.includes('evidence')} />
-      <Panel title="Coverage" lead="Two classes of evidence, side by side and never added up." wide>
+      <Panel title="Coverage" lead="The two classes of evidence are never added up." wide>
         <Show of={mapped}>
           {({ coverage }) => (
             <div class="sides">
@@ -85,7 +85,7 @@ export function Evidence({ session, place }: View) {
             if (controls.length === 0)
               return (
                 <Empty>
-                  No evidence speaks for a control yet. Connect GitHub’s webhook, or ingest events with
+                  No evidence supports a control yet. Connect GitHub’s webhook, or ingest events with
                   cstp.ingestEvidence.
                 </Empty>
               )
@@ -99,7 +99,7 @@ export function Evidence({ session, place }: View) {
                   { name: 'Observed', number: true },
                   { name: 'Attested', number: true },
                   { name: 'Insufficient', number: true },
-                  { name: 'Stands on' },
+                  { name: 'Supported by' },
                 ]}
                 rows={controls.map((one) => [
                   <>
@@ -114,7 +114,7 @@ export function Evidence({ session, place }: View) {
                   ) : one.observed > 0 ? (
                     <Badge of="observed" />
                   ) : (
-                    'nothing yet'
+                    'none yet'
                   ),
                 ])}
               />
@@ -149,9 +149,8 @@ export function Evidence({ session, place }: View) {
   )
 }
 
-// The state of the chain: how long it is, who signed for it, and whether every record still follows the one before.
-
-export function Chain() {
+/** The state of the chain: its length, its checkpoint, and its verification. */
+function Chain() {
   const loaded = useCall('checkpoint', (signal) => service.getCheckpoint({}, { signal }))
   return (
     <Panel title="Chain" wide>
@@ -166,7 +165,7 @@ export function Chain() {
               <summary>Checkpoint and public key</summary>
               <p>
                 A <Term name="checkpoint">checkpoint</Term> of <code>{origin}</code>, signed {time(created_at)}. Keep
-                it: with it anybody can prove later that nothing before it was changed.
+                it: it proves later whether anything before it was changed.
               </p>
               <pre tabIndex={0}>{note}</pre>
               <p>Verifier key, also at /.well-known/cstp-evidence-key:</p>

@@ -1,7 +1,8 @@
-/** The proof that one event stands in the signed log, as the path of hashes from it to the root. */
+/** The proof that an event is in the signed log: the path of hashes from the event to the root. */
 import { useMemo } from 'preact/hooks'
 import { Show, useCall } from '../../call.tsx'
 import { whole } from '../../figures.ts'
+import { Field, Form } from '../../form.tsx'
 import { addressOf, go, type Place, useArrival } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { Empty, Panel, Term } from '../../ui.tsx'
@@ -9,23 +10,24 @@ import { Empty, Panel, Term } from '../../ui.tsx'
 export function Proof({ place }: { place: Place }) {
   const box = useArrival<HTMLDivElement>(place.query.get('proof') ?? '')
   const seq = Number.parseInt(place.query.get('proof') ?? '', 10)
-  // Drawn anew by the address alone: what is being typed stays while an answer comes in.
+  // Rebuilt only when the address changes: what is being typed stays while an answer comes in.
   const asked = useMemo(
     () => (
-      <form
+      <Form
         class="bar"
-        onSubmit={(event) => {
-          event.preventDefault()
-          const value = String(new FormData(event.currentTarget).get('seq'))
-          go(addressOf(place.path, { ...Object.fromEntries(place.query), proof: value }))
-        }}
+        submit={(read) => go(addressOf(place.path, { ...Object.fromEntries(place.query), proof: read('seq') }))}
       >
-        <label class="field">
-          <span>Number of the event</span>
-          <input name="seq" type="number" min="1" step="1" required value={seq > 0 ? seq : ''} />
-        </label>
+        <Field
+          label="Number of the event"
+          name="seq"
+          type="number"
+          min="1"
+          step="1"
+          required
+          value={seq > 0 ? seq : ''}
+        />
         <button type="submit">Prove it</button>
-      </form>
+      </Form>
     ),
     [place.query.toString()],
   )
@@ -41,7 +43,11 @@ export function Proof({ place }: { place: Place }) {
     >
       {asked}
       <div ref={box} tabIndex={-1}>
-        {seq > 0 ? <Path seq={seq} /> : <Empty>Give the number of an event, or choose one from the list below.</Empty>}
+        {seq > 0 ? (
+          <Path seq={seq} />
+        ) : (
+          <Empty>Enter the number of an event, or choose an event from the list below.</Empty>
+        )}
       </div>
     </Panel>
   )
@@ -60,12 +66,12 @@ export function Path({ seq }: { seq: number }) {
           {steps && (
             <p class={`notice ${steps.at(-1)?.hash === proof.root_hash ? 'good' : 'bad'}`} role="status">
               {steps.at(-1)?.hash === proof.root_hash
-                ? `Event ${seq} stands in the log of ${whole(proof.size)} records: the path ends at the signed root.`
-                : 'The path does not end at the signed root: this event is not what the log says it is.'}
+                ? `Event ${seq} is in the log of ${whole(proof.size)} records: the path ends at the signed root.`
+                : 'The path does not end at the signed root: this event is not the one that the log signed.'}
             </p>
           )}
           {!steps && (
-            <p class="notice">Browsers compute hashes over TLS or on this machine only. The path is shown unchecked.</p>
+            <p class="notice">Browsers compute hashes only over TLS or on localhost. The path is shown unchecked.</p>
           )}
           <ol class="path">
             <li>
@@ -100,8 +106,8 @@ export function Path({ seq }: { seq: number }) {
 
 // Recomputes an inclusion proof. @see RFC 9162, section 2.1.3.2
 
-export interface Step {
-  /** Where the sibling stands; null at the leaf. */
+interface Step {
+  /** Side of the sibling; null at the leaf. */
   side: 'left' | 'right' | null
   sibling: string | null
   hash: string
@@ -118,10 +124,10 @@ async function sha256(...parts: (number | string)[]): Promise<string> {
 }
 
 /**
- * The hashes from the leaf to the root, computed from the record's own hash; null where the browser computes none.
- * @throws Error where the proof has more or fewer hashes than a tree of that size
+ * The hashes from the leaf to the root, computed from the record's own hash; null if the browser computes none.
+ * @throws Error if the proof has more or fewer hashes than a tree of that size
  */
-export async function walk(proof: {
+async function walk(proof: {
   record_hash: string
   index: number
   size: number

@@ -1,14 +1,14 @@
-/** Verification of the chain: the button, how far it is, and what it found. */
+/** Verification of the chain: the button, its progress, and its result. */
 import { useEffect, useState } from 'preact/hooks'
 import type { GetVerificationResult, VerifyEvidenceChainResult } from '../../../../sdk/client.ts'
-import { Failure } from '../../call.tsx'
+import { Failure, useJob } from '../../call.tsx'
 import { counted, time, whole } from '../../figures.ts'
+import { Act } from '../../form.tsx'
 import { service } from '../../service.ts'
-import { Act } from '../../ui.tsx'
 
 const everyMs = 300
 
-/** What the server tells of its walks: once, and again and again while one is under way. */
+/** The server's verification: asked for once, and repeatedly while one is running. */
 function useWalk(asked: boolean): { walk: GetVerificationResult | null; error: unknown } {
   const [state, setState] = useState<{ walk: GetVerificationResult | null; error: unknown }>({
     walk: null,
@@ -36,7 +36,7 @@ function useWalk(asked: boolean): { walk: GetVerificationResult | null; error: u
 }
 
 function Progress({ walk, size }: { walk: GetVerificationResult | null; size: number }) {
-  // Where several servers share the log, another one may be the one that walks: then nothing is known of how far it is.
+  // If several servers share the log, another one may be verifying it: then its progress is unknown.
   if (!walk?.running || walk.total === null || walk.records === null)
     return (
       <>
@@ -66,51 +66,35 @@ function Found({ result }: { result: VerifyEvidenceChainResult }) {
       <strong>{result.intact ? 'Intact.' : 'Not intact.'}</strong> {counted(result.records, 'record')} follow each other
       without a gap. {result.broken_at_seq !== null && `Record ${result.broken_at_seq} does not follow. `}
       {result.reason}
-      {result.intact && result.tail_check && ' The head that was exported last stands in it.'}
+      {result.intact && result.tail_check && ' It contains the head of the latest export.'}
     </p>
   )
 }
 
-/** What the server found before this page was opened. */
-const Before = ({ latest }: { latest: NonNullable<GetVerificationResult['latest']> }) => (
+/** The latest verification by the server, before this page was opened. */
+const Last = ({ latest }: { latest: NonNullable<GetVerificationResult['latest']> }) => (
   <p class={latest.intact ? 'quiet' : 'notice bad'}>
-    {latest.intact ? 'Intact' : 'Not intact'} when this server walked it last, {time(latest.finished_at)}:{' '}
-    {counted(latest.records, 'record')}. {latest.reason}
+    Last verified: {time(latest.finished_at)} ({counted(latest.records, 'record')},{' '}
+    {latest.intact ? 'intact' : 'not intact'}). {latest.reason}
   </p>
 )
 
 export function Verify({ size }: { size: number }) {
-  const [result, setResult] = useState<VerifyEvidenceChainResult | null>(null)
-  const [error, setError] = useState<unknown>(null)
-  const [asked, setAsked] = useState(false)
+  const { result, error, busy: asked, run } = useJob<VerifyEvidenceChainResult>()
   const { walk, error: unknown } = useWalk(asked)
   const busy = asked || walk?.running === true
-  const verify = () => {
-    setAsked(true)
-    setResult(null)
-    service
-      .verifyEvidenceChain({}, { timeoutMs: 0 })
-      .then(
-        (answer) => {
-          setResult(answer)
-          setError(null)
-        },
-        (failed) => setError(failed),
-      )
-      .finally(() => setAsked(false))
-  }
   return (
     <>
-      <Act busy={asked} onClick={verify} main>
+      <Act busy={asked} onClick={() => run(() => service.verifyEvidenceChain({}, { timeoutMs: 0 }))} main>
         {asked ? 'Verifying …' : 'Verify the chain'}
       </Act>
       {busy && <Progress walk={walk} size={size} />}
       {unknown !== null && <Failure error={unknown} />}
       <div aria-live="polite">
         {error !== null && <Failure error={error} />}
-        {result && <Found result={result} />}
+        {!asked && result && <Found result={result} />}
       </div>
-      {!busy && !result && error === null && walk?.latest && <Before latest={walk.latest} />}
+      {!busy && !result && error === null && walk?.latest && <Last latest={walk.latest} />}
     </>
   )
 }

@@ -1,16 +1,15 @@
-/** Guardrails: the rules in force, a try-out, and the trail of what was judged. */
-
-import { useMemo } from 'preact/hooks'
+/** Guardrails: the rules in force, a dry run of an action, and the audit trail. */
 import { Show, useCall } from '../../call.tsx'
-import { actionIn, counted, time, whole } from '../../figures.ts'
-import { addressOf, go, goWith, type Place, To, ToDecision, useArrival, type View } from '../../route.tsx'
+import { actionIn, counted, none, time, whole } from '../../figures.ts'
+import { FilterBar, keptOf } from '../../form.tsx'
+import { type Place, To, ToDecision, useArrival, type View } from '../../route.tsx'
 import { service } from '../../service.ts'
-import { Badge, Choice, Empty, Panel, Table, When } from '../../ui.tsx'
+import { Badge, Empty, Panel, Table, When } from '../../ui.tsx'
 import { TryOut } from './try-out.tsx'
 
 const mostHits = 500
 
-/** How often each rule fired, as far back as a page of the trail reaches. */
+/** How often each rule fired, within the latest entries of the trail. */
 async function hitsOf(ids: string[], signal: AbortSignal): Promise<Map<string, string>> {
   const asked = ids.slice(0, 100)
   const answers = await service.batch(
@@ -47,17 +46,19 @@ export function Guardrails({ session, place }: View) {
             <>
               {errors.map(({ file, line, column, message }) => (
                 <p class="notice bad" key={`${file} ${line} ${column}`}>
-                  {file}, line {line}: {message}. The last good rules stay in force.
+                  {file}, line {line}: {message}. The last valid rules stay in force.
                 </p>
               ))}
               {guardrails.length === 0 ? (
-                <Empty>No rule is in force. Put YAML files into a directory and name it in GUARDRAILS_PATHS.</Empty>
+                <Empty>
+                  No rules are in force. Put rule files (YAML) into a folder and set GUARDRAILS_PATHS to it.
+                </Empty>
               ) : (
                 <Table
                   caption="Rules in force"
                   heads={[
                     { name: 'Rule' },
-                    { name: 'Does' },
+                    { name: 'Action' },
                     { name: 'Applies to' },
                     { name: 'Tests' },
                     ...(hits ? [{ name: 'Fired', number: true }] : []),
@@ -71,7 +72,7 @@ export function Guardrails({ session, place }: View) {
                     <Badge of={action} />,
                     scope ?? 'everything',
                     `${counted(conditions, 'condition')}, ${counted(requirements, 'requirement')}`,
-                    ...(hits ? [hits.get(id) ?? '–'] : []),
+                    ...(hits ? [hits.get(id) ?? none] : []),
                     <code>{file}</code>,
                   ])}
                 />
@@ -87,86 +88,61 @@ export function Guardrails({ session, place }: View) {
         <Trail place={place} />
       ) : (
         <Panel title="Audit trail" wide>
-          <Empty>The trail is open to agents with the scope admin.</Empty>
+          <Empty>To read the audit trail your agent needs the scope admin.</Empty>
         </Panel>
       )}
     </div>
   )
 }
 
-// The audit trail: every write and every judgement, newest first.
+const trailFilters = [
+  { name: 'agent', label: 'Agent' },
+  { name: 'method', label: 'Method' },
+  { name: 'rule', label: 'Rule' },
+]
 
-export function Trail({ place }: { place: Place }) {
-  const asked = (name: string) => place.query.get(name) ?? ''
-  const verdict = asked('allowed')
-  const cursor = Number.parseInt(asked('before'), 10)
-  const status = useArrival<HTMLParagraphElement>(asked('before'))
+/** The audit trail: every write and every check, newest first. */
+function Trail({ place }: { place: Place }) {
+  const kept = keptOf(place, ['agent', 'method', 'rule', 'allowed'])
+  const { allowed: verdict, ...texts } = kept
+  const before = place.query.get('before') ?? ''
+  const cursor = Number.parseInt(before, 10)
+  const status = useArrival<HTMLParagraphElement>(before)
   const query = {
-    ...(asked('agent') && { agent: asked('agent') }),
-    ...(asked('method') && { method: asked('method') }),
-    ...(asked('rule') && { rule: asked('rule') }),
+    ...Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== '')),
     ...(verdict && { allowed: verdict === 'yes' }),
     ...(cursor > 0 && { cursor }),
     limit: 25,
   }
   const loaded = useCall(JSON.stringify(query), (signal) => service.listAudit(query, { signal }))
-  const kept = { agent: asked('agent'), method: asked('method'), rule: asked('rule'), allowed: verdict }
-  // Drawn anew by the address alone: what is being typed stays while an answer comes in.
-  const filters = useMemo(
-    () => (
-      <form
-        class="bar"
-        onSubmit={(event) => {
-          event.preventDefault()
-          const data = new FormData(event.currentTarget)
-          const text = (name: string) => String(data.get(name)).trim()
-          go(addressOf(place.path, { ...kept, agent: text('agent'), method: text('method'), rule: text('rule') }))
-        }}
-      >
-        {(['agent', 'method', 'rule'] as const).map((name) => (
-          <label class="field" key={name}>
-            <span>{{ agent: 'Agent', method: 'Method', rule: 'Rule' }[name]}</span>
-            <input name={name} value={asked(name)} />
-          </label>
-        ))}
-        <Choice
-          label="Verdict"
-          name="allowed"
-          value={verdict}
-          options={[
+  return (
+    <Panel title="Audit trail" wide>
+      <FilterBar
+        place={place}
+        fields={trailFilters}
+        choice={{
+          name: 'allowed',
+          label: 'Verdict',
+          options: [
             ['', 'any'],
             ['no', 'blocked'],
             ['yes', 'allowed'],
-          ]}
-          onChange={(value) => goWith(place, { allowed: value, before: null })}
-        />
-        <button type="submit">Filter</button>
-      </form>
-    ),
-    [place.query.toString()],
-  )
-  return (
-    <Panel title="Audit trail" wide>
-      {filters}
+          ],
+        }}
+        cursor="before"
+      />
       <Show of={loaded}>
         {({ entries, next_cursor }) => (
           <>
             <p class="quiet" role="status" tabIndex={-1} ref={status}>
-              {entries.length > 0 && `${counted(entries.length, 'call')}, ${time(entries[0]!.at)} and before`}
+              {entries.length > 0 && `${counted(entries.length, 'call')}, ${time(entries[0]!.at)} and earlier`}
             </p>
             {entries.length === 0 ? (
-              <Empty>Nothing in the trail fits.</Empty>
+              <Empty>No entry matches.</Empty>
             ) : (
               <Table
                 caption="Audit trail"
-                heads={[
-                  { name: 'When' },
-                  { name: 'Agent' },
-                  { name: 'Call' },
-                  { name: 'Verdict' },
-                  { name: 'Fired' },
-                  { name: 'Decisions' },
-                ]}
+                heads={['When', 'Agent', 'Call', 'Verdict', 'Fired', 'Decisions'].map((name) => ({ name }))}
                 rows={entries.map(({ at, agent, method, allowed, rules, ids, detail }) => [
                   <When at={at} />,
                   agent,
@@ -174,10 +150,10 @@ export function Trail({ place }: { place: Place }) {
                     <code>{method}</code>
                     {actionIn(detail) && <div class="quiet">{actionIn(detail)}</div>}
                   </>,
-                  allowed === null ? '–' : <Badge of={allowed ? 'allowed' : 'blocked'} />,
-                  rules.join(', ') || '–',
+                  allowed === null ? none : <Badge of={allowed ? 'allowed' : 'blocked'} />,
+                  rules.join(', ') || none,
                   ids.length === 0
-                    ? '–'
+                    ? none
                     : ids.slice(0, 3).map((id) => (
                         <div key={id}>
                           <ToDecision id={id}>{id}</ToDecision>

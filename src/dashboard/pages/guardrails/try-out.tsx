@@ -1,10 +1,10 @@
-/** What the guardrails would say of an action, without doing or recording it. */
-import { useRef } from 'preact/hooks'
+/** A dry run of the guardrails on an action. */
 import type { CheckGuardrailsResult, Stakes } from '../../../../sdk/client.ts'
 import { Failure, useJob } from '../../call.tsx'
 import { counted } from '../../figures.ts'
+import { Act, Choice, Field, Form, type Read } from '../../form.tsx'
 import { service } from '../../service.ts'
-import { Act, Badge, Choice, Panel } from '../../ui.tsx'
+import { Badge, Panel } from '../../ui.tsx'
 
 /** The free fields of an action. @throws Error that says what was expected */
 function contextIn(text: string): Record<string, unknown> {
@@ -19,13 +19,10 @@ function contextIn(text: string): Record<string, unknown> {
 }
 
 export function TryOut() {
-  const form = useRef<HTMLFormElement>(null)
   const { result, error, busy, run } = useJob<CheckGuardrailsResult>()
-  const submit = (event: Event) => {
-    event.preventDefault()
-    const data = new FormData(form.current!)
-    const text = (name: string) => String(data.get(name) ?? '').trim()
-    const check = async () => {
+  const submit = (read: Read) => {
+    const text = (name: string) => read(name).trim()
+    run(async () => {
       const confidence = text('confidence')
       return service.checkGuardrails({
         dry_run: true,
@@ -43,61 +40,38 @@ export function TryOut() {
           context: contextIn(text('context')),
         },
       })
-    }
-    run(check)
+    })
   }
   return (
-    <Panel
-      title="Try an action"
-      lead="See which rules match and why. Nothing of it is recorded, in no trail either."
-      wide
-    >
-      <form ref={form} onSubmit={submit}>
-        <label class="field">
-          <span>What would be done</span>
-          <input name="description" required maxLength={10_000} placeholder="Deploy the new checkout" />
-        </label>
+    <Panel title="Try an action" lead="See which rules match and why. This is a dry run. Nothing is recorded." wide>
+      <Form submit={submit}>
+        <Field
+          label="Planned action"
+          name="description"
+          required
+          maxLength={10_000}
+          placeholder="Deploy the new checkout"
+        />
         <div class="grid">
-          <label class="field">
-            <span>Category</span>
-            <input name="category" />
-          </label>
-          <Choice
-            label="Stakes"
-            name="stakes"
-            value="medium"
-            options={['low', 'medium', 'high', 'critical'].map((value) => [value, value] as const)}
-          />
-          <label class="field">
-            <span>Confidence in %</span>
-            <input name="confidence" type="number" min="0" max="100" step="any" />
-          </label>
-          <label class="field">
-            <span>Project</span>
-            <input name="project" />
-          </label>
-          <label class="field">
-            <span>Scope of rules</span>
-            <input name="scope" />
-          </label>
-          <label class="field">
-            <span>Tags, with commas between</span>
-            <input name="tags" />
-          </label>
+          <Field label="Category" name="category" />
+          <Choice label="Stakes" name="stakes" value="medium" options={['low', 'medium', 'high', 'critical']} />
+          <Field label="Confidence in %" name="confidence" type="number" min="0" max="100" step="any" />
+          <Field label="Project" name="project" />
+          <Field label="Scope of rules" name="scope" />
+          <Field label="Tags, separated by commas" name="tags" />
         </div>
-        <label class="field">
-          <span>Context as JSON</span>
+        <Field label="Context as JSON">
           <textarea name="context" rows={2} placeholder='{"affects_production": true}' spellcheck={false} />
-        </label>
+        </Field>
         <Act busy={busy} main>
           Try it
         </Act>
-      </form>
+      </Form>
       {error !== null && <Failure error={error} />}
       <div role="status">
         {result && (
           <p class={`notice ${result.allowed ? 'good' : 'bad'}`}>
-            <strong>{result.allowed ? 'Allowed.' : 'Blocked.'}</strong> {counted(result.evaluated, 'rule')} looked at,{' '}
+            <strong>{result.allowed ? 'Allowed.' : 'Blocked.'}</strong> {counted(result.evaluated, 'rule')} checked,{' '}
             {counted(result.violations.length, 'violation')}, {counted(result.warnings.length, 'warning')}.
           </p>
         )}

@@ -1,23 +1,27 @@
-/** Overview: what was decided, how it turned out, what is to be done, what was stopped. */
-
+/** Overview: decisions and their outcomes, what needs attention, and what was blocked. */
 import type { ReadyResult } from '../../../../sdk/client.ts'
 import { Failure, Show, useCall } from '../../call.tsx'
 import { Bars, Columns, Stack } from '../../charts.tsx'
-import { actionIn, counted, dayOf, decimal, percent, signed, whole, words } from '../../figures.ts'
+import {
+  actionIn,
+  counted,
+  dayOf,
+  decimal,
+  none,
+  type Period,
+  percent,
+  periods,
+  signed,
+  whole,
+  words,
+} from '../../figures.ts'
+import { Choice } from '../../form.tsx'
 import { goWith, To, ToDecision, type View } from '../../route.tsx'
 import { service } from '../../service.ts'
-import { Badge, Choice, Empty, Figure, Panel, Table, When } from '../../ui.tsx'
-
-const periods = [
-  ['30d', 'Last 30 days'],
-  ['60d', 'Last 60 days'],
-  ['90d', 'Last 90 days'],
-  ['all', 'All time'],
-] as const
-export type Period = (typeof periods)[number][0]
+import { Badge, Empty, Figure, Panel, Table, When } from '../../ui.tsx'
 
 /** The first instant of a period; undefined for all time. */
-export const startOf = (period: Period): string | undefined =>
+const startOf = (period: Period): string | undefined =>
   period === 'all' ? undefined : new Date(Date.now() - Number.parseInt(period, 10) * 86_400_000).toISOString()
 
 async function load(period: Period, signal: AbortSignal) {
@@ -44,7 +48,7 @@ export function Overview({ place, session }: View) {
           label="Period"
           name="period"
           value={period}
-          options={[...periods]}
+          options={periods}
           onChange={(value) => goWith(place, { period: value === 'all' ? null : value })}
         />
       </div>
@@ -55,8 +59,8 @@ export function Overview({ place, session }: View) {
           if (stats.total === 0 && period === 'all')
             return (
               <Empty>
-                Nothing is recorded yet. Agents record decisions with <code>cstp.recordDecision</code> or{' '}
-                <code>cstp.preAction</code>; what they record shows here.
+                No decisions are recorded yet. Agents record them with <code>cstp.recordDecision</code> or{' '}
+                <code>cstp.preAction</code>.
               </Empty>
             )
           return (
@@ -92,10 +96,10 @@ export function Overview({ place, session }: View) {
                 />
               </dl>
               <div class="panels">
-                <Panel title="To be done" lead={`${counted(ready.total, 'thing')} in all, the most urgent first.`}>
+                <Panel title="Needs attention" lead={`${counted(ready.total, 'item')}, the most urgent first.`}>
                   <ActionList actions={ready.actions} />
                 </Panel>
-                <Panel title="Circuit breakers" lead="Open ones stop actions until they have cooled down.">
+                <Panel title="Circuit breakers" lead="An open breaker blocks actions until its cooldown is over.">
                   {open.length === 0 ? (
                     <p>
                       {breakers.total === 0 ? 'No breaker is configured.' : `All ${whole(breakers.total)} are closed.`}
@@ -169,9 +173,7 @@ export function Overview({ place, session }: View) {
                   <Blocks />
                 ) : (
                   <Panel title="Latest blocks" wide>
-                    <Empty>
-                      What was blocked stands in the audit trail, which is open to agents with the scope admin.
-                    </Empty>
+                    <Empty>To see what was blocked your agent needs the scope admin.</Empty>
                   </Panel>
                 )}
               </div>
@@ -183,21 +185,21 @@ export function Overview({ place, session }: View) {
   )
 }
 
-/** What guardrails and breakers stopped last. */
+/** What guardrails and breakers blocked last. */
 function Blocks() {
   const loaded = useCall('blocks', (signal) => service.listAudit({ allowed: false, limit: 5 }, { signal }))
   return (
     <Panel title="Latest blocks" wide>
       {loaded.error !== null && <Failure error={loaded.error} again={loaded.again} />}
-      {loaded.data?.entries.length === 0 && <Empty>Nothing was blocked so far.</Empty>}
+      {loaded.data?.entries.length === 0 && <Empty>Nothing was blocked yet.</Empty>}
       {loaded.data && loaded.data.entries.length > 0 && (
         <Table
           caption="Latest blocks"
-          heads={[{ name: 'When' }, { name: 'Agent' }, { name: 'Action' }, { name: 'Stopped by' }, { name: 'Call' }]}
+          heads={[{ name: 'When' }, { name: 'Agent' }, { name: 'Action' }, { name: 'Blocked by' }, { name: 'Call' }]}
           rows={loaded.data.entries.map(({ at, agent, rules, method, detail }) => [
             <When at={at} />,
             agent,
-            actionIn(detail) || '–',
+            actionIn(detail) || none,
             rules.join(', ') || 'an error',
             <code>{method}</code>,
           ])}
@@ -211,8 +213,6 @@ function Blocks() {
     </Panel>
   )
 }
-
-// Outcomes over time: how many decisions of each span turned out how.
 
 const kinds = ['success', 'partial', 'failure', 'abandoned', 'pending'] as const
 const day = 86_400_000
@@ -254,25 +254,25 @@ async function loadOutcomes(from: string, signal: AbortSignal) {
   }))
 }
 
-export function Outcomes({ from }: { from: string }) {
+/** Outcomes over time. */
+function Outcomes({ from }: { from: string }) {
   const loaded = useCall(from.slice(0, 10), (signal) => loadOutcomes(from, signal))
   return <Show of={loaded}>{(columns) => <Columns unit="decisions" columns={columns} />}</Show>
 }
 
-// What is to be done, and why.
-
 const names: Record<ReadyResult['actions'][number]['type'], string> = {
   review_outcome: 'Review',
-  stale_pending: 'Left pending',
-  calibration_drift: 'Calibration drifts',
+  stale_pending: 'Overdue review',
+  calibration_drift: 'Calibration drift',
   open_breaker: 'Breaker open',
   contradiction: 'Contradiction',
 }
 
 const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`)
 
-export function ActionList({ actions }: { actions: ReadyResult['actions'] }) {
-  if (actions.length === 0) return <Empty>Nothing is to be done: no review is due and nothing drifts.</Empty>
+/** What needs attention, and why. */
+function ActionList({ actions }: { actions: ReadyResult['actions'] }) {
+  if (actions.length === 0) return <Empty>Nothing needs attention: no review is due, and no drift was found.</Empty>
   return (
     <ul class="plain actions">
       {actions.map(({ type, priority, decision_id, title, category, reason, suggestion }) => (

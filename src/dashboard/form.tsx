@@ -1,0 +1,153 @@
+/** Forms: what a person types, chooses and starts, and what came of it. */
+import type { ComponentChildren, InputHTMLAttributes } from 'preact'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { addressOf, go, goWith, type Place } from './route.tsx'
+
+/** Reads what is in a field of a form. */
+export type Read = (name: string) => string
+
+/** A form that hands over its fields instead of being sent. */
+export const Form = ({
+  submit,
+  children,
+  ...rest
+}: {
+  submit: (read: Read, form: HTMLFormElement) => void
+  class?: string
+  'aria-label'?: string
+  children: ComponentChildren
+}) => (
+  <form
+    {...rest}
+    onSubmit={(event) => {
+      event.preventDefault()
+      const data = new FormData(event.currentTarget)
+      submit((name) => String(data.get(name) ?? ''), event.currentTarget)
+    }}
+  >
+    {children}
+  </form>
+)
+
+/** A field with its label: an input, or the children. */
+export const Field = ({
+  label,
+  grow,
+  children,
+  ...input
+}: { label: string; grow?: boolean; children?: ComponentChildren } & InputHTMLAttributes<HTMLInputElement>) => (
+  // biome-ignore lint/a11y/noLabelWithoutControl: the control is the input or the child
+  <label class={grow ? 'field grow' : 'field'}>
+    <span>{label}</span>
+    {children ?? <input {...input} />}
+  </label>
+)
+
+/** An option is its own text unless it comes with one. */
+export type Options = readonly (string | readonly [value: string, text: string])[]
+
+/** A choice in a form. Without `onChange` the form keeps the choice, and `value` is only the initial one. */
+export const Choice = ({
+  label,
+  name,
+  value,
+  options,
+  onChange,
+}: {
+  label: string
+  name: string
+  value: string
+  options: Options
+  onChange?: (value: string) => void
+}) => (
+  <Field label={label}>
+    <select name={name} {...(onChange && { value, onChange: (event) => onChange(event.currentTarget.value) })}>
+      {options
+        .map((option) => (typeof option === 'string' ? ([option, option] as const) : option))
+        .map(([option, text]) => (
+          <option key={option} value={option} selected={option === value}>
+            {text}
+          </option>
+        ))}
+    </select>
+  </Field>
+)
+
+/** The button of an action that takes a while. It keeps the focus meanwhile, which a disabled button would lose. */
+export const Act = ({
+  busy,
+  main,
+  onClick,
+  children,
+}: {
+  busy: boolean
+  main?: boolean
+  /** Without it the button submits its form, which checks `busy` itself. */
+  onClick?: () => void
+  children: ComponentChildren
+}) => (
+  <button
+    type={onClick ? 'button' : 'submit'}
+    class={main ? 'main' : ''}
+    aria-disabled={busy}
+    onClick={busy || !onClick ? undefined : onClick}
+  >
+    {children}
+  </button>
+)
+
+/** The result of an action. It takes the focus, because the button that was pressed may be gone. */
+function Result({ children }: { children: ComponentChildren }) {
+  const box = useRef<HTMLParagraphElement>(null)
+  useEffect(() => box.current?.focus(), [])
+  return (
+    <p class="notice good" role="status" tabIndex={-1} ref={box}>
+      {children}
+    </p>
+  )
+}
+
+/** The last result of a page's actions; the same text again is a new result. */
+export function useResult(): [result: ComponentChildren, show: (text: string) => void] {
+  const [shown, setShown] = useState<{ text: string; at: number } | null>(null)
+  const show = (text: string) => setShown((before) => ({ text, at: (before?.at ?? 0) + 1 }))
+  return [shown && <Result key={shown.at}>{shown.text}</Result>, show]
+}
+
+/** What the address keeps of a filter bar, by name; empty where it is not set. */
+export const keptOf = <Name extends string>({ query }: Place, names: readonly Name[]): Record<Name, string> =>
+  Object.fromEntries(names.map((name) => [name, query.get(name) ?? ''])) as Record<Name, string>
+
+/** Filters of a list, kept in the address: fields that apply on submit, and a choice that applies at once. */
+export function FilterBar({
+  place,
+  fields,
+  choice,
+  cursor,
+}: {
+  place: Place
+  fields: { name: string; label: string; placeholder?: string }[]
+  choice: { name: string; label: string; options: Options }
+  /** Member of the address with the position in the list, which a filter resets. */
+  cursor: string
+}) {
+  // Rebuilt only when the address changes: what is being typed stays while an answer comes in.
+  return useMemo(() => {
+    const kept = keptOf(place, [...fields.map(({ name }) => name), choice.name])
+    const submit = (read: Read) =>
+      go(addressOf(place.path, { ...kept, ...Object.fromEntries(fields.map(({ name }) => [name, read(name).trim()])) }))
+    return (
+      <Form class="bar" submit={submit}>
+        {fields.map(({ label, ...input }) => (
+          <Field key={input.name} label={label} {...input} value={kept[input.name] ?? ''} />
+        ))}
+        <Choice
+          {...choice}
+          value={kept[choice.name] ?? ''}
+          onChange={(value) => goWith(place, { [choice.name]: value, [cursor]: null })}
+        />
+        <button type="submit">Filter</button>
+      </Form>
+    )
+  }, [place.query.toString()])
+}
