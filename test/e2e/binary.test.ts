@@ -204,6 +204,6 @@ test('says what it misses where no temporary file can be written', async () => {
   const made = await cstp(['call', 'recordDecision', decision('Take the slower build'), ...at])
   expect(JSON.parse(made.out)).toMatchObject({ success: true })
   const ended = await service.stop()
-  expect(ended.err).toContain('onnxruntime-node does not load: embedding is some ten times slower')
+  expect(ended.err).toContain('onnxruntime-node does not load: embedding is about ten times slower')
   expect(ended.status).toBe(0)
 })

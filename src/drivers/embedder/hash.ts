@@ -1,7 +1,7 @@
 /** The embedder for tests: hashed words and trigrams, so that texts are near exactly when they share spelling. */
 
 import { DIMENSIONS, type Embedder } from '../../../sdk/storage/embedder.ts'
-import { closedError } from './shared/closed.ts'
+import { closedError } from './shared/queue.ts'
 
 const BUCKETS = 256
 /** Cost grows with the text; what stands further back is not looked at. */

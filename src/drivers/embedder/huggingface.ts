@@ -1,7 +1,8 @@
 /** Hugging Face: its hosted inference, or a text-embeddings-inference server of one's own. */
 
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
-import { checkKey, checkUrl, openRemote, type RemoteLimits, request, secretsOf, traitsOf } from './shared/remote.ts'
+import { openRemote, type RemoteLimits, traitsOf } from './shared/remote.ts'
+import { checkKey, checkUrl, request, secretsOf } from './shared/request.ts'
 
 export interface HuggingfaceOptions extends RemoteLimits {
   /** Must give 768 dimensions. With a `url` it says which prefixes that server's model wants. [BAAI/bge-base-en-v1.5 where hosted] */

@@ -1,7 +1,8 @@
 /** Any server with `/v1/embeddings`: Ollama, vLLM, llama.cpp, OpenAI. */
 
 import { DIMENSIONS, type Embedder } from '../../../sdk/storage/embedder.ts'
-import { checkKey, checkUrl, openRemote, type RemoteLimits, request, secretsOf, traitsOf } from './shared/remote.ts'
+import { openRemote, type RemoteLimits, traitsOf } from './shared/remote.ts'
+import { checkKey, checkUrl, request, secretsOf } from './shared/request.ts'
 
 export interface OpenaiOptions extends RemoteLimits {
   /** Must give 768 dimensions. */

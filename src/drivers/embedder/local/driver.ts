@@ -1,19 +1,16 @@
 /** The embedder in this program: all-MiniLM-L6-v2 in a thread of its own, with no network. */
-
 import type { Embedder } from '../../../../sdk/storage/embedder.ts'
 import { startThread } from '../../../core/thread.ts'
-import { openCache } from '../shared/cache.ts'
-import { closedError } from '../shared/closed.ts'
-import { openQueue } from '../shared/queue.ts'
+import { closedError, openQueue } from '../shared/queue.ts'
 import { type Engine, startEngine } from './engine.ts'
 import { assets, EFFECTIVE_DIMENSIONS, visible } from './minilm.ts'
 import type { RuntimeName } from './runtime.ts'
 
 export interface LocalOptions {
-  /** Takes this build of onnxruntime or fails. Without it the native one is tried first. */
+  /** The build of onnxruntime to use. [native, else wasm] */
   runtime?: RuntimeName
   log?(level: 'info' | 'warn', message: string, data?: Record<string, unknown>): void
-  /** Told when the model can't load at the start. With it the embedder is there at once, and texts wait for the model. */
+  /** Called if the model can't load at the start. With it opening does not wait for the model; texts do. */
   failed?(error: unknown): void
 }
 
@@ -36,12 +33,13 @@ export async function openLocalEmbedder(options: LocalOptions = {}, newWorker = 
     const began = performance.now()
     const started = await startEngine(newWorker(), options.runtime, () => {
       engine = undefined
-      log('warn', 'The thread of the local embedder died; the next text starts another')
+      log('warn', 'The thread of the local embedder ended unexpectedly; the next text starts another')
     })
     const { name, fallback } = started.runtime
     const load_ms = Math.round(performance.now() - began)
     log('info', 'The local embedder is ready', { runtime: name, load_ms })
-    if (fallback) log('warn', 'onnxruntime-node does not load: embedding is some ten times slower', { cause: fallback })
+    if (fallback)
+      log('warn', 'onnxruntime-node does not load: embedding is about ten times slower', { cause: fallback })
     return started
   }
 
@@ -67,7 +65,7 @@ export async function openLocalEmbedder(options: LocalOptions = {}, newWorker = 
   else await first
   return {
     driver: 'local',
-    // The same for both builds: their vectors differ by some .001, far less than a rewording makes.
+    // The same for both builds: their vectors differ by about .001, far less than a rewording makes.
     id: `local/all-MiniLM-L6-v2-int8/${assets.model.sha256.slice(0, 12)}`,
     effective_dimensions: EFFECTIVE_DIMENSIONS,
     noise_distance: 0.78,
@@ -76,6 +74,27 @@ export async function openLocalEmbedder(options: LocalOptions = {}, newWorker = 
       queue.close(closedError('local'))
       const last = await engine?.catch(() => undefined)
       last?.stop()
+    },
+  }
+}
+
+/** The vectors of recent texts: tests of a rule, retries and repeated questions cost nothing. */
+function openCache(size: number) {
+  // A Map iterates in order of insertion: the first key is the one unused for longest.
+  const vectors = new Map<string, Float32Array>()
+  return {
+    /** A copy of the vector of this text, which becomes the most recent. */
+    get(text: string): Float32Array | undefined {
+      const vector = vectors.get(text)
+      if (!vector) return
+      vectors.delete(text)
+      vectors.set(text, vector)
+      return vector.slice()
+    },
+    set(text: string, vector: Float32Array): void {
+      vectors.delete(text)
+      vectors.set(text, vector.slice())
+      if (vectors.size > size) vectors.delete(vectors.keys().next().value!)
     },
   }
 }

@@ -1,5 +1,4 @@
-/** This side of the local model's thread: questions out, answers in, and what happens when the thread dies. */
-
+/** This side of the local model's thread: texts out, vectors in, and what happens if the thread ends unexpectedly. */
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import type { Model } from './minilm.ts'
 import type { RuntimeName } from './runtime.ts'
@@ -7,7 +6,7 @@ import type { Reply, Request } from './worker.ts'
 
 export interface Engine {
   runtime: Model['runtime']
-  /** @throws StorageError `unavailable` when the thread fails or dies */
+  /** @throws StorageError `unavailable` when the thread fails or ends */
   embed(text: string): Promise<Float32Array>
   stop(): void
 }
@@ -18,7 +17,7 @@ const unavailable = (message: string) => new StorageError('unavailable', `The lo
 
 /**
  * Resolves when the model is ready.
- * @param onDeath called once when a thread that was ready dies by itself
+ * @param onDeath called once if a thread that was ready ends by itself
  * @throws StorageError `unavailable` when it can't load
  */
 export function startEngine(worker: Worker, runtime: RuntimeName | undefined, onDeath: () => void): Promise<Engine> {

@@ -1,4 +1,9 @@
 /** Work for a narrow resource: queries go before documents, and calls of one kind take turns. */
+import { StorageError } from '../../../../sdk/storage/errors.ts'
+
+/** What an embedder answers once it is closed. */
+export const closedError = (driver: string): StorageError =>
+  new StorageError('unavailable', `The ${driver} embedder is closed`)
 
 /** One item; `signal` aborts when its call is over, for whatever reason. */
 export type Work<Item, Result> = (item: Item, signal: AbortSignal) => Promise<Result>

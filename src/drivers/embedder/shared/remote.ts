@@ -1,18 +1,19 @@
-/** An embedder over a provider that can be slow, busy or away. */
+/** An embedder over a provider that can be slow, busy or unavailable: its limits, retries and errors. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { DIMENSIONS, type Embedder } from '../../../../sdk/storage/embedder.ts'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
-import { closedError } from './closed.ts'
-import { openQueue } from './queue.ts'
+import { closedError, openQueue } from './queue.ts'
+import { messageOf, RequestFailure, redactor } from './request.ts'
 
-/** How hard a provider may be worked, and for how long it is waited for. */
+/** Load on a provider, and waiting for it. */
 export interface RemoteLimits {
   /** One request, until its last byte. [20 000] */
   timeout_ms?: number
-  /** Further tries after a network error, a 429 or a 5xx. [3] */
+  /** Retries after a network error, a 429 or a 5xx. [3] */
   retries?: number
-  /** The first wait before trying again is a random part of this; each further one of double. [250] */
+  /** The first retry waits a random part of this; each further one of double. [250] */
   backoff_ms?: number
-  /** A provider that asks to be left alone for longer is not waited for. [10 000] */
+  /** A provider that asks for a longer pause is not waited for. [10 000] */
   max_wait_ms?: number
   /** Requests at once. [4] */
   concurrency?: number
@@ -20,7 +21,7 @@ export interface RemoteLimits {
   batch_size?: number
   /** Characters of a text that are sent. [8 000] */
   max_chars?: number
-  /** Replaces what is assumed of the model. */
+  /** From this distance on a hit is noise. [by model, else .75] */
   noise_distance?: number
 }
 
@@ -39,7 +40,7 @@ export interface Provider {
 const PROBE_MS = 5_000
 
 /**
- * Asks for one vector. A provider that is away does not stop the opening, since it may be back later.
+ * Asks for one vector. A provider that is unavailable does not stop the opening, since it may be back later.
  * @throws StorageError when the provider refuses, or the model gives another length
  */
 export async function openRemote(provider: Provider, limits: RemoteLimits): Promise<Embedder> {
@@ -65,10 +66,11 @@ export async function openRemote(provider: Provider, limits: RemoteLimits): Prom
         return await attempt(texts, signal, timeout_ms)
       } catch (error) {
         signal.throwIfAborted()
-        if (!(error instanceof RequestFailure && error.kind === 'away') || tried >= retries) throw storageError(error)
+        if (!(error instanceof RequestFailure && error.kind === 'unavailable') || tried >= retries)
+          throw storageError(error)
         const wait = error.wait_ms ?? Math.random() * Math.min(max_wait_ms, backoff_ms * 2 ** tried)
         if (wait > max_wait_ms) throw storageError(error)
-        await sleep(wait, signal)
+        await sleep(wait, undefined, { signal }).catch(() => signal.throwIfAborted())
       }
     }
   }
@@ -104,12 +106,12 @@ export async function openRemote(provider: Provider, limits: RemoteLimits): Prom
   }
 }
 
-/** @throws StorageError `invalid` for another length; Error for what is no list of vectors */
+/** @throws StorageError `invalid` for another length; Error for anything but a list of vectors */
 function read(answer: unknown, count: number): Float32Array[] {
-  if (!Array.isArray(answer) || answer.length !== count) throw new Error(`gave no list of ${count} vectors`)
+  if (!Array.isArray(answer) || answer.length !== count) throw new Error(`did not give a list of ${count} vectors`)
   return answer.map((values: unknown) => {
     if (!Array.isArray(values) || !values.every(Number.isFinite))
-      throw new Error('gave a vector that is no list of numbers')
+      throw new Error('gave a vector that is not a list of numbers')
     if (values.length !== DIMENSIONS)
       throw new StorageError('invalid', `gives vectors of ${values.length} dimensions; ${DIMENSIONS} are needed`)
     const length = Math.hypot(...values)
@@ -117,112 +119,6 @@ function read(answer: unknown, count: number): Float32Array[] {
     return Float32Array.from(values, (value: number) => value / length)
   })
 }
-
-function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => {
-      clearTimeout(timer)
-      reject(signal.reason)
-    }
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', onAbort)
-      resolve()
-    }, ms)
-    signal.addEventListener('abort', onAbort, { once: true })
-  })
-}
-
-// Requests to a provider whose failures say what happened, whether trying again helps, and never the key.
-
-/**
- * - `away`: not reached, too busy or broken; the same request may go through later.
- * - `slow`: no whole answer within the time given.
- * - `refused`: the same request will be refused again.
- */
-export type FailureKind = 'away' | 'slow' | 'refused'
-
-/** A request that failed. Its message is as the provider wrote it: redact before showing it to anyone. */
-export class RequestFailure extends Error {
-  readonly kind: FailureKind
-  /** How long the provider asked to be left alone, in milliseconds. */
-  readonly wait_ms: number | undefined
-
-  constructor(kind: FailureKind, message: string, wait_ms?: number) {
-    super(message)
-    this.name = 'RequestFailure'
-    this.kind = kind
-    this.wait_ms = wait_ms
-  }
-}
-
-const KEPT_CHARS = 300
-
-/**
- * Like fetch, with the body already here, and a failure for every answer that is not a success.
- * @throws RequestFailure
- * @throws the signal's reason
- */
-export async function request(url: string, init: RequestInit, signal: AbortSignal): Promise<Response> {
-  let response: Response
-  let body: string
-  try {
-    // A redirect would carry the key to another place.
-    response = await fetch(url, { ...init, signal, redirect: 'manual' })
-    body = await response.text()
-  } catch (error) {
-    signal.throwIfAborted()
-    throw new RequestFailure('away', `can't be reached: ${messageOf(error)}`)
-  }
-  const { status, headers } = response
-  if (response.ok) return new Response(body, { status, headers: { 'content-type': headers.get('content-type') ?? '' } })
-  const kind = status === 429 || status >= 500 ? 'away' : 'refused'
-  throw new RequestFailure(kind, `answered ${status}${body && `: ${body}`}`, waitOf(headers.get('retry-after')))
-}
-
-/** Seconds or a date, as milliseconds from now. */
-function waitOf(header: string | null): number | undefined {
-  if (!header) return
-  const ms = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - Date.now()
-  return Number.isFinite(ms) ? Math.max(0, ms) : undefined
-}
-
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
-
-/** What must not be shown: the key, and what an address may carry in its place. */
-export const secretsOf = (key: string | undefined, url: URL | undefined): string[] => [
-  ...(key ? [key] : []),
-  ...[...(url?.searchParams.values() ?? [])].filter((value) => value.length >= 8),
-]
-
-/** Takes every secret out of a text, in the spellings that a server echoes, and then cuts it: a cut key is still a piece of it. */
-export function redactor(secrets: readonly string[]): (text: string) => string {
-  const spellings = secrets
-    .flatMap((secret) => [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1), btoa(secret)])
-    .sort((a, b) => b.length - a.length)
-  return (text) => {
-    const clean = spellings.reduce((rest, spelling) => rest.replaceAll(spelling, '[key]'), text)
-    const line = clean.replace(/[\s\p{Cc}]+/gu, ' ').trim()
-    return line.length > KEPT_CHARS ? `${line.slice(0, KEPT_CHARS)}…` : line
-  }
-}
-
-/** @throws StorageError `invalid`, without the key */
-export function checkKey(driver: string, key: string | undefined): void {
-  if (key !== undefined && !/^[\x21-\x7e]+$/.test(key))
-    throw new StorageError('invalid', `The api_key of the ${driver} embedder has a character that no header can carry`)
-}
-
-/** @throws StorageError `invalid` */
-export function checkUrl(driver: string, url: string): URL {
-  const parsed = URL.canParse(url) ? new URL(url) : undefined
-  if (!parsed || !/^https?:$/.test(parsed.protocol))
-    throw new StorageError('invalid', `The url of the ${driver} embedder is no http or https address`)
-  if (parsed.username || parsed.password)
-    throw new StorageError('invalid', `The url of the ${driver} embedder holds a user or password: use api_key`)
-  return parsed
-}
-
-// What is known about models that remote embedders serve.
 
 export interface ModelTraits {
   /** Written before a question. */

@@ -1,6 +1,6 @@
 /**
  * The default vectors driver: everything resident, every search exact, scanned with WebAssembly SIMD. It keeps nothing on disk: the
- * durable copy of each vector lies in the store, whose feed fills the index at start.
+ * store has the durable copy of each vector, and its feed fills the index at start.
  */
 import { checkGeneration } from '../../../../sdk/storage/vector-checks.ts'
 import type { VectorIndex, Vectors } from '../../../../sdk/storage/vectors.ts'
@@ -9,7 +9,7 @@ import { openExactIndex } from './search.ts'
 type Generation = Parameters<Vectors['open']>[0]
 
 export interface ExactOptions {
-  /** Scans of at least this many vectors run in a worker, so that the process goes on meanwhile. */
+  /** Scans of at least this many vectors run in a worker and do not block the process. [20 000] */
   worker_from?: number
 }
 

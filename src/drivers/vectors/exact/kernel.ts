@@ -1,4 +1,5 @@
-/** The scan itself: a WebAssembly SIMD module of one function, assembled here so that no file or tool stands beside it. */
+/** The scan: a WebAssembly SIMD module of one function, assembled here so that the build needs no further file or tool. */
+import { StorageError } from '../../../../sdk/storage/errors.ts'
 
 /** Byte length of one step of the inner loop: four registers of four floats. Rows are padded to a multiple of it. */
 export const STEP_BYTES = 64
@@ -17,7 +18,59 @@ export function bindKernel(code: Uint8Array<ArrayBuffer>, memory: WebAssembly.Me
   return { scan: instance.exports.scan as Kernel['scan'] }
 }
 
-// ─── assembler ───────────────────────────────────────────────────────────────────────────────────────────────────────
+type Scan = Parameters<Kernel['scan']>
+
+export interface ScanWorker {
+  /** One at a time. @throws StorageError `unavailable` when the worker died */
+  scan(...args: Scan): Promise<void>
+  close(): void
+}
+
+/** Runs the kernel in a worker over the same memory, so that a long scan does not block the process. */
+export function startScanWorker(code: Uint8Array<ArrayBuffer>, memory: WebAssembly.Memory): ScanWorker {
+  // The text of two functions of ours: a worker file would have to be named in every build of the binary.
+  const text = `const bindKernel = ${bindKernel}; (${main})(bindKernel)`
+  const url = URL.createObjectURL(new Blob([text], { type: 'text/javascript' }))
+  const worker = new Worker(url) as Worker & { ref(): void; unref(): void }
+  let waiting: PromiseWithResolvers<void> | null = null
+  let failure: StorageError | null = null
+  worker.unref()
+  worker.onmessage = () => {
+    worker.unref()
+    waiting?.resolve()
+  }
+  worker.onerror = (event) => {
+    failure = new StorageError('unavailable', `The scan worker failed: ${event.message}`)
+    waiting?.reject(failure)
+  }
+  worker.postMessage({ code, memory })
+  return {
+    scan(...args) {
+      if (failure) return Promise.reject(failure)
+      waiting = Promise.withResolvers()
+      worker.ref()
+      worker.postMessage(args)
+      return waiting.promise
+    },
+    close() {
+      failure ??= new StorageError('unavailable', 'The index is closed')
+      waiting?.reject(failure)
+      worker.terminate()
+      URL.revokeObjectURL(url)
+    },
+  }
+}
+
+/** Everything that runs in the worker; uses nothing from outside but its argument. */
+function main(bind: typeof bindKernel) {
+  let kernel: Kernel | null = null
+  self.onmessage = ({ data }: MessageEvent) => {
+    if (kernel) {
+      kernel.scan(...(data as Scan))
+      postMessage(null)
+    } else kernel = bind(data.code, data.memory)
+  }
+}
 
 type Bytes = number[]
 

@@ -1,10 +1,55 @@
-/** Where each decision's vectors lie: slots in one packed order, an address a side, and the free ones of both. */
-
+/** Where the vectors of each decision are in memory: slots in one packed order, an address for each side, and the free ones of both. */
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { type Side, sides, type VectorSet } from '../../../../sdk/storage/vectors.ts'
 import { STEP_BYTES } from './kernel.ts'
 
-/** Rows are taken from the arena in runs, so that the rows of one side lie together and a scan reads ahead. */
+const PAGE = 65_536
+/** What 32-bit addresses reach: 4 GiB. */
+export const MAXIMUM_PAGES = 65_536
+const GROWTH = 64
+
+/** Shared memory that the kernel scans, handed out in pieces and never taken back. */
+interface Arena {
+  readonly memory: WebAssembly.Memory
+  /** The whole memory; another array after it grew, so never keep one over a `take`. */
+  f32(): Float32Array
+  u32(): Uint32Array
+  /** Address of `bytes` fresh, zeroed bytes. @throws StorageError `unavailable` when there are no more */
+  take(bytes: number): number
+}
+
+export function openArena(): Arena {
+  const memory = new WebAssembly.Memory({ initial: 1, maximum: MAXIMUM_PAGES, shared: true })
+  let end = 0
+  let pages = 1
+  let f32 = new Float32Array(memory.buffer)
+  let u32 = new Uint32Array(memory.buffer)
+  return {
+    memory,
+    f32: () => f32,
+    u32: () => u32,
+    take(bytes) {
+      const address = end
+      const needed = Math.ceil((address + bytes) / PAGE) - pages
+      if (needed > 0) {
+        // Pages cost nothing before they are touched, so grow by more than is needed.
+        const more = Math.max(needed, Math.min(GROWTH + (pages >> 3), MAXIMUM_PAGES - pages))
+        try {
+          memory.grow(more)
+        } catch (cause) {
+          throw new StorageError('unavailable', 'No memory is left for the vectors; LanceDB holds more', { cause })
+        }
+        pages += more
+        f32 = new Float32Array(memory.buffer)
+        u32 = new Uint32Array(memory.buffer)
+      }
+      end = address + Math.ceil(bytes / 16) * 16
+      return address
+    },
+  }
+}
+
+/** Rows are taken from the arena in runs, so that the rows of one side are adjacent and a scan reads ahead. */
 const RUN = 256
 
 export type Addresses = Record<Side, number>
@@ -12,20 +57,20 @@ export type Addresses = Record<Side, number>
 export interface Rows {
   /** Padded length of a row in bytes. */
   readonly bytes: number
-  /** Slots in use or free: every slot lies below it. */
+  /** Slots, in use or free: every slot is below it. */
   size(): number
-  /** Address of the list of a side's row addresses, one a slot; a free slot's is that of a row of zeros. */
+  /** Address of the list of a side's row addresses, one for each slot; a free slot has that of a row of zeros. */
   list(side: Side): number
   address(slot: number, side: Side): number
-  /** Copies vectors into fresh rows that no slot shows yet. Sides that are equal share a row. */
+  /** Copies vectors into new rows that no slot refers to yet. Sides that are equal share a row. */
   write(vectors: VectorSet): Addresses
-  /** Shows these rows at a new slot, and returns it. */
+  /** Adds a slot that refers to these rows, and returns it. */
   add(addresses: Addresses): number
-  /** Shows these rows at a slot in place of its own, which become free. */
+  /** Lets a slot refer to these rows; its former ones become free. */
   replace(slot: number, addresses: Addresses): void
   /** Frees a slot with its rows. */
   remove(slot: number): void
-  /** Gives back rows that no slot shows. */
+  /** Frees rows that no slot refers to. */
   free(addresses: Addresses): void
 }
 
@@ -124,51 +169,4 @@ function equal(a: Float32Array, b: Float32Array): boolean {
   if (a === b) return true
   for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false
   return true
-}
-
-// Shared memory that the kernel scans, handed out in pieces and never given back.
-
-const PAGE = 65_536
-/** The most that 32-bit addresses reach: 4 GiB. */
-export const MAXIMUM_PAGES = 65_536
-const GROWTH = 64
-
-export interface Arena {
-  readonly memory: WebAssembly.Memory
-  /** The whole memory; another array after it grew, so never keep one over a `take`. */
-  f32(): Float32Array
-  u32(): Uint32Array
-  /** Address of `bytes` fresh, zeroed bytes. @throws StorageError `unavailable` when there are no more */
-  take(bytes: number): number
-}
-
-export function openArena(): Arena {
-  const memory = new WebAssembly.Memory({ initial: 1, maximum: MAXIMUM_PAGES, shared: true })
-  let end = 0
-  let pages = 1
-  let f32 = new Float32Array(memory.buffer)
-  let u32 = new Uint32Array(memory.buffer)
-  return {
-    memory,
-    f32: () => f32,
-    u32: () => u32,
-    take(bytes) {
-      const address = end
-      const needed = Math.ceil((address + bytes) / PAGE) - pages
-      if (needed > 0) {
-        // Pages cost nothing before they are touched, so grow by more than is needed.
-        const more = Math.max(needed, Math.min(GROWTH + (pages >> 3), MAXIMUM_PAGES - pages))
-        try {
-          memory.grow(more)
-        } catch (cause) {
-          throw new StorageError('unavailable', 'No memory is left for the vectors; LanceDB holds more', { cause })
-        }
-        pages += more
-        f32 = new Float32Array(memory.buffer)
-        u32 = new Uint32Array(memory.buffer)
-      }
-      end = address + Math.ceil(bytes / 16) * 16
-      return address
-    },
-  }
 }

@@ -10,11 +10,11 @@ import {
   type VectorHit,
   type VectorIndex,
 } from '../../../../sdk/storage/vectors.ts'
-import { assembleKernel, bindKernel } from './kernel.ts'
+import { openLane } from '../shared/lane.ts'
+import { assembleKernel, bindKernel, type ScanWorker, startScanWorker } from './kernel.ts'
 import { type Addresses, MAXIMUM_PAGES, openArena, openRows } from './rows.ts'
-import { type ScanWorker, startScanWorker } from './worker.ts'
 
-/** Scans of at least `worker_from` vectors run in a worker. */
+/** @param worker_from scans of at least this many vectors run in a worker */
 export function openExactIndex(dimensions: number, worker_from: number): VectorIndex {
   const arena = openArena()
   const code = assembleKernel(MAXIMUM_PAGES)
@@ -135,7 +135,7 @@ export function openExactIndex(dimensions: number, worker_from: number): VectorI
       }),
     nearest: ({ vector, side, k, filter }) =>
       lane(async () => {
-        checkVector(vector, dimensions, 'The question')
+        checkVector(vector, dimensions, 'The vector of the query')
         if (k <= 0) return []
         reserve(rows.size())
         if (isEmptyFilter(filter)) {
@@ -148,7 +148,7 @@ export function openExactIndex(dimensions: number, worker_from: number): VectorI
       }),
     distances: ({ vector, side, ids: asked }) =>
       lane(async () => {
-        checkVector(vector, dimensions, 'The question')
+        checkVector(vector, dimensions, 'The vector of the query')
         const held = asked.filter((id) => slotOf.has(id))
         reserve(held.length)
         const slots = held.map((id) => slotOf.get(id)!)
@@ -163,13 +163,14 @@ export function openExactIndex(dimensions: number, worker_from: number): VectorI
   }
 }
 
-// Picks the k nearest of many scores with a heap whose root is the worst hit kept.
-
 /** Cosine distance of two unit vectors with this dot product. */
-export const toDistance = (dot: number) => Math.min(2, Math.max(0, 1 - dot))
+const toDistance = (dot: number) => Math.min(2, Math.max(0, 1 - dot))
 
-/** The `k` best by distance, then id. `idAt` names the decision at a place, null where there is none. */
-export function best(dots: Float32Array, idAt: (place: number) => string | null, k: number): VectorHit[] {
+/**
+ * The `k` best by distance, then id, with a heap whose root is the worst hit kept.
+ * @param idAt the decision at a place, or null
+ */
+function best(dots: Float32Array, idAt: (place: number) => string | null, k: number): VectorHit[] {
   const heap: VectorHit[] = []
   for (let place = 0; place < dots.length; place++) {
     const distance = toDistance(dots[place]!)
@@ -217,15 +218,4 @@ function swap(heap: VectorHit[], a: number, b: number) {
   const held = heap[a]!
   heap[a] = heap[b]!
   heap[b] = held
-}
-
-// Runs pieces of work one after the other.
-
-export function openLane() {
-  let last: Promise<unknown> = Promise.resolve()
-  return <T>(work: () => T | Promise<T>): Promise<T> => {
-    const mine = last.then(work)
-    last = mine.catch(() => {})
-    return mine
-  }
 }

@@ -1,25 +1,26 @@
 /**
- * The vectors driver for very many decisions and for object storage: one LanceDB table a generation. LanceDB never calls fsync; a
- * table that lost its last batches with the power says so by its watermark, and the follower applies them again.
+ * The vectors driver for very many decisions and for object storage: one LanceDB table for each generation. LanceDB
+ * never calls fsync; a table that lost its last batches in a power failure shows it by its watermark, and the follower applies them again.
  */
 import { tmpdir } from 'node:os'
 import type { Connection, Table } from '@lancedb/lancedb'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { checkGeneration } from '../../../../sdk/storage/vector-checks.ts'
 import type { Vectors } from '../../../../sdk/storage/vectors.ts'
-import { tableSchema, toTable } from './rows.ts'
-import { type Libraries, letGo, openLanceIndex, refuse } from './search.ts'
+import { closeQuietly, type Libraries, openLanceIndex, refuse } from './search.ts'
+import { tableSchema, toTable } from './table.ts'
 import type { Upkeep } from './upkeep.ts'
 
 type Generation = Parameters<Vectors['open']>[0]
 
 export interface LanceOptions {
-  /** A folder, or `s3://bucket/prefix` and the like. */
+  /** A folder, or an address of an object store such as `s3://bucket/prefix`. */
   url: string
   /** Settings of the object store, such as `region`, `endpoint`, `access_key_id`. It must honour conditional writes. */
   storage_options?: Record<string, string>
-  /** From this many decisions on, searches use an approximate index. */
+  /** From this many decisions on, searches use an approximate index. [20 000] */
   index_from?: number
+  /** Told of each training of an index. */
   log?: Upkeep['log']
 }
 
@@ -64,7 +65,7 @@ export async function openLanceVectors({
       }
     },
     async close() {
-      letGo(connection)
+      closeQuietly(connection)
     },
   }
 }
@@ -73,7 +74,7 @@ async function load(): Promise<Libraries> {
   try {
     return { lancedb: await import('@lancedb/lancedb'), arrow: await import('apache-arrow') }
   } catch (error) {
-    // Its own message speaks of npm; what the system said is the cause.
+    // The library's message is about npm; its cause is the error of the system.
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
     const message = `LanceDB (CSTP_VECTOR_URL) does not load; a compiled cstp unpacks it into ${tmpdir()} (TMPDIR), which must be writable, and may have been built without it`
     throw new StorageError('unavailable', message, { cause })
@@ -84,7 +85,7 @@ const nameOf = (generation: number) => `vectors_g${generation}`
 
 async function openTable({ arrow }: Libraries, connection: Connection, generation: Generation): Promise<Table> {
   const name = nameOf(generation.number)
-  // A table of rows loses what its schema says beside the columns, unless its batch says it too.
+  // A table of rows loses the metadata of its schema, unless its batch has it too.
   const { RecordBatch, Table } = arrow
   const schema = tableSchema(arrow, generation)
   const [rows] = toTable(arrow, [], 0, generation.dimensions).batches
@@ -114,10 +115,11 @@ async function tableNames(connection: Connection): Promise<string[]> {
   return names
 }
 
-// Keeps LanceDB's own log, which goes to stderr in a format of its own, to errors.
-
-/** Native code does not see what is written to `process.env`, so the variable is set in the C library. */
-export async function quietUnlessAsked(): Promise<void> {
+/**
+ * Limits LanceDB's own log, which goes to stderr in a format of its own, to errors. Native code does not see what is written to
+ * `process.env`, so the variable is set in the C library.
+ */
+async function quietUnlessAsked(): Promise<void> {
   if (process.env.LANCEDB_LOG !== undefined) return
   try {
     const { dlopen, suffix } = await import('bun:ffi')
@@ -125,6 +127,6 @@ export async function quietUnlessAsked(): Promise<void> {
     const { symbols } = dlopen(library, { setenv: { args: ['cstring', 'cstring', 'int'], returns: 'int' } })
     symbols.setenv(Buffer.from('LANCEDB_LOG\0'), Buffer.from('error\0'), 1)
   } catch {
-    // Another C library: then its warnings are seen.
+    // Another C library: its warnings are shown.
   }
 }

@@ -1,11 +1,10 @@
 /** One generation in one LanceDB table. */
 import type { Table } from '@lancedb/lancedb'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
-import type { DecisionFilter } from '../../../../sdk/storage/store.ts'
 import { checkEntries, checkVector } from '../../../../sdk/storage/vector-checks.ts'
 import type { VectorHit, VectorIndex } from '../../../../sdk/storage/vectors.ts'
-import { openLane } from '../exact/search.ts'
-import { IS_NEWER, toTable, WATERMARK_ID } from './rows.ts'
+import { openLane } from '../shared/lane.ts'
+import { IS_NEWER, idIn, LIVE, quote, toTable, WATERMARK_ID, where } from './table.ts'
 import { openUpkeep, type Upkeep } from './upkeep.ts'
 
 export interface Libraries {
@@ -71,18 +70,18 @@ export function openLanceIndex(
       }),
     nearest: ({ vector, side, k, filter }) =>
       guarded(async () => {
-        checkVector(vector, dimensions, 'The question')
+        checkVector(vector, dimensions, 'The vector of the query')
         if (k <= 0) return []
         for (let asked = k + 1; ; asked *= 2) {
           const found = await hits(query(vector, side, where(filter), asked).maximumNprobes(0).minimumNprobes(PROBES))
-          // LanceDB breaks ties as it likes: ask on until all that tie with the last one are there.
+          // LanceDB breaks ties arbitrarily: ask for more until all that tie with the last one are found.
           const isTied = found.length === asked && found[k - 1]!.distance === found.at(-1)!.distance
           if (!isTied) return found.slice(0, k)
         }
       }),
     distances: ({ vector, side, ids }) =>
       guarded(async () => {
-        checkVector(vector, dimensions, 'The question')
+        checkVector(vector, dimensions, 'The vector of the query')
         if (ids.length === 0) return new Map()
         const found = await hits(query(vector, side, idIn(ids), ids.length).bypassVectorIndex())
         return new Map(found.map(({ id, distance }) => [id, distance]))
@@ -90,12 +89,12 @@ export function openLanceIndex(
     count: () => guarded(() => table.countRows(LIVE)),
     maintain: () => guarded(maintain),
     async close() {
-      letGo(table)
+      closeQuietly(table)
     },
   }
 }
 
-/** Tries again what lost against a commit of another process. */
+/** Retries what lost against a commit of another process. */
 async function retrying<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -107,12 +106,12 @@ async function retrying<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Closes what nothing is using; what is in use refuses that, and is freed when it was collected. */
-export function letGo(handle: { close(): void }): void {
+/** Closes what nothing uses; what is in use refuses that, and is freed when it is collected. */
+export function closeQuietly(handle: { close(): void }): void {
   try {
     handle.close()
   } catch {
-    // LanceDB says no more than that it is in use: nothing to do, and nobody to tell.
+    // It is in use: LanceDB reports nothing else here.
   }
 }
 
@@ -122,50 +121,3 @@ export function refuse(error: unknown): never {
     cause: error,
   })
 }
-
-// A filter as SQL, the only form in which LanceDB takes one.
-
-/** Rows that are decisions: not the row of the watermark, and not what was removed. */
-export const LIVE = 'live'
-
-export const quote = (text: string) => `'${text.replaceAll("'", "''")}'`
-
-const number = (value: number) =>
-  Number.isFinite(value) ? String(value).replace('e+', 'e') : `CAST('${value > 0 ? 'inf' : '-inf'}' AS DOUBLE)`
-
-const anyOf = (column: string, values: readonly string[]) =>
-  values.length === 0 ? 'false' : `${column} IN (${values.map(quote).join(', ')})`
-
-export function where(filter: DecisionFilter): string {
-  const terms = [LIVE]
-  for (const column of ['category', 'project', 'feature', 'agent'] as const) {
-    const value = filter[column]
-    if (value !== undefined) terms.push(`${column} = ${quote(value)}`)
-  }
-  for (const column of ['stakes', 'status', 'outcome'] as const) {
-    const values = filter[column]
-    if (values !== undefined) terms.push(anyOf(column, values))
-  }
-  for (const column of ['preserve', 'indexed'] as const) {
-    const value = filter[column]
-    if (value !== undefined) terms.push(value ? column : `NOT ${column}`)
-  }
-  const bounds = [
-    ['pr', '=', filter.pr],
-    ['confidence', '>=', filter.min_confidence],
-    ['confidence', '<=', filter.max_confidence],
-    ['created_ms', '>=', filter.created_from_ms],
-    ['created_ms', '<=', filter.created_to_ms],
-    ['review_by_ms', '<=', filter.review_by_to_ms],
-  ] as const
-  for (const [column, operator, value] of bounds) {
-    if (value !== undefined) terms.push(`${column} ${operator} ${number(value)}`)
-  }
-  if (filter.tags !== undefined) {
-    const list = filter.tags.map(quote).join(', ')
-    terms.push(list === '' ? 'false' : `array_has_any(tags, make_array(${list}))`)
-  }
-  return terms.join(' AND ')
-}
-
-export const idIn = (ids: readonly string[]) => `${LIVE} AND ${anyOf('id', ids)}`

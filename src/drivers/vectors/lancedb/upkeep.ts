@@ -1,7 +1,7 @@
 /** Compaction and indexes of a LanceDB table: without them a table of many small batches becomes slow and large. */
 import type { Table } from '@lancedb/lancedb'
 import { sides } from '../../../../sdk/storage/vectors.ts'
-import { LIVE } from './search.ts'
+import { LIVE } from './table.ts'
 
 type Library = typeof import('@lancedb/lancedb')
 
@@ -19,7 +19,7 @@ const COMPACT_AFTER_MS = 5_000
 /** Versions older than this are removed: no read takes longer. */
 const KEEP_MS = 10 * 60_000
 const ID_INDEX_FROM = 1_000
-/** An index is trained anew when the table has grown by this factor. */
+/** An index is retrained when the table has grown by this factor. */
 const RETRAIN = 4
 
 /** Returns what `maintain` calls; `written` counts the batches so far. */
@@ -46,7 +46,7 @@ export function openUpkeep(library: Library, table: Table, { index_from, log, wr
     if (rows < index_from) return
     for (const side of sides) {
       const mine = indices.filter(({ columns }) => columns[0] === side)
-      // The name tells how many rows it was trained on.
+      // The name ends with the number of rows that it was trained on.
       if (mine.some(({ name }) => rows < RETRAIN * Number(name.split('_').at(-1)))) continue
       const start = performance.now()
       const name = `${side}_${rows}`

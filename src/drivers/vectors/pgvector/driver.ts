@@ -1,22 +1,26 @@
 /**
- * The vectors driver for PostgreSQL with pgvector: one table a generation, searched by HNSW and filtered before ranking. All servers
- * share it; what one has applied the others find applied.
+ * The vectors driver for PostgreSQL with pgvector: one table for each generation, searched by HNSW and filtered before ranking. All
+ * servers share it; what one has applied, the others find applied.
  */
-
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { checkGeneration } from '../../../../sdk/storage/vector-checks.ts'
 import type { Vectors } from '../../../../sdk/storage/vectors.ts'
-import { type ClientOptions, connect, storageErrorOf } from '../../shared/postgres/client.ts'
-import { openPgvectorIndex } from './search.ts'
+import { connect } from '../../shared/postgres/client.ts'
+import { openPgvectorIndex, refuse } from './search.ts'
 import { lockOf, tableSql } from './table.ts'
 
-export type PgvectorOptions = Pick<ClientOptions, 'url'> &
-  Partial<ClientOptions> & {
-    /** From this many decisions on, searches use HNSW instead of looking at every vector. */
-    index_from?: number
-  }
+export interface PgvectorOptions {
+  /** `postgres://user:password@host:port/database`; `?schema=` names the schema. */
+  url: string
+  /** Connections at most. [8] */
+  connections?: number
+  /** How long the database may work on a statement. [30 000] */
+  statement_timeout_ms?: number
+  /** From this many decisions on, searches use HNSW instead of comparing every vector. [5 000] */
+  index_from?: number
+}
 
-/** HNSW goes on until enough of what it finds passes the filter, in order of distance, and looks at this many candidates at a time. */
+/** HNSW continues until enough of what it finds passes the filter, in order of distance, this many candidates at a time. */
 const searchSettings = { 'hnsw.iterative_scan': 'strict_order', 'hnsw.ef_search': '100' }
 
 /** @throws StorageError `unavailable` when the database can't be reached or has no pgvector */
@@ -28,9 +32,6 @@ export async function openPgvectorVectors({
 }: PgvectorOptions): Promise<Vectors> {
   const extension = await extensionSchema(url)
   const client = await connect({ url, connections, statement_timeout_ms, settings: searchSettings })
-  const refuse = (what: string) => (error: unknown) => {
-    throw storageErrorOf(error, what)
-  }
   await client
     .begin(async (query) => {
       await query(lockOf('tables'))
@@ -82,14 +83,12 @@ export async function openPgvectorVectors({
   }
 }
 
-// Finds the extension pgvector in a database, and installs it where it is missing.
-
 /**
- * The schema of the extension, as an SQL name: a database has one of it, for all its schemas. If there is none it is created, outside of
+ * The schema of the extension pgvector, as an SQL name: a database has one of it, for all its schemas. If there is none it is created, outside of
  * our own schema if possible, so that ours can be dropped without it.
  * @throws StorageError `unavailable` when the database can't be reached or has no pgvector
  */
-export async function extensionSchema(url: string): Promise<string> {
+async function extensionSchema(url: string): Promise<string> {
   const client = await connect({ url, connections: 1, statement_timeout_ms: 30_000 })
   try {
     return await client.begin(async (query) => {

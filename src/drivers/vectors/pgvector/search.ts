@@ -20,8 +20,8 @@ export interface PgvectorIndexOptions {
   index_from: number
 }
 
-/** Decisions beyond those asked for that are looked at where several are equally far. */
-const mostTied = 256
+/** Further decisions that are asked for if several are equally far. */
+const maxTied = 256
 
 /** Rows written by one statement. */
 const page = 200
@@ -60,7 +60,7 @@ const scalarNames = [...columns.map(([name]) => name as string), 'tags']
 const vectorNames = sides.map((side) => `"${side}"`)
 const names = [...scalarNames, ...vectorNames]
 
-/** What stands there already stays: another server that follows the same feed wrote it, and each write goes into three HNSW indexes. */
+/** Equal rows are not written: another server that follows the same feed wrote them, and each write updates three HNSW indexes. */
 function upsertSql(table: string, extension: string): string {
   const given = names.map((_, index) => `c${index + 1}`)
   const selected = given.map((name, index) =>
@@ -80,6 +80,13 @@ function upsertSql(table: string, extension: string): string {
       or ${vectorNames.map((name) => `${table}.${name} operator(${extension}.<>) excluded.${name}`).join(' or ')}`
 }
 
+/** For `catch`: throws a StorageError that says what can't be done. */
+export const refuse =
+  (what: string) =>
+  (error: unknown): never => {
+    throw storageErrorOf(error, what)
+  }
+
 export function openPgvectorIndex({
   client,
   extension,
@@ -90,10 +97,6 @@ export function openPgvectorIndex({
   const table = `vectors_g${number}`
   const upsert = upsertSql(table, extension)
   const distanceTo = (side: Side): string => `"${side}" operator(${extension}.<=>) $1::${extension}.vector`
-  const translated = async <T>(what: string, work: Promise<T>): Promise<T> =>
-    work.catch((error: unknown) => {
-      throw storageErrorOf(error, what)
-    })
 
   async function watermark(query: Query): Promise<number> {
     const [row] = await query<{ watermark: number }>(
@@ -112,7 +115,7 @@ export function openPgvectorIndex({
     for (let at = 0; at < held.length; at += page) await query(upsert, columnsOf(held.slice(at, at + page)))
   }
 
-  /** @param ranked what is ordered by: the bare distance lets HNSW answer, a sum with it makes the engine look at all */
+  /** @param ranked the expression to order by: the bare distance uses HNSW, a sum with it compares every vector */
   async function search(
     ranked: (distance: string) => string,
     { vector, side, k, filter }: Parameters<VectorIndex['nearest']>[0],
@@ -136,50 +139,49 @@ export function openPgvectorIndex({
     ).length > 0
 
   return {
-    watermark: () => translated('cannot read', watermark(client.read)),
+    watermark: () => watermark(client.read).catch(refuse('cannot read')),
     async apply(entries, through) {
       checkEntries(entries, dimensions)
-      const work = client.begin(async (query) => {
-        await query(lockOf(number))
-        // Another server that follows the same store may have been faster.
-        if ((await watermark(query)) > through) return
-        await write(query, entries)
-        await query('update vector_indexes set watermark = $2::bigint where generation = $1::int', [number, through])
-      })
-      await translated('cannot write vectors', work)
+      await client
+        .begin(async (query) => {
+          await query(lockOf(number))
+          // Another server that follows the same store may have applied more.
+          if ((await watermark(query)) > through) return
+          await write(query, entries)
+          await query('update vector_indexes set watermark = $2::bigint where generation = $1::int', [number, through])
+        })
+        .catch(refuse('cannot write vectors'))
     },
     async nearest(query) {
       checkVector(query.vector, dimensions, 'The vector of the query')
       if (query.k <= 0) return []
       const { k } = query
       const work = async () => {
-        // Of equal distances HNSW takes any: a few more are asked for, so that the last of them is rarely as far as the k-th.
-        for (let more = 1; more <= mostTied; more *= 16) {
+        // Of equal distances HNSW takes any: a few more are requested, so that the last of them is rarely as far as the k-th.
+        for (let more = 1; more <= maxTied; more *= 16) {
           const hits = await search((distance) => distance, { ...query, k: k + more })
           if (hits.length < k + more) break
           if (hits[k - 1]!.distance < hits.at(-1)!.distance) return hits.slice(0, k)
         }
-        // It gives up after some candidates, so that a narrow filter may leave too few.
+        // HNSW stops after some candidates, so a narrow filter may leave too few: compare every vector that passes it.
         return search((distance) => `(${distance}) + 0, d.id`, query)
       }
-      return translated('cannot search', work())
+      return work().catch(refuse('cannot search'))
     },
     async distances({ vector, side, ids }) {
       checkVector(vector, dimensions, 'The vector of the query')
-      const rows = await translated(
-        'cannot search',
-        client.read<VectorHit>(`select id, ${distanceTo(side)} as distance from ${table} where id = any($2::text[])`, [
+      const rows = await client
+        .read<VectorHit>(`select id, ${distanceTo(side)} as distance from ${table} where id = any($2::text[])`, [
           textOf(vector),
           ids.map(toText),
-        ]),
-      )
+        ])
+        .catch(refuse('cannot search'))
       return new Map(rows.map(({ id, distance }) => [fromText(id), distance]))
     },
     async count() {
-      const [row] = await translated(
-        'cannot count',
-        client.read<{ count: number }>(`select count(*)::int as count from ${table}`),
-      )
+      const [row] = await client
+        .read<{ count: number }>(`select count(*)::int as count from ${table}`)
+        .catch(refuse('cannot count'))
       return row!.count
     },
     async maintain() {
@@ -187,14 +189,15 @@ export function openPgvectorIndex({
       for (const side of sides) if (!(await isIndexed(side))) bare.push(side)
       if (bare.length === 0 || (await this.count()) < index_from) return
       for (const side of bare) {
-        const build = client.beginPatiently(async (query) => {
-          // One server builds; the others' turn comes when there is nothing left to do.
-          await query(lockOf(number))
-          await query(
-            `create index if not exists ${hnswName(number, side)} on ${table} using hnsw ("${side}" ${extension}.vector_cosine_ops)`,
-          )
-        })
-        await translated('cannot build the index', build)
+        await client
+          .beginPatiently(async (query) => {
+            // One server builds; the others wait and find nothing left to do.
+            await query(lockOf(number))
+            await query(
+              `create index if not exists ${hnswName(number, side)} on ${table} using hnsw ("${side}" ${extension}.vector_cosine_ops)`,
+            )
+          })
+          .catch(refuse('cannot build the index'))
       }
     },
     close: async () => {},

@@ -1,5 +1,5 @@
 /**
- * The table of a generation, and entries as its rows. Numbers are doubles, which hold every value that a decision has; 64-bit
+ * The table of a generation: its columns, entries as its rows, and filters as its SQL. Numbers are doubles, which hold every value that a decision has; 64-bit
  * integers would come back as bigints.
  *
  * Every row carries the watermark of the batch that wrote it, and a removed decision leaves an empty row: a batch that comes late,
@@ -7,7 +7,7 @@
  * written in the same commit as the entries. One more row is rewritten by every batch: LanceDB finds a conflict only where two
  * commits change one row, and would let two processes insert the same decision.
  */
-import type { DecisionFields } from '../../../../sdk/storage/store.ts'
+import type { DecisionFields, DecisionFilter } from '../../../../sdk/storage/store.ts'
 import { type Side, sides, type VectorEntry } from '../../../../sdk/storage/vectors.ts'
 
 type Arrow = typeof import('apache-arrow')
@@ -110,3 +110,49 @@ function vectorColumn(
     }),
   )
 }
+
+/** Rows that are decisions: neither the row of the watermark nor a removed decision. */
+export const LIVE = 'live'
+
+export const quote = (text: string) => `'${text.replaceAll("'", "''")}'`
+
+const number = (value: number) =>
+  Number.isFinite(value) ? String(value).replace('e+', 'e') : `CAST('${value > 0 ? 'inf' : '-inf'}' AS DOUBLE)`
+
+const anyOf = (column: string, values: readonly string[]) =>
+  values.length === 0 ? 'false' : `${column} IN (${values.map(quote).join(', ')})`
+
+/** A filter as SQL, the only form that LanceDB takes. */
+export function where(filter: DecisionFilter): string {
+  const terms = [LIVE]
+  for (const column of ['category', 'project', 'feature', 'agent'] as const) {
+    const value = filter[column]
+    if (value !== undefined) terms.push(`${column} = ${quote(value)}`)
+  }
+  for (const column of ['stakes', 'status', 'outcome'] as const) {
+    const values = filter[column]
+    if (values !== undefined) terms.push(anyOf(column, values))
+  }
+  for (const column of ['preserve', 'indexed'] as const) {
+    const value = filter[column]
+    if (value !== undefined) terms.push(value ? column : `NOT ${column}`)
+  }
+  const bounds = [
+    ['pr', '=', filter.pr],
+    ['confidence', '>=', filter.min_confidence],
+    ['confidence', '<=', filter.max_confidence],
+    ['created_ms', '>=', filter.created_from_ms],
+    ['created_ms', '<=', filter.created_to_ms],
+    ['review_by_ms', '<=', filter.review_by_to_ms],
+  ] as const
+  for (const [column, operator, value] of bounds) {
+    if (value !== undefined) terms.push(`${column} ${operator} ${number(value)}`)
+  }
+  if (filter.tags !== undefined) {
+    const list = filter.tags.map(quote).join(', ')
+    terms.push(list === '' ? 'false' : `array_has_any(tags, make_array(${list}))`)
+  }
+  return terms.join(' AND ')
+}
+
+export const idIn = (ids: readonly string[]) => `${LIVE} AND ${anyOf('id', ids)}`

@@ -1,0 +1,90 @@
+/** Requests to a provider. A failure says what happened and whether a retry helps, and never contains the key. */
+import { StorageError } from '../../../../sdk/storage/errors.ts'
+
+/**
+ * - `unavailable`: not reached, too busy or broken; the same request may go through later.
+ * - `slow`: no whole answer within the time given.
+ * - `refused`: the same request will be refused again.
+ */
+type FailureKind = 'unavailable' | 'slow' | 'refused'
+
+/** A request that failed. Its message is as the provider wrote it: redact before showing it to anyone. */
+export class RequestFailure extends Error {
+  readonly kind: FailureKind
+  /** The pause that the provider asked for, in milliseconds. */
+  readonly wait_ms: number | undefined
+
+  constructor(kind: FailureKind, message: string, wait_ms?: number) {
+    super(message)
+    this.name = 'RequestFailure'
+    this.kind = kind
+    this.wait_ms = wait_ms
+  }
+}
+
+const KEPT_CHARS = 300
+
+/**
+ * Like fetch, with the body already here, and a failure for every answer that is not a success.
+ * @throws RequestFailure
+ * @throws the signal's reason
+ */
+export async function request(url: string, init: RequestInit, signal: AbortSignal): Promise<Response> {
+  let response: Response
+  let body: string
+  try {
+    // A redirect would carry the key to another place.
+    response = await fetch(url, { ...init, signal, redirect: 'manual' })
+    body = await response.text()
+  } catch (error) {
+    signal.throwIfAborted()
+    throw new RequestFailure('unavailable', `can't be reached: ${messageOf(error)}`)
+  }
+  const { status, headers } = response
+  if (response.ok) return new Response(body, { status, headers: { 'content-type': headers.get('content-type') ?? '' } })
+  const kind = status === 429 || status >= 500 ? 'unavailable' : 'refused'
+  throw new RequestFailure(kind, `answered ${status}${body && `: ${body}`}`, waitOf(headers.get('retry-after')))
+}
+
+/** Seconds or a date, as milliseconds from now. */
+function waitOf(header: string | null): number | undefined {
+  if (!header) return
+  const ms = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - Date.now()
+  return Number.isFinite(ms) ? Math.max(0, ms) : undefined
+}
+
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+/** What must not be shown: the key, and what an address may carry in its place. */
+export const secretsOf = (key: string | undefined, url: URL | undefined): string[] => [
+  ...(key ? [key] : []),
+  ...[...(url?.searchParams.values() ?? [])].filter((value) => value.length >= 8),
+]
+
+/** Takes every secret out of a text, in the spellings that a server echoes, and then cuts it: a cut key is still a piece of it. */
+export function redactor(secrets: readonly string[]): (text: string) => string {
+  const spellings = secrets
+    .flatMap((secret) => [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1), btoa(secret)])
+    .sort((a, b) => b.length - a.length)
+  return (text) => {
+    const clean = spellings.reduce((rest, spelling) => rest.replaceAll(spelling, '[key]'), text)
+    const line = clean.replace(/[\s\p{Cc}]+/gu, ' ').trim()
+    return line.length > KEPT_CHARS ? `${line.slice(0, KEPT_CHARS)}…` : line
+  }
+}
+
+/** @throws StorageError `invalid`, without the key */
+export function checkKey(driver: string, key: string | undefined): void {
+  if (key !== undefined && !/^[\x21-\x7e]+$/.test(key))
+    throw new StorageError('invalid', `The api_key of the ${driver} embedder has a character that no header can carry`)
+}
+
+/** @throws StorageError `invalid` */
+export function checkUrl(driver: string, url: string): URL {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined
+  if (!parsed || !/^https?:$/.test(parsed.protocol))
+    throw new StorageError('invalid', `The url of the ${driver} embedder is not an http or https address`)
+  if (parsed.username || parsed.password)
+    throw new StorageError('invalid', `The url of the ${driver} embedder holds a user or password: use api_key`)
+  return parsed
+}
