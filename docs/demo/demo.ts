@@ -6,12 +6,11 @@ import type { DecisionRecord } from '../../sdk/schema/decision.ts'
 import { loadSettings } from '../../src/app/config/config.ts'
 import { serve } from '../../src/app/server.ts'
 import { parseFlags } from '../../src/cli/args.ts'
-import type { Connection } from '../../src/cli/connection.ts'
+import { type Connection, connect } from '../../src/cli/connection.ts'
 import { describe, statusOf } from '../../src/cli/failure.ts'
 import { load } from '../../src/cli/import-load.ts'
-import { type Get, type Remote, remoteCaller } from '../../src/cli/remote.ts'
-import { coloured, openProgress, openTerminal, type Terminal } from '../../src/cli/terminal.ts'
-import { createLog } from '../../src/core/log.ts'
+import { type Get, openRemote } from '../../src/cli/remote.ts'
+import { openLog, openProgress, openTerminal, type Terminal } from '../../src/cli/terminal.ts'
 import { type Material, pepMaterial, shopMaterial } from './material.ts'
 import { showAnswer } from './show.ts'
 
@@ -27,14 +26,14 @@ async function untilIndexed(get: Get): Promise<void> {
   }
 }
 
-async function takeIn({ lines, about }: Material, connection: Remote, terminal: Terminal): Promise<void> {
+async function takeIn({ lines, about }: Material, connection: Connection, get: Get, terminal: Terminal): Promise<void> {
   const progress = openProgress(terminal)
   const done = await load(lines, {
     connection,
     problem: (line, reason) => progress.note(`line ${line}: ${reason}`),
     progress: (_, count) => progress.show(null, `${count} decisions taken in`),
   })
-  if (done.unindexed > 0) await untilIndexed(connection.get)
+  if (done.unindexed > 0) await untilIndexed(get)
   progress.end()
   const { imported, reviewed, linked, seconds, per_second } = done
   const { bold, dim } = terminal.paint
@@ -62,25 +61,18 @@ async function demo(terminal: Terminal): Promise<void> {
     process.once(name, () => void remove().finally(() => process.exit(130)))
   try {
     const own = { '--port': '0', '--rate-limit': '0', '--log-level': 'error' }
-    const { settings } = await loadSettings({
+    const configuration = await loadSettings({
       env: {},
       flags: { ...own, ...chosen, '--data-dir': data_dir },
       readFile: (path) => Bun.file(path).text(),
     })
-    const { isTTY } = process.stderr
-    const colours = coloured(process.stderr, process.env)
-    const log = createLog({
-      level: settings.log_level,
-      pretty: isTTY === true,
-      colours,
-      write: terminal.note,
-      now: Date.now,
-    })
-    const serving = await serve(settings, log)
+    const log = openLog(configuration)
+    const serving = await serve(configuration.settings, log)
     try {
-      const connection = await remoteCaller({ url: serving.url, data_dir })
+      const { send, get } = await openRemote({ url: serving.url, data_dir })
+      const connection = connect(send)
       const material = (args.includes(small) ? null : await pepMaterial()) ?? shopMaterial()
-      await takeIn(material, connection, terminal)
+      await takeIn(material, connection, get, terminal)
       for (const [index, question] of material.questions.entries())
         await terminal.out(showAnswer(index + 1, await ask(connection, question), terminal.width, terminal.paint))
     } finally {

@@ -1,4 +1,4 @@
-/** Splits a command line into the command, its words and its flags, and says what was meant where it can't. */
+/** Splits a command line into the command, its arguments and its flags; suggests what was meant if it can't. */
 import { parseArgs } from 'node:util'
 import { nearest } from '../../sdk/nearest.ts'
 import { settings } from '../app/config/config.ts'
@@ -32,7 +32,7 @@ const tokensOf = (args: readonly string[], flags: Flags) =>
     tokens: true,
   }).tokens
 
-/** The name of the command and what stands around it; flags may come before it. */
+/** The name of the command and everything around it; flags may come before it. */
 export function splitCommand(argv: readonly string[], all: Flags): { name: string | null; rest: string[] } {
   const first = tokensOf(argv, all).find(({ kind }) => kind === 'positional')
   if (!first) return { name: null, rest: [...argv] }
@@ -46,7 +46,7 @@ export interface Parsed<F extends Flags> {
   settings: Record<string, string>
 }
 
-/** @throws Failure naming the flag that is unknown, lacks its value or has one too many */
+/** @throws Failure naming the flag that is unknown, lacks its value or takes none */
 export function parseFlags<F extends Flags>(rest: readonly string[], own: F): Parsed<F> {
   const { json, help, version } = everywhere
   const counted: Flags = { json, help, version, ...own }
@@ -62,7 +62,7 @@ export function parseFlags<F extends Flags>(rest: readonly string[], own: F): Pa
     const { name, rawName, value, inlineValue } = token
     if (!Object.hasOwn(known, name)) {
       const near = nearest(name, Object.keys(known))
-      throw misuse(`there is no flag ${rawName}${near ? `; did you mean --${near}?` : ''}`)
+      throw misuse(`unknown flag ${rawName}${near ? `; did you mean --${near}?` : ''}`)
     }
     const { kind, value: placeholder = 'value' } = known[name]!
     if (kind === 'switch') {
@@ -79,14 +79,14 @@ export function parseFlags<F extends Flags>(rest: readonly string[], own: F): Pa
   return parsed
 }
 
-/** @throws Failure where too few or too many words stand beside the flags */
+/** @throws Failure if arguments are missing or left over */
 export function checkWords({ name, usage, words: [least, most] }: Command, words: readonly string[]): void {
-  const right = `usage: cstp ${name} ${usage}`
-  if (words.length < least) throw misuse(`something is missing; ${right}`)
-  if (words.length > most) throw misuse(`${JSON.stringify(words[most])} is too much; ${right}`)
+  const correct = `usage: cstp ${name} ${usage}`
+  if (words.length < least) throw misuse(`missing argument; ${correct}`)
+  if (words.length > most) throw misuse(`unexpected argument ${JSON.stringify(words[most])}; ${correct}`)
 }
 
-/** The number that a flag's value says. @throws Failure where it is none */
+/** The number in a flag's value. @throws Failure if it is not a number */
 export function numberOf(name: string, value: string | undefined): number | undefined {
   if (value === undefined) return undefined
   const number = Number(value)

@@ -1,26 +1,25 @@
-/** cstp audit: the trail of verdicts and writes, and what its inputs would get today. */
-
+/** cstp audit: the trail of verdicts and writes, and what the current rules would say of its inputs. */
 import { boundMs } from '../../sdk/schema/params.ts'
 import { numberOf } from './args.ts'
-import { defineCommand } from './command.ts'
-import { type Connection, connectionFlags, openConnection, type Params, type Result } from './connection.ts'
+import { defineCommand, type Run } from './command.ts'
+import { connectionFlags, openConnection, type Params, type Result } from './connection.ts'
 import { misuse } from './failure.ts'
 import { type Column, jsonLine, type Paint, plain, table } from './terminal.ts'
 
 const defaultLimit = 50
 
 const flags = {
-  since: { kind: 'value', value: 'date', about: 'From this day, instant, or time ago (24h, 7d) on.' },
-  rule: { kind: 'value', value: 'id', about: 'Only where this rule or circuit breaker fired.' },
+  since: { kind: 'value', value: 'date', about: 'Since this date or time, or for this long (24h, 7d).' },
+  rule: { kind: 'value', value: 'id', about: 'Only entries in which this rule or circuit breaker fired.' },
   method: { kind: 'value', value: 'name', about: 'Only calls of this method.' },
   blocked: { kind: 'switch', about: 'Only what was not allowed.' },
-  limit: { kind: 'value', value: 'n', about: `Most lines; by default ${defaultLimit}, for replay all.` },
+  limit: { kind: 'value', value: 'n', about: `Most entries; by default ${defaultLimit}, for replay all.` },
   ...connectionFlags,
   agent: { kind: 'value', value: 'name', about: 'Only calls of this agent.' },
   as: {
     kind: 'value',
     value: 'name',
-    about: 'Agent to ask as (CSTP_AGENT); by default local. It needs the scope admin.',
+    about: 'Agent to call as (CSTP_AGENT); by default local. It needs the scope admin.',
   },
 } as const
 
@@ -39,7 +38,7 @@ const columns = (paint: Paint): Column<AuditEntry>[] => [
   { title: 'about', text: aboutOf, grows: true },
 ]
 
-/** What was asked, or the decisions that were written. */
+/** What was checked, or the decisions that were written. */
 function aboutOf({ detail, ids }: AuditEntry): string {
   const input = detail !== null && typeof detail === 'object' && 'input' in detail ? detail.input : null
   const text = input !== null && typeof input === 'object' && 'description' in input ? String(input.description) : ''
@@ -49,22 +48,22 @@ function aboutOf({ detail, ids }: AuditEntry): string {
 export const audit = defineCommand({
   name: 'audit',
   usage: '[replay] [flags]',
-  summary: 'Show the audit trail, or judge its inputs by the rules of today.',
+  summary: 'Show the audit trail, or evaluate its inputs by the current rules.',
   about: [
-    'Every evaluation of guardrails and every write is a line that stays: who, when, which method, the verdict and the rules that fired. Newest first. With --json each line is an object with the input, whose secrets are left out, its digest, the hash of the rules and the duration.',
-    'replay judges the stored inputs by the rule files as they stand now (GUARDRAILS_PATHS, loaded by a server or not) and shows each verdict that would change: look at it before a change goes live. A verdict that rests on redacted text, or on a state of the past (similar decisions, counts, rates, circuit breakers), is marked uncertain.',
+    'Every evaluation of guardrails and every write is kept as an entry: who, when, which method, the verdict and the rules that fired. Newest first. With --json each line is an object with the input without its secrets, its digest, the hash of the rules and the duration.',
+    'replay evaluates the stored inputs by the current rule files (GUARDRAILS_PATHS, whether a server has loaded them or not) and shows each verdict that would change: use it before a change goes live. A verdict that depends on redacted text or on past state (similar decisions, counts, rates, circuit breakers) is marked uncertain.',
   ],
   flags,
   words: [0, 1],
   examples: [
     ['cstp audit --since 24h --blocked', 'what was stopped since yesterday'],
-    ['cstp audit --rule no-production-without-review --json', 'every time that a rule fired, for a program'],
+    ['cstp audit --rule no-production-without-review --json', 'every time a rule fired, for a program'],
     ['cstp audit replay --since 7d --guardrails-paths ./rules', 'what other rules would have said last week'],
   ],
   async run(run) {
     const { words, terminal, json, flags: given } = run
     if (words.length > 0 && words[0] !== 'replay')
-      throw misuse(`${JSON.stringify(words[0])} is not replay; cstp help audit`)
+      throw misuse(`${JSON.stringify(words[0])} is not replay; see cstp help audit`)
     const since = sinceOf(given.since, Date.now())
     const limit = numberOf('limit', given.limit)
     if (limit !== undefined && (!Number.isSafeInteger(limit) || limit < 1))
@@ -77,66 +76,61 @@ export const audit = defineCommand({
       ...(method !== undefined && { method }),
       ...(given.blocked && { allowed: false }),
     }
-    const asking = { ...run, flags: { ...given, agent: given.as } }
-    const open = () => openConnection(asking, { signal: run.signal })
+    const caller = { ...run, flags: { ...given, agent: given.as } }
     if (words[0] === 'replay') {
       const { runReplay } = await import('./audit-replay.ts')
       const { guardrails_paths } = (await run.configuration()).settings
-      return runReplay(guardrails_paths, open, { ...filter, ...(limit !== undefined && { limit }) }, run)
+      return runReplay(guardrails_paths, trail(caller, { ...filter, ...(limit !== undefined && { limit }) }), run)
     }
-    const connection = await open()
-    try {
-      const entries: AuditEntry[] = []
-      for await (const entry of trail(connection, { ...filter, limit: limit ?? defaultLimit })) {
-        if (json) await terminal.out(jsonLine(entry))
-        else entries.push(entry)
-      }
-      if (json) return 0
-      const lines = table(entries, columns(terminal.paint), terminal.width, terminal.paint.bold)
-      await terminal.out(entries.length === 0 ? 'No line matches.\n' : `${lines.join('\n')}\n`)
-      return 0
-    } finally {
-      await connection.close()
+    const entries: AuditEntry[] = []
+    for await (const entry of trail(caller, { ...filter, limit: limit ?? defaultLimit })) {
+      if (json) await terminal.out(jsonLine(entry))
+      else entries.push(entry)
     }
+    if (json) return 0
+    const lines = table(entries, columns(terminal.paint), terminal.width, terminal.paint.bold)
+    await terminal.out(entries.length === 0 ? 'No entry matches.\n' : `${lines.join('\n')}\n`)
+    return 0
   },
 })
 
-// The audit trail, page by page.
+type AuditEntry = Result<'listAudit'>['entries'][number]
 
-export type AuditEntry = Result<'listAudit'>['entries'][number]
-
-/** Yields the lines, newest first, up to `limit` where given. */
-export async function* trail(
-  connection: Connection,
+/** Yields the entries page by page, newest first, up to `limit` if given. */
+async function* trail(
+  run: Run<typeof connectionFlags>,
   { limit, ...filter }: Omit<Params<'listAudit'>, 'cursor'>,
 ): AsyncGenerator<AuditEntry> {
-  let left = limit ?? Number.POSITIVE_INFINITY
-  let cursor: number | null = null
-  while (left > 0) {
-    const page: Result<'listAudit'> = await connection.call('listAudit', {
-      ...filter,
-      limit: Math.min(500, left),
-      ...(cursor !== null && { cursor }),
-    })
-    yield* page.entries
-    left -= page.entries.length
-    cursor = page.next_cursor
-    if (cursor === null) return
+  const connection = await openConnection(run, { signal: run.signal })
+  try {
+    let left = limit ?? Number.POSITIVE_INFINITY
+    let cursor: number | null = null
+    while (left > 0) {
+      const page: Result<'listAudit'> = await connection.call('listAudit', {
+        ...filter,
+        limit: Math.min(500, left),
+        ...(cursor !== null && { cursor }),
+      })
+      yield* page.entries
+      left -= page.entries.length
+      cursor = page.next_cursor
+      if (cursor === null) return
+    }
+  } finally {
+    await connection.close()
   }
 }
 
-// `--since` of commands: a date, an instant, or how long ago.
-
 const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const
 
-/** The instant, RFC 3339; undefined where nothing was given. @throws Failure where it is neither */
-export function sinceOf(given: string | undefined, now_ms: number): string | undefined {
+/** `--since` as a time, RFC 3339; undefined if not given. @throws Failure if it is neither a date, a time nor how long ago */
+function sinceOf(given: string | undefined, now_ms: number): string | undefined {
   if (given === undefined) return undefined
   const ago = /^(\d{1,6})([mhdw])$/.exec(given)
   if (ago) return new Date(now_ms - Number(ago[1]) * unitMs[ago[2] as keyof typeof unitMs]).toISOString()
   if (boundMs(given, false) === null)
     throw misuse(
-      `--since needs a date such as 2026-07-01 or a time ago such as 24h or 7d; received ${JSON.stringify(given)}`,
+      `--since needs a date such as 2026-07-01 or a duration such as 24h or 7d; received ${JSON.stringify(given)}`,
     )
   return given
 }

@@ -1,11 +1,11 @@
 /** cstp call: any method, with its parameters as JSON. */
 import { readFile } from 'node:fs/promises'
 import { defineCommand } from './command.ts'
-import { connectionFlags, openConnection } from './connection.ts'
+import { connectionFlags, withConnection } from './connection.ts'
 import { Failure, misuse } from './failure.ts'
 import { prettyJson } from './terminal.ts'
 
-/** The parameters that the command line means. @throws Failure where they can't be read or are no JSON */
+/** The parameters that the command line gives. @throws Failure if they can't be read or are not JSON */
 async function readParams(given: string | undefined): Promise<unknown> {
   if (given === undefined) return {}
   let text = given
@@ -18,7 +18,7 @@ async function readParams(given: string | undefined): Promise<unknown> {
   try {
     return JSON.parse(text.replace(/^\ufeff/, ''))
   } catch (error) {
-    throw misuse(`the parameters are no JSON: ${(error as Error).message}`)
+    throw misuse(`the parameters are not JSON: ${(error as Error).message}`)
   }
 }
 
@@ -27,7 +27,7 @@ export const call = defineCommand({
   usage: '<method> [json | @file | -] [flags]',
   summary: 'Call any method with its parameters as JSON, and print the result.',
   about: [
-    'The method stands with or without the prefix cstp. The parameters stand as JSON on the command line, in a file (@file), or come from stdin (-); without any they are {}.',
+    'The method is given with or without the prefix cstp. The parameters are JSON on the command line, in a file (@file), or from stdin (-); by default {}.',
     'The result is printed as JSON. An error is printed on stderr, and the exit status is 1.',
   ],
   flags: connectionFlags,
@@ -49,13 +49,10 @@ export const call = defineCommand({
   async run(run) {
     const [name, given] = run.words
     const params = await readParams(given)
-    const connection = await openConnection(run, { signal: run.signal })
-    try {
-      const result = await connection.send(name!.startsWith('cstp.') ? name! : `cstp.${name}`, params)
-      await run.terminal.out(prettyJson(result))
-      return 0
-    } finally {
-      await connection.close()
-    }
+    const result = await withConnection(run, ({ send }) =>
+      send(name!.startsWith('cstp.') ? name! : `cstp.${name}`, params),
+    )
+    await run.terminal.out(prettyJson(result))
+    return 0
   },
 })

@@ -1,13 +1,13 @@
 /** cstp config: the settings in effect, and where each comes from. */
 import { settings as declared, type SettingName, shownValue } from '../app/config/config.ts'
 import { defineCommand } from './command.ts'
-import { plain, prettyJson, table } from './terminal.ts'
+import { plain, print, table } from './terminal.ts'
 
 export const config = defineCommand({
   name: 'config',
   usage: '[flags]',
   summary: 'Print the settings in effect, and where each comes from.',
-  about: ['Takes every setting as serve does, and prints its value and source. Secrets are masked.'],
+  about: ['Reads every setting as serve does, and prints its value and source. Secrets are masked.'],
   flags: {},
   words: [0, 0],
   examples: [
@@ -30,27 +30,25 @@ export const config = defineCommand({
         value: secret || typeof settings[name] === 'string' ? settings[name] && shown : settings[name],
       }
     })
-    if (json) {
-      const entries = rows.map(({ name, shown: _, ...rest }) => [name, rest])
-      await terminal.out(prettyJson(Object.fromEntries(entries)))
-      return 0
-    }
+    const result = Object.fromEntries(rows.map(({ name, shown: _, ...rest }) => [name, rest]))
     const { width, paint } = terminal
-    const lines = table(
-      rows,
-      [
-        { title: 'setting', text: ({ env }) => env },
-        { title: 'value', text: ({ shown }) => plain(shown), grows: true },
-        {
-          title: 'source',
-          text: ({ source }) => plain(source),
-          paint: (text, { source }) => (source === 'default' ? paint.dim(text) : paint.green(text)),
-        },
-      ],
-      width,
-      paint.bold,
-    )
-    await terminal.out(`${lines.join('\n')}\n`)
+    await print({ json, terminal }, result, () => {
+      const lines = table(
+        rows,
+        [
+          { title: 'setting', text: ({ env }) => env },
+          { title: 'value', text: ({ shown }) => plain(shown), grows: true },
+          {
+            title: 'source',
+            text: ({ source }) => plain(source),
+            paint: (text, { source }) => (source === 'default' ? paint.dim(text) : paint.green(text)),
+          },
+        ],
+        width,
+        paint.bold,
+      )
+      return `${lines.join('\n')}\n`
+    })
     return 0
   },
 })

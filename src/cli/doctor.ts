@@ -1,16 +1,16 @@
-/** cstp doctor: what is wrong with settings and data, and how to mend it. */
+/** cstp doctor: what is wrong with settings and data, and how to fix it. */
 import { ConfigError } from '../app/config/config.ts'
 import type { Examined, Finding, Severity } from '../app/doctor/doctor.ts'
 import { defineCommand } from './command.ts'
-import { type Paint, plain, plural, prettyJson, type Terminal, wrap } from './terminal.ts'
+import { type Paint, plain, plural, print, type Terminal, wrap } from './terminal.ts'
 
-/** Findings of one check that a person is shown; the JSON has them all. */
-const mostShown = 10
+/** Most findings of one check in the text; the JSON has them all. */
+const maxShown = 10
 const rank: Severity[] = ['error', 'warning', 'note']
 const colours = { error: 'red', warning: 'yellow', note: 'dim' } as const satisfies Record<Severity, keyof Paint>
 const label = 10
 
-function tell({ severity, what, mend }: Finding, { paint, width }: Terminal): string[] {
+function findingLines({ severity, what, mend }: Finding, { paint, width }: Terminal): string[] {
   const room = Math.min(width, 100) - label - 2
   const [first = '', ...rest] = wrap(plain(what), room)
   const blank = ' '.repeat(label)
@@ -23,21 +23,21 @@ function tell({ severity, what, mend }: Finding, { paint, width }: Terminal): st
 
 function show({ name, findings }: Examined, terminal: Terminal): string {
   const { paint } = terminal
-  const grave = findings.some(({ severity }) => severity !== 'note')
-  const head = `${grave ? paint.red('✗') : paint.green('✓')} ${paint.bold(name)}`
+  const failed = findings.some(({ severity }) => severity !== 'note')
+  const head = `${failed ? paint.red('✗') : paint.green('✓')} ${paint.bold(name)}`
   const sorted = findings.toSorted((a, b) => rank.indexOf(a.severity) - rank.indexOf(b.severity))
-  const lines = sorted.slice(0, mostShown).flatMap((finding) => tell(finding, terminal))
-  const more = sorted.length - mostShown
+  const lines = sorted.slice(0, maxShown).flatMap((finding) => findingLines(finding, terminal))
+  const more = sorted.length - maxShown
   return `${[head, ...lines, ...(more > 0 ? [`  and ${more} more; --json prints all`] : [])].join('\n')}\n`
 }
 
 export const doctor = defineCommand({
   name: 'doctor',
   usage: '[flags]',
-  summary: 'Look for what is wrong with settings and data, and say how to mend it.',
+  summary: 'Check settings and data, and say how to fix what is wrong.',
   about: [
-    'Looks at the settings, the data directory, the databases, the catalogue against the decision files, the vectors, the chain of evidence, the keys and the guardrail files. Run it on the machine of the data directory; a service may run meanwhile. It changes nothing.',
-    'The exit status is 1 where there is an error or a warning; notes alone are fine.',
+    'Checks the settings, the data directory, the databases, the catalogue against the decision files, the vectors, the chain of evidence, the keys and the guardrail files. Run it on the machine of the data directory; a service may keep running. It changes nothing.',
+    'The exit status is 1 if there is an error or a warning; notes alone are fine.',
   ],
   flags: {},
   words: [0, 0],
@@ -57,18 +57,16 @@ export const doctor = defineCommand({
       for await (const one of examine(settings, env)) await add(one)
     } catch (thrown) {
       if (!(thrown instanceof ConfigError)) throw thrown
-      const mend = 'correct it; the data can be looked at only then'
+      const mend = 'correct it; the data can only be checked then'
       await add({ name: 'settings', findings: thrown.problems.map((what) => ({ severity: 'error', what, mend })) })
     }
     const findings = examined.flatMap(({ name, findings }) => findings.map((one) => ({ check: name, ...one })))
     const count = (severity: Severity) => findings.filter((one) => one.severity === severity).length
     const [errors, warnings] = [count('error'), count('warning')]
     const healthy = errors + warnings === 0
-    if (json) await terminal.out(prettyJson({ healthy, errors, warnings, notes: count('note'), findings }))
-    else
-      await terminal.out(
-        `\n${healthy ? 'All is well.' : `${plural(errors, 'error')}, ${plural(warnings, 'warning')}.`}\n`,
-      )
+    const result = { healthy, errors, warnings, notes: count('note'), findings }
+    const end = healthy ? 'No problems found.' : `${plural(errors, 'error')}, ${plural(warnings, 'warning')}.`
+    await print({ json, terminal }, result, () => `\n${end}\n`)
     return healthy ? 0 : 1
   },
 })

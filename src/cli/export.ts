@@ -1,20 +1,20 @@
-/** cstp export: every decision as a line that import takes. */
+/** cstp export: every decision as a line that cstp import reads. */
 import { open, rename, rm } from 'node:fs/promises'
 import type { DecisionRecord } from '../../sdk/schema/decision.ts'
 import { defineCommand } from './command.ts'
-import { type Connection, connectionFlags, openConnection } from './connection.ts'
+import { type Connection, connectionFlags, withConnection } from './connection.ts'
 import { Failure, misuse } from './failure.ts'
 import type { ImportLine } from './import-lines.ts'
-import { fullRecords, pages, patient } from './pages.ts'
-import { jsonLine, openProgress } from './terminal.ts'
+import { fullRecords, pages, retryWhenRateLimited } from './pages.ts'
+import { jsonLine, withProgress } from './terminal.ts'
 
 interface Sink {
   write(text: string): Promise<void>
-  /** Makes what was written stand, or takes it away. */
-  close(whole: boolean): Promise<void>
+  /** Keeps what was written, or removes it. */
+  close(complete: boolean): Promise<void>
 }
 
-/** A file that gets its name when it is whole. */
+/** A file that gets its name when it is complete. */
 async function openFile(path: string): Promise<Sink> {
   const part = `${path}.${process.pid}.tmp`
   const file = await open(part, 'w').catch((error: Error) => {
@@ -22,17 +22,17 @@ async function openFile(path: string): Promise<Sink> {
   })
   return {
     write: (text) => file.writeFile(text),
-    async close(whole) {
-      if (whole) await file.sync()
+    async close(complete) {
+      if (complete) await file.sync()
       await file.close()
-      await (whole ? rename(part, path) : rm(part))
+      await (complete ? rename(part, path) : rm(part))
     },
   }
 }
 
 const nowhere: Sink = { write: async () => {}, close: async () => {} }
 
-/** Sources of link targets by id, remembered. */
+/** Sources of link targets by id, cached. */
 function targetsOf(connection: Connection) {
   const known = new Map<string, string>()
   return async ({ links }: DecisionRecord): Promise<ReadonlyMap<string, string>> => {
@@ -46,29 +46,29 @@ function targetsOf(connection: Connection) {
 export const exportDecisions = defineCommand({
   name: 'export',
   usage: '[flags]',
-  summary: 'Write every decision as JSON Lines, in the form that import takes.',
+  summary: 'Write every decision as JSON Lines, in the format of import.',
   about: [
-    'One line a decision, oldest first, to stdout or a file. Imported into an empty data directory they make the same decisions again, with outcomes and links.',
-    'Not carried are ids (a copy gets new ones, and keeps the old ones as source), who reviewed, linked or changed a decision and when, earlier reviews and versions, and what is derived. To move all of that, copy the data directory, or write its files with --yaml.',
+    'One line for each decision, oldest first, to stdout or a file. Importing them into an empty data directory creates the same decisions, with outcomes and links.',
+    'Not exported are ids (a copy gets new ones and keeps the old ones as source), who reviewed, linked or changed a decision and when, earlier reviews and versions, and derived data. To move all of that, copy the data directory, or write its files with --yaml.',
   ],
   flags: {
     out: {
       kind: 'value',
       value: 'file',
-      about: 'File to write; by default stdout. It appears under its name when it is whole.',
+      about: 'File to write; by default stdout. It gets its name when it is complete.',
     },
     yaml: {
       kind: 'value',
       value: 'folder',
-      about: 'Write each decision whole into a YAML file in this folder instead, as the data directory holds it.',
+      about: 'Write each decision in full to a YAML file in this folder instead, as in the data directory.',
     },
-    format: { kind: 'value', value: 'jsonl', about: 'Form of the output; jsonl is the only one.' },
+    format: { kind: 'value', value: 'jsonl', about: 'Format of the output; jsonl is the only one.' },
     ...connectionFlags,
   },
   words: [0, 0],
   examples: [
     ['cstp export --out decisions.jsonl', 'from the running server'],
-    ['cstp export --yaml ./copy', 'every decision whole, one file each'],
+    ['cstp export --yaml ./copy', 'every decision in full, one file each'],
     ['cstp export --local | gzip > decisions.jsonl.gz', 'without a server, compressed'],
   ],
   async run(run) {
@@ -77,55 +77,51 @@ export const exportDecisions = defineCommand({
       throw misuse(`--format is jsonl; received ${JSON.stringify(flags.format)}`)
     if (flags.yaml !== undefined && (flags.out !== undefined || flags.format !== undefined))
       throw misuse('--yaml excludes --out and --format')
-    const progress = openProgress(terminal)
-    const opened = await openConnection(run, { signal: run.signal })
-    try {
-      const connection = patient(opened)
-      const sink: Sink = flags.yaml
-        ? nowhere
-        : flags.out
-          ? await openFile(flags.out)
-          : { write: terminal.out, close: async () => {} }
-      let exported = 0
-      let whole = false
-      try {
-        const targets = targetsOf(connection)
-        for await (const { decisions, total } of pages(connection)) {
-          // The list leaves out the deliberation.
-          const records = await fullRecords(
-            connection,
-            decisions.map(({ id }) => id),
-          )
-          exported += records.length
-          progress.show(total === 0 ? null : exported / total, `${exported} of ${total} decisions`)
-          if (flags.yaml) {
-            await (await import('../app/yaml-export.ts')).writeYaml(flags.yaml, records)
-            continue
+    const exported = await withProgress(terminal, (progress) =>
+      withConnection(run, async (opened) => {
+        const connection = retryWhenRateLimited(opened)
+        const sink: Sink = flags.yaml
+          ? nowhere
+          : flags.out
+            ? await openFile(flags.out)
+            : { write: terminal.out, close: async () => {} }
+        let exported = 0
+        let complete = false
+        try {
+          const targets = targetsOf(connection)
+          for await (const { decisions, total } of pages(connection)) {
+            // The list leaves out the deliberation.
+            const records = await fullRecords(
+              connection,
+              decisions.map(({ id }) => id),
+            )
+            exported += records.length
+            progress.show(total === 0 ? null : exported / total, `${exported} of ${total} decisions`)
+            if (flags.yaml) {
+              await (await import('../app/yaml-export.ts')).writeYaml(flags.yaml, records)
+              continue
+            }
+            const lines: string[] = []
+            for (const record of records) lines.push(`${JSON.stringify(exportLine(record, await targets(record)))}\n`)
+            await sink.write(lines.join(''))
           }
-          const lines: string[] = []
-          for (const record of records) lines.push(`${JSON.stringify(exportLine(record, await targets(record)))}\n`)
-          await sink.write(lines.join(''))
+          complete = true
+        } finally {
+          progress.end()
+          await sink.close(complete)
         }
-        whole = true
-      } finally {
-        progress.end()
-        await sink.close(whole)
-      }
-      // On stdout stand the decisions themselves.
-      const out = flags.yaml ?? flags.out
-      if (!out) return 0
-      await terminal.out(json ? jsonLine({ exported, out }) : `${exported} decisions in ${out}\n`)
-      return 0
-    } finally {
-      await opened.close()
-    }
+        return exported
+      }),
+    )
+    // Without a file, stdout has the decisions themselves.
+    const out = flags.yaml ?? flags.out
+    if (out) await terminal.out(json ? jsonLine({ exported, out }) : `${exported} decisions in ${out}\n`)
+    return 0
   },
 })
 
-// A stored decision as a line that import takes.
-
-/** Its own key where it has one, else its id: a copy then knows it by that. */
-export const sourceOf = ({ source_key, id }: Pick<DecisionRecord, 'source_key' | 'id'>): string => source_key ?? id
+/** Its own key if it has one, else its id, by which a copy then knows it. */
+const sourceOf = ({ source_key, id }: Pick<DecisionRecord, 'source_key' | 'id'>): string => source_key ?? id
 
 const empty = (value: unknown): boolean =>
   value === null || value === undefined || (Array.isArray(value) && value.length === 0)
@@ -135,11 +131,11 @@ const tidy = <T extends object>(value: T): T =>
   Object.fromEntries(Object.entries(value).filter(([, inner]) => !empty(inner))) as T
 
 /**
- * What is derived from the rest (id, title, quality, an extracted bridge) and what the import fields can't say (who reviewed or linked
- * it and when, earlier reviews and revisions, related decisions, preserve) is not carried.
+ * A stored decision as a line of an import, without derived data (id, title, quality, an extracted bridge) and what import fields can't
+ * hold (who reviewed or linked it and when, earlier reviews and revisions, related decisions, preserve).
  * @param targets sources of the decisions that it is linked to, by id
  */
-export function exportLine(record: DecisionRecord, targets: ReadonlyMap<string, string>): ImportLine {
+function exportLine(record: DecisionRecord, targets: ReadonlyMap<string, string>): ImportLine {
   const links = record.links.map(({ target_id, edge_type, weight, context }) =>
     tidy({ target: targets.get(target_id) ?? target_id, edge_type, weight, context }),
   )

@@ -1,10 +1,9 @@
-/** Errors of the command line, and how any error is told to a person or a program. */
-
+/** Errors of the command line, and how any error is shown to a person or a program. */
 import { CstpError, type Issue } from '../../sdk/errors.ts'
 import { ConfigError } from '../app/config/config.ts'
 import { plain } from './terminal.ts'
 
-/** Something that the person at the terminal can see to: one clear message, no stack. */
+/** An error that the person at the terminal can fix: one clear message, no stack. */
 export class Failure extends Error {
   readonly status: number
 
@@ -33,12 +32,12 @@ export function reasonOf(error: unknown): string {
     return plain(issues.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join('; '))
   }
   if (!(error instanceof Error)) return plain(String(error))
-  // A cause that repeats its wrapper says nothing new.
+  // A cause that repeats its wrapper adds nothing.
   const cause = error.cause === undefined ? '' : reasonOf(error.cause)
   return cause === '' || error.message.includes(cause) ? plain(error.message) : `${plain(error.message)}: ${cause}`
 }
 
-/** An error that lists what is wrong, such as that of the guardrail files; told by its shape so as not to load their code here. */
+/** An error that lists problems, such as that of the guardrail files; recognised by its shape so as not to load their code here. */
 const hasProblems = (error: unknown): error is Error & { problems: string[] } =>
   error instanceof Error && 'problems' in error && Array.isArray(error.problems)
 

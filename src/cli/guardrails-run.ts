@@ -1,76 +1,62 @@
-/** cstp guardrails check: what is wrong with rule files, and what is suspicious about them. */
-import { type Backtest, backtest, checkRules, loadRules, type Tally } from '../policy/check.ts'
+/** The work of cstp guardrails: checking rule files, running their table tests, and backtesting rules that are not active. */
+import { type Backtest, backtest, checkRules, loadRules, type RuleError, type Tally } from '../policy/check.ts'
 import { testRules } from '../policy/tables.ts'
-import type { Connection } from './connection.ts'
+import type { Run } from './command.ts'
+import { type Connection, type connectionFlags, withConnection } from './connection.ts'
 import { Failure } from './failure.ts'
 import { fullRecords, pages } from './pages.ts'
-import { type Column, plain, plural, prettyJson, type Terminal, table } from './terminal.ts'
+import { type Column, type Paint, plain, plural, print, type Terminal, table } from './terminal.ts'
 
-/** Resolves with the exit status: 1 where something does not load. */
-export async function check(
-  paths: string[] | null,
-  { terminal, json }: { terminal: Terminal; json: boolean },
-): Promise<number> {
+type Output = Pick<Run, 'terminal' | 'json'>
+
+const errorLine = ({ file, line, column, message }: RuleError, paint: Paint): string =>
+  `${plain(file)}:${line}:${column}: ${paint.red('error')}: ${plain(message)}`
+
+/** Resolves with the exit status: 1 if something does not load. */
+export async function check(paths: string[] | null, run: Output): Promise<number> {
   const report = await checkRules(paths)
   const { errors, findings, rules, circuit_breakers } = report
-  const status = errors.length > 0 ? 1 : 0
-  if (json) {
-    await terminal.out(prettyJson(report))
-    return status
-  }
-  const { paint } = terminal
-  const lines = [
-    ...errors.map(
-      ({ file, line, column, message }) => `${plain(file)}:${line}:${column}: ${paint.red('error')}: ${plain(message)}`,
-    ),
-    ...findings.map(
-      ({ file, line, rule, message }) =>
-        `${plain(file)}:${line}: ${paint.yellow('warning')}: ${rule}: ${plain(message)}`,
-    ),
-    errors.length > 0
-      ? `${plural(errors.length, 'error')}, ${plural(findings.length, 'warning')}: a server does not start with these files`
-      : `${plural(rules, 'rule')}, ${plural(circuit_breakers, 'circuit breaker')}, ${plural(findings.length, 'warning')}`,
-  ]
-  await terminal.out(`${lines.join('\n')}\n`)
-  return status
+  await print(run, report, () => {
+    const { paint } = run.terminal
+    const lines = [
+      ...errors.map((error) => errorLine(error, paint)),
+      ...findings.map(
+        ({ file, line, rule, message }) =>
+          `${plain(file)}:${line}: ${paint.yellow('warning')}: ${rule}: ${plain(message)}`,
+      ),
+      errors.length > 0
+        ? `${plural(errors.length, 'error')}, ${plural(findings.length, 'warning')}: a server does not start with these files`
+        : `${plural(rules, 'rule')}, ${plural(circuit_breakers, 'circuit breaker')}, ${plural(findings.length, 'warning')}`,
+    ]
+    return `${lines.join('\n')}\n`
+  })
+  return errors.length > 0 ? 1 : 0
 }
 
-// cstp guardrails test: the table tests beside rule files.
-
-/** Resolves with the exit status: 1 where a case fails or a file does not load. */
-export async function test(
-  directories: readonly string[],
-  { terminal, json }: { terminal: Terminal; json: boolean },
-): Promise<number> {
+/** Resolves with the exit status: 1 if a case fails or a file does not load. */
+export async function test(directories: readonly string[], run: Output): Promise<number> {
   const report = await testRules(directories, Date.now())
   const { tables, errors, rules, covered, uncovered } = report
   const cases = tables.flatMap((table) => table.cases.map((one) => ({ ...one, file: table.file })))
   const failed = cases.filter(({ problem }) => problem !== null)
-  const status = failed.length + errors.length > 0 ? 1 : 0
-  if (json) {
-    await terminal.out(prettyJson({ ...report, cases: cases.length, failed: failed.length }))
-    return status
-  }
-  if (cases.length + errors.length === 0)
+  if (!run.json && cases.length + errors.length === 0)
     throw new Failure(`there are no table tests (*.test.yaml) in ${directories.join(', ')}`)
-  const { paint } = terminal
-  const lines = [
-    ...errors.map(
-      ({ file, line, column, message }) => `${plain(file)}:${line}:${column}: ${paint.red('error')}: ${plain(message)}`,
-    ),
-    ...failed.map(
-      ({ file, line, name, problem }) =>
-        `${plain(file)}:${line}: ${paint.red('failed')}: ${plain(name)}: ${plain(problem ?? '')}`,
-    ),
-    `${cases.length - failed.length} of ${cases.length} cases hold`,
-    `${covered} of ${rules} rules are fired by some case`,
-    ...uncovered.map(({ rule, file, line }) => `  ${plain(file)}:${line}: ${paint.yellow(rule)} is fired by none`),
-  ]
-  await terminal.out(`${lines.join('\n')}\n`)
-  return status
+  await print(run, { ...report, cases: cases.length, failed: failed.length }, () => {
+    const { paint } = run.terminal
+    const lines = [
+      ...errors.map((error) => errorLine(error, paint)),
+      ...failed.map(
+        ({ file, line, name, problem }) =>
+          `${plain(file)}:${line}: ${paint.red('failed')}: ${plain(name)}: ${plain(problem ?? '')}`,
+      ),
+      `${cases.length - failed.length} of ${cases.length} cases pass`,
+      `${covered} of ${rules} rules are fired by some case`,
+      ...uncovered.map(({ rule, file, line }) => `  ${plain(file)}:${line}: ${paint.yellow(rule)} is fired by none`),
+    ]
+    return `${lines.join('\n')}\n`
+  })
+  return failed.length + errors.length > 0 ? 1 : 0
 }
-
-// cstp guardrails backtest: what rules that are not active would have stopped, and how that turned out.
 
 async function* reviewed(connection: Connection) {
   for await (const { decisions } of pages(connection)) {
@@ -111,25 +97,16 @@ function render({ all, stopped, rules, uncertain }: Backtest, { width, paint }: 
   const note =
     uncertain === 0
       ? []
-      : [`On ${uncertain} of them a rule rests on the state of that time, which is gone: it counts as not fired there.`]
-  const about = 'Rules see what is kept of a decision; the context that its check was given is not.'
+      : [`On ${uncertain} of them a rule depends on past state that is no longer known; it counts as not fired there.`]
+  const about = 'Rules see what is stored of a decision; the context of its check is not stored.'
   return `${[...lines, '', ...note, paint.dim(about)].join('\n')}\n`
 }
 
-/** @throws PolicyError where the file does not load */
-export async function runBacktest(
-  path: string,
-  open: () => Promise<Connection>,
-  { terminal, json }: { terminal: Terminal; json: boolean },
-): Promise<number> {
-  // Looked at before anything is asked: most first attempts have a slip.
+/** @throws PolicyError if the file does not load */
+export async function runBacktest(path: string, run: Run<typeof connectionFlags>): Promise<number> {
+  // Before anything is fetched: most first attempts have a typo.
   const set = await loadRules([path])
-  const connection = await open()
-  try {
-    const found = await backtest(set, reviewed(connection))
-    await terminal.out(json ? prettyJson(found) : render(found, terminal))
-    return 0
-  } finally {
-    await connection.close()
-  }
+  const found = await withConnection(run, (connection) => backtest(set, reviewed(connection)))
+  await print(run, found, () => render(found, run.terminal))
+  return 0
 }

@@ -7,14 +7,14 @@ import { pad, type Terminal, wrap } from './terminal.ts'
 
 const widest = 100
 
-/** Two columns: names, and what they are, wrapped. */
+/** Two columns: names and their descriptions, wrapped. */
 function entries(rows: readonly (readonly [string, string])[], { width, paint }: Terminal): string[] {
   const left = Math.min(28, Math.max(...rows.map(([name]) => name.length)))
   const room = Math.max(30, Math.min(width, widest) - left - 4)
   return rows.flatMap(([name, about]) => {
     const [first = '', ...rest] = wrap(about, room)
     const lines = rest.map((line) => ' '.repeat(left + 4) + line)
-    // A name that is wider than the column has a line of its own.
+    // A name that is wider than the column gets its own line.
     if (name.length > left) return [`  ${paint.cyan(name)}`, ' '.repeat(left + 4) + first, ...lines]
     return [`  ${paint.cyan(pad(name, left))}  ${first}`, ...lines]
   })
@@ -33,7 +33,7 @@ const paragraphs = (texts: readonly string[], width: number): string[] =>
 export function overview(commands: readonly Command[], terminal: Terminal): string {
   const { paint } = terminal
   return [
-    `${paint.bold('cstp')} ${version}: decision memory for software agents`,
+    `${paint.bold('cstp')} ${version}: decision memory and policy service for software agents`,
     '',
     'usage: cstp <command> [flags]',
     '',
@@ -49,7 +49,7 @@ export function overview(commands: readonly Command[], terminal: Terminal): stri
       ],
       terminal,
     ),
-    ...paragraphs(['Start with cstp serve; it prints where the data lies and a line to try.'], terminal.width),
+    ...paragraphs(['Start with cstp serve; it prints where the data is stored and a line to try.'], terminal.width),
     '',
   ].join('\n')
 }
@@ -84,11 +84,11 @@ export function settingsHelp(terminal: Terminal): string {
     return ['', ...entries([[flag, `${about}${shown}`]], terminal), `      ${env}   ${yaml} in the YAML file`]
   })
   return [
-    `${terminal.paint.bold('Settings')}: default, then YAML file, then environment, then flag; the later one counts.`,
+    `${terminal.paint.bold('Settings')}: default, then YAML file, then environment, then flag; the last one wins.`,
     ...paragraphs(
       [
-        // biome-ignore lint/suspicious/noTemplateCurlyInString: this is how it stands in the file
-        'The YAML file is named by --config or CSTP_CONFIG. In it ${VAR} stands for a variable of the environment; one that is not set is an error. cstp config prints what is in effect, and where from.',
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: the syntax of the file
+        'The YAML file is given with --config or CSTP_CONFIG. In it ${VAR} is replaced by an environment variable; one that is not set is an error. cstp config prints the settings in effect and their sources.',
       ],
       terminal.width,
     ),

@@ -1,5 +1,4 @@
-/** What a line of an import says: a decision, what became of it, and what it is linked to. */
-
+/** The lines of an import: JSON Lines from bytes, each with a decision, its outcome and its links. */
 import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import { EdgeType, filledText, fraction, Outcome, text } from '../../sdk/schema/decision.ts'
@@ -21,7 +20,7 @@ const day = v.nullish(
 const name = v.nullish(filledText(256), null)
 
 const ImportLink = v.object({
-  target: v.pipe(filledText(256), d('Source of another line or of an earlier import, or id of a stored decision.')),
+  target: v.pipe(filledText(256), d('Source of another line or of an earlier import, or the id of a stored decision.')),
   edge_type: EdgeType,
   weight: v.optional(fraction, 1),
   context: v.nullish(text(10_000), null),
@@ -29,23 +28,23 @@ const ImportLink = v.object({
 export type ImportLink = v.InferOutput<typeof ImportLink>
 
 /** A line: the parameters of recordDecision with shorter names for the import fields, a review, and links. */
-export const ImportLine = v.object({
+const ImportLine = v.object({
   ...entries,
-  source: v.pipe(name, d('Key in the system of origin; by default one is made from the content.')),
+  source: v.pipe(name, d('Key in the system of origin; by default derived from the content.')),
   source_key: v.pipe(name, d('The same as source.')),
   date: v.pipe(day, d('When it was decided.')),
   created_at: v.pipe(day, d('The same as date.')),
   agent: v.pipe(name, d('Who decided.')),
   recorded_by: v.pipe(name, d('The same as agent.')),
-  outcome: v.pipe(v.nullish(Outcome, null), d('What became of it.')),
+  outcome: v.pipe(v.nullish(Outcome, null), d('The outcome.')),
   actual_result: v.pipe(note, d('What happened.')),
-  lessons: v.pipe(note, d('What to do otherwise next time.')),
+  lessons: v.pipe(note, d('What to do differently next time.')),
   notes: v.pipe(note, d('Anything else about the outcome.')),
   links: v.optional(v.pipe(v.array(ImportLink), v.maxLength(1_000, 'at most 1000 entries')), () => []),
 })
 export type ImportLine = v.InferInput<typeof ImportLine>
 
-/** What is to be done for a line. */
+/** The calls that a line needs. */
 export interface Plan {
   record: Params<'recordDecision'> & { source_key: string }
   review: Omit<Params<'reviewDecision'>, 'decision_id'> | null
@@ -54,7 +53,7 @@ export interface Plan {
 
 const parse = compileParams(ImportLine)
 
-/** The one of two names that is given. @throws Error when both are */
+/** The value of the one of two names that is given. @throws Error if both are */
 function either<T>(names: string, a: T | null, b: T | null): T | null {
   if (a !== null && b !== null) throw new Error(`${names} mean the same; give one of them`)
   return a ?? b
@@ -79,20 +78,18 @@ export function planLine(value: unknown): Plan {
   }
 }
 
-/** What the made keys begin with. */
+/** Prefix of derived keys. */
 export const contentKey = 'content:'
 
-/** A key for a line without one: the same content has the same key, so that importing it again does nothing. */
+/** A key derived from the content, so that importing the same line again does nothing. */
 const keyOf = (content: unknown): string =>
   contentKey + createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 32)
 
-// JSON Lines from bytes, one at a time, whatever the size of the file.
-
-/** A line that is not blank, by its number in the file: its value, or what is wrong with it. */
+/** A line that is not blank, with its number in the file: its value, or what is wrong with it. */
 export type Line = { line: number; value: unknown } | { line: number; problem: string }
 
-/** Longest line, in bytes: a file without line ends must not fill the memory. */
-const longest = 16 * 1_048_576
+/** A file without line ends must not fill the memory. */
+const maxLineBytes = 16 * 1_048_576
 const newline = 10
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
@@ -112,7 +109,7 @@ function parseText(line: number, bytes: Uint8Array): Line | null {
   }
 }
 
-/** @param seen told how many bytes of the input are done */
+/** Reads one line at a time, whatever the size of the file. @param seen called with the number of bytes read */
 export async function* readLines(
   input: AsyncIterable<Uint8Array>,
   seen: (bytes: number) => void = () => {},
@@ -123,13 +120,13 @@ export async function* readLines(
   let bytes = 0
   const take = (part: Uint8Array) => {
     held += part.length
-    if (held <= longest) parts.push(part)
+    if (held <= maxLineBytes) parts.push(part)
     else parts = []
   }
   const finish = (): Line | null => {
     const found =
-      held > longest
-        ? { line, problem: `is longer than ${longest / 1_048_576} MiB` }
+      held > maxLineBytes
+        ? { line, problem: `is longer than ${maxLineBytes / 1_048_576} MiB` }
         : parseText(line, Buffer.concat(parts))
     parts = []
     held = 0
@@ -145,7 +142,7 @@ export async function* readLines(
       seen(bytes + start)
       if (found) yield found
     }
-    // A copy: the stream may use the chunk's memory again.
+    // A copy: the stream may reuse the chunk's memory.
     take(chunk.slice(start))
     bytes += chunk.length
   }

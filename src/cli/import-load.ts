@@ -1,4 +1,4 @@
-/** Carries an import out: decisions and their outcomes first, then the links between them. */
+/** Performs an import: decisions and their outcomes first, then the links between them, several at once. */
 import { CstpError } from '../../sdk/errors.ts'
 import type { Connection, Result } from './connection.ts'
 import { reasonOf } from './failure.ts'
@@ -8,13 +8,13 @@ import { pages } from './pages.ts'
 export interface Summary {
   /** Decisions that were recorded, or would be. */
   imported: number
-  /** Lines whose decision was there already. */
+  /** Lines whose decision was already stored. */
   existing: number
   reviewed: number
   linked: number
   /** Bad lines. */
   skipped: number
-  /** Outcomes and links of stored decisions that could not be taken. */
+  /** Outcomes and links of stored decisions that could not be imported. */
   incomplete: number
   /** Decisions that still wait for their vectors. */
   unindexed: number
@@ -25,7 +25,7 @@ export interface Summary {
 }
 
 export interface LoadOptions {
-  /** Where it goes; null only checks what can be checked without it. */
+  /** Null for a dry run, which checks what can be checked without a connection. */
   connection: Connection | null
   problem(line: number, reason: string): void
   progress?(phase: 'decisions' | 'links', done: number, total: number | null): void
@@ -33,11 +33,11 @@ export interface LoadOptions {
 }
 
 /** Failures of the engine in a row after which the rest would fail too. */
-const patience = 20
-/** What an id, or enough of one, looks like. */
+const maxFailures = 20
+/** The form of an id, or of enough of one. */
 const idForm = /^(?:\d{4}-\d{2}-\d{2}-decision-[0-9a-f]{1,12}|[0-9a-f]{8,12})$/
 
-/** What was recorded of a line whose links are still to be made. `before` is the record where it was there already. */
+/** A recorded line whose links are still to be made. `before` is the record if it was already stored. */
 interface Waiting {
   line: number
   id: string
@@ -45,11 +45,11 @@ interface Waiting {
   before: Result<'getDecision'> | null
 }
 
-/** Whether what refused one line would refuse all: credentials, an unknown method, a lost connection. */
-const endsAll = (error: unknown): boolean =>
+/** Whether an error would occur for every line: credentials, an unknown method, a lost connection. */
+const isFatal = (error: unknown): boolean =>
   !(error instanceof CstpError) || error.error === 'forbidden' || error.error === 'method_not_found'
 
-/** @throws what makes going on pointless; what was done until then stays done, and another run goes on from there */
+/** @throws what would fail every line; what was done until then stays, and another run continues from there */
 export async function load(lines: AsyncIterable<Line>, options: LoadOptions): Promise<Summary> {
   const { connection, problem, progress, signal } = options
   const start = performance.now()
@@ -66,9 +66,9 @@ export async function load(lines: AsyncIterable<Line>, options: LoadOptions): Pr
 
   /** The decision is stored; a part of its line is not. */
   const leaveOut = (line: number, part: string, error: unknown) => {
-    if (endsAll(error)) throw error
+    if (isFatal(error)) throw error
     counts.incomplete++
-    problem(line, `${part} was not taken: ${reasonOf(error)}`)
+    problem(line, `${part} was not imported: ${reasonOf(error)}`)
   }
 
   const store = async (line: number, { record, review, links }: Plan): Promise<string> => {
@@ -105,9 +105,7 @@ export async function load(lines: AsyncIterable<Line>, options: LoadOptions): Pr
     }
     const key = plan.record.source_key
     if (ids.has(key)) {
-      const same = key.startsWith(contentKey)
-        ? 'repeats an earlier line'
-        : `the source ${key} stands on an earlier line`
+      const same = key.startsWith(contentKey) ? 'repeats an earlier line' : `an earlier line has the source ${key}`
       return skip(line, new Error(same))
     }
     ids.set(key, '')
@@ -115,19 +113,19 @@ export async function load(lines: AsyncIterable<Line>, options: LoadOptions): Pr
       ids.set(key, await store(line, plan))
       failedInARow = 0
     } catch (error) {
-      if (endsAll(error)) throw error
+      if (isFatal(error)) throw error
       ids.delete(key)
       skip(line, error)
       const refused =
         (error as CstpError).error === 'invalid_params' || (error as CstpError).error === 'invalid_request'
-      if (!refused && ++failedInARow >= patience)
-        throw new Error(`${patience} decisions in a row failed; the last: ${reasonOf(error)}`)
+      if (!refused && ++failedInARow >= maxFailures)
+        throw new Error(`${maxFailures} decisions in a row failed; the last: ${reasonOf(error)}`)
     } finally {
       progress?.('decisions', counts.imported + counts.existing + counts.skipped, null)
     }
   }
 
-  /** Adds those that an earlier import brought, under the sources that links name. */
+  /** Adds the decisions of earlier imports to which links refer by source. */
   const lookUp = async (store: Connection): Promise<void> => {
     const targets = waiting.flatMap(({ links }) => links.map(({ target }) => target))
     const missing = new Set(targets.filter((target) => !ids.has(target) && !idForm.test(target)))
@@ -154,7 +152,7 @@ export async function load(lines: AsyncIterable<Line>, options: LoadOptions): Pr
       if (target_id === null) {
         counts.incomplete++
         const where = connection ? 'nothing has this source' : 'nothing in this file has this source'
-        problem(line, `the link to ${target} was not taken: ${where}`)
+        problem(line, `the link to ${target} was not imported: ${where}`)
         continue
       }
       try {
@@ -185,7 +183,7 @@ export async function load(lines: AsyncIterable<Line>, options: LoadOptions): Pr
   }
 }
 
-/** The items until the signal aborts; what is under way then comes to its end. */
+/** The items until the signal aborts; work under way then completes. */
 async function* until<T>(items: Iterable<T> | AsyncIterable<T>, signal: AbortSignal | undefined): AsyncGenerator<T> {
   for await (const item of items) {
     if (signal?.aborted) return
@@ -193,37 +191,37 @@ async function* until<T>(items: Iterable<T> | AsyncIterable<T>, signal: AbortSig
   }
 }
 
-// How much is under way at once: as much as keeps each piece of work short, whatever the server's embedder can do.
+// Adaptive concurrency: as much as keeps each piece of work short, whatever the speed of the server's embedder.
 
 const [first, least, most] = [8, 2, 32]
-/** Above this the server is behind; it gives up waiting for vectors at 2 s. */
+/** Above this the server is falling behind; it stops waiting for vectors at 2 s. */
 const slowMs = 800
 const quickMs = 400
 
-export interface Pace {
+interface Pace {
   /** How many may run now. */
-  hands(): number
-  /** Told when a piece of work that began at `started` is done, in milliseconds of one clock. */
+  concurrency(): number
+  /** Reports that a piece of work that began at `started` is done, in milliseconds of one clock. */
   done(started: number, now: number): void
 }
 
 export function createPace(): Pace {
-  let hands = first
+  let concurrency = first
   let changed = 0
   return {
-    hands: () => hands,
+    concurrency: () => concurrency,
     done(started, now) {
       // What began before the last change says nothing about it.
       if (started < changed) return
       const took = now - started
-      if (took <= slowMs && (took >= quickMs || hands === most)) return
-      hands = took > slowMs ? Math.max(least, hands >> 1) : hands + 1
+      if (took <= slowMs && (took >= quickMs || concurrency === most)) return
+      concurrency = took > slowMs ? Math.max(least, concurrency >> 1) : concurrency + 1
       changed = now
     },
   }
 }
 
-/** Does the work for each item, several at once. @throws the first error, when all that was under way has ended */
+/** Does the work for each item, several at once. @throws the first error, after all work under way has ended */
 export async function eachPaced<T>(
   items: AsyncIterable<T>,
   pace: Pace,
@@ -244,7 +242,7 @@ export async function eachPaced<T>(
     for await (const item of items) {
       const task = start(item).then(() => void running.delete(task))
       running.add(task)
-      while (running.size >= pace.hands()) await Promise.race(running)
+      while (running.size >= pace.concurrency()) await Promise.race(running)
       if (errors.length > 0) break
     }
   } finally {

@@ -6,14 +6,14 @@ import { connectionFlags, openConnection } from './connection.ts'
 import { Failure } from './failure.ts'
 import { readLines } from './import-lines.ts'
 import { load, type Summary } from './import-load.ts'
-import { patient } from './pages.ts'
-import { jsonLine, openProgress, plain } from './terminal.ts'
+import { retryWhenRateLimited } from './pages.ts'
+import { jsonLine, plain, withProgress } from './terminal.ts'
 
 /** Most problems in the JSON summary; stderr has them all. */
-const mostProblems = 1_000
+const maxProblems = 1_000
 const interrupted = 130
 
-/** The bytes of a stream; where the signal aborts, a read that waits ends as well. */
+/** The bytes of a stream; the signal also ends a read that is waiting. */
 async function* chunks(stream: ReadableStream<Uint8Array>, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   const reader = stream.getReader()
   const cancel = () => void reader.cancel().catch(() => {})
@@ -26,7 +26,7 @@ async function* chunks(stream: ReadableStream<Uint8Array>, signal: AbortSignal):
   }
 }
 
-/** The input and its size, which is not known of stdin. @throws Failure where there is no such file */
+/** The input and its size, which is not known for stdin. @throws Failure if there is no such file */
 async function open(path: string): Promise<{ stream: ReadableStream<Uint8Array>; bytes: number | null }> {
   if (path === '-') return { stream: Bun.stdin.stream(), bytes: null }
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
@@ -36,8 +36,7 @@ async function open(path: string): Promise<{ stream: ReadableStream<Uint8Array>;
   return { stream: Bun.file(path).stream(), bytes: found.isFile() ? found.size : null }
 }
 
-/** What was done, for a person. */
-export function tell(done: Summary): string {
+function summaryText(done: Summary): string {
   const {
     imported,
     existing,
@@ -57,14 +56,14 @@ export function tell(done: Summary): string {
     `${reviewed} ${dry_run ? 'with outcome' : 'reviewed'}`,
     `${linked} ${dry_run ? 'links' : 'linked'}`,
     `${skipped} skipped`,
-    ...(incomplete > 0 ? [`${incomplete} outcomes or links left out`] : []),
+    ...(incomplete > 0 ? [`${incomplete} outcomes or links not imported`] : []),
     `${seconds} s`,
     `${per_second} per second`,
   ]
   const notes = [
-    ...(unindexed > 0 ? [`${unindexed} still wait for their vectors; words find them already.`] : []),
-    ...(dry_run ? ['Nothing was written. Which of them are stored already shows only the import itself.'] : []),
-    ...(interrupted ? ['Interrupted; the same command goes on from here.'] : []),
+    ...(unindexed > 0 ? [`${unindexed} still wait for their vectors; keyword search finds them already.`] : []),
+    ...(dry_run ? ['This was a dry run: nothing was written. It can’t tell which decisions are already stored.'] : []),
+    ...(interrupted ? ['Interrupted; the same command continues from here.'] : []),
   ]
   return `${[parts.join(', '), ...notes].join('\n')}\n`
 }
@@ -72,16 +71,16 @@ export function tell(done: Summary): string {
 export const importDecisions = defineCommand({
   name: 'import',
   usage: '<file | -> [flags]',
-  summary: 'Take in decisions from JSON Lines, with their outcomes and links.',
+  summary: 'Import decisions from JSON Lines, with their outcomes and links.',
   about: [
-    'Each line is a JSON object: the parameters of recordDecision (decision, category and confidence are needed), and if you like source (its own key), date, agent, outcome (success, failure, partial or abandoned) with actual_result, lessons and notes, and links: [{"target": the source or id of another decision, "edge_type": "depends_on", "weight"?, "context"?}].',
-    'Importing a file again takes nothing in twice: a known source is left as it is, save that a missing outcome or link is added. Lines without a source are known by their content. A bad line is reported with its number and skipped, and the exit status is then 1.',
-    'A server needs to know you as an agent with the scope admin. The rate limit of the server is kept (--rate-limit 0 on the server lifts it; --local has none).',
+    'Each line is a JSON object: the parameters of recordDecision (decision, category and confidence are required), and optionally source (its own key), date, agent, outcome (success, failure, partial or abandoned) with actual_result, lessons and notes, and links: [{"target": the source or id of another decision, "edge_type": "depends_on", "weight"?, "context"?}].',
+    'Importing a file again creates no duplicates: a decision with a known source stays as it is, except that a missing outcome or link is added. Lines without a source are recognised by their content. An invalid line is reported with its number and skipped, and the exit status is then 1.',
+    'A server requires an agent with the scope admin. The command respects the rate limit of the server (--rate-limit 0 on the server removes it; --local has none).',
   ],
   flags: {
     'dry-run': {
       kind: 'switch',
-      about: 'Check every line and say what would be done, without a server and without writing.',
+      about: 'Check every line and report what would be done, without a server and without writing.',
     },
     ...connectionFlags,
   },
@@ -94,40 +93,41 @@ export const importDecisions = defineCommand({
   async run(run) {
     const { terminal, signal, json, flags } = run
     const { stream, bytes } = await open(run.words[0]!)
-    const connection = flags['dry-run'] ? null : await openConnection(run)
-    const progress = openProgress(terminal)
+    // Not closed by the signal: calls under way complete.
+    const opened = flags['dry-run'] ? null : await openConnection(run)
     const problems: { line: number; reason: string }[] = []
     let read = 0
     try {
-      const done = await load(
-        readLines(chunks(stream, signal), (now) => (read = now)),
-        {
-          connection:
-            connection &&
-            patient(connection, (seconds) => progress.show(null, `the server limits the rate: waiting ${seconds} s`)),
-          signal,
-          problem(line, reason) {
-            if (problems.length < mostProblems) problems.push({ line, reason })
-            progress.note(`line ${line}: ${plain(reason)}`)
+      const done = await withProgress(terminal, (progress) =>
+        load(
+          readLines(chunks(stream, signal), (now) => (read = now)),
+          {
+            connection:
+              opened &&
+              retryWhenRateLimited(opened, (seconds) =>
+                progress.show(null, `the server limits the rate: waiting ${seconds} s`),
+              ),
+            signal,
+            problem(line, reason) {
+              if (problems.length < maxProblems) problems.push({ line, reason })
+              progress.note(`line ${line}: ${plain(reason)}`)
+            },
+            progress(phase, count, total) {
+              const whole = phase === 'links' ? total : bytes
+              const part = whole ? (phase === 'links' ? count : read) / whole : null
+              progress.show(part, `${count} ${phase === 'links' ? 'decisions linked' : 'decisions'}`)
+            },
           },
-          progress(phase, count, total) {
-            const whole = phase === 'links' ? total : bytes
-            const part = whole ? (phase === 'links' ? count : read) / whole : null
-            progress.show(part, `${count} ${phase === 'links' ? 'decisions linked' : 'decisions'}`)
-          },
-        },
+        ),
       )
-      progress.end()
-      await terminal.out(json ? jsonLine({ ...done, problems }) : tell(done))
+      await terminal.out(json ? jsonLine({ ...done, problems }) : summaryText(done))
       return done.interrupted ? interrupted : done.skipped + done.incomplete > 0 ? 1 : 0
     } catch (error) {
-      progress.end()
       if (read > 0 && !(error instanceof CstpError))
-        terminal.note('What was taken in until then stays; the same command goes on from there.\n')
+        terminal.note('What was imported until then stays; the same command continues from there.\n')
       throw error
     } finally {
-      progress.end()
-      await connection?.close()
+      await opened?.close()
     }
   },
 })

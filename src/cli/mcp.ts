@@ -2,17 +2,21 @@
 import { CstpError } from '../../sdk/errors.ts'
 import type { Dispatch } from '../calls/dispatch.ts'
 import type { Scope } from '../core/caller.ts'
-import { createLog, type Log } from '../core/log.ts'
+import type { Log } from '../core/log.ts'
 import { localAgent } from '../core/token-file.ts'
 import { defineCommand, type Run } from './command.ts'
 import { connectionFlags } from './connection.ts'
 import { Failure } from './failure.ts'
-import { remoteCaller, serverUrl } from './remote.ts'
-import { coloured } from './terminal.ts'
+import { openRemote, serverUrl } from './remote.ts'
+import { openLog } from './terminal.ts'
 
 const { agent, token } = connectionFlags
 const flags = {
-  url: { kind: 'value', value: 'url', about: 'Server to pass the calls to; without it the data directory is opened.' },
+  url: {
+    kind: 'value',
+    value: 'url',
+    about: 'Server to forward the calls to; without it the data directory is opened.',
+  },
   agent,
   token: { ...token, about: 'Token of the agent at the server (CSTP_TOKEN).' },
 } as const
@@ -23,13 +27,13 @@ interface Backend {
   close(): Promise<void>
 }
 
-/** What a client may do here is what agents may: nothing that only an administrator should. */
+/** A client may do what agents may: nothing that is for administrators only. */
 const scopes: ReadonlySet<Scope> = new Set(['read', 'write'])
 
-/** Calls go to a server; the agent is the one that its token belongs to. */
-async function passOn(run: Run<typeof flags>, url: string): Promise<Backend> {
+/** Calls go to a server; the agent is the one of the token. */
+async function forward(run: Run<typeof flags>, url: string): Promise<Backend> {
   const { settings } = await run.configuration()
-  const remote = await remoteCaller({
+  const remote = await openRemote({
     url: serverUrl(url, settings),
     agent: run.flags.agent ?? run.env.CSTP_AGENT,
     token: run.flags.token ?? run.env.CSTP_TOKEN,
@@ -45,11 +49,11 @@ async function passOn(run: Run<typeof flags>, url: string): Promise<Backend> {
       }
     },
     max_message_bytes: settings.max_body_bytes,
-    close: remote.close,
+    close: async () => {},
   }
 }
 
-/** Calls are answered here, on the data directory; servers on the same one notice nothing. */
+/** Calls are answered here, on the data directory; servers may run on the same one. */
 async function openHere(run: Run<typeof flags>, log: Log): Promise<Backend> {
   const { settings } = await run.configuration()
   const { openProgram } = await import('../app/server.ts')
@@ -62,9 +66,9 @@ export const mcp = defineCommand({
   usage: '[--agent name] [flags]',
   summary: 'Serve an MCP client over stdin and stdout.',
   about: [
-    'For clients that start their servers themselves, such as Claude Desktop and Claude Code. It opens the data directory, works beside a running server on it, and ends when the client closes stdin.',
-    'With --url it passes the calls to a running server instead, as the agent of --agent and --token.',
-    'Logs go to stderr; stdout belongs to the protocol.',
+    'For clients that start their servers themselves, such as Claude Desktop and Claude Code. It opens the data directory, on which a server may run at the same time, and ends when the client closes stdin.',
+    'With --url it forwards the calls to a running server instead, as the agent of --agent and --token.',
+    'Logs go to stderr; stdout is for the protocol.',
   ],
   flags,
   words: [0, 0],
@@ -73,18 +77,10 @@ export const mcp = defineCommand({
     ['CSTP_TOKEN=secret cstp mcp --url https://cstp.example --agent planner', 'the same tools on a server elsewhere'],
   ],
   async run(run) {
-    const { settings, sources } = await run.configuration()
-    const log = createLog({
-      // A line for each call is noise in a client's log; who wants them says so.
-      level: sources.log_level === 'default' ? 'warn' : settings.log_level,
-      pretty: process.stderr.isTTY === true,
-      colours: coloured(process.stderr, run.env),
-      write: run.terminal.note,
-      now: Date.now,
-    })
+    const log = openLog(await run.configuration(), { quiet: true })
     const url = run.flags.url
     const [backend, { serveMcpStdio }] = await Promise.all([
-      url === undefined ? openHere(run, log) : passOn(run, url),
+      url === undefined ? openHere(run, log) : forward(run, url),
       import('../surfaces/mcp/stdio.ts'),
     ])
     let requests = 0

@@ -1,9 +1,9 @@
 /** cstp migrate: everything from a data directory to PostgreSQL, or back. */
 import { defineCommand } from './command.ts'
 import { Failure, misuse } from './failure.ts'
-import { openProgress, prettyJson } from './terminal.ts'
+import { print, withProgress } from './terminal.ts'
 
-/** A place, or the name of the variable that holds it: what stands on a command line everybody can see. */
+/** A place, or the name of the variable that holds it: everybody can see a command line. */
 function placeOf(flag: string, given: string | undefined, env: Record<string, string | undefined>): string {
   if (given === undefined || given === '') throw misuse(`${flag} needs a data directory, an address, or env:<variable>`)
   if (!given.startsWith('env:')) return given
@@ -15,11 +15,11 @@ function placeOf(flag: string, given: string | undefined, env: Record<string, st
 export const migrate = defineCommand({
   name: 'migrate',
   usage: '--from <place> --to <place>',
-  summary: 'Move everything from a data directory to PostgreSQL, or back.',
+  summary: 'Copy everything from a data directory to PostgreSQL, or back.',
   about: [
-    'Decisions with their links, vectors, deliberation, circuit breakers, audit trail, kept results and evidence with its checkpoints are copied to a place that is empty, then both sides are compared by counts and hashes. Nothing is taken from the source. Stop its servers first.',
-    'A run that was cut off goes on where it was when the same command is given again. A target that holds anything else is refused.',
-    'Not copied are token, keys, bundles and rules: give the new servers the key that signed before in CSTP_EVIDENCE_KEY (keys/evidence.pem of the data directory). Decisions without vectors get theirs once a server runs.',
+    'Copies decisions with their links, vectors, deliberation, circuit breakers, audit trail, stored results and evidence with its checkpoints to a place that is empty, then compares both sides by counts and hashes. The source is not changed. Stop its servers first.',
+    'After an interruption the same command continues where it stopped. A target that has anything else is refused.',
+    'Not copied are token, keys, bundles and rules: give the new servers the previous signing key in CSTP_EVIDENCE_KEY (keys/evidence.pem of the data directory). Decisions without vectors get theirs when a server runs.',
   ],
   flags: {
     from: {
@@ -27,7 +27,7 @@ export const migrate = defineCommand({
       value: 'place',
       about: 'Data directory, postgres:// address, or env:<variable> that holds it.',
     },
-    to: { kind: 'value', value: 'place', about: 'The same, of where everything goes.' },
+    to: { kind: 'value', value: 'place', about: 'The same for the target.' },
   },
   words: [0, 0],
   examples: [
@@ -37,20 +37,16 @@ export const migrate = defineCommand({
   async run({ flags, terminal, json, env, signal }) {
     const [from, to] = [placeOf('--from', flags.from, env), placeOf('--to', flags.to, env)]
     const { migrate } = await import('../app/migrate/migrate.ts')
-    const bar = openProgress(terminal)
-    try {
-      const progress = (kind: string, done: number) => bar.show(null, `${done} ${kind}`)
-      const digest = await migrate({ from, to, now_ms: Date.now(), signal, progress })
-      bar.end()
-      const { decisions, vectors, audit_lines, evidence_records } = digest
-      await terminal.out(
-        json
-          ? prettyJson(digest)
-          : `${decisions} decisions, ${vectors} with vectors, ${audit_lines} audit lines and ${evidence_records} evidence records; both sides are equal\n`,
-      )
-      return 0
-    } finally {
-      bar.end()
-    }
+    const digest = await withProgress(terminal, (bar) =>
+      migrate({ from, to, now_ms: Date.now(), signal, progress: (kind, done) => bar.show(null, `${done} ${kind}`) }),
+    )
+    const { decisions, vectors, audit_lines, evidence_records } = digest
+    await print(
+      { json, terminal },
+      digest,
+      () =>
+        `${decisions} decisions, ${vectors} with vectors, ${audit_lines} audit entries and ${evidence_records} evidence records; both sides are equal\n`,
+    )
+    return 0
   },
 })

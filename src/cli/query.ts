@@ -1,15 +1,14 @@
-/** cstp query: precedents of a question as a table. */
+/** cstp query: precedents for a question as a table. */
 import { numberOf } from './args.ts'
 import { defineCommand, type Values } from './command.ts'
-import type { Params, Result } from './connection.ts'
-import { connectionFlags, openConnection } from './connection.ts'
+import { connectionFlags, type Params, type Result, withConnection } from './connection.ts'
 import { misuse } from './failure.ts'
-import { type Column, type Paint, plain, prettyJson, table } from './terminal.ts'
+import { type Column, type Paint, plain, print, table } from './terminal.ts'
 
 const filterFlags = {
   category: { kind: 'value', value: 'name', about: 'Only this category.' },
   stakes: { kind: 'list', value: 'low|medium|high|critical', about: 'Only these stakes.' },
-  status: { kind: 'list', value: 'pending|reviewed', about: 'Only this state.' },
+  status: { kind: 'list', value: 'pending|reviewed', about: 'Only this status.' },
   project: { kind: 'value', value: 'name', about: 'Only this project.' },
   feature: { kind: 'value', value: 'name', about: 'Only this feature of a project.' },
   pr: { kind: 'value', value: 'n', about: 'Only this pull request.' },
@@ -22,7 +21,7 @@ const filterFlags = {
 } as const
 
 const flags = {
-  mode: { kind: 'value', value: 'mode', about: 'hybrid (meaning and words; the default), semantic, or keyword.' },
+  mode: { kind: 'value', value: 'mode', about: 'hybrid (semantic and keyword; the default), semantic, or keyword.' },
   limit: { kind: 'value', value: 'n', about: 'Most results; by default 10.' },
   offset: { kind: 'value', value: 'n', about: 'Results to skip.' },
   side: {
@@ -30,7 +29,7 @@ const flags = {
     value: 'side',
     about: 'Compare with what decisions look like (structure), what they are for (function), or both.',
   },
-  weight: { kind: 'value', value: '0..1', about: 'Weight of meaning in hybrid mode; by default 0.7.' },
+  weight: { kind: 'value', value: '0..1', about: 'Weight of semantic similarity in hybrid mode; by default 0.7.' },
   ...filterFlags,
   ...connectionFlags,
 } as const
@@ -39,7 +38,7 @@ type Query = Params<'queryDecisions'>
 type Filters = NonNullable<Query['filters']>
 type Hit = Result<'queryDecisions'>['decisions'][number]
 
-/** Only what was given, so that the server's defaults count. */
+/** Only what was given, so that the server's defaults apply. */
 const given = <T extends object>(values: { [K in keyof T]?: T[K] | undefined }): T =>
   Object.fromEntries(
     Object.entries(values).filter(([, value]) => value !== undefined && !(Array.isArray(value) && value.length === 0)),
@@ -78,7 +77,7 @@ function paramsOf(query: string, { mode, limit, offset, side, weight, ...rest }:
   })
 }
 
-/** Enough of an id to name a decision with. */
+/** The part of an id that is enough to identify a decision. */
 const shortId = (id: string): string => id.slice(-12, -4)
 
 /** Colour of an outcome. */
@@ -107,10 +106,10 @@ function columns({ retrieval_mode, scores }: Result<'queryDecisions'>, paint: Pa
 export const query = defineCommand({
   name: 'query',
   usage: '<text> [flags]',
-  summary: 'Find precedents of a question or a plan.',
+  summary: 'Find precedents for a question or a plan.',
   about: [
-    'Ask in plain words. The best precedent stands first; a decision that was superseded stands below the one that took its place. The id, or its first 8 characters, is what cstp call getDecision takes.',
-    'A score goes from 0 to 1, more is nearer; a distance (semantic mode) from 0 to 2, less is nearer.',
+    'Ask in plain language. The best precedent comes first; a superseded decision comes below the one that supersedes it. cstp call getDecision takes the id, or its first 8 characters.',
+    'A score is between 0 and 1, higher is nearer; a distance (semantic mode) is between 0 and 2, lower is nearer.',
   ],
   flags,
   words: [1, Number.POSITIVE_INFINITY],
@@ -121,28 +120,21 @@ export const query = defineCommand({
     ['cstp query "session storage" --after 2026-01-01 --json', 'this year, for a program'],
   ],
   async run(run) {
-    const { terminal, words, json } = run
-    const params = paramsOf(words.join(' '), run.flags)
-    const connection = await openConnection(run, { signal: run.signal })
-    try {
-      const found = await connection.call('queryDecisions', params)
-      if (json) await terminal.out(prettyJson(found))
-      else await terminal.out(render(found, terminal))
-      return 0
-    } finally {
-      await connection.close()
-    }
+    const params = paramsOf(run.words.join(' '), run.flags)
+    const found = await withConnection(run, ({ call }) => call('queryDecisions', params))
+    await print(run, found, () => render(found, run.terminal))
+    return 0
   },
 })
 
 function render(found: Result<'queryDecisions'>, { width, paint }: { width: number; paint: Paint }): string {
   const { decisions, total, query_time_ms, no_precedent, retrieval_mode, degraded } = found
-  const notes = degraded ? [paint.yellow('The embedder is away: found by words alone.')] : []
+  const notes = degraded ? [paint.yellow('Embedder unavailable; keyword results only.')] : []
   if (decisions.length === 0) return `${[...notes, 'No precedent: no decision matches.'].join('\n')}\n`
-  // Words alone hardly ever reach the bound, exact hits neither: whoever sees the words can tell by himself.
+  // Keyword scores rarely reach the bound, even of exact hits; the words speak for themselves.
   const byMeaning = retrieval_mode !== 'keyword' && !degraded
   if (no_precedent && byMeaning)
-    notes.push(paint.yellow('No precedent: even the nearest of these is no more than noise.'))
+    notes.push(paint.yellow('No precedent: even the nearest of these is not closer than unrelated decisions.'))
   const under = ({ superseded_by }: Hit) =>
     superseded_by === null ? null : paint.dim(`       superseded by ${shortId(superseded_by)}`)
   const lines = table(decisions, columns(found, paint), width, paint.dim, under)

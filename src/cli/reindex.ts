@@ -1,18 +1,18 @@
-/** cstp reindex: all vectors anew, with progress. */
+/** cstp reindex: rebuilds all embeddings, with progress. */
 import { defineCommand } from './command.ts'
-import { connectionFlags, openConnection } from './connection.ts'
+import { type Connection, connectionFlags, withConnection } from './connection.ts'
 import type { Get } from './remote.ts'
-import { openProgress, plain, prettyJson } from './terminal.ts'
+import { plain, print, withProgress } from './terminal.ts'
 
 const pollMs = 500
 
-/** Asks a server how far it is until `done` aborts. What can't be asked is not shown: the call itself says what is wrong. */
+/** Polls the progress of a server until `done` aborts. Errors are not shown: the call itself reports what is wrong. */
 async function watch(get: Get, show: (done: number, total: number) => void, done: AbortSignal): Promise<void> {
   const before = await gauges(get)
   let started = false
   while (!done.aborted) {
     const now = await gauges(get)
-    // The gauges still tell of the last reindex until this one has made its first decision.
+    // The gauges show the previous reindex until this one has done its first decision.
     started ||= now !== null && (before === null || now.done !== before.done || now.total !== before.total)
     if (now && started && !done.aborted) show(now.done, now.total)
     await Bun.sleep(pollMs)
@@ -36,16 +36,16 @@ async function gauges(get: Get): Promise<{ done: number; total: number } | null>
 export const reindex = defineCommand({
   name: 'reindex',
   usage: '[flags]',
-  summary: 'Make all vectors anew, from the stored decisions.',
+  summary: 'Rebuild embeddings from the stored decisions.',
   about: [
-    'Needed after another embedder or model was chosen, and useful after files were edited or restored by hand: they are read again first. The old vectors serve until the new ones are complete.',
-    'Against a server it needs an agent with the scope admin.',
+    'Needed after a change of the embedder or its model, and useful after files were edited or restored by hand, as they are read again first. The old embeddings are used until the new ones are complete.',
+    'A server requires an agent with the scope admin.',
   ],
   flags: {
     path: {
       kind: 'value',
       value: 'folder',
-      about: 'Only the decisions below this folder of the data directory, such as decisions/2026.',
+      about: 'Only the decisions in this folder of the data directory, such as decisions/2026.',
     },
     ...connectionFlags,
   },
@@ -56,31 +56,31 @@ export const reindex = defineCommand({
   ],
   async run(run) {
     const { terminal, flags, json } = run
-    const progress = openProgress(terminal)
-    const show = (done: number, total: number) =>
-      progress.show(total === 0 ? null : done / total, `${done} of ${total} decisions`)
-    const connection = await openConnection(run, { signal: run.signal, reindexProgress: show })
-    const done = new AbortController()
-    const watching = connection.get && terminal.live ? watch(connection.get, show, done.signal) : null
-    try {
-      const params = flags.path === undefined ? {} : { decisions_path: flags.path }
-      const result = await connection.call('reindex', params)
-      progress.end()
-      if (json) await terminal.out(prettyJson(result))
-      else {
-        for (const { path, kind, message } of result.findings)
-          terminal.note(`${kind}: ${plain(`${path}: ${message}`)}\n`)
-        const errors = result.errors === 0 ? '' : `, ${result.errors} failed or lie in broken files`
-        await terminal.out(
-          `${result.decisions_indexed} decisions indexed${errors}, in ${(result.duration_ms / 1_000).toFixed(1)} s\n`,
-        )
+    const params = flags.path === undefined ? {} : { decisions_path: flags.path }
+    const result = await withProgress(terminal, (progress) => {
+      const show = (done: number, total: number) =>
+        progress.show(total === 0 ? null : done / total, `${done} of ${total} decisions`)
+      const reindexed = async ({ call, get }: Connection) => {
+        const done = new AbortController()
+        const watching = get && terminal.live ? watch(get, show, done.signal) : null
+        try {
+          return await call('reindex', params)
+        } finally {
+          done.abort()
+          await watching
+        }
       }
-      return result.success ? 0 : 1
-    } finally {
-      done.abort()
-      progress.end()
-      await watching
-      await connection.close()
-    }
+      return withConnection(run, reindexed, { reindexProgress: show })
+    })
+    if (!json)
+      for (const { path, kind, message } of result.findings) terminal.note(`${kind}: ${plain(`${path}: ${message}`)}\n`)
+    const { decisions_indexed, errors, duration_ms, success } = result
+    const failed = errors === 0 ? '' : `, ${errors} failed or have invalid files`
+    await print(
+      run,
+      result,
+      () => `${decisions_indexed} decisions indexed${failed}, in ${(duration_ms / 1_000).toFixed(1)} s\n`,
+    )
+    return success ? 0 : 1
   },
 })

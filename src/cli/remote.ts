@@ -2,24 +2,29 @@
 import { CstpError, codes, type ErrorName } from '../../sdk/errors.ts'
 import type { Settings } from '../app/config/config.ts'
 import { localAgent, readToken, tokenPath } from '../core/token-file.ts'
-import { type Connection, connect } from './connection.ts'
 import { Failure, misuse } from './failure.ts'
+
+/** Calls a method by its wire name. `signal` aborts this call. @throws CstpError if the method refuses, Failure if nothing can be reached */
+export type Send = (method: string, params: unknown, signal?: AbortSignal) => Promise<unknown>
+/** A GET with the same credentials, for resources that are not methods. */
+export type Get = (path: string) => Promise<Response>
 
 const everywhere = new Set(['0.0.0.0', '::', '[::]'])
 
-/** Address of the server to ask. @throws Failure where there is none */
+/** Address of the server to call. @throws Failure if there is none */
 export function serverUrl(given: string | undefined, { host, port }: Pick<Settings, 'host' | 'port'>): string {
   if (given !== undefined) {
     if (!/^https?:\/\//.test(given) || !URL.canParse(given))
       throw misuse(`--url needs an address such as http://127.0.0.1:9991, received ${JSON.stringify(given)}`)
     return given.replace(/\/+$/, '').replace(/\/cstp$/, '')
   }
-  if (port === 0) throw misuse('the port of the settings is 0, so the server took a free one: name it with --url')
+  if (port === 0)
+    throw misuse('the port of the settings is 0, so the server chose a free one: give its address with --url')
   const reachable = everywhere.has(host) ? '127.0.0.1' : host
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
 }
 
-/** The `Authorization` header: what was given, else agent local with the token that the server keeps in its data directory. */
+/** The `Authorization` header: what was given, else agent local with the token in the server's data directory. */
 async function authorization(agent: string | undefined, token: string | undefined, data_dir: string): Promise<string> {
   if (token !== undefined) return `Bearer ${agent ?? localAgent}:${token}`
   if (agent !== undefined && agent !== localAgent)
@@ -42,7 +47,7 @@ interface Body {
   message?: string
 }
 
-/** The result in an answer. @throws what the server said, as a CstpError where it is about the call */
+/** The result in a response. @throws the server's error, as a CstpError if it is about the call */
 async function read(response: Response, url: string): Promise<unknown> {
   const body = (await response.json().catch(() => null)) as Body | null
   if (body !== null && typeof body === 'object') {
@@ -58,23 +63,17 @@ async function read(response: Response, url: string): Promise<unknown> {
     if (typeof body.error === 'string') throw new Failure(`${url}: ${body.message ?? body.error}`)
     if (response.ok && 'result' in body) return body.result
   }
-  throw new Failure(`what answers at ${url} is no cstp server (HTTP ${response.status})`)
+  throw new Failure(`${url} is not a cstp server (HTTP ${response.status})`)
 }
 
-export interface RemoteOptions {
+export async function openRemote(options: {
   url: string
   agent?: string | undefined
   token?: string | undefined
-  /** Where the token of agent local lies. */
+  /** Directory with the token of agent local. */
   data_dir: string
   signal?: AbortSignal
-}
-
-/** A GET with the same credentials, for what is no method. */
-export type Get = (path: string) => Promise<Response>
-export type Remote = Connection & { get: Get }
-
-export async function remoteCaller(options: RemoteOptions): Promise<Remote> {
+}): Promise<{ send: Send; get: Get }> {
   const { url, agent, token, data_dir, signal } = options
   const headers = { authorization: await authorization(agent, token, data_dir) }
   const request = async (path: string, init: RequestInit): Promise<Response> => {
@@ -89,20 +88,21 @@ export async function remoteCaller(options: RemoteOptions): Promise<Remote> {
       } as RequestInit)
     } catch (error) {
       ended?.throwIfAborted()
-      if (/refused/i.test((error as { code?: string }).code ?? ''))
-        throw new Failure(
-          `nothing listens at ${url}: start it with cstp serve, name another with --url, or use --local`,
-        )
+      const { code = (error as Error).message } = error as { code?: string }
       throw new Failure(
-        `the connection to ${url} failed (${(error as { code?: string }).code ?? (error as Error).message})`,
+        /refused/i.test(code)
+          ? `nothing listens at ${url}: start a server with cstp serve, give another address with --url, or use --local`
+          : `the connection to ${url} failed (${code})`,
       )
     }
   }
   let calls = 0
-  const connection = connect(async (method, params, given) => {
-    const body = JSON.stringify({ jsonrpc: '2.0', id: calls++, method, params })
-    const json = { ...headers, 'content-type': 'application/json' }
-    return read(await request('/cstp', { method: 'POST', headers: json, body, ...(given && { signal: given }) }), url)
-  }, url)
-  return { ...connection, get: (path) => request(path, { headers }) }
+  return {
+    async send(method, params, given) {
+      const body = JSON.stringify({ jsonrpc: '2.0', id: calls++, method, params })
+      const json = { ...headers, 'content-type': 'application/json' }
+      return read(await request('/cstp', { method: 'POST', headers: json, body, ...(given && { signal: given }) }), url)
+    },
+    get: (path) => request(path, { headers }),
+  }
 }

@@ -1,4 +1,4 @@
-/** From argv to a command, and from what went wrong to a message and an exit status: 0 done, 1 failed, 2 misunderstood. */
+/** From argv to a command, and from an error to a message and an exit status: 0 done, 1 failed, 2 a wrong command line or settings. */
 import { readFile } from 'node:fs/promises'
 import { nearest } from '../../sdk/nearest.ts'
 import { loadSettings } from '../app/config/config.ts'
@@ -31,9 +31,7 @@ function find(name: string): Command {
     name,
     commands.map((one) => one.name),
   )
-  throw misuse(
-    `there is no command ${JSON.stringify(name)}${near ? `; did you mean ${near}?` : ''} (cstp help lists them)`,
-  )
+  throw misuse(`unknown command ${JSON.stringify(name)}${near ? `; did you mean ${near}?` : ''} (cstp help lists them)`)
 }
 
 async function help(name: string | undefined, terminal: Terminal): Promise<void> {
@@ -53,7 +51,7 @@ async function execute(argv: string[], terminal: Terminal, env: NodeJS.ProcessEn
   }
   if (!command || flags.help) {
     await help(command ? command.name : words[0], terminal)
-    // Nothing asked for is no success: a script that forgot the command should notice.
+    // No command is not a success: a script that forgot it should notice.
     return argv.length === 0 ? 2 : 0
   }
   checkWords(command, words)

@@ -1,11 +1,9 @@
-/** cstp serve: the service, until it is told to stop. */
-
+/** cstp serve: runs the service until it is stopped. */
 import type { Settings } from '../app/config/config.ts'
-import { createLog } from '../core/log.ts'
 import { localAgent, tokenPath } from '../core/token-file.ts'
 import { version } from '../core/version.ts'
 import { defineCommand } from './command.ts'
-import { coloured, jsonLine, type Terminal } from './terminal.ts'
+import { jsonLine, openLog, type Terminal } from './terminal.ts'
 
 /** Text as one word of a POSIX shell. */
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
@@ -19,13 +17,13 @@ function banner(url: string, settings: Settings, { paint }: Terminal): string {
   const { data_dir, vector_url, embedder, embedding_model, auth_tokens } = settings
   const rows: [string, string][] = [
     ['data', data_dir],
-    ['vectors', vector_url ?? 'exact search, kept with the data'],
+    ['vectors', vector_url ?? 'exact search, stored with the data'],
     ['embedder', embedding_model ? `${embedder}, ${embedding_model}` : embedder],
     [
       'agents',
       auth_tokens
         ? auth_tokens.map(({ agent }) => agent).join(', ')
-        : `${localAgent}; its token lies in ${tokenPath(data_dir)}`,
+        : `${localAgent}; its token is in ${tokenPath(data_dir)}`,
     ],
   ]
   const head = `${paint.bold(`cstp ${version}`)} answers at ${paint.cyan(url)}`
@@ -39,10 +37,10 @@ export const serve = defineCommand({
   usage: '[flags]',
   summary: 'Start the service.',
   about: [
-    'Answers JSON-RPC 2.0 at POST /cstp, and GET /health, /ready and /metrics, until Ctrl-C or SIGTERM. Decisions, catalogue and vectors lie in the data directory; nothing else is needed.',
-    'Without CSTP_AUTH_TOKENS the first start makes a random token for agent local and keeps it in the file token of the data directory. The service never runs open.',
-    'With --json one line on stdout says url, data_dir and token_file as soon as it answers. Logs go to stderr.',
-    'SIGHUP reads the guardrail files anew; without it they are read every five minutes.',
+    'Serves JSON-RPC 2.0 at POST /cstp, and GET /health, /ready and /metrics, until Ctrl-C or SIGTERM. Decisions, catalogue and vectors are stored in the data directory; nothing else is needed.',
+    'Without CSTP_AUTH_TOKENS the first start creates a random token for agent local in the file token of the data directory. The service never runs without authentication.',
+    'With --json it prints one line with url, data_dir and token_file on stdout when it is ready. Logs go to stderr.',
+    'SIGHUP reloads the guardrails; otherwise they are reloaded every five minutes.',
   ],
   flags: {},
   words: [0, 0],
@@ -52,18 +50,13 @@ export const serve = defineCommand({
     ['cstp serve --port 0 --data-dir ./data --log-level warn', 'a free port, another folder, a quiet log'],
     ['CSTP_AUTH_TOKENS=planner:secret1,coder:secret2 cstp serve', 'two agents; the first one is the administrator'],
   ],
-  async run({ terminal, json, env, configuration, signal }) {
-    const { settings } = await configuration()
-    const { data_dir, auth_tokens, log_level } = settings
-    const log = createLog({
-      level: log_level,
-      pretty: process.stderr.isTTY === true,
-      colours: coloured(process.stderr, env),
-      write: terminal.note,
-      now: Date.now,
-    })
+  async run({ terminal, json, configuration, signal }) {
+    const configured = await configuration()
+    const { settings } = configured
+    const { data_dir, auth_tokens } = settings
+    const log = openLog(configured)
     try {
-      // Loaded only here: the other commands need not wait for it.
+      // Loaded only here: the other commands do not wait for it.
       const serving = await (await import('../app/server.ts')).serve(settings, log)
       const { url } = serving
       const token_file = auth_tokens ? null : tokenPath(data_dir)
@@ -71,12 +64,12 @@ export const serve = defineCommand({
         json ? jsonLine({ url, data_dir, token_file, pid: process.pid }) : banner(url, settings, terminal),
       )
       process.on('SIGHUP', () => void serving.reload())
-      const told = new Promise<void>((resolve) => {
+      const stopped = new Promise<void>((resolve) => {
         if (signal.aborted) resolve()
         signal.addEventListener('abort', () => resolve(), { once: true })
       })
       try {
-        await Promise.race([told, serving.failure])
+        await Promise.race([stopped, serving.failure])
         log('info', 'stopping')
       } finally {
         await serving.stop()

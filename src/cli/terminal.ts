@@ -1,4 +1,6 @@
-/** Where output goes: results to stdout, everything else to stderr; widths, colours, and text that can't drive the terminal. */
+/** Where output goes: results to stdout, everything else to stderr; widths, colours, and text that can't control the terminal. */
+import type { Configuration } from '../app/config/config.ts'
+import { createLog, type Log } from '../core/log.ts'
 
 const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const
 /** Colours a text; the identity where colours are off. */
@@ -21,7 +23,7 @@ export interface Terminal {
   notePaint: Paint
 }
 
-/** Columns where no terminal says how many it has. */
+/** Columns if no terminal tells its width. */
 const plainWidth = 100
 
 const paintFor = (colours: boolean): Paint => {
@@ -30,14 +32,14 @@ const paintFor = (colours: boolean): Paint => {
 }
 
 /** Colours belong on a terminal, unless NO_COLOR says otherwise. */
-export const coloured = (stream: { isTTY?: boolean }, env: Record<string, string | undefined>): boolean =>
+const coloured = (stream: { isTTY?: boolean }, env: Record<string, string | undefined>): boolean =>
   stream.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb'
 
 export function openTerminal(env: Record<string, string | undefined>): Terminal {
   const { stdout, stderr } = process
   const asked = Number(env.COLUMNS) || plainWidth
   for (const stream of [stdout, stderr]) {
-    // The reader has seen enough (`cstp export | head`): that is no failure.
+    // The reader has closed the pipe (`cstp export | head`): that is not a failure.
     stream.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1))
   }
   return {
@@ -55,6 +57,18 @@ export function openTerminal(env: Record<string, string | undefined>): Terminal 
   }
 }
 
+/** The log on stderr. @param quiet only warnings by default: a line for each call would bury the result */
+export function openLog({ settings, sources }: Configuration, { quiet = false } = {}): Log {
+  const { stderr, env } = process
+  return createLog({
+    level: quiet && sources.log_level === 'default' ? 'warn' : settings.log_level,
+    pretty: stderr.isTTY === true,
+    colours: coloured(stderr, env),
+    write: (text) => void stderr.write(text),
+    now: Date.now,
+  })
+}
+
 /** Text on one line without control characters and direction marks: stored text must not move the cursor or recolour the screen. */
 export const plain = (text: string): string =>
   text
@@ -65,6 +79,14 @@ export const plain = (text: string): string =>
 
 /** Indented JSON that is safe on a terminal. */
 export const prettyJson = (value: unknown): string => `${escapeControls(JSON.stringify(value, null, 2))}\n`
+
+/** Prints the result of a command: as JSON for programs, else as text. */
+export const print = (
+  { json, terminal }: { json: boolean; terminal: Terminal },
+  result: unknown,
+  text: () => string,
+): Promise<void> => terminal.out(json ? prettyJson(result) : text())
+
 /** `1 rule`, `2 rules`. */
 export const plural = (count: number, one: string): string => `${count} ${one}${count === 1 ? '' : 's'}`
 
@@ -80,7 +102,7 @@ const escapeControls = (json: string): string =>
 
 const segmenter = new Intl.Segmenter()
 
-/** The text in at most `columns` columns, with … where it was cut. */
+/** The text in at most `columns` columns, with … if it was cut. */
 export function fit(text: string, columns: number): string {
   if (Bun.stringWidth(text) <= columns) return text
   let [kept, width] = ['', 0]
@@ -110,7 +132,7 @@ export function wrap(text: string, columns: number): string[] {
   return line === '' ? lines : [...lines, line]
 }
 
-// Tables that fit the terminal: one column gives way, and columns that matter less go where there is no room.
+// Tables that fit the terminal: one column is cut, and columns that matter less are left out.
 
 export interface Column<R> {
   title: string
@@ -120,12 +142,12 @@ export interface Column<R> {
   right?: boolean
   /** The column that is cut to fit. */
   grows?: boolean
-  /** Columns of a lower rank go first; undefined stays. */
+  /** Columns of a lower rank are left out first; undefined stays. */
   rank?: number
 }
 
 const gap = '  '
-/** Least width of the growing column while others may go. */
+/** Least width of the growing column while others can be left out. */
 const least = 32
 
 /** Lines of a table, its titles first. @param under a line that follows a row, or null */
@@ -179,14 +201,14 @@ export function table<R>(
   ]
 }
 
-// A progress bar on stderr, drawn only where a terminal watches.
+// A progress bar, drawn only if stderr is a terminal.
 
 export interface Progress {
-  /** @param part done of the whole, 0 to 1; null where the whole is not known */
+  /** @param part done of the whole, 0 to 1; null if the whole is not known */
   show(part: number | null, text: string): void
   /** Prints a message above the bar. */
   note(text: string): void
-  /** Takes the bar away. */
+  /** Removes the bar. */
   end(): void
 }
 
@@ -198,6 +220,16 @@ export function bar(part: number, columns: number): string {
   const eighths = Math.round(Math.min(1, Math.max(0, part)) * columns * 8)
   const full = '█'.repeat(Math.floor(eighths / 8))
   return full + ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'][eighths % 8]!
+}
+
+/** Does work with a progress bar, which is removed when it ends. */
+export async function withProgress<T>(terminal: Terminal, work: (progress: Progress) => Promise<T>): Promise<T> {
+  const progress = openProgress(terminal)
+  try {
+    return await work(progress)
+  } finally {
+    progress.end()
+  }
 }
 
 export function openProgress({ live, note, noteWidth, notePaint }: Terminal): Progress {

@@ -1,24 +1,24 @@
-/** Opens the files that cstp verify was given, and prints the report. */
+/** The work of cstp verify: opens the given files and prints the report. */
 import { createReadStream } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { NoteFormError, type NoteKey, type ReadNote, readKey, readNote } from '../verify/note.ts'
 import { meaning, type Report, verifyBundle } from '../verify/verify.ts'
 import type { Run } from './command.ts'
 import { Failure, misuse } from './failure.ts'
-import { fit, plain, prettyJson, type Terminal, wrap } from './terminal.ts'
+import { fit, plain, print, type Terminal, wrap } from './terminal.ts'
 
 type VerifyRun = Pick<Run, 'words' | 'json' | 'terminal'> & {
   flags: Record<'key' | 'witness' | 'note' | 'against', string | undefined>
 }
 
 const chunkBytes = 1_048_576
-const longestKeyFile = 4_096
-const longestNote = 262_144
-const longestStated = 300
+const maxKeyFileBytes = 4_096
+const maxNoteBytes = 262_144
+const maxStated = 300
 
 async function openFile(path: string): Promise<AsyncIterable<Uint8Array>> {
   try {
-    if (!(await stat(path)).isFile()) throw misuse(`${path} is no file`)
+    if (!(await stat(path)).isFile()) throw misuse(`${path} is not a file`)
   } catch (error) {
     if (error instanceof Failure) throw error
     throw misuse(`can't read ${path}: ${(error as NodeJS.ErrnoException).code ?? 'unknown'}`)
@@ -34,7 +34,7 @@ async function openKey(
 ): Promise<NoteKey | null> {
   if (given === undefined) return null
   const found = await stat(given).catch(() => null)
-  if (found?.isFile() && found.size > longestKeyFile) throw misuse(`--${flag}: ${given} is too long to hold a key`)
+  if (found?.isFile() && found.size > maxKeyFileBytes) throw misuse(`--${flag}: ${given} is too long to hold a key`)
   const text = found?.isFile() ? await readFile(given, 'utf8') : given
   try {
     const key = readKey(text)
@@ -47,11 +47,11 @@ async function openKey(
   }
 }
 
-/** The checkpoint that a witness keeps. */
+/** The checkpoint of a witness. */
 async function openNote(path: string | undefined): Promise<ReadNote | null> {
   if (path === undefined) return null
   const found = await stat(path).catch(() => null)
-  if (!found?.isFile() || found.size > longestNote) throw misuse(`--note: ${path} is no file that holds a checkpoint`)
+  if (!found?.isFile() || found.size > maxNoteBytes) throw misuse(`--note: ${path} is not a file with a checkpoint`)
   try {
     return readNote(await readFile(path, 'utf8'))
   } catch (error) {
@@ -62,8 +62,8 @@ async function openNote(path: string | undefined): Promise<ReadNote | null> {
 
 const marks = { passed: '✓', failed: '✗', unasked: '·' } as const
 
-/** What a bundle says of itself, which may be megabytes. */
-const stated = (value: unknown): string => fit(plain(String(value).slice(0, longestStated)), longestStated)
+/** What a bundle claims about itself, which may be megabytes. */
+const stated = (value: unknown): string => fit(plain(String(value).slice(0, maxStated)), maxStated)
 
 function reportText(path: string, report: Report, { width, paint }: Pick<Terminal, 'width' | 'paint'>): string {
   const colours = { passed: paint.green, failed: paint.red, unasked: paint.dim } as const
@@ -71,12 +71,12 @@ function reportText(path: string, report: Report, { width, paint }: Pick<Termina
     wrap(plain(text), Math.max(20, width - by)).map((line, at) => (at === 0 ? line : ' '.repeat(by) + line))
   const lines: string[] = [
     report.verified
-      ? paint.green(`${plain(path)} holds: nothing is wrong with it.`)
-      : paint.red(`${plain(path)} does NOT hold.`),
+      ? paint.green(`${plain(path)} is valid: nothing is wrong with it.`)
+      : paint.red(`${plain(path)} is NOT valid.`),
     '',
   ]
   for (const { check, question, result, detail } of report.checks) {
-    const note = result === 'unasked' ? 'not asked' : detail
+    const note = result === 'unasked' ? 'not requested' : detail
     lines.push(`${colours[result](marks[result])} ${indented(note ? `${question} (${note})` : question, 2).join('\n')}`)
     for (const { message } of report.findings.filter((one) => one.check === check))
       lines.push(`    ${indented(message, 4).join('\n')}`)
@@ -97,12 +97,12 @@ function reportText(path: string, report: Report, { width, paint }: Pick<Termina
   }
   if (report.verified) {
     list('This is proved:', proved)
-    list('This is not:', open)
+    list('This is not proved:', open)
   } else lines.push('', ...open.flatMap((one) => wrap(plain(one), width)))
   return `${lines.join('\n')}\n`
 }
 
-/** Resolves with the exit status: 0 where everything holds, 1 where not. @throws Failure where a file or a key can't be read */
+/** Resolves with the exit status: 0 if everything is valid, else 1. @throws Failure if a file or a key can't be read */
 export async function runVerify({ words, flags, json, terminal }: VerifyRun): Promise<number> {
   const [path] = words as [string]
   if (flags.note !== undefined && flags.witness === undefined)
@@ -114,6 +114,6 @@ export async function runVerify({ words, flags, json, terminal }: VerifyRun): Pr
     older: flags.against === undefined ? null : await openFile(flags.against),
   }
   const report = await verifyBundle(await openFile(path), wanted)
-  await terminal.out(json ? prettyJson({ ...report, ...meaning(report) }) : reportText(path, report, terminal))
+  await print({ json, terminal }, { ...report, ...meaning(report) }, () => reportText(path, report, terminal))
   return report.verified ? 0 : 1
 }

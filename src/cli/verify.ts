@@ -6,9 +6,9 @@ export const verify = defineCommand({
   usage: '<bundle.json> [flags]',
   summary: 'Check an evidence bundle, without a server.',
   about: [
-    'Walks every event of the bundle, works out the hashes, the Merkle root, the mappings and the coverage again, and checks the signature of the checkpoint. It needs the file alone: no server, no database, no network.',
-    'With nothing but the file it can say that the bundle is whole, not who made it. Give the log’s key, which /.well-known/cstp-evidence-key shows and which should have reached you on another way, with --key; the key of a witness with --witness, and the checkpoint that it cosigned and keeps with --note; and a bundle that you kept from earlier with --against, so that a history that was rewritten or cut off shows.',
-    'The exit status is 0 where everything holds, 1 where something is wrong, and 2 where the command could not be understood.',
+    'Reads every event of the bundle, computes the hashes, the Merkle root, the mappings and the coverage again, and verifies the signature of the checkpoint. It needs only the file: no server, no database, no network.',
+    'The file alone proves that the bundle is intact, not who made it. For that, give the key of the log with --key (it is at /.well-known/cstp-evidence-key, but get it over another channel); the key of a witness with --witness, and the checkpoint that it cosigned with --note; and an older bundle with --against, which reveals a history that was rewritten or truncated.',
+    'The exit status is 0 if everything is valid, 1 if something is wrong, and 2 if the command line is invalid.',
   ],
   flags: {
     key: { kind: 'value', value: 'key', about: 'Key of the log (name+hash+base64), or a file that holds it.' },
@@ -17,15 +17,15 @@ export const verify = defineCommand({
       kind: 'value',
       value: 'file',
       about:
-        'Checkpoint that the witness keeps (its latest.note, or one of checkpoints/); by default the one in the bundle.',
+        'Checkpoint that the witness cosigned (its latest.note, or one of checkpoints/); by default the one in the bundle.',
     },
     against: { kind: 'value', value: 'file', about: 'An older bundle of the same log.' },
   },
   words: [1, 1],
   examples: [
-    ['cstp verify evidence.json --key log.key', 'is it whole, and did this log make it?'],
+    ['cstp verify evidence.json --key log.key', 'is it intact, and did this log make it?'],
     ['cstp verify evidence.json --witness witness.pub --note latest.note', 'is it what the witness saw?'],
-    ['cstp verify new.json --against old.json', 'was anything rewritten or cut off since?'],
+    ['cstp verify new.json --against old.json', 'was anything rewritten or truncated since?'],
     ['cstp verify evidence.json --json', 'the report for a program'],
   ],
   run: async (run) => (await import('./verify-run.ts')).runVerify(run),

@@ -1,5 +1,6 @@
-/** cstp witness: a second pair of eyes on the evidence log of a server. */
+/** cstp witness: watches the evidence log of a server from outside. */
 import { join, resolve } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { Alarm } from '../transparency/judge.ts'
 import { lookAt, openWitness, readVerifier } from '../transparency/open.ts'
 import { Unreachable } from '../transparency/reader.ts'
@@ -12,10 +13,9 @@ const unitMs = { s: 1_000, m: 60_000, h: 3_600_000 } as const
 
 function urlOf(given: string): string {
   if (!/^https?:\/\//.test(given) || !URL.canParse(given))
-    throw misuse(`an address such as https://cstp.example.com is needed, received ${JSON.stringify(given)}`)
+    throw misuse(`expected an address such as https://cstp.example.com, received ${JSON.stringify(given)}`)
   const { username, password, search, hash } = new URL(given)
-  if (username || password || search || hash)
-    throw misuse('the address must be without credentials, query and fragment')
+  if (username || password || search || hash) throw misuse('the address must have no credentials, query or fragment')
   return given.replace(/\/+$/, '')
 }
 
@@ -26,61 +26,47 @@ function intervalOf(given: string): number {
   return ms
 }
 
-/** Says it so that nobody overlooks it, and where the proof lies. */
-function shout(alarm: Alarm, url: string, json: boolean, { note, notePaint }: Terminal): void {
+/** Reports an alarm, with the place of the proof. */
+function showAlarm(alarm: Alarm, url: string, json: boolean, { note, notePaint }: Terminal): void {
   const { kind, message, kept } = alarm
   if (json) note(jsonLine({ alarm: kind, message, url, kept }))
   else
     note(
       `${notePaint.red(`ALARM (${kind})`)} ${plain(url)}: ${plain(message)}\n` +
-        `  what was seen and what is served is kept in ${kept}\n` +
-        '  Show both notes to whoever relies on this log, and trust nothing that it says until this is explained.\n',
+        `  what was seen and what is served now is stored in ${kept}\n` +
+        '  Show both notes to everyone who relies on this log, and do not trust it until this is explained.\n',
     )
 }
-
-const pause = (ms: number, signal: AbortSignal): Promise<void> =>
-  new Promise((done) => {
-    if (signal.aborted) return done()
-    const end = () => {
-      clearTimeout(timer)
-      done()
-    }
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', end)
-      done()
-    }, ms)
-    signal.addEventListener('abort', end, { once: true })
-  })
 
 export const witness = defineCommand({
   name: 'witness',
   usage: '<url> [flags]',
   summary: 'Watch the evidence log of a server: check that it only grows, and sign what was seen.',
   about: [
-    'Fetches the log’s checkpoint, checks its signature and that it follows the last one that was seen, adds a signature of its own with the time, and keeps the note. Run it where the people who run the server have no say.',
-    'The first look pins the key of the log, unless --key says which one it must be. A --key that differs from the pinned one takes its place, and the records must still be those that were seen.',
-    'When the log was rolled back, has other records than it had, is signed wrongly or names another key, it says so on stderr, keeps both notes in files, and ends with the exit status 3. A server that can’t be reached is reported, no alarm: with --once the exit status is 1.',
-    'latest.note in the folder of the log is the newest note with both signatures, checkpoints/ holds one for each size that was seen, witness.pub the verifier key of the witness: what an auditor needs to check a bundle against.',
+    'Fetches the log’s checkpoint, verifies its signature and that it extends the last one that was seen, adds its own signature with the time, and stores the note. Run it where the operators of the server have no access.',
+    'The first check pins the key of the log, unless --key names it. A --key that differs from the pinned one replaces it, and the records must still be those that were seen.',
+    'If the log was rolled back, has different records, is signed wrongly or names another key, it raises an alarm on stderr, stores both notes in files, and ends with the exit status 3. A server that can’t be reached is reported but is not an alarm; with --once the exit status is then 1.',
+    'In the folder of the log, latest.note is the newest note with both signatures, checkpoints/ has one for each size that was seen, and witness.pub is the verifier key of the witness: what an auditor needs to verify a bundle.',
   ],
   flags: {
     key: { kind: 'value', value: 'key', about: 'Verifier key of the log, or a file that holds it.' },
     'witness-key': {
       kind: 'value',
       value: 'file',
-      about: 'Ed25519 key of the witness, PKCS#8 in PEM, made where there is none; by default in the state folder.',
+      about: 'Ed25519 key of the witness, PKCS#8 in PEM, created if there is none; by default in the state folder.',
     },
     name: { kind: 'value', value: 'name', about: 'Name of the witness in its signatures; by default from its key.' },
     state: {
       kind: 'value',
       value: 'folder',
-      about: 'Where it keeps what it saw; by default witness/ in the data directory.',
+      about: 'Folder for what it saw; by default witness/ in the data directory.',
     },
-    once: { kind: 'switch', about: 'Look once and end.' },
-    interval: { kind: 'value', value: 'time', about: 'Time between looks, such as 60s or 5m; by default 60s.' },
+    once: { kind: 'switch', about: 'Check once and end.' },
+    interval: { kind: 'value', value: 'time', about: 'Time between checks, such as 60s or 5m; by default 60s.' },
   },
   words: [1, 1],
   examples: [
-    ['cstp witness https://cstp.example.com', 'look every minute, until an alarm or Ctrl-C'],
+    ['cstp witness https://cstp.example.com', 'check every minute, until an alarm or Ctrl-C'],
     ['cstp witness https://cstp.example.com --once --key log.pub', 'from a timer, with the key that the operator gave'],
   ],
   async run({ flags, words, terminal, json, configuration, signal }) {
@@ -104,7 +90,7 @@ export const witness = defineCommand({
       } catch (error) {
         if (signal.aborted) break
         if (error instanceof Alarm) {
-          shout(error, url, json, terminal)
+          showAlarm(error, url, json, terminal)
           return alarmStatus
         }
         if (!(error instanceof Unreachable)) throw error
@@ -113,7 +99,7 @@ export const witness = defineCommand({
         terminal.note(json ? jsonLine(line) : `${terminal.notePaint.yellow('not reached:')} ${plain(error.message)}\n`)
       }
       if (flags.once) return 0
-      await pause(interval_ms, signal)
+      await setTimeout(interval_ms, undefined, { signal }).catch(() => {})
     }
     return 0
   },

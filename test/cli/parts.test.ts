@@ -86,7 +86,7 @@ test('flags: values, lists and switches, before and after words; what is wrong i
   expect(() => parseFlags(['--limit', '--local'], own)).toThrow('--limit needs a value')
   expect(() => parseFlags(['--local=yes'], own)).toThrow('--local takes no value')
   expect(() => parseFlags(['--loca'], own)).toThrow('did you mean --local?')
-  expect(() => parseFlags(['-x'], own)).toThrow('there is no flag -x')
+  expect(() => parseFlags(['-x'], own)).toThrow('unknown flag -x')
 })
 
 test('the server to ask: the address given, or the one of the settings where it can be reached', () => {
@@ -108,14 +108,14 @@ describe('pace', () => {
       }
     }
     work(100, 10)
-    expect(pace.hands()).toBe(32)
+    expect(pace.concurrency()).toBe(32)
     work(1, 2_000)
-    expect(pace.hands()).toBe(16)
+    expect(pace.concurrency()).toBe(16)
     // These began before it fell.
     for (let i = 0; i < 20; i++) pace.done(now - 1_500, now)
-    expect(pace.hands()).toBe(16)
+    expect(pace.concurrency()).toBe(16)
     work(20, 2_000)
-    expect(pace.hands()).toBe(2)
+    expect(pace.concurrency()).toBe(2)
   })
 
   test('work stops at the first error, after what is under way has ended', async () => {

@@ -126,7 +126,7 @@ test('makes evidence and verifies it with nothing but the file', async () => {
   })
   expect(await cstp(['verify', join(dir, 'changed.json')])).toMatchObject({
     status: 1,
-    out: expect.stringContaining('does NOT hold'),
+    out: expect.stringContaining('is NOT valid'),
   })
   // It neither needs nor makes a data directory.
   expect((await readdir(dir)).sort()).toEqual(['changed.json', 'evidence.json', 'temp', 'work'])
@@ -148,7 +148,7 @@ test('explains itself, its settings and its rules', async () => {
   expect((await cstp(['help', 'serve'])).out).toContain('usage: cstp serve')
   expect((await cstp(['config', '--port', '1234'])).out).toMatch(/CSTP_PORT +1234 +flag --port/)
   const tested = await cstp(['guardrails', 'test'])
-  expect(tested).toMatchObject({ status: 0, out: expect.stringMatching(/^(\d+) of \1 cases hold/) })
+  expect(tested).toMatchObject({ status: 0, out: expect.stringMatching(/^(\d+) of \1 cases pass/) })
 })
 
 test('verifies long evidence in threads of its own', async () => {

@@ -138,11 +138,11 @@ describe('help', () => {
       expect((await cstp(['--version'], env)).out).toMatch(/^\d+\.\d+\.\d+\n$/)
       expect(await cstp(['imprt', 'x'], env)).toMatchObject({
         status: 2,
-        err: 'cstp: there is no command "imprt"; did you mean import? (cstp help lists them)\n',
+        err: 'cstp: unknown command "imprt"; did you mean import? (cstp help lists them)\n',
       })
       expect(await cstp(['query', 'x', '--limt', '3'], env)).toMatchObject({
         status: 2,
-        err: 'cstp: there is no flag --limt; did you mean --limit?\n',
+        err: 'cstp: unknown flag --limt; did you mean --limit?\n',
       })
       expect(await cstp(['query', 'x', '--limit'], env)).toMatchObject({ status: 2 })
       expect(await cstp(['import'], env)).toMatchObject({ status: 2 })
@@ -249,7 +249,7 @@ describe('with a server', () => {
     expect(err).toContain('line 7: date: expected a time that is not in the future')
     expect(err).toContain('line 8: actual_result, lessons and notes need an outcome')
     expect(err).toContain('line 9: repeats an earlier line')
-    expect(err).toContain('line 10: the link to nowhere was not taken')
+    expect(err).toContain('line 10: the link to nowhere was not imported')
     expect(err).toContain('line 12: expected an object')
     expect(err).toContain('line 13: is not UTF-8')
     expect(done.problems).toHaveLength(9)

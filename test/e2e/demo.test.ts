@@ -2,8 +2,9 @@
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { join } from 'node:path'
 import { pepMaterial, shopMaterial } from '../../docs/demo/material.ts'
+import { connect } from '../../src/cli/connection.ts'
 import { load } from '../../src/cli/import-load.ts'
-import { remoteCaller } from '../../src/cli/remote.ts'
+import { openRemote } from '../../src/cli/remote.ts'
 import { bareEnv, type Service, serve } from '../support/child.ts'
 import { inTemporaryDir } from '../support/server.ts'
 
@@ -39,7 +40,7 @@ test('what was taken in is found by meaning, alike on exact search and LanceDB',
   inTemporaryDir(async (dir) => {
     const env = bareEnv(dir, { CSTP_EMBEDDER: 'local', CSTP_RATE_LIMIT: '0', CSTP_LOG_LEVEL: 'error' })
     const answers = async ({ url }: Service) => {
-      const { call } = await remoteCaller({ url, data_dir: dir })
+      const { call } = connect((await openRemote({ url, data_dir: dir })).send)
       const found = []
       for (const query of questions) {
         const { decisions, scores, no_precedent } = await call('queryDecisions', {
@@ -58,13 +59,14 @@ test('what was taken in is found by meaning, alike on exact search and LanceDB',
     }
 
     const onExact = await serve(env)
-    const connection = await remoteCaller({ url: onExact.url, data_dir: dir })
+    const { send, get } = await openRemote({ url: onExact.url, data_dir: dir })
+    const connection = connect(send)
     const problems: string[] = []
     const done = await load(lines, { connection, problem: (line, reason) => problems.push(`${line}: ${reason}`) })
     expect(problems).toEqual([])
     expect(done).toMatchObject({ ...size, existing: 0, skipped: 0, incomplete: 0 })
     for (let waited = 0; waited < 600; waited++) {
-      const metrics = await (await connection.get('/metrics')).text()
+      const metrics = await (await get('/metrics')).text()
       if (/^cstp_outbox_depth 0$/m.test(metrics)) break
       await Bun.sleep(200)
     }

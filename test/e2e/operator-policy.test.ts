@@ -55,7 +55,7 @@ describe('cstp guardrails test', () => {
       const env = bareEnv(dir)
       const held = await cstp(['guardrails', 'test', folder], env)
       expect(held.status).toBe(0)
-      expect(held.out).toContain('1 of 1 cases hold\n1 of 3 rules are fired by some case')
+      expect(held.out).toContain('1 of 1 cases pass\n1 of 3 rules are fired by some case')
       expect(held.out).toContain(`${folder}/a.yaml:2: idle is fired by none`)
       expect(held.out).toContain(`${folder}/b.yaml:1: alone is fired by none`)
       await rulesIn(dir, { 'a.test.yaml': table('warn') })
@@ -110,7 +110,7 @@ describe('a server', () => {
       const wrong = await reload()
       expect(wrong.status).toBe(1)
       expect(wrong.out).toContain('a.yaml:1:1: ')
-      expect(wrong.out).toContain('the last good rules stay in force (1, policy')
+      expect(wrong.out).toContain('the last valid rules stay in force (1, policy')
       const listed = await server.call('listGuardrails', {})
       expect(listed).toMatchObject({ total: 1, errors: [{ file: 'a.yaml', line: 1 }] })
       await rulesIn(dir, { 'a.yaml': amount })
@@ -199,11 +199,13 @@ describe('the past', () => {
         { agent: 'bob', method: 'cstp.checkGuardrails', allowed: false, rules: ['amount'] },
       ])
       expect(await run('audit', '--local', '--rule', 'amount', '--json', '--limit', '1')).not.toContain('hunter22')
-      expect(await run('audit', '--local', '--since', '2099-01-01')).toBe('No line matches.\n')
+      expect(await run('audit', '--local', '--since', '2099-01-01')).toBe('No entry matches.\n')
       const misuse = await cstp(['audit', '--since', 'yesterday'], env)
       expect([misuse.status, misuse.err]).toEqual([2, expect.stringContaining('--since needs a date')])
 
-      expect(await run('audit', 'replay', '--local')).toContain('0 of 8 verdicts would change; 1 rest on redacted text')
+      expect(await run('audit', 'replay', '--local')).toContain(
+        '0 of 8 verdicts would change; 1 depend on redacted text',
+      )
       await rulesIn(dir, {
         'a.yaml': `${amount.replace('5000', '7000')}- { id: sure, action: warn, condition_confidence: "< 0.25" }\n`,
       })

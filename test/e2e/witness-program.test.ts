@@ -140,7 +140,7 @@ test('a command line that is none is refused before anything is made', async () 
   const state = join(watch, 'state')
   const cases: [string[], string][] = [
     [['not-an-address'], 'an address such as'],
-    [['http://user:secret@127.0.0.1:1'], 'without credentials'],
+    [['http://user:secret@127.0.0.1:1'], 'no credentials'],
     [['http://127.0.0.1:1', '--interval', '0s'], '--interval needs'],
     [['http://127.0.0.1:1', '--interval', 'soon'], '--interval needs'],
     [['http://127.0.0.1:1', '--once', '--interval', '5s'], 'exclude each other'],
@@ -169,19 +169,19 @@ test('cstp evidence prints checkpoints and proofs that hold, from a server and f
     const proof = JSON.parse((await run('prove', '42', '--json')).out)
     expect(verifyInclusion(proof)).toBe(true)
     expect(proof.root_hash).toBe(checkpoint.root_hash)
-    expect((await run('prove', '42')).out).toStartWith('record 42 stands in the log of 70 records; checked here\n')
+    expect((await run('prove', '42')).out).toStartWith('record 42 is in the log of 70 records; verified here\n')
     const tlog = (await run('prove', '42', '--tlog-proof')).out
     expect(tlog).toStartWith('c2sp.org/tlog-proof@v1\nindex 41\n')
     expect(tlog).toEndWith(`\n\n${note}`)
     // What the server says is the same either way; the rest need not be asked twice.
     if (where.includes('--local')) continue
-    expect((await run('prove', '3', '--size', '64')).out).toStartWith('record 3 stands in the log of 64 records')
+    expect((await run('prove', '3', '--size', '64')).out).toStartWith('record 3 is in the log of 64 records')
     const whole = await run('verify')
     expect([whole.status, whole.out.split('\n')[0]]).toEqual([0, 'the chain of 70 records is intact'])
     const grew = JSON.parse((await run('consistency', '31', '--json')).out)
     const { old_root, new_root, hashes } = grew
     expect(verifyConsistency({ old_size: 31, new_size: 70, old_root, new_root, hashes })).toBe(true)
-    expect((await run('consistency', '31', '64')).out).toStartWith('the log of 64 records begins with the 31')
+    expect((await run('consistency', '31', '64')).out).toStartWith('the log of 64 records begins with the first 31')
   }
   expect(
     (await cstp(['evidence', 'verify', '--expected-head', 'f'.repeat(64), '--url', service.url], env)).status,
@@ -191,8 +191,8 @@ test('cstp evidence prints checkpoints and proofs that hold, from a server and f
     [['prove'], 2, 'cstp help evidence'],
     [['prove', 'x'], 2, 'needs a whole number'],
     [['consistency', '5', '71'], 1, 'the log has 70 records'],
-    [['checkpoint', 'now'], 2, 'takes nothing more'],
-    [['toString'], 2, 'is none of'],
+    [['checkpoint', 'now'], 2, 'takes no arguments'],
+    [['toString'], 2, 'is not one of'],
   ]
   for (const [args, expected, why] of wrong) {
     const { status, err } = await cstp(['evidence', ...args, '--url', service.url], env)

@@ -61,7 +61,7 @@ describe('what holds', () => {
     const { out, err, status } = await run(line)
     expect([status, err]).toEqual([0, ''])
     if (line.includes('--json')) expect(JSON.parse(out)).toMatchObject({ verified: true, bundle: { events: 5 } })
-    else expect(out).toContain('evidence.json holds: nothing is wrong with it.')
+    else expect(out).toContain('evidence.json is valid: nothing is wrong with it.')
   })
 })
 
@@ -69,16 +69,16 @@ describe('what does not', () => {
   test.each(commands('fail'))('%s', async (line) => {
     const { out, status } = await run(line)
     expect(status).toBe(1)
-    expect(out).toContain('does NOT hold')
+    expect(out).toContain('is NOT valid')
     expect(out).toContain('rely on nothing in it')
   })
 })
 
 describe('what is misunderstood', () => {
   test.each([
-    ['cstp verify', 'something is missing'],
+    ['cstp verify', 'missing argument'],
     ['cstp verify nothing.json', "can't read nothing.json: ENOENT"],
-    ['cstp verify .', '. is no file'],
+    ['cstp verify .', '. is not a file'],
     ['cstp verify evidence.json --key nonsense', '--key: expected a key'],
     ['cstp verify evidence.json --key witness.key', 'is the key of a witness'],
     ['cstp verify evidence.json --witness log.key', 'is the key of a log'],
