@@ -1,8 +1,8 @@
 /** The client of a cstp service: one typed function per method, batches, and nothing but web standards underneath. */
 import { ClientError, readError } from './client/errors.ts'
 import { createExchange } from './client/http.ts'
-import type { CallOptions, ClientOptions } from './client/options.ts'
-import { type Deadline, type Effect, retrying, within } from './client/retry.ts'
+import type { CallOptions, ClientOptions, Effect } from './client/options.ts'
+import { type Deadline, retrying, within } from './client/retry.ts'
 import { type Methods, methods } from './client.gen.ts'
 import type { CstpError } from './errors.ts'
 

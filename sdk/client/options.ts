@@ -1,4 +1,7 @@
-/** What a client and each of its calls can be told. */
+/** The options of a client and of each of its calls. */
+
+/** What a call leaves behind: nothing, a write that an `idempotency_key` makes safe to repeat, or any other write. */
+export type Effect = 'read' | 'keyed' | 'write'
 
 /** When a call that failed is made again. */
 export interface RetryOptions {

@@ -2,9 +2,6 @@
 import { ClientError, isClientError, isCstpError } from './errors.ts'
 import type { CallOptions, RetryOptions } from './options.ts'
 
-/** What a call leaves behind: nothing, a write that an `idempotency_key` makes safe to repeat, or any other write. */
-export type Effect = 'read' | 'keyed' | 'write'
-
 /** Timers take no longer time. */
 const longest = 2_147_483_647
 

@@ -40,12 +40,12 @@ export function listen(options: ListenOptions): Listening {
       underWay++
       let lifted = false
       const address: Address = () => requestIP.call(server, request)?.address ?? ''
-      const unhurried = () => {
+      const disableIdleTimeout = () => {
         lifted = true
         server.timeout(request, 0)
       }
       try {
-        const response = await handle(request, address, unhurried)
+        const response = await handle(request, address, disableIdleTimeout)
         // A lifted limit stays lifted for the connection, whose next request may never come.
         if (lifted && !isStream(response)) server.timeout(request, idle_s)
         return response

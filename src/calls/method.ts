@@ -1,6 +1,6 @@
 /** The one declaration from which a method's dispatch, validation, aliases, clients and documents derive. */
 import type * as v from 'valibot'
-import type { Effect } from '../../sdk/client/retry.ts'
+import type { Effect } from '../../sdk/client/options.ts'
 import type { ErrorName } from '../../sdk/errors.ts'
 import type { Scope } from '../core/caller.ts'
 import type { Call } from './services.ts'

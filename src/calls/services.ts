@@ -1,5 +1,4 @@
 /** What a handler gets: the caller, the stores, and the outside world as values and functions. */
-
 import type { Embedder } from '../../sdk/storage/embedder.ts'
 import type { Evidence } from '../../sdk/storage/evidence.ts'
 import type { Store } from '../../sdk/storage/store.ts'

@@ -1,6 +1,6 @@
 /** Rows of the audit trail for writes: who called which method, and which decisions it concerned. */
 import type { AuditEntry, Store, Transaction } from '../../sdk/storage/store.ts'
-import type { Log } from './log.ts'
+import { type Log, messageOf } from './log.ts'
 import { timestamp } from './time.ts'
 
 /** What an audit row says of a call. */
@@ -44,14 +44,7 @@ export async function auditAppended(
     await call.store.transaction((tx) => audit(call, tx, ids, detail))
   } catch (error) {
     const { method, request_id, caller } = call
-    const why = error instanceof Error ? error.message : String(error)
-    call.log('error', 'evidence was appended, but not audited', {
-      method,
-      request_id,
-      agent: caller.agent,
-      ids,
-      detail,
-      error: why,
-    })
+    const entry = { method, request_id, agent: caller.agent, ids, detail, error: messageOf(error) }
+    call.log('error', 'evidence was appended, but not audited', entry)
   }
 }

@@ -3,8 +3,10 @@
 export const levels = ['debug', 'info', 'warn', 'error'] as const
 export type Level = (typeof levels)[number]
 
-export interface Log {
-  (level: Level, message: string, data?: Record<string, unknown>): void
+/** Writes one line of a log. */
+export type LogWriter = (level: Level, message: string, data?: Record<string, unknown>) => void
+
+export interface Log extends LogWriter {
   /** Writes out what is buffered. */
   flush(): void
 }
@@ -34,11 +36,12 @@ function pretty(
   return `${head}${rest.length > 0 ? `  ${rest.join(' ')}` : ''}\n`
 }
 
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
 /** What an error is for a log: its message, cause and stack. Never sent to a caller. */
 export function describeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { error: String(error) }
-  const cause =
-    error.cause === undefined ? {} : { cause: error.cause instanceof Error ? error.cause.message : String(error.cause) }
+  const cause = error.cause === undefined ? {} : { cause: messageOf(error.cause) }
   return { error: error.message, ...cause, stack: error.stack }
 }
 

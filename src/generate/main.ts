@@ -2,7 +2,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { toJsonSchema } from '@valibot/to-json-schema'
-import type { Effect } from '../../sdk/client/retry.ts'
+import type { Effect } from '../../sdk/client/options.ts'
 import { codes, type ErrorName, meanings } from '../../sdk/errors.ts'
 import { glossary } from '../../sdk/schema/glossary.ts'
 import { type SettingName, settings } from '../app/config/config.ts'

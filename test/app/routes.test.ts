@@ -11,10 +11,10 @@ const port = listen({
   idle_s: 1,
   largest_body_bytes: 1_000,
   log: Object.assign(() => {}, { flush() {} }),
-  async handle(request, _, unhurried = () => {}) {
+  async handle(request, _, disableIdleTimeout = () => {}) {
     const { pathname } = new URL(request.url)
     await request.bytes()
-    if (pathname !== '/call') unhurried()
+    if (pathname !== '/call') disableIdleTimeout()
     if (pathname === '/quick') return new Response('quick')
     if (pathname !== '/stream') {
       await Bun.sleep(long_ms)

@@ -1,6 +1,6 @@
 /** HTTP: the service's paths, and what is the same for each of them: methods, OPTIONS, CORS, logins, limits. */
 import type { Caller } from '../../core/caller.ts'
-import type { Address, Route, Unhurried } from './route.ts'
+import type { Address, DisableIdleTimeout, Route } from './route.ts'
 import { json, plainError } from './route.ts'
 import { type AdmitOptions, admission, answerRpc, type RpcOptions } from './rpc.ts'
 
@@ -16,13 +16,18 @@ export interface HttpOptions extends AdmitOptions, RpcOptions {
   routes?: Record<string, Route>
 }
 
-type Handler = (request: Request, address: Address, path: string, unhurried: Unhurried) => Promise<Response> | Response
+type Handler = (
+  request: Request,
+  address: Address,
+  path: string,
+  disableIdleTimeout: DisableIdleTimeout,
+) => Promise<Response> | Response
 interface Entry {
   methods: readonly string[]
   headers?: readonly string[] | undefined
   handle: Handler
 }
-export type Fetch = (request: Request, address: Address, unhurried?: Unhurried) => Promise<Response>
+export type Fetch = (request: Request, address: Address, disableIdleTimeout?: DisableIdleTimeout) => Promise<Response>
 
 /** Body limit of agents that ingest evidence. */
 const evidenceBodyBytes = 16 * 1_048_576
@@ -58,7 +63,7 @@ export function createFetch(options: HttpOptions): Fetch {
   /** A further path, behind the same checks as the service's own. */
   const visited =
     ({ scope, sessions, handle }: Route): Handler =>
-    async (request, address, path, unhurried) => {
+    async (request, address, path, disableIdleTimeout) => {
       let caller: Caller | null = null
       if (scope) {
         const admitted = await (sessions ? admitPerson : admit)(request, address)
@@ -75,7 +80,7 @@ export function createFetch(options: HttpOptions): Fetch {
         newRequestId,
         take: (cost) => (caller ? options.requests.take(caller.agent, cost) : 0),
         max_body_bytes: limitOf(caller),
-        unhurried,
+        disableIdleTimeout,
         signal,
       })
     }
@@ -98,7 +103,7 @@ export function createFetch(options: HttpOptions): Fetch {
   }
   const find = (path: string) => routes.get(path) ?? below.find(([start]) => path.startsWith(start))?.[1]
 
-  const handle: Handler = (request, address, path, unhurried) => {
+  const handle: Handler = (request, address, path, disableIdleTimeout) => {
     const route = find(path)
     if (!route) return plainError(404, 'not_found', 'There is nothing at this path')
     if (request.method === 'OPTIONS') return preflight(route)
@@ -107,12 +112,12 @@ export function createFetch(options: HttpOptions): Fetch {
         allow: [...route.methods, 'OPTIONS'].join(', '),
       })
     }
-    return route.handle(request, address, path, unhurried)
+    return route.handle(request, address, path, disableIdleTimeout)
   }
 
   const anyOrigin = options.cors_origins.includes('*')
-  return async (request, address, unhurried = () => {}) => {
-    const response = await handle(request, address, pathOf(request.url), unhurried)
+  return async (request, address, disableIdleTimeout = () => {}) => {
+    const response = await handle(request, address, pathOf(request.url), disableIdleTimeout)
     const origin = request.headers.get('origin')
     if (origin !== null && (anyOrigin || options.cors_origins.includes(origin))) {
       response.headers.set('access-control-allow-origin', anyOrigin ? '*' : origin)

@@ -7,7 +7,7 @@ import { errorBody } from './jsonrpc.ts'
 /** The address of the connection; asked for only where it matters, as it costs a call of the system. */
 export type Address = () => string
 /** Lifts the limit on how long the connection of a request may be silent. */
-export type Unhurried = () => void
+export type DisableIdleTimeout = () => void
 
 /** A path beside the service's own. CORS, OPTIONS, the method, the login and the rate limit are seen to before `handle` runs. */
 export interface Route {
@@ -33,7 +33,7 @@ export interface Visit {
   /** The largest body that the caller may send. */
   max_body_bytes: number
   /** The connection is not closed for being silent: for answers that may take long, and for streams. */
-  unhurried(): void
+  disableIdleTimeout(): void
   /** Aborts when the server stops waiting for calls under way. */
   signal: AbortSignal
 }

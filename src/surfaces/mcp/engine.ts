@@ -1,10 +1,20 @@
 /** What answers MCP over HTTP: a session for clients of the older revisions, a server for each request of the newest one. */
 import { createMcpHandler, isLegacyRequest } from '@modelcontextprotocol/server'
 import type { Caller } from '../../core/caller.ts'
-import { describeError } from '../../core/log.ts'
-import type { McpOptions } from './http.ts'
-import { createServer } from './server.ts'
+import { describeError, type Log } from '../../core/log.ts'
+import { dayMs } from '../../core/time.ts'
+import { type Client, createServer } from './server.ts'
 import { openSessions } from './sessions.ts'
+
+export interface EngineOptions extends Omit<Client, 'caller'> {
+  log: Log
+  /** Milliseconds after which an idle session ends. */
+  session_idle_ms?: number
+  /** Most sessions of an agent. */
+  most_sessions?: number
+  /** Milliseconds since 1970. */
+  now?(): number
+}
 
 export interface Engine {
   /** @param body the parsed JSON of a POST */
@@ -12,19 +22,12 @@ export interface Engine {
   close(): Promise<void>
 }
 
-const idleMs = 24 * 3_600_000
-const mostSessions = 256
 const sweepMs = 60_000
 
-export function openEngine(options: McpOptions): Engine {
-  const { dispatch, newRequestId, stopping, log, session_idle_ms = idleMs, most_sessions = mostSessions } = options
-  const serverFor = (caller: Caller) => createServer({ caller, dispatch, newRequestId, stopping })
-  const sessions = openSessions({
-    createServer: serverFor,
-    idle_ms: session_idle_ms,
-    most: most_sessions,
-    now: options.now ?? Date.now,
-  })
+export function openEngine(options: EngineOptions): Engine {
+  const { log, session_idle_ms = dayMs, most_sessions = 256, now = Date.now, ...client } = options
+  const serverFor = (caller: Caller) => createServer({ ...client, caller })
+  const sessions = openSessions({ createServer: serverFor, idle_ms: session_idle_ms, most: most_sessions, now })
   const modern = createMcpHandler(({ authInfo }) => serverFor(authInfo?.extra?.caller as Caller), {
     legacy: 'reject',
     onerror: (error) => log('debug', 'MCP', describeError(error)),

@@ -1,30 +1,18 @@
 /** MCP over HTTP: one path for both families of protocol revisions, behind the same login and limits as every other path. */
 import { CstpError } from '../../../sdk/errors.ts'
-import type { Dispatch } from '../../calls/dispatch.ts'
 import type { Caller } from '../../core/caller.ts'
 import { tooMuch } from '../../core/json.ts'
-import { describeError, type Log } from '../../core/log.ts'
+import { describeError } from '../../core/log.ts'
 import type { Route, Visit } from '../http/route.ts'
 import { plainError, rateLimited, readJsonText, rpcError } from '../http/route.ts'
-import type { Engine } from './engine.ts'
-import { allowedHost, allowedOrigin } from './guests.ts'
+import type { Engine, EngineOptions } from './engine.ts'
+import { allowedHost, allowedOrigin } from './originCheck.ts'
 
-export interface McpOptions {
-  dispatch: Dispatch
-  newRequestId(): string
+export interface McpOptions extends EngineOptions {
   /** Origins that browsers may call from; `*` means those of this machine. */
   cors_origins: readonly string[]
-  /** Names under which the service may be asked for; null where any will do. */
+  /** Host names that requests may use; null for any. */
   hosts: readonly string[] | null
-  /** Aborts when the server stops. */
-  stopping: AbortSignal
-  log: Log
-  /** Milliseconds after which a quiet session ends. */
-  session_idle_ms?: number
-  /** Most sessions of an agent. */
-  most_sessions?: number
-  /** Milliseconds since 1970. */
-  now?(): number
 }
 
 export interface McpSurface {
@@ -48,7 +36,7 @@ async function bodyOf(request: Request, visit: Visit): Promise<{ body: unknown }
   } catch {
     return parseError('Parse error: the body is not JSON')
   }
-  // The first message was paid for by the request itself.
+  // The request itself paid for the first message.
   const wait = Array.isArray(body) && body.length > 1 ? await visit.take(body.length - 1) : 0
   return wait === 0 ? { body } : rateLimited(wait)
 }
@@ -56,7 +44,7 @@ async function bodyOf(request: Request, visit: Visit): Promise<{ body: unknown }
 export function createMcp(options: McpOptions): McpSurface {
   const { cors_origins, hosts, log } = options
   let engine: Promise<Engine> | null = null
-  // Loaded with the first client: the protocol's library costs more to load than the rest of the server.
+  // Loaded with the first client: the protocol's library takes longer to load than the rest of the server.
   const load = (): Promise<Engine> => {
     engine ??= import('./engine.ts').then(({ openEngine }) => openEngine(options))
     return engine
@@ -77,7 +65,7 @@ export function createMcp(options: McpOptions): McpSurface {
       if (read instanceof Response) return read
       body = read.body
     }
-    visit.unhurried()
+    visit.disableIdleTimeout()
     try {
       return await (await load()).handle(request, body, visit.caller as Caller)
     } catch (error) {

@@ -197,7 +197,7 @@ test('a further path that asks for it is not hurried, and knows what its caller 
         scope: 'any',
         headers: ['Mcp-Session-Id'],
         handle(_, visit) {
-          visit.unhurried()
+          visit.disableIdleTimeout()
           seen.push([visit.caller?.agent, visit.max_body_bytes, visit.take(1)])
           return new Response('ok')
         },

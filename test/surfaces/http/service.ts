@@ -27,7 +27,7 @@ export const echo: Dispatch = async ({ method, params }) => {
 export interface Service {
   fetch(request: Request, address: string): ReturnType<Fetch>
   /** The same, told when the limit on silence is lifted. */
-  far(request: Request, unhurried: () => void): ReturnType<Fetch>
+  far(request: Request, disableIdleTimeout: () => void): ReturnType<Fetch>
   calls: Call[]
   clock: { now: number }
   state: { ready: boolean }
@@ -62,7 +62,7 @@ export function serviceOf(options: Partial<HttpOptions> = {}): Service {
   })
   return {
     fetch: (request, address) => handle(request, () => address),
-    far: (request, unhurried) => handle(request, () => '', unhurried),
+    far: (request, disableIdleTimeout) => handle(request, () => '', disableIdleTimeout),
     calls,
     clock,
     state,
