@@ -1,4 +1,5 @@
 /** A thread that prints one document. */
+import { messageOf } from '../core/log.ts'
 import type { PrintedDocument } from '../domain/evidence/report/text.ts'
 
 export type PrintReply = { pdf: Uint8Array } | { error: string }
@@ -75,7 +76,7 @@ async function print({ running, ...definition }: PrintedDocument): Promise<Uint8
 self.onmessage = async ({ data }: MessageEvent<PrintedDocument>) => {
   const answer: PrintReply = await print(data).then(
     (pdf) => ({ pdf }),
-    (error: unknown) => ({ error: error instanceof Error ? error.message : String(error) }),
+    (error: unknown) => ({ error: messageOf(error) }),
   )
   self.postMessage(answer)
 }

@@ -1,5 +1,7 @@
 /** A thread that walks pieces of an evidence log, one at a time, over a connection of its own that only reads. */
+
 import { StorageError } from '../../sdk/storage/errors.ts'
+import { messageOf } from '../core/log.ts'
 import { type Piece, type WalkReader, walkPiece } from '../domain/evidence/walk.ts'
 
 export type WalkRequest = { open: string; postgres: boolean } | { index: number; end: number }
@@ -25,7 +27,7 @@ self.onmessage = async ({ data }: MessageEvent<WalkRequest>) => {
   const reader = await opening!
   const answer: WalkReply = await walkPiece(reader, data.index, data.end, async () => {}).then(
     (piece) => ({ piece }),
-    (error: unknown) => ({ error: error instanceof Error ? error.message : String(error) }),
+    (error: unknown) => ({ error: messageOf(error) }),
   )
   self.postMessage(answer)
 }

@@ -1,4 +1,5 @@
 /** cstp.getCalibration: how far stated confidence can be trusted. */
+
 import * as v from 'valibot'
 import { CalibrationReport } from '../../sdk/schema/calibration.ts'
 import { filledText, Stakes } from '../../sdk/schema/decision.ts'

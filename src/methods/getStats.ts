@@ -1,4 +1,5 @@
 /** cstp.getStats: how many decisions, of which kinds, when. */
+
 import * as v from 'valibot'
 import { filledText } from '../../sdk/schema/decision.ts'
 import { DateBound } from '../../sdk/schema/params.ts'

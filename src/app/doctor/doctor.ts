@@ -4,12 +4,13 @@ import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { nearest } from '../../../sdk/nearest.ts'
 import { readKey } from '../../core/key-file.ts'
+import { messageOf } from '../../core/log.ts'
 import { walkLog } from '../../domain/evidence/verify.ts'
 import { openSqliteEvidence } from '../../drivers/evidence/sqlite/driver.ts'
 import { firstUnfound } from '../../drivers/evidence/sqlite/read.ts'
 import { checkRules } from '../../policy/check.ts'
 import { evidencePlace, isPostgres, type Settings, settings as table } from '../config/config.ts'
-import { type Check, error, type Finding, note, reason, warning, word } from './finding.ts'
+import { type Check, error, type Finding, note, warning, word } from './finding.ts'
 import { checkDatabases, checkFiles, checkFolder, checkVectors } from './stores.ts'
 
 export type { Finding, Severity } from './finding.ts'
@@ -68,7 +69,7 @@ export const checkKeys: Check = {
       try {
         await readKey(path, 'the evidence key')
       } catch (thrown) {
-        yield error(reason(thrown), 'restore it from a backup; what a new key signs is another log')
+        yield error(messageOf(thrown), 'restore it from a backup; what a new key signs is another log')
       }
     }
   },
@@ -90,7 +91,7 @@ export const checkGuardrails: Check = {
           'unset GUARDRAILS_PATHS for the shipped rules',
         )
     } catch (thrown) {
-      yield error(`the guardrail files can't be read: ${reason(thrown)}`, 'correct GUARDRAILS_PATHS')
+      yield error(`the guardrail files can't be read: ${messageOf(thrown)}`, 'correct GUARDRAILS_PATHS')
     }
   },
 }
@@ -158,7 +159,7 @@ export async function* examine(settings: Settings, env: Record<string, string | 
     try {
       for await (const finding of run(settings)) findings.push(finding)
     } catch (thrown) {
-      findings.push(error(`could not be looked at: ${reason(thrown)}`, 'see to what is named above first'))
+      findings.push(error(`could not be looked at: ${messageOf(thrown)}`, 'see to what is named above first'))
     }
     yield { name, findings }
   }

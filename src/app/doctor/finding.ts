@@ -25,5 +25,3 @@ export const note = (what: string, mend: string): Finding => ({ severity: 'note'
 /** Text as one word of a POSIX shell. */
 export const word = (text: string): string =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
-
-export const reason = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown))

@@ -2,6 +2,7 @@
 import type { Database } from 'bun:sqlite'
 import { existsSync, mkdirSync, readdirSync, rmdirSync, statfsSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { messageOf } from '../../core/log.ts'
 import { evidenceVersion } from '../../drivers/evidence/sqlite/connect.ts'
 import { openExisting, versionOf } from '../../drivers/shared/sqlite/connect.ts'
 import { compareFiles, type FileFinding, type VectorState, vectorState } from '../../drivers/store/sqlite/inspect.ts'
@@ -9,7 +10,7 @@ import { migrations } from '../../drivers/store/sqlite/migrate.ts'
 import { unfinished } from '../backup/files.ts'
 import type { Settings } from '../config/config.ts'
 import { evidencePlace, isPostgres } from '../config/config.ts'
-import { type Check, error, type Finding, note, reason, warning, word } from './finding.ts'
+import { type Check, error, type Finding, note, warning, word } from './finding.ts'
 
 const again = 'cstp reindex; without a service cstp reindex --local'
 
@@ -126,7 +127,7 @@ function* look(path: string, known: number, otherwise: string): Generator<Findin
       db.close()
     }
   } catch (thrown) {
-    yield error(`${path} can't be read: ${reason(thrown)}`, otherwise)
+    yield error(`${path} can't be read: ${messageOf(thrown)}`, otherwise)
   }
 }
 
@@ -190,7 +191,7 @@ function* writable(data_dir: string, owner: number): Generator<Finding> {
     mkdirSync(probe)
     rmdirSync(probe)
   } catch (thrown) {
-    yield error(`${data_dir} can't be written to: ${reason(thrown)}`, `run cstp as its owner, or chown it`)
+    yield error(`${data_dir} can't be written to: ${messageOf(thrown)}`, `run cstp as its owner, or chown it`)
   }
   const own = process.getuid?.()
   if (own !== undefined && own !== owner)

@@ -1,9 +1,9 @@
 /** Writes that may be sent again: the same key of the same agent returns the first result. */
+
 import { createHash } from 'node:crypto'
 import { invalidParams } from '../../../sdk/errors.ts'
 import type { IdempotentResult, Store, Transaction } from '../../../sdk/storage/store.ts'
-
-const keptMs = 24 * 3_600_000
+import { dayMs } from '../../core/time.ts'
 
 /** JSON with sorted keys: equal for equal values. */
 export function stableJson(value: unknown): string {
@@ -57,7 +57,7 @@ export async function once<T>(
     const found = await lookUp(tx)
     if (found) return replay(found, digest, key)
     const result = await work(tx)
-    await tx.idempotency.put(caller.agent, key, { digest, result }, call.now() + keptMs)
+    await tx.idempotency.put(caller.agent, key, { digest, result }, call.now() + dayMs)
     return result
   })
 }

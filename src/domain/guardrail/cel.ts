@@ -1,6 +1,8 @@
 /** CEL expressions over the action: compiled once, typed against its fields, and refused if they could run long. */
+
 import { Environment } from '@marcbachmann/cel-js'
 import { actionFields } from '../../../sdk/schema/action.ts'
+import { messageOf } from '../../core/log.ts'
 import { type Action, isNullable } from './action.ts'
 import { EvaluationError } from './operators.ts'
 
@@ -46,7 +48,7 @@ export interface CompiledCel {
   evaluate(action: Action): boolean
 }
 
-const firstLine = (error: unknown): string => (error instanceof Error ? error.message : String(error)).split('\n')[0]!
+const firstLine = (error: unknown): string => messageOf(error).split('\n')[0]!
 
 /** Compiles an expression. Never throws. */
 export function compileCel(expression: string): CompiledCel {

@@ -1,7 +1,9 @@
 /** What conditions ask of the past: similar decisions, how often something happened, how well it went. */
+
 import type { AggregateCondition, SemanticCondition } from '../../../sdk/schema/guardrail.ts'
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import type { DecisionFilter, Store } from '../../../sdk/storage/store.ts'
+import { dayMs } from '../../core/time.ts'
 import type { Follower } from '../search/follower.ts'
 
 export interface History {
@@ -14,7 +16,6 @@ export interface History {
   now(): number
 }
 
-const dayMs = 86_400_000
 const outcomeValue = { success: 1, partial: 0.5, failure: 0 } as const
 
 /** Asks the stores. Each distinct question is asked once: several rules of one evaluation often ask the same. */

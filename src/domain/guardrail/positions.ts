@@ -1,5 +1,7 @@
 /** YAML read with the place of everything in it, so that an error can name its line and column. */
+
 import { isMap, isSeq, LineCounter, type Node, parse, parseDocument } from 'yaml'
+import { messageOf } from '../../core/log.ts'
 
 /** What is wrong with a file, and where; lines and columns count from 1. */
 export interface RuleError {
@@ -36,7 +38,7 @@ export function readYaml(text: string, file: string): Located {
     }
   } catch (error) {
     // Nested too deeply, or aliases that would grow without bound.
-    return failed([errorAt(0, error instanceof Error ? error.message : String(error))])
+    return failed([errorAt(0, messageOf(error))])
   }
 }
 

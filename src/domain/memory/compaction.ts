@@ -1,4 +1,5 @@
 /** Compaction: older decisions are shown shorter. Nothing is ever deleted; a level is a view that follows from age. */
+
 import * as v from 'valibot'
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import type { DecisionFilter, Store } from '../../../sdk/storage/store.ts'

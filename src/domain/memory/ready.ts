@@ -1,4 +1,5 @@
 /** What is ready to be done: reviews that are due, decisions left lying, drift, open breakers, contradictions. */
+
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import type { BreakerRule } from '../../../sdk/schema/guardrail.ts'
 import type { DecisionFilter, Store } from '../../../sdk/storage/store.ts'

@@ -3,7 +3,7 @@ import type { Bridge } from '../../../sdk/schema/decision.ts'
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import type { Transaction } from '../../../sdk/storage/store.ts'
 import type { VectorSet } from '../../../sdk/storage/vectors.ts'
-import type { Log } from '../../core/log.ts'
+import { type Log, messageOf } from '../../core/log.ts'
 import { sideTexts } from '../decision/bridge.ts'
 
 /** What embedding needs of a call. */
@@ -40,7 +40,7 @@ export async function embedInTime(call: EmbeddingCall, id: string, bridge: Bridg
     call.log('warn', 'vectors follow later', {
       request_id: call.request_id,
       id,
-      error: error instanceof Error ? error.message : String(error),
+      error: messageOf(error),
     })
     return null
   }

@@ -3,8 +3,7 @@ import { isStorageError } from '../../../sdk/storage/errors.ts'
 import type { Feed, FeedEntry, Generation } from '../../../sdk/storage/store.ts'
 import { checkEntries } from '../../../sdk/storage/vector-checks.ts'
 import type { VectorEntry, VectorHit, VectorIndex } from '../../../sdk/storage/vectors.ts'
-
-export type Log = (level: 'debug' | 'info' | 'warn' | 'error', message: string, data?: Record<string, unknown>) => void
+import type { LogWriter } from '../../core/log.ts'
 
 export type Searchable = Pick<VectorIndex, 'nearest' | 'distances' | 'count'>
 
@@ -27,7 +26,12 @@ export interface Followed extends Searchable {
 const PAGE = 500
 
 /** Reads all that is new in the feed and applies it. */
-export async function catchUp(followed: Followed, feed: Feed, breathe: () => Promise<void>, log: Log): Promise<void> {
+export async function catchUp(
+  followed: Followed,
+  feed: Feed,
+  breathe: () => Promise<void>,
+  log: LogWriter,
+): Promise<void> {
   const { number } = followed.generation
   const { seq } = await feed.head()
   await followed.look()
@@ -47,7 +51,7 @@ function toEntry({ id, fields, vectors }: FeedEntry): VectorEntry {
 }
 
 /** Applies a page; where one vector is refused, all others are applied: a bad row must not stop every search. */
-async function applySound(followed: Followed, entries: VectorEntry[], seqs: number[], log: Log): Promise<void> {
+async function applySound(followed: Followed, entries: VectorEntry[], seqs: number[], log: LogWriter): Promise<void> {
   try {
     await followed.apply(entries, seqs)
   } catch (error) {
@@ -70,7 +74,7 @@ async function applySound(followed: Followed, entries: VectorEntry[], seqs: numb
 /** Changes after which the index is looked after again. */
 const maintainedEvery = 500
 
-export async function followDirectly(generation: Generation, index: VectorIndex, log: Log): Promise<Followed> {
+export async function followDirectly(generation: Generation, index: VectorIndex, log: LogWriter): Promise<Followed> {
   let applied = await index.watermark()
   let unmaintained = 0
   let maintaining: Promise<void> | null = null
@@ -138,7 +142,7 @@ export async function followWithTail(
   generation: Generation,
   base: VectorIndex,
   tail: VectorIndex,
-  log: Log,
+  log: LogWriter,
 ): Promise<Followed> {
   let applied = await base.watermark()
   const fresh = new Map<string, Change>()

@@ -2,18 +2,20 @@
  * The vector index of a server, always level with the store: whatever was committed before a search began, in any process, is seen
  * by it. Vectors drivers know nothing of the store; this feeds them from its feed, and changes generations when a reindex is done.
  */
+
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import { sharedRun } from '../../../sdk/storage/shared-run.ts'
 import type { Generation, Store } from '../../../sdk/storage/store.ts'
 import type { VectorHit, VectorIndex, Vectors } from '../../../sdk/storage/vectors.ts'
-import { catchUp, type Followed, followDirectly, followWithTail, type Log, type Searchable } from './follower-modes.ts'
+import type { LogWriter } from '../../core/log.ts'
+import { catchUp, type Followed, followDirectly, followWithTail, type Searchable } from './follower-modes.ts'
 
 export interface FollowerOptions {
   store: Pick<Store, 'feed' | 'embeddings'>
   vectors: Vectors
   /** Resident driver for what `vectors` has not taken yet, needed where that is not immediate. Takes its calls in their order. */
   tail?: Vectors
-  log: Log
+  log: LogWriter
   /** Calls `work` every `ms` milliseconds until the function returned is called. */
   every(ms: number, work: () => void): () => void
   /** Resolves after other work of the process had its turn. */

@@ -2,6 +2,7 @@
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import { isStorageError } from '../../../sdk/storage/errors.ts'
 import type { OutboxEntry, Store } from '../../../sdk/storage/store.ts'
+import { messageOf } from '../../core/log.ts'
 import { embedBridge, putVectors } from './embeddings.ts'
 
 export interface Outbox {
@@ -49,7 +50,7 @@ export function startOutbox({ store, embedder, now, after, failed }: OutboxOptio
     } catch (error) {
       if (stop.signal.aborted) return false
       failed(entry.id, entry.attempts, error)
-      const message = error instanceof Error ? error.message : String(error)
+      const message = messageOf(error)
       await store.transaction((tx) => tx.outbox.retry(entry, now() + pause(entry.attempts), message))
       return false
     }

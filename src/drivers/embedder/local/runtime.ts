@@ -1,6 +1,8 @@
 /** What computes the model: onnxruntime's native build, or its WebAssembly build where that does not load. */
+
 import type * as Onnx from 'onnxruntime-web'
 import wasm from 'onnxruntime-web/ort-wasm-simd-threaded.wasm' with { type: 'file' }
+import { messageOf } from '../../../core/log.ts'
 
 export type RuntimeName = 'native' | 'wasm'
 
@@ -43,7 +45,7 @@ export async function openRuntime(
   try {
     return await open('native', model, from)
   } catch (error) {
-    const fallback = error instanceof Error ? error.message : String(error)
+    const fallback = messageOf(error)
     return { ...(await open('wasm', model, from)), fallback }
   }
 }

@@ -1,5 +1,5 @@
 /** The thread of the local model: it answers one text at a time. */
-
+import { messageOf } from '../../../core/log.ts'
 import { type Model, openModel } from './minilm.ts'
 import type { RuntimeName } from './runtime.ts'
 
@@ -13,7 +13,6 @@ export type Reply =
 declare const self: Worker
 
 const reply = (message: Reply, transfer: Transferable[] = []) => self.postMessage(message, transfer)
-const text = (error: unknown) => (error instanceof Error ? error.message : String(error))
 let model: Model
 
 self.onmessage = async ({ data }: MessageEvent<Request>) => {
@@ -22,7 +21,7 @@ self.onmessage = async ({ data }: MessageEvent<Request>) => {
       model = await openModel(data.open.runtime)
       reply({ ready: { name: model.runtime.name, fallback: model.runtime.fallback } })
     } catch (error) {
-      reply({ failed: text(error) })
+      reply({ failed: messageOf(error) })
     }
     return
   }
@@ -31,6 +30,6 @@ self.onmessage = async ({ data }: MessageEvent<Request>) => {
     const vector = await model.embed(data.text)
     reply({ id, vector }, [vector.buffer as ArrayBuffer])
   } catch (error) {
-    reply({ id, error: text(error) })
+    reply({ id, error: messageOf(error) })
   }
 }

@@ -2,8 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DIMENSIONS, type Embedder } from '../../../../sdk/storage/embedder.ts'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
+import { messageOf } from '../../../core/log.ts'
 import { closedError, openQueue } from './queue.ts'
-import { messageOf, RequestFailure, redactor } from './request.ts'
+import { RequestFailure, redactor } from './request.ts'
 
 /** Load on a provider, and waiting for it. */
 export interface RemoteLimits {

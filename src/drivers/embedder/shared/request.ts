@@ -1,5 +1,6 @@
 /** Requests to a provider. A failure says what happened and whether a retry helps, and never contains the key. */
 import { StorageError } from '../../../../sdk/storage/errors.ts'
+import { messageOf } from '../../../core/log.ts'
 
 /**
  * - `unavailable`: not reached, too busy or broken; the same request may go through later.
@@ -52,8 +53,6 @@ function waitOf(header: string | null): number | undefined {
   const ms = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - Date.now()
   return Number.isFinite(ms) ? Math.max(0, ms) : undefined
 }
-
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /** What must not be shown: the key, and what an address may carry in its place. */
 export const secretsOf = (key: string | undefined, url: URL | undefined): string[] => [

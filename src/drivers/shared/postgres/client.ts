@@ -1,5 +1,7 @@
 /** The connections to PostgreSQL: statements and transactions on a pool of them, each with an end in sight. */
+
 import { isStorageError, StorageError } from '../../../../sdk/storage/errors.ts'
+import { messageOf } from '../../../core/log.ts'
 import { type Connection, isLost, isLostAtOnce, openConnection, type Query, storageErrorOf } from './connection.ts'
 import { openPool } from './pool.ts'
 
@@ -95,7 +97,7 @@ async function commit({ query }: Connection): Promise<{ command?: string }> {
     return (await query('commit')) as { command?: string }
   } catch (cause) {
     if (!isLost(cause) && !isStorageError(cause)) throw cause
-    const why = cause instanceof Error ? cause.message : String(cause)
+    const why = messageOf(cause)
     throw new StorageError('unavailable', `postgres: lost while committing: ${why}`, { cause, unclear: true })
   }
 }

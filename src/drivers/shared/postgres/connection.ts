@@ -1,6 +1,8 @@
 /** One connection to PostgreSQL. Whoever waits on it too long for an answer gives it up: a network may swallow packets and say nothing. */
+
 import { SQL } from 'bun'
 import { isStorageError, StorageError } from '../../../../sdk/storage/errors.ts'
+import { messageOf } from '../../../core/log.ts'
 
 /** Runs a statement with parameters `$1 …`; rows as plain objects. The pool, or one connection inside a transaction. */
 export type Query = <Row>(sql: string, values?: readonly unknown[]) => Promise<Row[]>
@@ -122,6 +124,6 @@ export function storageErrorOf(error: unknown, what: string): StorageError {
       : /^XX00[12]$/.test(code) || error instanceof SyntaxError
         ? 'corrupt'
         : 'invalid'
-  const message = error instanceof Error ? error.message : String(error)
+  const message = messageOf(error)
   return new StorageError(kind, `postgres: ${what}: ${message} (${code})`, { cause: error })
 }

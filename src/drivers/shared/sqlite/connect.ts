@@ -1,6 +1,8 @@
 /** Connections to SQLite, and how processes on one database wait for each other without holding up their event loops. */
+
 import { Database, SQLiteError } from 'bun:sqlite'
 import { isStorageError, StorageError } from '../../../../sdk/storage/errors.ts'
+import { messageOf } from '../../../core/log.ts'
 
 /** How long servers that start together on one folder wait for each other. */
 const openPatience_ms = 10_000
@@ -98,7 +100,7 @@ export const isUniqueViolation = (error: unknown): boolean =>
 /** A storage error for anything thrown; `what` says what was being done. */
 export function storageErrorOf(error: unknown, what: string): StorageError {
   if (isStorageError(error)) return error
-  const message = error instanceof Error ? error.message : String(error)
+  const message = messageOf(error)
   const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
   const kind =
     corrupt.test(code) || error instanceof SyntaxError

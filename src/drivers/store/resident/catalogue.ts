@@ -1,4 +1,5 @@
 /** The filter fields of all decisions, resident: filters, lists, counts and id prefixes without a look at the disk. */
+
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import { fieldsOf, fieldsOrder } from '../../../../sdk/storage/fields.ts'
 import { isEmptyFilter } from '../../../../sdk/storage/filter.ts'
@@ -9,6 +10,7 @@ import type {
   DecisionSort,
   OutcomeGroup,
 } from '../../../../sdk/storage/store.ts'
+import { dayMs } from '../../../core/time.ts'
 import { type Columns, columns } from './columns.ts'
 import { enlarged, ranks } from './postings.ts'
 import { sortedIds } from './sorted-ids.ts'
@@ -16,7 +18,6 @@ import { top } from './top.ts'
 
 /** From here on all rows are put in part instead of the first ones in order: a heap of so many costs more. */
 const deep = 1_000
-const dayMs = 86_400_000
 const groupOf =
   (sort: DecisionSort) =>
   (row: DecisionFields): string | number =>

@@ -1,4 +1,5 @@
 /** What decisions are counted by, as small numbers by slot: counting a hundred thousand takes a millisecond, not a map of text for each. */
+
 import { compareText } from '../../../../sdk/storage/fields.ts'
 import { isEmptyFilter } from '../../../../sdk/storage/filter.ts'
 import type {
@@ -8,9 +9,8 @@ import type {
   OutcomeGroup,
   TimedOutcomeGroup,
 } from '../../../../sdk/storage/store.ts'
+import { dayMs } from '../../../core/time.ts'
 import { selection } from './resident.ts'
-
-const dayMs = 86_400_000
 
 export interface Columns {
   put(slot: number, fields: DecisionFields): void

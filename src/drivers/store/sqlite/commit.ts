@@ -8,14 +8,14 @@
  * 2. under the write lock again, so that no older text lands on a newer one: each file takes its place, its pending row goes.
  * What fails in step 2 has been committed and is answered as such; the row stays, and the file is written at the next commit or start.
  */
+
 import type { Database } from 'bun:sqlite'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
+import { type LogWriter, messageOf } from '../../../core/log.ts'
 import { begin, storageErrorOf } from '../../shared/sqlite/connect.ts'
 import { type Member, newMember } from '../resident/groups.ts'
 import { place, removeTemps, syncFolders, type TempFile, writeTemps } from './files.ts'
 import type { Statements } from './statements.ts'
-
-export type Log = (level: 'debug' | 'info' | 'warn' | 'error', message: string, data?: Record<string, unknown>) => void
 
 /** The file that a decision of the transaction is owed. */
 export interface OwedFile {
@@ -60,7 +60,7 @@ export interface CommitterOptions {
   statements: Statements
   /** Folder of the decisions. */
   root: string
-  log: Log
+  log: LogWriter
   /** Told of the words that a group added, once they are committed. */
   learn(words: ReadonlyMap<string, number>): void
   /** Called before a file is replaced. */
@@ -170,7 +170,7 @@ export function committer({ db, statements, root, log, learn, beforePlacing, wri
       removeTemps(temps)
       owesMore = true
       log('error', 'committed decisions still lack their files; they are written at the next commit or start', {
-        error: error instanceof Error ? error.message : String(error),
+        error: messageOf(error),
         ids: temps.map(({ id }) => id),
       })
     } finally {

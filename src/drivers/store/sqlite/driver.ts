@@ -2,12 +2,13 @@
 import { join } from 'node:path'
 import { drizzle } from 'drizzle-orm/bun-sqlite'
 import type { Store, StoreOptions, StoreStatus, Transaction } from '../../../../sdk/storage/store.ts'
+import type { LogWriter } from '../../../core/log.ts'
 import { storageErrorOf } from '../../shared/sqlite/connect.ts'
 import { verbsOf } from '../resident/groups.ts'
 import { translating } from '../shared.ts'
 import { auditReader, auditWriter } from './audit.ts'
 import { breakerReader, breakerWriter } from './breakers.ts'
-import { committer, type Log } from './commit.ts'
+import { committer } from './commit.ts'
 import { connect } from './connect.ts'
 import { decisionTable, decisionWriter } from './decisions.ts'
 import { embeddingReader, embeddingWriter, feedReader } from './embeddings.ts'
@@ -25,7 +26,7 @@ import { statementsOf } from './statements.ts'
 export interface SqliteStoreOptions extends StoreOptions {
   /** Where `cstp.db` and the folder `decisions` lie, or are made. */
   dir: string
-  log?: Log
+  log?: LogWriter
 }
 
 /**

@@ -1,8 +1,10 @@
 /** Looks into a catalogue without opening the store, which would mend some of what is to be found. */
+
 import type { Database } from 'bun:sqlite'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
+import { messageOf } from '../../../core/log.ts'
 import { hashOf, isTemp, relativePath } from './files.ts'
 import { parseRecord } from './parse.ts'
 import { yamlOf } from './yaml.ts'
@@ -64,7 +66,7 @@ export function* compareFiles(db: Database, root: string): Generator<FileFinding
     try {
       content = readFileSync(join(root, path))
     } catch (error) {
-      yield { path, kind: 'broken', detail: error instanceof Error ? error.message : String(error) }
+      yield { path, kind: 'broken', detail: messageOf(error) }
       known.delete(id)
       continue
     }

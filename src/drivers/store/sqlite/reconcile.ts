@@ -8,11 +8,13 @@
  *
  * What looks wrong without the lock is looked at again under it, so that another process's files in flight are never mistaken.
  */
+
 import { existsSync, readdirSync, readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { isStorageError } from '../../../../sdk/storage/errors.ts'
 import type { StoreStatus } from '../../../../sdk/storage/store.ts'
-import type { Committer, Log } from './commit.ts'
+import { type LogWriter, messageOf } from '../../../core/log.ts'
+import type { Committer } from './commit.ts'
 import type { DecisionTable } from './decisions.ts'
 import { fileStat, hashOf, relativePath } from './files.ts'
 import type { Followed } from './follow.ts'
@@ -41,7 +43,7 @@ export interface ReconcilerOptions {
   table: DecisionTable
   commits: Committer
   now(): number
-  log: Log
+  log: LogWriter
 }
 
 const page = 128
@@ -96,7 +98,7 @@ export function reconciler({ statements, root, followed, table, commits, now, lo
     try {
       content = readFileSync(join(root, path))
     } catch (error) {
-      const problem = `cannot be read: ${error instanceof Error ? error.message : String(error)}`
+      const problem = `cannot be read: ${messageOf(error)}`
       return { id, path, file: { ...stat, hash: '', parsed: () => ({ problem }) } }
     }
     const hash = hashOf(content)

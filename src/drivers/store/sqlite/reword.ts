@@ -1,8 +1,10 @@
 /** Makes the stored words anew when the program analyses text differently than the one that stored them. */
+
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import type { Terms } from '../../../../sdk/storage/store.ts'
+import type { LogWriter } from '../../../core/log.ts'
 import { equalTerms, packTerms } from '../resident/postings.ts'
-import type { Committer, Log } from './commit.ts'
+import type { Committer } from './commit.ts'
 import type { DecisionTable } from './decisions.ts'
 import { termsOfRow } from './rows.ts'
 import type { Statements } from './statements.ts'
@@ -13,7 +15,7 @@ export interface RewordOptions {
   analyse(record: DecisionRecord): Terms
   table: DecisionTable
   commits: Committer
-  log: Log
+  log: LogWriter
 }
 
 interface Row {

@@ -3,6 +3,7 @@ import type { Table } from '@lancedb/lancedb'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { checkEntries, checkVector } from '../../../../sdk/storage/vector-checks.ts'
 import type { VectorHit, VectorIndex } from '../../../../sdk/storage/vectors.ts'
+import { messageOf } from '../../../core/log.ts'
 import { openLane } from '../shared/lane.ts'
 import { IS_NEWER, idIn, LIVE, quote, toTable, WATERMARK_ID, where } from './table.ts'
 import { openUpkeep, type Upkeep } from './upkeep.ts'
@@ -117,7 +118,7 @@ export function closeQuietly(handle: { close(): void }): void {
 
 export function refuse(error: unknown): never {
   if (error instanceof StorageError) throw error
-  throw new StorageError('unavailable', `LanceDB: ${error instanceof Error ? error.message : String(error)}`, {
+  throw new StorageError('unavailable', `LanceDB: ${messageOf(error)}`, {
     cause: error,
   })
 }
