@@ -1,4 +1,4 @@
-/** cstp.checkGuardrails and cstp.listGuardrails through the dispatcher: verdicts, the trail, and what fails closed. */
+/** cstp.checkGuardrails: verdicts, the trail, and what fails closed. */
 import { describe, expect, test } from 'bun:test'
 import { StorageError } from '../../sdk/storage/errors.ts'
 import { forEachBackend, type TestProgram } from '../support/program.ts'
@@ -139,25 +139,6 @@ circuit_breakers: [{ scope: "category:deploy", failure_threshold: 1, window_ms: 
     expect([deliberation, pre_decision_protocol?.guardrails_checked ?? false]).toEqual([null, false])
   })
 
-  test('pages of the trail follow each other without holes', async () => {
-    const program = await open()
-    await program.rules(rules)
-    for (let at = 0; at < 7; at++) await check(program, { confidence: at / 10 })
-    const seen: number[] = []
-    for (let cursor: number | null = null; ; ) {
-      const page: { entries: { seq: number }[]; next_cursor: number | null } = await program.call(
-        'listAudit',
-        { limit: 3, ...(cursor !== null && { cursor }) },
-        'root',
-      )
-      seen.push(...page.entries.map(({ seq }) => seq))
-      cursor = page.next_cursor
-      if (cursor === null) break
-    }
-    expect(seen.length).toBe(7)
-    expect([...seen].sort((a, b) => b - a)).toEqual(seen)
-  })
-
   test('no rule at all is told, not taken for safety', async () => {
     const program = await open()
     const { allowed, evaluated, warnings } = await check(program, { stakes: 'critical', confidence: 0 })
@@ -243,27 +224,5 @@ circuit_breakers: [{ scope: "category:deploy", failure_threshold: 1, window_ms: 
     const second = await program.refused('checkGuardrails', { action: { description: 'x' } })
     expect(second.error).toBe('guardrail_eval_failed')
     expect(JSON.stringify(second)).not.toContain('/secret')
-  })
-
-  test('listGuardrails', async () => {
-    const program = await open()
-    await program.rules(rules)
-    const all = await program.call('listGuardrails')
-    expect(all.total).toBe(4)
-    expect(all.guardrails[3]).toEqual({
-      id: 'scoped',
-      name: null,
-      description: null,
-      action: 'block',
-      scope: 'acme/app,trading',
-      scopes: ['acme/app', 'trading'],
-      conditions: 1,
-      requirements: 0,
-      file: 'test.yaml',
-    })
-    expect(all.guardrails[0]).toMatchObject({ scope: null, scopes: [], conditions: 2 })
-    expect((await program.call('listGuardrails', { scope: 'trading' })).total).toBe(4)
-    expect((await program.call('listGuardrails', { scope: 'other' })).total).toBe(3)
-    expect(all.errors).toEqual([])
   })
 })

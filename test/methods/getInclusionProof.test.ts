@@ -1,0 +1,53 @@
+/** cstp.getInclusionProof: a record stands in the log, now and in a checkpoint of earlier, on every store. */
+import { expect, test } from 'bun:test'
+import { parseCheckpoint } from '../../src/domain/evidence/checkpoints.ts'
+import { openNote, parseVerifier } from '../../src/domain/evidence/note.ts'
+import { verifyInclusion } from '../../src/domain/evidence/proof-check.ts'
+import { leafHash } from '../../src/domain/evidence/tree.ts'
+import { append } from '../support/evidence/log.ts'
+import { forEachBackend, testSigner } from '../support/program.ts'
+
+const verifier = parseVerifier(testSigner.verifier_key)
+
+forEachBackend((open) => {
+  test('every record can be proved, now and in a checkpoint of earlier', async () => {
+    const { call, services } = await open()
+    await append(services.evidence, 130)
+    const records = await services.evidence.read(1, 130)
+    for (const [seq, size] of [
+      [1, undefined],
+      [64, undefined],
+      [65, undefined],
+      [130, undefined],
+      [1, 1],
+      [7, 64],
+      [66, 99],
+    ] as const) {
+      const proof = await call('getInclusionProof', { seq, ...(size && { size }) })
+      expect(proof).toMatchObject({ seq, index: seq - 1, size: size ?? 130, record_hash: records[seq - 1]!.hash })
+      expect(proof.leaf_hash).toBe(leafHash(proof.record_hash).toString('hex'))
+      expect(verifyInclusion(proof)).toBe(true)
+      if (size !== undefined) expect(proof.checkpoint).toBe(null)
+      else expect(parseCheckpoint(openNote(proof.checkpoint!, [verifier]).text).root_hash).toBe(proof.root_hash)
+    }
+  })
+
+  test('what the log does not have is refused, with the field and what was expected', async () => {
+    const { refused, services } = await open()
+    expect((await refused('getInclusionProof', { seq: 1 })).message).toBe('Invalid params: seq: the log has 0 records')
+    await append(services.evidence, 10)
+    for (const [params, path] of [
+      [{ seq: 11 }, 'seq'],
+      [{ seq: 0 }, 'seq'],
+      [{ seq: 5, size: 4 }, 'seq'],
+      [{ seq: 5, size: 11 }, 'size'],
+      [{ seq: 1.5 }, 'seq'],
+      [{}, 'seq'],
+    ] as const) {
+      const error = await refused('getInclusionProof', params)
+      expect(error.error).toBe('invalid_params')
+      expect(error.data).toMatchObject({ issues: [{ path }] })
+    }
+    expect((await refused('getInclusionProof', { seq: 1, old: 1 }, 'writer')).error).toBe('forbidden')
+  })
+})

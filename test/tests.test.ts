@@ -1,0 +1,37 @@
+/** The tests themselves: each method has a file of its name, names are unique, and no expectation on a promise is forgotten. */
+import { expect, test } from 'bun:test'
+import { readdirSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import ts from 'typescript'
+import { methods } from '../src/methods/table.ts'
+
+const files = readdirSync(import.meta.dir, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.ts'))
+const suites = files.filter((path) => path.endsWith('.test.ts'))
+
+test('each method has a file of its name', () => {
+  const wanted = [...methods.keys()].map((name) => `methods/${name.replace('cstp.', '')}.test.ts`)
+  expect(wanted.filter((path) => !files.includes(path))).toEqual([])
+})
+
+test('no two suites have the same name', () => {
+  const names = suites.map((path) => basename(path))
+  expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([])
+})
+
+/** Lines with a statement that begins with `expect` and goes on with `.rejects` or `.resolves`: nothing waits for it. */
+function forgotten(path: string, text: string): string[] {
+  const found: string[] = []
+  const source = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, false)
+  const look = (node: ts.Node): void => {
+    if (ts.isExpressionStatement(node) && /^expect\([^]*\)\.(?:rejects|resolves)\./.test(node.getText(source)))
+      found.push(`${path}:${source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1}`)
+    ts.forEachChild(node, look)
+  }
+  look(source)
+  return found
+}
+
+test('every expectation on a promise is awaited', () => {
+  expect(files.flatMap((path) => forgotten(path, readFileSync(join(import.meta.dir, path), 'utf8')))).toEqual([])
+  expect(forgotten('a', 'await expect(a).rejects.toThrow()\nexpect(\n  b,\n).rejects.toThrow()')).toEqual(['a:2'])
+})
