@@ -995,22 +995,7 @@ export interface LinkDecisionsResult {
   /** True when it was done. */
   success: boolean
   /** The edge as it stands now. */
-  edge: {
-    /** Where the edge starts. */
-    source_id: string
-    /** Where the edge leads. */
-    target_id: string
-    /** What the source is to the target. */
-    edge_type: EdgeType
-    /** Strength of the link, 0 to 1. */
-    weight: number
-    /** The situation, in words. */
-    context: string | null
-    /** When it was made, RFC 3339, UTC. */
-    created_at: string
-    /** The agent that made it. */
-    created_by: string
-  }
+  edge: GraphEdge
 }
 
 /** Parameters of `cstp.linkEvidence`. */

@@ -14,6 +14,7 @@ export const Interpretation = v.picklist([
   'underconfident',
   'insufficient_data',
 ])
+export type Interpretation = v.InferOutput<typeof Interpretation>
 
 /** Scores of stated confidence; null with fewer than five scored decisions. */
 export const OverallFigures = v.object({
@@ -30,6 +31,7 @@ export const OverallFigures = v.object({
   log_score: figure('Mean negative log likelihood; 0 is best.'),
   skill: figure('Brier skill against always stating the base rate; above 0 is better than that.'),
 })
+export type OverallFigures = v.InferOutput<typeof OverallFigures>
 
 /** What stated confidence is worth: scores, five ranges, use of the scale, advice. */
 export const CalibrationReport = v.object({
@@ -79,6 +81,7 @@ export const CalibrationReport = v.object({
     d('The same figures by what settled the outcome; never blended.'),
   ),
 })
+export type CalibrationReport = v.InferOutput<typeof CalibrationReport>
 
 const Change = (about: string) =>
   v.pipe(
@@ -105,6 +108,7 @@ export const DriftPoint = v.object({
   brier_score: Change('Brier score'),
   accuracy: Change('Accuracy'),
 })
+export type DriftPoint = v.InferOutput<typeof DriftPoint>
 
 /** Calibration of now against that of before. */
 export const DriftReport = v.object({
@@ -134,3 +138,4 @@ export const DriftReport = v.object({
     ),
   ),
 })
+export type DriftReport = v.InferOutput<typeof DriftReport>

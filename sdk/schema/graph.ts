@@ -14,6 +14,7 @@ export const GraphEdge = v.object({
   created_at: v.string(),
   created_by: v.string(),
 })
+export type GraphEdge = v.InferOutput<typeof GraphEdge>
 
 /** A decision in a graph. */
 export const GraphNode = v.object({
@@ -29,6 +30,8 @@ export const GraphNode = v.object({
   in_degree: v.pipe(v.number(), d('Edges that end here, in the whole graph.')),
   out_degree: v.pipe(v.number(), d('Edges that start here.')),
 })
+export type GraphNode = v.InferOutput<typeof GraphNode>
 
 /** Which edges of a decision are followed. */
 export const Direction = v.picklist(['both', 'outgoing', 'incoming'])
+export type Direction = v.InferOutput<typeof Direction>

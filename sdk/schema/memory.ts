@@ -23,6 +23,7 @@ export const WisdomEntry = v.object({
   avg_confidence: v.pipe(v.nullable(fraction), d('Mean stated confidence.')),
   brier_score: v.pipe(v.nullable(v.number()), d('Brier score.')),
 })
+export type WisdomEntry = v.InferOutput<typeof WisdomEntry>
 
 /** Something that is to be done, with its reason. */
 export const ReadyAction = v.object({
@@ -36,6 +37,7 @@ export const ReadyAction = v.object({
   suggestion: v.pipe(v.string(), d('What to do.')),
   detail: v.pipe(v.record(v.string(), v.unknown()), d('Figures behind it.')),
 })
+export type ReadyAction = v.InferOutput<typeof ReadyAction>
 
 /** Two live decisions that speak against each other. */
 export const Contradiction = v.object({
@@ -46,3 +48,4 @@ export const Contradiction = v.object({
   category: v.pipe(v.string(), d('Category of the first.')),
   reason: v.pipe(v.string(), d('Why they contradict each other.')),
 })
+export type Contradiction = v.InferOutput<typeof Contradiction>

@@ -1,12 +1,11 @@
 /** cstp.getGraph: the decisions around one. */
 import * as v from 'valibot'
-import { decisionNotFound } from '../../sdk/errors.ts'
 import { EdgeType } from '../../sdk/schema/decision.ts'
 import { Direction, GraphEdge, GraphNode } from '../../sdk/schema/graph.ts'
 import { DecisionId, whole } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
 import { neighbourhood } from '../domain/decision/links.ts'
-import { resolveId } from '../domain/decision/lookup.ts'
+import { requireDecision, resolveId } from '../domain/decision/lookup.ts'
 
 const d = v.description
 
@@ -37,7 +36,7 @@ export const getGraph = defineMethod({
   failure: 'internal_error',
   async handle({ store }, { decision_id, depth, edge_types, direction, limit }) {
     const center = await resolveId(store.decisions, decision_id, 'decision_id')
-    if (!(await store.decisions.get(center))) throw decisionNotFound(decision_id)
+    await requireDecision(store.decisions, center, decision_id)
     const types = edge_types?.length ? edge_types : undefined
     return { center_id: center, depth, ...(await neighbourhood(store, { center, depth, types, direction, limit })) }
   },

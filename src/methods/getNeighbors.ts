@@ -1,14 +1,13 @@
 /** cstp.getNeighbors: what a decision is linked with. */
 import * as v from 'valibot'
-import { decisionNotFound } from '../../sdk/errors.ts'
 import { EdgeType, fraction } from '../../sdk/schema/decision.ts'
 import { Direction } from '../../sdk/schema/graph.ts'
 import { DecisionId, whole } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
-import { resolveId } from '../domain/decision/lookup.ts'
+import { neighbours } from '../domain/decision/links.ts'
+import { requireDecision, resolveId } from '../domain/decision/lookup.ts'
 
 const d = v.description
-const mostEdges = 10_000
 
 export const getNeighbors = defineMethod({
   summary: 'Lists the decisions that one is linked with, strongest first.',
@@ -44,26 +43,8 @@ export const getNeighbors = defineMethod({
   failure: 'internal_error',
   async handle({ store }, { decision_id, edge_type, direction, limit }) {
     const id = await resolveId(store.decisions, decision_id, 'decision_id')
-    if (!(await store.decisions.get(id))) throw decisionNotFound(decision_id)
-    const edges = await store.edges.of([id], { direction, ...(edge_type && { types: [edge_type] }), limit: mostEdges })
-    const all = edges.map((edge) => {
-      const outgoing = edge.source_id === id
-      return {
-        id: outgoing ? edge.target_id : edge.source_id,
-        edge_type: edge.edge_type,
-        weight: edge.weight,
-        direction: outgoing ? ('outgoing' as const) : ('incoming' as const),
-      }
-    })
-    all.sort((a, b) => b.weight - a.weight || (a.id < b.id ? -1 : a.id > b.id ? 1 : a.edge_type < b.edge_type ? -1 : 1))
-    const page = all.slice(0, limit)
-    const titles = new Map(
-      (await store.decisions.getMany(page.map((one) => one.id))).map(({ record }) => [record.id, record.title]),
-    )
-    return {
-      decision_id: id,
-      neighbors: page.flatMap((one) => (titles.has(one.id) ? [{ ...one, title: titles.get(one.id)! }] : [])),
-      total: all.length,
-    }
+    await requireDecision(store.decisions, id, decision_id)
+    const types = edge_type && [edge_type]
+    return { decision_id: id, ...(await neighbours(store, { id, types, direction, limit })) }
   },
 })

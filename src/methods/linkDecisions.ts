@@ -1,23 +1,14 @@
 /** cstp.linkDecisions: a typed edge between two decisions, kept in the record of its source. */
 import * as v from 'valibot'
-import { decisionNotFound, invalidParams } from '../../sdk/errors.ts'
+import { invalidParams } from '../../sdk/errors.ts'
 import { EdgeType, fraction, text } from '../../sdk/schema/decision.ts'
+import { GraphEdge } from '../../sdk/schema/graph.ts'
 import { LinkEnd } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
 import { timestamp } from '../core/time.ts'
 import { withLink } from '../domain/decision/links.ts'
-import { resolveId } from '../domain/decision/lookup.ts'
-
-const Edge = v.object({
-  source_id: v.string(),
-  target_id: v.string(),
-  edge_type: EdgeType,
-  weight: fraction,
-  context: v.nullable(v.string()),
-  created_at: v.string(),
-  created_by: v.string(),
-})
+import { requireDecision, resolveId } from '../domain/decision/lookup.ts'
 
 export const linkDecisions = defineMethod({
   summary: 'Links two decisions; the same source, target and type replaces the edge that was there.',
@@ -28,7 +19,7 @@ export const linkDecisions = defineMethod({
     weight: v.pipe(v.optional(fraction, 1), v.description('How strong the link is.')),
     context: v.pipe(v.nullish(text(10_000), null), v.description('Why they are linked.')),
   }),
-  result: v.object({ success: v.boolean(), edge: Edge }),
+  result: v.object({ success: v.boolean(), edge: GraphEdge }),
   scope: 'write',
   effect: 'write',
   mcp: {
@@ -52,9 +43,8 @@ export const linkDecisions = defineMethod({
     }
     const link = { target_id: target, ...given, created_at: timestamp(call.now()), created_by: call.caller.agent }
     await call.store.transaction(async (tx) => {
-      const found = await tx.decisions.get(source)
-      if (!found) throw decisionNotFound(source_id)
-      if (!(await tx.decisions.get(target))) throw decisionNotFound(target_id)
+      const found = await requireDecision(tx.decisions, source, source_id)
+      await requireDecision(tx.decisions, target, target_id)
       await tx.decisions.update(withLink(found.record, link), found.revision)
       await audit(call, tx, [source, target], { edge_type: given.edge_type })
     })

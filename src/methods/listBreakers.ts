@@ -2,7 +2,7 @@
 import * as v from 'valibot'
 import { BreakerState } from '../../sdk/schema/policy.ts'
 import { defineMethod } from '../calls/method.ts'
-import { showBreaker } from '../domain/guardrail/breaker.ts'
+import { showBreakers } from '../domain/guardrail/breaker.ts'
 
 export const listBreakers = defineMethod({
   summary: 'Lists the circuit breakers with their states.',
@@ -17,9 +17,8 @@ export const listBreakers = defineMethod({
   },
   failure: 'internal_error',
   async handle({ store, policy, now }) {
-    const stored = new Map((await store.breakers.list()).map((breaker) => [breaker.scope, breaker]))
     const rules = [...(await policy.current()).breakers].sort((a, b) => (a.scope < b.scope ? -1 : 1))
-    const breakers = rules.map((rule) => showBreaker(rule, stored.get(rule.scope) ?? null, now()))
+    const breakers = await showBreakers(store.breakers, rules, now())
     return { breakers, total: breakers.length }
   },
 })

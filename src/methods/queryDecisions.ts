@@ -6,10 +6,9 @@ import { sides } from '../../sdk/storage/vectors.ts'
 import { defineMethod, toolInput } from '../calls/method.ts'
 import { toFilter } from '../domain/decision/lookup.ts'
 import { noteInput, queryInput } from '../domain/deliberation/inputs.ts'
-import { hitOf, QueryHit, search } from '../domain/search/search.ts'
+import { hitOf, QueryHit, RetrievalMode, Scores, search } from '../domain/search/search.ts'
 
 const d = v.description
-const mode = v.picklist(['semantic', 'keyword', 'hybrid'])
 
 export const queryDecisions = defineMethod({
   summary: 'Finds precedents of a question or a plan, by meaning, by keyword, or both.',
@@ -18,7 +17,7 @@ export const queryDecisions = defineMethod({
     limit: v.pipe(v.optional(whole(1, 500), 10), d('Most results.')),
     offset: v.pipe(v.optional(whole(0, 10_000), 0), d('Results to skip.')),
     include_reasons: v.pipe(v.optional(v.boolean(), false), d('Add the texts of the reasons.')),
-    retrieval_mode: v.optional(mode, 'semantic'),
+    retrieval_mode: v.optional(RetrievalMode, 'semantic'),
     bridge_side: v.pipe(
       v.optional(v.picklist(sides), 'both'),
       d('Compare with what decisions look like, what they are for, or both.'),
@@ -33,11 +32,8 @@ export const queryDecisions = defineMethod({
     query: v.string(),
     query_time_ms: v.number(),
     agent: v.string(),
-    retrieval_mode: mode,
-    scores: v.pipe(
-      v.record(v.string(), v.object({ semantic: v.number(), keyword: v.number(), combined: v.number() })),
-      d('Part scores by decision id; empty in semantic mode.'),
-    ),
+    retrieval_mode: RetrievalMode,
+    scores: v.pipe(v.record(v.string(), Scores), d('Part scores by decision id; empty in semantic mode.')),
     no_precedent: v.pipe(
       v.boolean(),
       d(
@@ -58,7 +54,7 @@ export const queryDecisions = defineMethod({
       v.object({
         query: v.pipe(filledText(10_000), d('Question or plan in natural language.')),
         limit: v.pipe(v.optional(whole(1, 50), 5), d('Most results.')),
-        retrieval_mode: v.pipe(v.optional(mode, 'hybrid'), d('Search by meaning, by keyword, or by both.')),
+        retrieval_mode: v.pipe(v.optional(RetrievalMode, 'hybrid'), d('Search by meaning, by keyword, or by both.')),
         filters: v.pipe(
           v.optional(
             v.object({

@@ -1,13 +1,12 @@
 /** cstp.recordThought: reasoning, before a decision or after it. */
 import * as v from 'valibot'
-import { decisionNotFound } from '../../sdk/errors.ts'
 import { filledText } from '../../sdk/schema/decision.ts'
 import { DecisionId, trackedParams } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
 import { timestamp } from '../core/time.ts'
-import { quality } from '../domain/decision/decision.ts'
-import { resolveId } from '../domain/decision/lookup.ts'
+import { withThought } from '../domain/decision/decision.ts'
+import { requireDecision, resolveId } from '../domain/decision/lookup.ts'
 import { sessionOf } from '../domain/deliberation/inputs.ts'
 
 const d = v.description
@@ -59,17 +58,9 @@ export const recordThought = defineMethod({
     }
     const id = await resolveId(call.store.decisions, decision_id, 'decision_id')
     const step_number = await call.store.transaction(async (tx) => {
-      const found = await tx.decisions.get(id)
-      if (!found) throw decisionNotFound(decision_id)
-      const { inputs, steps } = found.record.deliberation ?? { inputs: [], steps: [] }
-      const step = steps.reduce((most, one) => Math.max(most, one.step), 0) + 1
-      const at = timestamp(call.now())
-      const deliberation = {
-        inputs,
-        steps: [...steps, { step, type: 'reasoning', thought: text, timestamp: at, agent: call.caller.agent }],
-      }
-      const record = { ...found.record, deliberation, updated_at: at }
-      await tx.decisions.update({ ...record, quality: quality(record) }, found.revision)
+      const found = await requireDecision(tx.decisions, id, decision_id)
+      const { record, step } = withThought(found.record, text, call.caller.agent, timestamp(call.now()))
+      await tx.decisions.update(record, found.revision)
       await audit(call, tx, [id], { step })
       return step
     })

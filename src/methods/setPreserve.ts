@@ -1,11 +1,10 @@
 /** cstp.setPreserve: keeps a decision at full detail. */
 import * as v from 'valibot'
-import { decisionNotFound } from '../../sdk/errors.ts'
 import { DecisionId } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
 import { timestamp } from '../core/time.ts'
-import { resolveId } from '../domain/decision/lookup.ts'
+import { requireDecision, resolveId } from '../domain/decision/lookup.ts'
 
 export const setPreserve = defineMethod({
   summary: 'Keeps a decision at full detail in compaction, or lets it go again.',
@@ -24,8 +23,7 @@ export const setPreserve = defineMethod({
   async handle(call, { decision_id, preserve }) {
     const id = await resolveId(call.store.decisions, decision_id, 'decision_id')
     await call.store.transaction(async (tx) => {
-      const found = await tx.decisions.get(id)
-      if (!found) throw decisionNotFound(decision_id)
+      const found = await requireDecision(tx.decisions, id, decision_id)
       await tx.decisions.update({ ...found.record, preserve, updated_at: timestamp(call.now()) }, found.revision)
       await audit(call, tx, [id], { preserve })
     })

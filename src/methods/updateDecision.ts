@@ -1,6 +1,5 @@
 /** cstp.updateDecision: changes what may change, and keeps what stood before. */
 import * as v from 'valibot'
-import { decisionNotFound } from '../../sdk/errors.ts'
 import { Bridge, filledText, fraction, Reason, text } from '../../sdk/schema/decision.ts'
 import { DecisionId } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
@@ -8,7 +7,7 @@ import { audit } from '../core/audit.ts'
 import { timestamp } from '../core/time.ts'
 import { sideTexts } from '../domain/decision/bridge.ts'
 import { applyUpdate, type Updates } from '../domain/decision/decision.ts'
-import { given, resolveId } from '../domain/decision/lookup.ts'
+import { given, requireDecision, resolveId } from '../domain/decision/lookup.ts'
 import { embedInTime, keepVectors } from '../domain/search/embeddings.ts'
 
 const updates = v.pipe(
@@ -50,15 +49,13 @@ export const updateDecision = defineMethod({
     const id = await resolveId(call.store.decisions, params.id, 'id')
     const changes = given(params.updates) as Updates
     const at = timestamp(call.now())
-    const before = await call.store.decisions.get(id)
-    if (!before) throw decisionNotFound(params.id)
+    const before = await requireDecision(call.store.decisions, id, params.id)
     const planned = applyUpdate(before.record, changes, call.caller.agent, at).record.bridge
     const plannedTexts = textsOf(planned)
     const made = plannedTexts === textsOf(before.record.bridge) ? null : await embedInTime(call, id, planned)
     return call.store.transaction(async (tx) => {
       // Another update may have come between: this one is applied to what stands now, so that neither is lost.
-      const now = await tx.decisions.get(id)
-      if (!now) throw decisionNotFound(params.id)
+      const now = await requireDecision(tx.decisions, id, params.id)
       const { record, applied } = applyUpdate(now.record, changes, call.caller.agent, at)
       await tx.decisions.update(record, now.revision)
       await audit(call, tx, [id], { applied })

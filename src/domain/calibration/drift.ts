@@ -1,5 +1,6 @@
 /** Drift: whether recent decisions are calibrated otherwise than old ones, and how likely chance alone would show as much. */
 
+import type { DriftPoint, DriftReport } from '../../../sdk/schema/calibration.ts'
 import type { DecisionFilter, Store, TimedOutcomeGroup } from '../../../sdk/storage/store.ts'
 import { dayMs } from '../../core/time.ts'
 import { countOf, meanOf, type Scored, scoredOf } from './figures.ts'
@@ -15,26 +16,8 @@ export interface Thresholds {
   accuracy: number
 }
 
-export interface DriftAlert {
-  type: 'brier_degradation' | 'accuracy_drop'
-  recent_value: number
-  historical_value: number
-  /** 100 · (recent − historical) / historical; null at 0. */
-  change_pct: number | null
-  /** Share of random splits that differ at least as much; `info` above .05. */
-  p_value: number
-  severity: 'info' | 'warning' | 'critical'
-}
-
-export interface Drift {
-  drift_detected: boolean
-  alerts: DriftAlert[]
-  recent_period: string
-  historical_period: string
-  recent_scored: number
-  historical_scored: number
-  recommendations: string[]
-}
+type DriftAlert = DriftReport['alerts'][number]
+export type Drift = Omit<DriftReport, 'history'>
 
 function alert(type: DriftAlert['type'], recent: number, historical: number, p: number, threshold: number): DriftAlert {
   const large = Math.abs(recent - historical) >= 2 * threshold
@@ -86,31 +69,11 @@ function compare(measure: Measure, recent: readonly Scored[], historical: readon
 const enough = (recent: readonly Scored[], historical: readonly Scored[]): boolean =>
   countOf(recent) >= leastScored && countOf(historical) >= leastScored
 
-/** What a comparison of one figure shows; the change is recent less historical. */
-export interface Change {
-  recent: number
-  historical: number
-  change: number
-  /** How often chance alone shows it so much worse. */
-  p_value: number
-}
-
-/** A comparison of the periods before one instant. */
-export interface DriftPoint {
-  drift_detected: boolean
-  recent_scored: number
-  historical_scored: number
-  /** Null where either period has too few. */
-  brier_score: Change | null
-  accuracy: Change | null
-}
+type Point = Omit<DriftPoint, 'at'>
+type Change = NonNullable<Point['accuracy']>
 
 /** The figures of a comparison, with their p-values whether or not they raise an alert. */
-export function driftPoint(
-  recent: readonly Scored[],
-  historical: readonly Scored[],
-  thresholds: Thresholds,
-): DriftPoint {
+export function driftPoint(recent: readonly Scored[], historical: readonly Scored[], thresholds: Thresholds): Point {
   const counts = { recent_scored: countOf(recent), historical_scored: countOf(historical) }
   if (!enough(recent, historical)) return { drift_detected: false, ...counts, brier_score: null, accuracy: null }
   const [ofBrier, ofAccuracy] = [brier, accuracy].map((measure) => compare(measure, recent, historical, thresholds))
@@ -168,7 +131,7 @@ export async function driftHistory(
   now_ms: number,
   thresholds: Thresholds,
   weeks: number,
-): Promise<(DriftPoint & { at: string })[]> {
+): Promise<DriftPoint[]> {
   if (weeks === 0) return []
   const instants = Array.from({ length: weeks }, (_, at) => now_ms - (weeks - 1 - at) * weekMs)
   // An edge is the first millisecond of what lies behind it.
@@ -179,7 +142,7 @@ export async function driftHistory(
   const reviewed_ms = instants.map(end)
   const groups = await store.decisions.outcomesOver(filter, { created_ms, reviewed_ms })
   const place = new Map(created_ms.map((edge, at) => [edge, at + 1]))
-  const points: (DriftPoint & { at: string })[] = []
+  const points: DriftPoint[] = []
   for (const [number, at] of instants.entries()) {
     // As many edges lie before the instant as instants do.
     const known = groups.filter(({ reviewed }) => reviewed <= number)

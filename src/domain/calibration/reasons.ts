@@ -1,25 +1,33 @@
 /** Which kinds of reasons lead to success. */
+import * as v from 'valibot'
+import { fraction } from '../../../sdk/schema/decision.ts'
 import type { ReasonGroup } from '../../../sdk/storage/store.ts'
 import { brierOf, countOf, meanOf, outcomeValue } from './figures.ts'
 import { round } from './report.ts'
 
-export interface ReasonStats {
-  success_rates: Record<string, number>
-  /** Shannon entropy of the types' use over ln(number of types in use); 0 for one type. */
-  diversity_score: number
-  /** Most used type, ties by name; null without reasons. */
-  dominant_type: string | null
-  insufficient_data: boolean
-  reviewed_decisions: number
-  types: {
-    type: string
-    uses: number
-    scored: number
-    mean_strength: number | null
-    success_rate: number | null
-    brier_score: number | null
-  }[]
-}
+const d = v.description
+
+export const ReasonStats = v.object({
+  success_rates: v.pipe(v.record(v.string(), fraction), d('Mean result by type.')),
+  diversity_score: v.pipe(fraction, d('How evenly the types are used: 0 for one type, 1 for all alike.')),
+  dominant_type: v.pipe(v.nullable(v.string()), d('The most used type; null without reasons.')),
+  insufficient_data: v.pipe(v.boolean(), d('True with fewer than min_reviewed.')),
+  reviewed_decisions: v.pipe(v.number(), d('Reviewed decisions in all.')),
+  types: v.pipe(
+    v.array(
+      v.object({
+        type: v.string(),
+        uses: v.pipe(v.number(), d('Reasons of the type.')),
+        scored: v.pipe(v.number(), d('Scored decisions with one.')),
+        mean_strength: v.pipe(v.nullable(v.number()), d('Mean weight.')),
+        success_rate: v.pipe(v.nullable(fraction), d('Mean result.')),
+        brier_score: v.pipe(v.nullable(v.number()), d('Brier score.')),
+      }),
+    ),
+    d('All types in use, the most used first.'),
+  ),
+})
+export type ReasonStats = v.InferOutput<typeof ReasonStats>
 
 /** @param reviewed reviewed decisions behind the groups */
 export function reasonStats(groups: readonly ReasonGroup[], reviewed: number, min_reviewed: number): ReasonStats {

@@ -1,4 +1,5 @@
 /** The calibration report: what getCalibration answers, from groups of outcomes. */
+import type { CalibrationReport, Interpretation, OverallFigures } from '../../../sdk/schema/calibration.ts'
 import { compareText } from '../../../sdk/storage/fields.ts'
 import type { OutcomeGroup } from '../../../sdk/storage/store.ts'
 import {
@@ -24,14 +25,6 @@ export const leastScored = 5
 export const round = (value: number): number => Math.round(value * 10_000) / 10_000
 const orNull = (value: number | null): number | null => (value === null || Number.isNaN(value) ? null : round(value))
 
-export type Interpretation =
-  | 'well_calibrated'
-  | 'slightly_overconfident'
-  | 'overconfident'
-  | 'slightly_underconfident'
-  | 'underconfident'
-  | 'insufficient_data'
-
 /** What a gap between result and confidence means. @see open points "Figures" */
 export function interpret(gap: number, scored: number): Interpretation {
   if (scored < leastScored) return 'insufficient_data'
@@ -42,23 +35,8 @@ export function interpret(gap: number, scored: number): Interpretation {
   return gap > 0.1 + slack ? 'underconfident' : 'slightly_underconfident'
 }
 
-export interface Overall {
-  brier_score: number | null
-  accuracy: number | null
-  calibration_gap: number | null
-  interpretation: Interpretation
-  scored: number
-  ece: number | null
-  ece_noise_floor: number | null
-  reliability: number | null
-  resolution: number | null
-  uncertainty: number | null
-  log_score: number | null
-  skill: number | null
-}
-
 /** The figures of one set of decisions; null where fewer than five are scored. */
-export function overall(groups: readonly Scored[]): Overall {
+export function overall(groups: readonly Scored[]): OverallFigures {
   const scored = countOf(groups)
   const accuracy = meanOf(groups, ({ value }) => value)
   const gap = accuracy - meanOf(groups, ({ confidence }) => confidence)
@@ -80,15 +58,9 @@ export function overall(groups: readonly Scored[]): Overall {
   }
 }
 
-export interface Bucket {
-  range: string
-  decisions: number
-  predicted: number | null
-  actual: number | null
-  brier: number | null
-  actual_low: number | null
-  actual_high: number | null
-}
+export type Bucket = CalibrationReport['buckets'][number]
+type ConfidenceStats = CalibrationReport['confidence_stats']
+type Recommendation = CalibrationReport['recommendations'][number]
 
 /** Always five; an empty one holds nulls. */
 export const buckets = (groups: readonly Scored[]): Bucket[] =>
@@ -106,16 +78,6 @@ export const buckets = (groups: readonly Scored[]): Bucket[] =>
       actual_high: orNull(interval?.high ?? null),
     }
   })
-
-export interface ConfidenceStats {
-  mean: number | null
-  std_dev: number | null
-  min: number | null
-  max: number | null
-  habituation_detected: boolean
-  /** Decisions by tenth of confidence: [0, .1) … [.9, 1]. */
-  histogram: number[]
-}
 
 const tenth = (confidence: number): number =>
   Math.min(9, [1, 2, 3, 4, 5, 6, 7, 8, 9].filter((edge) => confidence >= edge / 10).length)
@@ -142,17 +104,6 @@ function confidenceStats(groups: readonly OutcomeGroup[]): ConfidenceStats {
   }
 }
 
-export interface Report {
-  total_decisions: number
-  reviewed_decisions: number
-  overall: Overall
-  buckets: Bucket[]
-  confidence_stats: ConfidenceStats
-  recommendations: Recommendation[]
-  /** The same figures by what settled the outcome: evidence; or the agent's word, or nothing but time. Never blended. */
-  by_settlement: { observed: Overall; attested: Overall }
-}
-
 /** In one order, so that sums come out alike to the last bit whatever order the groups came in. */
 const ordered = (groups: readonly OutcomeGroup[]): OutcomeGroup[] =>
   [...groups].sort(
@@ -167,7 +118,7 @@ const ordered = (groups: readonly OutcomeGroup[]): OutcomeGroup[] =>
 const isObserved = ({ attribution_basis }: OutcomeGroup): boolean => attribution_basis === 'evidence'
 
 /** The whole report. */
-export function report(given: readonly OutcomeGroup[]): Report {
+export function report(given: readonly OutcomeGroup[]): CalibrationReport {
   const groups = ordered(given)
   const scored = scoredOf(groups)
   const figures = overall(scored)
@@ -188,12 +139,6 @@ export function report(given: readonly OutcomeGroup[]): Report {
 }
 
 // What an agent should do about its calibration, in words it can follow.
-
-export interface Recommendation {
-  type: string
-  message: string
-  severity: 'info' | 'warning' | 'critical'
-}
 
 /** Fewer decisions in a bucket are no ground for advice. */
 const leastInBucket = 5
@@ -218,7 +163,11 @@ function aboutBucket({ range, decisions, predicted, actual, actual_low, actual_h
 }
 
 /** Advice in the order of its weight. */
-export function recommend(overall: Overall, buckets: readonly Bucket[], stats: ConfidenceStats): Recommendation[] {
+export function recommend(
+  overall: OverallFigures,
+  buckets: readonly Bucket[],
+  stats: ConfidenceStats,
+): Recommendation[] {
   if (overall.interpretation === 'insufficient_data') {
     const missing = 5 - overall.scored
     return [

@@ -1,5 +1,6 @@
 /** Contradictions: two decisions that can't both be right. Found when an outcome is known, kept as edges, read from there. */
 import type { DecisionRecord, Outcome } from '../../../sdk/schema/decision.ts'
+import type { Contradiction } from '../../../sdk/schema/memory.ts'
 import { fieldsOf } from '../../../sdk/storage/fields.ts'
 import { compileFilter } from '../../../sdk/storage/filter.ts'
 import type { DecisionFilter, Edge, Store } from '../../../sdk/storage/store.ts'
@@ -8,16 +9,6 @@ import { type EmbeddingCall, embedSignal } from '../search/embeddings.ts'
 import type { Follower } from '../search/follower.ts'
 import { sideTexts } from './bridge.ts'
 import { withLink } from './links.ts'
-
-export interface Contradiction {
-  first_id: string
-  second_id: string
-  first_title: string
-  second_title: string
-  /** Of the first. */
-  category: string
-  reason: string
-}
 
 /** Purposes at most this far apart are the same purpose. */
 const sameFunction = 0.15
@@ -91,7 +82,7 @@ async function standing(
  * Contradictions between live decisions, newest first. Looks at ten times as many edges at most, and reads no more of them than it needs.
  * @param filter what the first of the two passes; where only one of them does, it stands first
  */
-export async function contradictions(
+export async function listContradictions(
   store: Store,
   limit: number,
   filter: DecisionFilter = {},

@@ -132,6 +132,15 @@ export function applyUpdate(
   return { record: next, applied }
 }
 
+/** The record with a thought as the last step of its deliberation. */
+export function withThought(record: DecisionRecord, thought: string, agent: string, at: string) {
+  const { inputs, steps } = record.deliberation ?? { inputs: [], steps: [] }
+  const step = steps.reduce((last, one) => Math.max(last, one.step), 0) + 1
+  const deliberation = { inputs, steps: [...steps, { step, type: 'reasoning', thought, timestamp: at, agent }] }
+  const next = { ...record, deliberation, updated_at: at }
+  return { record: { ...next, quality: quality(next) }, step }
+}
+
 /** What a review says; null keeps what an earlier review said. */
 export interface ReviewInput {
   outcome: Outcome

@@ -1,25 +1,11 @@
 /** Walks over the graph of decisions: breadth first, each decision once, bounded. */
 import type { DecisionRecord, EdgeType, Link } from '../../../sdk/schema/decision.ts'
+import type { Direction, GraphNode } from '../../../sdk/schema/graph.ts'
 import type { Edge, Store } from '../../../sdk/storage/store.ts'
 
-export type Direction = 'both' | 'outgoing' | 'incoming'
-
-export interface GraphNode {
-  id: string
-  title: string
-  category: string
-  stakes: DecisionRecord['stakes']
-  status: DecisionRecord['status']
-  outcome: DecisionRecord['outcome']
-  confidence: number
-  date: string
-  depth: number
-  in_degree: number
-  out_degree: number
-}
-
 /** Edges read in one step of a walk: a hub must not hold the server up. */
-const mostEdges = 5_000
+const maxEdges = 5_000
+const maxNeighbourEdges = 10_000
 
 const edgeKey = ({ source_id, target_id, edge_type }: Edge): string => `${source_id} ${target_id} ${edge_type}`
 
@@ -35,8 +21,8 @@ export async function neighbourhood(
   let frontier = new Set([center])
   let truncated = false
   for (let step = 1; step <= depth && frontier.size > 0; step++) {
-    const found = await store.edges.of([...frontier], { direction, ...ofTypes, limit: mostEdges })
-    truncated ||= found.length === mostEdges
+    const found = await store.edges.of([...frontier], { direction, ...ofTypes, limit: maxEdges })
+    truncated ||= found.length === maxEdges
     const next = new Set<string>()
     for (const edge of found) {
       edges.set(edgeKey(edge), edge)
@@ -54,7 +40,7 @@ export async function neighbourhood(
   }
   const records = await store.decisions.getMany([...depths.keys()])
   const present = new Set(records.map(({ record }) => record.id))
-  const degrees = degreesOf(await store.edges.of([...present], { direction: 'both', limit: mostEdges }))
+  const degrees = degreesOf(await store.edges.of([...present], { direction: 'both', limit: maxEdges }))
   const nodes = records.map(({ record }): GraphNode => {
     const { id, title, category, stakes, status, outcome, confidence, date } = record
     const { incoming, outgoing } = degrees.get(id) ?? { incoming: 0, outgoing: 0 }
@@ -93,7 +79,31 @@ function degreesOf(edges: readonly Edge[]): Map<string, { incoming: number; outg
   return degrees
 }
 
-// Edges in a record's own `links`.
+/** What a decision is linked with, strongest first, then by id; `total` counts neighbours whose record is gone too. */
+export async function neighbours(
+  store: Store,
+  query: { id: string; types: readonly EdgeType[] | undefined; direction: Direction; limit: number },
+) {
+  const { id, types, direction, limit } = query
+  const edges = await store.edges.of([id], { direction, ...(types && { types }), limit: maxNeighbourEdges })
+  const all = edges.map((edge) => {
+    const outgoing = edge.source_id === id
+    return {
+      id: outgoing ? edge.target_id : edge.source_id,
+      edge_type: edge.edge_type,
+      weight: edge.weight,
+      direction: outgoing ? ('outgoing' as const) : ('incoming' as const),
+    }
+  })
+  all.sort((a, b) => b.weight - a.weight || (a.id < b.id ? -1 : a.id > b.id ? 1 : a.edge_type < b.edge_type ? -1 : 1))
+  const page = all.slice(0, limit)
+  const records = await store.decisions.getMany(page.map((one) => one.id))
+  const titles = new Map(records.map(({ record }) => [record.id, record.title]))
+  return {
+    neighbors: page.flatMap((one) => (titles.has(one.id) ? [{ ...one, title: titles.get(one.id)! }] : [])),
+    total: all.length,
+  }
+}
 
 /** The record with this link; one of the same target and type is replaced. */
 export function withLink(record: DecisionRecord, link: Link): DecisionRecord {

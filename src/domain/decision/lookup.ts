@@ -1,7 +1,7 @@
 /** Finds the one decision that an id, or the beginning of one, means. */
 import { decisionNotFound, invalidParams } from '../../../sdk/errors.ts'
 import { boundMs, type Filters } from '../../../sdk/schema/params.ts'
-import type { DecisionFilter, DecisionReader } from '../../../sdk/storage/store.ts'
+import type { DecisionFilter, DecisionReader, StoredDecision } from '../../../sdk/storage/store.ts'
 
 const fullForm = /^\d{4}-\d{2}-\d{2}-decision-[0-9a-f]{12}$/
 const shownCandidates = 10
@@ -32,6 +32,17 @@ export async function resolveId(
   const shown = candidates.slice(0, shownCandidates)
   const message = `the prefix ${given} means ${candidates.length > shownCandidates ? 'more than 10' : candidates.length} decisions`
   throw invalidParams({ path, message, expected: 'a unique prefix', received: given }, { candidates: shown })
+}
+
+/** A stored decision. @throws CstpError `decision_not_found` with what the caller gave */
+export async function requireDecision(
+  decisions: Pick<DecisionReader, 'get'>,
+  id: string,
+  given: string,
+): Promise<StoredDecision> {
+  const found = await decisions.get(id)
+  if (!found) throw decisionNotFound(given)
+  return found
 }
 
 // Filters as callers write them to filters as stores take them.

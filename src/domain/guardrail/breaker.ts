@@ -6,7 +6,7 @@
 import { invalidParams } from '../../../sdk/errors.ts'
 import type { DecisionRecord, Outcome } from '../../../sdk/schema/decision.ts'
 import type { BreakerRule } from '../../../sdk/schema/guardrail.ts'
-import type { Breaker } from '../../../sdk/storage/store.ts'
+import type { Breaker, BreakerReader } from '../../../sdk/storage/store.ts'
 
 /** What decides which breakers a decision or an action belongs to. */
 export interface BreakerSubject {
@@ -156,6 +156,16 @@ export function showBreaker(rule: BreakerRule, stored: Breaker | null, now_ms: n
     opened_at: breaker.opened_ms === null ? null : new Date(breaker.opened_ms).toISOString(),
     probe_decision_id: breaker.probe_decision_id,
   }
+}
+
+/** All breakers as the methods show them. */
+export async function showBreakers(
+  breakers: Pick<BreakerReader, 'list'>,
+  rules: readonly BreakerRule[],
+  now_ms: number,
+) {
+  const stored = new Map((await breakers.list()).map((breaker) => [breaker.scope, breaker]))
+  return rules.map((rule) => showBreaker(rule, stored.get(rule.scope) ?? null, now_ms))
 }
 
 // The breaker of a scope.

@@ -6,7 +6,7 @@ import type { DecisionFilter, Store } from '../../../sdk/storage/store.ts'
 import { dayMs } from '../../core/time.ts'
 
 export const levels = ['full', 'summary', 'digest', 'wisdom'] as const
-export type Level = (typeof levels)[number]
+type Level = (typeof levels)[number]
 
 /** Ages in days from which a reviewed decision is shown at a level. */
 const from: Record<Level, number> = { full: 0, summary: 7, digest: 30, wisdom: 90 }
@@ -22,7 +22,7 @@ export function levelOf(
 }
 
 /** Reviewed, not preserved decisions whose age puts them at a level. */
-export function ofLevel(level: Level, now_ms: number): DecisionFilter {
+function filterOfLevel(level: Level, now_ms: number): DecisionFilter {
   const next = levels[levels.indexOf(level) + 1]
   return {
     status: ['reviewed'],
@@ -41,8 +41,8 @@ export function oneLine({ date, title, outcome, lessons }: DecisionRecord): stri
   return line.length <= lineLength ? line : `${line.slice(0, lineLength - 1).toWellFormed()}…`
 }
 
-/** A decision in the shape of its level. */
-export function compacted(record: DecisionRecord, level: Level) {
+/** A decision in the detail of its level. */
+function viewOf(record: DecisionRecord, level: Level) {
   const { id, title, category, date, preserve, outcome, confidence, actual_result, pattern, stakes, lessons } = record
   const item = {
     id,
@@ -57,8 +57,6 @@ export function compacted(record: DecisionRecord, level: Level) {
   return level === 'digest' ? { ...item, one_line: oneLine(record) } : item
 }
 
-// How many decisions stand at each level.
-
 const d = v.description
 
 export const LevelCounts = v.object({
@@ -67,16 +65,46 @@ export const LevelCounts = v.object({
   digest: v.pipe(v.number(), d('Younger than 90 days.')),
   wisdom: v.pipe(v.number(), d('Older.')),
 })
+type LevelCounts = v.InferOutput<typeof LevelCounts>
 
 export async function countLevels(
   store: Store,
   filter: DecisionFilter,
   now_ms: number,
-): Promise<{ levels: Record<Level, number>; preserved: number }> {
+): Promise<{ levels: LevelCounts; preserved: number }> {
   const { decisions } = store
-  const counts: Record<Level, number> = { full: 0, summary: 0, digest: 0, wisdom: 0 }
-  for (const level of levels) counts[level] = await decisions.count({ ...filter, ...ofLevel(level, now_ms) })
+  const counts: LevelCounts = { full: 0, summary: 0, digest: 0, wisdom: 0 }
+  for (const level of levels) counts[level] = await decisions.count({ ...filter, ...filterOfLevel(level, now_ms) })
   const preserved = await decisions.count({ ...filter, status: ['reviewed'], preserve: true })
   counts.full += preserved + (await decisions.count({ ...filter, status: ['pending'] }))
   return { levels: counts, preserved }
+}
+
+/** Decisions, newest first, each in the detail of its level. */
+export async function listCompacted(
+  store: Store,
+  base: DecisionFilter,
+  query: { level: Level | undefined; limit: number; include_preserved: boolean },
+  now_ms: number,
+) {
+  const { level, limit, include_preserved } = query
+  const unpreserved: DecisionFilter = include_preserved ? {} : { preserve: false }
+  // The full level is what is pending, preserved or young: three filters, newest first over all of them.
+  const parts: DecisionFilter[] =
+    level === 'full'
+      ? [
+          { status: ['pending'], ...unpreserved },
+          filterOfLevel('full', now_ms),
+          ...(include_preserved ? [{ status: ['reviewed' as const], preserve: true }] : []),
+        ]
+      : [level ? filterOfLevel(level, now_ms) : unpreserved]
+  const page = { sort: 'created_at', order: 'desc', offset: 0, limit } as const
+  const found = await Promise.all(parts.map((part) => store.decisions.list({ ...page, filter: { ...base, ...part } })))
+  const records = found
+    .flatMap((one) => one.records)
+    .sort((a, b) => (a.created_at < b.created_at ? 1 : a.created_at > b.created_at ? -1 : a.id < b.id ? 1 : -1))
+  return {
+    decisions: records.slice(0, limit).map((record) => viewOf(record, levelOf(record, now_ms))),
+    total: found.reduce((sum, { total }) => sum + total, 0),
+  }
 }

@@ -1,31 +1,36 @@
 /** An agent's own record: how much it decided, how well, and where it is strong. */
 import * as v from 'valibot'
 import { Interpretation } from '../../../sdk/schema/calibration.ts'
+import { fraction } from '../../../sdk/schema/decision.ts'
 import type { OutcomeGroup, Store } from '../../../sdk/storage/store.ts'
 import { countOf, scoredOf } from '../calibration/figures.ts'
-import { type interpret, leastScored, overall } from '../calibration/report.ts'
+import { leastScored, overall } from '../calibration/report.ts'
 
-export interface AgentProfile {
-  agent: string
-  total_decisions: number
-  reviewed_decisions: number
-  accuracy: number | null
-  brier_score: number | null
-  tendency: ReturnType<typeof interpret>
-  strongest_category: string | null
-  weakest_category: string | null
-  active_since: string | null
-}
+const d = v.description
 
-export interface CategoryCalibration {
-  category: string
-  decisions: number
-  reviewed: number
-  accuracy: number | null
-  brier_score: number | null
-  calibration_gap: number | null
-  interpretation: ReturnType<typeof interpret>
-}
+export const AgentProfile = v.object({
+  agent: v.string(),
+  total_decisions: v.pipe(v.number(), d('Decisions recorded.')),
+  reviewed_decisions: v.pipe(v.number(), d('Those that were reviewed.')),
+  accuracy: v.pipe(v.nullable(fraction), d('Mean result.')),
+  brier_score: v.pipe(v.nullable(v.number()), d('Brier score.')),
+  tendency: v.pipe(Interpretation, d('What its confidence is worth.')),
+  strongest_category: v.pipe(v.nullable(v.string()), d('Where it succeeds most.')),
+  weakest_category: v.pipe(v.nullable(v.string()), d('Where it succeeds least.')),
+  active_since: v.pipe(v.nullable(v.string()), d('Day of its first decision.')),
+})
+type AgentProfile = v.InferOutput<typeof AgentProfile>
+
+export const CategoryCalibration = v.object({
+  category: v.string(),
+  decisions: v.pipe(v.number(), d('Decisions of the agent in it.')),
+  reviewed: v.pipe(v.number(), d('Those that were reviewed.')),
+  accuracy: v.pipe(v.nullable(fraction), d('Mean result.')),
+  brier_score: v.pipe(v.nullable(v.number()), d('Brier score.')),
+  calibration_gap: v.pipe(v.nullable(v.number()), d('Accuracy less mean confidence.')),
+  interpretation: v.pipe(Interpretation, d('What the gap means.')),
+})
+type CategoryCalibration = v.InferOutput<typeof CategoryCalibration>
 
 /** Calibration of each category, the largest first. */
 export const byCategory = (parts: readonly { value: string; groups: OutcomeGroup[] }[]): CategoryCalibration[] =>
@@ -76,8 +81,6 @@ export async function agentProfile(
     active_since: records[0]?.date ?? null,
   }
 }
-
-const d = v.description
 
 export const CalibrationContext = v.object({
   reviewed_decisions: v.pipe(v.number(), d("Reviewed decisions behind the figures: the caller's own.")),

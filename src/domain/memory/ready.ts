@@ -2,34 +2,16 @@
 
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import type { BreakerRule } from '../../../sdk/schema/guardrail.ts'
+import { ReadyAction } from '../../../sdk/schema/memory.ts'
 import type { DecisionFilter, Store } from '../../../sdk/storage/store.ts'
 import { dayMs } from '../../core/time.ts'
 import { driftingCategories } from '../calibration/drift.ts'
-import { contradictions } from '../decision/contradictions.ts'
-import { showBreaker } from '../guardrail/breaker.ts'
+import { listContradictions } from '../decision/contradictions.ts'
+import { showBreakers } from '../guardrail/breaker.ts'
 
-export const priorities = ['low', 'medium', 'high'] as const
-export type Priority = (typeof priorities)[number]
-export const actionTypes = [
-  'review_outcome',
-  'stale_pending',
-  'calibration_drift',
-  'open_breaker',
-  'contradiction',
-] as const
-export type ActionType = (typeof actionTypes)[number]
-
-export interface ReadyAction {
-  type: ActionType
-  priority: Priority
-  decision_id: string | null
-  category: string | null
-  date: string | null
-  title: string | null
-  reason: string
-  suggestion: string
-  detail: Record<string, unknown>
-}
+export const priorities = ReadyAction.entries.priority.pipe[0].options
+export const actionTypes = ReadyAction.entries.type.options
+type Priority = ReadyAction['priority']
 
 const staleDays = 30
 const veryStaleDays = 60
@@ -64,7 +46,7 @@ export interface ReadyTools {
 
 export interface ReadyQuery {
   filter: DecisionFilter
-  types: readonly ActionType[]
+  types: readonly ReadyAction['type'][]
   min_priority: Priority
   limit: number
 }
@@ -143,9 +125,7 @@ async function drifting({ store, now_ms }: ReadyTools, filter: DecisionFilter): 
 }
 
 async function stopped({ store, breakers, now_ms }: ReadyTools): Promise<ReadyAction[]> {
-  const stored = new Map((await store.breakers.list()).map((breaker) => [breaker.scope, breaker]))
-  return breakers
-    .map((rule) => showBreaker(rule, stored.get(rule.scope) ?? null, now_ms))
+  return (await showBreakers(store.breakers, breakers, now_ms))
     .filter(({ state }) => state !== 'closed')
     .map(
       ({ scope, state, failure_count, probe_decision_id, cooldown_remaining_ms }): ReadyAction => ({
@@ -165,7 +145,7 @@ async function stopped({ store, breakers, now_ms }: ReadyTools): Promise<ReadyAc
 }
 
 async function contradicting({ store }: ReadyTools, filter: DecisionFilter): Promise<ReadyAction[]> {
-  return (await contradictions(store, mostContradictions, filter)).map(
+  return (await listContradictions(store, mostContradictions, filter)).map(
     ({ first_id, second_id, first_title, second_title, category, reason }): ReadyAction => ({
       type: 'contradiction',
       priority: 'medium',

@@ -1,8 +1,16 @@
 /** What an agent should know when it starts a task. */
-import type { Contradiction } from '../decision/contradictions.ts'
-import type { AgentProfile, CategoryCalibration } from './profile.ts'
-import type { ReadyAction } from './ready.ts'
-import type { Wisdom } from './wisdom.ts'
+import * as v from 'valibot'
+import { Contradiction, ReadyAction, WisdomEntry } from '../../../sdk/schema/memory.ts'
+import { BreakerState } from '../../../sdk/schema/policy.ts'
+import { listContradictions } from '../decision/contradictions.ts'
+import { showBreakers } from '../guardrail/breaker.ts'
+import type { Policy } from '../guardrail/set.ts'
+import { hitOf, precedents, QueryHit, type SearchTools } from '../search/search.ts'
+import { AgentProfile, agentProfile, byCategory, CategoryCalibration } from './profile.ts'
+import { actionTypes, readyActions } from './ready.ts'
+import { confirmedPatterns, wisdom } from './wisdom.ts'
+
+const d = v.description
 
 export const parts = [
   'decisions',
@@ -14,18 +22,100 @@ export const parts = [
   'breakers',
   'contradictions',
 ] as const
-export type Part = (typeof parts)[number]
+type Part = (typeof parts)[number]
 
-export interface SessionContext {
-  agent_profile: AgentProfile | null
-  relevant_decisions: { id: string; title: string; category: string; outcome: string | null; date: string }[]
-  active_guardrails: { id: string; action: string; description: string | null }[]
-  calibration_by_category: CategoryCalibration[]
-  ready_queue: ReadyAction[]
-  confirmed_patterns: { pattern: string; category: string; count: number; example_ids: string[] }[]
-  wisdom: Wisdom[]
-  circuit_breakers: { scope: string; state: string }[]
-  contradictions: Contradiction[]
+export const SessionContext = v.object({
+  agent_profile: v.pipe(v.nullable(AgentProfile), d("The caller's own record.")),
+  relevant_decisions: v.pipe(v.array(QueryHit), d('Precedents of the task, or the latest decisions.')),
+  active_guardrails: v.pipe(
+    v.array(
+      v.object({
+        id: v.pipe(v.string(), d('Id of the rule.')),
+        action: v.pipe(v.string(), d('What a violation does.')),
+        description: v.pipe(v.nullable(v.string()), d('What it is for.')),
+      }),
+    ),
+    d('Rules in force.'),
+  ),
+  calibration_by_category: v.pipe(v.array(CategoryCalibration), d("The agent's own, largest category first.")),
+  ready_queue: v.pipe(v.array(ReadyAction), d('What is to be done, most urgent first.')),
+  confirmed_patterns: v.pipe(
+    v.array(
+      v.object({
+        pattern: v.string(),
+        category: v.string(),
+        count: v.pipe(v.number(), d('Successes that followed it.')),
+        example_ids: v.pipe(v.array(v.string()), d('Newest of them.')),
+      }),
+    ),
+    d('Patterns that succeeded more often than they failed.'),
+  ),
+  wisdom: v.pipe(v.array(WisdomEntry), d('What each category taught.')),
+  circuit_breakers: v.pipe(v.array(BreakerState), d('All circuit breakers.')),
+  contradictions: v.pipe(v.array(Contradiction), d('Decisions that can not both be right.')),
+})
+export type SessionContext = v.InferOutput<typeof SessionContext>
+
+const minReviewed = 5
+const maxPatterns = 10
+const maxContradictions = 5
+
+/** Precedents of the task; without one, the agent's latest decisions. */
+async function relevant(call: ContextCall, task: string | null, limit: number): Promise<QueryHit[]> {
+  if (task !== null) return (await precedents(call, task, limit)).hits.map(hitOf)
+  const { records } = await call.store.decisions.list({
+    filter: { agent: call.caller.agent },
+    sort: 'created_at',
+    order: 'desc',
+    offset: 0,
+    limit,
+  })
+  return records.map((record) => hitOf({ record, distance: null, superseded_by: null, scores: null }))
+}
+
+/** What it needs of a call. */
+export interface ContextCall extends SearchTools {
+  caller: { agent: string }
+  policy: Policy
+  now(): number
+}
+
+/** The parts that are asked for; the others are empty. */
+export async function sessionContext(
+  call: ContextCall,
+  query: { task: string | null; parts: readonly Part[]; decisions_limit: number; ready_limit: number },
+): Promise<SessionContext> {
+  const { store, caller } = call
+  const when = async <T>(part: Part, work: () => T[] | Promise<T[]>): Promise<T[]> =>
+    query.parts.includes(part) ? work() : []
+  const { rules, breakers } = await call.policy.current()
+  const own = await store.decisions.outcomesBy({ agent: caller.agent }, 'category')
+  const due = {
+    filter: { agent: caller.agent },
+    types: actionTypes,
+    min_priority: 'low',
+    limit: query.ready_limit,
+  } as const
+  return {
+    agent_profile: await agentProfile(store, caller.agent, own),
+    relevant_decisions: await when('decisions', () => relevant(call, query.task, query.decisions_limit)),
+    active_guardrails: await when('guardrails', () =>
+      rules.map(({ rule: { id, action, description, message } }) => ({
+        id,
+        action,
+        description: description ?? message ?? null,
+      })),
+    ),
+    calibration_by_category: await when('calibration', () => byCategory(own)),
+    ready_queue: await when(
+      'ready',
+      async () => (await readyActions({ store, breakers, now_ms: call.now() }, due)).actions,
+    ),
+    confirmed_patterns: await when('patterns', () => confirmedPatterns(store, { limit: maxPatterns })),
+    wisdom: await when('wisdom', () => wisdom(store, { min_decisions: minReviewed })),
+    circuit_breakers: await when('breakers', () => showBreakers(store.breakers, breakers, call.now())),
+    contradictions: await when('contradictions', () => listContradictions(store, maxContradictions)),
+  }
 }
 
 // The session context as Markdown that a model can use at once, most useful part first, within a budget of tokens.

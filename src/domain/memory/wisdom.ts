@@ -1,20 +1,11 @@
 /** Wisdom: what a category's reviewed decisions taught. */
-import type { OutcomeGroup, PatternGroup, Store } from '../../../sdk/storage/store.ts'
+import type { WisdomEntry } from '../../../sdk/schema/memory.ts'
+import type { OutcomeGroup, Store } from '../../../sdk/storage/store.ts'
 import { brierOf, countOf, meanOf, scoredOf } from '../calibration/figures.ts'
 import { round } from '../calibration/report.ts'
 
-export interface Wisdom {
-  category: string
-  decisions: number
-  success_rate: number | null
-  key_principles: { text: string; confirmations: number; example_ids: string[] }[]
-  common_failure_mode: string | null
-  avg_confidence: number | null
-  brier_score: number | null
-}
-
-const principles = 5
-const failuresRead = 100
+const maxPrinciples = 5
+const maxFailuresRead = 100
 
 /** The lesson of each category's failures: the one that was drawn most often, else the latest. */
 async function failureModes(store: Store, category: string | undefined): Promise<Map<string, string>> {
@@ -23,7 +14,7 @@ async function failureModes(store: Store, category: string | undefined): Promise
     sort: 'created_at',
     order: 'desc',
     offset: 0,
-    limit: failuresRead,
+    limit: maxFailuresRead,
   })
   const modes = new Map<string, string>()
   for (const [of, failures] of Map.groupBy(records, (record) => record.category)) {
@@ -38,13 +29,17 @@ async function failureModes(store: Store, category: string | undefined): Promise
   return modes
 }
 
-const confirmed = (groups: readonly PatternGroup[]) =>
-  groups
+/** Patterns that succeeded more often than they failed. */
+export const confirmedPatterns = async (store: Store, query: { category?: string; limit: number }) =>
+  (await store.decisions.patterns(query))
     .filter(({ successes, failures }) => successes > failures)
-    .map(({ pattern, successes, example_ids }) => ({ text: pattern, confirmations: successes, example_ids }))
+    .map(({ pattern, category, successes, example_ids }) => ({ pattern, category, count: successes, example_ids }))
 
 /** Categories with at least so many reviewed decisions, the largest first. */
-export async function wisdom(store: Store, query: { category?: string; min_decisions: number }): Promise<Wisdom[]> {
+export async function wisdom(
+  store: Store,
+  query: { category?: string; min_decisions: number },
+): Promise<WisdomEntry[]> {
   const filter = { status: ['reviewed' as const], ...(query.category !== undefined && { category: query.category }) }
   const categories = (await store.decisions.outcomesBy(filter, 'category')).filter(
     ({ groups }) => countOf(groups) >= query.min_decisions,
@@ -56,14 +51,16 @@ export async function wisdom(store: Store, query: { category?: string; min_decis
     return (await failureModes(store, category)).get(category) ?? null
   }
   const found = await Promise.all(
-    categories.map(async ({ value: category, groups }): Promise<Wisdom> => {
+    categories.map(async ({ value: category, groups }): Promise<WisdomEntry> => {
       const scored = scoredOf(groups)
       const figure = (value: number) => (Number.isNaN(value) ? null : round(value))
       return {
         category,
         decisions: countOf(groups),
         success_rate: figure(meanOf(scored, ({ value }) => value)),
-        key_principles: confirmed(await store.decisions.patterns({ category, limit: principles })),
+        key_principles: (await confirmedPatterns(store, { category, limit: maxPrinciples })).map(
+          ({ pattern, count, example_ids }) => ({ text: pattern, confirmations: count, example_ids }),
+        ),
         common_failure_mode: await modeOf(category, groups),
         avg_confidence: figure(meanOf(groups, ({ confidence }) => confidence)),
         brier_score: figure(brierOf(scored)),

@@ -12,7 +12,8 @@ import { queryTerms } from './terms.ts'
 
 const d = v.description
 
-export type RetrievalMode = 'semantic' | 'keyword' | 'hybrid'
+export const RetrievalMode = v.picklist(['semantic', 'keyword', 'hybrid'])
+type RetrievalMode = v.InferOutput<typeof RetrievalMode>
 
 export interface SearchInput {
   query: string
@@ -25,18 +26,14 @@ export interface SearchInput {
   limit: number
 }
 
-export interface Scores {
-  semantic: number
-  keyword: number
-  combined: number
-}
+export const Scores = v.object({ semantic: v.number(), keyword: v.number(), combined: v.number() })
 
 export interface Hit {
   record: DecisionRecord
   /** Cosine distance, rounded to 4 decimals; null where it was found by keyword alone. */
   distance: number | null
   /** Null in semantic mode. */
-  scores: Scores | null
+  scores: v.InferOutput<typeof Scores> | null
   superseded_by: string | null
 }
 

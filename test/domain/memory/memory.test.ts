@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import { neighbourhood } from '../../../src/domain/decision/links.ts'
+import { showBreaker } from '../../../src/domain/guardrail/breaker.ts'
 import { countLevels, levelOf, oneLine } from '../../../src/domain/memory/compaction.ts'
 import { agentProfile, byCategory, calibrationContext } from '../../../src/domain/memory/profile.ts'
 import type { SessionContext } from '../../../src/domain/memory/session-context.ts'
@@ -164,12 +165,13 @@ describe('as Markdown', () => {
 
   test('a breaker that is closed stops nobody; a category without figures says nothing', () => {
     const calibration = { decisions: 3, reviewed: 3, brier_score: null, interpretation: 'insufficient_data' as const }
+    const breaker = showBreaker({ scope: '', failure_threshold: 3, window_ms: 1, cooldown_ms: 1 }, null, testStart)
     const found = toMarkdown(
       {
         ...empty,
         circuit_breakers: [
-          { scope: 'agent:bob', state: 'open' },
-          { scope: 'agent:eve', state: 'closed' },
+          { ...breaker, scope: 'agent:bob', state: 'open' },
+          { ...breaker, scope: 'agent:eve', state: 'closed' },
         ],
         calibration_by_category: [
           { ...calibration, category: 'known', accuracy: 0.5, calibration_gap: -0.3 },
