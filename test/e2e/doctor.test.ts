@@ -176,7 +176,7 @@ describe('finds what is wrong with', () => {
       () => sql('PRAGMA user_version = 99'),
       /^databases error: .*has version 99; .*→ start the newer program/,
     ],
-    ['database: older', () => sql('PRAGMA user_version = 1'), /^databases note: .*has version 1; the next start/],
+    ['database: older', () => sql('PRAGMA user_version = 0'), /^databases note: .*has version 0; the next start/],
     ['database: none', () => rmSync(join(dir, 'cstp.db')), /^decisions note: there is no catalogue/],
     [
       'decisions: broken',

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
-import { evidenceVersion } from '../../drivers/evidence/sqlite/connect.ts'
+import { migrations as evidenceMigrations } from '../../drivers/evidence/sqlite/migrate.ts'
 import { openExisting } from '../../drivers/shared/sqlite/connect.ts'
 import { migrations } from '../../drivers/store/sqlite/migrate.ts'
 import { copy, each, type Manifest, measured, readManifest, syncFolder, syncFolders, unfinished } from './files.ts'
@@ -27,7 +27,7 @@ export async function checkBackup(folder: string): Promise<Manifest> {
     throw new Error(`the backup is damaged: ${problems.sort().slice(0, 5).join('; ')}${more}`)
   }
   const { 'cstp.db': catalogue = 0, 'provenance.db': evidence = 0 } = manifest.databases
-  if (catalogue > migrations.length || evidence > evidenceVersion)
+  if (catalogue > migrations.length || evidence > evidenceMigrations.length)
     throw new Error(`cstp ${manifest.version} made the backup, and this program is older: take the newer program`)
   return manifest
 }

@@ -7,7 +7,7 @@ import { readKey } from '../../core/key-file.ts'
 import { messageOf } from '../../core/log.ts'
 import { walkLog } from '../../domain/evidence/verify.ts'
 import { openSqliteEvidence } from '../../drivers/evidence/sqlite/driver.ts'
-import { firstUnfound } from '../../drivers/evidence/sqlite/read.ts'
+import { firstUnindexed } from '../../drivers/evidence/sqlite/lookup.ts'
 import { checkRules } from '../../policy/check.ts'
 import { evidencePlace, isPostgres, type Settings, settings as table } from '../config/config.ts'
 import { type Check, error, type Finding, note, warning, word } from './finding.ts'
@@ -124,7 +124,7 @@ export const checkEvidence: Check = {
             ? 'dump the database for those who look into it, and restore a backup with pg_restore'
             : restore,
         )
-      const unfound = flaw !== null || isPostgres(place) ? null : firstUnfound(place)
+      const unfound = flaw !== null || isPostgres(place) ? null : firstUnindexed(place)
       if (unfound !== null)
         yield error(
           `record ${unfound} of the evidence is not found by its pull request or delivery: later counts of approvals would leave it out`,

@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite'
 import { existsSync, mkdirSync, readdirSync, rmdirSync, statfsSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { messageOf } from '../../core/log.ts'
-import { evidenceVersion } from '../../drivers/evidence/sqlite/connect.ts'
+import { migrations as evidenceMigrations } from '../../drivers/evidence/sqlite/migrate.ts'
 import { openExisting, versionOf } from '../../drivers/shared/sqlite/connect.ts'
 import { compareFiles, type FileFinding, type VectorState, vectorState } from '../../drivers/store/sqlite/inspect.ts'
 import { migrations } from '../../drivers/store/sqlite/migrate.ts'
@@ -161,7 +161,7 @@ export const checkDatabases: Check = {
         migrations.length,
         `${restore}; without one, move cstp.db away: the next start makes it of the decisions' files, without audit trail and vectors`,
       )
-    if (!isPostgres(place)) yield* look(place, evidenceVersion, restore)
+    if (!isPostgres(place)) yield* look(place, evidenceMigrations.length, restore)
   },
 }
 

@@ -1,23 +1,7 @@
-/** The parts of a store, throwing nothing but storage errors. */
+/** What both stores do to vectors: check them, and pack them into bytes. */
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import type { Generation } from '../../../sdk/storage/store.ts'
 import { sides, type VectorSet } from '../../../sdk/storage/vectors.ts'
-
-type Method = (...args: never[]) => Promise<unknown>
-
-/** Returns what makes of a part the same part, whatever it throws turned into a storage error. */
-export const translating =
-  (translate: (error: unknown) => StorageError) =>
-  <T extends { [K in keyof T]: Method }>(part: T): T => {
-    const methods = Object.entries<Method>(part).map(([name, method]) => [
-      name,
-      (...args: never[]) =>
-        method(...args).catch((error: unknown) => {
-          throw translate(error)
-        }),
-    ])
-    return Object.fromEntries(methods) as T
-  }
 
 // Refuses vectors that do not fit their generation.
 

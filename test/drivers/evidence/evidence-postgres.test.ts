@@ -85,7 +85,7 @@ function suite(server: Postgres): void {
       return openPostgresEvidence({ url }).catch((thrown: unknown) => thrown)
     }
     const newer = { kind: 'invalid', message: expect.stringContaining('start the newer program') }
-    expect(await refused(`update evidence_meta set value = '2' where key = 'version'`)).toMatchObject(newer)
+    expect(await refused(`update cstp_schema set version = 2`)).toMatchObject(newer)
     expect(await refused(`update evidence_meta set value = '4' where key = 'chain_format'`)).toMatchObject(newer)
   })
 

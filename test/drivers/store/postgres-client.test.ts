@@ -203,11 +203,11 @@ function suite(database: Postgres): void {
 
   test('what takes its time is waited for where that is wanted, as long as the database answers', async () => {
     const client = await open()
-    expect(await client.beginPatiently((query) => query('select pg_sleep(2.3)'))).toHaveLength(1)
+    expect(await client.beginWithoutTimeout((query) => query('select pg_sleep(2.3)'))).toHaveLength(1)
     expect(String(await client.begin((query) => query('select pg_sleep(1.2)')).catch((error) => error))).toContain(
       'statement timeout',
     )
-    const hopeless = client.beginPatiently(async (query) => {
+    const hopeless = client.beginWithoutTimeout(async (query) => {
       net.swallow()
       await query('select pg_sleep(0.1)')
     })

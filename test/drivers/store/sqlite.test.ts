@@ -1,12 +1,11 @@
 /** The SQLite store and its files: commits, crashes, several processes, full and read-only disks. */
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createAll, idOf, oddRecord, recordOf } from '../../../sdk/storage/conformance/store/records.ts'
 import { isStorageError } from '../../../sdk/storage/errors.ts'
 import type { Store } from '../../../sdk/storage/store.ts'
-import { migrations } from '../../../src/drivers/store/sqlite/migrate.ts'
 import {
   behind,
   differences,
@@ -239,14 +238,6 @@ test('the audit trail refuses changes, from whatever side', async () => {
     'update audit_rules set rule = 1',
   ])
     expect(() => behind(dir, (db) => db.run(sql))).toThrow('append-only')
-})
-
-test('every migration of the folder is known', () => {
-  const folder = join(import.meta.dir, '../../../src/drivers/store/sqlite/migrations')
-  const files = readdirSync(folder)
-    .filter((name) => name.endsWith('.sql'))
-    .sort()
-  expect(files.map((name) => readFileSync(join(folder, name), 'utf8'))).toEqual([...migrations])
 })
 
 test('a database of a newer program is refused', async () => {

@@ -2,10 +2,11 @@
 import type { Database } from 'bun:sqlite'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import type { Evidence, EvidenceBatch, EvidenceHead, StoredCheckpoint } from '../../../../sdk/storage/evidence.ts'
-import { noHash } from '../../../../sdk/storage/evidence-checks.ts'
 import { begin, storageErrorOf } from '../../shared/sqlite/connect.ts'
 import { groupCommit } from '../group.ts'
-import { headReader, pullRequestIndex, webhookKeys } from './read.ts'
+import { checkEnd, checkpointColumns, checkpointValues } from '../rows.ts'
+import { pullRequestIndex, webhookKeys } from './lookup.ts'
+import { headReader } from './read.ts'
 
 export interface Committer {
   append: Evidence['append']
@@ -19,7 +20,7 @@ export interface Committer {
 /** Records that are written in one go; calls that don't write have their turn in between. */
 const writtenAtOnce = 1_000
 /** How long a write waits for other processes. */
-const patience_ms = 5_000
+const timeout_ms = 5_000
 
 export function committer(db: Database): Committer {
   const storedHead = headReader(db)
@@ -29,9 +30,7 @@ export function committer(db: Database): Committer {
   )
   const insertNode = db.prepare('insert into nodes (level, "index", hash) values (?, ?, ?)')
   const setHead = db.prepare('update head set seq = ?, hash = ?, frontier = ?')
-  const insertCheckpoint = db.prepare(
-    'insert into checkpoints (size, head_hash, note, created_at, exported) values (?, ?, ?, ?, ?)',
-  )
+  const insertCheckpoint = db.prepare(`insert into checkpoints (${checkpointColumns}) values (?, ?, ?, ?, ?)`)
   const keys = webhookKeys(db)
   const index = pullRequestIndex(db)
   let lane: Promise<unknown> = Promise.resolve()
@@ -40,7 +39,7 @@ export function committer(db: Database): Committer {
   /** One transaction at a time: the connection has only one. */
   function transaction<T>(work: () => Promise<T>): Promise<T> {
     const run = async () => {
-      await begin(db, performance.now() + patience_ms)
+      await begin(db, performance.now() + timeout_ms)
       try {
         const value = await work()
         db.run('COMMIT')
@@ -53,14 +52,6 @@ export function committer(db: Database): Committer {
     const next = lane.then(run)
     lane = next.catch(() => {})
     return next
-  }
-
-  /** The head that the next record follows. @throws StorageError `corrupt` when the last record is not the one that it names */
-  function currentHead(): EvidenceHead {
-    const head = storedHead()
-    const { seq, hash } = last.get() ?? { seq: 0, hash: noHash }
-    if (seq === head.seq && hash === head.hash) return head
-    throw new StorageError('corrupt', `sqlite evidence: the log ends at record ${seq}, its head says ${head.seq}`)
   }
 
   async function write(batches: readonly EvidenceBatch[], head: EvidenceHead): Promise<void> {
@@ -77,7 +68,7 @@ export function committer(db: Database): Committer {
     setHead.run(head.seq, head.hash, JSON.stringify(head.frontier))
   }
 
-  const writing = { head: currentHead, find: keys.find, write }
+  const writing = { head: () => checkEnd(storedHead(), last.get(), 'sqlite'), find: keys.find, write }
   const group = groupCommit((work) => transaction(() => work(writing)))
   const open = () => {
     if (closed) throw new StorageError('unavailable', 'the evidence is closed')
@@ -88,9 +79,9 @@ export function committer(db: Database): Committer {
       open()
       for (let behind = index.behind(); behind; ) behind = await transaction(async () => index.advance())
     },
-    async saveCheckpoint({ size, head_hash, note, created_at, exported }) {
+    async saveCheckpoint(checkpoint) {
       open()
-      await transaction(async () => void insertCheckpoint.run(size, head_hash, note, created_at, exported))
+      await transaction(async () => void insertCheckpoint.run(...checkpointValues(checkpoint)))
     },
     async end() {
       closed = true

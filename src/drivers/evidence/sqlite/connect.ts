@@ -3,13 +3,9 @@ import type { Database } from 'bun:sqlite'
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
-import { connectReader, connectWriter, openPatiently, storageErrorOf, versionOf } from '../../shared/sqlite/connect.ts'
-import tables from './tables.sql' with { type: 'text' }
-
-/** Version of the tables. */
-export const evidenceVersion = 1
-/** The only formula of the hash that this program knows. */
-const chainFormat = '3'
+import { connectReader, connectWriter, migrate, openWithRetries, storageErrorOf } from '../../shared/sqlite/connect.ts'
+import { checkFormat } from '../rows.ts'
+import { migrations } from './migrate.ts'
 
 /**
  * Opens a connection that writes, and makes the database where there is none.
@@ -17,12 +13,15 @@ const chainFormat = '3'
  * written to, `corrupt` when it is none at all
  */
 export const openWriter = (path: string): Promise<Database> =>
-  openPatiently(
+  openWithRetries(
     named(path, () => {
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
       // Made before SQLite opens it, which would let others read it; the files beside it get the same mode.
       closeSync(openSync(path, 'a', 0o600))
-      return connectWriter(path, (db) => migrate(db, path))
+      return connectWriter(path, (db) => {
+        migrate(db, path, migrations)
+        checkOurs(db, path)
+      })
     }),
   )
 
@@ -39,34 +38,12 @@ const named =
     }
   }
 
-function migrate(db: Database, path: string): void {
-  // Looked at without the lock first: an ordinary start must not wait for writers.
-  if (versionOf(db) === 0) {
-    db.run('BEGIN IMMEDIATE')
-    try {
-      if (versionOf(db) === 0 && tableCount(db) === 0) {
-        db.run(tables)
-        db.run(`PRAGMA user_version = ${evidenceVersion}`)
-      }
-      db.run('COMMIT')
-    } catch (error) {
-      if (db.inTransaction) db.run('ROLLBACK')
-      throw error
-    }
-  }
+/** @throws StorageError `invalid` when it is another database, or its chain has another format */
+function checkOurs(db: Database, path: string): void {
   const format = formatOf(db)
   if (format === null) throw new StorageError('invalid', `${path} is a database, but not one of evidence`)
-  if (versionOf(db) > evidenceVersion || format !== chainFormat) {
-    const message = `${path} has version ${versionOf(db)} and chain format ${format}`
-    throw new StorageError(
-      'invalid',
-      `${message}; this program knows versions up to ${evidenceVersion} and format ${chainFormat}: start the newer program`,
-    )
-  }
+  checkFormat(format, path)
 }
-
-const tableCount = (db: Database): number =>
-  db.query<{ count: number }, []>(`select count(*) as count from sqlite_schema where type = 'table'`).get()!.count
 
 /** Format of the chain, or null where this is no evidence database. */
 function formatOf(db: Database): string | null {

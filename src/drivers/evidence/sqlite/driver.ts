@@ -1,9 +1,12 @@
 /** The embedded evidence log: an SQLite database of its own that refuses to change or forget a record. */
 import type { Evidence } from '../../../../sdk/storage/evidence.ts'
 import { storageErrorOf } from '../../shared/sqlite/connect.ts'
+import { translating } from '../../shared/translating.ts'
 import { committer } from './commit.ts'
 import { openReader, openWriter } from './connect.ts'
 import { reads } from './read.ts'
+
+const translatedReads = translating((error) => storageErrorOf(error, 'cannot read the evidence'))
 
 /**
  * Opens the log, or makes it with its folder, readable by its owner alone. A damaged log opens too: `append` refuses where the damage
@@ -24,7 +27,7 @@ export async function openSqliteEvidence(path: string): Promise<Evidence> {
       writer.run('PRAGMA wal_checkpoint(TRUNCATE)')
       writer.close()
     }
-    const read = reads(reader)
+    const read = translatedReads(reads(reader))
     return {
       driver: 'sqlite',
       ...read,
@@ -48,6 +51,6 @@ export async function openSqliteEvidence(path: string): Promise<Evidence> {
 /** The same for a thread that only reads. @throws StorageError `unavailable` when there is none at this path */
 export function openSqliteEvidenceReader(path: string): Pick<Evidence, 'read' | 'nodes'> & { close(): void } {
   const db = openReader(path)
-  const { read, nodes } = reads(db)
+  const { read, nodes } = translatedReads(reads(db))
   return { read, nodes, close: () => db.close() }
 }

@@ -14,7 +14,7 @@ export interface Client {
   /** All of `work` on one connection, committed when it resolves and rolled back when it throws. */
   begin<T>(work: (query: Query) => Promise<T>): Promise<T>
   /** The same for statements that may take hours: they are waited for as long as the database answers others. */
-  beginPatiently<T>(work: (query: Query) => Promise<T>): Promise<T>
+  beginWithoutTimeout<T>(work: (query: Query) => Promise<T>): Promise<T>
   /** Resolves when the database answers, however busy the connections are. @throws when it doesn't within some seconds */
   ping(): Promise<void>
   close(): Promise<void>
@@ -47,8 +47,8 @@ const pingSeconds = 2
 const lostAttempts = 4
 const mostWaiting = 2_000
 const drainMs = 5_000
-/** Of the whole database, as the drivers' locks are too; the first half of its key is nobody else's. */
-const schemaLock = `select pg_advisory_xact_lock(${0x6373746e}, 0)`
+/** Held while a schema or its tables are created, until the transaction ends. Of the whole database: a schema comes before its tables. */
+export const namespaceLock = `select pg_advisory_xact_lock(${0x6373746e}, 0)`
 /** How long the server keeps a connection whose other end is gone: some two minutes instead of hours. */
 const keepalive = { tcp_keepalives_idle: '60', tcp_keepalives_interval: '10', tcp_keepalives_count: '6' }
 
@@ -156,7 +156,7 @@ export async function connect(options: ClientOptions): Promise<Client> {
         return await work(connection)
       } finally {
         // What happened to this one has happened to those that lie idle.
-        if (!connection.alive) pool.distrust()
+        if (!connection.alive) pool.discardIdle()
       }
     })
 
@@ -170,7 +170,7 @@ export async function connect(options: ClientOptions): Promise<Client> {
     } catch (error) {
       if (spare === asked) spare = null
       asked.then((connection) => connection.end()).catch(() => {})
-      pool.distrust()
+      pool.discardIdle()
       throw error
     }
   }
@@ -192,9 +192,9 @@ export async function connect(options: ClientOptions): Promise<Client> {
   const client: Client = {
     read: (text, values) => persistent(() => onOne(({ query }) => query(text, values))),
     begin: (work) => begun((connection) => transaction(connection, work)),
-    beginPatiently: (work) =>
+    beginWithoutTimeout: (work) =>
       begun((connection) =>
-        connection.patiently(ping, () =>
+        connection.waitWhile(ping, () =>
           transaction(connection, async (query) => {
             await query('set local statement_timeout = 0')
             return work(query)
@@ -212,7 +212,7 @@ export async function connect(options: ClientOptions): Promise<Client> {
     if (!found && make)
       await client.begin(async (query) => {
         // `if not exists` looks before it makes: of two at once, one would fail.
-        await query(schemaLock)
+        await query(namespaceLock)
         await query(`create schema if not exists ${schema}`)
       })
     return client

@@ -12,7 +12,7 @@ export interface Connection {
   /** False once it is lost or given up; it never comes back. */
   readonly alive: boolean
   /** Waits on during `work`, however long it takes, while `isThere` resolves. */
-  patiently<T>(isThere: () => Promise<void>, work: () => Promise<T>): Promise<T>
+  waitWhile<T>(isThere: () => Promise<void>, work: () => Promise<T>): Promise<T>
   /** Breaks off whatever runs on it. */
   end(): Promise<void>
 }
@@ -84,7 +84,7 @@ export async function openConnection({ url, settings, connect_s, limit_ms }: Con
         watch()
       }
     },
-    async patiently(probe, work) {
+    async waitWhile(probe, work) {
       isThere = probe
       try {
         return await work()

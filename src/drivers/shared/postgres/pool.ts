@@ -6,7 +6,7 @@ export interface Pool {
   /** @throws StorageError `unavailable` when none becomes free in time, and whatever `open` or `work` throws */
   use<T>(work: (connection: Connection) => Promise<T>): Promise<T>
   /** Those that nobody uses are not to be trusted any more: the network has failed on another one. */
-  distrust(): void
+  discardIdle(): void
   /** Lets what runs end for a while, and closes all. */
   close(): Promise<void>
 }
@@ -122,7 +122,7 @@ export function openPool({ open, most, wait_ms, most_waiting, drain_ms }: PoolOp
         }
       }
     },
-    distrust() {
+    discardIdle() {
       const left = idle.splice(0)
       places -= left.length
       for (const one of left) discard(one)

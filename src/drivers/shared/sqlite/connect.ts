@@ -5,7 +5,7 @@ import { isStorageError, StorageError } from '../../../../sdk/storage/errors.ts'
 import { messageOf } from '../../../core/log.ts'
 
 /** How long servers that start together on one folder wait for each other. */
-const openPatience_ms = 10_000
+const openTimeout_ms = 10_000
 /** How long SQLite itself waits where blocking does no harm. */
 const busy_ms = 5_000
 
@@ -14,8 +14,8 @@ const busy_ms = 5_000
  * whatever its timeout: they try again.
  * @throws what `open` throws for any other reason, or for longer than ten seconds
  */
-export async function openPatiently<T>(open: () => T): Promise<T> {
-  for (const deadline = performance.now() + openPatience_ms; ; ) {
+export async function openWithRetries<T>(open: () => T): Promise<T> {
+  for (const deadline = performance.now() + openTimeout_ms; ; ) {
     try {
       return open()
     } catch (error) {
@@ -60,6 +60,32 @@ export function connectWriter(path: string, migrate: (db: Database) => void): Da
     return db
   } catch (error) {
     db.close()
+    throw error
+  }
+}
+
+/**
+ * Brings a database to the tables of this program.
+ * @throws StorageError `invalid` when a newer program has changed it, or it holds tables of somebody else
+ */
+export function migrate(db: Database, path: string, migrations: readonly string[]): void {
+  const known = migrations.length
+  // Read without the lock first: an ordinary start must not wait for writers.
+  if (versionOf(db) === known) return
+  db.run('BEGIN IMMEDIATE')
+  try {
+    const version = versionOf(db)
+    if (version > known) {
+      const message = `${path} has version ${version}; this program knows versions up to ${known}`
+      throw new StorageError('invalid', `${message}: start the newer program`)
+    }
+    if (version === 0 && db.query('select 1 from sqlite_schema').get() !== null)
+      throw new StorageError('invalid', `${path} is a database, but not one of cstp`)
+    for (const statements of migrations.slice(version)) db.run(statements)
+    db.run(`PRAGMA user_version = ${known}`)
+    db.run('COMMIT')
+  } catch (error) {
+    if (db.inTransaction) db.run('ROLLBACK')
     throw error
   }
 }

@@ -1,14 +1,15 @@
 /** The store for many servers: PostgreSQL holds the document and everything that the servers agree on. Opens it and puts its parts together. */
 import type { Store, StoreOptions } from '../../../../sdk/storage/store.ts'
 import { type ClientOptions, connect, storageErrorOf } from '../../shared/postgres/client.ts'
-import { translating } from '../shared.ts'
+import { migrate } from '../../shared/postgres/migrate.ts'
+import { translating } from '../../shared/translating.ts'
 import { auditReader, auditWriter } from './audit.ts'
 import { breakerReader, breakerWriter } from './breakers.ts'
 import { decisionWriter } from './decisions.ts'
 import { embeddingReader, embeddingWriter, feedReader } from './embeddings.ts'
 import { idempotency } from './idempotency.ts'
 import { loginReader, loginWriter } from './logins.ts'
-import { migrate } from './migrate.ts'
+import { migrations } from './migrate.ts'
 import { outboxReader, outboxWriter } from './outbox.ts'
 import { leaser } from './rate.ts'
 import { decisionReader, edgeReader } from './read.ts'
@@ -44,7 +45,7 @@ export async function openPostgresStore({
 }: PostgresStoreOptions): Promise<PostgresStore> {
   const client = await connect({ ...limits, url, connections, statement_timeout_ms })
   try {
-    await migrate(client)
+    await migrate(client, 'store', migrations)
   } catch (error) {
     await client.close()
     throw storageErrorOf(error, 'cannot make the tables')

@@ -1,5 +1,6 @@
 /** Looks at a PostgreSQL store from outside and changes nothing: what an operator should know of the server, its tables and the vectors. */
 import { connect, type Query, storageErrorOf } from '../../shared/postgres/client.ts'
+import { versionOf } from '../../shared/postgres/migrate.ts'
 import type { VectorState } from '../sqlite/inspect.ts'
 import { migrations } from './migrate.ts'
 
@@ -40,11 +41,7 @@ export async function inspectPostgres(url: string): Promise<Inspected> {
       `select name, setting from pg_settings where name in ('server_version', 'fsync', 'full_page_writes', 'synchronous_commit')`,
     )
     const settings = new Map(rows.map(({ name, setting }) => [name, setting]))
-    const [there] = await client.read<{ found: boolean }>(
-      `select to_regclass(current_schema() || '.cstp_schema') is not null as found`,
-    )
-    const [row] = there?.found ? await client.read<{ version: number }>('select version from cstp_schema') : []
-    const version = row?.version ?? null
+    const version = await versionOf(client.read, 'store')
     return {
       server_version: settings.get('server_version') ?? '',
       forgetful: ['fsync', 'full_page_writes', 'synchronous_commit'].filter((name) => settings.get(name) === 'off'),

@@ -19,8 +19,6 @@ export const feedLock = {
   shared: `select pg_advisory_xact_lock_shared(${space}, 1)`,
   exclusive: `select pg_advisory_xact_lock(${space}, 1)`,
 }
-/** Held while the tables are made. Of the session, as `create schema` may come first. */
-export const migrationLock = `select pg_advisory_xact_lock(${space}, 2)`
 
 /** Of a key: until the transaction ends. */
 export const keyLock = {

@@ -1,15 +1,7 @@
-/** The tables in PostgreSQL. Migrations are generated from here: `bunx drizzle-kit generate --config src/drivers/store/postgres/drizzle.config.ts`. */
-
+/** The tables of the store in PostgreSQL, from which `bun run migrations` generates SQL; what Drizzle can't say is written by hand beside it. */
 import { sql } from 'drizzle-orm'
-import { bigint, boolean, customType, doublePrecision, index, integer, pgTable, primaryKey } from 'drizzle-orm/pg-core'
-
-/** Text that compares byte by byte, whatever the database's language. */
-const text = customType<{ data: string }>({ dataType: () => 'text collate "C"' })
-const texts = customType<{ data: string[] }>({ dataType: () => 'text[]' })
-/** As it was written: `jsonb` would reorder keys and has no NUL. */
-const json = customType<{ data: string }>({ dataType: () => 'json' })
-const bytea = customType<{ data: Uint8Array }>({ dataType: () => 'bytea' })
-const big = () => bigint({ mode: 'number' })
+import { boolean, doublePrecision, index, integer, pgTable, primaryKey } from 'drizzle-orm/pg-core'
+import { big, bytea, json, text, texts } from '../../shared/postgres/columns.ts'
 
 export const decisions = pgTable(
   'decisions',

@@ -2,8 +2,8 @@
 import type { Database } from 'bun:sqlite'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { connectReader, connectWriter, openPatiently, storageErrorOf } from '../../shared/sqlite/connect.ts'
-import { migrate } from './migrate.ts'
+import { connectReader, connectWriter, migrate, openWithRetries, storageErrorOf } from '../../shared/sqlite/connect.ts'
+import { migrations } from './migrate.ts'
 
 export interface Connections {
   writer: Database
@@ -11,7 +11,7 @@ export interface Connections {
 }
 
 /** Opens both. @throws StorageError that names the folder, when it can't be written in */
-export const connect = (dir: string): Promise<Connections> => openPatiently(() => connectOnce(dir))
+export const connect = (dir: string): Promise<Connections> => openWithRetries(() => connectOnce(dir))
 
 function connectOnce(dir: string): Connections {
   const path = join(dir, 'cstp.db')
@@ -22,7 +22,7 @@ function connectOnce(dir: string): Connections {
     const probe = join(dir, 'decisions', `.probe.${process.pid}.tmp`)
     writeFileSync(probe, '')
     rmSync(probe)
-    writer = connectWriter(path, (db) => migrate(db, path))
+    writer = connectWriter(path, (db) => migrate(db, path, migrations))
     return { writer, reader: connectReader(path) }
   } catch (error) {
     writer?.close()

@@ -1,4 +1,4 @@
-/** The tables of `cstp.db`. Migrations are generated from here, triggers are written by hand: `bunx drizzle-kit generate --config src/drivers/store/sqlite/drizzle.config.ts`. */
+/** The tables of `cstp.db`, from which `bun run migrations` generates SQL; triggers are written by hand beside it. */
 import { sql } from 'drizzle-orm'
 import { blob, index, integer, primaryKey, real, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 

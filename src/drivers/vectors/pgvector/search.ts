@@ -190,7 +190,7 @@ export function openPgvectorIndex({
       if (bare.length === 0 || (await this.count()) < index_from) return
       for (const side of bare) {
         await client
-          .beginPatiently(async (query) => {
+          .beginWithoutTimeout(async (query) => {
             // One server builds; the others wait and find nothing left to do.
             await query(lockOf(number))
             await query(

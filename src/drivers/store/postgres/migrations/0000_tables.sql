@@ -7,19 +7,16 @@ CREATE TABLE "audit" (
 	"rules" text[] NOT NULL,
 	"entry" json NOT NULL
 );
---> statement-breakpoint
 CREATE TABLE "breakers" (
 	"scope" text collate "C" PRIMARY KEY NOT NULL,
 	"state" json NOT NULL
 );
---> statement-breakpoint
 CREATE TABLE "changes" (
 	"num" bigint PRIMARY KEY NOT NULL,
 	"seq" bigint NOT NULL,
 	"indexed" boolean NOT NULL,
 	CONSTRAINT "changes_seq_unique" UNIQUE("seq")
 );
---> statement-breakpoint
 CREATE TABLE "consumed_sessions" (
 	"number" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "consumed_sessions_number_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
 	"key" text collate "C" NOT NULL,
@@ -28,7 +25,6 @@ CREATE TABLE "consumed_sessions" (
 	"input_count" integer NOT NULL,
 	"consumed_ms" double precision NOT NULL
 );
---> statement-breakpoint
 CREATE TABLE "decisions" (
 	"id" text collate "C" PRIMARY KEY NOT NULL,
 	"num" bigint GENERATED ALWAYS AS IDENTITY (sequence name "decisions_num_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
@@ -56,7 +52,6 @@ CREATE TABLE "decisions" (
 	CONSTRAINT "decisions_num_unique" UNIQUE("num"),
 	CONSTRAINT "decisions_source_key_unique" UNIQUE("source_key")
 );
---> statement-breakpoint
 CREATE TABLE "edges" (
 	"source_id" text collate "C" NOT NULL,
 	"target_id" text collate "C" NOT NULL,
@@ -67,7 +62,6 @@ CREATE TABLE "edges" (
 	"created_by" text collate "C" NOT NULL,
 	CONSTRAINT "edges_source_id_target_id_edge_type_pk" PRIMARY KEY("source_id","target_id","edge_type")
 );
---> statement-breakpoint
 CREATE TABLE "embeddings" (
 	"generation" integer NOT NULL,
 	"num" bigint NOT NULL,
@@ -77,14 +71,12 @@ CREATE TABLE "embeddings" (
 	"shared" integer NOT NULL,
 	CONSTRAINT "embeddings_generation_num_pk" PRIMARY KEY("generation","num")
 );
---> statement-breakpoint
 CREATE TABLE "generations" (
 	"number" integer PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "generations_number_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 2147483647 START WITH 1 CACHE 1),
 	"embedder" text collate "C" NOT NULL,
 	"dimensions" integer NOT NULL,
 	"state" text collate "C" NOT NULL
 );
---> statement-breakpoint
 CREATE TABLE "idempotency" (
 	"agent" text collate "C" NOT NULL,
 	"key" text collate "C" NOT NULL,
@@ -93,7 +85,6 @@ CREATE TABLE "idempotency" (
 	"expires_ms" double precision NOT NULL,
 	CONSTRAINT "idempotency_agent_key_pk" PRIMARY KEY("agent","key")
 );
---> statement-breakpoint
 CREATE TABLE "logins" (
 	"id_hash" text collate "C" PRIMARY KEY NOT NULL,
 	"agent" text collate "C" NOT NULL,
@@ -101,7 +92,6 @@ CREATE TABLE "logins" (
 	"used_ms" double precision NOT NULL,
 	"expires_ms" double precision NOT NULL
 );
---> statement-breakpoint
 CREATE TABLE "outbox" (
 	"id" text collate "C" PRIMARY KEY NOT NULL,
 	"attempts" integer NOT NULL,
@@ -109,7 +99,6 @@ CREATE TABLE "outbox" (
 	"claim" text collate "C" NOT NULL,
 	"error" text collate "C"
 );
---> statement-breakpoint
 CREATE TABLE "postings" (
 	"term" text collate "C" NOT NULL,
 	"num" bigint NOT NULL,
@@ -117,14 +106,12 @@ CREATE TABLE "postings" (
 	"length" integer NOT NULL,
 	CONSTRAINT "postings_term_num_pk" PRIMARY KEY("term","num")
 );
---> statement-breakpoint
 CREATE TABLE "rate_limits" (
 	"agent" text collate "C" PRIMARY KEY NOT NULL,
 	"tokens" double precision NOT NULL,
 	"at_ms" double precision NOT NULL,
 	"granted" double precision NOT NULL
 );
---> statement-breakpoint
 CREATE TABLE "reasons" (
 	"num" bigint NOT NULL,
 	"type" text collate "C" NOT NULL,
@@ -132,13 +119,11 @@ CREATE TABLE "reasons" (
 	"strength" double precision NOT NULL,
 	CONSTRAINT "reasons_num_type_pk" PRIMARY KEY("num","type")
 );
---> statement-breakpoint
 CREATE TABLE "session_inputs" (
 	"number" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "session_inputs_number_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
 	"key" text collate "C" NOT NULL,
 	"input" json NOT NULL
 );
---> statement-breakpoint
 CREATE TABLE "sessions" (
 	"key" text collate "C" PRIMARY KEY NOT NULL,
 	"agent" text collate "C" NOT NULL,
@@ -146,28 +131,26 @@ CREATE TABLE "sessions" (
 	"created_ms" double precision NOT NULL,
 	"updated_ms" double precision NOT NULL
 );
---> statement-breakpoint
 CREATE TABLE "text_totals" (
 	"decisions" bigint NOT NULL,
 	"length" bigint NOT NULL
 );
---> statement-breakpoint
-CREATE INDEX "audit_at" ON "audit" USING btree ("at_ms");--> statement-breakpoint
-CREATE INDEX "audit_rules" ON "audit" USING gin ("rules");--> statement-breakpoint
-CREATE INDEX "changes_bare" ON "changes" USING btree ("num") WHERE not indexed;--> statement-breakpoint
-CREATE INDEX "decisions_created" ON "decisions" USING btree ("created_ms","id");--> statement-breakpoint
-CREATE INDEX "decisions_category" ON "decisions" USING btree ("category","created_ms");--> statement-breakpoint
-CREATE INDEX "decisions_project" ON "decisions" USING btree ("project","pr");--> statement-breakpoint
-CREATE INDEX "decisions_pending" ON "decisions" USING btree ("review_by_ms") WHERE status = 'pending';--> statement-breakpoint
-CREATE INDEX "decisions_pattern" ON "decisions" USING btree ("pattern","category") WHERE status = 'reviewed' and pattern is not null;--> statement-breakpoint
-CREATE INDEX "decisions_suffix" ON "decisions" USING btree (substr(id, 21) collate "C");--> statement-breakpoint
-CREATE INDEX "decisions_tags" ON "decisions" USING gin ("tags");--> statement-breakpoint
-CREATE INDEX "decisions_scored" ON "decisions" USING btree (coalesce(confidence_at_review, confidence),"outcome","attribution_basis","category","agent","created_ms");--> statement-breakpoint
-CREATE INDEX "edges_target" ON "edges" USING btree ("target_id");--> statement-breakpoint
-CREATE INDEX "edges_type" ON "edges" USING btree ("edge_type","created_at");--> statement-breakpoint
-CREATE INDEX "embeddings_num" ON "embeddings" USING btree ("num");--> statement-breakpoint
-CREATE INDEX "idempotency_expires" ON "idempotency" USING btree ("expires_ms");--> statement-breakpoint
-CREATE INDEX "outbox_due" ON "outbox" USING btree ("due_ms","id");--> statement-breakpoint
-CREATE INDEX "postings_num" ON "postings" USING btree ("num");--> statement-breakpoint
-CREATE INDEX "session_inputs_key" ON "session_inputs" USING btree ("key","number");--> statement-breakpoint
+CREATE INDEX "audit_at" ON "audit" USING btree ("at_ms");
+CREATE INDEX "audit_rules" ON "audit" USING gin ("rules");
+CREATE INDEX "changes_bare" ON "changes" USING btree ("num") WHERE not indexed;
+CREATE INDEX "decisions_created" ON "decisions" USING btree ("created_ms","id");
+CREATE INDEX "decisions_category" ON "decisions" USING btree ("category","created_ms");
+CREATE INDEX "decisions_project" ON "decisions" USING btree ("project","pr");
+CREATE INDEX "decisions_pending" ON "decisions" USING btree ("review_by_ms") WHERE status = 'pending';
+CREATE INDEX "decisions_pattern" ON "decisions" USING btree ("pattern","category") WHERE status = 'reviewed' and pattern is not null;
+CREATE INDEX "decisions_suffix" ON "decisions" USING btree (substr(id, 21) collate "C");
+CREATE INDEX "decisions_tags" ON "decisions" USING gin ("tags");
+CREATE INDEX "decisions_scored" ON "decisions" USING btree (coalesce(confidence_at_review, confidence),"outcome","attribution_basis","category","agent","created_ms");
+CREATE INDEX "edges_target" ON "edges" USING btree ("target_id");
+CREATE INDEX "edges_type" ON "edges" USING btree ("edge_type","created_at");
+CREATE INDEX "embeddings_num" ON "embeddings" USING btree ("num");
+CREATE INDEX "idempotency_expires" ON "idempotency" USING btree ("expires_ms");
+CREATE INDEX "outbox_due" ON "outbox" USING btree ("due_ms","id");
+CREATE INDEX "postings_num" ON "postings" USING btree ("num");
+CREATE INDEX "session_inputs_key" ON "session_inputs" USING btree ("key","number");
 CREATE INDEX "sessions_updated" ON "sessions" USING btree ("updated_ms");

@@ -10,14 +10,12 @@ CREATE TABLE `audit` (
 	`rules` text NOT NULL,
 	`detail` text
 );
---> statement-breakpoint
-CREATE INDEX `audit_at` ON `audit` (`at_ms`);--> statement-breakpoint
+CREATE INDEX `audit_at` ON `audit` (`at_ms`);
 CREATE TABLE `audit_rules` (
 	`rule` text NOT NULL,
 	`seq` integer NOT NULL,
 	PRIMARY KEY(`rule`, `seq`)
 );
---> statement-breakpoint
 CREATE TABLE `breakers` (
 	`scope` text PRIMARY KEY NOT NULL,
 	`state` text NOT NULL,
@@ -27,7 +25,6 @@ CREATE TABLE `breakers` (
 	`probe_decision_id` text,
 	`probe_started_ms` real
 );
---> statement-breakpoint
 CREATE TABLE `consumed_sessions` (
 	`number` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`key` text NOT NULL,
@@ -36,7 +33,6 @@ CREATE TABLE `consumed_sessions` (
 	`input_count` integer NOT NULL,
 	`consumed_ms` real NOT NULL
 );
---> statement-breakpoint
 CREATE TABLE `decisions` (
 	`num` integer PRIMARY KEY NOT NULL,
 	`id` text NOT NULL,
@@ -64,15 +60,13 @@ CREATE TABLE `decisions` (
 	`file_mtime` real DEFAULT 0 NOT NULL,
 	`file_hash` text DEFAULT '' NOT NULL
 );
---> statement-breakpoint
-CREATE UNIQUE INDEX `decisions_id_unique` ON `decisions` (`id`);--> statement-breakpoint
-CREATE UNIQUE INDEX `decisions_seq_unique` ON `decisions` (`seq`);--> statement-breakpoint
-CREATE UNIQUE INDEX `decisions_source_key_unique` ON `decisions` (`source_key`);--> statement-breakpoint
+CREATE UNIQUE INDEX `decisions_id_unique` ON `decisions` (`id`);
+CREATE UNIQUE INDEX `decisions_seq_unique` ON `decisions` (`seq`);
+CREATE UNIQUE INDEX `decisions_source_key_unique` ON `decisions` (`source_key`);
 CREATE TABLE `documents` (
 	`num` integer PRIMARY KEY NOT NULL,
 	`doc` text NOT NULL
 );
---> statement-breakpoint
 CREATE TABLE `edges` (
 	`source_id` text NOT NULL,
 	`target_id` text NOT NULL,
@@ -83,9 +77,8 @@ CREATE TABLE `edges` (
 	`created_by` text NOT NULL,
 	PRIMARY KEY(`source_id`, `target_id`, `edge_type`)
 );
---> statement-breakpoint
-CREATE INDEX `edges_target` ON `edges` (`target_id`);--> statement-breakpoint
-CREATE INDEX `edges_type` ON `edges` (`edge_type`,`created_at`);--> statement-breakpoint
+CREATE INDEX `edges_target` ON `edges` (`target_id`);
+CREATE INDEX `edges_type` ON `edges` (`edge_type`,`created_at`);
 CREATE TABLE `embeddings` (
 	`num` integer NOT NULL,
 	`generation` integer NOT NULL,
@@ -94,15 +87,13 @@ CREATE TABLE `embeddings` (
 	`both` blob,
 	`shared` integer NOT NULL
 );
---> statement-breakpoint
-CREATE UNIQUE INDEX `embeddings_generation` ON `embeddings` (`generation`,`num`);--> statement-breakpoint
+CREATE UNIQUE INDEX `embeddings_generation` ON `embeddings` (`generation`,`num`);
 CREATE TABLE `generations` (
 	`number` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`embedder` text NOT NULL,
 	`dimensions` integer NOT NULL,
 	`state` text NOT NULL
 );
---> statement-breakpoint
 CREATE TABLE `idempotency` (
 	`agent` text NOT NULL,
 	`key` text NOT NULL,
@@ -111,15 +102,13 @@ CREATE TABLE `idempotency` (
 	`expires_ms` real NOT NULL,
 	PRIMARY KEY(`agent`, `key`)
 );
---> statement-breakpoint
-CREATE INDEX `idempotency_expires` ON `idempotency` (`expires_ms`);--> statement-breakpoint
+CREATE INDEX `idempotency_expires` ON `idempotency` (`expires_ms`);
 CREATE TABLE `keywords` (
 	`num` integer PRIMARY KEY NOT NULL,
 	`words_seq` integer NOT NULL,
 	`length` integer NOT NULL,
 	`pairs` blob NOT NULL
 );
---> statement-breakpoint
 CREATE TABLE `logins` (
 	`id_hash` text PRIMARY KEY NOT NULL,
 	`agent` text NOT NULL,
@@ -127,7 +116,6 @@ CREATE TABLE `logins` (
 	`used_ms` real NOT NULL,
 	`expires_ms` real NOT NULL
 );
---> statement-breakpoint
 CREATE TABLE `outbox` (
 	`id` text PRIMARY KEY NOT NULL,
 	`attempts` integer NOT NULL,
@@ -135,8 +123,7 @@ CREATE TABLE `outbox` (
 	`claim` text NOT NULL,
 	`error` text
 );
---> statement-breakpoint
-CREATE INDEX `outbox_due` ON `outbox` (`due_ms`);--> statement-breakpoint
+CREATE INDEX `outbox_due` ON `outbox` (`due_ms`);
 CREATE TABLE `pattern_totals` (
 	`pattern` text NOT NULL,
 	`category` text NOT NULL,
@@ -145,9 +132,8 @@ CREATE TABLE `pattern_totals` (
 	`failures` integer NOT NULL,
 	PRIMARY KEY(`pattern`, `category`)
 );
---> statement-breakpoint
-CREATE INDEX `pattern_totals_best` ON `pattern_totals` ("successes" desc,`pattern`,`category`);--> statement-breakpoint
-CREATE INDEX `pattern_totals_category` ON `pattern_totals` (`category`,"successes" desc,`pattern`);--> statement-breakpoint
+CREATE INDEX `pattern_totals_best` ON `pattern_totals` ("successes" desc,`pattern`,`category`);
+CREATE INDEX `pattern_totals_category` ON `pattern_totals` (`category`,"successes" desc,`pattern`);
 CREATE TABLE `patterns` (
 	`num` integer PRIMARY KEY NOT NULL,
 	`pattern` text NOT NULL,
@@ -155,13 +141,11 @@ CREATE TABLE `patterns` (
 	`outcome` text NOT NULL,
 	`created_ms` real NOT NULL
 );
---> statement-breakpoint
-CREATE INDEX `patterns_newest` ON `patterns` (`pattern`,`category`,`created_ms`);--> statement-breakpoint
+CREATE INDEX `patterns_newest` ON `patterns` (`pattern`,`category`,`created_ms`);
 CREATE TABLE `pending_files` (
 	`num` integer PRIMARY KEY NOT NULL,
 	`revision` integer NOT NULL
 );
---> statement-breakpoint
 CREATE TABLE `reason_totals` (
 	`type` text NOT NULL,
 	`confidence` real NOT NULL,
@@ -171,7 +155,6 @@ CREATE TABLE `reason_totals` (
 	`strength` real NOT NULL,
 	PRIMARY KEY(`type`, `confidence`, `outcome`)
 );
---> statement-breakpoint
 CREATE TABLE `reasons` (
 	`num` integer NOT NULL,
 	`type` text NOT NULL,
@@ -181,14 +164,12 @@ CREATE TABLE `reasons` (
 	`strength` real NOT NULL,
 	PRIMARY KEY(`num`, `type`)
 );
---> statement-breakpoint
 CREATE TABLE `session_inputs` (
 	`number` integer PRIMARY KEY NOT NULL,
 	`key` text NOT NULL,
 	`input` text NOT NULL
 );
---> statement-breakpoint
-CREATE INDEX `session_inputs_key` ON `session_inputs` (`key`,`number`);--> statement-breakpoint
+CREATE INDEX `session_inputs_key` ON `session_inputs` (`key`,`number`);
 CREATE TABLE `sessions` (
 	`key` text PRIMARY KEY NOT NULL,
 	`agent` text NOT NULL,
@@ -196,11 +177,9 @@ CREATE TABLE `sessions` (
 	`created_ms` real NOT NULL,
 	`updated_ms` real NOT NULL
 );
---> statement-breakpoint
-CREATE INDEX `sessions_updated` ON `sessions` (`updated_ms`);--> statement-breakpoint
+CREATE INDEX `sessions_updated` ON `sessions` (`updated_ms`);
 CREATE TABLE `words` (
 	`number` integer PRIMARY KEY NOT NULL,
 	`word` text NOT NULL
 );
---> statement-breakpoint
 CREATE UNIQUE INDEX `words_word_unique` ON `words` (`word`);

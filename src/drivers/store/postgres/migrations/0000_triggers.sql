@@ -1,14 +1,8 @@
 CREATE FUNCTION audit_is_append_only() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'the audit trail is append-only'; END $$;
---> statement-breakpoint
 CREATE TRIGGER audit_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit FOR EACH STATEMENT EXECUTE FUNCTION audit_is_append_only();
---> statement-breakpoint
 CREATE SEQUENCE decisions_feed;
---> statement-breakpoint
 ALTER TABLE rate_limits SET UNLOGGED;
---> statement-breakpoint
 -- What a term's search reads of a posting stands in the index itself, and that index stays readable without the table.
 ALTER TABLE "postings" DROP CONSTRAINT "postings_term_num_pk";
---> statement-breakpoint
 ALTER TABLE "postings" ADD CONSTRAINT "postings_term_num_pk" PRIMARY KEY ("term","num") INCLUDE ("count","length");
---> statement-breakpoint
 ALTER TABLE "postings" SET (autovacuum_vacuum_insert_scale_factor = 0.02, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02);

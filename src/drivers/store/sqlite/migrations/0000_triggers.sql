@@ -1,27 +1,20 @@
 CREATE TRIGGER `audit_no_update` BEFORE UPDATE ON `audit` BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
---> statement-breakpoint
 CREATE TRIGGER `audit_no_delete` BEFORE DELETE ON `audit` BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
---> statement-breakpoint
 CREATE TRIGGER `audit_rules_no_update` BEFORE UPDATE ON `audit_rules` BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
---> statement-breakpoint
 CREATE TRIGGER `audit_rules_no_delete` BEFORE DELETE ON `audit_rules` BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
---> statement-breakpoint
 CREATE TRIGGER `patterns_added` AFTER INSERT ON `patterns` BEGIN
 	INSERT INTO `pattern_totals` VALUES (new.pattern, new.category, 1, new.outcome = 'success', new.outcome = 'failure')
 		ON CONFLICT DO UPDATE SET decisions = decisions + 1, successes = successes + excluded.successes, failures = failures + excluded.failures;
 END;
---> statement-breakpoint
 CREATE TRIGGER `patterns_removed` AFTER DELETE ON `patterns` BEGIN
 	UPDATE `pattern_totals` SET decisions = decisions - 1, successes = successes - (old.outcome = 'success'),
 		failures = failures - (old.outcome = 'failure') WHERE pattern = old.pattern AND category = old.category;
 	DELETE FROM `pattern_totals` WHERE pattern = old.pattern AND category = old.category AND decisions = 0;
 END;
---> statement-breakpoint
 CREATE TRIGGER `reasons_added` AFTER INSERT ON `reasons` BEGIN
 	INSERT INTO `reason_totals` VALUES (new.type, new.confidence, new.outcome, 1, new.uses, new.strength)
 		ON CONFLICT DO UPDATE SET decisions = decisions + 1, uses = uses + excluded.uses, strength = strength + excluded.strength;
 END;
---> statement-breakpoint
 CREATE TRIGGER `reasons_removed` AFTER DELETE ON `reasons` BEGIN
 	UPDATE `reason_totals` SET decisions = decisions - 1, uses = uses - old.uses, strength = strength - old.strength
 		WHERE type = old.type AND confidence = old.confidence AND outcome = old.outcome;

@@ -5,33 +5,59 @@
  * each do its work once, in turn, and costs one message. The head's row is locked too: an engine that takes advisory locks for
  * nothing still keeps the order.
  */
-import { isStorageError, StorageError } from '../../../../sdk/storage/errors.ts'
+import { isStorageError } from '../../../../sdk/storage/errors.ts'
 import type { EvidenceBatch, EvidenceHead, EvidenceRecord, WebhookKey } from '../../../../sdk/storage/evidence.ts'
-import { noHash } from '../../../../sdk/storage/evidence-checks.ts'
 import { type Client, isRetryable, type Query, storageErrorOf } from '../../shared/postgres/client.ts'
 import { toText } from '../../shared/postgres/filter.ts'
 import type { Transact, Writing } from '../group.ts'
-import { appendLock } from './driver.ts'
-import { type HeadRow, headOf, type RecordRow, recordColumns, recordOf } from './read.ts'
+import { checkEnd, type HeadRow, headOf, isWebhook, webhookKeysOf } from '../rows.ts'
+import { recordColumns, recordOf, selectHead } from './read.ts'
 
 const attempts = 5
 /** Rows of one statement: it is held in memory by both sides. */
 const rowsAtOnce = 5_000
+/** Of the log in this schema, until the transaction ends; the first half of the key is evidence's alone. */
+const appendLock = `select pg_advisory_xact_lock(${0x63737465}, hashtext(current_schema()))`
 
-/** @throws StorageError `corrupt` when the last record is not the one that the head names */
+/** One transaction at a time, so that those who wait meanwhile share the next one. */
+export function transactions(client: Client): Transact {
+  let lane: Promise<unknown> = Promise.resolve()
+  async function run(work: (writing: Writing) => Promise<void>): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await client.begin(async (query) => {
+          await query(appendLock)
+          await work(writing(query))
+        })
+      } catch (error) {
+        if (isStorageError(error)) throw error
+        if (!isRetryable(error) || attempt === attempts) throw storageErrorOf(error, 'cannot append evidence')
+      }
+    }
+  }
+  return (work) => {
+    const next = lane.then(() => run(work))
+    lane = next.catch(() => {})
+    return next
+  }
+}
+
+const writing = (query: Query): Writing => ({
+  head: () => currentHead(query),
+  find: (keys) => find(query, keys),
+  write: (batches, head) => write(query, batches, head),
+})
+
 async function currentHead(query: Query): Promise<EvidenceHead> {
-  const [row] = await query<HeadRow>('select seq::float8 as seq, hash, frontier from head for update')
+  const [row] = await query<HeadRow>(`${selectHead} for update`)
   const [last] = await query<{ seq: number; hash: string }>(
     'select seq::float8 as seq, hash from events order by events.seq desc limit 1',
   )
-  const head = headOf(row)
-  const { seq, hash } = last ?? { seq: 0, hash: noHash }
-  if (seq === head.seq && hash === head.hash) return head
-  throw new StorageError('corrupt', `postgres evidence: the log ends at record ${seq}, its head says ${head.seq}`)
+  return checkEnd(headOf(row, 'postgres'), last, 'postgres')
 }
 
 async function find(query: Query, keys: readonly WebhookKey[]): Promise<EvidenceRecord[]> {
-  const rows = await query<RecordRow>(
+  const rows = await query<EvidenceRecord>(
     `select ${recordColumns} from events e where e.seq in (
        select k.seq from webhook_keys k join unnest($1::text[], $2::text[]) as wanted (field, value)
          on k.field = wanted.field and k.value = wanted.value) order by e.seq`,
@@ -90,62 +116,25 @@ async function write(query: Query, batches: readonly EvidenceBatch[], head: Evid
   ])
 }
 
-const writing = (query: Query): Writing => ({
-  head: () => currentHead(query),
-  find: (keys) => find(query, keys),
-  write: (batches, head) => write(query, batches, head),
-})
-
-/** One transaction at a time, so that those who wait meanwhile share the next one. */
-export function transactions(client: Client): Transact {
-  let lane: Promise<unknown> = Promise.resolve()
-  async function run(work: (writing: Writing) => Promise<void>): Promise<void> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await client.begin(async (query) => {
-          await query(appendLock)
-          await work(writing(query))
-        })
-      } catch (error) {
-        if (isStorageError(error)) throw error
-        if (!isRetryable(error) || attempt === attempts) throw storageErrorOf(error, 'cannot append evidence')
-      }
-    }
-  }
-  return (work) => {
-    const next = lane.then(() => run(work))
-    lane = next.catch(() => {})
-    return next
-  }
-}
-
-// By what of their payloads records are found.
-
-const fields: readonly WebhookKey['field'][] = ['pr_number', 'sha', 'merge_commit_sha', 'delivery_id', 'body_sha256']
-
 /** A value as the table has it: an integer is not the text of its digits. */
-export const keyText = (value: string | number): string => JSON.stringify(value)
+const keyText = (value: string | number): string => JSON.stringify(value)
 
-export interface Keys {
+interface Keys {
   webhook: { field: string; value: string; seq: number }[]
   pullRequests: { pr_number: number; seq: number }[]
 }
 
 /** Of the records that hold any. @throws SyntaxError for a payload that is not JSON */
-export function keysOf(records: readonly EvidenceRecord[]): Keys {
+function keysOf(records: readonly EvidenceRecord[]): Keys {
   const keys: Keys = { webhook: [], pullRequests: [] }
-  for (const { seq, source, payload } of records) {
-    const isWebhook = source.startsWith('webhook:')
+  for (const record of records) {
+    const { seq, payload } = record
     // Most records are of neither: their payload is not parsed.
-    if (!isWebhook && !payload.includes('"pr_number"')) continue
+    if (!isWebhook(record) && !payload.includes('"pr_number"')) continue
     const values = JSON.parse(payload) as Record<string, unknown>
     if (Number.isSafeInteger(values.pr_number)) keys.pullRequests.push({ pr_number: values.pr_number as number, seq })
-    if (!isWebhook) continue
-    for (const field of fields) {
-      const value = values[field]
-      if (typeof value === 'string' || typeof value === 'number')
-        keys.webhook.push({ field, value: keyText(value), seq })
-    }
+    if (!isWebhook(record)) continue
+    for (const { field, value } of webhookKeysOf(values)) keys.webhook.push({ field, value: keyText(value), seq })
   }
   return keys
 }

@@ -1,53 +1,5 @@
-CREATE TABLE events (
-  seq bigint PRIMARY KEY,
-  ts text COLLATE "C" NOT NULL,
-  source text COLLATE "C" NOT NULL,
-  event_type text COLLATE "C" NOT NULL,
-  evidence_class text COLLATE "C" NOT NULL,
-  payload text COLLATE "C" NOT NULL,
-  prev_hash text COLLATE "C" NOT NULL,
-  hash text COLLATE "C" NOT NULL
-);
-CREATE INDEX events_hash ON events USING hash (hash);
-
-CREATE TABLE nodes (
-  level integer NOT NULL,
-  "index" bigint NOT NULL,
-  hash text COLLATE "C" NOT NULL,
-  PRIMARY KEY (level, "index")
-);
-
-CREATE TABLE head (
-  id integer PRIMARY KEY CHECK (id = 1),
-  seq bigint NOT NULL,
-  hash text NOT NULL,
-  frontier text NOT NULL
-);
+INSERT INTO evidence_meta VALUES ('chain_format', '3');
 INSERT INTO head VALUES (1, 0, '0000000000000000000000000000000000000000000000000000000000000000', '[]');
-
-CREATE TABLE checkpoints (
-  number bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY,
-  size bigint NOT NULL,
-  head_hash text NOT NULL,
-  note text NOT NULL,
-  created_at text NOT NULL,
-  exported boolean NOT NULL
-);
-
--- By which keys of their payloads records of webhooks are found; written with them. The value is JSON, so that 1 is not "1".
-CREATE TABLE webhook_keys (
-  field text COLLATE "C" NOT NULL,
-  value text COLLATE "C" NOT NULL,
-  seq bigint NOT NULL,
-  PRIMARY KEY (field, value, seq)
-);
-
--- Which records are of which pull request; written with them.
-CREATE TABLE pull_requests (
-  pr_number bigint NOT NULL,
-  seq bigint NOT NULL,
-  PRIMARY KEY (pr_number, seq)
-);
 
 CREATE FUNCTION evidence_is_append_only() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN RAISE EXCEPTION 'evidence is append-only'; END $$;

@@ -1,0 +1,10 @@
+/** Column types of the schemas in PostgreSQL. */
+import { bigint, customType } from 'drizzle-orm/pg-core'
+
+/** Text that compares byte by byte, whatever the database's language. */
+export const text = customType<{ data: string }>({ dataType: () => 'text collate "C"' })
+export const texts = customType<{ data: string[] }>({ dataType: () => 'text[]' })
+/** As it was written: `jsonb` would reorder keys and has no NUL. */
+export const json = customType<{ data: string }>({ dataType: () => 'json' })
+export const bytea = customType<{ data: Uint8Array }>({ dataType: () => 'bytea' })
+export const big = () => bigint({ mode: 'number' })

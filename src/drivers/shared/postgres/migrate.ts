@@ -1,0 +1,34 @@
+/** Brings the tables of a schema to those of this program, under a lock, and refuses those of a newer program. */
+import { StorageError } from '../../../../sdk/storage/errors.ts'
+import { type Client, namespaceLock, type Query } from './client.ts'
+
+/** Tables with migrations of their own: they may be in one schema, or in two databases. */
+export type TableGroup = 'store' | 'evidence'
+
+/** The last migration of a group; null where it has no tables. */
+export async function versionOf(query: Query, group: TableGroup): Promise<number | null> {
+  const [there] = await query<{ found: boolean }>(`select to_regclass('cstp_schema') is not null as found`)
+  if (!there!.found) return null
+  const [row] = await query<{ version: number }>('select version from cstp_schema where tables = $1', [group])
+  return row?.version ?? null
+}
+
+/** @throws StorageError `invalid` when the tables are newer than the program */
+export async function migrate(client: Client, group: TableGroup, migrations: readonly string[]): Promise<void> {
+  const known = migrations.length
+  await client.beginWithoutTimeout(async (query) => {
+    await query(namespaceLock)
+    await query('create table if not exists cstp_schema (tables text primary key, version integer not null)')
+    const version = (await versionOf(query, group)) ?? 0
+    if (version > known) {
+      const message = `the tables of the ${group} have version ${version}; this program knows versions up to ${known}`
+      throw new StorageError('invalid', `${message}: start the newer program`)
+    }
+    if (version === known) return
+    for (const statements of migrations.slice(version)) await query(statements)
+    await query(
+      'insert into cstp_schema (tables, version) values ($1, $2::int) on conflict (tables) do update set version = excluded.version',
+      [group, known],
+    )
+  })
+}

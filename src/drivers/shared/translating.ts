@@ -1,0 +1,18 @@
+/** Turns whatever a part of a driver throws into a storage error. */
+import type { StorageError } from '../../../sdk/storage/errors.ts'
+
+type Method = (...args: never[]) => Promise<unknown>
+
+/** Returns a function that wraps all methods of a part. */
+export const translating =
+  (translate: (error: unknown) => StorageError) =>
+  <T extends { [K in keyof T]: Method }>(part: T): T => {
+    const methods = Object.entries<Method>(part).map(([name, method]) => [
+      name,
+      (...args: never[]) =>
+        method(...args).catch((error: unknown) => {
+          throw translate(error)
+        }),
+    ])
+    return Object.fromEntries(methods) as T
+  }
