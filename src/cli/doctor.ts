@@ -10,14 +10,14 @@ const rank: Severity[] = ['error', 'warning', 'note']
 const colours = { error: 'red', warning: 'yellow', note: 'dim' } as const satisfies Record<Severity, keyof Paint>
 const label = 10
 
-function findingLines({ severity, what, mend }: Finding, { paint, width }: Terminal): string[] {
+function findingLines({ severity, what, fix }: Finding, { paint, width }: Terminal): string[] {
   const room = Math.min(width, 100) - label - 2
   const [first = '', ...rest] = wrap(plain(what), room)
   const blank = ' '.repeat(label)
   return [
     `  ${paint[colours[severity]](severity.padEnd(label))}${first}`,
     ...rest.map((line) => `  ${blank}${line}`),
-    ...wrap(`→ ${plain(mend)}`, room).map((line, at) => `  ${blank}${at === 0 ? '' : '  '}${paint.cyan(line)}`),
+    ...wrap(`→ ${plain(fix)}`, room).map((line, at) => `  ${blank}${at === 0 ? '' : '  '}${paint.cyan(line)}`),
   ]
 }
 
@@ -57,8 +57,8 @@ export const doctor = defineCommand({
       for await (const one of examine(settings, env)) await add(one)
     } catch (thrown) {
       if (!(thrown instanceof ConfigError)) throw thrown
-      const mend = 'correct it; the data can only be checked then'
-      await add({ name: 'settings', findings: thrown.problems.map((what) => ({ severity: 'error', what, mend })) })
+      const fix = 'correct it; the data can only be checked then'
+      await add({ name: 'settings', findings: thrown.problems.map((what) => ({ severity: 'error', what, fix })) })
     }
     const findings = examined.flatMap(({ name, findings }) => findings.map((one) => ({ check: name, ...one })))
     const count = (severity: Severity) => findings.filter((one) => one.severity === severity).length

@@ -1,4 +1,4 @@
-/** cstp doctor finds each thing that is wrong, says how to mend it, and changes nothing. */
+/** cstp doctor finds each thing that is wrong, says how to fix it, and changes nothing. */
 import { Database } from 'bun:sqlite'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { generateKeyPairSync } from 'node:crypto'
@@ -47,13 +47,13 @@ afterEach(() => {
   for (const name of readdirSync(home)) if (name !== 'seed') rmSync(join(home, name), { recursive: true, force: true })
 })
 
-/** Findings as `check severity: what → mend`. */
+/** Findings as `check severity: what → fix`. */
 async function look(more: Record<string, string> = {}): Promise<string[]> {
   const env = { CSTP_DATA_DIR: dir, CSTP_EMBEDDER: 'hash', ...more }
   const { settings } = await loadSettings({ env, flags: {}, readFile: async () => '' })
   const found: string[] = []
   for await (const { name, findings } of examine(settings, env))
-    for (const { severity, what, mend } of findings) found.push(`${name} ${severity}: ${what} → ${mend}`)
+    for (const { severity, what, fix } of findings) found.push(`${name} ${severity}: ${what} → ${fix}`)
   return found.filter((line) => !line.startsWith('settings warning: the embedder hash'))
 }
 
@@ -101,7 +101,7 @@ test('a healthy folder, with everything in it', async () => {
 
 test('a folder that is not there yet', async () => {
   rmSync(dir, { recursive: true })
-  expect(await look()).toEqual([expect.stringMatching(/^data directory note: there is no .*data yet → cstp serve/)])
+  expect(await look()).toEqual([expect.stringMatching(/^data directory note: .*data does not exist yet → cstp serve/)])
 })
 
 describe('finds what is wrong with', () => {
@@ -109,7 +109,7 @@ describe('finds what is wrong with', () => {
     [
       'settings: unknown',
       () => ({ CSTP_LOG_LEVELS: 'x' }),
-      /^settings warning: there is no setting CSTP_LOG_LEVELS → did you mean CSTP_LOG_LEVEL\?/,
+      /^settings warning: unknown setting CSTP_LOG_LEVELS → did you mean CSTP_LOG_LEVEL\?/,
     ],
     [
       'settings: open to the network',
@@ -120,7 +120,7 @@ describe('finds what is wrong with', () => {
     [
       'settings: guardrails off',
       () => ({ CSTP_RECORD_GUARDRAILS: 'off' }),
-      /^settings note: .*without a look at the guardrails/,
+      /^settings note: .*without checking the guardrails/,
     ],
     ['folder: open', () => chmodSync(dir, 0o755), /^data directory warning: .*mode 755.*→ chmod 700 \//],
     [
@@ -140,7 +140,7 @@ describe('finds what is wrong with', () => {
     [
       'folder: a restore cut off',
       () => mkdirSync(join(dir, '.restoring')),
-      /^data directory error: a restore into .* was cut off/,
+      /^data directory error: a restore into .* was interrupted/,
     ],
     [
       'folder: a restore beside it cut off',
@@ -174,7 +174,7 @@ describe('finds what is wrong with', () => {
     [
       'database: newer',
       () => sql('PRAGMA user_version = 99'),
-      /^databases error: .*has version 99; .*→ start the newer program/,
+      /^databases error: .*has version 99; .*→ use the newer program/,
     ],
     ['database: older', () => sql('PRAGMA user_version = 0'), /^databases note: .*has version 0; the next start/],
     ['database: none', () => rmSync(join(dir, 'cstp.db')), /^decisions note: there is no catalogue/],
@@ -186,12 +186,12 @@ describe('finds what is wrong with', () => {
     [
       'decisions: taken away',
       () => rmSync(decisions()[0]!),
-      /^decisions warning: .* was taken away, and its decision is still answered/,
+      /^decisions warning: .* was deleted, but its decision is still in the catalogue/,
     ],
     [
       'decisions: edited',
       async () => writeFile(decisions()[0]!, `${await readFile(decisions()[0]!, 'utf8')}\n`),
-      /^decisions warning: .* was edited and not read again yet/,
+      /^decisions warning: .* was edited, and is not reloaded yet/,
     ],
     [
       'decisions: put there',
@@ -204,7 +204,7 @@ describe('finds what is wrong with', () => {
         sql(
           `update documents set doc = json_set(doc, '$.confidence', 0.1) where num = (select min(num) from documents)`,
         ),
-      /^decisions error: .* the catalogue says something else/,
+      /^decisions error: .* differs from the catalogue/,
     ],
     [
       'decisions: elsewhere',
@@ -217,12 +217,12 @@ describe('finds what is wrong with', () => {
         rmSync(decisions()[0]!)
         sql('insert into pending_files select num, revision from decisions')
       },
-      /^decisions note: .* is still to be written/,
+      /^decisions note: .* is not written yet/,
     ],
     [
       'decisions: kept broken',
       () => copyFileSync(decisions()[0]!, `${decisions()[0]!}.broken`),
-      /^decisions note: .*\.yaml\.broken is a file that was broken/,
+      /^decisions note: .*\.yaml\.broken is a copy of a broken file/,
     ],
     [
       'decisions: temporary',
@@ -253,7 +253,7 @@ describe('finds what is wrong with', () => {
     [
       'vectors: of another embedder',
       () => ({ CSTP_EMBEDDER: 'local' }),
-      /^vectors error: the vectors were made by hash\/.*, and the settings name local\/ → cstp reindex/,
+      /^vectors error: the vectors are from hash\/.*, but the settings name local\/ → cstp reindex/,
     ],
     [
       'vectors: of another length',
@@ -261,7 +261,7 @@ describe('finds what is wrong with', () => {
       /^vectors error: 3 vectors have the wrong length/,
     ],
     [
-      'vectors: half made anew',
+      'vectors: half rebuilt',
       () => sql(`insert into generations (embedder, dimensions, state) values ('x', 1, 'building')`),
       /^vectors note: a reindex is under way/,
     ],
@@ -295,27 +295,27 @@ describe('finds what is wrong with', () => {
     [
       'evidence: a key of a webhook forgotten',
       () => tamper('delete from webhook_keys'),
-      /^evidence error: record 3 of the evidence is not found by its pull request or delivery/,
+      /^evidence error: record 3 of the evidence is not in the index of its pull request or delivery/,
     ],
     [
       'evidence: a key of a webhook moved',
       () => tamper(`update webhook_keys set value = '3'`),
-      /^evidence error: record 3 of the evidence is not found/,
+      /^evidence error: record 3 of the evidence is not in the index/,
     ],
     [
       'evidence: a pull request forgotten',
       () => tamper('delete from pull_requests where pr_number = 2'),
-      /^evidence error: record 2 of the evidence is not found/,
+      /^evidence error: record 2 of the evidence is not in the index/,
     ],
     [
       'evidence: pull requests never to be indexed',
       () => tamper('update indexed set seq = 1000'),
-      /^evidence error: record 1000 of the evidence is not found/,
+      /^evidence error: record 1000 of the evidence is not in the index/,
     ],
     [
       'evidence: newer',
       () => tamper('PRAGMA user_version = 7'),
-      /^databases error: .*provenance\.db has version 7; .*→ start the newer program/,
+      /^databases error: .*provenance\.db has version 7; .*→ use the newer program/,
     ],
     [
       'evidence: no database',
@@ -344,7 +344,7 @@ describe('finds what is wrong with', () => {
       () => rules('- id: a\n  description: d\n  action: block\n  condition_stakse: high\n'),
       /^guardrails warning: .*mine\.yaml:\d+: /,
     ],
-    ['guardrails: none', () => rules(null), /^guardrails warning: there is no rule in /],
+    ['guardrails: none', () => rules(null), /^guardrails warning: no rules in /],
     ['guardrails: no folder', () => ({ GUARDRAILS_PATHS: join(home, 'nowhere') }), /^guardrails error: /],
   ]
   for (const [name, damage, wanted] of broken) {
@@ -380,7 +380,7 @@ test('on the command line: readable at 80 columns, JSON for programs, and a stat
   expect(status).toBe(1)
   expect(Math.max(...out.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80)
   expect(out).toMatch(/✗ decisions\n {2}warning +decisions\/2026/)
-  expect(out).toMatch(/→ put it back/)
+  expect(out).toMatch(/→ restore the file/)
   expect(out).toEndWith('\n0 errors, 2 warnings.\n')
   expect(readdirSync(dirname(decisions()[0]!))).toEqual(before)
 

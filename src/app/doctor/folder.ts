@@ -1,0 +1,118 @@
+/** Checks the data directory: it exists, belongs to its user, is writable, private, with room, and free of leftovers; and the keys in it. */
+import { mkdirSync, readdirSync, rmdirSync, statfsSync, statSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { readKey } from '../../core/key-file.ts'
+import { messageOf } from '../../core/log.ts'
+import { unfinished } from '../backup/files.ts'
+import { type Check, error, type Finding, note, warning, word } from './finding.ts'
+
+/** Free bytes below which it is an error, and a warning. */
+const leastBytes = 100e6
+const scarceBytes = 1e9
+
+const exists = (path: string) => statSync(path, { throwIfNoEntry: false })
+
+/** A file or folder that other users of the machine can access. */
+function* exposed(path: string): Generator<Finding> {
+  const found = exists(path)
+  if (!found || process.platform === 'win32') return
+  const mode = found.mode & 0o777
+  const wanted = found.isDirectory() ? 0o700 : 0o600
+  if ((mode & 0o077) !== 0)
+    yield warning(
+      `other users of the machine can access ${path} (mode ${mode.toString(8)})`,
+      `chmod ${wanted.toString(8)} ${word(path)}`,
+    )
+}
+
+function* writable(data_dir: string, owner: number): Generator<Finding> {
+  const probe = join(data_dir, `.doctor.${process.pid}.tmp`)
+  try {
+    mkdirSync(probe)
+    rmdirSync(probe)
+  } catch (thrown) {
+    yield error(`${data_dir} can't be written to: ${messageOf(thrown)}`, 'run cstp as its owner, or chown it')
+  }
+  const own = process.getuid?.()
+  if (own !== undefined && own !== owner)
+    yield warning(
+      `${data_dir} belongs to user ${owner}, and this is user ${own}`,
+      'run cstp as the user of the service, which could not open files of another user',
+    )
+}
+
+function* room(data_dir: string): Generator<Finding> {
+  const { bavail, bsize } = statfsSync(data_dir)
+  const free = bavail * bsize
+  const text = `${Math.round(free / 1e6)} MB are free on the disk of ${data_dir}`
+  if (free < leastBytes) yield error(text, 'free disk space: nothing can be recorded without it')
+  else if (free < scarceBytes) yield warning(text, 'free disk space soon')
+}
+
+function* leftovers(data_dir: string): Generator<Finding> {
+  if (exists(join(data_dir, unfinished)))
+    yield error(`a restore into ${data_dir} was interrupted`, 'empty the folder, then run cstp restore again')
+  for (const name of readdirSync(data_dir))
+    if (/^token\..*\.tmp$/.test(name))
+      yield note(`${join(data_dir, name)} was left by a start that was interrupted`, `rm ${word(join(data_dir, name))}`)
+  const parent = dirname(data_dir)
+  for (const name of readdirSync(parent)) {
+    if (!name.startsWith(`.${basename(data_dir)}.`) || !name.endsWith('.partial')) continue
+    const path = join(parent, name)
+    yield note(`${path} was left by a restore that was interrupted`, `rm -r ${word(path)}`)
+  }
+}
+
+export const checkFolder: Check = {
+  name: 'data directory',
+  *run({ data_dir, auth_tokens }) {
+    const found = exists(data_dir)
+    if (!found) {
+      yield note(`${data_dir} does not exist yet`, 'cstp serve creates it')
+      return
+    }
+    if (!found.isDirectory()) {
+      yield error(`${data_dir} is not a folder`, 'set CSTP_DATA_DIR to a folder')
+      return
+    }
+    yield* exposed(data_dir)
+    yield* writable(data_dir, found.uid)
+    yield* room(data_dir)
+    yield* leftovers(data_dir)
+    yield* exposed(join(data_dir, 'token'))
+    const token = exists(join(data_dir, 'token'))
+    if (token?.size === 0)
+      yield error('the file token is empty', `rm ${word(join(data_dir, 'token'))}; the next start creates one`)
+    if (token && auth_tokens)
+      yield note(
+        'CSTP_AUTH_TOKENS is set, so the token in the file token is not accepted',
+        `rm ${word(join(data_dir, 'token'))}`,
+      )
+  },
+}
+
+/** The keys that sign checkpoints: private, whole, and of the right kind. */
+export const checkKeys: Check = {
+  name: 'keys',
+  async *run({ data_dir, evidence_key }) {
+    const folder = join(data_dir, 'keys')
+    const there = statSync(folder, { throwIfNoEntry: false })?.isDirectory() ? readdirSync(folder) : []
+    const own = there.filter((name) => name.endsWith('.pem')).map((name) => join(folder, name))
+    for (const path of new Set([...own, ...(evidence_key ? [evidence_key] : [])])) {
+      const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0
+      if (process.platform !== 'win32' && (mode & 0o077) !== 0)
+        yield warning(
+          `other users can read the key ${path} (mode ${(mode & 0o777).toString(8)})`,
+          `chmod 600 ${word(path)}`,
+        )
+      try {
+        await readKey(path, 'the evidence key')
+      } catch (thrown) {
+        yield error(
+          messageOf(thrown),
+          'restore it from a backup; a new key makes the log another one for every witness',
+        )
+      }
+    }
+  },
+}
