@@ -1,7 +1,7 @@
 /** Derives from a record what filters and sorts see of it; the same for every driver. */
 import { type DecisionRecord, stakesValues } from '../schema/decision.ts'
+import type { DecisionFields, DecisionSort } from './decisions.ts'
 import { StorageError } from './errors.ts'
-import type { DecisionFields, DecisionSort } from './store.ts'
 
 /** Ids name files and folders: a day, then lower-case letters, digits and dashes. */
 const decisionId = /^\d{4}-\d{2}-\d{2}-[a-z0-9][a-z0-9-]{0,99}$/

@@ -1,5 +1,5 @@
 /** The one meaning of a {@link DecisionFilter}: every driver that filters in memory uses this predicate. */
-import type { DecisionFields, DecisionFilter } from './store.ts'
+import type { DecisionFields, DecisionFilter } from './decisions.ts'
 
 /** Whether a decision passes. */
 export type FieldsPredicate = (fields: DecisionFields) => boolean

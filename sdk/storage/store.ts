@@ -11,30 +11,13 @@
  * Whatever goes wrong is thrown as a StorageError.
  * @see the suite in `conformance/store.ts`, which proves all of it on a driver
  */
-import type { DecisionRecord } from '../schema/decision.ts'
-import type { AuditReader, AuditWriter } from './store/audit.ts'
-import type { BreakerReader, BreakerWriter } from './store/breakers.ts'
-import type { DecisionReader, DecisionWriter, Terms } from './store/decisions.ts'
-import type { EdgeReader } from './store/edges.ts'
-import type { EmbeddingReader, EmbeddingWriter } from './store/embeddings.ts'
-import type { Feed } from './store/feed.ts'
-import type { Idempotency } from './store/idempotency.ts'
-import type { LoginReader, LoginWriter } from './store/logins.ts'
-import type { OutboxReader, OutboxWriter } from './store/outbox.ts'
-import type { SessionReader, SessionWriter } from './store/sessions.ts'
+import type { DecisionRecord, EdgeType } from '../schema/decision.ts'
+import type { DecisionFields, DecisionReader, DecisionWriter, Terms } from './decisions.ts'
+import type { KeyedReader, KeyedWriter } from './keyed.ts'
+import type { VectorSet } from './vectors.ts'
 
-export type * from './store/audit.ts'
-export type * from './store/breakers.ts'
-export type * from './store/decision-fields.ts'
-export type * from './store/decision-groups.ts'
-export type * from './store/decisions.ts'
-export type * from './store/edges.ts'
-export type * from './store/embeddings.ts'
-export type * from './store/feed.ts'
-export type * from './store/idempotency.ts'
-export type * from './store/logins.ts'
-export type * from './store/outbox.ts'
-export type * from './store/sessions.ts'
+export type * from './decisions.ts'
+export type * from './keyed.ts'
 
 /** An open store: readers over what is committed, and transactions that write. */
 export interface Store {
@@ -44,9 +27,7 @@ export interface Store {
   readonly edges: EdgeReader
   readonly embeddings: EmbeddingReader
   readonly feed: Feed
-  readonly sessions: SessionReader
-  readonly breakers: BreakerReader
-  readonly logins: LoginReader
+  readonly keyed: KeyedReader
   readonly audit: AuditReader
   readonly outbox: OutboxReader
   /**
@@ -86,10 +67,151 @@ export interface StoreOptions {
 export interface Transaction {
   readonly decisions: DecisionWriter
   readonly embeddings: EmbeddingWriter
-  readonly sessions: SessionWriter
-  readonly breakers: BreakerWriter
-  readonly logins: LoginWriter
+  readonly keyed: KeyedWriter
   readonly audit: AuditWriter
   readonly outbox: OutboxWriter
-  readonly idempotency: Idempotency
+}
+
+/** A typed edge from one decision to another. */
+export interface Edge {
+  source_id: string
+  target_id: string
+  edge_type: EdgeType
+  weight: number
+  context: string | null
+  created_at: string
+  created_by: string
+}
+
+/** Reads the edges that the records’ links are. */
+export interface EdgeReader {
+  /** Edges of these types, newest first, then by source, target and type. */
+  list(query: { types: readonly EdgeType[]; limit: number }): Promise<Edge[]>
+  /** Edges at any of these decisions; by source, target, type. Derived from the records' `links`. */
+  of(
+    ids: readonly string[],
+    query: { direction: 'both' | 'outgoing' | 'incoming'; types?: readonly EdgeType[]; limit: number },
+  ): Promise<Edge[]>
+}
+
+/** One complete set of vectors made by one embedder. */
+export interface Generation {
+  number: number
+  embedder: string
+  /** Length of the stored vectors: the embedder's effective dimensions. */
+  dimensions: number
+  state: 'active' | 'building'
+}
+
+/** Tells which vectors there are. */
+export interface EmbeddingReader {
+  /** The generation that is searched, or null before the first. */
+  active(): Promise<Generation | null>
+  /** The generation that is being filled, or null. */
+  building(): Promise<Generation | null>
+}
+
+/** Keeps vectors, generation by generation. */
+export interface EmbeddingWriter extends EmbeddingReader {
+  /** Opens a generation in state `building`, dropping an unfinished one. The first ever is active at once. */
+  start(embedder: string, dimensions: number): Promise<Generation>
+  /**
+   * Keeps the vectors of a decision in every generation of that embedder.
+   * @throws StorageError `invalid` when a vector has another length than the generation, `not_found` without the decision
+   */
+  put(id: string, embedder: string, vectors: VectorSet): Promise<void>
+  /** Drops the vectors of a decision whose text changed, in all generations. */
+  drop(id: string): Promise<void>
+  /** Makes the building generation the active one and deletes the other. */
+  activate(number: number): Promise<void>
+}
+
+/** A change that derived indexes follow: the newest state of one decision. */
+export interface FeedEntry {
+  seq: number
+  id: string
+  /** Null when the decision is gone. */
+  fields: DecisionFields | null
+  /** Null when it has none in that generation. */
+  vectors: VectorSet | null
+}
+
+/**
+ * The changes to decisions in the order in which they were committed. Each decision stands once, at its latest change.
+ * Derived indexes read what is new to them here; that is how a second process sees a decision at its next query.
+ */
+export interface Feed {
+  /** Newest change and active generation (0 where none). Cheap: it is asked before each search. */
+  head(): Promise<{ seq: number; generation: number }>
+  /** Entries with `seq` above `after`, ascending. Vectors are those of `generation`. */
+  since(after: number, generation: number, limit: number): Promise<FeedEntry[]>
+}
+
+/** One line of the trail: a write, or an evaluation of guardrails. */
+export interface AuditEntry {
+  /** RFC 3339, UTC. */
+  at: string
+  agent: string
+  method: string
+  request_id: string
+  /** Ids of the decisions concerned. */
+  ids: string[]
+  /** Null where nothing was evaluated. */
+  allowed: boolean | null
+  /** Ids of the rules that fired. */
+  rules: string[]
+  /** Free-form JSON: digest, input with secrets redacted, verdict, policy hash, duration. */
+  detail: unknown
+}
+
+/** A line of the trail with its place. */
+export interface StoredAuditEntry extends AuditEntry {
+  /** Ascending in the order of commits. */
+  seq: number
+}
+
+/** Reads the trail. */
+export interface AuditReader {
+  /** Newest first, below `cursor` where given. */
+  list(query: {
+    since_ms?: number
+    agent?: string
+    method?: string
+    rule?: string
+    allowed?: boolean
+    cursor?: number
+    limit: number
+  }): Promise<StoredAuditEntry[]>
+}
+
+/** The trail is append-only: no verb changes or removes a line. */
+export interface AuditWriter {
+  /** Adds a line at the end. */
+  append(entry: AuditEntry): Promise<void>
+}
+
+/** A decision whose vectors are still to be made. At most one entry a decision. */
+export interface OutboxEntry {
+  id: string
+  attempts: number
+  /** Changes with every claim; `done` and `retry` of an older claim do nothing. */
+  claim: string
+}
+
+/** Tells how many decisions wait for their vectors. */
+export interface OutboxReader {
+  /** How many wait. */
+  depth(): Promise<number>
+}
+
+/** The queue of decisions that wait for their vectors. */
+export interface OutboxWriter {
+  /** Adds a decision that has no vectors yet; one that waits already stays as it is. */
+  add(id: string, now_ms: number): Promise<void>
+  /** Takes up to `limit` due entries for `lease_ms`: until then nobody else gets them. An owner that dies leaves them to others. */
+  claim(limit: number, lease_ms: number, now_ms: number): Promise<OutboxEntry[]>
+  /** Takes an entry out: its vectors are kept. */
+  done(entry: OutboxEntry): Promise<void>
+  /** Gives an entry back, due again at `next_ms`. */
+  retry(entry: OutboxEntry, next_ms: number, error: string): Promise<void>
 }

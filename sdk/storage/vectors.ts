@@ -3,7 +3,7 @@
  * a driver need not be durable, nor know which entries are new: the follower in front of it feeds it and remembers its watermark.
  * @see the suite in `conformance/vectors.ts`
  */
-import type { DecisionFields, DecisionFilter } from './store.ts'
+import type { DecisionFields, DecisionFilter } from './decisions.ts'
 
 /** The three texts of a decision that have a vector. */
 export const sides = ['structure', 'function', 'both'] as const

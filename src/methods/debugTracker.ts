@@ -1,6 +1,7 @@
 /** cstp.debugTracker: the deliberation sessions that wait for a decision. */
 import * as v from 'valibot'
 import { defineMethod } from '../calls/method.ts'
+import { listConsumed, listSessions } from '../domain/deliberation/sessions.ts'
 
 const d = v.description
 const mostSessions = 100
@@ -49,12 +50,13 @@ export const debugTracker = defineMethod({
   failure: 'internal_error',
   async handle({ store, tracker, caller, now, tracker_ttl_ms }) {
     await tracker.flush()
-    const own = caller.scopes.has('admin') ? {} : { agent: caller.agent }
+    const agent = caller.scopes.has('admin') ? undefined : caller.agent
     const seconds = (ms: number) => Math.max(0, Math.round((now() - ms) / 1_000))
-    const sessions = await store.sessions.list({ ...own, since_ms: now() - tracker_ttl_ms, limit: mostSessions })
-    const consumed = await store.sessions.consumed({ ...own, limit: mostConsumed })
+    const since_ms = now() - tracker_ttl_ms
+    const sessions = (await listSessions(store, agent)).filter(({ updated_ms }) => updated_ms >= since_ms)
+    const consumed = await listConsumed(store, agent)
     return {
-      sessions: sessions.map(({ key, agent, inputs, dropped, updated_ms }) => ({
+      sessions: sessions.slice(0, mostSessions).map(({ key, agent, inputs, dropped, updated_ms }) => ({
         key,
         agent,
         input_count: inputs.length,
@@ -68,7 +70,9 @@ export const debugTracker = defineMethod({
         })),
         idle_seconds: seconds(updated_ms),
       })),
-      consumed: consumed.map(({ consumed_ms, ...one }) => ({ ...one, age_seconds: seconds(consumed_ms) })),
+      consumed: consumed
+        .slice(0, mostConsumed)
+        .map(({ consumed_ms, ...one }) => ({ ...one, age_seconds: seconds(consumed_ms) })),
     }
   },
 })

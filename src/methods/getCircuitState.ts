@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import { filledText } from '../../sdk/schema/decision.ts'
 import { BreakerState } from '../../sdk/schema/policy.ts'
 import { defineMethod } from '../calls/method.ts'
-import { findBreaker, showBreaker } from '../domain/guardrail/breaker.ts'
+import { findBreaker, showBreakers } from '../domain/guardrail/breaker.ts'
 
 export const getCircuitState = defineMethod({
   summary: 'Returns the state of one circuit breaker.',
@@ -22,6 +22,7 @@ export const getCircuitState = defineMethod({
   failure: 'internal_error',
   async handle({ store, policy, now }, { scope }) {
     const rule = findBreaker((await policy.current()).breakers, scope)
-    return showBreaker(rule, await store.breakers.get(scope), now())
+    const [shown] = await showBreakers(store.keyed, [rule], now())
+    return shown!
   },
 })

@@ -18,7 +18,7 @@ export const listBreakers = defineMethod({
   failure: 'internal_error',
   async handle({ store, policy, now }) {
     const rules = [...(await policy.current()).breakers].sort((a, b) => (a.scope < b.scope ? -1 : 1))
-    const breakers = await showBreakers(store.breakers, rules, now())
+    const breakers = await showBreakers(store.keyed, rules, now())
     return { breakers, total: breakers.length }
   },
 })

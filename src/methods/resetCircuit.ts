@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import { filledText } from '../../sdk/schema/decision.ts'
 import { defineMethod } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
-import { current, findBreaker, reset } from '../domain/guardrail/breaker.ts'
+import { current, findBreaker, putBreaker, reset, storedBreakers } from '../domain/guardrail/breaker.ts'
 
 const State = v.picklist(['closed', 'open', 'half_open'])
 
@@ -29,9 +29,10 @@ export const resetCircuit = defineMethod({
   async handle(call, { scope, probe_first }) {
     const rule = findBreaker((await call.policy.current()).breakers, scope)
     return call.store.transaction(async (tx) => {
-      const before = current(rule, await tx.breakers.get(scope), call.now())
+      const { breaker, version } = (await storedBreakers(tx.keyed, [rule])).get(scope)!
+      const before = current(rule, breaker, call.now())
       const after = reset(before, probe_first)
-      if (after) await tx.breakers.put(after)
+      if (after) await putBreaker(tx.keyed, after, version)
       await audit(call, tx, [], { scope, previous_state: before.state, new_state: after?.state ?? before.state })
       return {
         success: after !== null,

@@ -9,8 +9,11 @@ import { createAll, oddRecord, recordOf } from '../../sdk/storage/conformance/st
 import { digestOf } from '../../src/app/migrate/copy.ts'
 import { type MigrateOptions, migrate } from '../../src/app/migrate/migrate.ts'
 import { openSide } from '../../src/app/migrate/sides.ts'
+import { resultCollection } from '../../src/domain/decision/idempotency.ts'
+import { appendInputs, consumeSession } from '../../src/domain/deliberation/sessions.ts'
 import { appendEvents } from '../../src/domain/evidence/chain.ts'
 import { keptLevels } from '../../src/domain/evidence/tree.ts'
+import { type Breaker, putBreaker } from '../../src/domain/guardrail/breaker.ts'
 import { analyse } from '../../src/domain/search/terms.ts'
 import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite/driver.ts'
 import { openSqliteStore } from '../../src/drivers/store/sqlite/driver.ts'
@@ -22,6 +25,7 @@ setDefaultTimeout(120_000)
 
 const home = mkdtempSync(join(tmpdir(), 'cstp-migrate-'))
 afterAll(() => rmSync(home, { recursive: true, force: true }))
+const ttl_ms = 3_600_000
 const now_ms = Date.now()
 
 /** A data directory with some of everything. */
@@ -42,12 +46,16 @@ async function filled(dir: string): Promise<string> {
     await tx.embeddings.start('hash/', 3)
     for (const { id } of records.slice(0, 400))
       await tx.embeddings.put(id, 'hash/', { structure: side, function: side.map((n) => -n), both: side })
-    await tx.sessions.append('s1', 'alice', [input, input, input], 2, now_ms - 500)
-    await tx.sessions.append('s1', 'alice', [], 2, now_ms)
-    await tx.sessions.append('s2', 'bob', [input, input], 5, now_ms)
-    await tx.sessions.consume('s2', records[0]!.id, now_ms)
-    await tx.sessions.append('s2', 'bob', [input], 5, now_ms + 1)
-    await tx.breakers.put({
+    const [s1, s2] = [
+      { key: 's1', agent: 'alice' },
+      { key: 's2', agent: 'bob' },
+    ]
+    await appendInputs(tx, s1, Array(300).fill(input), { now_ms: now_ms - 500, ttl_ms })
+    await appendInputs(tx, s1, [], { now_ms, ttl_ms })
+    await appendInputs(tx, s2, [input, input], { now_ms, ttl_ms })
+    await consumeSession(tx, 's2', records[0]!.id, { now_ms, ttl_ms })
+    await appendInputs(tx, s2, [input], { now_ms: now_ms + 1, ttl_ms })
+    const breaker: Breaker = {
       scope: 'agent:alice',
       state: 'open',
       reviews_ms: [1, 2],
@@ -55,9 +63,11 @@ async function filled(dir: string): Promise<string> {
       opened_ms: 3,
       probe_decision_id: null,
       probe_started_ms: null,
-    })
-    await tx.idempotency.put('alice', 'k', { digest: 'd', result: { a: [1, null, 'Zoë'] } }, now_ms + 3_600_000)
-    await tx.idempotency.put('bob', 'gone', { digest: 'd', result: 1 }, now_ms - 1)
+    }
+    await putBreaker(tx.keyed, breaker, 0)
+    const result = { digest: 'd', result: { a: [1, null, 'Zoë'] } }
+    await tx.keyed.put(resultCollection, 'alice', result, { expires_ms: now_ms + 3_600_000 })
+    await tx.keyed.put(resultCollection, 'bob', result, { expires_ms: now_ms - 1 })
     for (let index = 0; index < 2_300; index++)
       await tx.audit.append({
         at: new Date(now_ms + index).toISOString(),
@@ -212,8 +222,8 @@ if (server !== null) {
       await tx.decisions.update({ ...record, context: 'changed since' }, revision)
       await tx.embeddings.drop(one.id)
       await tx.outbox.add(one.id, now_ms)
-      await tx.sessions.append('s1', 'alice', [], 2, now_ms + 5)
-      await tx.sessions.consume('s2', two.id, now_ms + 6)
+      await appendInputs(tx, { key: 's1', agent: 'alice' }, [], { now_ms: now_ms + 5, ttl_ms })
+      await consumeSession(tx, 's2', two.id, { now_ms: now_ms + 6, ttl_ms })
     })
     await side.close()
     const there = await run(source, url)

@@ -1,6 +1,7 @@
 /** cstp.checkGuardrails: verdicts, the trail, and what fails closed. */
 import { describe, expect, test } from 'bun:test'
 import { StorageError } from '../../sdk/storage/errors.ts'
+import { breakerCollection } from '../../src/domain/guardrail/breaker.ts'
 import { forEachBackend, type TestProgram } from '../support/program.ts'
 
 const rules = `
@@ -103,7 +104,7 @@ circuit_breakers: [{ scope: "category:deploy", failure_threshold: 1, window_ms: 
       await program.services.tracker.flush()
       const { entries } = await program.call('listAudit', { limit: 500 }, 'root')
       const { sessions, consumed } = await program.call('debugTracker', {}, 'root')
-      return { entries, sessions, consumed, breakers: await program.store.breakers.list() }
+      return { entries, sessions, consumed, breakers: await program.store.keyed.list(breakerCollection, { limit: 9 }) }
     }
     const actions: object[] = [{}, { category: 'deploy' }, { context: { amount: 6000, api_key: 'abc' } }]
     for (const moved of [0, 3_600_000]) {

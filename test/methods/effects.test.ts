@@ -20,7 +20,7 @@ async function lasting({ store, services: { evidence } }: TestProgram): Promise<
     records,
     feed: await store.feed.head(),
     building: await store.embeddings.building(),
-    breakers: await store.breakers.list(),
+    breakers: await store.keyed.list('breaker', { limit: 100 }),
     outbox: await store.outbox.depth(),
     evidence: await evidence.head(),
   }

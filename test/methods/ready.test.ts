@@ -151,7 +151,7 @@ forEachBackend((open) => {
   test('what can not be read is a warning; the rest is told', async () => {
     const program = await open()
     await decided(program, 40)
-    program.store.breakers.list = async () => {
+    program.store.keyed.get = async () => {
       throw new StorageError('unavailable', 'gone')
     }
     const { actions, warnings } = await program.call('ready')

@@ -1,6 +1,7 @@
 /** What cstp.recordDecision takes from the tracker: queries, checks and thoughts before it, on every store. */
 import { expect, test } from 'bun:test'
 import { StorageError } from '../../sdk/storage/errors.ts'
+import { getSession } from '../../src/domain/deliberation/sessions.ts'
 import { forEachBackend, type TestProgram } from '../support/program.ts'
 
 const guarded = `
@@ -137,9 +138,9 @@ forEachBackend((open) => {
   test('what reads leave behind is durable within 50 ms', async () => {
     const program = await open()
     await program.call('queryDecisions', { query: 'x' })
-    expect(await program.store.sessions.get('alice')).toBe(null)
+    expect(await getSession(program.store, 'alice')).toBe(null)
     await Bun.sleep(120)
-    expect((await program.store.sessions.get('alice'))?.inputs.length).toBe(1)
+    expect((await getSession(program.store, 'alice'))?.inputs.length).toBe(1)
   })
 
   test('an import takes nothing of the one who imports', async () => {

@@ -2,8 +2,11 @@
 
 import { createHash } from 'node:crypto'
 import { sides } from '../../../sdk/storage/vectors.ts'
+import { resultCollection } from '../../domain/decision/idempotency.ts'
+import { sessionCollections } from '../../domain/deliberation/sessions.ts'
 import { grow } from '../../domain/evidence/tree.ts'
-import { decisionsOf, type Side, trail } from './sides.ts'
+import { breakerCollection } from '../../domain/guardrail/breaker.ts'
+import { decisionsOf, keyedOf, type Side, trail } from './sides.ts'
 
 export interface Copying {
   from: Side
@@ -76,44 +79,26 @@ export async function copyVectors({ from, to, now_ms, signal, progress }: Copyin
     })
 }
 
-/** Deliberation, breakers and results of writes: what servers agree on besides the record. */
+/** What servers agree on besides decisions. Not the logins at the dashboard: people log in again. */
+const collections = {
+  sessions: [sessionCollections.waiting, sessionCollections.consumed],
+  breakers: [breakerCollection],
+  results: [resultCollection],
+} as const
+
+/** Keyed records; those that the source has no more since an earlier run are removed. */
 export async function copyStates({ from, to, now_ms }: Copying): Promise<void> {
-  const most = 1_000_000
-  const [consumed, known] = await Promise.all([from, to].map(({ store }) => store.sessions.consumed({ limit: most })))
-  const sessions = await from.store.sessions.list({ since_ms: 0, limit: most })
-  const nothing = {
-    id: '',
-    type: 'note',
-    text: '',
-    source: 'migrate',
-    timestamp: '1970-01-01T00:00:00.000Z',
-    data: null,
+  for (const collection of Object.values(collections).flat()) {
+    const there = new Set<string>()
+    for await (const page of keyedOf(to, collection, 0)) for (const record of page) there.add(record.key)
+    for await (const page of keyedOf(from, collection, now_ms)) {
+      await to.store.transaction(async ({ keyed }) => {
+        for (const { key, value, expires_ms } of page) await keyed.put(collection, key, value, { expires_ms })
+      })
+      for (const { key } of page) there.delete(key)
+    }
+    await to.store.transaction(({ keyed }) => keyed.delete(collection, [...there]))
   }
-  const last = JSON.stringify(known![0])
-  const since = consumed!.findIndex((one) => JSON.stringify(one) === last)
-  // Sessions of an earlier run may have been added to, or taken, since.
-  await to.store.transaction((tx) => tx.sessions.expire(Number.MAX_SAFE_INTEGER))
-  if (since !== 0)
-    await to.store.transaction(async (tx) => {
-      const fresh = since === -1 ? consumed! : consumed!.slice(0, since)
-      for (const { key, agent, decision_id, input_count, consumed_ms } of fresh.toReversed()) {
-        await tx.sessions.append(key, agent, Array(input_count).fill(nothing), Math.max(1, input_count), consumed_ms)
-        await tx.sessions.consume(key, decision_id, consumed_ms)
-      }
-    })
-  for (const { key, agent, inputs, dropped, created_ms, updated_ms } of sessions)
-    await to.store.transaction(async (tx) => {
-      await tx.sessions.append(key, agent, [], 1, created_ms)
-      // Those that were dropped are dropped again, so that they count.
-      const all = [...Array(dropped).fill(nothing), ...inputs]
-      await tx.sessions.append(key, agent, all, Math.max(1, inputs.length), updated_ms)
-    })
-  for (const breaker of await from.store.breakers.list()) await to.store.transaction((tx) => tx.breakers.put(breaker))
-  for await (const page of from.results(now_ms))
-    await to.store.transaction(async (tx) => {
-      for (const { agent, key, expires_ms, ...kept } of page)
-        if (!agent.startsWith(':')) await tx.idempotency.put(agent, key, kept, expires_ms)
-    })
 }
 
 /** The trail in its order. */
@@ -198,8 +183,24 @@ async function vectorsOf({ store }: Side): Promise<{ count: number; hash: string
   return { count, hash: sum.toString('hex') }
 }
 
+/** Versions count the writes of one store: they may differ. */
+async function keyedDigest(side: Side, names: readonly string[], now_ms: number): Promise<string> {
+  const digest = sha256()
+  for (const name of names)
+    for await (const page of keyedOf(side, name, now_ms))
+      for (const { key, value, expires_ms } of page)
+        digest.update(`${JSON.stringify([name, key, value, expires_ms])}\n`)
+  return digest.digest('hex')
+}
+
+const keyedDigests = async (side: Side, now_ms: number) => ({
+  sessions_sha256: await keyedDigest(side, collections.sessions, now_ms),
+  breakers_sha256: await keyedDigest(side, collections.breakers, now_ms),
+  results_sha256: await keyedDigest(side, collections.results, now_ms),
+})
+
 export async function digestOf(side: Side, now_ms: number): Promise<Digest> {
-  const { store, evidence } = side
+  const { evidence } = side
   let decisions = 0
   const records = sha256()
   for await (const page of decisionsOf(side)) {
@@ -212,10 +213,6 @@ export async function digestOf(side: Side, now_ms: number): Promise<Digest> {
     audit_lines += page.length
     for (const { seq: _, ...entry } of page) lines.update(`${JSON.stringify(entry)}\n`)
   }
-  const results = sha256()
-  for await (const page of side.results(now_ms))
-    for (const { agent, key, digest, result, expires_ms } of page)
-      if (!agent.startsWith(':')) results.update(`${JSON.stringify([agent, key, digest, result, expires_ms])}\n`)
   const vectors = await vectorsOf(side)
   const head = await evidence.head()
   const events = sha256()
@@ -230,14 +227,9 @@ export async function digestOf(side: Side, now_ms: number): Promise<Digest> {
     decisions_sha256: records.digest('hex'),
     vectors: vectors.count,
     vectors_sha256: vectors.hash,
-    sessions_sha256: hashOf([
-      (await store.sessions.list({ since_ms: 0, limit: 1_000_000 })).sort((a, b) => (a.key < b.key ? -1 : 1)),
-      await store.sessions.consumed({ limit: 1_000_000 }),
-    ]),
-    breakers_sha256: hashOf(await store.breakers.list()),
+    ...(await keyedDigests(side, now_ms)),
     audit_lines,
     audit_sha256: lines.digest('hex'),
-    results_sha256: results.digest('hex'),
     evidence_records: head.seq,
     evidence_head: head.hash,
     evidence_sha256: events.digest('hex'),

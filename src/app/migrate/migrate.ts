@@ -12,15 +12,19 @@ import {
 } from './copy.ts'
 import { openSide, type Side } from './sides.ts'
 
-/** No agent has a colon in its name, so this is nobody's result. */
-const marker = { agent: ':migrate', key: 'source' }
-const forever_ms = 8.64e15
+/** Where a target keeps which source it is filled from. */
+const marker = { collection: 'migration', key: 'source' }
+interface Marker {
+  digest: string
+  done: boolean
+}
 
 /** Marks an empty target as that of this source. @throws Error for one that holds something of its own */
-async function claim({ from, to, now_ms }: Copying): Promise<void> {
+async function claim({ from, to }: Copying): Promise<void> {
   const digest = createHash('sha256').update(from.name).digest('hex')
-  const kept = await to.store.transaction((tx) => tx.idempotency.get(marker.agent, marker.key, now_ms))
-  if (kept?.digest === digest && (kept.result as { done: boolean }).done === false) return
+  const [stored] = await to.store.keyed.get(marker.collection, [marker.key])
+  const kept = stored?.value as Marker | undefined
+  if (kept?.digest === digest && !kept.done) return
   const used =
     (await to.store.decisions.count({})) +
     (await to.evidence.head()).seq +
@@ -30,7 +34,7 @@ async function claim({ from, to, now_ms }: Copying): Promise<void> {
 }
 
 const mark = (to: Side, digest: string, done: boolean): Promise<void> =>
-  to.store.transaction((tx) => tx.idempotency.put(marker.agent, marker.key, { digest, result: { done } }, forever_ms))
+  to.store.transaction(({ keyed }) => keyed.put(marker.collection, marker.key, { digest, done } satisfies Marker))
 
 export interface MigrateOptions {
   /** Data directory, or `postgres://…`. */

@@ -3,7 +3,8 @@ import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Evidence } from '../../../sdk/storage/evidence.ts'
-import type { IdempotentResult, Store, StoredAuditEntry, StoredDecision } from '../../../sdk/storage/store.ts'
+import { keyedPages } from '../../../sdk/storage/keyed.ts'
+import type { KeyedRecord, Store, StoredAuditEntry, StoredDecision } from '../../../sdk/storage/store.ts'
 import { analyse } from '../../domain/search/terms.ts'
 import { isPostgres } from '../config/config.ts'
 
@@ -12,8 +13,6 @@ export interface Side {
   name: string
   store: Store
   evidence: Evidence
-  /** Results of writes that may be sent again. */
-  results(now_ms: number): AsyncIterable<(IdempotentResult & { agent: string; key: string; expires_ms: number })[]>
   close(): Promise<void>
 }
 
@@ -21,10 +20,9 @@ export interface Side {
 export async function openSide(place: string, existing: boolean): Promise<Side> {
   const options = { analyse, now: Date.now }
   if (isPostgres(place)) {
-    const [{ openPostgresStore }, { openPostgresEvidence }, { keptResults }] = await Promise.all([
+    const [{ openPostgresStore }, { openPostgresEvidence }] = await Promise.all([
       import('../../drivers/store/postgres/driver.ts'),
       import('../../drivers/evidence/postgres/driver.ts'),
-      import('../../drivers/store/postgres/results.ts'),
     ])
     const store = await openPostgresStore({ ...options, url: place, connections: 8 })
     const evidence = await openPostgresEvidence({ url: place }).catch(async (error: unknown) => {
@@ -32,29 +30,27 @@ export async function openSide(place: string, existing: boolean): Promise<Side> 
       throw error
     })
     const { host, pathname } = new URL(place)
-    return sideOf(`postgres://${host}${pathname}`, store, evidence, (now_ms) => keptResults(place, now_ms))
+    return sideOf(`postgres://${host}${pathname}`, store, evidence)
   }
   const dir = resolve(place)
   if (existing && !existsSync(join(dir, 'cstp.db'))) throw new Error(`${dir} is no data directory: it has no cstp.db`)
   await mkdir(dir, { recursive: true, mode: 0o700 })
-  const [{ openSqliteStore }, { openSqliteEvidence }, { keptResults }] = await Promise.all([
+  const [{ openSqliteStore }, { openSqliteEvidence }] = await Promise.all([
     import('../../drivers/store/sqlite/driver.ts'),
     import('../../drivers/evidence/sqlite/driver.ts'),
-    import('../../drivers/store/sqlite/results.ts'),
   ])
   const store = await openSqliteStore({ ...options, dir })
   const evidence = await openSqliteEvidence(join(dir, 'provenance.db')).catch(async (error: unknown) => {
     await store.close()
     throw error
   })
-  return sideOf(dir, store, evidence, (now_ms) => keptResults(dir, now_ms))
+  return sideOf(dir, store, evidence)
 }
 
-const sideOf = (name: string, store: Store, evidence: Evidence, results: Side['results']): Side => ({
+const sideOf = (name: string, store: Store, evidence: Evidence): Side => ({
   name,
   store,
   evidence,
-  results,
   async close() {
     await evidence.close()
     await store.close()
@@ -87,4 +83,10 @@ export async function* trail({ store }: Side): AsyncGenerator<StoredAuditEntry[]
   }
   for (const cursor of ends.reverse())
     yield (await store.audit.list({ ...(cursor !== undefined && { cursor }), limit: auditPage })).reverse()
+}
+
+/** Keyed records that have not expired, by key. */
+export async function* keyedOf({ store }: Side, collection: string, now_ms: number): AsyncGenerator<KeyedRecord[]> {
+  for await (const page of keyedPages(store.keyed, collection))
+    yield page.filter(({ expires_ms }) => expires_ms === null || expires_ms > now_ms)
 }

@@ -1,8 +1,8 @@
 /** The life of a decision record: made, updated, reviewed. Values in, values out. */
 import type { AttributionBasis, DecisionRecord, Outcome, Review } from '../../../sdk/schema/decision.ts'
-import type { Session } from '../../../sdk/storage/store.ts'
 import { dayMs, timestamp } from '../../core/time.ts'
 import { takeSession } from '../deliberation/inputs.ts'
+import type { Session } from '../deliberation/sessions.ts'
 import { extractBridge } from './bridge.ts'
 
 const titleLength = 120

@@ -2,8 +2,23 @@
 
 import { createHash } from 'node:crypto'
 import { invalidParams } from '../../../sdk/errors.ts'
-import type { IdempotentResult, Store, Transaction } from '../../../sdk/storage/store.ts'
+import type { Store, Transaction } from '../../../sdk/storage/store.ts'
 import { dayMs } from '../../core/time.ts'
+
+/** What a call with an idempotency key answered. */
+export interface IdempotentResult {
+  /** SHA-256 of the canonical parameters, lowercase hex. */
+  digest: string
+  /** The result as JSON. */
+  result: unknown
+}
+
+/** Name of the collection, for moving it to another store. */
+export const resultCollection = 'idempotency'
+const keyOf = (agent: string, key: string): string => JSON.stringify([agent, key])
+
+/** Expired results that one write removes at most. */
+const expiredAtOnce = 100
 
 /** JSON with sorted keys: equal for equal values. */
 export function stableJson(value: unknown): string {
@@ -48,7 +63,10 @@ export async function once<T>(
     return typeof work === 'function' ? store.transaction(work) : work.unkept
   }
   const digest = digestOf(params)
-  const lookUp = (tx: Transaction) => tx.idempotency.get(caller.agent, key, call.now())
+  const lookUp = async (tx: Transaction): Promise<IdempotentResult | null> => {
+    const [found] = await tx.keyed.get(resultCollection, [keyOf(caller.agent, key)])
+    return found === undefined || found.expires_ms! <= call.now() ? null : (found.value as IdempotentResult)
+  }
   const before = await store.transaction(lookUp)
   if (before) return replay(before, digest, key)
   const work = await prepare()
@@ -57,7 +75,9 @@ export async function once<T>(
     const found = await lookUp(tx)
     if (found) return replay(found, digest, key)
     const result = await work(tx)
-    await tx.idempotency.put(caller.agent, key, { digest, result }, call.now() + dayMs)
+    await tx.keyed.expire(resultCollection, call.now(), expiredAtOnce)
+    const value: IdempotentResult = { digest, result }
+    await tx.keyed.put(resultCollection, keyOf(caller.agent, key), value, { expires_ms: call.now() + dayMs })
     return result
   })
 }

@@ -1,7 +1,7 @@
 /** Inputs of a deliberation: what calls note for the agent's next decision, and what its record takes from them. */
 import type { DecisionRecord, Deliberation, Link } from '../../../sdk/schema/decision.ts'
-import type { Session, SessionInput } from '../../../sdk/storage/store.ts'
 import type { Hit } from '../search/search.ts'
+import type { Session, SessionInput } from './sessions.ts'
 import type { InputDraft, SessionName, Tracker } from './tracker.ts'
 
 /** Types of inputs that show what was done before deciding. */

@@ -2,7 +2,15 @@
  * The deliberation tracker: what an agent looked at and thought before it decided, kept until a record takes it. Thoughts are durable
  * before the answer; what reads leave behind is gathered and committed within 50 ms.
  */
-import type { Session, SessionInput, Store, Transaction } from '../../../sdk/storage/store.ts'
+import type { Store, Transaction } from '../../../sdk/storage/store.ts'
+import {
+  appendInputs,
+  consumeSession,
+  expireSessions,
+  getSession,
+  type Session,
+  type SessionInput,
+} from './sessions.ts'
 
 /** Whose deliberation it is: the authenticated agent, and what a call gives to tell its sessions apart. */
 export interface SessionName {
@@ -50,8 +58,6 @@ export interface TrackerOptions {
 const gatherMs = 50
 const retryMs = 1_000
 const sweepMs = 60_000
-/** Inputs that a session keeps. */
-const kept = 200
 /** Noted inputs that may wait when the store is away; older ones are dropped. */
 const mostWaiting = 10_000
 
@@ -69,7 +75,7 @@ export function startTracker({ store, now, newId, ttl_ms, after, failed }: Track
   })
 
   const append = (tx: Transaction, name: SessionName, inputs: SessionInput[]) =>
-    tx.sessions.append(sessionKey(name), name.agent, inputs, kept, now())
+    appendInputs(tx, { key: sessionKey(name), agent: name.agent }, inputs, { now_ms: now(), ttl_ms })
 
   /** A session that has gone idle counts as ended, whether or not it was swept. */
   const alive = (session: Session | null): session is Session =>
@@ -82,15 +88,12 @@ export function startTracker({ store, now, newId, ttl_ms, after, failed }: Track
     const bySession = Map.groupBy(batch, ({ name }) => sessionKey(name))
     try {
       await store.transaction(async (tx) => {
-        for (const [key, notes] of bySession) {
-          const stored = await tx.sessions.get(key)
-          if (stored && !alive(stored)) await tx.sessions.expire(now() - ttl_ms)
+        for (const notes of bySession.values())
           await append(
             tx,
             notes[0]!.name,
             notes.map(({ input }) => input),
           )
-        }
       })
     } catch (error) {
       waiting = [...batch, ...waiting].slice(-mostWaiting)
@@ -106,9 +109,7 @@ export function startTracker({ store, now, newId, ttl_ms, after, failed }: Track
     return flushing
   }
 
-  const expire = async (): Promise<void> => {
-    await store.transaction((tx) => tx.sessions.expire(now() - ttl_ms))
-  }
+  const expire = (): Promise<void> => expireSessions(store, now())
 
   let cancelSweep = () => {}
   const sweepLater = (): void => {
@@ -124,24 +125,18 @@ export function startTracker({ store, now, newId, ttl_ms, after, failed }: Track
       cancel ??= after(gatherMs, () => void flush())
     },
     async think(tx, name, source, text) {
-      const stored = await tx.sessions.get(sessionKey(name))
-      if (stored && !alive(stored)) await tx.sessions.expire(now() - ttl_ms)
       await append(tx, name, [inputOf(source, { type: 'thought', text, data: null })])
     },
     async peek(name) {
       const key = sessionKey(name)
-      const stored = await store.sessions.get(key)
+      const stored = await getSession(store, key)
       const session = alive(stored) ? stored : null
       const noted = waiting.filter((one) => sessionKey(one.name) === key).map(({ input }) => input)
       if (noted.length === 0) return session
       const empty: Session = { key, agent: name.agent, inputs: [], dropped: 0, created_ms: now(), updated_ms: now() }
       return { ...(session ?? empty), inputs: [...(session?.inputs ?? []), ...noted] }
     },
-    async consume(tx, name, decision_id) {
-      const key = sessionKey(name)
-      if (!alive(await tx.sessions.get(key))) return null
-      return tx.sessions.consume(key, decision_id, now())
-    },
+    consume: (tx, name, decision_id) => consumeSession(tx, sessionKey(name), decision_id, { now_ms: now(), ttl_ms }),
     flush,
     expire,
     async close() {

@@ -6,7 +6,48 @@
 import { invalidParams } from '../../../sdk/errors.ts'
 import type { DecisionRecord, Outcome } from '../../../sdk/schema/decision.ts'
 import type { BreakerRule } from '../../../sdk/schema/guardrail.ts'
-import type { Breaker, BreakerReader } from '../../../sdk/storage/store.ts'
+import type { KeyedReader, KeyedWriter } from '../../../sdk/storage/store.ts'
+
+/** State of one circuit breaker. */
+export interface Breaker {
+  scope: string
+  state: 'closed' | 'open' | 'half_open'
+  /** Times of the reviews that still count, ascending, milliseconds since 1970. */
+  reviews_ms: number[]
+  /** Those of them that were failures. */
+  failures_ms: number[]
+  opened_ms: number | null
+  probe_decision_id: string | null
+  probe_started_ms: number | null
+}
+
+/** A breaker as it was read, and the version that a change of it replaces; 0 where none is stored. */
+export interface StoredBreaker {
+  breaker: Breaker | null
+  version: number
+}
+
+/** Name of the collection, for moving it to another store. */
+export const breakerCollection = 'breaker'
+
+/** The stored breakers of these rules, by scope. */
+export async function storedBreakers(
+  keyed: Pick<KeyedReader, 'get'>,
+  rules: readonly BreakerRule[],
+): Promise<ReadonlyMap<string, StoredBreaker>> {
+  const scopes = rules.map(({ scope }) => scope)
+  const found = new Map((await keyed.get(breakerCollection, scopes)).map((record) => [record.key, record]))
+  return new Map(
+    scopes.map((scope) => {
+      const record = found.get(scope)
+      return [scope, { breaker: (record?.value as Breaker) ?? null, version: record?.version ?? 0 }]
+    }),
+  )
+}
+
+/** @throws StorageError `conflict` when the breaker has changed since `version` */
+export const putBreaker = (keyed: KeyedWriter, breaker: Breaker, version: number): Promise<void> =>
+  keyed.put(breakerCollection, breaker.scope, breaker, { version })
 
 /** What decides which breakers a decision or an action belongs to. */
 export interface BreakerSubject {
@@ -158,17 +199,11 @@ export function showBreaker(rule: BreakerRule, stored: Breaker | null, now_ms: n
   }
 }
 
-/** All breakers as the methods show them. */
-export async function showBreakers(
-  breakers: Pick<BreakerReader, 'list'>,
-  rules: readonly BreakerRule[],
-  now_ms: number,
-) {
-  const stored = new Map((await breakers.list()).map((breaker) => [breaker.scope, breaker]))
-  return rules.map((rule) => showBreaker(rule, stored.get(rule.scope) ?? null, now_ms))
+/** The same for each of these rules, in their order. */
+export async function showBreakers(keyed: Pick<KeyedReader, 'get'>, rules: readonly BreakerRule[], now_ms: number) {
+  const stored = await storedBreakers(keyed, rules)
+  return rules.map((rule) => showBreaker(rule, stored.get(rule.scope)!.breaker, now_ms))
 }
-
-// The breaker of a scope.
 
 /** @throws CstpError `invalid_params` when no breaker has the scope */
 export function findBreaker(breakers: readonly BreakerRule[], scope: string): BreakerRule {

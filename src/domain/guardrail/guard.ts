@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import type { Outcome } from '../../../sdk/schema/decision.ts'
 import type { BreakerRule } from '../../../sdk/schema/guardrail.ts'
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
-import type { Breaker, BreakerReader, Store, Transaction } from '../../../sdk/storage/store.ts'
+import type { KeyedReader, Store, Transaction } from '../../../sdk/storage/store.ts'
 import { redact } from '../../core/redact.ts'
 import { stableJson } from '../decision/idempotency.ts'
 import type { Follower } from '../search/follower.ts'
@@ -12,11 +12,14 @@ import type { Action } from './action.ts'
 import {
   afterRecord,
   afterReview,
+  type Breaker,
   type BreakerSubject,
   blocks,
   current,
   failureRate,
+  putBreaker,
   resetAt,
+  storedBreakers,
   watches,
 } from './breaker.ts'
 import { evaluate, type Verdict, type Violation } from './evaluate.ts'
@@ -64,11 +67,13 @@ export function guardOf(call: GuardedCall, set: PolicySet, subject: BreakerSubje
     })
   /** Applies a change to each breaker that watches the subject. */
   const each = async (tx: Transaction, change: (rule: BreakerRule, before: Breaker) => Breaker): Promise<void> => {
-    for (const rule of set.breakers) {
-      if (!watches(rule.scope, subject)) continue
-      const before = current(rule, await tx.breakers.get(rule.scope), call.now())
+    const rules = set.breakers.filter(({ scope }) => watches(scope, subject))
+    const stored = await storedBreakers(tx.keyed, rules)
+    for (const rule of rules) {
+      const { breaker, version } = stored.get(rule.scope)!
+      const before = current(rule, breaker, call.now())
       const after = change(rule, before)
-      if (after !== before) await tx.breakers.put(after)
+      if (after !== before) await putBreaker(tx.keyed, after, version)
     }
   }
   return {
@@ -78,7 +83,7 @@ export function guardOf(call: GuardedCall, set: PolicySet, subject: BreakerSubje
         action,
         subject,
         history: openHistory(call),
-        breakers: call.store.breakers,
+        keyed: call.store.keyed,
         elapsed: call.elapsed,
         onFault,
       }),
@@ -95,7 +100,7 @@ export function guardOf(call: GuardedCall, set: PolicySet, subject: BreakerSubje
         judgement,
         more,
       ),
-    stopped: (tx) => openBreakers(tx.breakers, set.breakers, subject, call.now()),
+    stopped: (tx) => openBreakers(tx.keyed, set.breakers, subject, call.now()),
     recorded: (tx, decision_id) => each(tx, (_, before) => afterRecord(before, decision_id, call.now())),
     reviewed: (tx, decision_id, outcome) =>
       each(tx, (rule, before) => afterReview(rule, before, decision_id, outcome, call.now())),
@@ -140,18 +145,17 @@ function breakerViolation(rule: BreakerRule, breaker: Breaker): BreakerViolation
 
 /** The breakers that stop the subject now. */
 export async function openBreakers(
-  breakers: BreakerReader,
+  keyed: Pick<KeyedReader, 'get'>,
   rules: readonly BreakerRule[],
   subject: BreakerSubject,
   now_ms: number,
 ): Promise<BreakerViolation[]> {
-  const found: BreakerViolation[] = []
-  for (const rule of rules) {
-    if (!watches(rule.scope, subject)) continue
-    const breaker = current(rule, await breakers.get(rule.scope), now_ms)
-    if (blocks(breaker)) found.push(breakerViolation(rule, breaker))
-  }
-  return found
+  const watching = rules.filter(({ scope }) => watches(scope, subject))
+  const stored = await storedBreakers(keyed, watching)
+  return watching.flatMap((rule) => {
+    const breaker = current(rule, stored.get(rule.scope)!.breaker, now_ms)
+    return blocks(breaker) ? [breakerViolation(rule, breaker)] : []
+  })
 }
 
 /** Judges an action by rules and breakers. @param elapsed milliseconds of some clock, for the duration */
@@ -160,13 +164,13 @@ export async function judge(input: {
   action: Action
   subject: BreakerSubject
   history: History
-  breakers: BreakerReader
+  keyed: Pick<KeyedReader, 'get'>
   elapsed(): number
   onFault(rule: string, error: unknown): void
 }): Promise<Judgement> {
   const start = input.elapsed()
   const verdict = await evaluate(input.set.rules, input.action, input.history, input.onFault)
-  const stopped = await openBreakers(input.breakers, input.set.breakers, input.subject, input.history.now())
+  const stopped = await openBreakers(input.keyed, input.set.breakers, input.subject, input.history.now())
   return withBreakers({ ...verdict, policy_hash: input.set.hash, duration_ms: input.elapsed() - start }, stopped)
 }
 

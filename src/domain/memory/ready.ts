@@ -125,7 +125,7 @@ async function drifting({ store, now_ms }: ReadyTools, filter: DecisionFilter): 
 }
 
 async function stopped({ store, breakers, now_ms }: ReadyTools): Promise<ReadyAction[]> {
-  return (await showBreakers(store.breakers, breakers, now_ms))
+  return (await showBreakers(store.keyed, breakers, now_ms))
     .filter(({ state }) => state !== 'closed')
     .map(
       ({ scope, state, failure_count, probe_decision_id, cooldown_remaining_ms }): ReadyAction => ({

@@ -113,7 +113,7 @@ export async function sessionContext(
     ),
     confirmed_patterns: await when('patterns', () => confirmedPatterns(store, { limit: maxPatterns })),
     wisdom: await when('wisdom', () => wisdom(store, { min_decisions: minReviewed })),
-    circuit_breakers: await when('breakers', () => showBreakers(store.breakers, breakers, call.now())),
+    circuit_breakers: await when('breakers', () => showBreakers(store.keyed, breakers, call.now())),
     contradictions: await when('contradictions', () => listContradictions(store, maxContradictions)),
   }
 }

@@ -1,6 +1,6 @@
 /** What both stores do to vectors: check them, and pack them into bytes. */
 import { StorageError } from '../../../sdk/storage/errors.ts'
-import type { Generation } from '../../../sdk/storage/store.ts'
+import type { Generation, KeyedReader } from '../../../sdk/storage/store.ts'
 import { sides, type VectorSet } from '../../../sdk/storage/vectors.ts'
 
 // Refuses vectors that do not fit their generation.
@@ -52,4 +52,15 @@ export function packVectors({ structure, function: own, both }: VectorSet): Vect
     both: both === structure || both === own ? null : bytesOf(both),
     shared,
   }
+}
+
+/** Lowest key, and the one behind the highest, of a list of keyed records: what `after` excludes is outside of them. */
+export function keyRange({
+  prefix = '',
+  after,
+  order = 'asc',
+}: Pick<Parameters<KeyedReader['list']>[1], 'prefix' | 'after' | 'order'>): [string, string] {
+  const end = `${prefix}\u{10ffff}`
+  if (after === undefined) return [prefix, end]
+  return order === 'asc' ? [`${after}\0`, end] : [prefix, after]
 }

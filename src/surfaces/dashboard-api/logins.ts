@@ -3,7 +3,17 @@
  * every server finds the login and nobody who reads the store can use it.
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
-import type { Login, Store } from '../../../sdk/storage/store.ts'
+import type { KeyedWriter, Store } from '../../../sdk/storage/store.ts'
+
+/** A person who is logged in at the dashboard; stored under the hash of the login's id, which itself is stored nowhere. */
+interface Login {
+  agent: string
+  /** Ties the login to the token that it was made with, lowercase hex. */
+  seal: string
+  used_ms: number
+  /** When it ends, however much it is used. */
+  ends_ms: number
+}
 
 export interface Logins {
   /** Starts a login with a new id. @param token_hash SHA-256 of the token that was shown */
@@ -19,6 +29,8 @@ export const idle_ms = 2 * 3_600_000
 /** A use is noted this seldom: a page makes many calls. */
 const noted_ms = 60_000
 const idBytes = 32
+const collection = 'login'
+const expiredAtOnce = 100
 
 /** An id is looked for only where it has the form of one. */
 const idForm = new RegExp(`^[0-9a-f]{${2 * idBytes}}$`)
@@ -28,41 +40,46 @@ const hashOf = (id: string): string => createHash('sha256').update(id).digest('h
 const sealOf = (id: string, token_hash: Uint8Array): string => createHmac('sha256', id).update(token_hash).digest('hex')
 
 export function createLogins(input: {
-  store: Pick<Store, 'logins' | 'transaction'>
+  store: Pick<Store, 'keyed' | 'transaction'>
   now(): number
   randomHex(bytes: number): string
 }): Logins {
   const { store, now, randomHex } = input
-  const alive = ({ used_ms, expires_ms }: Login) => expires_ms > now() && used_ms >= now() - idle_ms
+  const alive = ({ used_ms, ends_ms }: Login) => ends_ms > now() && used_ms >= now() - idle_ms
 
-  const note = (login: Login): Promise<void> =>
-    store.transaction(async (tx) => {
+  const put = (keyed: KeyedWriter, id_hash: string, login: Login): Promise<void> =>
+    keyed.put(collection, id_hash, login, { expires_ms: Math.min(login.ends_ms, login.used_ms + idle_ms + 1) })
+
+  const note = (id_hash: string): Promise<void> =>
+    store.transaction(async ({ keyed }) => {
       // It may have been ended meanwhile, and must stay so.
-      if (await tx.logins.get(login.id_hash)) await tx.logins.put({ ...login, used_ms: now() })
+      const [stored] = await keyed.get(collection, [id_hash])
+      if (stored !== undefined) await put(keyed, id_hash, { ...(stored.value as Login), used_ms: now() })
     })
 
   return {
     async start(agent, token_hash) {
       const id = randomHex(idBytes)
-      const expires_ms = now() + longest_ms
-      await store.transaction(async (tx) => {
-        await tx.logins.expire(now(), now() - idle_ms)
-        await tx.logins.put({ id_hash: hashOf(id), agent, seal: sealOf(id, token_hash), used_ms: now(), expires_ms })
+      const ends_ms = now() + longest_ms
+      await store.transaction(async ({ keyed }) => {
+        await keyed.expire(collection, now(), expiredAtOnce)
+        await put(keyed, hashOf(id), { agent, seal: sealOf(id, token_hash), used_ms: now(), ends_ms })
       })
-      return { id, expires_ms }
+      return { id, expires_ms: ends_ms }
     },
     async find(id) {
       if (!idForm.test(id)) return null
-      const login = await store.logins.get(hashOf(id))
-      if (!login || !alive(login)) return null
-      if (now() - login.used_ms >= noted_ms) await note(login)
-      const { agent, seal, expires_ms } = login
+      const [stored] = await store.keyed.get(collection, [hashOf(id)])
+      const login = stored?.value as Login | undefined
+      if (login === undefined || !alive(login)) return null
+      if (now() - login.used_ms >= noted_ms) await note(hashOf(id))
+      const { agent, seal, ends_ms } = login
       const madeWith = (token_hash: Uint8Array) =>
         timingSafeEqual(Buffer.from(seal), Buffer.from(sealOf(id, token_hash)))
-      return { agent, expires_ms, madeWith }
+      return { agent, expires_ms: ends_ms, madeWith }
     },
     async end(id) {
-      if (idForm.test(id)) await store.transaction((tx) => tx.logins.delete(hashOf(id)))
+      if (idForm.test(id)) await store.transaction(({ keyed }) => keyed.delete(collection, [hashOf(id)]))
     },
   }
 }

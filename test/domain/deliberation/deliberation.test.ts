@@ -1,9 +1,9 @@
 /** A consumed session as the deliberation of a record. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import type { Session, SessionInput } from '../../../sdk/storage/store.ts'
 import { newRecord } from '../../../src/domain/decision/decision.ts'
 import { deliberationOf, queryInput, relatedTo, takeSession } from '../../../src/domain/deliberation/inputs.ts'
+import type { Session, SessionInput } from '../../../src/domain/deliberation/sessions.ts'
 import { sessionKey } from '../../../src/domain/deliberation/tracker.ts'
 import { draftOf, recordOf, testStart } from '../../support/record.ts'
 

@@ -1,10 +1,10 @@
 /** The state machine of circuit breakers, with time as a value. */
 import { describe, expect, test } from 'bun:test'
 import type { Outcome } from '../../../sdk/schema/decision.ts'
-import type { Breaker } from '../../../sdk/storage/store.ts'
 import {
   afterRecord,
   afterReview,
+  type Breaker,
   blocks,
   current,
   failureRate,

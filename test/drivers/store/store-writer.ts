@@ -13,11 +13,10 @@ let next = first
 /** Creates a decision of its own, and updates one that all processes share. */
 async function one(number: number): Promise<void> {
   const text = `writer${number} words`
-  const input = { id: `i${number}`, type: 't', text, source: 's', timestamp: '', data: null }
   await store.transaction(async (tx) => {
     await tx.decisions.create(recordOf(number, { decision: text, source_key: `key:${number}` }))
     await tx.outbox.add(idOf(number), 0)
-    await tx.sessions.append(`session:${number}`, 'ada', [input], 9, 0)
+    await tx.keyed.put('session', `${number}`, { text })
   })
   writeSync(1, `created ${number}\n`)
   if (Number(shared) === 0) return

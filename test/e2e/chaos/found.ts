@@ -1,5 +1,7 @@
 /** What several servers and their database hold in the end. */
+
 import { suiteOptions } from '../../../sdk/storage/conformance/store/records.ts'
+import { listSessions } from '../../../src/domain/deliberation/sessions.ts'
 import { openPostgresEvidence } from '../../../src/drivers/evidence/postgres/driver.ts'
 import { openPostgresStore } from '../../../src/drivers/store/postgres/driver.ts'
 import { chainOf } from '../../drivers/evidence/evidence-tools.ts'
@@ -47,7 +49,7 @@ export async function lookAround(url: string, servers: readonly RunningServer[])
           indexed,
         })
     }
-    const sessions = await store.sessions.list({ since_ms: 0, limit: 1_000_000 })
+    const sessions = await listSessions(store)
     const waiting = sessions.flatMap(({ key, inputs }) =>
       inputs.filter(({ text }) => isThought(text)).map(({ text }) => ({ agent: clientOf(key), text })),
     )

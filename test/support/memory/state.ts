@@ -1,15 +1,5 @@
 /** What the memory store holds. Values are never changed in place: a transaction replaces them. */
-import type {
-  Breaker,
-  ConsumedSession,
-  Edge,
-  Generation,
-  IdempotentResult,
-  Login,
-  Session,
-  StoredAuditEntry,
-  StoredDecision,
-} from '../../../sdk/storage/store.ts'
+import type { Edge, Generation, KeyedRecord, StoredAuditEntry, StoredDecision } from '../../../sdk/storage/store.ts'
 import type { VectorSet } from '../../../sdk/storage/vectors.ts'
 import type { PackedTerms } from '../../../src/drivers/store/resident/postings.ts'
 
@@ -37,13 +27,10 @@ export interface Tables {
   /** By generation and id. */
   embeddings: Map<string, VectorSet>
   outbox: Map<string, OutboxRow>
-  sessions: Map<string, Session>
-  consumed: Map<number, ConsumedSession>
-  breakers: Map<string, Breaker>
-  logins: Map<string, Login>
+  /** By collection and key. */
+  keyed: Map<string, KeyedRecord & { collection: string }>
   audit: Map<number, StoredAuditEntry>
-  idempotency: Map<string, IdempotentResult & { expires_ms: number }>
-  counters: Map<'seq' | 'generation' | 'audit' | 'consumed' | 'claim', number>
+  counters: Map<'seq' | 'generation' | 'audit' | 'claim', number>
 }
 
 type Over<T> = { [K in keyof T]: T[K] extends Map<infer Key, infer Value> ? Layer<Key, Value> : never }
@@ -61,12 +48,8 @@ export function emptyTables(): Tables {
     generations: new Map(),
     embeddings: new Map(),
     outbox: new Map(),
-    sessions: new Map(),
-    consumed: new Map(),
-    breakers: new Map(),
-    logins: new Map(),
+    keyed: new Map(),
     audit: new Map(),
-    idempotency: new Map(),
     counters: new Map(),
   }
 }
@@ -78,12 +61,8 @@ export function layersOver(tables: Tables): Layers {
     generations: layer(tables.generations),
     embeddings: layer(tables.embeddings),
     outbox: layer(tables.outbox),
-    sessions: layer(tables.sessions),
-    consumed: layer(tables.consumed),
-    breakers: layer(tables.breakers),
-    logins: layer(tables.logins),
+    keyed: layer(tables.keyed),
     audit: layer(tables.audit),
-    idempotency: layer(tables.idempotency),
     counters: layer(tables.counters),
   }
 }

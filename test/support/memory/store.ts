@@ -11,21 +11,12 @@ import {
 } from '../../../src/drivers/store/resident/groups.ts'
 import { resident } from '../../../src/drivers/store/resident/resident.ts'
 import { decisionWriter, embeddingWriter } from './decisions.ts'
-import {
-  auditWriter,
-  breakersOf,
-  breakerWriter,
-  idempotency,
-  loginWriter,
-  outboxWriter,
-  plain,
-  sessionWriter,
-} from './rest.ts'
+import { auditWriter, keyedOf, keyedWriter, outboxWriter, plain, recordOf } from './rest.ts'
 import { emptyTables, generationIn, type Layers, layersOver, storedDecision, vectorKey } from './state.ts'
 
 export function openMemoryStore(options: StoreOptions): Store {
   const tables = emptyTables()
-  const { decisions, embeddings, sessions } = tables
+  const { decisions, embeddings, keyed } = tables
   const memory = resident()
   const { words } = memory
   let last: Promise<unknown> = Promise.resolve()
@@ -60,12 +51,9 @@ export function openMemoryStore(options: StoreOptions): Store {
       const result = await work({
         decisions: decisionWriter(layers, verb, { analyse: options.analyse, numberOf }),
         embeddings: embeddingWriter(layers, verb),
-        sessions: sessionWriter(layers, verb),
-        breakers: breakerWriter(layers, verb),
-        logins: loginWriter(layers, verb),
+        keyed: keyedWriter(layers, verb),
         audit: auditWriter(layers, verb),
         outbox: outboxWriter(layers, verb),
-        idempotency: idempotency(layers, verb, options.now),
       })
       if (member.broken !== undefined) throw member.broken
       commit(layers)
@@ -151,28 +139,18 @@ export function openMemoryStore(options: StoreOptions): Store {
         return rows.slice(0, limit).map(([id, { seq }]) => feedEntry(id, seq, generation))
       },
     },
-    sessions: {
-      get: async (key) => plain(sessions.get(key) ?? null),
-      async list({ agent, since_ms, limit }) {
-        return [...sessions.values()]
-          .filter((session) => session.updated_ms >= since_ms && (agent === undefined || session.agent === agent))
-          .sort((a, b) => b.updated_ms - a.updated_ms || compareText(a.key, b.key))
+    keyed: {
+      get: async (collection, keys) => keyedOf(keyed, collection, keys),
+      async list(collection, { prefix = '', after, order = 'asc', limit }) {
+        const sign = order === 'asc' ? 1 : -1
+        return [...keyed.values()]
+          .filter((one) => one.collection === collection && one.key.startsWith(prefix))
+          .filter(({ key }) => after === undefined || sign * compareText(key, after) > 0)
+          .sort((a, b) => sign * compareText(a.key, b.key))
           .slice(0, limit)
-          .map(plain)
-      },
-      async consumed({ agent, limit }) {
-        return [...tables.consumed]
-          .filter(([, session]) => agent === undefined || session.agent === agent)
-          .sort(([a], [b]) => b - a)
-          .slice(0, limit)
-          .map(([, session]) => plain(session))
+          .map(recordOf)
       },
     },
-    breakers: {
-      get: async (scope) => plain(tables.breakers.get(scope) ?? null),
-      list: async () => breakersOf(tables.breakers),
-    },
-    logins: { get: async (id_hash) => plain(tables.logins.get(id_hash) ?? null) },
     audit: {
       async list({ since_ms, agent, method, rule, allowed, cursor, limit }) {
         return [...tables.audit.values()]

@@ -161,10 +161,10 @@ describe('a session', () => {
   test('is kept as a hash that can not be used', async () => {
     const { store, call, bob } = open()
     const id = (await bob()).slice('cstp='.length)
-    expect(await store.logins.get(id)).toBe(null)
+    expect(await store.keyed.get('login', [id])).toEqual([])
     const hash = new Bun.CryptoHasher('sha256').update(id).digest('hex')
-    const login = await store.logins.get(hash)
-    expect(login).toMatchObject({ id_hash: hash, agent: 'bob' })
+    const [login] = await store.keyed.get('login', [hash])
+    expect(login).toMatchObject({ key: hash, value: { agent: 'bob' } })
     expect(JSON.stringify(login)).not.toContain(new Bun.CryptoHasher('sha256').update('bob-token').digest('hex'))
     expect((await call(`cstp=${hash}`)).status).toBe(401)
   })

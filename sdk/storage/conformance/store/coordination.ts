@@ -1,133 +1,120 @@
 /** Store suite: what several servers agree on through the store. */
-import type { AuditEntry, Breaker, SessionInput, Store } from '../../store.ts'
+import type { AuditEntry, KeyedRecord, Store } from '../../store.ts'
 import type { Kit } from './kit.ts'
-import { createAll, idOf, recordOf, suiteOptions } from './records.ts'
+import { createAll, idOf, recordOf } from './records.ts'
 
-const input = (number: number): SessionInput => ({
-  id: `i${number}`,
-  type: 'query',
-  text: `text "${number}"\n`,
-  source: 'queryDecisions',
-  timestamp: '2026-01-01T00:00:00Z',
-  data: { hits: [{ id: idOf(number), distance: 0.1 }], none: null },
-})
-
-export function testCoordination({ onEmpty, expect }: Kit): void {
-  onEmpty('a session keeps its newest inputs and counts the others', async (store) => {
-    const append = (numbers: number[], now_ms: number) =>
-      store.transaction((tx) => tx.sessions.append('ada:', 'ada', numbers.map(input), 3, now_ms))
-    await append([1, 2], 10)
-    await append([3, 4, 5], 20)
-    const expected = {
-      key: 'ada:',
-      agent: 'ada',
-      inputs: [3, 4, 5].map(input),
-      dropped: 2,
-      created_ms: 10,
-      updated_ms: 20,
+export function testCoordination({ onEmpty, expect, refused }: Kit): void {
+  onEmpty('keyed records are read as they were written, by collection and key', async (store) => {
+    const value = { text: 'nul\0 "x"\n漢', list: [1, 2.5, null, true], none: {} }
+    await store.transaction(async ({ keyed }) => {
+      await keyed.put('a', 'k', 'first')
+      await keyed.put('a', 'k', value, { expires_ms: 7 })
+      await keyed.put('a', 'odd\0\u0001', undefined)
+      await keyed.put('b', 'k', 'other')
+    })
+    const record: KeyedRecord = { key: 'k', value, version: 2, expires_ms: 7 }
+    const odd: KeyedRecord = { key: 'odd\0\u0001', value: null, version: 1, expires_ms: null }
+    const other: KeyedRecord = { key: 'k', value: 'other', version: 1, expires_ms: null }
+    for (const get of [
+      store.keyed.get,
+      (collection: string, keys: string[]) => store.transaction(({ keyed }) => keyed.get(collection, keys)),
+    ]) {
+      expect(await get('a', ['odd\0\u0001', 'none', 'k'])).toEqual([odd, record])
+      expect(await get('b', ['k'])).toEqual([other])
+      expect(await get('b', [])).toEqual([])
+      expect(await get('c', ['k'])).toEqual([])
     }
-    expect(await store.sessions.get('ada:')).toEqual(expected)
-    expect(await store.transaction((tx) => tx.sessions.get('ada:'))).toEqual(expected)
-    await append([6, 7, 8, 9], 30)
-    expect(await store.sessions.get('ada:')).toEqual({
-      ...expected,
-      inputs: [7, 8, 9].map(input),
-      dropped: 6,
-      updated_ms: 30,
-    })
-    expect(await store.sessions.get('other')).toBe(null)
+    await store.transaction(({ keyed }) => keyed.delete('a', ['k', 'none']))
+    expect(await store.keyed.get('a', ['k'])).toEqual([])
+    expect(await store.keyed.get('b', ['k'])).toEqual([other])
+    await store.transaction(({ keyed }) => keyed.put('a', 'k', 'new'))
+    expect((await store.keyed.get('a', ['k']))[0]?.version).toBe(1)
   })
 
-  onEmpty('exactly one transaction consumes a session', async (store) => {
-    await store.transaction((tx) => tx.sessions.append('k', 'ada', [input(1), input(2)], 9, 10))
-    const got = await Promise.all(
-      Array.from({ length: 20 }, (_, number) => store.transaction((tx) => tx.sessions.consume('k', idOf(number), 50))),
+  onEmpty('keyed records are listed by key, by prefix, from a key on, either way', async (store) => {
+    const names = ['ada', 'ada\n', 'ada\n1', 'ada\n2', 'adam', 'b', '%']
+    await store.transaction(async ({ keyed }) => {
+      for (const name of names) await keyed.put('a', name, null)
+      await keyed.put('b', 'ada\n3', null)
+    })
+    const keys = async (query: Omit<Parameters<typeof store.keyed.list>[1], 'limit'>, limit = 9) =>
+      (await store.keyed.list('a', { ...query, limit })).map(({ key }) => key)
+    const sorted = [...names].sort()
+    expect(await keys({})).toEqual(sorted)
+    expect(await keys({ order: 'desc' })).toEqual([...sorted].reverse())
+    expect(await keys({ prefix: 'ada\n' })).toEqual(['ada\n', 'ada\n1', 'ada\n2'])
+    expect(await keys({ prefix: 'ada\n', after: 'ada\n' })).toEqual(['ada\n1', 'ada\n2'])
+    expect(await keys({ prefix: 'ada', order: 'desc', after: 'ada\n2' }, 2)).toEqual(['ada\n1', 'ada\n'])
+    expect(await keys({ after: 'ada' }, 2)).toEqual(['ada\n', 'ada\n1'])
+    expect(await keys({ prefix: 'c' })).toEqual([])
+  })
+
+  onEmpty('a keyed record is replaced only at the version that is named', async (store) => {
+    await store.transaction(async ({ keyed }) => {
+      await refused(keyed.put('a', 'k', 0, { version: 1 }), 'conflict')
+      await keyed.put('a', 'k', 1, { version: 0 })
+      await refused(keyed.put('a', 'k', 2, { version: 0 }), 'conflict')
+      await keyed.put('a', 'k', 3, { version: 1 })
+      await refused(keyed.put('a', 'k', 4, { version: 1 }), 'conflict')
+    })
+    expect(await store.keyed.get('a', ['k'])).toEqual([{ key: 'k', value: 3, version: 2, expires_ms: null }])
+    const races = await Promise.allSettled(
+      Array.from({ length: 20 }, (_, number) =>
+        store.transaction(({ keyed }) => keyed.put('a', 'k', number, { version: 2 })),
+      ),
     )
-    const winners = got.flatMap((session, number) => (session === null ? [] : [number]))
-    expect(winners.length).toBe(1)
-    expect(got[winners[0]!]?.inputs).toEqual([input(1), input(2)])
-    expect(await store.sessions.get('k')).toBe(null)
-    const consumed = { key: 'k', agent: 'ada', decision_id: idOf(winners[0]!), input_count: 2, consumed_ms: 50 }
-    expect(await store.sessions.consumed({ limit: 9 })).toEqual([consumed])
-    expect(await store.sessions.consumed({ agent: 'bob', limit: 9 })).toEqual([])
+    expect(races.filter(({ status }) => status === 'fulfilled').length).toBe(1)
+    expect((await store.keyed.get('a', ['k']))[0]?.version).toBe(3)
   })
 
-  onEmpty('sessions are listed newest first, and end when idle', async (store) => {
-    for (const [key, agent, now] of [
-      ['c', 'ada', 10],
-      ['a', 'bob', 30],
-      ['b', 'ada', 30],
-      ['d', 'ada', 20],
-    ] as const)
-      await store.transaction((tx) => tx.sessions.append(key, agent, [input(now)], 9, now))
-    const keys = async (query: Parameters<Store['sessions']['list']>[0]) =>
-      (await store.sessions.list(query)).map(({ key }) => key)
-    expect(await keys({ since_ms: 0, limit: 9 })).toEqual(['a', 'b', 'd', 'c'])
-    expect(await keys({ since_ms: 20, limit: 9 })).toEqual(['a', 'b', 'd'])
-    expect(await keys({ agent: 'ada', since_ms: 0, limit: 2 })).toEqual(['b', 'd'])
-    expect(await store.transaction((tx) => tx.sessions.expire(20))).toBe(1)
-    expect(await keys({ since_ms: 0, limit: 9 })).toEqual(['a', 'b', 'd'])
-    expect(await store.transaction((tx) => tx.sessions.expire(31))).toBe(3)
-    await store.transaction((tx) => tx.sessions.append('c', 'ada', [input(1)], 9, 40))
-    expect((await store.sessions.get('c'))?.inputs).toEqual([input(1)])
-    for (const key of ['c', 'b'])
-      await store.transaction(async (tx) => {
-        await tx.sessions.append(key, 'ada', [], 9, 41)
-        await tx.sessions.consume(key, idOf(1), 41)
-      })
-    expect((await store.sessions.consumed({ limit: 1 })).map(({ key }) => key)).toEqual(['b'])
+  onEmpty('what a transaction read by key, found or not, stays so until it ends', async (store) => {
+    await Promise.all(
+      Array.from({ length: 40 }, (_, number) =>
+        store.transaction(async ({ keyed }) => {
+          const a = await keyed.get('n', ['a'])
+          const b = await keyed.get('n', ['b', 'c'])
+          const count = (a[0]?.value as number | undefined) ?? 0
+          expect((b[0]?.value as number | undefined) ?? 0).toBe(count)
+          for (const key of number % 2 === 0 ? ['a', 'b'] : ['b', 'a']) await keyed.put('n', key, count + 1)
+        }),
+      ),
+    )
+    expect((await store.keyed.get('n', ['a', 'b'])).map(({ value }) => value)).toEqual([40, 40])
+    const taken = await Promise.all(
+      Array.from({ length: 20 }, () =>
+        store.transaction(async ({ keyed }) => {
+          const found = await keyed.get('n', ['a'])
+          await keyed.delete('n', ['a'])
+          return found.length
+        }),
+      ),
+    )
+    expect(taken.reduce((sum, length) => sum + length)).toBe(1)
   })
 
-  onEmpty('logins are kept until they are ended or expire', async (store) => {
-    const login = (name: string, used_ms: number, expires_ms: number) => ({
-      id_hash: name,
-      agent: 'ada',
-      seal: `seal of ${name}`,
-      used_ms,
-      expires_ms,
+  onEmpty('keyed records expire oldest first, once each, and are read until then', async (store) => {
+    await store.transaction(async ({ keyed }) => {
+      for (const [key, expires_ms] of [
+        ['c', 10],
+        ['a', 30],
+        ['b', 10],
+        ['d', 31],
+        ['e', null],
+      ] as const)
+        await keyed.put('a', key, key, { expires_ms })
+      await keyed.put('b', 'a', 'a', { expires_ms: 1 })
     })
-    await store.transaction(async (tx) => {
-      for (const one of [login('a', 10, 100), login('b', 20, 50), login('c', 30, 100)]) await tx.logins.put(one)
-    })
-    expect(await store.logins.get('a')).toEqual(login('a', 10, 100))
-    expect(await store.logins.get('nobody')).toBe(null)
-    await store.transaction((tx) => tx.logins.put(login('a', 40, 100)))
-    expect(await store.transaction((tx) => tx.logins.get('a'))).toEqual(login('a', 40, 100))
-    expect(await store.transaction((tx) => tx.logins.expire(49, 20))).toBe(0)
-    expect(await store.transaction((tx) => tx.logins.expire(50, 31))).toBe(2)
-    for (const name of ['b', 'c']) expect(await store.logins.get(name)).toBe(null)
-    await store.transaction((tx) => tx.logins.delete('a'))
-    await store.transaction((tx) => tx.logins.delete('a'))
-    expect(await store.logins.get('a')).toBe(null)
-  })
-
-  onEmpty('breakers are kept by scope', async (store) => {
-    const breaker = (scope: string, changes: Partial<Breaker> = {}): Breaker => ({
-      scope,
-      state: 'closed',
-      failures_ms: [],
-      reviews_ms: [],
-      opened_ms: null,
-      probe_decision_id: null,
-      probe_started_ms: null,
-      ...changes,
-    })
-    const probing = breaker('global', {
-      state: 'half_open',
-      failures_ms: [1, 2.5],
-      reviews_ms: [0, 1, 2.5],
-      opened_ms: 3,
-      probe_decision_id: idOf(1),
-      probe_started_ms: 4,
-    })
-    await store.transaction(async (tx) => {
-      await tx.breakers.put(breaker('tag:z'))
-      await tx.breakers.put(breaker('global', { state: 'open' }))
-      await tx.breakers.put(probing)
-    })
-    expect(await store.breakers.list()).toEqual([probing, breaker('tag:z')])
-    expect(await store.breakers.get('global')).toEqual(probing)
-    expect(await store.breakers.get('none')).toBe(null)
+    const expire = (now_ms: number, limit: number) =>
+      store.transaction(({ keyed }) => keyed.expire('a', now_ms, limit)).then((ended) => ended.map(({ key }) => key))
+    expect(await expire(9, 9)).toEqual([])
+    expect((await store.keyed.list('a', { limit: 9 })).length).toBe(5)
+    expect(await expire(30, 1)).toEqual(['b'])
+    await store.transaction(({ keyed }) => keyed.put('a', 'c', 'again', { expires_ms: 50 }))
+    expect((await Promise.all(Array.from({ length: 9 }, () => expire(30, 9)))).flat()).toEqual(['a'])
+    expect((await store.keyed.list('a', { limit: 9 })).map(({ key }) => key)).toEqual(['c', 'd', 'e'])
+    await store.transaction(({ keyed }) => keyed.put('a', 'd', 'for good'))
+    expect(await expire(9e15, 9)).toEqual(['c'])
+    expect((await store.keyed.get('b', ['a'])).length).toBe(1)
   })
 
   onEmpty('the audit trail is read newest first, by filter and cursor', async (store) => {
@@ -204,26 +191,5 @@ export function testCoordination({ onEmpty, expect }: Kit): void {
     await store.transaction((tx) => tx.outbox.done(third!))
     expect((await claim(310)).map(({ id, attempts }) => [id, attempts])).toEqual([[idOf(2), 0]])
     expect((await store.status()).outbox).toBe(2)
-  })
-
-  onEmpty('idempotency keys belong to an agent and expire', async (store) => {
-    const now = suiteOptions.now()
-    const value = (text: string) => ({ digest: text, result: { text, none: null } })
-    const put = (agent: string, key: string, text: string, expires: number) =>
-      store.transaction((tx) => tx.idempotency.put(agent, key, value(text), expires))
-    const get = (agent: string, key: string, at: number) =>
-      store.transaction((tx) => tx.idempotency.get(agent, key, at))
-    await put('ada', 'k', 'first', now + 100)
-    await put('bob', 'k', 'other', now + 200)
-    expect(await get('ada', 'k', now)).toEqual(value('first'))
-    expect(await get('bob', 'k', now)).toEqual(value('other'))
-    expect(await get('ada', 'K', now)).toBe(null)
-    expect(await get('ada', 'k', now + 99)).toEqual(value('first'))
-    expect(await get('ada', 'k', now + 100)).toBe(null)
-    await put('ada', 'k', 'second', now + 300)
-    expect(await get('ada', 'k', now + 250)).toEqual(value('second'))
-    await put('ada', 'old', 'gone', now - 1)
-    await put('ada', 'next', 'x', now + 1)
-    expect(await get('ada', 'old', now - 2)).toBe(null)
   })
 }

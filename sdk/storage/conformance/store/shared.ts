@@ -7,13 +7,12 @@ const vectors = { structure: vector, function: vector, both: vector }
 
 export function testShared({ onEmpty, expect }: Kit): void {
   onEmpty('everything is there after a restart', async (store, again) => {
-    const input = { id: 'i', type: 't', text: '', source: 's', timestamp: '', data: null }
     await store.transaction(async (tx) => {
       await tx.decisions.create(oddRecord(1))
       await tx.decisions.create(recordOf(2, { source_key: 'two' }))
       await tx.embeddings.start('test:1', 2)
       await tx.embeddings.put(idOf(2), 'test:1', vectors)
-      await tx.sessions.append('s', 'ada', [input], 9, 1)
+      await tx.keyed.put('s', 'ada', { data: null })
       await tx.outbox.add(idOf(1), 5)
     })
     await store.transaction((tx) => tx.decisions.update(recordOf(2, { source_key: 'two', decision: 'rewritten' }), 1))
@@ -26,7 +25,8 @@ export function testShared({ onEmpty, expect }: Kit): void {
     expect(await next.decisions.idOfSource('two')).toBe(idOf(2))
     expect((await next.decisions.keyword({ terms: ['rewritten'], filter: { indexed: true }, limit: 9 })).total).toBe(1)
     expect([...(await next.feed.since(0, head.generation, 9)).at(-1)!.vectors!.both]).toEqual([...vector])
-    expect((await next.sessions.get('s'))?.inputs).toEqual([input])
+    const kept = { key: 'ada', value: { data: null }, version: 1, expires_ms: null }
+    expect(await next.keyed.get('s', ['ada'])).toEqual([kept])
     expect(await next.outbox.depth()).toBe(1)
     expect((await next.status()).findings).toEqual([])
   })
@@ -58,17 +58,25 @@ export function testShared({ onEmpty, expect }: Kit): void {
   onEmpty('two stores that write at once lose nothing and share nothing', async (store, again) => {
     const other = await again()
     await createAll(store, [recordOf(0, { tags: [] })])
-    await store.transaction((tx) => tx.sessions.append('k', 'ada', [], 9, 1))
-    const consumed: unknown[] = []
+    await store.transaction(({ keyed }) => keyed.put('k', 'once', 1))
+    let taken = 0
     await Promise.all(
       Array.from({ length: 60 }, (_, number) =>
-        (number % 2 === 0 ? store : other).transaction(async (tx) => {
-          const { record, revision } = (await tx.decisions.get(idOf(0)))!
-          await tx.decisions.update({ ...record, tags: [...record.tags, `n${number}`] }, revision)
-          await tx.decisions.create(recordOf(number + 1, { decision: `both${number} add${number} words` }))
-          const session = await tx.sessions.consume('k', idOf(number + 1), 2)
-          if (session !== null) consumed.push(session)
-        }),
+        (number % 2 === 0 ? store : other)
+          .transaction(async (tx) => {
+            const { record, revision } = (await tx.decisions.get(idOf(0)))!
+            await tx.decisions.update({ ...record, tags: [...record.tags, `n${number}`] }, revision)
+            await tx.decisions.create(recordOf(number + 1, { decision: `both${number} add${number} words` }))
+            const found = await tx.keyed.get('k', ['once', 'trips'])
+            const trips = found.find(({ key }) => key === 'trips')
+            await tx.keyed.delete('k', ['once'])
+            await tx.keyed.put('k', 'trips', ((trips?.value as number) ?? 0) + 1, { version: trips?.version ?? 0 })
+            await tx.keyed.put('log', `${number}`, number)
+            return found.some(({ key }) => key === 'once')
+          })
+          .then((isTaken) => {
+            if (isTaken) taken++
+          }),
       ),
     )
     for (const one of [store, other]) {
@@ -78,9 +86,11 @@ export function testShared({ onEmpty, expect }: Kit): void {
         expect((await one.decisions.keyword({ terms: [term], filter: {}, limit: 99 })).total).toBe(
           term === 'words' ? 60 : 1,
         )
-      expect((await one.sessions.consumed({ limit: 9 })).length).toBe(1)
+      const trips = { key: 'trips', value: 60, version: 60, expires_ms: null }
+      expect(await one.keyed.list('k', { limit: 9 })).toEqual([trips])
+      expect((await one.keyed.list('log', { limit: 99 })).length).toBe(60)
     }
-    expect(consumed.length).toBe(1)
+    expect(taken).toBe(1)
     expect(await store.feed.since(0, 0, 99)).toEqual(await other.feed.since(0, 0, 99))
   })
 }

@@ -3,14 +3,6 @@ import type { Store, Transaction } from '../../store.ts'
 import type { Kit } from './kit.ts'
 import { createAll, idOf, recordOf } from './records.ts'
 
-const thought = {
-  id: 'i1',
-  type: 'reasoning',
-  text: 'hm',
-  source: 'test',
-  timestamp: '2026-01-01T00:00:00Z',
-  data: null,
-}
 const vector = Float32Array.of(1, 0)
 const vectors = { structure: vector, function: vector, both: vector }
 
@@ -28,17 +20,10 @@ async function everything(tx: Transaction): Promise<void> {
   await tx.decisions.update(recordOf(1, { category: 'changed' }), 1)
   await tx.embeddings.start('test:2', 2)
   await tx.embeddings.put(idOf(1), 'test:1', vectors)
-  await tx.sessions.append('s2', 'ada', [thought], 9, 5)
-  await tx.sessions.consume('s1', idOf(2), 5)
-  await tx.breakers.put({
-    scope: 'global',
-    state: 'open',
-    failures_ms: [1],
-    reviews_ms: [1],
-    opened_ms: 1,
-    probe_decision_id: null,
-    probe_started_ms: null,
-  })
+  await tx.keyed.put('s', 'two', 2)
+  await tx.keyed.delete('s', ['one'])
+  await tx.keyed.put('s', 'three', 4, { version: 1 })
+  await tx.keyed.expire('old', 5, 9)
   await tx.audit.append({
     at: '2026-01-01T00:00:00Z',
     agent: 'ada',
@@ -51,7 +36,6 @@ async function everything(tx: Transaction): Promise<void> {
   })
   await tx.outbox.claim(9, 1_000, 5)
   await tx.outbox.add(idOf(2), 0)
-  await tx.idempotency.put('ada', 'k', { digest: 'd', result: 1 }, 9e15)
 }
 
 async function snapshot(store: Store): Promise<unknown> {
@@ -64,9 +48,7 @@ async function snapshot(store: Store): Promise<unknown> {
     edges: await store.edges.of([idOf(1), idOf(2)], { direction: 'both', limit: 9 }),
     generations: [await store.embeddings.active(), await store.embeddings.building()],
     feed: await store.feed.since(0, 1, 9),
-    sessions: await store.sessions.list({ since_ms: 0, limit: 9 }),
-    consumed: await store.sessions.consumed({ limit: 9 }),
-    breakers: await store.breakers.list(),
+    keyed: [await store.keyed.list('s', { limit: 9 }), await store.keyed.list('old', { limit: 9 })],
     audit: await store.audit.list({ limit: 9 }),
     outbox: await store.outbox.depth(),
     due: await store
@@ -74,7 +56,6 @@ async function snapshot(store: Store): Promise<unknown> {
         throw (await tx.outbox.claim(9, 1_000, 5)).map(({ id, attempts }) => [id, attempts])
       })
       .catch((due: unknown) => due),
-    key: await store.transaction((tx) => tx.idempotency.get('ada', 'k', 0)),
   }
 }
 
@@ -82,7 +63,9 @@ async function prepare(store: Store): Promise<void> {
   await store.transaction(async (tx) => {
     await tx.decisions.create(recordOf(1))
     await tx.embeddings.start('test:1', 2)
-    await tx.sessions.append('s1', 'ada', [thought], 9, 1)
+    await tx.keyed.put('s', 'one', 1)
+    await tx.keyed.put('s', 'three', 3)
+    await tx.keyed.put('old', 'one', 1, { expires_ms: 1 })
     await tx.outbox.add(idOf(1), 0)
   })
 }
@@ -115,14 +98,11 @@ export function testTransactions({ onEmpty, expect, refused }: Kit): void {
         expect((await tx.decisions.get(idOf(1)))?.indexed).toBe(true)
         expect(await tx.decisions.idOfSource('two')).toBe(idOf(2))
         expect((await tx.embeddings.building())?.embedder).toBe('test:2')
-        expect(await tx.sessions.get('s1')).toBe(null)
-        expect((await tx.sessions.get('s2'))?.inputs).toEqual([thought])
-        expect((await tx.breakers.get('global'))?.state).toBe('open')
-        expect((await tx.breakers.list()).length).toBe(1)
-        expect(await tx.idempotency.get('ada', 'k', 0)).toEqual({ digest: 'd', result: 1 })
+        expect((await tx.keyed.get('s', ['one', 'two', 'three'])).map(({ value }) => value)).toEqual([2, 4])
+        expect(await tx.keyed.get('old', ['one'])).toEqual([])
         expect(await store.decisions.get(idOf(2))).toBe(null)
         expect(await store.decisions.count({ category: 'changed' })).toBe(0)
-        expect(await store.sessions.get('s2')).toBe(null)
+        expect(await store.keyed.get('s', ['two'])).toEqual([])
         throw new Error('enough')
       })
       .catch((error: unknown) => expect((error as Error).message).toBe('enough'))

@@ -4,16 +4,13 @@ import { type ClientOptions, connect, storageErrorOf } from '../../shared/postgr
 import { migrate } from '../../shared/postgres/migrate.ts'
 import { translating } from '../../shared/translating.ts'
 import { auditReader, auditWriter } from './audit.ts'
-import { breakerReader, breakerWriter } from './breakers.ts'
 import { decisionWriter } from './decisions.ts'
 import { embeddingReader, embeddingWriter, feedReader } from './embeddings.ts'
-import { idempotency } from './idempotency.ts'
-import { loginReader, loginWriter } from './logins.ts'
+import { keyedReader, keyedWriter } from './keyed.ts'
 import { migrations } from './migrate.ts'
 import { outboxReader, outboxWriter } from './outbox.ts'
 import { leaser } from './rate.ts'
 import { decisionReader, edgeReader } from './read.ts'
-import { sessionReader, sessionWriter } from './sessions.ts'
 import { transact } from './transaction.ts'
 
 export type PostgresStoreOptions = StoreOptions &
@@ -59,9 +56,7 @@ export async function openPostgresStore({
     edges: reads(edgeReader(client)),
     embeddings: reads(embeddingReader(client)),
     feed: reads(feedReader(client)),
-    sessions: reads(sessionReader(client)),
-    breakers: reads(breakerReader(client)),
-    logins: reads(loginReader(client)),
+    keyed: reads(keyedReader(client)),
     audit: reads(auditReader(client)),
     outbox,
     transaction: (work) =>
@@ -69,12 +64,9 @@ export async function openPostgresStore({
         work({
           decisions: decisionWriter(connection, verb, analyse),
           embeddings: embeddingWriter(connection, verb),
-          sessions: sessionWriter(connection, verb),
-          breakers: breakerWriter(connection, verb),
-          logins: loginWriter(connection, verb),
+          keyed: keyedWriter(connection, verb),
           audit: auditWriter(connection, verb),
           outbox: outboxWriter(connection, verb),
-          idempotency: idempotency(connection, verb, now),
         }),
       ),
     status: async () => ({ decisions: await decisions.count({}), outbox: await outbox.depth(), findings: [] }),

@@ -4,15 +4,7 @@
 const space = 0x63737470
 
 /** What the locks that take a key stand for. */
-export type LockKind =
-  | 'decision'
-  | 'source'
-  | 'session'
-  | 'breaker'
-  | 'idempotency'
-  | 'generations'
-  | 'breakers'
-  | 'logins'
+export type LockKind = 'decision' | 'source' | 'generations' | 'keyed'
 
 /** Held shared from the moment in which changes get their numbers until they are committed; exclusive to see where the feed ends. */
 export const feedLock = {
@@ -20,8 +12,12 @@ export const feedLock = {
   exclusive: `select pg_advisory_xact_lock(${space}, 1)`,
 }
 
-/** Of a key: until the transaction ends. */
-export const keyLock = {
-  exclusive: `select pg_advisory_xact_lock(hashtextextended($1, ${space}))`,
-  shared: `select pg_advisory_xact_lock_shared(hashtextextended($1, ${space}))`,
+const hashed = (name: string): string => `hashtextextended(${name}, ${space})`
+/** Of names, in the order given: until the transaction ends. */
+export const nameLock = {
+  exclusive: `select pg_advisory_xact_lock(${hashed('name')}) from unnest($1::text[]) as name`,
+  shared: `select pg_advisory_xact_lock_shared(${hashed('name')}) from unnest($1::text[]) as name`,
 }
+/** The same within a statement, for a name that is an SQL expression; of the second, whether nobody else holds it. */
+export const lockName = (name: string): string => `pg_advisory_xact_lock(${hashed(name)})`
+export const tryLockName = (name: string): string => `pg_try_advisory_xact_lock(${hashed(name)})`

@@ -140,34 +140,21 @@ export const outbox = pgTable(
   (table) => [index('outbox_due').on(table.due_ms, table.id)],
 )
 
-export const sessions = pgTable(
-  'sessions',
+/** What servers agree on besides decisions. */
+export const keyed_records = pgTable(
+  'keyed_records',
   {
-    key: text().primaryKey(),
-    agent: text().notNull(),
-    dropped: integer().notNull(),
-    created_ms: doublePrecision().notNull(),
-    updated_ms: doublePrecision().notNull(),
+    collection: text().notNull(),
+    key: text().notNull(),
+    version: integer().notNull(),
+    value: json().notNull(),
+    expires_ms: doublePrecision(),
   },
-  (table) => [index('sessions_updated').on(table.updated_ms)],
+  (table) => [
+    primaryKey({ columns: [table.collection, table.key] }),
+    index('keyed_records_expires').on(table.collection, table.expires_ms).where(sql`expires_ms is not null`),
+  ],
 )
-
-export const session_inputs = pgTable(
-  'session_inputs',
-  { number: big().primaryKey().generatedAlwaysAsIdentity(), key: text().notNull(), input: json().notNull() },
-  (table) => [index('session_inputs_key').on(table.key, table.number)],
-)
-
-export const consumed_sessions = pgTable('consumed_sessions', {
-  number: big().primaryKey().generatedAlwaysAsIdentity(),
-  key: text().notNull(),
-  agent: text().notNull(),
-  decision_id: text().notNull(),
-  input_count: integer().notNull(),
-  consumed_ms: doublePrecision().notNull(),
-})
-
-export const breakers = pgTable('breakers', { scope: text().primaryKey(), state: json().notNull() })
 
 /** Append-only: triggers refuse UPDATE, DELETE and TRUNCATE. */
 export const audit = pgTable(
@@ -192,24 +179,3 @@ export const rate_limits = pgTable('rate_limits', {
   /** What the last lease got. */
   granted: doublePrecision().notNull(),
 })
-
-/** Who is logged in at the dashboard. */
-export const logins = pgTable('logins', {
-  id_hash: text().primaryKey(),
-  agent: text().notNull(),
-  seal: text().notNull(),
-  used_ms: doublePrecision().notNull(),
-  expires_ms: doublePrecision().notNull(),
-})
-
-export const idempotency = pgTable(
-  'idempotency',
-  {
-    agent: text().notNull(),
-    key: text().notNull(),
-    digest: text().notNull(),
-    result: json().notNull(),
-    expires_ms: doublePrecision().notNull(),
-  },
-  (table) => [primaryKey({ columns: [table.agent, table.key] }), index('idempotency_expires').on(table.expires_ms)],
-)

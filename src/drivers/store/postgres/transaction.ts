@@ -4,13 +4,14 @@
  */
 import { isStorageError, StorageError } from '../../../../sdk/storage/errors.ts'
 import { type Client, isLost, isRetryable, type Query, storageErrorOf } from '../../shared/postgres/client.ts'
+import { toText } from '../../shared/postgres/filter.ts'
 import { holdsVectors } from './filter.ts'
-import { feedLock, keyLock, type LockKind } from './locks.ts'
+import { feedLock, type LockKind, nameLock } from './locks.ts'
 
 export interface Connection {
   query: Query
-  /** Waits until nobody else holds the key. Asked for again it costs nothing. */
-  lock(kind: LockKind, key: string, mode?: 'shared' | 'exclusive'): Promise<void>
+  /** Waits until nobody else holds any of the keys. Asked for again it costs nothing. */
+  lock(kind: LockKind, keys: string | readonly string[], mode?: 'shared' | 'exclusive'): Promise<void>
   /** The decision changes: it gets the next number of the feed at the commit. */
   touch(id: string): void
 }
@@ -58,12 +59,12 @@ async function runOnce<T>(
   const touched = new Set<string>()
   const connection: Connection = {
     query,
-    async lock(kind, key, mode = 'exclusive') {
-      const name = `${kind} ${key}`
-      const has = held.get(name)
-      if (has === 'exclusive' || has === mode) return
-      held.set(name, mode)
-      await query(keyLock[mode], [name])
+    async lock(kind, keys, mode = 'exclusive') {
+      const names = (typeof keys === 'string' ? [keys] : keys).map((key) => `${kind} ${toText(key)}`)
+      const wanted = names.filter((name) => held.get(name) !== 'exclusive' && held.get(name) !== mode).sort()
+      if (wanted.length === 0) return
+      for (const name of wanted) held.set(name, mode)
+      await query(nameLock[mode], [wanted])
     },
     touch: (id) => void touched.add(id),
   }

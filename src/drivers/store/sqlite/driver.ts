@@ -7,20 +7,17 @@ import { storageErrorOf } from '../../shared/sqlite/connect.ts'
 import { translating } from '../../shared/translating.ts'
 import { verbsOf } from '../resident/groups.ts'
 import { auditReader, auditWriter } from './audit.ts'
-import { breakerReader, breakerWriter } from './breakers.ts'
 import { committer } from './commit.ts'
 import { connect } from './connect.ts'
 import { decisionTable, decisionWriter } from './decisions.ts'
 import { embeddingReader, embeddingWriter, feedReader } from './embeddings.ts'
 import { follow } from './follow.ts'
-import { idempotency } from './idempotency.ts'
-import { loginReader, loginWriter } from './logins.ts'
+import { keyedReader, keyedWriter } from './keyed.ts'
 import { outboxReader, outboxWriter } from './outbox.ts'
 import { owedFiles } from './owed.ts'
 import { decisionReader, edgeReader } from './read.ts'
 import { reconciler } from './reconcile.ts'
 import { rewordWhereNeeded } from './reword.ts'
-import { sessionReader, sessionWriter } from './sessions.ts'
 import { statementsOf } from './statements.ts'
 
 export interface SqliteStoreOptions extends StoreOptions {
@@ -65,12 +62,9 @@ export async function openSqliteStore({ dir, log = () => {}, analyse, now }: Sql
     const writers = {
       decisions: decisionWriter(writing, table),
       embeddings: embeddingWriter(writing, table),
-      sessions: sessionWriter(writing),
-      breakers: breakerWriter(drizzle(writer)),
-      logins: loginWriter(writing),
+      keyed: keyedWriter(writing),
       audit: auditWriter(writing),
       outbox: outboxWriter(writing),
-      idempotency: idempotency(writing, now),
     }
     const reads = translating((error) => storageErrorOf(error, 'cannot read'))
     const drizzled = drizzle(reader)
@@ -91,10 +85,8 @@ export async function openSqliteStore({ dir, log = () => {}, analyse, now }: Sql
       decisions: reads(decisionReader(reading, followed)),
       edges: reads(edgeReader(reading)),
       embeddings: reads(embeddingReader(reading)),
+      keyed: reads(keyedReader(reading)),
       feed: reads({ head: refresh, since: async (...query) => since(...query) }),
-      sessions: reads(sessionReader(reading, drizzled)),
-      breakers: reads(breakerReader(drizzled)),
-      logins: reads(loginReader(reading)),
       audit: reads(auditReader(drizzled)),
       outbox,
       transaction: (work) =>
@@ -103,12 +95,9 @@ export async function openSqliteStore({ dir, log = () => {}, analyse, now }: Sql
           const tx: Transaction = {
             decisions: writers.decisions(member, verb),
             embeddings: writers.embeddings(verb),
-            sessions: writers.sessions(verb),
-            breakers: writers.breakers(verb),
-            logins: writers.logins(verb),
+            keyed: writers.keyed(verb),
             audit: writers.audit(verb),
             outbox: writers.outbox(verb),
-            idempotency: writers.idempotency(verb),
           }
           return work(tx)
         }),

@@ -173,56 +173,22 @@ export const outbox = sqliteTable(
   (table) => [index('outbox_due').on(table.due_ms)],
 )
 
-export const sessions = sqliteTable(
-  'sessions',
+/** What servers agree on besides decisions. */
+export const keyed_records = sqliteTable(
+  'keyed_records',
   {
-    key: text().primaryKey(),
-    agent: text().notNull(),
-    dropped: integer().notNull(),
-    created_ms: real().notNull(),
-    updated_ms: real().notNull(),
-  },
-  (table) => [index('sessions_updated').on(table.updated_ms)],
-)
-
-export const session_inputs = sqliteTable(
-  'session_inputs',
-  {
-    number: integer().primaryKey(),
+    collection: text().notNull(),
     key: text().notNull(),
-    /** The input as JSON. */
-    input: text().notNull(),
+    version: integer().notNull(),
+    /** JSON. */
+    value: text().notNull(),
+    expires_ms: real(),
   },
-  (table) => [index('session_inputs_key').on(table.key, table.number)],
+  (table) => [
+    primaryKey({ columns: [table.collection, table.key] }),
+    index('keyed_records_expires').on(table.collection, table.expires_ms).where(sql`expires_ms is not null`),
+  ],
 )
-
-export const consumed_sessions = sqliteTable('consumed_sessions', {
-  number: integer().primaryKey({ autoIncrement: true }),
-  key: text().notNull(),
-  agent: text().notNull(),
-  decision_id: text().notNull(),
-  input_count: integer().notNull(),
-  consumed_ms: real().notNull(),
-})
-
-export const breakers = sqliteTable('breakers', {
-  scope: text().primaryKey(),
-  state: text({ enum: ['closed', 'open', 'half_open'] }).notNull(),
-  reviews_ms: text({ mode: 'json' }).$type<number[]>().notNull(),
-  failures_ms: text({ mode: 'json' }).$type<number[]>().notNull(),
-  opened_ms: real(),
-  probe_decision_id: text(),
-  probe_started_ms: real(),
-})
-
-/** Who is logged in at the dashboard. */
-export const logins = sqliteTable('logins', {
-  id_hash: text().primaryKey(),
-  agent: text().notNull(),
-  seal: text().notNull(),
-  used_ms: real().notNull(),
-  expires_ms: real().notNull(),
-})
 
 /** Append-only: triggers refuse UPDATE and DELETE. */
 export const audit = sqliteTable(
@@ -245,16 +211,3 @@ export const audit = sqliteTable(
 export const audit_rules = sqliteTable('audit_rules', { rule: text().notNull(), seq: integer().notNull() }, (table) => [
   primaryKey({ columns: [table.rule, table.seq] }),
 ])
-
-export const idempotency = sqliteTable(
-  'idempotency',
-  {
-    agent: text().notNull(),
-    key: text().notNull(),
-    digest: text().notNull(),
-    /** JSON. */
-    result: text().notNull(),
-    expires_ms: real().notNull(),
-  },
-  (table) => [primaryKey({ columns: [table.agent, table.key] }), index('idempotency_expires').on(table.expires_ms)],
-)

@@ -7,23 +7,11 @@ CREATE TABLE "audit" (
 	"rules" text[] NOT NULL,
 	"entry" json NOT NULL
 );
-CREATE TABLE "breakers" (
-	"scope" text collate "C" PRIMARY KEY NOT NULL,
-	"state" json NOT NULL
-);
 CREATE TABLE "changes" (
 	"num" bigint PRIMARY KEY NOT NULL,
 	"seq" bigint NOT NULL,
 	"indexed" boolean NOT NULL,
 	CONSTRAINT "changes_seq_unique" UNIQUE("seq")
-);
-CREATE TABLE "consumed_sessions" (
-	"number" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "consumed_sessions_number_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
-	"key" text collate "C" NOT NULL,
-	"agent" text collate "C" NOT NULL,
-	"decision_id" text collate "C" NOT NULL,
-	"input_count" integer NOT NULL,
-	"consumed_ms" double precision NOT NULL
 );
 CREATE TABLE "decisions" (
 	"id" text collate "C" PRIMARY KEY NOT NULL,
@@ -77,20 +65,13 @@ CREATE TABLE "generations" (
 	"dimensions" integer NOT NULL,
 	"state" text collate "C" NOT NULL
 );
-CREATE TABLE "idempotency" (
-	"agent" text collate "C" NOT NULL,
+CREATE TABLE "keyed_records" (
+	"collection" text collate "C" NOT NULL,
 	"key" text collate "C" NOT NULL,
-	"digest" text collate "C" NOT NULL,
-	"result" json NOT NULL,
-	"expires_ms" double precision NOT NULL,
-	CONSTRAINT "idempotency_agent_key_pk" PRIMARY KEY("agent","key")
-);
-CREATE TABLE "logins" (
-	"id_hash" text collate "C" PRIMARY KEY NOT NULL,
-	"agent" text collate "C" NOT NULL,
-	"seal" text collate "C" NOT NULL,
-	"used_ms" double precision NOT NULL,
-	"expires_ms" double precision NOT NULL
+	"version" integer NOT NULL,
+	"value" json NOT NULL,
+	"expires_ms" double precision,
+	CONSTRAINT "keyed_records_collection_key_pk" PRIMARY KEY("collection","key")
 );
 CREATE TABLE "outbox" (
 	"id" text collate "C" PRIMARY KEY NOT NULL,
@@ -119,18 +100,6 @@ CREATE TABLE "reasons" (
 	"strength" double precision NOT NULL,
 	CONSTRAINT "reasons_num_type_pk" PRIMARY KEY("num","type")
 );
-CREATE TABLE "session_inputs" (
-	"number" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "session_inputs_number_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
-	"key" text collate "C" NOT NULL,
-	"input" json NOT NULL
-);
-CREATE TABLE "sessions" (
-	"key" text collate "C" PRIMARY KEY NOT NULL,
-	"agent" text collate "C" NOT NULL,
-	"dropped" integer NOT NULL,
-	"created_ms" double precision NOT NULL,
-	"updated_ms" double precision NOT NULL
-);
 CREATE TABLE "text_totals" (
 	"decisions" bigint NOT NULL,
 	"length" bigint NOT NULL
@@ -149,8 +118,6 @@ CREATE INDEX "decisions_scored" ON "decisions" USING btree (coalesce(confidence_
 CREATE INDEX "edges_target" ON "edges" USING btree ("target_id");
 CREATE INDEX "edges_type" ON "edges" USING btree ("edge_type","created_at");
 CREATE INDEX "embeddings_num" ON "embeddings" USING btree ("num");
-CREATE INDEX "idempotency_expires" ON "idempotency" USING btree ("expires_ms");
+CREATE INDEX "keyed_records_expires" ON "keyed_records" USING btree ("collection","expires_ms") WHERE expires_ms is not null;
 CREATE INDEX "outbox_due" ON "outbox" USING btree ("due_ms","id");
 CREATE INDEX "postings_num" ON "postings" USING btree ("num");
-CREATE INDEX "session_inputs_key" ON "session_inputs" USING btree ("key","number");
-CREATE INDEX "sessions_updated" ON "sessions" USING btree ("updated_ms");

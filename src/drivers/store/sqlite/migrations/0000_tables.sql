@@ -16,23 +16,6 @@ CREATE TABLE `audit_rules` (
 	`seq` integer NOT NULL,
 	PRIMARY KEY(`rule`, `seq`)
 );
-CREATE TABLE `breakers` (
-	`scope` text PRIMARY KEY NOT NULL,
-	`state` text NOT NULL,
-	`reviews_ms` text NOT NULL,
-	`failures_ms` text NOT NULL,
-	`opened_ms` real,
-	`probe_decision_id` text,
-	`probe_started_ms` real
-);
-CREATE TABLE `consumed_sessions` (
-	`number` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
-	`key` text NOT NULL,
-	`agent` text NOT NULL,
-	`decision_id` text NOT NULL,
-	`input_count` integer NOT NULL,
-	`consumed_ms` real NOT NULL
-);
 CREATE TABLE `decisions` (
 	`num` integer PRIMARY KEY NOT NULL,
 	`id` text NOT NULL,
@@ -94,27 +77,20 @@ CREATE TABLE `generations` (
 	`dimensions` integer NOT NULL,
 	`state` text NOT NULL
 );
-CREATE TABLE `idempotency` (
-	`agent` text NOT NULL,
+CREATE TABLE `keyed_records` (
+	`collection` text NOT NULL,
 	`key` text NOT NULL,
-	`digest` text NOT NULL,
-	`result` text NOT NULL,
-	`expires_ms` real NOT NULL,
-	PRIMARY KEY(`agent`, `key`)
+	`version` integer NOT NULL,
+	`value` text NOT NULL,
+	`expires_ms` real,
+	PRIMARY KEY(`collection`, `key`)
 );
-CREATE INDEX `idempotency_expires` ON `idempotency` (`expires_ms`);
+CREATE INDEX `keyed_records_expires` ON `keyed_records` (`collection`,`expires_ms`) WHERE expires_ms is not null;
 CREATE TABLE `keywords` (
 	`num` integer PRIMARY KEY NOT NULL,
 	`words_seq` integer NOT NULL,
 	`length` integer NOT NULL,
 	`pairs` blob NOT NULL
-);
-CREATE TABLE `logins` (
-	`id_hash` text PRIMARY KEY NOT NULL,
-	`agent` text NOT NULL,
-	`seal` text NOT NULL,
-	`used_ms` real NOT NULL,
-	`expires_ms` real NOT NULL
 );
 CREATE TABLE `outbox` (
 	`id` text PRIMARY KEY NOT NULL,
@@ -164,20 +140,6 @@ CREATE TABLE `reasons` (
 	`strength` real NOT NULL,
 	PRIMARY KEY(`num`, `type`)
 );
-CREATE TABLE `session_inputs` (
-	`number` integer PRIMARY KEY NOT NULL,
-	`key` text NOT NULL,
-	`input` text NOT NULL
-);
-CREATE INDEX `session_inputs_key` ON `session_inputs` (`key`,`number`);
-CREATE TABLE `sessions` (
-	`key` text PRIMARY KEY NOT NULL,
-	`agent` text NOT NULL,
-	`dropped` integer NOT NULL,
-	`created_ms` real NOT NULL,
-	`updated_ms` real NOT NULL
-);
-CREATE INDEX `sessions_updated` ON `sessions` (`updated_ms`);
 CREATE TABLE `words` (
 	`number` integer PRIMARY KEY NOT NULL,
 	`word` text NOT NULL

@@ -1,7 +1,99 @@
-/** Decisions of the store: reads, searches, writes. */
-import type { DecisionRecord } from '../../schema/decision.ts'
-import type { CountKey, DecisionFilter, DecisionSort } from './decision-fields.ts'
-import type { OutcomeGroup, PatternGroup, ReasonGroup, TimedOutcomeGroup } from './decision-groups.ts'
+/** Decisions of the store port: what filters, sorts and counts see of them, and the verbs that read, search and write them. */
+import type { AttributionBasis, DecisionRecord, Outcome, Stakes, Status } from '../schema/decision.ts'
+
+/** What a filter sees of a decision. */
+export interface DecisionFields {
+  id: string
+  category: string
+  confidence: number
+  stakes: Stakes
+  status: Status
+  outcome: Outcome | null
+  project: string | null
+  feature: string | null
+  pr: number | null
+  tags: string[]
+  /** `recorded_by` of the record. */
+  agent: string
+  /** `created_at` in milliseconds since 1970, UTC. */
+  created_ms: number
+  /** `review_by` in milliseconds since 1970, UTC. */
+  review_by_ms: number
+  /** `reviewed_at` in milliseconds since 1970, UTC: that of the last review. */
+  reviewed_ms: number | null
+  confidence_at_review: number | null
+  attribution_basis: AttributionBasis | null
+  preserve: boolean
+  /** True when the active generation holds its vectors. */
+  indexed: boolean
+}
+
+/** All given members must hold; a member that is absent does not restrict. Bounds are inclusive. */
+export interface DecisionFilter {
+  category?: string
+  min_confidence?: number
+  max_confidence?: number
+  /** Any of these. An empty list matches nothing; so for every list here. */
+  stakes?: readonly Stakes[]
+  status?: readonly Status[]
+  outcome?: readonly Outcome[]
+  project?: string
+  feature?: string
+  pr?: number
+  agent?: string
+  /** Any of these, compared exactly. */
+  tags?: readonly string[]
+  created_from_ms?: number
+  created_to_ms?: number
+  review_by_to_ms?: number
+  preserve?: boolean
+  indexed?: boolean
+}
+
+/** What a list of decisions is sorted by. */
+export type DecisionSort = 'created_at' | 'confidence' | 'category' | 'stakes' | 'status'
+
+/** What decisions are counted by. */
+export type CountKey = 'category' | 'stakes' | 'status' | 'outcome' | 'agent' | 'day' | 'tag' | 'project'
+
+/** Decisions of one confidence, outcome and basis. */
+export interface OutcomeGroup {
+  confidence: number
+  outcome: Outcome | null
+  attribution_basis: AttributionBasis | null
+  count: number
+}
+
+/** The same of one span of time. */
+export interface TimedOutcomeGroup extends OutcomeGroup {
+  /** Edges that lie at the time of recording or before. */
+  created: number
+  /** Edges that lie at the time of the last review or before. */
+  reviewed: number
+}
+
+/** Reviewed decisions of one confidence and outcome that give a reason of this type. */
+export interface ReasonGroup {
+  type: string
+  confidence: number
+  outcome: Outcome
+  decisions: number
+  /** Reasons of the type; a decision may give several. */
+  uses: number
+  /** Sum of their strengths. */
+  strength: number
+}
+
+/** How often a pattern was used, and how that went. */
+export interface PatternGroup {
+  pattern: string
+  category: string
+  decisions: number
+  successes: number
+  failures: number
+  /** At most three, newest first. */
+  example_ids: string[]
+}
 
 /** A decision as it is stored. */
 export interface StoredDecision {
