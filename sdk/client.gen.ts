@@ -437,11 +437,11 @@ export interface ExportEvidenceBundleResult {
     observed: {
       /** Events of the class. */
       total_events: number
-      /** Events that speak for at least one control. */
+      /** Events that support at least one control. */
       mapped_events: number
       /** The others. */
       unmapped_events: number
-      /** Mapped events of all events of the class, 0 to 100 with two decimals; 0 where there are none. */
+      /** Mapped events of all events of the class, 0 to 100 with two decimals; 0 if there are none. */
       coverage_pct: number
       /** Events by source, ascending by name. */
       by_source: {
@@ -455,11 +455,11 @@ export interface ExportEvidenceBundleResult {
     attested: {
       /** Events of the class. */
       total_events: number
-      /** Events that speak for at least one control. */
+      /** Events that support at least one control. */
       mapped_events: number
       /** The others. */
       unmapped_events: number
-      /** Mapped events of all events of the class, 0 to 100 with two decimals; 0 where there are none. */
+      /** Mapped events of all events of the class, 0 to 100 with two decimals; 0 if there are none. */
       coverage_pct: number
       /** Events by source, ascending by name. */
       by_source: {
@@ -1304,11 +1304,11 @@ export interface MapControlsResult {
     observed: {
       /** Events of the class. */
       total_events: number
-      /** Events that speak for at least one control. */
+      /** Events that support at least one control. */
       mapped_events: number
       /** The others. */
       unmapped_events: number
-      /** Mapped events of all events of the class, 0 to 100 with two decimals; 0 where there are none. */
+      /** Mapped events of all events of the class, 0 to 100 with two decimals; 0 if there are none. */
       coverage_pct: number
       /** Events by source, ascending by name. */
       by_source: {
@@ -1322,11 +1322,11 @@ export interface MapControlsResult {
     attested: {
       /** Events of the class. */
       total_events: number
-      /** Events that speak for at least one control. */
+      /** Events that support at least one control. */
       mapped_events: number
       /** The others. */
       unmapped_events: number
-      /** Mapped events of all events of the class, 0 to 100 with two decimals; 0 where there are none. */
+      /** Mapped events of all events of the class, 0 to 100 with two decimals; 0 if there are none. */
       coverage_pct: number
       /** Events by source, ascending by name. */
       by_source: {
@@ -1889,15 +1889,15 @@ export interface VerifyEvidenceChainParams {
 export interface VerifyEvidenceChainResult {
   /** Whether nothing is wrong. */
   intact: boolean
-  /** The first record that does not follow; null where each does, even if the end is missing. */
+  /** The first record that does not follow; null if each does, even if the end is missing. */
   broken_at_seq: number | null
   /** Hash of the last record; 64 zeros for an empty chain. */
   head_hash: string
-  /** The hash that was looked for; null where there was none. */
+  /** The hash that was looked for; null if there was none. */
   expected_hash: string | null
   /** Whether a hash was looked for. */
   tail_check: boolean
-  /** What is wrong; null where nothing is. */
+  /** What is wrong; null if nothing is. */
   reason: string | null
   /** Records that follow, from the first on. */
   records: number

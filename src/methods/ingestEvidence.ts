@@ -4,7 +4,7 @@ import { filledText } from '../../sdk/schema/decision.ts'
 import { EvidenceEvent } from '../../sdk/schema/evidence.ts'
 import { defineMethod } from '../calls/method.ts'
 import { auditAppended } from '../core/audit.ts'
-import { mostEvents, observedEvents } from '../domain/evidence/events.ts'
+import { maxEvents, observedEvents } from '../domain/evidence/events.ts'
 
 const d = v.description
 
@@ -16,7 +16,7 @@ export const ingestEvidence = defineMethod({
     events: v.pipe(
       v.array(EvidenceEvent),
       v.minLength(1, 'at least 1 event'),
-      v.maxLength(mostEvents, `at most ${mostEvents} events`),
+      v.maxLength(maxEvents, `at most ${maxEvents} events`),
       d('The events, in the order in which they are appended; at most 10 000, and 16 MiB in all.'),
     ),
   }),

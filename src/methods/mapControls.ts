@@ -3,7 +3,8 @@ import * as v from 'valibot'
 import { defineMethod } from '../calls/method.ts'
 import type { Call } from '../calls/services.ts'
 import { mapEvidence } from '../domain/evidence/controls.ts'
-import { Coverage, Mapping, mappedText, Shortfall, Unmapped } from '../domain/evidence/results.ts'
+import { mappedText } from '../domain/evidence/mapped-text.ts'
+import { Coverage, Mapping, Shortfall, Unmapped } from '../domain/evidence/results.ts'
 
 const d = v.description
 

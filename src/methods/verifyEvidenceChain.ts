@@ -2,6 +2,7 @@
 import * as v from 'valibot'
 import { Hash } from '../../sdk/schema/evidence.ts'
 import { defineMethod } from '../calls/method.ts'
+import { Verification } from '../domain/evidence/results.ts'
 
 const d = v.description
 
@@ -14,18 +15,7 @@ export const verifyEvidenceChain = defineMethod({
       d('A hash that must stand in the chain, so that a tail cut off shows; by default that of the latest export.'),
     ),
   }),
-  result: v.object({
-    intact: v.pipe(v.boolean(), d('Whether nothing is wrong.')),
-    broken_at_seq: v.pipe(
-      v.nullable(v.number()),
-      d('The first record that does not follow; null where each does, even if the end is missing.'),
-    ),
-    head_hash: v.pipe(v.string(), d('Hash of the last record; 64 zeros for an empty chain.')),
-    expected_hash: v.pipe(v.nullable(v.string()), d('The hash that was looked for; null where there was none.')),
-    tail_check: v.pipe(v.boolean(), d('Whether a hash was looked for.')),
-    reason: v.pipe(v.nullable(v.string()), d('What is wrong; null where nothing is.')),
-    records: v.pipe(v.number(), d('Records that follow, from the first on.')),
-  }),
+  result: Verification,
   scope: 'read',
   effect: 'read',
   failure: 'internal_error',

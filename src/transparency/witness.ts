@@ -113,7 +113,7 @@ export function folderOf(state_dir: string, url: string): string {
 }
 
 const stateFile = (folder: string): string => join(folder, 'state.json')
-export const latestFile = (folder: string): string => join(folder, 'latest.note')
+const latestFile = (folder: string): string => join(folder, 'latest.note')
 const noteFile = (folder: string, serial: number): string =>
   join(folder, 'checkpoints', `${String(serial).padStart(8, '0')}.note`)
 
@@ -128,7 +128,7 @@ const stateText = (pinned: Verifier, serial: number): string =>
   `${JSON.stringify({ version: 1, verifier_key: pinned.text, serial }, null, 2)}\n`
 
 /** @throws Error naming the file where it is damaged: to forget the log silently would be to trust it anew */
-export async function remember(folder: string): Promise<Memory | null> {
+async function remember(folder: string): Promise<Memory | null> {
   const text = await textOf(stateFile(folder))
   if (text === null) return null
   try {
@@ -153,7 +153,7 @@ export const pin = (folder: string, pinned: Verifier): Promise<boolean> =>
   createFile(stateFile(folder), stateText(pinned, 0))
 
 /** Takes another key for the log's from now on. */
-export const repin = (folder: string, { serial }: Memory, pinned: Verifier): Promise<void> =>
+const repin = (folder: string, { serial }: Memory, pinned: Verifier): Promise<void> =>
   replaceFile(stateFile(folder), stateText(pinned, serial))
 
 /** Accepts a cosigned checkpoint as the one that follows `before`. False where another process accepted one first. */

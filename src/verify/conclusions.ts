@@ -39,7 +39,7 @@ function percent(part: number, whole: number): number {
   return Math.min(99.99, Math.max(0.01, rounded))
 }
 
-export interface Conclusions {
+interface Conclusions {
   rules(set: unknown): void
   /** @param event null where it could not be read: nothing follows from it */
   event(event: VerifiedEvent | null): void

@@ -64,7 +64,7 @@ interface Rule {
 }
 
 /** Rules by class and type of the event, grouped by control in the order of the file. */
-export interface RuleBook {
+interface RuleBook {
   groups: Map<string, Rule[][]>
   /** Rules that were read so far. */
   size: number

@@ -200,7 +200,7 @@ describe('a log that was changed signs nothing and proves nothing', () => {
     }
     expect(await refusedWith({ checkpoints: async () => [otherRoot] })).toContain('its first 90 records')
     const nodes = async (_: number, __: number, limit: number) => Array.from({ length: limit }, () => 'b'.repeat(64))
-    expect(await refusedWith({ checkpoints: async () => [], nodes })).toContain('its tree does not fit')
+    expect(await refusedWith({ checkpoints: async () => [], nodes })).toContain('its tree does not match')
     expect(await refusedWith({})).toBe('signed')
   })
 

@@ -1,4 +1,4 @@
-/** The bundle: everything that an outsider needs to check the chain and what was concluded from it, as canonical JSON in pieces. */
+/** The bundle: all that is needed to verify the chain and its conclusions offline, as canonical JSON in pieces. */
 import { createHash } from 'node:crypto'
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import type { Evidence, EvidenceFact, EvidenceRecord } from '../../../sdk/storage/evidence.ts'
@@ -8,14 +8,14 @@ import { stableJson } from '../decision/idempotency.ts'
 import { canonical, NotInteroperable } from './canonical.ts'
 import { type ControlRules, type Mapped, mapEvidence } from './controls.ts'
 import { chainFormat, recordHash } from './hash.ts'
-import { listText } from './results.ts'
+import { listText } from './mapped-text.ts'
 
-/** Version of the bundle's own form. */
+/** Version of the bundle format. */
 const bundleFormat = 1
 const pageSize = 1_000
 
-/** What the chain was when the bundle was made; the bundle ends there, however the chain grows. */
-export interface BundleHead {
+/** The head of the chain when the bundle was made; the bundle ends there. */
+interface BundleHead {
   size: number
   head_hash: string
   root_hash: string
@@ -23,7 +23,7 @@ export interface BundleHead {
   note: string
 }
 
-/** What a bundle is made from. */
+/** Inputs of a bundle. */
 export interface BundleSources {
   evidence: Pick<Evidence, 'read' | 'facts'>
   decisions: Pick<DecisionReader, 'getMany'>
@@ -32,20 +32,20 @@ export interface BundleSources {
 }
 
 /** A decision that the evidence is linked to. */
-export interface DecisionDigest {
+interface DecisionDigest {
   id: string
-  /** SHA-256 of the record as canonical JSON, lowercase hex; null where the decision is there no more. */
+  /** SHA-256 of the record as canonical JSON, lowercase hex; null if the decision no longer exists. */
   sha256: string | null
 }
 
-/** A bundle before it is written: all but the events themselves. */
+/** A bundle before it is written, without the events. */
 export interface Bundle {
   bundle_id: string
   /** RFC 3339, UTC. */
   generated_at: string
   service_version: string
   policy_hash: string
-  /** The C2SP key that the checkpoint is checked with. */
+  /** The C2SP key of the checkpoint. */
   verifier_key: string
   head: BundleHead
   mapped: Mapped
@@ -55,7 +55,7 @@ export interface Bundle {
 /** RFC 8785 of a decision; an integer that I-JSON would refuse is written as JavaScript does. */
 function decisionText(record: unknown): string {
   try {
-    // Members that are undefined are not there.
+    // Undefined members are left out.
     return canonical(JSON.parse(JSON.stringify(record)))
   } catch (error) {
     if (error instanceof NotInteroperable) return stableJson(record)
@@ -77,7 +77,7 @@ async function digests(decisions: BundleSources['decisions'], ids: readonly stri
   return found
 }
 
-/** Maps the chain up to the head and looks the linked decisions up. */
+/** Maps the chain up to the head, and reads the linked decisions. */
 export async function prepareBundle(
   sources: BundleSources,
   head: BundleHead,
@@ -108,7 +108,7 @@ const recordText = ({
 }: EvidenceRecord): string =>
   `{"event_type":${JSON.stringify(event_type)},"evidence_class":"${evidence_class}","hash":"${hash}","payload":${payload},"prev_hash":"${prev_hash}","seq":${seq},"source":${JSON.stringify(source)},"ts":${JSON.stringify(ts)}}`
 
-/** The events up to the head, each checked once more: what a bundle holds was intact when it was written. */
+/** The events up to the head, each checked again: a bundle is intact when it is written. */
 async function* eventsText({ evidence, breathe }: BundleSources, head: BundleHead): AsyncGenerator<string> {
   let hash = noHash
   let seq = 0
@@ -131,7 +131,7 @@ async function* eventsText({ evidence, breathe }: BundleSources, head: BundleHea
 
 /**
  * The bundle as canonical JSON: keys in order, no space. Equal chains, times and ids give equal bytes.
- * @throws StorageError `corrupt` when the chain turns out not to be intact
+ * @throws StorageError `corrupt` if the chain is not intact
  */
 export async function* bundleText(bundle: Bundle, sources: BundleSources): AsyncGenerator<string> {
   const { head, mapped } = bundle

@@ -1,11 +1,11 @@
 /**
- * Canonical JSON: one text for one value, so that a hash of it means something.
+ * Canonical JSON: one text for each value, so that equal values have equal hashes.
  * @see RFC 8785 (JCS), RFC 7493 (I-JSON)
  */
 
 /** Thrown for a value that I-JSON can't carry. */
 export class NotInteroperable extends Error {
-  /** Keys and indexes from the value down to the culprit. */
+  /** Keys and indexes from the root to the value that was refused. */
   readonly path: (string | number)[]
   readonly expected: string
 
@@ -18,7 +18,7 @@ export class NotInteroperable extends Error {
 }
 
 /** Levels of nesting; deeper values are refused. */
-export const deepestLevel = 64
+export const maxDepth = 64
 
 type Path = (string | number)[]
 
@@ -55,7 +55,7 @@ function object(value: Record<string, unknown>, path: Path): string {
   return `${text}}`
 }
 
-/** @param path where the value stands: one array for the whole walk, for its sake it grows and shrinks */
+/** @param path of the value: one array for the whole walk, which changes it */
 function write(value: unknown, path: Path): string {
   switch (typeof value) {
     case 'string':
@@ -70,18 +70,18 @@ function write(value: unknown, path: Path): string {
       throw new NotInteroperable([...path], 'a JSON value')
   }
   if (value === null) return 'null'
-  if (path.length >= deepestLevel) throw new NotInteroperable([...path], `at most ${deepestLevel} levels of nesting`)
+  if (path.length >= maxDepth) throw new NotInteroperable([...path], `at most ${maxDepth} levels of nesting`)
   return Array.isArray(value) ? array(value, path) : object(value as Record<string, unknown>, path)
 }
 
-/** Stands for a value whose keys no object holds in canonical order, or that can't be carried. */
+/** Marks a value whose keys an object can't hold in canonical order, or that I-JSON can't carry. */
 const unsure = Symbol('unsure')
 
-/** Whether an object can have these keys in this order: it puts numbers first, whatever they begin with, and one key is its prototype. */
-const canStand = (sorted: readonly string[]): boolean =>
+/** Whether an object can have these keys in this order: it puts numeric keys first, and `__proto__` is not a key. */
+const canHold = (sorted: readonly string[]): boolean =>
   (sorted.length === 0 || sorted[0]! >= ':') && !sorted.includes('__proto__')
 
-/** Sorts in place by UTF-16 code units. Payloads have few keys: for those it takes a third of the time of `sort`. */
+/** Sorts in place by UTF-16 code units. For the few keys of a payload it takes a third of the time of `sort`. */
 function sortKeys(keys: string[]): string[] {
   if (keys.length > 32) return keys.sort()
   for (let next = 1; next < keys.length; next++) {
@@ -108,7 +108,7 @@ function ordered(value: unknown, level: number): unknown {
       return unsure
   }
   if (value === null) return value
-  if (level === deepestLevel) return unsure
+  if (level === maxDepth) return unsure
   if (Array.isArray(value)) {
     const items: unknown[] = []
     for (const item of value) {
@@ -119,7 +119,7 @@ function ordered(value: unknown, level: number): unknown {
     return items
   }
   const keys = sortKeys(Object.keys(value))
-  if (!canStand(keys)) return unsure
+  if (!canHold(keys)) return unsure
   const object: Record<string, unknown> = {}
   for (const key of keys) {
     const inner = ordered((value as Record<string, unknown>)[key], level + 1)
@@ -130,9 +130,9 @@ function ordered(value: unknown, level: number): unknown {
 }
 
 /**
- * The canonical text of a JSON value. Nearly all are put in order and written by the engine, in half the time; the others, and those
- * that are refused, are written piece by piece.
- * @throws NotInteroperable for what I-JSON can't carry
+ * The canonical text of a JSON value. Nearly all values are sorted and then written by the engine, in half the time; the rest, and
+ * refused ones, are written piece by piece.
+ * @throws NotInteroperable for a value that I-JSON can't carry
  */
 export function canonical(value: unknown): string {
   const inOrder = ordered(value, 0)

@@ -10,11 +10,12 @@ import type {
 } from '../../../sdk/storage/evidence.ts'
 import { noHash } from '../../../sdk/storage/evidence-checks.ts'
 import { recordHash } from './hash.ts'
+import type { Verification } from './results.ts'
 import { grow } from './tree.ts'
 import { type VerifyOptions, type Walked, walkLog } from './verify.ts'
 import type { Flaw } from './walk.ts'
 
-/** An event before it has a place: its payload is canonical JSON. */
+/** An event before it has a number; its payload is canonical JSON. */
 export type NewEvent = Pick<EvidenceRecord, 'ts' | 'source' | 'event_type' | 'evidence_class' | 'payload'>
 
 /** The events as records that follow a head. */
@@ -30,56 +31,39 @@ export function follow(head: EvidenceHead, events: readonly NewEvent[]): Evidenc
   return { records, ...grow(head.frontier, head.seq, hashes) }
 }
 
-/** Events, or what makes them of the records that webhooks have appended under some keys; it may be called again. */
+/** Events, or a function that makes them from the records that webhooks have appended under some keys; it may be called again. */
 export type Events = readonly NewEvent[] | ((known: readonly EvidenceRecord[]) => readonly NewEvent[])
 
 /**
- * Appends events as one batch, whatever they follow. Programs append through a {@link Chain}.
- * @param sound throws where nothing may follow this head
+ * Appends events as one batch without a check of the chain. Programs append through a {@link Chain}.
+ * @param checkHead throws if nothing may follow this head
  */
 export async function appendEvents(
   evidence: Pick<Evidence, 'append'>,
   events: Events,
-  sound: (head: EvidenceHead) => void = () => {},
+  checkHead: (head: EvidenceHead) => void = () => {},
   keys: readonly WebhookKey[] = [],
 ): Promise<{ first_seq: number; head: EvidenceHead }> {
   let first_seq = 0
   const head = await evidence.append((before, known) => {
-    sound(before)
+    checkHead(before)
     first_seq = before.seq + 1
     return follow(before, typeof events === 'function' ? events(known) : events)
   }, keys)
   return { first_seq, head }
 }
 
-/** What a verification found. */
-export interface Verification {
-  intact: boolean
-  /** The first record that does not follow; null where each does. */
-  broken_at_seq: number | null
-  /** Hash of the last record; 64 zeros where there is none. */
-  head_hash: string
-  /** The hash that had to stand in the chain: the given one, else the one of the latest export; null where there is neither. */
-  expected_hash: string | null
-  /** Whether there was an expected hash, so that a tail cut off shows. */
-  tail_check: boolean
-  /** What is wrong; null where nothing is. */
-  reason: string | null
-  /** Records that follow, from the first on. */
-  records: number
-}
-
-/** A walk over the log that is under way. */
-export interface Walking {
+/** A running walk over the log. */
+interface Walking {
   /** Walked so far. */
   records: number
-  /** Null where that is not known yet. */
+  /** Null while it is unknown. */
   total: number | null
   started_ms: number
 }
 
-/** What is known of the log since the latest walk over it. */
-export interface LatestWalk extends Pick<Verification, 'intact' | 'broken_at_seq' | 'reason' | 'records'> {
+/** The state of the log since the latest walk over it. */
+interface LatestWalk extends Pick<Verification, 'intact' | 'broken_at_seq' | 'reason' | 'records'> {
   started_ms: number
   finished_ms: number
 }
@@ -87,40 +71,41 @@ export interface LatestWalk extends Pick<Verification, 'intact' | 'broken_at_seq
 export interface Chain {
   /**
    * Appends events as one batch.
-   * @param keys of the records that `events` is made of, where it is a function
-   * @throws CstpError `internal_error` with `reason` and `broken_at_seq` where the chain is damaged; nothing is appended then
+   * @param keys of the records that `events` needs, if it is a function
+   * @throws CstpError `internal_error` with `reason` and `broken_at_seq` if the chain is damaged; nothing is appended then
    */
   append(events: Events, keys?: readonly WebhookKey[]): Promise<{ first_seq: number; head: EvidenceHead }>
-  /** Walks the whole chain, which must hold `expected`, or where that is null the head of the latest export. */
+  /** Walks the whole chain, which must contain `expected`, by default the head of the latest export. */
   verify(expected: string | null): Promise<Verification>
   /** What the latest verification in this process found; null before the first. */
   latest(): LatestWalk | null
-  /** The walk of this process that is under way; null where none is. */
+  /** The running walk of this process; null if there is none. */
   walking(): Walking | null
 }
 
 const damaged = ({ seq, reason }: Flaw): CstpError =>
-  new CstpError('internal_error', `The evidence chain is damaged and takes nothing more: ${reason}`, {
+  new CstpError('internal_error', `The evidence chain is damaged and accepts no more events: ${reason}`, {
     kind: 'corrupt',
     broken_at_seq: seq,
     reason,
   })
 
 /**
- * A damaged chain must not grow: nobody could tell later what stood before the damage. So the first append of a process waits for a walk
- * over the whole log; later ones look whether the log still ends where it was left, or behind that. Every verification renews the verdict.
+ * A damaged chain must not grow: later nobody could know what preceded the damage. So the first append of a process waits for a walk
+ * over the whole log; later appends check that the log ends where this process last saw its end, or after it. Every verification
+ * renews the verdict.
  */
 export function openChain(options: VerifyOptions & { evidence: Evidence; now(): number }): Chain {
   const { evidence, now } = options
   let latest: (Walked & Pick<LatestWalk, 'started_ms' | 'finished_ms'>) | null = null
   let under_way: Walking | null = null
   let flaw: Flaw | null = null
-  /** Where the log ended when this process last saw it. */
+  /** End of the log when this process last saw it. */
   let seen = { seq: 0, hash: noHash }
   let walking: Promise<unknown> = Promise.resolve()
   let waiting: Promise<Walked> | null = null
 
-  /** A walk that begins after this call. Who asks while another is under way shares the next. */
+  /** A walk that begins after this call. Calls during a walk share the next one. */
   function walk(): Promise<Walked> {
     waiting ??= walking.then(async () => {
       waiting = null
@@ -153,7 +138,7 @@ export function openChain(options: VerifyOptions & { evidence: Evidence; now(): 
         : `the log was rewritten: this process has seen another record ${seq}`,
   })
 
-  /** What was seen before a walk must stand there after it. */
+  /** What this process saw before a walk must still be there after it. */
   async function lossOf(before: { seq: number; hash: string }, records: number): Promise<Flaw | null> {
     if (before.seq === 0) return null
     const [hash] = await evidence.hashes(before.seq, 1)
@@ -167,13 +152,13 @@ export function openChain(options: VerifyOptions & { evidence: Evidence; now(): 
   return {
     async append(events, keys) {
       if (latest === null) await walk()
-      const sound = (before: EvidenceHead) => {
+      const checkHead = (before: EvidenceHead) => {
         checkEnd(before)
         if (flaw !== null) throw damaged(flaw)
       }
       if (flaw !== null) throw damaged(flaw)
       try {
-        const appended = await appendEvents(evidence, events, sound, keys)
+        const appended = await appendEvents(evidence, events, checkHead, keys)
         if (appended.head.seq > seen.seq) seen = appended.head
         return appended
       } catch (error) {
@@ -185,13 +170,13 @@ export function openChain(options: VerifyOptions & { evidence: Evidence; now(): 
       const walked = await walk()
       const expected_hash =
         expected ?? (await evidence.checkpoints()).findLast(({ exported }) => exported)?.head_hash ?? null
-      const stands =
+      const present =
         expected_hash === null ||
         expected_hash === noHash ||
         expected_hash === walked.hash ||
         (await evidence.find(expected_hash)) !== null
-      const missing = 'the expected hash stands nowhere in the chain: its end was cut off, or it was rewritten'
-      const found = walked.flaw ?? (stands ? null : { seq: null, reason: missing })
+      const missing = 'the expected hash is not in the chain: its end was cut off, or it was rewritten'
+      const found = walked.flaw ?? (present ? null : { seq: null, reason: missing })
       return {
         intact: found === null,
         broken_at_seq: found?.seq ?? null,

@@ -1,12 +1,12 @@
-/** Signs checkpoints of a log, and never one that contradicts what the log said before. */
+/** Checkpoints of a log: signs them, and never one that contradicts an earlier one. */
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import type { Evidence, EvidenceHead } from '../../../sdk/storage/evidence.ts'
 import { bytesOfBase64, NoteError, parseNote, type Signer } from './note.ts'
 import { logTree } from './proof.ts'
 import { rootOf } from './tree.ts'
 
-export interface SignedCheckpoint extends Checkpoint {
-  /** Hash of the last record, lowercase hex; 64 zeros where there is none. */
+interface SignedCheckpoint extends Checkpoint {
+  /** Hash of the last record, lowercase hex; 64 zeros if there is none. */
   head_hash: string
   /** The signed note. */
   note: string
@@ -16,23 +16,23 @@ export interface SignedCheckpoint extends Checkpoint {
 
 export interface Checkpoints {
   /**
-   * The checkpoint of the log as it is: signed, and kept in the log's own store. While the log does not grow it stays the same one.
-   * @param max_age_ms how long ago it may have been looked at; 0 asks the log
-   * @throws StorageError `corrupt` when the log is not what an earlier checkpoint says that it was
+   * The checkpoint of the current log: signed, and stored beside the log. It stays the same while the log does not grow.
+   * @param max_age_ms maximum age of the last look at the log; 0 reads the log
+   * @throws StorageError `corrupt` if the log contradicts an earlier checkpoint
    */
   latest(max_age_ms?: number): Promise<SignedCheckpoint>
   /** Remembers that a bundle holds this checkpoint: from now on a verification expects it. */
   exported(checkpoint: SignedCheckpoint): Promise<void>
 }
 
-/** What the log said that it was. */
-type Said = Pick<SignedCheckpoint, 'size' | 'head_hash' | 'root_hash'>
+/** What the last signed checkpoint said of the log. */
+type LastCheckpoint = Pick<SignedCheckpoint, 'size' | 'head_hash' | 'root_hash'>
 
 const damaged = (message: string): StorageError =>
   new StorageError('corrupt', `the evidence log is damaged: ${message}`)
 
-/** The largest checkpoint that the log's store remembers; null where it remembers none. */
-async function remembered(evidence: Evidence): Promise<Said | null> {
+/** The largest stored checkpoint; null if there is none. */
+async function remembered(evidence: Evidence): Promise<LastCheckpoint | null> {
   const stored = await evidence.checkpoints()
   const [largest] = stored.toSorted((a, b) => b.size - a.size)
   if (!largest) return null
@@ -45,39 +45,39 @@ async function remembered(evidence: Evidence): Promise<Said | null> {
   throw damaged(`its checkpoint of size ${largest.size} can't be read`)
 }
 
-/** The root of the log as it is. @throws StorageError `corrupt` where the log does not extend what it said before */
-async function extended(evidence: Evidence, head: EvidenceHead, said: Said | null): Promise<string> {
+/** The root of the log as it is. @throws StorageError `corrupt` if the log does not extend its last checkpoint */
+async function extended(evidence: Evidence, head: EvidenceHead, last: LastCheckpoint | null): Promise<string> {
   const tree = logTree(evidence)
   const root = rootOf(head.frontier)
-  if ((await tree.root(head.seq)) !== root) throw damaged('its tree does not fit its records')
-  // It is kept beside the note: a wrong one would say for ever that the log was rewritten.
+  if ((await tree.root(head.seq)) !== root) throw damaged('its tree does not match its records')
+  // The hash is stored with the note: a wrong one would report a rewritten log for ever.
   if (head.seq > 0 && (await evidence.hashes(head.seq, 1))[0] !== head.hash)
     throw damaged(`its head does not name the hash of record ${head.seq}`)
-  if (said === null || said.size === 0) return root
-  if (said.size > head.seq) throw damaged(`it ends at ${head.seq}, but had ${said.size} records`)
-  const [hash] = await evidence.hashes(said.size, 1)
-  if (hash !== said.head_hash || (await tree.root(said.size)) !== said.root_hash)
-    throw damaged(`its first ${said.size} records are not those that it had`)
+  if (last === null || last.size === 0) return root
+  if (last.size > head.seq) throw damaged(`it ends at ${head.seq}, but had ${last.size} records`)
+  const [hash] = await evidence.hashes(last.size, 1)
+  if (hash !== last.head_hash || (await tree.root(last.size)) !== last.root_hash)
+    throw damaged(`its first ${last.size} records are not those that it had`)
   return root
 }
 
 export function createCheckpoints(input: { evidence: Evidence; signer: Signer; now(): number }): Checkpoints {
   const { evidence, signer, now } = input
-  let first: Promise<Said | null> | undefined
+  let first: Promise<LastCheckpoint | null> | undefined
   let last: SignedCheckpoint | null = null
   let looked_at_ms = Number.NEGATIVE_INFINITY
-  /** By head: calls at once make one checkpoint. */
+  /** By head: concurrent calls make one checkpoint. */
   const underWay = new Map<string, Promise<SignedCheckpoint>>()
 
   const make = async (head: EvidenceHead, at: number): Promise<SignedCheckpoint> => {
     first ??= remembered(evidence)
-    const said = last ?? (await first)
-    const root_hash = await extended(evidence, head, said)
+    const before = last ?? (await first)
+    const root_hash = await extended(evidence, head, before)
     const checkpoint = { origin: signer.name, size: head.seq, root_hash }
     const created_at = new Date(at).toISOString()
     const note = signer.sign(checkpointText(checkpoint))
-    // Of an empty log there is nothing that could be lost.
-    if (head.seq > 0 && !(said?.size === head.seq && said.head_hash === head.hash))
+    // An empty log has nothing to lose.
+    if (head.seq > 0 && !(before?.size === head.seq && before.head_hash === head.hash))
       await evidence.saveCheckpoint({ size: head.seq, head_hash: head.hash, note, created_at, exported: false })
     return { ...checkpoint, head_hash: head.hash, note, created_at }
   }
@@ -95,14 +95,14 @@ export function createCheckpoints(input: { evidence: Evidence; signer: Signer; n
       underWay.set(key, making)
       try {
         const signed = await making
-        // Of two that were made at once the larger one stays.
+        // Of two concurrent checkpoints the larger one is kept.
         if (last === null || last.size <= signed.size) {
           last = signed
           looked_at_ms = at
         }
         return signed
       } catch (error) {
-        // What could not be read may be there next time.
+        // The next call reads it again.
         first = undefined
         throw error
       } finally {
@@ -115,11 +115,9 @@ export function createCheckpoints(input: { evidence: Evidence; signer: Signer; n
   }
 }
 
-// Checkpoints: what a log was at one size, as the text of a note.
-// @see C2SP tlog-checkpoint
-
+/** The state of a log at one size, as the text of a note. @see C2SP tlog-checkpoint */
 export interface Checkpoint {
-  /** Which log it is. */
+  /** The name of the log. */
   origin: string
   /** Records. */
   size: number
@@ -131,7 +129,7 @@ export interface Checkpoint {
 export const checkpointText = ({ origin, size, root_hash }: Checkpoint): string =>
   `${origin}\n${size}\n${Buffer.from(root_hash, 'hex').toString('base64')}\n`
 
-/** Reads the text of a checkpoint. Lines after the third one are the log's own and are passed over. @throws NoteError */
+/** Reads the text of a checkpoint. Lines after the third one are extensions of the log and are ignored. @throws NoteError */
 export function parseCheckpoint(text: string): Checkpoint {
   const lines = text.split('\n')
   if (lines.length < 4 || lines.pop() !== '' || lines.includes(''))

@@ -1,6 +1,7 @@
-/** The rules engine: which controls the events of the chain speak for, and where they fall short. One walk, a few bytes an event. */
+/** The rules engine: which controls the events of the chain support, and which they do not. One walk, a few bytes per event. */
 import type { ControlCondition, ControlRule } from '../../../sdk/schema/control.ts'
 import type { Evidence, EvidenceClass, EvidenceFact } from '../../../sdk/storage/evidence.ts'
+import type { ClassCoverage } from './results.ts'
 import type { ControlSet } from './rules.ts'
 
 const classes = ['observed', 'attested'] as const
@@ -14,7 +15,7 @@ interface CompiledRule {
   tests: Test[]
 }
 
-/** A control as one type of event can speak for it. Where no mapping holds, the first shortfall that does says why. */
+/** The rules of a control for one type of event. If no mapping holds, the first shortfall that does gives the reason. */
 interface Control {
   mappings: CompiledRule[]
   shortfalls: CompiledRule[]
@@ -26,22 +27,12 @@ export interface ControlRules {
   controls: Record<EvidenceClass, ReadonlyMap<string, readonly Control[]>>
 }
 
-/** What is the same for many events: their type and class, and what the rules say of them. */
+/** The type, class and rules that many events have in common. */
 export interface Verdict {
   event_type: string
   evidence_class: EvidenceClass
   mappings: PlacedRule[]
   shortfalls: PlacedRule[]
-}
-
-export interface ClassCoverage {
-  total_events: number
-  mapped_events: number
-  unmapped_events: number
-  /** 0 to 100; 0 where there are no events. */
-  coverage_pct: number
-  /** By name of the source. */
-  by_source: { source: string; events: number }[]
 }
 
 /** The verdicts over a chain. The lists are as long as the chain, in its order. */
@@ -50,12 +41,12 @@ export interface Mapped {
   seqs: Float64Array
   /** Index of each event's verdict. */
   verdictOf: Uint32Array
-  /** NaN where the payload names no pull request. */
+  /** NaN if the payload names no pull request. */
   prs: Float64Array
   verdicts: Verdict[]
   coverage: Record<EvidenceClass, ClassCoverage>
   insufficient_evidence_count: number
-  /** Controls that attested events speak for and no observed one does, ascending. */
+  /** Controls that attested events support and no observed event does, ascending. */
   attested_only_controls: string[]
 }
 
@@ -82,7 +73,7 @@ export function compileControls(sets: readonly ControlSet[]): ControlRules {
   return { sets, controls: byClass }
 }
 
-/** Controls of one type of event, and the numbers of the verdicts that were met, by their bits. */
+/** Controls of one type of event, and the indexes of known verdicts by their bits. */
 interface Plan {
   controls: readonly Control[]
   verdicts: Map<number, number>
@@ -93,7 +84,7 @@ function holds({ tests }: CompiledRule, payload: Payload): boolean {
   return true
 }
 
-/** A damaged chain may hold anything. */
+/** A damaged chain may hold any text. */
 function parsePayload(text: string): Payload {
   try {
     const value: unknown = JSON.parse(text)
@@ -104,10 +95,10 @@ function parsePayload(text: string): Payload {
 }
 
 /**
- * The rules that decide, as the bits of a number: a bit for each mapping, and where no mapping of a control holds, one for each of its
+ * The rules that hold, as the bits of a number: a bit for each mapping, and if no mapping of a control holds, one for each of its
  * shortfalls up to the first that does.
  */
-function judge(controls: readonly Control[], payload: Payload): number {
+function ruleBits(controls: readonly Control[], payload: Payload): number {
   let bits = 1
   for (const { mappings, shortfalls } of controls) {
     let mapped = false
@@ -126,7 +117,7 @@ function judge(controls: readonly Control[], payload: Payload): number {
   return bits
 }
 
-/** The rules behind the bits of {@link judge}. */
+/** The rules behind the bits of {@link ruleBits}. */
 function rulesOf(controls: readonly Control[], bits: number): Pick<Verdict, 'mappings' | 'shortfalls'> {
   const flags = bits.toString(2).slice(1)
   let at = 0
@@ -137,7 +128,7 @@ function rulesOf(controls: readonly Control[], bits: number): Pick<Verdict, 'map
 
 const tally = () => ({ total: 0, mapped: 0, sources: new Map<string, number>(), controls: new Set<string>() })
 
-/** Two decimals; what is not all is never shown as all, nor what is something as nothing. */
+/** Two decimals; only all events give 100, and only none give 0. */
 function percent(part: number, total: number): number {
   if (part === 0 || part === total) return part === 0 ? 0 : 100
   return Math.min(99.99, Math.max(0.01, Math.round((10_000 * part) / total) / 100))
@@ -147,8 +138,8 @@ const byName = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 /**
  * Walks the chain up to `size` records.
- * @param breathe lets others have their turn between pages
- * @param look is shown each event on the way
+ * @param breathe yields to other work between pages
+ * @param look is called with each event
  */
 export async function mapEvidence(
   evidence: Pick<Evidence, 'facts'>,
@@ -172,10 +163,10 @@ export async function mapEvidence(
     return plan
   }
 
-  /** The number of the verdict; most events get one that was met before. */
+  /** The index of the verdict; most events share a known one. */
   const verdictFor = ({ event_type, evidence_class }: EvidenceFact, payload: Payload): number => {
     const { controls, verdicts: known } = planOf(evidence_class, event_type)
-    const bits = judge(controls, payload)
+    const bits = ruleBits(controls, payload)
     const before = known.get(bits)
     if (before !== undefined) return before
     const verdict = { event_type, evidence_class, ...rulesOf(controls, bits) }
@@ -231,12 +222,11 @@ export async function mapEvidence(
   }
 }
 
-// Conditions of control rules, compiled. Whatever the payload holds, they answer true or false and never throw.
-
 export type Payload = Record<string, unknown>
+/** A compiled condition; it never throws, whatever the payload holds. */
 export type Test = (payload: Payload) => boolean
 
-/** The value of a field, own properties only; undefined where it is not there. */
+/** The value of a field, own properties only; undefined if it is missing. */
 function reader(field: string): (payload: Payload) => unknown {
   const steps = field.split('.')
   const [first] = steps

@@ -1,4 +1,4 @@
-/** Given events to events that can be appended: canonical, within the limits, from a source that may be named. */
+/** Events that can be appended: canonical, within the limits, from a permitted source; pages of the log; and attestations. */
 import { decisionNotFound, invalidParams } from '../../../sdk/errors.ts'
 import type { Stakes } from '../../../sdk/schema/decision.ts'
 import type { EvidenceEvent } from '../../../sdk/schema/evidence.ts'
@@ -8,15 +8,15 @@ import { resolveId } from '../decision/lookup.ts'
 import { canonical, NotInteroperable } from './canonical.ts'
 import type { NewEvent } from './chain.ts'
 
-/** Most events of a batch. */
-export const mostEvents = 10_000
-/** Most bytes of a batch as it is kept, in UTF-8. */
-export const mostBytes = 16 * 1_048_576
+/** Events per batch. */
+export const maxEvents = 10_000
+/** Stored bytes per batch, in UTF-8. */
+export const maxBytes = 16 * 1_048_576
 
-/** What only this program itself may write. */
+/** Sources that only this program may write. */
 const reservedPrefixes = ['cstp:', 'webhook:']
 
-/** Without spaces, what is not seen, and other forms of the same characters: a reader must not take one source for another. */
+/** Without spaces, invisible characters and variants of characters: a reader must not mistake one source for another. */
 const shown = (source: string): string =>
   source
     .normalize('NFKC')
@@ -29,13 +29,13 @@ function checkSource(source: string): void {
   if (prefix === undefined) return
   throw invalidParams({
     path: 'source',
-    message: `the prefix ${prefix} is reserved for what the service itself writes`,
+    message: `the prefix ${prefix} is reserved for the service itself`,
     expected: 'another source',
     received: source,
   })
 }
 
-/** The payload as canonical JSON. @throws CstpError `invalid_params` naming the culprit by its path */
+/** The payload as canonical JSON. @throws CstpError `invalid_params` with the path of the value */
 function canonicalPayload({ payload }: EvidenceEvent, index: number): string {
   try {
     return canonical(payload)
@@ -47,22 +47,22 @@ function canonicalPayload({ payload }: EvidenceEvent, index: number): string {
       path: shown,
       message: error.message,
       expected: error.expected,
-      received: 'what JSON can’t carry between systems',
+      received: 'a value that JSON can’t carry between systems',
     })
   }
 }
 
-/** Whether a batch is longer than may be kept, in UTF-8. */
+/** Whether a batch is too long, in UTF-8. */
 function tooLong(events: readonly NewEvent[]): boolean {
   let units = 0
   for (const { ts, source, event_type, payload } of events)
     units += ts.length + source.length + event_type.length + payload.length
   // A unit of UTF-16 takes at most three bytes: most batches need no closer look.
-  if (3 * units <= mostBytes) return false
+  if (3 * units <= maxBytes) return false
   let bytes = 0
   for (const { ts, source, event_type, payload } of events)
     bytes += Buffer.byteLength(ts + source + event_type) + Buffer.byteLength(payload)
-  return bytes > mostBytes
+  return bytes > maxBytes
 }
 
 /** Observed events of one batch. @throws CstpError `invalid_params` */
@@ -73,13 +73,11 @@ export function observedEvents(source: string, events: readonly EvidenceEvent[])
     return { ts, source, event_type, evidence_class: 'observed', payload: canonicalPayload(event, index) }
   })
   if (!tooLong(made)) return made
-  const expected = `at most ${mostBytes} bytes in all`
+  const expected = `at most ${maxBytes} bytes in all`
   throw invalidParams({ path: 'events', message: `expected ${expected}`, expected, received: 'more' })
 }
 
-// Pages of the evidence log.
-
-export interface EvidenceQuery {
+interface EvidenceQuery {
   seq_from: number
   seq_to: number
   event_type?: string | undefined
@@ -87,11 +85,11 @@ export interface EvidenceQuery {
   limit: number
 }
 
-/** Records that one page looks at, whatever few of them it finds. */
+/** Records that one page reads at most, however few match. */
 const mostSeen = 20_000
 const pageSize = 1_000
 
-/** Matching records, ascending, and the number to go on from; null where there is nothing more. */
+/** Matching records, ascending, and the number of the next page; null at the end. */
 export async function listEvidence(
   evidence: Pick<Evidence, 'read'>,
   { seq_from, seq_to, event_type, evidence_class, limit }: EvidenceQuery,
@@ -114,8 +112,7 @@ export async function listEvidence(
   return { records, next_seq: seq_from + mostSeen }
 }
 
-// The attestation that a decision and observed events belong together.
-
+/** What an agent says of a decision and the events that belong to it. */
 export interface Link {
   decision_id: string
   event_seqs: readonly number[]
@@ -133,14 +130,14 @@ async function checkEvents(evidence: Evidence, seqs: readonly number[]): Promise
     seen.add(seq)
     const [record] = await evidence.read(seq, 1)
     if (record?.seq !== seq) throw refuse('no event has this number')
-    if (record.evidence_class !== 'observed') throw refuse('this record is an attestation itself')
+    if (record.evidence_class !== 'observed') throw refuse('this record is itself an attestation')
   }
 }
 
 /**
- * The attestation as an event to append. What it says of the decision is what the decision says of itself.
+ * The attestation as an event to append. Its statements about the decision are those of the decision's record.
  * @param input.ts RFC 3339
- * @throws CstpError `decision_not_found`, or `invalid_params` for events that can't be linked and for what contradicts the decision
+ * @throws CstpError `decision_not_found`, or `invalid_params` for events that can't be linked and for statements that contradict the decision
  */
 export async function attestation(
   { decisions, evidence }: { decisions: DecisionReader; evidence: Evidence },

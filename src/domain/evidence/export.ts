@@ -1,18 +1,18 @@
-/** An export: the bundle of the chain as it is now, as JSON for programs and as PDF for people. */
+/** An export: the bundle of the current chain, as JSON for programs and as PDF for people. */
 import { type Bundle, type BundleSources, bundleText, prepareBundle } from './bundle.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import { reportDocument } from './report/report.ts'
 import type { BundleFiles, NewFile, Printer, Written } from './report/text.ts'
 
-export type ExportFormat = 'json' | 'pdf' | 'both'
+type ExportFormat = 'json' | 'pdf' | 'both'
 
-export interface ExportOptions extends BundleSources {
+interface ExportOptions extends BundleSources {
   checkpoints: Checkpoints
   files: BundleFiles
-  /** Absolute path of the folder, as the files allowed it. */
+  /** Absolute path of the folder, as `files.folder` returned it. */
   folder: string
   format: ExportFormat
-  /** Needed for every format but JSON. */
+  /** Required unless the format is JSON. */
   printer: Printer | null
   /** Milliseconds since 1970, with three decimals: names of files hold microseconds. */
   now_ms: number
@@ -25,14 +25,14 @@ export interface Exported {
   pdf: Written | null
 }
 
-/** `evidence-<time>-<id>`: the time in UTC to the microsecond, without the characters that some file systems refuse. */
+/** `evidence-<time>-<id>`: the time in UTC to the microsecond, without characters that some file systems refuse. */
 function bundleName(now_ms: number, bundle_id: string): string {
   const [whole, micros] = [Math.floor(now_ms), Math.floor((now_ms % 1) * 1_000)]
   const time = new Date(whole).toISOString().replace(/[-:Z]/g, '') + String(micros).padStart(3, '0')
   return `evidence-${time}Z-${bundle_id}`
 }
 
-/** @throws StorageError `corrupt` when the chain is not intact; nothing is left behind then */
+/** @throws StorageError `corrupt` if the chain is not intact; no file is left behind then */
 export async function exportBundle(options: ExportOptions): Promise<Exported> {
   const { files, folder, format, printer, facts, now_ms } = options
   const head = await options.checkpoints.latest()
@@ -44,7 +44,7 @@ export async function exportBundle(options: ExportOptions): Promise<Exported> {
     name: `${name}.pdf`,
     async *content([beside]) {
       const other = beside ? { name: json.name, sha256: beside.sha256 } : null
-      // Without a JSON bundle nobody has walked the events yet.
+      // Without a JSON bundle the events were not checked yet.
       if (!beside) for await (const _ of bundleText(bundle, options));
       yield await printer!.print(await reportDocument(bundle, options, printer!, other))
     },

@@ -4,17 +4,17 @@
  */
 import { createPublicKey, hash, type KeyObject, sign, verify } from 'node:crypto'
 
-/** What signs notes in the name of a log. */
+/** Signs notes in the name of a log. */
 export interface Signer {
   /** Key name, which is the origin of the log's checkpoints. */
   name: string
   /** The verifier key as text, to be given to anyone. */
   verifier_key: string
-  /** The note of a text. @param text lines, the last one ended too @throws NoteError where a note can't carry it */
+  /** The note of a text. @param text lines, the last one ended too @throws NoteError if a note can't carry it */
   sign(text: string): string
 }
 
-export interface Note {
+interface Note {
   /** What is signed, with its last newline. */
   text: string
   signatures: {
@@ -23,39 +23,39 @@ export interface Note {
     id: string
     /** What follows the key id. */
     bytes: Buffer
-    /** The line as it stands, with its newline. */
+    /** The whole line, with its newline. */
     line: string
   }[]
 }
 
 /** A signature that was checked. */
-export interface Verified {
+interface Verified {
   verifier: Verifier
   /** When a witness cosigned, in seconds since 1970; null for a signature of a log. */
   timestamp: number | null
 }
 
-const mostCharacters = 262_144
-const mostSignatures = 100
+const maxCharacters = 262_144
+const maxSignatures = 100
 const signatureLength = 64
 const timestampLength = 8
 
 /** @throws NoteError */
 function checkText(text: string): void {
-  if (text.length > mostCharacters) throw new NoteError(`expected a note of at most ${mostCharacters} characters`)
+  if (text.length > maxCharacters) throw new NoteError(`expected a note of at most ${maxCharacters} characters`)
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
   if (!text.isWellFormed() || /[\x00-\x09\x0b-\x1f]/.test(text))
     throw new NoteError('expected a note without control characters and lone surrogates')
   if (!text.endsWith('\n')) throw new NoteError('expected a note that ends with a newline')
 }
 
-/** Reads a note without a look at whether its signatures hold. @throws NoteError */
+/** Reads a note without a check of its signatures. @throws NoteError */
 export function parseNote(note: string): Note {
   checkText(note)
   const end = note.lastIndexOf('\n\n')
   if (end === -1) throw new NoteError('expected a note with an empty line before its signatures')
   const lines = note.slice(end + 2, -1).split('\n')
-  if (lines.length > mostSignatures) throw new NoteError(`expected a note of at most ${mostSignatures} signatures`)
+  if (lines.length > maxSignatures) throw new NoteError(`expected a note of at most ${maxSignatures} signatures`)
   const signatures = lines.map((line) => {
     const [, name = '', encoded = ''] = /^— ([^ ]+) ([^ ]+)$/.exec(line) ?? []
     const bytes = bytesOfBase64(encoded)
@@ -86,9 +86,9 @@ export function signerOf(name: string, key: KeyObject): Signer {
 }
 
 /**
- * Adds a witness's signature to a note; an older one of the same witness gives way.
+ * Adds a witness's signature to a note; it replaces an older one of the same witness.
  * @param timestamp seconds since 1970
- * @throws NoteError where the note is none
+ * @throws NoteError for an invalid note
  */
 export function cosign(note: string, witness: Verifier, key: KeyObject, timestamp: number): string {
   const { text, signatures } = parseNote(note)
@@ -106,16 +106,16 @@ function check(text: string, bytes: Buffer, verifier: Verifier): Verified | null
   }
   if (bytes.length !== timestampLength + signatureLength) return null
   const timestamp = bytes.readBigUInt64BE()
-  // Beyond this no date can be told; the specification itself ends at 2^63 − 1.
+  // Later times are not exact numbers; the specification itself ends at 2^63 − 1.
   if (timestamp > BigInt(Number.MAX_SAFE_INTEGER)) return null
   const holds = verify(null, cosigned(text, timestamp), verifier.key, bytes.subarray(timestampLength))
   return holds ? { verifier, timestamp: Number(timestamp) } : null
 }
 
 /**
- * The text of a note that the verifiers vouch for. Signatures of unknown keys are passed over.
- * @returns the text, and the signatures that hold, at least one
- * @throws NoteError where the note is none, a known key's signature does not hold, or no known key signed
+ * The text of a note that is signed by at least one of the verifiers. Signatures of unknown keys are ignored.
+ * @returns the text, and the valid signatures
+ * @throws NoteError for an invalid note, an invalid signature of a known key, or a note without a known key's signature
  */
 export function openNote(note: string, verifiers: readonly Verifier[]): { text: string; verified: Verified[] } {
   const { text, signatures } = parseNote(note)
@@ -124,22 +124,19 @@ export function openNote(note: string, verifiers: readonly Verifier[]): { text: 
     const verifier = verifiers.find((one) => one.name === name && one.id === id)
     if (!verifier) continue
     const found = check(text, bytes, verifier)
-    if (!found) throw new NoteError(`the signature of ${name} does not fit the text`)
+    if (!found) throw new NoteError(`the signature of ${name} does not match the text`)
     verified.push(found)
   }
   if (verified.length === 0)
-    throw new NoteError(`there is no signature of ${verifiers.map(({ name }) => name).join(' or ')}`)
+    throw new NoteError(`expected a signature of ${verifiers.map(({ name }) => name).join(' or ')}`)
   return { text, verified }
 }
 
-// Ed25519 keys by name: key ids, and verifier keys as text.
-// @see C2SP signed-note, "Verifier keys"; C2SP tlog-cosignature
-
-/** What a signature of a key says. The same key has another id for each. */
+/** Types of signatures. The id of a key depends on its type. @see C2SP signed-note, "Verifier keys"; C2SP tlog-cosignature */
 const signatureTypes = { note: 1, cosignature: 4 } as const
-export type SignatureType = keyof typeof signatureTypes
+type SignatureType = keyof typeof signatureTypes
 
-/** What a signature is checked with. */
+/** A public key that checks signatures. */
 export interface Verifier {
   /** Non-empty, without spaces and plus. */
   name: string
@@ -151,7 +148,7 @@ export interface Verifier {
   text: string
 }
 
-/** Thrown for a verifier key or a note that is not of its form. Its message says what was expected and is safe to show. */
+/** Thrown for an invalid verifier key or note. Its message says what was expected and is safe to show. */
 export class NoteError extends Error {
   constructor(message: string) {
     super(message)
@@ -163,8 +160,8 @@ export class NoteError extends Error {
 const spkiPrefix = Buffer.from('302a300506032b6570032100', 'hex')
 const keyLength = 32
 
-/** Names are told apart by sight: no space of Unicode, no plus, nothing that moves a cursor. */
-export const isKeyName = (name: string): boolean =>
+/** Names are compared by eye: no Unicode space, no plus, no control or format characters. */
+const isKeyName = (name: string): boolean =>
   name !== '' && name.isWellFormed() && !/[\p{White_Space}\p{Cc}\p{Cf}+]/u.test(name)
 
 /** Bytes of canonical base64; null for anything else. */
@@ -177,7 +174,7 @@ export function bytesOfBase64(text: string): Buffer | null {
 const rawKey = (key: KeyObject): Buffer =>
   (key.type === 'public' ? key : createPublicKey(key)).export({ type: 'spki', format: 'der' }).subarray(-keyLength)
 
-/** Sixteen hexadecimal digits that tell keys apart. */
+/** Sixteen hexadecimal digits that identify a key. */
 export const fingerprint = (key: KeyObject): string => hash('sha256', rawKey(key), 'hex').slice(0, 16)
 
 /** The verifier of a key's signatures. @param key its private or public half */

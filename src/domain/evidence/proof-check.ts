@@ -10,7 +10,7 @@ const odd = (number: number): boolean => number % 2 === 1
 /** A shift to the right; the operator of the language stops at 32 bits. */
 const half = (number: number): number => Math.floor(number / 2)
 
-/** Bytes of hashes; null when one is not 64 lower-case hexadecimal digits. */
+/** Bytes of hashes; null unless each is 64 lower-case hexadecimal digits. */
 const bytesOf = (hashes: readonly string[]): Buffer[] | null =>
   hashes.every(isHash) ? hashes.map((hash) => Buffer.from(hash, 'hex')) : null
 

@@ -1,6 +1,6 @@
 /**
- * Inclusion and consistency proofs over a stored log, for any size that it ever had. They read some hundred hashes, however long it is.
- * @see RFC 9162 sections 2.1.3.1 and 2.1.4.1; the checks stand in `proof-check.ts`
+ * Inclusion and consistency proofs over a stored log, for any size that it ever had. They read about a hundred hashes, however long the log is.
+ * @see RFC 9162 sections 2.1.3.1 and 2.1.4.1; `proof-check.ts` has the checks
  */
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import type { Evidence, EvidenceHead } from '../../../sdk/storage/evidence.ts'
@@ -10,15 +10,14 @@ import { keptLevels, leafHash, nodeHash, rootOf } from './tree.ts'
 /** What a proof reads. */
 export type LogHashes = Pick<Evidence, 'hashes' | 'nodes'>
 
-/** The tree over the records that a log holds now. All hashes are lowercase hex; all reject with StorageError `corrupt` where some are missing. */
-export interface LogTree {
+/** The tree over the records that a log holds now. All hashes are lowercase hex; all reject with StorageError `corrupt` if some are missing. */
+interface LogTree {
   /** The root of the first `size` records. */
   root(size: number): Promise<string>
-  /** PATH(index, D[size]): what leads from a record to the root, its neighbour first. @param index from 0, below `size` */
+  /** PATH(index, D[size]): the hashes from a record to the root, its neighbour first. @param index from 0, below `size` */
   inclusion(index: number, size: number): Promise<string[]>
   /**
-   * PROOF(old_size, D[size]): what shows that the tree of `size` begins with that of `old_size`. Empty where there is nothing to show:
-   * `old_size` is 0 or `size`.
+   * PROOF(old_size, D[size]): shows that the tree of `size` begins with that of `old_size`. Empty if `old_size` is 0 or `size`.
    */
   consistency(old_size: number, size: number): Promise<string[]>
 }
@@ -36,7 +35,7 @@ function splitOf(width: number): number {
   return split
 }
 
-/** Subtree roots; what was read or computed once is kept. */
+/** Roots of subtrees, each read or computed once. */
 function subtrees(log: LogHashes): (range: Range) => Promise<Buffer> {
   const blocks = new Map<string, Promise<string[]>>()
   const roots = new Map<string, Promise<Buffer>>()
@@ -77,7 +76,7 @@ function subtrees(log: LogHashes): (range: Range) => Promise<Buffer> {
   return root
 }
 
-/** Opens the tree for the proofs of one answer: it keeps what it reads, and the log may grow meanwhile. */
+/** The tree for the proofs of one answer: it caches what it reads, and the log may grow meanwhile. */
 export function logTree(log: LogHashes): LogTree {
   const root = subtrees(log)
   const hashesOf = async (ranges: readonly Range[]): Promise<string[]> => {
@@ -118,23 +117,21 @@ export function logTree(log: LogHashes): LogTree {
           from = middle
         }
       }
-      // The old root itself is known to who asks, so it is left out where it is one of the subtrees.
+      // The caller knows the old root, so it is left out if it is one of the subtrees.
       if (from > 0) ranges.unshift([from, to])
       return hashesOf(ranges)
     },
   }
 }
 
-// Proofs as they are handed out: with the roots that they lead to, and checked before.
-
-// A proof that does not hold would look like a forgery to who checks it; it means that stored hashes were changed.
+// A proof is checked before it is given out: an invalid one would look like a forgery. It means that stored hashes were changed.
 const damaged = (what: string): StorageError =>
   new StorageError('corrupt', `the evidence log is damaged: ${what} can't be proved`)
 
 /**
  * @param seq number of the record, from 1 to `size`
  * @param size at most that of the log
- * @param signed the root that was signed for this size, where one was
+ * @param signed the root that was signed for this size, if any
  * @throws StorageError `corrupt`
  */
 export async function proveInclusion(log: LogHashes, seq: number, size: number, signed?: string) {
@@ -151,7 +148,7 @@ export async function proveInclusion(log: LogHashes, seq: number, size: number, 
 }
 
 /**
- * Of a node that was changed both roots would be made, and would agree: so the larger one must lead to the root of the head.
+ * A changed node would be in both roots, which would agree: so the larger root must lead to the root of the head.
  * @param old_size at most `new_size`
  * @param new_size at most that of the head
  * @throws StorageError `corrupt`

@@ -1,7 +1,5 @@
-/** Shapes in which mappings leave the program, in answers and in bundles. */
+/** Result shapes of verifications and mappings, in answers and in bundles. */
 import * as v from 'valibot'
-import { canonical } from './canonical.ts'
-import type { Mapped, PlacedRule, Verdict } from './controls.ts'
 
 const d = v.description
 
@@ -42,13 +40,14 @@ export const Shortfall = v.object({
 
 export const Unmapped = v.object({ seq: Seq, event_type: EventType, pr_number: Pr, evidence_class: EvidenceClass })
 
+/** Coverage of a class of evidence. */
 const ClassCoverage = v.object({
   total_events: v.pipe(v.number(), d('Events of the class.')),
-  mapped_events: v.pipe(v.number(), d('Events that speak for at least one control.')),
+  mapped_events: v.pipe(v.number(), d('Events that support at least one control.')),
   unmapped_events: v.pipe(v.number(), d('The others.')),
   coverage_pct: v.pipe(
     v.number(),
-    d('Mapped events of all events of the class, 0 to 100 with two decimals; 0 where there are none.'),
+    d('Mapped events of all events of the class, 0 to 100 with two decimals; 0 if there are none.'),
   ),
   by_source: v.pipe(
     v.array(
@@ -68,75 +67,19 @@ export const Coverage = v.pipe(
   }),
   d('By class of evidence; the two are never added up.'),
 )
+export type ClassCoverage = v.InferOutput<typeof ClassCoverage>
 
-// The lists of a mapping as canonical JSON, written piece by piece: a chain of a million events is never one text.
-
-/** Characters after which a piece goes out. */
-const pieceLength = 65_536
-
-/** Text around the two values that differ from event to event; keys stand in canonical order. */
-type Template = (pr: string, seq: number) => string
-
-const quoted = JSON.stringify
-
-function mapping({ event_type, evidence_class }: Verdict, rule: PlacedRule): Template {
-  const { control_name, framework, function_id, id, stage } = rule
-  const before = `{"control_name":${quoted(control_name)},"event_type":${quoted(event_type)},"evidence_class":"${evidence_class}","framework":${quoted(framework)},"function_id":${quoted(function_id)},"pr_number":`
-  const middle = `,"rule_id":${quoted(id)},"seq":`
-  const after = `,"stage":${quoted(stage)},"type":"mapping"}`
-  return (pr, seq) => before + pr + middle + seq + after
-}
-
-function shortfall({ evidence_class }: Verdict, rule: PlacedRule): Template {
-  const { control_name, framework, function_id, reason } = rule
-  const before = `{"control_name":${quoted(control_name)},"evidence_class":"${evidence_class}","framework":${quoted(framework)},"function_id":${quoted(function_id)},"pr_number":`
-  const middle = `,"reason":${quoted(reason)},"seq":`
-  return (pr, seq) => `${before + pr + middle + seq},"type":"INSUFFICIENT_EVIDENCE"}`
-}
-
-function unmapped({ event_type, evidence_class }: Verdict): Template {
-  const before = `{"event_type":${quoted(event_type)},"evidence_class":"${evidence_class}","pr_number":`
-  return (pr, seq) => `${before + pr},"seq":${seq}}`
-}
-
-const templates = {
-  mappings: (verdict: Verdict) => verdict.mappings.map((rule) => mapping(verdict, rule)),
-  insufficient_evidence: (verdict: Verdict) => verdict.shortfalls.map((rule) => shortfall(verdict, rule)),
-  unmapped: (verdict: Verdict) => (verdict.mappings.length === 0 ? [unmapped(verdict)] : []),
-}
-export type MappedList = keyof typeof templates
-
-/** One of the lists, brackets included. */
-export function* listText(mapped: Mapped, list: MappedList): Generator<string> {
-  const { size, seqs, prs, verdictOf, verdicts } = mapped
-  const made = verdicts.map(templates[list])
-  let piece = '['
-  let first = true
-  for (let at = 0; at < size; at++) {
-    const entries = made[verdictOf[at]!]!
-    if (entries.length === 0) continue
-    const number = prs[at]!
-    const pr = Number.isNaN(number) ? 'null' : String(number)
-    for (const entry of entries) {
-      piece += first ? entry(pr, seqs[at]!) : `,${entry(pr, seqs[at]!)}`
-      first = false
-    }
-    if (piece.length >= pieceLength) {
-      yield piece
-      piece = ''
-    }
-  }
-  yield `${piece}]`
-}
-
-/** The whole result of `cstp.mapControls`. */
-export function* mappedText(mapped: Mapped): Generator<string> {
-  const { attested_only_controls, coverage, insufficient_evidence_count } = mapped
-  yield `{"attested_only_controls":${canonical(attested_only_controls)},"coverage":${canonical(coverage)},"insufficient_evidence":`
-  yield* listText(mapped, 'insufficient_evidence')
-  yield `,"insufficient_evidence_count":${insufficient_evidence_count},"mappings":`
-  yield* listText(mapped, 'mappings')
-  yield ',"unmapped":'
-  yield* listText(mapped, 'unmapped')
-  yield '}'
-}
+/** The result of a verification of the chain. */
+export const Verification = v.object({
+  intact: v.pipe(v.boolean(), d('Whether nothing is wrong.')),
+  broken_at_seq: v.pipe(
+    v.nullable(v.number()),
+    d('The first record that does not follow; null if each does, even if the end is missing.'),
+  ),
+  head_hash: v.pipe(v.string(), d('Hash of the last record; 64 zeros for an empty chain.')),
+  expected_hash: v.pipe(v.nullable(v.string()), d('The hash that was looked for; null if there was none.')),
+  tail_check: v.pipe(v.boolean(), d('Whether a hash was looked for.')),
+  reason: v.pipe(v.nullable(v.string()), d('What is wrong; null if nothing is.')),
+  records: v.pipe(v.number(), d('Records that follow, from the first on.')),
+})
+export type Verification = v.InferOutput<typeof Verification>

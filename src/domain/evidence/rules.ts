@@ -14,8 +14,8 @@ export interface ControlSet extends ControlFile {
   digest: string
 }
 
-export interface RuleText {
-  /** As it is shown in errors. */
+interface RuleText {
+  /** Shown in errors. */
   name: string
   text: string
 }
@@ -26,18 +26,18 @@ const knownKeys = (_: unknown, path: Path): string[] => {
   return path.includes('match') ? ['event_type', 'conditions'] : Object.keys(ControlRule.entries)
 }
 
-/** Rules of one file for one type of event: the engine keeps what they say as the bits of a number. */
-const mostForType = 50
+/** Rules of one file for one type of event: the engine keeps the rules that hold as the bits of a number. */
+const maxPerType = 50
 
-/** What the schema can't say. */
+/** Problems that the schema can't express. */
 function* problems(file: ControlFile): Generator<[Path, string]> {
   const counts = new Map<string, number>()
   for (const [index, rule] of file.rules.entries()) {
     const at: Path = ['rules', index]
     const { event_type } = rule.match
     counts.set(event_type, (counts.get(event_type) ?? 0) + 1)
-    if (counts.get(event_type) === mostForType + 1)
-      yield [at, `expected at most ${mostForType} rules for events of type ${event_type}`]
+    if (counts.get(event_type) === maxPerType + 1)
+      yield [at, `expected at most ${maxPerType} rules for events of type ${event_type}`]
     if (rule.insufficient_evidence && rule.description !== undefined)
       yield [[...at, 'description'], 'a rule with insufficient_evidence maps nothing: expected reason, not description']
     if (rule.insufficient_evidence && rule.reason === undefined)
@@ -57,7 +57,7 @@ function* problems(file: ControlFile): Generator<[Path, string]> {
   }
 }
 
-/** Reads one file. Never throws: whatever is wrong is in `errors`, and then there is no set. */
+/** Reads one file. Never throws: any problem is in `errors`, and then `set` is null. */
 export function parseControls({ name, text }: RuleText): { set: ControlSet | null; errors: RuleError[]; at: Locate } {
   const { value, errors, at } = readYaml(text, name)
   if (errors.length > 0) return { set: null, errors, at }

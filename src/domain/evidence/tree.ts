@@ -1,12 +1,12 @@
 /**
- * The RFC 9162 Merkle tree over the records, grown without a look back: a frontier of subtree roots is all that an append needs.
+ * The RFC 9162 Merkle tree over the records, grown without reading earlier records: an append needs only the frontier of subtree roots.
  * Hashes are lowercase hex outside and bytes inside.
  * @see RFC 9162 section 2.1; "compact range" in transparency-dev/merkle
  */
 import type { TreeNode } from '../../../sdk/storage/evidence.ts'
 import { sha256Into } from './hash.ts'
 
-/** Only levels divisible by this are kept: a node on disk for each 15 records, and at most 15 hashes to make any other. */
+/** Only levels divisible by this are stored: one node per 15 records, and at most 15 hashes to compute any other. */
 export const keptLevels = 4
 
 function sha256(bytes: Uint8Array): Buffer {
@@ -15,13 +15,13 @@ function sha256(bytes: Uint8Array): Buffer {
   return hash
 }
 
-/** What is hashed for a node: its prefix, and room for its two children. */
+/** The input of a node's hash: its prefix, and room for its two children. */
 function emptyNode(): { bytes: Buffer; children: readonly [Buffer, Buffer] } {
   const bytes = Buffer.alloc(65, 1)
   return { bytes, children: [bytes.subarray(1, 33), bytes.subarray(33)] }
 }
 
-// What is hashed is put together here: a hash is made in one go, before anything else can run.
+// Shared buffers: a hash is computed in one go, before anything else can run.
 const leafBytes = Buffer.alloc(33, 0)
 const single = emptyNode()
 
@@ -60,7 +60,7 @@ function levelsOf(subtrees: number, level: number): number[] {
 }
 
 /**
- * Adds subtrees of one level, joins what is whole, and notes the nodes of kept levels above.
+ * Adds subtrees of one level, joins complete ones, and collects the nodes of stored levels above.
  * @param before subtrees of that level that the frontier covers
  * @param put writes the root of the next one
  */

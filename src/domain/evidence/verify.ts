@@ -1,6 +1,6 @@
 /**
- * Verification: the whole log is walked, every time. Each record must follow the one before it, the tree must be that of the records,
- * and every head that was ever told to somebody must still stand in it.
+ * Verification: walks the whole log every time. Each record must follow the one before it, the tree must be that of the records, and
+ * the log must still contain every head that was ever given out.
  */
 import { isStorageError } from '../../../sdk/storage/errors.ts'
 import type { Evidence, EvidenceHead } from '../../../sdk/storage/evidence.ts'
@@ -14,38 +14,38 @@ export interface Walkers {
   readonly lanes: number
   /** @throws when its thread failed */
   walk(index: number, end: number): Promise<Piece>
-  /** Ends the threads; what they still walk is never settled. */
+  /** Ends the threads; promises of running walks never settle. */
   close(): void
 }
 
-/** What of the log is looked at. */
-export type ReadEvidence = Pick<Evidence, 'head' | 'read' | 'hashes' | 'nodes' | 'checkpoints'>
+/** The verbs that a verification needs. */
+type ReadEvidence = Pick<Evidence, 'head' | 'read' | 'hashes' | 'nodes' | 'checkpoints'>
 
 export interface VerifyOptions {
   evidence: ReadEvidence
-  /** Lets others have their turn. */
+  /** Yields to other work. */
   breathe(): Promise<void>
-  /** Starts threads; without it the walk is done in this one. */
+  /** Starts threads; without it this thread does the walk. */
   walkers?: (() => Walkers) | undefined
-  /** Is told how many records were walked so far, and of how many; null where the head can't be read. */
+  /** Called with the number of walked records, and their total; null if the head can't be read. */
   walked?: ((records: number, total: number | null) => void) | undefined
 }
 
-/** What a walk over the whole log found. */
+/** The result of a walk over the whole log. */
 export interface Walked {
   /** Records that follow, from the first on. */
   records: number
   /** Hash of the last of them. */
   hash: string
-  /** Hash of the last record in store. */
+  /** Hash of the last stored record. */
   last_hash: string
   flaw: Flaw | null
 }
 
-/** Logs from which threads are worth their start. */
+/** Size from which threads are worth their start. */
 const walkersFrom = 4 * pieceSize
 
-/** The stored head; null where it can't be read. */
+/** The stored head; null if it can't be read. */
 async function headOf(evidence: ReadEvidence): Promise<EvidenceHead | null> {
   try {
     return await evidence.head()
@@ -63,7 +63,7 @@ async function walkRecords(
   const { evidence, breathe } = options
   const walkers = end >= walkersFrom ? options.walkers?.() : undefined
   const here = (index: number) => walkPiece(evidence, index, end, breathe)
-  // What a thread can't do is done here.
+  // If a thread fails, its piece is walked here.
   const walk = (index: number) => (walkers ? walkers.walk(index, end).catch(() => here(index)) : here(index))
   const ahead: Promise<Piece>[] = []
   let frontier: readonly string[] = []
@@ -71,8 +71,8 @@ async function walkRecords(
   let hash = noHash
   let flaw: Flaw | null = null
   let tree_flaw: Flaw | null = null
-  const tell = () => options.walked?.(records, Number.isFinite(end) ? end : null)
-  tell()
+  const report = () => options.walked?.(records, Number.isFinite(end) ? end : null)
+  report()
   try {
     for (let index = 0; index * pieceSize < end && flaw === null; index++) {
       // The longest wait is for the oldest of them; twice as many as lanes keep all of these busy meanwhile.
@@ -91,7 +91,7 @@ async function walkRecords(
       flaw = piece.flaw
       tree_flaw ??= piece.tree_flaw
       records += piece.count
-      tell()
+      report()
       hash = piece.last_hash ?? hash
       if (piece.count < pieceSize) {
         frontier = [...frontier, ...piece.frontier]
@@ -110,8 +110,8 @@ async function walkRecords(
   return { records, hash, frontier, flaw: flaw ?? tree_flaw }
 }
 
-/** What stands beside the records, against what they make. */
-async function besideOf(
+/** Checks head, tree and given-out heads against the records. */
+async function flawBeside(
   evidence: ReadEvidence,
   head: EvidenceHead | null,
   { records, hash, frontier }: { records: number; hash: string; frontier: readonly string[] },
@@ -134,12 +134,12 @@ async function besideOf(
       return flaw(`the log was cut off: it ends at record ${records}, and a head of ${size} records was given out`)
     const [stored] = size === 0 ? [noHash] : await evidence.hashes(size, 1)
     if (stored !== head_hash)
-      return flaw(`the log was rewritten: the head of ${size} records that was given out stands nowhere in it`)
+      return flaw(`the log was rewritten: the head of ${size} records that was given out is not in it`)
   }
   return null
 }
 
-/** The head, and what stands behind it. Records of another process's append are behind it only until it is read again. */
+/** The head, and a record after it. Records of another process's append are after it only until the head is read again. */
 async function endOf(evidence: ReadEvidence): Promise<{ head: EvidenceHead | null; beyond: Flaw | null }> {
   let head = await headOf(evidence)
   for (;;) {
@@ -147,18 +147,18 @@ async function endOf(evidence: ReadEvidence): Promise<{ head: EvidenceHead | nul
     const now = await headOf(evidence)
     if (now?.seq === head.seq) {
       const seq = head.seq + 1
-      return { head, beyond: { seq, reason: `record ${seq} stands behind the end of the log` } }
+      return { head, beyond: { seq, reason: `record ${seq} is behind the end of the log` } }
     }
     head = now
   }
 }
 
-/** Walks the whole log. What is appended meanwhile is left to the next time. */
+/** Walks the whole log. Later appends are left to the next walk. */
 export async function walkLog(options: VerifyOptions): Promise<Walked> {
   const { evidence } = options
   const { head, beyond } = await endOf(evidence)
   const walked = await walkRecords(options, head?.seq ?? Number.POSITIVE_INFINITY)
   const { records, hash } = walked
-  const flaw = walked.flaw ?? beyond ?? (await besideOf(evidence, head, walked))
+  const flaw = walked.flaw ?? beyond ?? (await flawBeside(evidence, head, walked))
   return { records, hash, last_hash: walked.flaw === null ? hash : (head?.hash ?? hash), flaw }
 }

@@ -1,6 +1,6 @@
 /**
- * The walk over one piece of the log: everything in it is computed anew from the records. Pieces know nothing of each other, so that
- * several threads can walk at once; `verify.ts` joins what they found.
+ * The walk over one piece of the log: everything in it is recomputed from the records. Pieces are independent, so that several threads
+ * can walk at once; `verify.ts` joins the results.
  */
 import { isStorageError } from '../../../sdk/storage/errors.ts'
 import type { Evidence, EvidenceRecord, TreeNode } from '../../../sdk/storage/evidence.ts'
@@ -10,10 +10,10 @@ import { grow, keptLevels } from './tree.ts'
 /** Level of the tree whose perfect subtrees are walked as one piece. */
 export const pieceLevel = 3 * keptLevels
 export const pieceSize = 2 ** pieceLevel
-/** Records that are read and hashed in one go: some milliseconds. */
+/** Records that are read and hashed in one go, which takes a few milliseconds. */
 const pageSize = 512
 
-/** What is wrong. `seq` is the first record that does not follow; null where each follows and something else is wrong. */
+/** What is wrong. `seq` is the first record that does not follow; null if each follows and something else is wrong. */
 export interface Flaw {
   seq: number | null
   reason: string
@@ -23,11 +23,11 @@ export interface Flaw {
 export interface Piece {
   /** Records up to the first flaw. */
   count: number
-  /** What the first record names as the hash before it; null where there is no record. */
+  /** The first record's hash of the record before it; null if there is no record. */
   first_prev: string | null
-  /** Null where there is no record. */
+  /** Null if there is no record. */
   last_hash: string | null
-  /** The frontier of a tree over these records alone: one root where the piece is full. */
+  /** The frontier of a tree over these records alone: one root if the piece is full. */
   frontier: readonly string[]
   /** The first record that does not follow. */
   flaw: Flaw | null
@@ -38,17 +38,17 @@ export interface Piece {
 /** What a walk reads. */
 export type WalkReader = Pick<Evidence, 'read' | 'nodes'>
 
-/** What does not follow in a record that should come after `prev`; null where it does. */
+/** Why a record does not follow `prev`; null if it does. */
 function flawOf(record: EvidenceRecord, seq: number, prev: string | null): string | null {
-  if (record.seq !== seq) return `record ${record.seq} stands where record ${seq} should`
+  if (record.seq !== seq) return `record ${record.seq} is in the place of record ${seq}`
   if (record.evidence_class !== 'observed' && record.evidence_class !== 'attested')
-    return `record ${seq} is of no evidence class`
+    return `record ${seq} has an invalid evidence class`
   if (prev !== null && record.prev_hash !== prev) return `record ${seq} does not name the hash of the record before it`
-  if (recordHash(record) !== record.hash) return `record ${seq} is not the one that its hash was made of`
+  if (recordHash(record) !== record.hash) return `record ${seq} does not match its hash`
   return null
 }
 
-/** Reads a page, or what of it can be read. */
+/** Reads a page, or as much of it as can be read. */
 async function readPage(
   reader: WalkReader,
   from: number,
@@ -118,7 +118,7 @@ export async function walkPiece(
       hashes.push(prev)
       seq++
     }
-    // A tree of the piece alone; its nodes stand further on in the whole one.
+    // A tree of the piece alone; its nodes have higher indexes in the whole tree.
     const grown = grow(frontier, seq - before - hashes.length, hashes)
     frontier = grown.frontier
     for (const { level, index: at, hash } of grown.nodes)

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import canonicalize from 'canonicalize'
 import fc from 'fast-check'
-import { canonical, deepestLevel, NotInteroperable } from '../../../src/domain/evidence/canonical.ts'
+import { canonical, maxDepth, NotInteroperable } from '../../../src/domain/evidence/canonical.ts'
 
 /** Any number that I-JSON carries: of every size, and near the edges. */
 const number = fc
@@ -74,7 +74,7 @@ describe('what I-JSON can’t carry is refused by its path', () => {
     [{ 'a\udc00b': 1 }, ['a\udc00b'], /surrogate/],
     [{ x: undefined }, ['x'], /JSON value/],
     [[1n], [0], /JSON value/],
-    [deep(deepestLevel + 1), Array.from({ length: deepestLevel }, () => 0), /levels/],
+    [deep(maxDepth + 1), Array.from({ length: maxDepth }, () => 0), /levels/],
   ] as [unknown, (string | number)[], RegExp][])('%#', (value, path, expected) => {
     let thrown: unknown
     try {
@@ -89,6 +89,6 @@ describe('what I-JSON can’t carry is refused by its path', () => {
 
   test('what is just within is not', () => {
     expect(canonical([2 ** 53 - 1, 1 - 2 ** 53, -0])).toBe('[9007199254740991,-9007199254740991,0]')
-    expect(canonical(deep(deepestLevel))).toHaveLength(2 * deepestLevel)
+    expect(canonical(deep(maxDepth))).toHaveLength(2 * maxDepth)
   })
 })

@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test'
 import * as fc from 'fast-check'
 import { mapEvidence } from '../../../src/domain/evidence/controls.ts'
-import { mappedText } from '../../../src/domain/evidence/results.ts'
+import { mappedText } from '../../../src/domain/evidence/mapped-text.ts'
 import { loadControls } from '../../../src/policy/files.ts'
 import { chainOf, event, link, story } from '../../support/evidence/events.ts'
 

@@ -90,6 +90,12 @@ test('the document says what it can’t print, and shows hashes, key and note wh
   const { verifier_key, head, policy_hash } = bundle
   for (const part of [verifier_key, head.head_hash, head.root_hash, policy_hash, '— log signature', '[U+4E2D U+6587]'])
     expect(whole).toContain(part)
-  for (const part of ['Attested only', 'no longer in the store', 'SR 26-2', 'shown by their numbers', 'cstp verify'])
+  for (const part of [
+    'Attested only',
+    'no longer in the store',
+    'SR 26-2',
+    'shown by their Unicode numbers',
+    'cstp verify',
+  ])
     expect(whole).toContain(part)
 })

@@ -105,27 +105,27 @@ describe('signing', () => {
   test('one key is two verifiers: a signature of a log is no cosignature', () => {
     const asWitness = verifierOf('log.test/a', 'cosignature', log)
     expect(asWitness.id).not.toBe(known.id)
-    expect(refused(() => openNote(note, [asWitness]))).toContain('there is no signature of log.test/a')
+    expect(refused(() => openNote(note, [asWitness]))).toContain('expected a signature of log.test/a')
     const forged = note.replace(/— .*\n$/, () => {
       const bytes = parseNote(note).signatures[0]!.bytes
       const line = Buffer.concat([Buffer.from(asWitness.id, 'hex'), Buffer.alloc(8), bytes])
       return `— log.test/a ${line.toString('base64')}\n`
     })
-    expect(refused(() => openNote(forged, [asWitness]))).toContain('does not fit')
+    expect(refused(() => openNote(forged, [asWitness]))).toContain('does not match')
   })
 
   test('a change of text, signature or key is seen', () => {
-    expect(refused(() => openNote(note.replace('two', 'tow'), [known]))).toContain('does not fit')
+    expect(refused(() => openNote(note.replace('two', 'tow'), [known]))).toContain('does not match')
     const other = signerOf('log.test/a', newKey())
-    expect(refused(() => openNote(other.sign(text), [known]))).toContain('there is no signature')
+    expect(refused(() => openNote(other.sign(text), [known]))).toContain('expected a signature')
     const [line] = parseNote(note).signatures
     // The key id of the known key over a signature of another one.
     const bytes = Buffer.concat([Buffer.from(known.id, 'hex'), parseNote(other.sign(text)).signatures[0]!.bytes])
     expect(refused(() => openNote(`${text}\n— log.test/a ${bytes.toString('base64')}\n`, [known]))).toContain(
-      'does not fit',
+      'does not match',
     )
     expect(refused(() => openNote(`${note}— log.test/a ${bytes.toString('base64')}\n`, [known]))).toContain(
-      'does not fit',
+      'does not match',
     )
     expect(line!.name).toBe('log.test/a')
   })

@@ -122,11 +122,11 @@ export function Evidence({ session, place }: View) {
           }}
         </Show>
       </Panel>
-      <Panel title="Where evidence is insufficient" wide>
+      <Panel title="Insufficient evidence" wide>
         <Show of={mapped}>
           {({ insufficient_evidence: lacks }) =>
             lacks.length === 0 ? (
-              <Empty>Nowhere: every event that should speak for a control does.</Empty>
+              <Empty>Every event supports the controls that it should support.</Empty>
             ) : (
               <>
                 <ul class="plain">

@@ -1,4 +1,4 @@
-/** Deliveries on checks: what continuous integration said of a commit. */
+/** Deliveries on checks: results of continuous integration. */
 import * as v from 'valibot'
 import { Account, Count, event, foreign, kind, type Plan, Repository, type Seen, Sha, Text, Time } from './parts.ts'
 
@@ -14,14 +14,14 @@ interface Check {
   about: Record<string, unknown>
 }
 
-/** Pull requests of one check that are told of. */
-const most = 100
+/** Events per check. */
+const maxPullRequests = 100
 
-/** One event for each pull request whose head was checked; one without a number where there is none. */
+/** One event for each pull request whose head was checked; one event without a number if there is none. */
 function completed({ repository, sha, ts, pulls, about }: Check): Plan {
   const repo = repository.full_name
   const listed = pulls.filter(({ base }) => base.repo.id === repository.id).map(({ number }) => number)
-  // GitHub lists none for a fork: what the log knows of the commit tells.
+  // GitHub lists no pull requests for a fork: they are found by the commit in the log.
   const openedAt = (known: readonly Seen[]) =>
     known
       .filter(({ event_type }) => event_type === 'pr_opened' || event_type === 'pr_commit')
@@ -30,7 +30,7 @@ function completed({ repository, sha, ts, pulls, about }: Check): Plan {
     repo,
     keys: [{ field: 'sha', value: sha }],
     events(known) {
-      const numbers = [...new Set<unknown>([...listed, ...openedAt(known)])].slice(0, most)
+      const numbers = [...new Set<unknown>([...listed, ...openedAt(known)])].slice(0, maxPullRequests)
       return (numbers.length === 0 ? [undefined] : numbers).map((pr_number) =>
         event('ci_completed', ts, { repo, pr_number, sha, ...about }),
       )

@@ -1,11 +1,10 @@
 /**
  * Deliveries of GitHub's webhook as observed events, each delivery once.
  *
- * Nothing beside the chain remembers what was delivered. Each event holds the id and the digest of its delivery, and the log finds
- * records by them; a delivery is looked for in the same serialised append that adds its events. So its events and the knowledge that
- * it was taken in are one commit: a crash leaves both or neither, and of two processes the second sees what the first did. The digest
- * counts beside the id, as ids come in a header that the signature does not cover. A delivery without events leaves no trace, and needs
- * none.
+ * Deliveries are recorded nowhere but in the chain. Each event holds the id and the digest of its delivery, and the log finds records
+ * by them; the serialised append that adds the events of a delivery first looks for the delivery. So a crash leaves all of its events or
+ * none, and of two processes the second sees what the first did. The digest is needed because the signature does not cover the header
+ * with the id. A delivery without events leaves no record, and needs none.
  */
 import * as v from 'valibot'
 import type { EvidenceRecord } from '../../../../sdk/storage/evidence.ts'
@@ -27,17 +26,18 @@ const kinds: ReadonlyMap<string, Kind> = new Map([
   ['check_run', checkRun],
 ])
 
+/** The outcome of a delivery. */
 export type Taken =
-  /** Nothing of it is recorded, or nothing was to be said. `seq` is null. Repeated: `seq` is that of the first time. */
+  /** `nothing`: no event was recorded. `repeated`: `first_seq` is the number of the earlier event. */
   | { outcome: 'ingested' | 'nothing' | 'repeated'; ingested: number; first_seq: number | null }
-  /** The body has not the form of its kind. */
+  /** The body does not have the form of its kind. */
   | { outcome: 'refused'; reason: string }
 
 const nothing: Taken = { outcome: 'nothing', ingested: 0, first_seq: null }
-/** A value that is quoted in a reason may be of any length. */
-const longestReason = 200
+/** A reason may quote a value of any length. */
+const maxReason = 200
 
-/** What a delivery becomes; null where nothing of it is recorded. */
+/** The plan of a delivery; null if nothing of it is recorded. */
 function planOf(delivery: Delivery, bots: readonly string[]): Plan | null | { reason: string } {
   const found = kinds.get(delivery.kind)
   if (!found) return null
@@ -48,14 +48,14 @@ function planOf(delivery: Delivery, bots: readonly string[]): Plan | null | { re
     const [issue] = error.issues
     const path = v.getDotPath(issue)
     return {
-      reason: `the body is no ${delivery.kind} event: ${path ? `${path}: ` : ''}${issue.message.slice(0, longestReason)}`,
+      reason: `the body is not a ${delivery.kind} event: ${path ? `${path}: ` : ''}${issue.message.slice(0, maxReason)}`,
     }
   }
 }
 
 const seenOf = ({ event_type, ts, payload }: EvidenceRecord): Seen => ({ event_type, ts, payload: JSON.parse(payload) })
 
-/** Appends what a delivery says as one batch, unless it is there. @throws CstpError where the chain is damaged */
+/** Appends the events of a delivery as one batch, unless they are in the log. @throws CstpError if the chain is damaged */
 export async function takeDelivery(chain: Chain, delivery: Delivery, bots: readonly string[]): Promise<Taken> {
   const plan = planOf(delivery, bots)
   if (plan === null) return nothing

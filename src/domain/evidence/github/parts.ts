@@ -1,4 +1,4 @@
-/** What the deliveries of GitHub share: the forms of their parts, and how an event is made of them. */
+/** Common parts of GitHub's deliveries: their schemas, accounts and approvals, and how an event is made. */
 import * as v from 'valibot'
 import type { WebhookKey } from '../../../../sdk/storage/evidence.ts'
 import { instantMs } from '../../../core/time.ts'
@@ -18,34 +18,34 @@ export interface Delivery {
   body: unknown
 }
 
-/** What the mapping needs beside the body. */
+/** Input of a plan beside the body. */
 export interface Origin {
   delivery: Delivery
   bots: readonly string[]
 }
 
-/** An event with its payload as an object: one that the log knows, or one that is about to be added. */
+/** An event with its payload as an object, from the log or about to be added. */
 export interface Seen {
   event_type: string
   ts: string
   payload: Readonly<Record<string, unknown>>
 }
 
-/** What a delivery becomes. */
+/** The events that a delivery leads to. */
 export interface Plan {
   repo: string
-  /** What its events depend on. */
+  /** Keys of the records that its events depend on. */
   keys: WebhookKey[]
-  /** @param known what the log knows under the keys of this repository, in the order of the log */
+  /** @param known records of this repository under these keys, in the order of the log */
   events(known: readonly Seen[]): Seen[]
 }
 
-/** A kind of delivery: the form of its body, and what becomes of it. Null where nothing of it is recorded. */
+/** A kind of delivery: the schema of its body, and its plan. Null if nothing of it is recorded. */
 export interface Kind {
   plan(origin: Origin): Plan | null
 }
 
-/** @throws v.ValiError from `plan` when the body has another form */
+/** @throws v.ValiError from `plan` for a body of another form */
 export const kind = <S extends v.GenericSchema>(
   schema: S,
   plan: (body: v.InferOutput<S>, origin: Origin) => Plan | null,
@@ -61,17 +61,17 @@ export const Time = v.pipe(
   v.check((value) => instantMs(value) !== null, 'Expected an RFC 3339 time'),
 )
 export const Repository = v.object({ full_name: v.pipe(v.string(), v.minLength(1)) })
-/** A member that shows the body to be of another kind. */
+/** A member that only bodies of another kind have. */
 export const foreign = v.optional(v.never('this member belongs to another kind of event'))
 
-/** @param payload members that are undefined are left out */
+/** @param payload undefined members are left out */
 export const event = (event_type: string, ts: string, payload: Record<string, unknown>): Seen => ({
   event_type,
   ts,
   payload: Object.fromEntries(Object.entries(payload).filter(([, value]) => value !== undefined)),
 })
 
-/** As it is appended: with the keys of its delivery, by which a repetition is known. @throws NotInteroperable */
+/** The event to append, with the keys of its delivery, by which a repetition is found. @throws NotInteroperable */
 export const stored = ({ event_type, ts, payload }: Seen, { id, body_sha256 }: Delivery): NewEvent => ({
   ts,
   source,
@@ -80,23 +80,21 @@ export const stored = ({ event_type, ts, payload }: Seen, { id, body_sha256 }: D
   payload: canonical({ ...payload, delivery_id: id, body_sha256 }),
 })
 
-// Accounts of GitHub: which are people, and which are agents.
-
-/** Null where the account was deleted. */
+/** An account of GitHub; null if it was deleted. */
 export const Account = v.nullish(v.object({ login: v.pipe(v.string(), v.minLength(1)), type: v.optional(v.string()) }))
 export type Account = v.InferOutput<typeof Account>
 
 const bare = (login: string): string => login.replace(/\[bot\]$/i, '').toLowerCase()
 
-/** Accounts of type Bot, those whose login says so, and those that the settings name (with or without `[bot]`). */
+/** Accounts of type Bot, logins that end in `[bot]`, and accounts that the settings name (with or without `[bot]`). */
 const isAgent = (account: NonNullable<Account>, bots: readonly string[]): boolean =>
   account.type === 'Bot' || /\[bot\]$/i.test(account.login) || bots.some((bot) => bare(bot) === bare(account.login))
 
-/** Undefined where GitHub does not say who it was. */
+/** Undefined if GitHub does not name the account. */
 export const isHuman = (account: Account, bots: readonly string[]): boolean | undefined =>
   account ? account.type === 'User' && !isAgent(account, bots) : undefined
 
-/** What a payload says of the author of a pull request. */
+/** The members of a payload on the author of a pull request. */
 export function authorship(author: Account, bots: readonly string[]): Record<string, unknown> {
   if (!author) return {}
   const is_agent_authored = isAgent(author, bots)
@@ -106,8 +104,6 @@ export function authorship(author: Account, bots: readonly string[]): Record<str
     ...(is_agent_authored && { agent_type: author.login.replace(/\[bot\]$/i, '') }),
   }
 }
-
-// Approvals of a pull request, counted as GitHub counts them.
 
 interface Review {
   id: unknown
@@ -119,10 +115,10 @@ interface Review {
 const plainLogin = (login: unknown): string | null => (typeof login === 'string' ? login.toLowerCase() : null)
 
 /**
- * For each reviewer the latest review that takes a side: approving counts one, requesting changes none, and a dismissed one none. A
- * comment takes no side. The author's own reviews never count. Logins are told apart as GitHub does, without a look at their case.
+ * Approvals, counted as GitHub counts them: the latest review of each reviewer that approves or requests changes; dismissed reviews,
+ * comments and the author's own reviews do not count. Logins are compared without regard to case, as GitHub does.
  * @param seen events of this pull request, in the order of the log
- * @param until what happened after it says nothing: deliveries may overtake each other
+ * @param until later reviews are ignored, because deliveries may overtake each other
  */
 export function approvals(
   seen: readonly Seen[],
@@ -139,9 +135,9 @@ export function approvals(
     if (state === 'dismissed') dismissed.add(id)
     if (state !== 'approved' && state !== 'changes_requested') continue
     const review = { id, approves: state === 'approved', human: actor_is_human === true, at }
-    // Deliveries may come in another order than the reviews were made in.
+    // Deliveries may arrive in another order than the reviews.
     if (review.at >= (latest.get(reviewer)?.at ?? Number.NEGATIVE_INFINITY)) latest.set(reviewer, review)
   }
-  const standing = [...latest.values()].filter(({ id, approves }) => approves && !dismissed.has(id))
-  return { approval_count: standing.length, human_approval_count: standing.filter(({ human }) => human).length }
+  const approving = [...latest.values()].filter(({ id, approves }) => approves && !dismissed.has(id))
+  return { approval_count: approving.length, human_approval_count: approving.filter(({ human }) => human).length }
 }

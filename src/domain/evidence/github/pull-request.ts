@@ -1,4 +1,4 @@
-/** Deliveries on pull requests: opened, new commits, merged or closed; and what a merge takes back. */
+/** Deliveries on pull requests, their reviews and review comments, and the reverts of a merge. */
 import * as v from 'valibot'
 import {
   Account,
@@ -18,8 +18,8 @@ import {
 
 const Side = v.object({ ref: Text, sha: Sha, repo: v.nullish(Repository) })
 
-/** What all deliveries say of a pull request. */
-export const PullRequest = v.object({
+/** A pull request in all deliveries. */
+const PullRequest = v.object({
   number: Count,
   title: Text,
   user: Account,
@@ -27,9 +27,9 @@ export const PullRequest = v.object({
   base: Side,
   updated_at: Time,
 })
-export type PullRequest = v.InferOutput<typeof PullRequest>
+type PullRequest = v.InferOutput<typeof PullRequest>
 
-/** What each event of a pull request says. The head's repository is null where the fork was deleted. */
+/** Members of each event of a pull request. The head's repository is null if the fork was deleted. */
 export const described = (repo: string, pull: PullRequest, bots: readonly string[]): Record<string, unknown> => ({
   repo,
   pr_number: pull.number,
@@ -41,7 +41,7 @@ export const described = (repo: string, pull: PullRequest, bots: readonly string
   base_ref: pull.base.ref,
 })
 
-export const isOf =
+const isOf =
   (pr_number: number) =>
   ({ payload }: Seen): boolean =>
     payload.pr_number === pr_number
@@ -92,7 +92,7 @@ export const pullRequest = kind(
         return {
           repo,
           keys: [own],
-          // A push to the branch may have told of this commit before.
+          // A push to the branch may have reported this commit before.
           events: (known) =>
             known.some(({ event_type, payload }) => event_type === 'pr_commit' && payload.sha === pull.head.sha)
               ? []
@@ -124,7 +124,7 @@ export const pullRequest = kind(
           merge_commit_sha,
           merged_by: pull.merged_by?.login,
           ...approvals(before, pull.user?.login ?? null, Date.parse(ts)),
-          // Without its opening, reviews may have been missed: the counts are what was seen.
+          // If the opening is not in the log, reviews may be missing too.
           history_complete: before.some(
             ({ event_type, payload }) => payload.action === 'opened' && event_type === 'pr_opened',
           ),
@@ -140,8 +140,6 @@ export const pullRequest = kind(
     }
   },
 )
-
-// Deliveries on reviews of pull requests, and on comments at lines of their code.
 
 export const review = kind(
   v.object({
@@ -164,7 +162,7 @@ export const review = kind(
     if (action !== 'submitted' && action !== 'dismissed') return null
     const repo = repository.full_name
     const state = action === 'dismissed' ? 'dismissed' : review.state.toLowerCase()
-    // A dismissal is the act of another, later than the review.
+    // A dismissal is later than the review, by another account.
     const ts = action === 'dismissed' ? pull.updated_at : (review.submitted_at ?? pull.updated_at)
     return {
       repo,
@@ -214,38 +212,36 @@ export const reviewComment = kind(
   },
 )
 
-// Reverts: which pull requests a text takes back, and the events that say so.
+/** Reverts that count per text. */
+const maxReverts = 100
 
-/** At most so many of one text count. */
-const most = 100
-
-/** Commits that a message takes back, in the words of `git revert`. */
+/** Commits that a message reverts, in the words of `git revert`. */
 export const revertedCommits = (message: string): string[] =>
   [...message.matchAll(/^This reverts commit ([0-9a-f]{40}(?:[0-9a-f]{24})?)(?=[.,\s]|$)/gm)]
-    .slice(0, most)
+    .slice(0, maxReverts)
     .map(([, sha]) => sha!)
 
-/** Numbers that a pull request takes back, in the words of GitHub's button: `Reverts owner/name#12`. */
-export function revertedNumbers(title: string, body: string, repo: string): number[] {
+/** Numbers of pull requests that a pull request reverts, in the words of GitHub's button: `Reverts owner/name#12`. */
+function revertedNumbers(title: string, body: string, repo: string): number[] {
   if (!/^revert\b/i.test(title)) return []
   return [...body.matchAll(/^Reverts (?:([\w.-]+\/[\w.-]+))?#([1-9]\d{0,9})[ \t\r]*$/gim)]
     .filter(([, named]) => named === undefined || named.toLowerCase() === repo.toLowerCase())
-    .slice(0, most)
+    .slice(0, maxReverts)
     .map(([, , number]) => Number(number))
 }
 
-export interface Reverting {
+interface Reverting {
   repo: string
-  /** The branch on which they are taken back: a pull request counts where it was merged into it. */
+  /** The branch of the revert: only pull requests that were merged into it count. */
   branch: string
   numbers: readonly number[]
   commits: readonly string[]
   ts: string
-  /** What the payloads say of the one who reverted. */
+  /** Members of the payloads on the revert. */
   about: Record<string, unknown>
 }
 
-/** One event for each pull request that is taken back and was not before. */
+/** One event for each pull request that is reverted and was not before. */
 export function reversals({ repo, branch, numbers, commits, ts, about }: Reverting, known: readonly Seen[]): Seen[] {
   const merged = known.filter(({ event_type }) => event_type === 'pr_merged')
   const byCommit = merged.filter(({ payload }) => commits.some((sha) => sha === payload.merge_commit_sha))

@@ -1,11 +1,11 @@
-/** Deliveries on pushes: commits of open pull requests, and reverts that came without a pull request of their own. */
+/** Deliveries on pushes: commits of open pull requests, and reverts without a pull request of their own. */
 import * as v from 'valibot'
 import type { WebhookKey } from '../../../../sdk/storage/evidence.ts'
 import { Account, event, foreign, isHuman, kind, Repository, type Seen, Sha, Text, Time } from './parts.ts'
 import { reversals, revertedCommits } from './pull-request.ts'
 
-/** GitHub sends no more. */
-const mostCommits = 2_048
+/** GitHub's limit per delivery. */
+const maxCommits = 2_048
 const heads = 'refs/heads/'
 
 /** The pull requests that were open with this head, as they were last described. */
@@ -31,7 +31,7 @@ export const push = kind(
     after: Sha,
     commits: v.pipe(
       v.array(v.object({ id: Sha, message: Text, author: v.nullish(v.object({ username: v.optional(Text) })) })),
-      v.maxLength(mostCommits),
+      v.maxLength(maxCommits),
     ),
     repository: v.object({
       ...Repository.entries,
@@ -53,14 +53,14 @@ export const push = kind(
     const actor = { sender: sender?.login, actor_is_human: isHuman(sender, bots) }
     const reverts = commits
       .flatMap(({ id, message }) => revertedCommits(message).map((sha) => ({ sha, by: id })))
-      .slice(0, mostCommits)
+      .slice(0, maxCommits)
     const keys: WebhookKey[] = [before, ...commits.map(({ id }) => id)].map((value) => ({ field: 'sha', value }))
     keys.push(...reverts.map(({ sha }) => ({ field: 'merge_commit_sha' as const, value: sha })))
     return {
       repo,
       keys,
       events(known) {
-        const told = (pr_number: unknown, sha: string) =>
+        const isRecorded = (pr_number: unknown, sha: string) =>
           known.some(
             ({ event_type, payload }) =>
               event_type === 'pr_commit' && payload.pr_number === pr_number && payload.sha === sha,
@@ -69,18 +69,18 @@ export const push = kind(
           const { pr_number, title, author, is_agent_authored, agent_type, head_ref, head_repo, base_ref } = payload
           const pull = { repo, pr_number, title, author, is_agent_authored, agent_type, head_ref, head_repo, base_ref }
           return commits
-            .filter(({ id }) => !told(pr_number, id))
+            .filter(({ id }) => !isRecorded(pr_number, id))
             .map((commit) =>
               event('pr_commit', ts, { ...pull, sha: commit.id, commit_author: commit.author?.username, ...actor }),
             )
         })
-        const taken: Seen[] = []
+        const reverted: Seen[] = []
         for (const { sha, by } of reverts) {
           const about = { reverted_by_sha: by, ...actor }
           const reverting = { repo, branch, numbers: [], commits: [sha], ts, about }
-          taken.push(...reversals(reverting, [...known, ...taken]))
+          reverted.push(...reversals(reverting, [...known, ...reverted]))
         }
-        return [...added, ...taken]
+        return [...added, ...reverted]
       },
     }
   },

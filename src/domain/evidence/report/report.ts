@@ -1,4 +1,4 @@
-/** The evidence report as a document: a bundle as one would hand it to an auditor. */
+/** The evidence report: a bundle as a document for auditors. */
 import type { Evidence, EvidenceRecord } from '../../../../sdk/storage/evidence.ts'
 import type { Bundle } from '../bundle.ts'
 import type { ControlRules } from '../controls.ts'
@@ -37,11 +37,11 @@ async function ends(evidence: Pick<Evidence, 'read'>, size: number): Promise<Evi
   return [...(await evidence.read(1, registerEnds)), ...(await evidence.read(size - registerEnds + 1, registerEnds))]
 }
 
-/** When the first and the last event of the chain happened, as they were reported. */
+/** The reported times of the first and the last event of the chain. */
 const periodOf = (records: readonly EvidenceRecord[]): string =>
   records.length === 0 ? 'no events' : `from ${records[0]!.ts} to ${records.at(-1)!.ts}`
 
-/** @param json the JSON bundle beside it, where there is one */
+/** @param json the JSON bundle beside it, if any */
 export async function reportDocument(
   bundle: Bundle,
   sources_of: { evidence: Pick<Evidence, 'read'>; controls: ControlRules },
@@ -68,7 +68,7 @@ export async function reportDocument(
     content.push(
       heading('Characters'),
       paragraph(
-        'The fonts of this document have the Latin, Greek and Cyrillic scripts. Other characters, and those that can’t be seen, are shown by their numbers in Unicode, such as [U+4E2D]. The JSON bundle holds the texts themselves.',
+        'The fonts of this document cover the Latin, Greek and Cyrillic scripts. Other characters, and invisible ones, are shown by their Unicode numbers, such as [U+4E2D]. The JSON bundle has the original texts.',
       ),
     )
   return {

@@ -8,7 +8,7 @@ import { code, cut, facts, figure, heading, type Node, paragraph, subheading, ta
 const percentText = (value: number): string => `${value} %`
 const noun = (count: number, one: string, many = `${one}s`): string => `${figure(count)} ${count === 1 ? one : many}`
 
-/** What the report says of a control, in two words. */
+/** The standing of a control in two words. */
 export function standing({ mapped, insufficient, attested_only }: ControlTally): string {
   if (mapped.observed > 0) return insufficient > 0 ? 'Observed, with gaps' : 'Observed'
   if (attested_only) return insufficient > 0 ? 'Attested only, with gaps' : 'Attested only'
@@ -33,7 +33,7 @@ export function cover(
   return [
     { text: 'Evidence report', style: 'title', margin: [0, 170, 0, 6] },
     {
-      text: 'What is on record about changes that agents made or helped to make, and which controls it speaks for',
+      text: 'Evidence on changes that agents made or helped to make, and the controls that it supports',
       style: 'subtitle',
     },
     {
@@ -48,7 +48,7 @@ export function cover(
       ],
       ['Reported', period],
       ['Chain', { text: 'Intact: every record follows the one before it', bold: true, color: '#1b6b3a' }],
-      ['Made', generated_at],
+      ['Generated', generated_at],
       ['Bundle', bundle_id],
       ['Service version', service_version],
     ]),
@@ -63,18 +63,18 @@ export function summary({ mapped }: Bundle, { controls }: Tallies): Node[] {
   const count = (right: (one: ControlTally) => boolean) => controls.filter(right).length
   const empty = observed.total_events + attested.total_events === 0
   const sentences = empty
-    ? ['The log holds no events. No control has any evidence; a coverage of 0 % says no more than that.']
+    ? ['The log holds no events, so no control has evidence, and the coverage is 0 %.']
     : [
-        `${noun(observed.total_events, 'event was', 'events were')} reported by third parties (observed); ${figure(observed.mapped_events)} of them ${observed.mapped_events === 1 ? 'speaks' : 'speak'} for at least one control.`,
-        `${noun(attested.total_events, 'record was', 'records were')} made by agents about themselves (attested); ${figure(attested.mapped_events)} of them ${attested.mapped_events === 1 ? 'speaks' : 'speak'} for at least one control.`,
-        `Of ${controls.length} controls, ${count(({ mapped: by }) => by.observed > 0)} have observed evidence, ${mapped.attested_only_controls.length} stand on attested records alone, and for ${count(({ mapped: by }) => by.observed + by.attested === 0)} there is none that suffices.`,
-        `In ${noun(mapped.insufficient_evidence_count, 'case')} an event did not support a control that it should support. Section 4 says why.`,
+        `${noun(observed.total_events, 'event was', 'events were')} reported by third parties (observed); ${figure(observed.mapped_events)} of them ${observed.mapped_events === 1 ? 'supports' : 'support'} at least one control.`,
+        `${noun(attested.total_events, 'record was', 'records were')} made by agents about themselves (attested); ${figure(attested.mapped_events)} of them ${attested.mapped_events === 1 ? 'supports' : 'support'} at least one control.`,
+        `Of ${controls.length} controls, ${count(({ mapped: by }) => by.observed > 0)} have observed evidence, ${mapped.attested_only_controls.length} have attested records only, and ${count(({ mapped: by }) => by.observed + by.attested === 0)} have no sufficient evidence.`,
+        `In ${noun(mapped.insufficient_evidence_count, 'case')} an event did not support a control that it should support. Section 4 gives the reasons.`,
       ]
   return [
     heading('1  Summary'),
     { ul: sentences, style: 'paragraph' },
     paragraph(
-      'Observed and attested evidence are never added up: what somebody else saw and what an agent says of itself are not of the same weight. A mapping says that an event speaks for a control, not that the control is effective.',
+      'Observed and attested evidence are never added up: the report of a third party and the report of an agent about itself do not have the same weight. A mapping says that an event supports a control, not that the control is effective.',
     ),
   ]
 }
@@ -141,7 +141,7 @@ export function controls({ controls: all }: Tallies): Node[] {
   return [
     { ...(heading('3  Controls') as object), pageBreak: 'before' },
     paragraph(
-      'Attested only: no third party saw anything that speaks for the control; it stands on what agents say of themselves. With gaps: other events should support the control and do not.',
+      'Attested only: no observed event supports the control, only reports of agents about themselves. With gaps: other events should support the control and do not.',
     ),
     ...frameworks.flatMap((framework): Node[] => [
       subheading(framework),
@@ -169,7 +169,7 @@ export function insufficient({ reasons }: Tallies): Node[] {
   return [
     heading('4  Insufficient evidence'),
     reasons.length === 0
-      ? paragraph('No event fell short of a control that it should support.')
+      ? paragraph('Every event supports the controls that it should support.')
       : table(
           [78, '*', 44, 160],
           ['Control', 'Why the events do not support it', 'Cases', 'Events (number in the log)'],
@@ -183,7 +183,7 @@ export function insufficient({ reasons }: Tallies): Node[] {
   ]
 }
 
-const mostDecisions = 100
+const maxDecisions = 100
 
 export function decisions({ decisions: linked }: Bundle, { text }: Writer): Node[] {
   return [
@@ -194,7 +194,7 @@ export function decisions({ decisions: linked }: Bundle, { text }: Writer): Node
           [170, '*'],
           ['Decision', 'SHA-256 of its record (canonical JSON)'],
           linked
-            .slice(0, mostDecisions)
+            .slice(0, maxDecisions)
             .map(({ id, sha256 }) => [
               cut(text(id), 80),
               sha256 === null
@@ -202,8 +202,8 @@ export function decisions({ decisions: linked }: Bundle, { text }: Writer): Node
                 : { ...(code(sha256) as object), fontSize: 7 },
             ]),
         ),
-    ...(linked.length > mostDecisions
-      ? [paragraph(`And ${figure(linked.length - mostDecisions)} more, which the JSON bundle lists.`)]
+    ...(linked.length > maxDecisions
+      ? [paragraph(`And ${figure(linked.length - maxDecisions)} more, which the JSON bundle lists.`)]
       : []),
   ]
 }
@@ -216,7 +216,7 @@ export function integrity(
   return [
     heading('6  Integrity of the chain'),
     paragraph(
-      'Each record holds the SHA-256 of the one before it, so that none can be changed, left out, inserted or moved without all that follow. A Merkle tree (RFC 9162) stands over the records; the signed checkpoint below names its root and size. All of the chain was walked when this report was made.',
+      'Each record holds the SHA-256 of the one before it, so that no record can be changed, removed, inserted or moved without changes to all that follow. The signed checkpoint below names the size and the root of the Merkle tree (RFC 9162) over the records. The whole chain was verified when this report was generated.',
     ),
     fact('Events', figure(head.size)),
     fact('Head hash', head.head_hash),
@@ -227,19 +227,19 @@ export function integrity(
     ...(json ? [fact(`SHA-256 of the JSON bundle ${json.name}`, json.sha256)] : []),
     heading('7  How to verify'),
     paragraph(
-      'This document is a rendering and proves nothing by itself. What can be verified is the JSON bundle: it needs the cstp program and nothing else, no server and no database.',
+      'This document is a rendering and proves nothing by itself. Verify the JSON bundle instead: this needs only the cstp program, no server and no database.',
     ),
     {
       ol: [
         [
-          'Get the key of the log on another way than this bundle, for example from /.well-known/cstp-evidence-key when you start to rely on it, and compare it with the one above.',
+          'Get the key of the log from another source than this bundle, for example from /.well-known/cstp-evidence-key when you first rely on it, and compare it with the key above.',
         ],
         [
-          'Verify the bundle. The exit status is 0 where everything holds.',
+          'Verify the bundle. The exit status is 0 if all checks pass.',
           code(`cstp verify ${json?.name ?? 'bundle.json'} --key <key>`),
         ],
         [
-          'Where a witness cosigns the log, or you kept an older bundle, let the program show that history was not rewritten or cut off.',
+          'If a witness cosigns the log, or if you kept an older bundle, check also that the history was not rewritten or cut off.',
           code(
             `cstp verify ${json?.name ?? 'bundle.json'} --key <key> --witness <key> --note <its checkpoint> --against <older bundle>`,
           ),

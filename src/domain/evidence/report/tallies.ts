@@ -1,11 +1,11 @@
-/** What a mapping says in total: by control, by reason, by type. Numbers of events as ranges, so that long chains stay short. */
+/** Totals of a mapping by control, by reason and by type. Numbers of events are ranges, so that long chains stay short. */
 import type { EvidenceClass } from '../../../../sdk/storage/evidence.ts'
 import type { ControlRules, Mapped } from '../controls.ts'
 
-/** Ranges that are told; what follows is counted. */
-const mostRanges = 24
+/** Ranges that are listed; the rest is counted. */
+const maxRanges = 24
 
-/** Numbers that are added in ascending order. */
+/** A set of numbers, added in ascending order. */
 export interface Ranges {
   add(value: number): void
   count(): number
@@ -13,22 +13,22 @@ export interface Ranges {
 }
 
 export function openRanges(): Ranges {
-  const told: [first: number, last: number][] = []
+  const listed: [first: number, last: number][] = []
   let count = 0
-  let untold = 0
+  let unlisted = 0
   return {
     add(value) {
-      const last = told.at(-1)
-      if (last && untold === 0 && value === last[1]) return
+      const last = listed.at(-1)
+      if (last && unlisted === 0 && value === last[1]) return
       count++
-      if (last && untold === 0 && value === last[1] + 1) last[1] = value
-      else if (told.length < mostRanges) told.push([value, value])
-      else untold++
+      if (last && unlisted === 0 && value === last[1] + 1) last[1] = value
+      else if (listed.length < maxRanges) listed.push([value, value])
+      else unlisted++
     },
     count: () => count,
     text() {
-      const parts = told.map(([first, last]) => (first === last ? `${first}` : `${first}–${last}`))
-      return parts.join(', ') + (untold > 0 ? ` and ${untold} more` : '')
+      const parts = listed.map(([first, last]) => (first === last ? `${first}` : `${first}–${last}`))
+      return parts.join(', ') + (unlisted > 0 ? ` and ${unlisted} more` : '')
     },
   }
 }
@@ -43,7 +43,7 @@ export interface ControlTally {
   attested_only: boolean
 }
 
-export interface ReasonTally {
+interface ReasonTally {
   function_id: string
   control_name: string
   evidence_class: EvidenceClass
@@ -51,7 +51,7 @@ export interface ReasonTally {
   events: Ranges
 }
 
-export interface TypeTally {
+interface TypeTally {
   event_type: string
   evidence_class: EvidenceClass
   total: number

@@ -1,10 +1,10 @@
-/** Text as a document can print it, and the parts that documents are made of. */
+/** Text that a document can print, the parts of documents, and what an export needs of the machine. */
 
 /** A node of a document, as pdfmake takes it. */
 export type Node = string | { [key: string]: unknown } | Node[]
 
 export interface Writer {
-  /** The text on one line; characters without a shape are shown by their numbers, such as [U+4E2D]. */
+  /** The text on one line; characters without a glyph are shown by their numbers, such as [U+4E2D]. */
   text(value: unknown): string
   /** Whether a character had to be shown by its number. */
   replaced(): boolean
@@ -18,7 +18,7 @@ export function openWriter({ covers }: Pick<Printer, 'covers'>): Writer {
   const printable = (char: string): boolean => {
     const before = known.get(char)
     if (before !== undefined) return before
-    // What has no width, or turns the line round, is shown as well: nothing may hide in a document.
+    // Invisible characters and changes of direction are shown by number too: nothing may hide in a document.
     const fits = !/[\p{C}\p{Zl}\p{Zp}]/u.test(char) && covers(char.codePointAt(0)!)
     known.set(char, fits)
     return fits
@@ -65,7 +65,7 @@ export const code = (text: string): Node => ({
   preserveLeadingSpaces: true,
 })
 
-/** A column's head stands where its values stand. */
+/** A column's head is aligned with its values. */
 const alignedAs = (cell: Node | undefined): { alignment?: unknown } =>
   typeof cell === 'object' && 'alignment' in cell ? { alignment: cell.alignment } : {}
 
@@ -92,9 +92,7 @@ export const facts = (rows: [name: string, value: Node][]): Node => ({
 /** A number with spaces between thousands. */
 export const figure = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, '\u00a0')
 
-// What an export needs of the machine: a folder to write to, and a printer of documents.
-
-/** A file that stands in its place. */
+/** A file that was written. */
 export interface Written {
   /** Absolute. */
   path: string
@@ -105,24 +103,24 @@ export interface Written {
 export interface NewFile {
   /** Name in the folder. */
   name: string
-  /** Its content. Files are made one after the other; what was made before is handed in, by its last path. */
+  /** Its content. Files are written one after the other; `before` are those already written. */
   content(before: readonly Written[]): AsyncIterable<string | Uint8Array>
 }
 
 /** The folder of bundles. */
 export interface BundleFiles {
   /**
-   * An absolute path inside the folder of bundles, by its path relative to it or an absolute one; null for anything else: `..`, a link on
-   * the way. Nothing is made.
+   * An absolute path inside the folder of bundles, from a relative or an absolute path; null for anything else, such as `..` or a link.
+   * Nothing is created.
    */
   folder(output_dir: string | undefined): Promise<string | null>
-  /** Writes all of the files or none: durable when it resolves; on a failure nothing is left behind, folders that it made neither. */
+  /** Writes all of the files or none: durable when it resolves; a failure leaves no files and no new folders behind. */
   write(folder: string, files: readonly NewFile[]): Promise<Written[]>
-  /** Takes files away again. */
+  /** Removes files. */
   remove(paths: readonly string[]): Promise<void>
 }
 
-/** A document as pdfmake takes it, but plain data: what stands on each page is given as text. Tables may have the layout `ruled`. */
+/** A document as pdfmake takes it, but plain data: head and foot of the pages are text. Tables may have the layout `ruled`. */
 export interface PrintedDocument {
   content: unknown[]
   /** At the head of each page but the first, and at the foot of each beside its number. */
@@ -132,8 +130,8 @@ export interface PrintedDocument {
 
 /** Prints a document as PDF. */
 export interface Printer {
-  /** Whether its fonts have a shape for a character. */
+  /** Whether its fonts have a glyph for a character. */
   covers(code_point: number): boolean
-  /** Resolves with the PDF. Other work goes on meanwhile. */
+  /** Resolves with the PDF. Does not block other work. */
   print(definition: PrintedDocument): Promise<Uint8Array>
 }
