@@ -6,7 +6,7 @@ import { parse } from 'yaml'
 import { inTemporaryDir, type RunningServer, startServer } from '../support/server.ts'
 
 const soak = process.env.CSTP_SOAK === '1'
-const rounds = soak ? 50 : 6
+const rounds = soak ? 50 : 4
 const clients = 8
 
 /** What a client knows of a decision: what was acknowledged, and what may or may not have been done. */

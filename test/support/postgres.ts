@@ -90,7 +90,7 @@ export function postgres(): Postgres | null {
   const given = process.env.CSTP_TEST_POSTGRES
   const bin = binaries()
   if (given) started = { url: given, kill: () => {}, restart: () => {} }
-  else started = bin === null ? null : startOwn(bin, ['fsync=off'])
+  else started = bin === null ? null : startOwn(bin, ['fsync=off', 'full_page_writes=off'])
   return started
 }
 

@@ -1,10 +1,4 @@
-/**
- * Makes the corpus of damaged bundles: `bun test/verify/damage.ts` writes `test/verify/bundles/`. Each case says what was done and what the
- * verifier must find.
- */
-import { createHash } from 'node:crypto'
-import { mkdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+/** Damaged bundles, made from one that holds: each case says what was done and what the verifier must find. */
 import { compileControls } from '../../src/domain/evidence/controls.ts'
 import { recordHash } from '../../src/domain/evidence/hash.ts'
 import { parseControlFiles } from '../../src/domain/evidence/rules.ts'
@@ -403,21 +397,3 @@ add('mark', 'A byte order mark was put in front', 'form', `\uFEFF${good}`)
 add('latin1', 'The file is not in UTF-8', 'form', Buffer.from(good, 'latin1'), { says: 'UTF-8' })
 
 export { cases }
-
-/** The corpus as files: the bundles, and what is to be found in them. */
-export function corpus(): Map<string, Uint8Array> {
-  const index = cases.map(({ bytes, ...rest }) => ({
-    ...rest,
-    sha256: createHash('sha256').update(bytes).digest('hex'),
-  }))
-  return new Map([
-    ...cases.map(({ name, bytes }): [string, Uint8Array] => [`${name}.json`, bytes]),
-    ['index.json', Buffer.from(`${JSON.stringify(index, null, 2)}\n`)],
-  ])
-}
-
-if (import.meta.main) {
-  const folder = join(import.meta.dir, 'bundles')
-  await mkdir(folder, { recursive: true })
-  for (const [name, bytes] of corpus()) await writeFile(join(folder, name), bytes)
-}

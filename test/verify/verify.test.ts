@@ -1,8 +1,6 @@
 /** The offline verifier: the corpus of damaged bundles, keys, witnesses, older bundles, and any byte at all. */
 import { describe, expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
-import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import * as fc from 'fast-check'
 import * as v from 'valibot'
 import { BundleFile } from '../../sdk/schema/bundle.ts'
@@ -13,7 +11,7 @@ import { meaning, verifyBundle, type Wanted } from '../../src/verify/verify.ts'
 import { bundleOf } from '../support/evidence/bundles.ts'
 import { event, link, story } from '../support/evidence/events.ts'
 import { notary, witness } from '../support/evidence/notary.ts'
-import { cases, corpus, decision, events, exampleControls, good, log } from './damage.ts'
+import { cases, decision, events, exampleControls, good, log } from './damage.ts'
 
 /** The bytes in chunks of a size, as a file would give them. */
 async function* chunks(given: string | Uint8Array, size = 65_536) {
@@ -36,11 +34,10 @@ describe.each(cases)('$name', ({ bytes, what, finds, seq, says }) => {
   })
 })
 
-test('the corpus in the folder is what the script makes', async () => {
-  const folder = join(import.meta.dir, 'bundles')
-  const made = corpus()
-  expect((await readdir(folder)).sort()).toEqual([...made.keys()].sort())
-  for (const [name, bytes] of made) expect((await readFile(join(folder, name))).equals(bytes)).toBe(true)
+test('what is made is the same today as when it was published', () => {
+  const digest = createHash('sha256')
+  for (const { bytes } of cases) digest.update(bytes)
+  expect(digest.digest('hex')).toBe('77c45b3829f700dfd7cecde86e3d73a61547c68ab823c9ec638208e996629267')
 })
 
 test('what is made is of the published schema', () => {
@@ -235,7 +232,7 @@ test('a file of a million open brackets, or of one endless text, is refused and 
 
 // Looked through anew with every piece, it would outlast any patience.
 test('a long text that comes in many pieces is looked through once', async () => {
-  const { findings } = await verify(`{"bundle_id":"${'\\"'.repeat(2_000_000)}"`, {}, 2_048)
+  const { findings } = await verify(`{"bundle_id":"${'\\"'.repeat(1_000_000)}"`, {}, 1_024)
   expect(findings.map(({ message }) => message).join()).toContain('the file ends here')
 })
 

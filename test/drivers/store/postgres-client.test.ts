@@ -1,5 +1,5 @@
 /** Connections to PostgreSQL: what is given up, when, and what it leaves behind. */
-import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { test as bunTest, describe, expect, setDefaultTimeout } from 'bun:test'
 import { SQL } from 'bun'
 import { isStorageError, type StorageError } from '../../../sdk/storage/errors.ts'
 import { type Client, type ClientOptions, connect } from '../../../src/drivers/shared/postgres/client.ts'
@@ -12,7 +12,7 @@ import { until } from '../../support/server.ts'
 setDefaultTimeout(60_000)
 
 const server = postgres()
-if (server === null) test.skip(`connections to PostgreSQL (${whyNoPostgres})`, () => {})
+if (server === null) bunTest.skip(`connections to PostgreSQL (${whyNoPostgres})`, () => {})
 else describe('connections to PostgreSQL', () => suite(server))
 
 /** What it was refused with. @throws when it was not */
@@ -25,44 +25,59 @@ const refusal = async (work: Promise<unknown>): Promise<StorageError> => {
   return error
 }
 
-function suite(database: Postgres): void {
-  let url: string
-  let net: Network
-  let direct: SQL
-  const clients: Client[] = []
-  const open = async (options: Partial<ClientOptions> = {}): Promise<Client> => {
-    const limits = { connections: 2, statement_timeout_ms: 700, grace_ms: 300, wait_ms: 500 }
-    const client = await connect({ url: net.url, ...limits, ...options })
-    clients.push(client)
-    return client
-  }
-  const put = 'insert into notes (text) values ($1)'
-  const notes = async () =>
-    (await direct.unsafe('select text from notes order by text')).map(({ text }: { text: string }) => text)
+/** A database of its own for each test, and a network to it: the tests wait more than they work, so they wait together. */
+interface Place {
+  url: string
+  net: Network
+  direct: SQL
+  open(options?: Partial<ClientOptions>): Promise<Client>
+  notes(): Promise<string[]>
   /** Connections of the program by what the server says of them. */
-  const seen = async (): Promise<{ pid: number; state: string }[]> =>
-    direct.unsafe(
-      `select pid, state from pg_stat_activity where datname = current_database() and application_name = 'cstp'`,
-    )
+  seen(): Promise<{ pid: number; state: string }[]>
+}
 
-  beforeAll(async () => {
-    url = await freshDatabase(database)
-    net = await network(url)
-    direct = new SQL(url, { max: 1 })
+const put = 'insert into notes (text) values ($1)'
+
+async function inPlace(database: Postgres, work: (place: Place) => Promise<void>): Promise<void> {
+  const url = await freshDatabase(database)
+  const net = await network(url)
+  const direct = new SQL(url, { max: 1 })
+  const clients: Client[] = []
+  try {
     await direct.unsafe('create table notes (text text primary key)')
-  })
-  beforeEach(async () => {
+    await work({
+      url,
+      net,
+      direct,
+      async open(options = {}) {
+        const limits = { connections: 2, statement_timeout_ms: 700, grace_ms: 300, wait_ms: 500 }
+        const client = await connect({ url: net.url, ...limits, ...options })
+        clients.push(client)
+        return client
+      },
+      notes: async () =>
+        (await direct.unsafe('select text from notes order by text')).map(({ text }: { text: string }) => text),
+      seen: async () =>
+        direct.unsafe(
+          `select pid, state from pg_stat_activity where datname = current_database() and application_name = 'cstp'`,
+        ),
+    })
+  } finally {
     net.restore()
-    await Promise.all(clients.splice(0).map((client) => client.close()))
-    await direct.unsafe('truncate notes')
-  })
-  afterAll(async () => {
     await Promise.all(clients.map((client) => client.close()))
     await direct.close()
     await net.close()
-  })
+  }
+}
 
-  test('a query that no answer comes to is given up, and so are the connections that lie idle', async () => {
+function suite(database: Postgres): void {
+  const test = (title: string, work: (place: Place) => Promise<void>) =>
+    bunTest.concurrent(title, () => inPlace(database, work))
+
+  test('a query that no answer comes to is given up, and so are the connections that lie idle', async ({
+    net,
+    open,
+  }) => {
     const client = await open({ connections: 4 })
     await Promise.all([1, 2, 3].map(() => client.read('select pg_sleep(0.05)')))
     const before = net.opened
@@ -75,7 +90,7 @@ function suite(database: Postgres): void {
     expect(net.opened).toBe(before + 1)
   })
 
-  test('a connection that can not be made is given up', async () => {
+  test('a connection that can not be made is given up', async ({ net, open }) => {
     const client = await open({ connections: 1 })
     net.reset()
     net.swallow()
@@ -89,7 +104,13 @@ function suite(database: Postgres): void {
     expect(await client.read('select 1 as one')).toEqual([{ one: 1 }])
   })
 
-  test('a transaction that is given up leaves nothing, neither rows nor locks nor a connection inside of it', async () => {
+  test('a transaction that is given up leaves nothing, neither rows nor locks nor a connection inside of it', async ({
+    net,
+    direct,
+    open,
+    notes,
+    seen,
+  }) => {
     const client = await open()
     const error = await refusal(
       client.begin(async (query) => {
@@ -112,7 +133,7 @@ function suite(database: Postgres): void {
     expect((await seen()).filter(({ state }) => state !== 'idle')).toEqual([])
   })
 
-  test('a commit that no answer comes to is kept whole or not at all', async () => {
+  test('a commit that no answer comes to is kept whole or not at all', async ({ net, open, notes }) => {
     const client = await open()
     await client.read('select 1')
     const work = client.begin(async (query) => {
@@ -125,7 +146,13 @@ function suite(database: Postgres): void {
     expect(await client.begin((query) => query('select 1 as one'))).toEqual([{ one: 1 }])
   })
 
-  test('a connection that breaks while nothing is asked on it does not let its transaction go on outside', async () => {
+  test('a connection that breaks while nothing is asked on it does not let its transaction go on outside', async ({
+    net,
+    direct,
+    open,
+    notes,
+    seen,
+  }) => {
     const client = await open({ connections: 1 })
     let pid = 0
     const work = client.begin(async (query) => {
@@ -147,7 +174,7 @@ function suite(database: Postgres): void {
     expect(await client.read('select text from notes')).toEqual([{ text: 'kept' }])
   })
 
-  test('whoever asks after the end of a transaction is refused', async () => {
+  test('whoever asks after the end of a transaction is refused', async ({ open, notes }) => {
     const client = await open({ connections: 1 })
     let late: Promise<unknown> = Promise.resolve()
     await client
@@ -161,7 +188,7 @@ function suite(database: Postgres): void {
     expect(await notes()).toEqual([])
   })
 
-  test('a transaction with a statement that failed is never said to be committed', async () => {
+  test('a transaction with a statement that failed is never said to be committed', async ({ open, notes }) => {
     const client = await open()
     const error = await refusal(
       client.begin(async (query) => {
@@ -173,7 +200,7 @@ function suite(database: Postgres): void {
     expect(await notes()).toEqual([])
   })
 
-  test('who finds no free connection hears so soon, and is asked for all the same', async () => {
+  test('who finds no free connection hears so soon, and is asked for all the same', async ({ open }) => {
     const client = await open()
     const slow = [1, 2].map(() => client.read('select pg_sleep(0.65)'))
     const error = await refusal(client.read('select 1'))
@@ -183,7 +210,7 @@ function suite(database: Postgres): void {
     expect(await client.read('select 1 as one')).toEqual([{ one: 1 }])
   })
 
-  test('no more wait than may, and those who do are served in their order', async () => {
+  test('no more wait than may, and those who do are served in their order', async ({ url }) => {
     const settings = { application_name: 'cstp' }
     const made = () => openConnection({ url, settings, connect_s: 5, limit_ms: 5_000 })
     const pool = openPool({ open: made, most: 1, wait_ms: 5_000, most_waiting: 2, drain_ms: 1_000 })
@@ -201,7 +228,10 @@ function suite(database: Postgres): void {
     expect((await refusal(pool.use(async () => {}))).kind).toBe('unavailable')
   })
 
-  test('what takes its time is waited for where that is wanted, as long as the database answers', async () => {
+  test('what takes its time is waited for where that is wanted, as long as the database answers', async ({
+    net,
+    open,
+  }) => {
     const client = await open()
     expect(await client.beginWithoutTimeout((query) => query('select pg_sleep(2.3)'))).toHaveLength(1)
     expect(String(await client.begin((query) => query('select pg_sleep(1.2)')).catch((error) => error))).toContain(
@@ -216,7 +246,7 @@ function suite(database: Postgres): void {
     expect(await client.read('select 1 as one')).toEqual([{ one: 1 }])
   })
 
-  test('a ping that no answer comes to fails, and the next one after that holds', async () => {
+  test('a ping that no answer comes to fails, and the next one after that holds', async ({ net, open, seen }) => {
     const client = await open()
     await client.ping()
     net.swallow()
@@ -227,7 +257,7 @@ function suite(database: Postgres): void {
     await until('all are closed', async () => (await seen()).length === 0)
   })
 
-  test('closing lets what runs end, and gives up what does not', async () => {
+  test('closing lets what runs end, and gives up what does not', async ({ direct, open, notes, seen }) => {
     const client = await open({ statement_timeout_ms: 60_000 })
     await client.read('select 1')
     const quick = client.begin(async (query) => {
@@ -246,7 +276,11 @@ function suite(database: Postgres): void {
     expect((await refusal(client.read('select 1'))).message).toBe('postgres: the connections are closed')
   })
 
-  test('an address may say how many connections there are and how long a statement takes', async () => {
+  test('an address may say how many connections there are and how long a statement takes', async ({
+    url,
+    open,
+    seen,
+  }) => {
     const own = new URL(url)
     own.searchParams.set('statement_timeout_ms', '150')
     own.searchParams.set('connections', '1')
@@ -270,7 +304,7 @@ function suite(database: Postgres): void {
     }
   })
 
-  test('of many that start on an empty database none fails', async () => {
+  test('of many that start on an empty database none fails', async ({ url, direct, open }) => {
     const own = new URL(url)
     own.searchParams.set('schema', 'together')
     await Promise.all(Array.from({ length: 12 }, () => open({ url: own.toString(), connections: 1, wait_ms: 5_000 })))
