@@ -1,6 +1,6 @@
 /**
  * Group commit: appends that wait together share one transaction. Each follows the head that the one before it left; one that throws
- * or does not follow fails alone, and what the others append is written as if it had never been.
+ * or does not follow fails alone, and the others are written without it.
  */
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import type {
@@ -12,25 +12,25 @@ import type {
 } from '../../../sdk/storage/evidence.ts'
 import { followsHead } from '../../../sdk/storage/evidence-checks.ts'
 
-/** What an engine does inside of one transaction that nobody else's appends can interrupt. */
+/** What an engine does inside one transaction, which no other append can interrupt. */
 export interface Writing {
   /** The head that the next record follows. */
   head(): EvidenceHead | Promise<EvidenceHead>
-  /** Webhooks' records with one of these keys, ascending, each once. */
+  /** Webhooks' records with one of these keys, ascending, without duplicates. */
   find(keys: readonly WebhookKey[]): EvidenceRecord[] | Promise<EvidenceRecord[]>
   write(batches: readonly EvidenceBatch[], head: EvidenceHead): Promise<void>
 }
 
-/** One transaction at a time. `work` may run again where nothing of it was kept; what it throws is the promise's. */
+/** One transaction at a time. `work` may run again if nothing of it was kept; the promise rejects with what it throws. */
 export type Transact = (work: (writing: Writing) => Promise<void>) => Promise<void>
 
 export interface Group {
   append: Evidence['append']
-  /** Resolves when what was under way has ended; nothing more is taken. */
+  /** Refuses further appends, and resolves when those under way have ended. */
   end(): Promise<void>
 }
 
-/** One append that waits. */
+/** A waiting append. */
 interface Job {
   make(head: EvidenceHead, known: readonly EvidenceRecord[]): EvidenceBatch
   keys: readonly WebhookKey[]
@@ -38,26 +38,26 @@ interface Job {
   reject(error: unknown): void
 }
 
-/** One that has its place, with the head after it. */
+/** An append that has its place, with the head after it. */
 interface Planned {
   job: Job
   batch: EvidenceBatch
   head: EvidenceHead
 }
 
-const mostJobs = 256
-/** No job is begun in a group that has so many records: longer groups would hold up other processes. */
-const manyRecords = 2_000
+const maxJobs = 256
+/** A group with this many records takes no further job: longer groups would delay other processes. */
+const maxRecords = 2_000
 
 /**
- * Lets each make what it appends, on the head that the one before it left; what can't is refused at once. One with keys begins a group,
- * as what is planned before it could not be found by them yet. What is not planned stays in `jobs`.
+ * Lets each job make what it appends, on the head that the one before it left; a job that can't is refused at once. A job with keys
+ * begins a group, as records planned before it could not be found by them yet. Jobs that are not planned stay in `jobs`.
  */
 async function plan(jobs: Job[], start: EvidenceHead, find: Writing['find']): Promise<Planned[]> {
   const planned: Planned[] = []
   let head = start
   let known = jobs[0] === undefined || jobs[0].keys.length === 0 ? [] : await find(jobs[0].keys)
-  const next = () => (head.seq - start.seq < manyRecords && jobs[0]?.keys.length === 0 ? jobs.shift() : undefined)
+  const next = () => (head.seq - start.seq < maxRecords && jobs[0]?.keys.length === 0 ? jobs.shift() : undefined)
   for (let job = jobs.shift(); job; job = next()) {
     try {
       const batch = job.make(head, known)
@@ -85,9 +85,9 @@ export function groupCommit(transact: Transact): Group {
     running++
     try {
       await transact(async ({ head: current, find, write }) => {
-        // Where the engine asks for it again, the same ones come first.
+        // If the engine runs this again, the same jobs come first.
         queue.unshift(...planned.splice(0).map(({ job }) => job))
-        jobs = queue.splice(0, mostJobs)
+        jobs = queue.splice(0, maxJobs)
         scheduled = false
         const start = await current()
         planned = await plan(jobs, start, find)
@@ -101,7 +101,7 @@ export function groupCommit(transact: Transact): Group {
         )
       })
     } catch (error) {
-      // Where the transaction could not begin, all that wait would wait as long again.
+      // If the transaction could not begin, all waiting jobs would wait as long again.
       if (jobs === null) {
         jobs = queue.splice(0)
         scheduled = false
@@ -117,7 +117,7 @@ export function groupCommit(transact: Transact): Group {
   function schedule() {
     if (scheduled) return
     scheduled = true
-    // Requests that came in together are each read in a turn of their own: the group begins when all have been.
+    // Requests that came in together are read in a turn of the event loop each: the group begins after all of them.
     setImmediate(runGroup)
   }
 
@@ -131,7 +131,7 @@ export function groupCommit(transact: Transact): Group {
     },
     async end() {
       closed = true
-      // What was begun may leave a further group behind.
+      // A running group may schedule another one.
       while (scheduled || running > 0 || queue.length > 0) await Bun.sleep(1)
     },
   }

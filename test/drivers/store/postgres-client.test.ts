@@ -213,7 +213,7 @@ function suite(database: Postgres): void {
   test('no more wait than may, and those who do are served in their order', async ({ url }) => {
     const settings = { application_name: 'cstp' }
     const made = () => openConnection({ url, settings, connect_s: 5, limit_ms: 5_000 })
-    const pool = openPool({ open: made, most: 1, wait_ms: 5_000, most_waiting: 2, drain_ms: 1_000 })
+    const pool = openPool({ open: made, max: 1, wait_ms: 5_000, max_waiting: 2, drain_ms: 1_000 })
     const order: number[] = []
     const uses = [1, 2, 3].map((one) =>
       pool.use(async ({ query }) => {

@@ -1,6 +1,6 @@
 /**
  * Appends of many servers as one chain. A transaction takes the log's advisory lock before it reads the head, so the head that it
- * follows is the last one that anybody committed, and whoever comes next waits in line. Under serialisable isolation both would read
+ * follows is the last one that was committed, and the next one waits in line. Under serialisable isolation both would read
  * the same head and one would be thrown away with all that it had hashed, the more often the busier the servers are; the lock lets
  * each do its work once, in turn, and costs one message. The head's row is locked too: an engine that takes advisory locks for
  * nothing still keeps the order.

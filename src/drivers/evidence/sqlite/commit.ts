@@ -10,14 +10,14 @@ import { headReader } from './read.ts'
 
 export interface Committer {
   append: Evidence['append']
-  /** Brings {@link pullRequestIndex} level with the log. */
+  /** Brings {@link pullRequestIndex} up to the end of the log. */
   indexPullRequests(): Promise<void>
   saveCheckpoint(checkpoint: StoredCheckpoint): Promise<void>
-  /** Resolves when what was under way has ended; nothing more is taken. */
+  /** Refuses further writes, and resolves when those under way have ended. */
   end(): Promise<void>
 }
 
-/** Records that are written in one go; calls that don't write have their turn in between. */
+/** Records written without a pause; calls that don't write have their turn in between. */
 const writtenAtOnce = 1_000
 /** How long a write waits for other processes. */
 const timeout_ms = 5_000
@@ -77,7 +77,7 @@ export function committer(db: Database): Committer {
     append: group.append,
     async indexPullRequests() {
       open()
-      for (let behind = index.behind(); behind; ) behind = await transaction(async () => index.advance())
+      for (let more = index.isBehind(); more; ) more = await transaction(async () => index.advance())
     },
     async saveCheckpoint(checkpoint) {
       open()

@@ -8,15 +8,15 @@ import { checkFormat } from '../rows.ts'
 import { migrations } from './migrate.ts'
 
 /**
- * Opens a connection that writes, and makes the database where there is none.
+ * Opens a connection that writes, creating the database if there is none.
  * @throws StorageError that names the file: `invalid` when it is another database or a newer program's, `unavailable` when it can't be
- * written to, `corrupt` when it is none at all
+ * written to, `corrupt` when it is not a database
  */
 export const openWriter = (path: string): Promise<Database> =>
   openWithRetries(
     named(path, () => {
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-      // Made before SQLite opens it, which would let others read it; the files beside it get the same mode.
+      // Created here, as SQLite would let others read it; the files beside it get the same mode.
       closeSync(openSync(path, 'a', 0o600))
       return connectWriter(path, (db) => {
         migrate(db, path, migrations)
@@ -45,7 +45,7 @@ function checkOurs(db: Database, path: string): void {
   checkFormat(format, path)
 }
 
-/** Format of the chain, or null where this is no evidence database. */
+/** Format of the chain, or null if this is not an evidence database. */
 function formatOf(db: Database): string | null {
   const meta = db.query<{ count: number }, []>(
     `select count(*) as count from pragma_table_info('meta') where name in ('key', 'value')`,

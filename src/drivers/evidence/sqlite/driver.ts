@@ -9,10 +9,10 @@ import { reads } from './read.ts'
 const translatedReads = translating((error) => storageErrorOf(error, 'cannot read the evidence'))
 
 /**
- * Opens the log, or makes it with its folder, readable by its owner alone. A damaged log opens too: `append` refuses where the damage
+ * Opens the log, or creates it with its folder, readable by its owner alone. A damaged log opens too: `append` refuses if the damage
  * shows at its end.
  * @throws StorageError that names the file: `invalid` when it is another database or a newer program's, `unavailable` when it can't be
- * written to, `corrupt` when it is none at all
+ * written to, `corrupt` when it is not a database
  */
 export async function openSqliteEvidence(path: string): Promise<Evidence> {
   const writer = await openWriter(path)
@@ -23,18 +23,20 @@ export async function openSqliteEvidence(path: string): Promise<Evidence> {
     const close = async () => {
       await commits.end()
       reader.close()
-      // Others may be reading or writing: then the log is theirs to clear.
+      // Does nothing while others read or write; the last to close clears the write-ahead log.
       writer.run('PRAGMA wal_checkpoint(TRUNCATE)')
       writer.close()
     }
-    const read = translatedReads(reads(reader))
+    const read = reads(reader)
     return {
       driver: 'sqlite',
-      ...read,
-      async ofPullRequest(pr_number, seq, limit) {
-        await commits.indexPullRequests()
-        return read.ofPullRequest(pr_number, seq, limit)
-      },
+      ...translatedReads({
+        ...read,
+        async ofPullRequest(pr_number, seq, limit) {
+          await commits.indexPullRequests()
+          return read.ofPullRequest(pr_number, seq, limit)
+        },
+      }),
       append: commits.append,
       saveCheckpoint: commits.saveCheckpoint,
       close() {

@@ -1,7 +1,6 @@
 /** Finds records by what their payloads hold: those of webhooks by their keys, those of pull requests by number. */
 import type { Database } from 'bun:sqlite'
 import type { EvidenceRecord, WebhookKey } from '../../../../sdk/storage/evidence.ts'
-import { storageErrorOf } from '../../shared/sqlite/connect.ts'
 import { isWebhook, keyFields, webhookKeysOf } from '../rows.ts'
 import { openReader } from './connect.ts'
 import { columns, prNumber } from './read.ts'
@@ -45,16 +44,12 @@ export function pullRequestIndex(db: Database) {
   )
   const move = db.prepare('update indexed set seq = ?')
   return {
-    /** Whether the log goes on behind what is indexed. @throws StorageError */
-    behind(): boolean {
-      try {
-        const { indexed, last } = position.get()!
-        return indexed < last
-      } catch (error) {
-        throw storageErrorOf(error, 'cannot read the evidence')
-      }
+    /** Whether there are records after the last that is indexed. */
+    isBehind(): boolean {
+      const { indexed, last } = position.get()!
+      return indexed < last
     },
-    /** Inside of a transaction. Returns whether there is more. */
+    /** Inside a transaction. Returns whether there is more. */
     advance(): boolean {
       const { indexed, last } = position.get()!
       const end = Math.min(indexed + atOnce, last)
@@ -66,7 +61,7 @@ export function pullRequestIndex(db: Database) {
   }
 }
 
-/** Bounds instead of LIKE, so that only the source is compared; the payload of what was changed past the program may be no JSON. */
+/** Bounds instead of LIKE, so that only the source is compared; the payload of what was changed past the program may not be JSON. */
 const unindexedByKey = `select min(e.seq) as seq from events e join json_each(?) f on true
   where e.source >= 'webhook:' and e.source < 'webhook;' and json_valid(e.payload)
     and json_type(e.payload, '$.' || f.value) in ('text', 'integer', 'real')
@@ -76,7 +71,7 @@ const unindexedByKey = `select min(e.seq) as seq from events e join json_each(?)
 const unindexedByNumber = `select min(e.seq) as seq from events e where e.seq <= (select seq from indexed) and ${prNumber('e.payload')} is not null
   and not exists (select 1 from pull_requests p where p.pr_number = ${prNumber('e.payload')} and p.seq = e.seq)`
 
-/** Records that are said to be indexed before they are there never will be. */
+/** Records that count as indexed before they are written never will be. */
 const ahead = `select seq from indexed where seq > (select coalesce(max(seq), 0) from events)`
 
 /**

@@ -9,7 +9,7 @@ const searched = 20_000
 export const columns = ['ts', 'source', 'event_type', 'evidence_class', 'payload', 'prev_hash', 'hash'] as const
 const factColumns = ['source', 'event_type', 'evidence_class', 'payload'] as const
 
-/** SQL of the integer that a payload has as `pr_number`; null where it has none, or is no JSON. */
+/** SQL of the integer that a payload has as `pr_number`; null if it has none, or is not JSON. */
 export const prNumber = (payload: string): string =>
   `case when json_valid(${payload}) then case when json_type(${payload}, '$.pr_number') = 'integer'
    then json_extract(${payload}, '$.pr_number') end end`

@@ -1,4 +1,4 @@
-/** The connections to PostgreSQL: statements and transactions on a pool of them, each with an end in sight. */
+/** Statements and transactions on a pool of connections to PostgreSQL, none of which waits without a bound. */
 
 import { isStorageError, StorageError } from '../../../../sdk/storage/errors.ts'
 import { messageOf } from '../../../core/log.ts'
@@ -9,11 +9,11 @@ export type { Query } from './connection.ts'
 export { isLost, isRetryable, storageErrorOf } from './connection.ts'
 
 export interface Client {
-  /** Any connection. A statement that a lost connection broke off is sent again: reads only. */
+  /** On any connection. A statement that a lost connection interrupted is sent again: reads only. */
   read: Query
   /** All of `work` on one connection, committed when it resolves and rolled back when it throws. */
   begin<T>(work: (query: Query) => Promise<T>): Promise<T>
-  /** The same for statements that may take hours: they are waited for as long as the database answers others. */
+  /** The same for statements that may take hours: the client waits as long as the database answers others. */
   beginWithoutTimeout<T>(work: (query: Query) => Promise<T>): Promise<T>
   /** Resolves when the database answers, however busy the connections are. @throws when it doesn't within some seconds */
   ping(): Promise<void>
@@ -23,40 +23,40 @@ export interface Client {
 export interface ClientOptions {
   /**
    * `postgres://user:password@host:port/database`; `?schema=` names the schema, by default `public`; `connections=` and
-   * `statement_timeout_ms=` stand above the options of these names.
+   * `statement_timeout_ms=` take precedence over the options of these names.
    */
   url: string
   /** Connections at most. */
   connections: number
-  /** How long the server works on a statement. Whoever waits longer than that and some seconds hears that the database is away. */
+  /** How long the server works on a statement. If no answer comes for that long and `grace_ms`, the database counts as unavailable. */
   statement_timeout_ms: number
-  /** False for one that only looks: a schema that is missing stays missing. */
+  /** Whether a missing schema is created; false to only look. [true] */
   make?: boolean
-  /** Further settings of each connection. */
+  /** Further settings of each session. */
   settings?: Record<string, string>
-  /** How long the server's own limit may take to arrive. */
+  /** How long the server's own timeout may take to arrive. [3 000] */
   grace_ms?: number
-  /** How long a statement waits for a free connection. */
+  /** How long a statement waits for a free connection. [10 000] */
   wait_ms?: number
 }
 
-/** Seconds until a connection that can't be made is given up. */
+/** Seconds until an attempt to connect is given up. */
 const connectSeconds = 5
 const pingSeconds = 2
-/** How often a connection may be lost before the database counts as away. */
-const lostAttempts = 4
-const mostWaiting = 2_000
-const drainMs = 5_000
+/** How often a connection may be lost before the database counts as unavailable. */
+const maxLost = 4
+const maxWaiting = 2_000
+const drain_ms = 5_000
 /** Held while a schema or its tables are created, until the transaction ends. Of the whole database: a schema comes before its tables. */
 export const namespaceLock = `select pg_advisory_xact_lock(${0x6373746e}, 0)`
-/** How long the server keeps a connection whose other end is gone: some two minutes instead of hours. */
+/** The server drops a connection whose other end is gone after about two minutes instead of hours. */
 const keepalive = { tcp_keepalives_idle: '60', tcp_keepalives_interval: '10', tcp_keepalives_count: '6' }
 
-/** What an address may say of this program's own, and in what bounds. */
+/** Options that an address may set, and their bounds. */
 const bounds = { connections: [1, 1_000], statement_timeout_ms: [100, 3_600_000] } as const
 type Limits = Pick<ClientOptions, keyof typeof bounds>
 
-/** The address without what only this program reads. @throws StorageError `invalid` for what it can't be */
+/** Splits off the parameters that only this program reads. @throws StorageError `invalid` */
 function addressOf(given: string): { url: string; schema: string; limits: Partial<Limits> } {
   const url = new URL(given)
   const taken = (name: string): string | null => {
@@ -79,19 +79,19 @@ function addressOf(given: string): { url: string; schema: string; limits: Partia
   return { url: url.toString(), schema, limits }
 }
 
-/** A database that has restarted leaves dead connections: what one of them broke off runs again. */
-async function persistent<T>(run: () => Promise<T>, may: () => boolean = () => true): Promise<T> {
+/** A database that has restarted leaves dead connections: work that one of them interrupted runs again. */
+async function retrying<T>(run: () => Promise<T>, may: () => boolean = () => true): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await run()
     } catch (error) {
-      if (!isLostAtOnce(error) || !may() || attempt === lostAttempts) throw error
+      if (!isLostAtOnce(error) || !may() || attempt === maxLost) throw error
     }
     await Bun.sleep(attempt * 10)
   }
 }
 
-/** @throws StorageError that says so where nobody can tell whether it was done */
+/** @throws StorageError marked `unclear` if it is unknown whether the commit was done */
 async function commit({ query }: Connection): Promise<{ command?: string }> {
   try {
     return (await query('commit')) as { command?: string }
@@ -102,7 +102,7 @@ async function commit({ query }: Connection): Promise<{ command?: string }> {
   }
 }
 
-/** One transaction. A connection that does not say that it is over is given up, and with it whatever is still open. */
+/** One transaction. A connection that does not confirm the rollback is closed, and with it whatever is still open. */
 async function transaction<T>(connection: Connection, work: (query: Query) => Promise<T>): Promise<T> {
   let open = true
   const query: Query = async (text, values) => {
@@ -113,18 +113,18 @@ async function transaction<T>(connection: Connection, work: (query: Query) => Pr
     const result = await work(query)
     open = false
     const { command } = await commit(connection)
-    // The server's way to say that a statement had failed.
+    // After a failed statement the server answers COMMIT with ROLLBACK.
     if (command !== 'COMMIT') throw new StorageError('unavailable', 'postgres: the transaction was rolled back')
     return result
   } catch (error) {
     open = false
-    // After a commit that failed nothing is open, and the server only says so.
+    // After a failed commit nothing is open, and the server only warns.
     if (connection.alive) await connection.query('rollback').catch(connection.end)
     throw error
   }
 }
 
-/** Opens the pool and makes the schema where it is missing. @throws StorageError `unavailable` */
+/** Opens the pool and creates a missing schema. @throws StorageError `unavailable` */
 export async function connect(options: ClientOptions): Promise<Client> {
   const { url, schema, limits } = addressOf(options.url)
   const { make = true, settings, grace_ms = 3_000, wait_ms = 10_000 } = options
@@ -133,11 +133,11 @@ export async function connect(options: ClientOptions): Promise<Client> {
   const session = {
     application_name: 'cstp',
     // Only this one: a table that it lacks must not be found in another schema, not even in `public`.
-    search_path: schema,
+    search_path: `"${schema}"`,
     statement_timeout: String(statement_timeout_ms),
-    // It takes longer to compile a statement of ours than to run it.
+    // Compiling one of these statements takes longer than running it.
     jit: 'off',
-    // One whose program is gone must not hold its locks.
+    // A session whose program is gone must not keep its locks.
     idle_in_transaction_session_timeout: String(limit_ms),
     ...keepalive,
     ...settings,
@@ -145,17 +145,17 @@ export async function connect(options: ClientOptions): Promise<Client> {
   const open = () => openConnection({ url, settings: session, connect_s: connectSeconds, limit_ms })
   const pool = openPool({
     open,
-    most: connections,
+    max: connections,
     wait_ms,
-    most_waiting: mostWaiting,
-    drain_ms: drainMs,
+    max_waiting: maxWaiting,
+    drain_ms,
   })
   const onOne = <T>(work: (connection: Connection) => Promise<T>): Promise<T> =>
     pool.use(async (connection) => {
       try {
         return await work(connection)
       } finally {
-        // What happened to this one has happened to those that lie idle.
+        // What broke this connection has broken the idle ones.
         if (!connection.alive) pool.discardIdle()
       }
     })
@@ -175,7 +175,7 @@ export async function connect(options: ClientOptions): Promise<Client> {
     }
   }
 
-  /** On a connection that has begun a transaction. What has begun is not begun again. */
+  /** On a connection that has begun a transaction. Only a failed BEGIN is tried again. */
   function begun<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     let isBegun = false
     const run = async (connection: Connection) => {
@@ -183,14 +183,14 @@ export async function connect(options: ClientOptions): Promise<Client> {
       isBegun = true
       return work(connection)
     }
-    return persistent(
+    return retrying(
       () => onOne(run),
       () => !isBegun,
     )
   }
 
   const client: Client = {
-    read: (text, values) => persistent(() => onOne(({ query }) => query(text, values))),
+    read: (text, values) => retrying(() => onOne(({ query }) => query(text, values))),
     begin: (work) => begun((connection) => transaction(connection, work)),
     beginWithoutTimeout: (work) =>
       begun((connection) =>
@@ -201,7 +201,7 @@ export async function connect(options: ClientOptions): Promise<Client> {
           }),
         ),
       ),
-    ping: () => persistent(ping),
+    ping: () => retrying(ping),
     async close() {
       const last = await spare?.catch(() => null)
       await Promise.all([pool.close(), last?.end()])
@@ -211,9 +211,9 @@ export async function connect(options: ClientOptions): Promise<Client> {
     const [found] = await client.read('select 1 from pg_namespace where nspname = $1', [schema])
     if (!found && make)
       await client.begin(async (query) => {
-        // `if not exists` looks before it makes: of two at once, one would fail.
+        // Without the lock one of two that run `if not exists` at once would fail.
         await query(namespaceLock)
-        await query(`create schema if not exists ${schema}`)
+        await query(`create schema if not exists "${schema}"`)
       })
     return client
   } catch (error) {

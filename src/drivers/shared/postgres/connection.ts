@@ -1,29 +1,28 @@
-/** One connection to PostgreSQL. Whoever waits on it too long for an answer gives it up: a network may swallow packets and say nothing. */
+/** One connection to PostgreSQL, closed if an answer takes too long: a network may drop packets without an error. */
 
 import { SQL } from 'bun'
 import { isStorageError, StorageError } from '../../../../sdk/storage/errors.ts'
 import { messageOf } from '../../../core/log.ts'
 
-/** Runs a statement with parameters `$1 …`; rows as plain objects. The pool, or one connection inside a transaction. */
+/** Runs a statement with parameters `$1 …`; rows as plain objects. On the pool, or on one connection inside a transaction. */
 export type Query = <Row>(sql: string, values?: readonly unknown[]) => Promise<Row[]>
 
 export interface Connection {
   query: Query
-  /** False once it is lost or given up; it never comes back. */
+  /** False once it is lost or closed; it never comes back. */
   readonly alive: boolean
-  /** Waits on during `work`, however long it takes, while `isThere` resolves. */
+  /** Waits for `work` however long it takes, as long as `isThere` resolves. */
   waitWhile<T>(isThere: () => Promise<void>, work: () => Promise<T>): Promise<T>
-  /** Breaks off whatever runs on it. */
+  /** Interrupts what runs on it. */
   end(): Promise<void>
 }
 
 export interface ConnectionOptions {
   url: string
-  /** Settings of the session. */
   settings: Record<string, string>
-  /** Seconds until a connection that can't be made is given up. */
+  /** Seconds until the attempt to connect is given up. */
   connect_s: number
-  /** How long nothing may come while something is asked. */
+  /** How long an answer may take. */
   limit_ms: number
 }
 
@@ -43,7 +42,7 @@ export async function openConnection({ url, settings, connect_s, limit_ms }: Con
     alive = false
     return sql.close({ timeout: 0 })
   }
-  // Reserved for good: a client that is not would connect anew in the middle of a transaction, and go on outside of it.
+  // Reserved for good: else the client would reconnect in the middle of a transaction, and continue outside of it.
   const session = await sql.reserve().catch(async (error: unknown) => {
     await end()
     throw error
@@ -55,10 +54,10 @@ export async function openConnection({ url, settings, connect_s, limit_ms }: Con
   let timer: Timer | undefined
   const giveUp = () => {
     silent = new StorageError('unavailable', `postgres: the database gave no answer within ${limit_ms / 1_000} s`)
-    // Ends what waits, each with an error of its own.
+    // Rejects what waits, each with an error of its own.
     end().catch(() => {})
   }
-  // Statements of one connection are answered one after the other, so that each answer begins the wait for the next.
+  // Statements of one connection are answered one after the other, so each answer begins the wait for the next.
   const watch = () => {
     clearTimeout(timer)
     timer = waiting > 0 ? setTimeout(overdue, limit_ms) : undefined
@@ -96,25 +95,25 @@ export async function openConnection({ url, settings, connect_s, limit_ms }: Con
   }
 }
 
-// What the errors of PostgreSQL, and of the way to it, mean.
+// Meaning of the errors of PostgreSQL and of the network.
 
-/** Class and code of a PostgreSQL error; the code of the client where the server said nothing. */
-export function codeOf(error: unknown): string {
+/** SQLSTATE of a PostgreSQL error, or the client's code if the server did not answer. */
+function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return ''
   const { errno, code } = error as { errno?: unknown; code?: unknown }
   return typeof errno === 'string' ? errno : typeof code === 'string' ? code : ''
 }
 
 const isLostCode = (code: string): boolean => /^(?:08|57P0|25P03|ERR_POSTGRES_CONNECTION|ECONN|EPIPE)/.test(code)
-/** The connection is gone, or was never there. */
+/** Whether the connection is lost, or was never made. */
 export const isLost = (error: unknown): boolean => isLostCode(codeOf(error))
-/** What is lost within a moment is worth another try; whoever has waited in vain for the network has waited long enough. */
+/** Whether another try is worth it: not after the network has timed out. */
 export const isLostAtOnce = (error: unknown): boolean =>
   isLost(error) && codeOf(error) !== 'ERR_POSTGRES_CONNECTION_TIMEOUT'
-/** The transaction lost against another one and may simply run again. */
+/** Whether the transaction lost against another one and may run again. */
 export const isRetryable = (error: unknown): boolean => /^(?:40001|40P01)$/.test(codeOf(error))
 
-/** A storage error for anything thrown; `what` says what was being done. Neither holds the address, which has a password in it. */
+/** A storage error for anything thrown; `what` says what was being done. Neither contains the address, which has a password in it. */
 export function storageErrorOf(error: unknown, what: string): StorageError {
   if (isStorageError(error)) return error
   const code = codeOf(error)

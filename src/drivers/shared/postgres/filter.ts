@@ -5,7 +5,7 @@ import type { DecisionFilter } from '../../../../sdk/storage/store.ts'
 export const rankOf = (stakes: (typeof stakesValues)[number]): number => stakesValues.indexOf(stakes)
 
 /**
- * The condition on a table `d` of filter columns that a filter stands for.
+ * The condition on a table `d` of filter columns that a filter expresses.
  * @param values gets the parameters; those already in it keep their numbers
  * @param isIndexed condition under which a row is indexed
  */
@@ -41,8 +41,8 @@ export function whereOf(filter: DecisionFilter, values: unknown[], isIndexed: st
   return tests.length === 0 ? 'true' : tests.join(' and ')
 }
 
-// Text that PostgreSQL can hold: its `text` has no NUL. One stands as two characters 1, and a character 1 as 1 and 2, so that nothing is
-// lost and the order stays.
+// PostgreSQL's `text` has no NUL: it is stored as two characters U+0001, and U+0001 as U+0001 U+0002, so that nothing is lost and the
+// order is kept.
 
 export const toText = <T extends string | null>(given: T): T =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for

@@ -1,41 +1,41 @@
-/** Connections that are lent out one at a time, made when they are wanted and thrown away once they are lost. */
+/** A pool of connections, opened on demand and discarded once they are lost. */
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import type { Connection } from './connection.ts'
 
 export interface Pool {
   /** @throws StorageError `unavailable` when none becomes free in time, and whatever `open` or `work` throws */
   use<T>(work: (connection: Connection) => Promise<T>): Promise<T>
-  /** Those that nobody uses are not to be trusted any more: the network has failed on another one. */
+  /** Closes connections that are not in use, after the network has failed on another one. */
   discardIdle(): void
-  /** Lets what runs end for a while, and closes all. */
+  /** Waits a while for what runs, then closes all. */
   close(): Promise<void>
 }
 
 export interface PoolOptions {
   open(): Promise<Connection>
   /** Connections at most. */
-  most: number
-  /** How long somebody waits for a free one. */
+  max: number
+  /** How long a caller waits for a free one. */
   wait_ms: number
-  /** How many wait at most. */
-  most_waiting: number
-  /** How long what runs may go on after {@link Pool.close}. */
+  /** How many callers wait at most. */
+  max_waiting: number
+  /** How long running work may continue after {@link Pool.close}. */
   drain_ms: number
 }
 
 interface Waiter {
-  /** Null: a place is free, and the connection is still to be made. */
+  /** Null: a place is free, and the connection is still to be opened. */
   take(connection: Connection | null): void
   refuse(error: StorageError): void
 }
 
 const closed = () => new StorageError('unavailable', 'postgres: the connections are closed')
 
-export function openPool({ open, most, wait_ms, most_waiting, drain_ms }: PoolOptions): Pool {
+export function openPool({ open, max, wait_ms, max_waiting, drain_ms }: PoolOptions): Pool {
   const idle: Connection[] = []
   const lent = new Set<Connection>()
   const queue = new Set<Waiter>()
-  /** Places that are taken, also by those that are being opened. */
+  /** Places that are taken, including those of connections that are being opened. */
   let places = 0
   let isClosed = false
   let drained: (() => void) | undefined
@@ -44,7 +44,7 @@ export function openPool({ open, most, wait_ms, most_waiting, drain_ms }: PoolOp
     connection.end().catch(() => {})
   }
 
-  /** Gives a free place on: to whoever has waited longest. */
+  /** Passes a free place on to the caller that has waited longest. */
   function free(connection: Connection | null): void {
     const [next] = queue
     if (next !== undefined && !isClosed) {
@@ -92,9 +92,9 @@ export function openPool({ open, most, wait_ms, most_waiting, drain_ms }: PoolOp
       }
     }
     if (given === null) {
-      if (places < most) places++
-      else if (queue.size >= most_waiting)
-        throw new StorageError('unavailable', `postgres: ${most_waiting} already wait for a connection`)
+      if (places < max) places++
+      else if (queue.size >= max_waiting)
+        throw new StorageError('unavailable', `postgres: ${max_waiting} already wait for a connection`)
       else given = await wait()
     }
     if (given?.alive) return given

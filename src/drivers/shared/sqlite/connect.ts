@@ -10,8 +10,8 @@ const openTimeout_ms = 10_000
 const busy_ms = 5_000
 
 /**
- * What `open` returns. Of servers that start together one makes the database, and SQLite tells the others at once that it is busy,
- * whatever its timeout: they try again.
+ * What `open` returns. Of servers that start together one creates the database, and SQLite refuses the others at once as busy, whatever
+ * its timeout: they try again.
  * @throws what `open` throws for any other reason, or for longer than ten seconds
  */
 export async function openWithRetries<T>(open: () => T): Promise<T> {
@@ -29,7 +29,7 @@ export async function openWithRetries<T>(open: () => T): Promise<T> {
 /**
  * Begins a write transaction.
  * @param deadline on the clock of `performance.now()`
- * @throws StorageError `unavailable` where others write past the deadline
+ * @throws StorageError `unavailable` if others write past the deadline
  */
 export async function begin(db: Database, deadline: number): Promise<void> {
   for (;;) {
@@ -40,22 +40,22 @@ export async function begin(db: Database, deadline: number): Promise<void> {
       if (!isBusy(error) || performance.now() > deadline)
         throw storageErrorOf(error, `cannot begin to write to ${db.filename}`)
     }
-    // SQLite's own waiting is unfair: measured, a second process stood still for 1.8 s.
+    // SQLite's own waiting is unfair: a second process was measured to wait for 1.8 s.
     await Bun.sleep(Math.random() * 2)
   }
 }
 
 /**
- * A connection that writes, durably with each commit, to a database that is made where there is none. `migrate` brings its tables to
- * what the program knows; from then on a busy database is told at once, so that it is waited for without blocking.
+ * A connection that writes, durably with each commit; a missing database is created. After `prepare` a busy database is reported at once,
+ * so that {@link begin} can wait for it without blocking.
  */
-export function connectWriter(path: string, migrate: (db: Database) => void): Database {
+export function connectWriter(path: string, prepare: (db: Database) => void): Database {
   const db = new Database(path, { create: true, readwrite: true, strict: true })
   try {
     db.run(`PRAGMA busy_timeout = ${busy_ms}`)
     db.run('PRAGMA journal_mode = WAL')
     db.run('PRAGMA synchronous = FULL')
-    migrate(db)
+    prepare(db)
     db.run('PRAGMA busy_timeout = 0')
     return db
   } catch (error) {
@@ -66,7 +66,7 @@ export function connectWriter(path: string, migrate: (db: Database) => void): Da
 
 /**
  * Brings a database to the tables of this program.
- * @throws StorageError `invalid` when a newer program has changed it, or it holds tables of somebody else
+ * @throws StorageError `invalid` when a newer program has changed it, or it has tables of another program
  */
 export function migrate(db: Database, path: string, migrations: readonly string[]): void {
   const known = migrations.length
@@ -97,7 +97,7 @@ export function connectReader(path: string): Database {
   return db
 }
 
-/** Opens a database as it is: without making it, and without bringing its tables up to date. */
+/** Opens a database as it is: it is neither created nor migrated. */
 export function openExisting(path: string): Database {
   try {
     const db = new Database(path, { readwrite: true, create: false, strict: true })
@@ -108,11 +108,11 @@ export function openExisting(path: string): Database {
   }
 }
 
-/** The number of the last migration that a database has seen. */
+/** The number of the last migration that was applied to a database. */
 export const versionOf = (db: Database): number =>
   db.query<{ user_version: number }, []>('PRAGMA user_version').get()!.user_version
 
-// Turns what SQLite and the file system throw into storage errors.
+// Meaning of the errors of SQLite and of the file system.
 
 const unavailable = /^SQLITE_(BUSY|LOCKED|FULL|READONLY|IOERR|CANTOPEN|NOMEM|PERM|AUTH|INTERRUPT|PROTOCOL|NOLFS)/
 const corrupt = /^SQLITE_(CORRUPT|NOTADB)/

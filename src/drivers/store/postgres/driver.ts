@@ -16,7 +16,7 @@ import { transact } from './transaction.ts'
 export type PostgresStoreOptions = StoreOptions &
   Pick<ClientOptions, 'url'> &
   Partial<ClientOptions> & {
-    /** Postings of a question's terms from which a search first asks which terms decide, instead of looking at all. */
+    /** Postings of a question's terms from which a search first asks which terms decide, instead of reading all. */
     many_postings?: number
   }
 
