@@ -2,6 +2,7 @@
 import type { Evidence } from '../../../../sdk/storage/evidence.ts'
 import { storageErrorOf } from '../../shared/sqlite/connect.ts'
 import { translating } from '../../shared/translating.ts'
+import type { EvidenceReads } from '../rows.ts'
 import { committer } from './commit.ts'
 import { openReader, openWriter } from './connect.ts'
 import { reads } from './read.ts'
@@ -30,7 +31,7 @@ export async function openSqliteEvidence(path: string): Promise<Evidence> {
     const read = reads(reader)
     return {
       driver: 'sqlite',
-      ...translatedReads({
+      ...translatedReads<EvidenceReads>({
         ...read,
         async ofPullRequest(pr_number, seq, limit) {
           await commits.indexPullRequests()
