@@ -224,55 +224,36 @@ export const methods = {
 
 /** Parameters of `cstp.attributeOutcomes`. */
 export interface AttributeOutcomesParams {
-  /** Project name. */
-  project: string
-  /** Look-back: a number of days, or a date. Default `"30d"`. */
-  since?: string | undefined
-  /** Days after which a merged pull request counts as stable. Default `7`. */
-  stability_days?: number | undefined
-  /** Only show what would be done. Default `false`. */
-  dry_run?: boolean | undefined
+  /** Project name. */ project: string
+  /** Look-back: a number of days, or a date. Default `"30d"`. */ since?: string | undefined
+  /** Days after which a merged pull request counts as stable. Default `7`. */ stability_days?: number | undefined
+  /** Only show what would be done. Default `false`. */ dry_run?: boolean | undefined
 }
 
 /** Result of `cstp.attributeOutcomes`. */
 export interface AttributeOutcomesResult {
-  /** Pending decisions with a pull request. */
-  processed: number
-  /** Decisions that got an outcome, or would get one. */
-  attributed: number
-  /** Decisions that can not be settled yet. */
-  skipped: number
-  /** Whether nothing was written. */
-  dry_run: boolean
+  /** Pending decisions with a pull request. */ processed: number
+  /** Decisions that got an outcome, or would get one. */ attributed: number
+  /** Decisions that can not be settled yet. */ skipped: number
+  /** Whether nothing was written. */ dry_run: boolean
   /** The decisions, in order. */
   decisions: {
-    /** Id of the decision. */
-    id: string
-    /** Pull request number. */
-    pr: number
-    /** Null where it was skipped. */
-    outcome: Outcome | null
-    /** What it was settled by. */
-    basis: AttributionBasis
-    /** Why. */
-    reason: string
-    /** Whether it was written. */
-    applied: boolean
+    /** Id of the decision. */ id: string
+    /** Pull request number. */ pr: number
+    /** Null where it was skipped. */ outcome: Outcome | null
+    /** What it was settled by. */ basis: AttributionBasis
+    /** Why. */ reason: string
+    /** Whether it was written. */ applied: boolean
   }[]
 }
 
 /** Parameters of `cstp.checkDrift`. */
 export interface CheckDriftParams {
-  /** Exactly this category. */
-  category?: string | undefined
-  /** Project name. */
-  project?: string | undefined
-  /** Agent that recorded the decisions. */
-  agent?: string | undefined
-  /** Rise of the Brier score that raises an alert. Default `0.05`. */
-  brier_threshold?: number | undefined
-  /** Fall of the accuracy that raises one. Default `0.1`. */
-  accuracy_threshold?: number | undefined
+  /** Exactly this category. */ category?: string | undefined
+  /** Project name. */ project?: string | undefined
+  /** Agent that recorded the decisions. */ agent?: string | undefined
+  /** Rise of the Brier score that raises an alert. Default `0.05`. */ brier_threshold?: number | undefined
+  /** Fall of the accuracy that raises one. Default `0.1`. */ accuracy_threshold?: number | undefined
   /** Also tell what would have been found on each of so many days, a week apart, the last of them now. Default `0`. */
   history_points?: number | undefined
 }
@@ -282,31 +263,11 @@ export type CheckDriftResult = DriftReport
 
 /** Parameters of `cstp.checkGuardrails`. */
 export interface CheckGuardrailsParams {
-  /** The action. */
-  action: {
-    /** What the agent intends to do. */
-    description: string
-    /** Decision category. */
-    category?: string | null | undefined
-    /** What is at risk. Default `"medium"`. */
-    stakes?: Stakes | undefined
-    /** How sure the agent is, 0 to 1. */
-    confidence?: number | null | undefined
-    /** Tags for finding it again. Default `[]`. */
-    tags?: string[] | undefined
-    /** Project that the action belongs to. */
-    project?: string | null | undefined
-    /** Scope of rules that apply beside those of the project. */
-    scope?: string | null | undefined
-    /** Any fields for conditions to look at; at most 64 KiB and 8 deep. Default `{}`. */
-    context?: Record<string, unknown> | undefined
-  }
+  /** The action. */ action: ActionParams
   /** The authenticated agent. */
   agent?: {
-    /** Identity beside the credentials; recorded, never trusted. */
-    id?: string | null | undefined
-    /** Callback URL; recorded, never called. */
-    url?: string | null | undefined
+    /** Identity beside the credentials; recorded, never trusted. */ id?: string | null | undefined
+    /** Callback URL; recorded, never called. */ url?: string | null | undefined
   } | undefined
   /** Only ask: the same verdict, but nothing of it enters the audit trail or the deliberation. Default `false`. */
   dry_run?: boolean | undefined
@@ -318,51 +279,28 @@ export interface CheckGuardrailsParams {
 
 /** Result of `cstp.checkGuardrails`. */
 export interface CheckGuardrailsResult {
-  /** Whether the action may go on. */
-  allowed: boolean
-  /** Why it is blocked. */
-  violations: Violation[]
-  /** What should be looked at. */
-  warnings: Violation[]
-  /** Number of guardrails loaded, out of scope ones too. */
-  evaluated: number
-  /** RFC 3339. */
-  evaluated_at: string
-  /** The authenticated agent. */
-  agent: string
-  /** SHA-256 of the rules that judged. */
-  policy_hash: string
-  /** With dry_run: nothing was recorded. */
-  dry_run?: true | undefined
+  /** Whether the action may go on. */ allowed: boolean
+  /** Why it is blocked. */ violations: Violation[]
+  /** What should be looked at. */ warnings: Violation[]
+  /** Number of guardrails loaded, out of scope ones too. */ evaluated: number
+  /** RFC 3339. */ evaluated_at: string
+  /** The authenticated agent. */ agent: string
+  /** SHA-256 of the rules that judged. */ policy_hash: string
+  /** With dry_run: nothing was recorded. */ dry_run?: true | undefined
 }
 
 /** Parameters of `cstp.compact`. */
 export interface CompactParams {
-  /** Exactly this category. */
-  category?: string | undefined
-  /** Leave no line in the audit trail. Default `false`. */
-  dry_run?: boolean | undefined
+  /** Exactly this category. */ category?: string | undefined
+  /** Leave no line in the audit trail. Default `false`. */ dry_run?: boolean | undefined
 }
 
 /** Result of `cstp.compact`. */
 export interface CompactResult {
-  /** Decisions shown shorter than full. */
-  compacted: number
-  /** Reviewed decisions that are kept at full detail. */
-  preserved: number
-  /** Decisions at each level. */
-  levels: {
-    /** Younger than 7 days, pending or preserved. */
-    full: number
-    /** Younger than 30 days. */
-    summary: number
-    /** Younger than 90 days. */
-    digest: number
-    /** Older. */
-    wisdom: number
-  }
-  /** As it was asked. */
-  dry_run: boolean
+  /** Decisions shown shorter than full. */ compacted: number
+  /** Reviewed decisions that are kept at full detail. */ preserved: number
+  /** Decisions at each level. */ levels: LevelCounts
+  /** As it was asked. */ dry_run: boolean
 }
 
 /** Parameters of `cstp.debugTracker`. */
@@ -372,42 +310,27 @@ export type DebugTrackerParams = Record<string, never>
 export interface DebugTrackerResult {
   /** Sessions that wait, newest first. */
   sessions: {
-    /** Agent, and what its calls gave to tell sessions apart. */
-    key: string
-    /** The authenticated agent. */
-    agent: string
-    /** Inputs held. */
-    input_count: number
-    /** Inputs dropped because the session was full. */
-    dropped: number
+    /** Agent, and what its calls gave to tell sessions apart. */ key: string
+    /** The authenticated agent. */ agent: string
+    /** Inputs held. */ input_count: number
+    /** Inputs dropped because the session was full. */ dropped: number
     /** What was looked at, in order. */
     inputs: {
-      /** Id of the input. */
-      id: string
-      /** What kind it is. */
-      type: string
-      /** What was asked, found or thought. */
-      text: string
-      /** Method that left it. */
-      source: string
-      /** Since it was left. */
-      age_seconds: number
+      /** Id of the input. */ id: string
+      /** What kind it is. */ type: string
+      /** What was asked, found or thought. */ text: string
+      /** Method that left it. */ source: string
+      /** Since it was left. */ age_seconds: number
     }[]
-    /** Since the last input. */
-    idle_seconds: number
+    /** Since the last input. */ idle_seconds: number
   }[]
   /** The last sessions that a decision took, newest first. */
   consumed: {
-    /** Key of the session. */
-    key: string
-    /** The authenticated agent. */
-    agent: string
-    /** Id of the decision. */
-    decision_id: string
-    /** Inputs taken. */
-    input_count: number
-    /** Since it was taken. */
-    age_seconds: number
+    /** Key of the session. */ key: string
+    /** The authenticated agent. */ agent: string
+    /** Id of the decision. */ decision_id: string
+    /** Inputs taken. */ input_count: number
+    /** Since it was taken. */ age_seconds: number
   }[]
 }
 
@@ -421,75 +344,24 @@ export interface ExportEvidenceBundleParams {
 
 /** Result of `cstp.exportEvidenceBundle`. */
 export interface ExportEvidenceBundleResult {
-  /** Absolute path of the JSON bundle; null where none was asked for. */
-  json_path: string | null
-  /** Absolute path of the PDF; null where none was asked for. */
-  pdf_path: string | null
-  /** SHA-256 of the JSON bundle, lowercase hex; of the PDF where there is no JSON. */
-  bundle_sha256: string
-  /** Hash of the last event in the bundle; it is kept, so that a tail cut off shows. */
-  chain_head_hash: string
-  /** True: of a chain that is not intact no bundle is made. */
-  chain_intact: boolean
-  /** By class of evidence; the two are never added up. */
-  coverage: {
-    /** Events that third parties reported. */
-    observed: {
-      /** Events of the class. */
-      total_events: number
-      /** Events that support at least one control. */
-      mapped_events: number
-      /** The others. */
-      unmapped_events: number
-      /** Mapped events of all events of the class, 0 to 100 with two decimals; 0 if there are none. */
-      coverage_pct: number
-      /** Events by source, ascending by name. */
-      by_source: {
-        /** Who reported them. */
-        source: string
-        /** How many events. */
-        events: number
-      }[]
-    }
-    /** Records that agents made about themselves. */
-    attested: {
-      /** Events of the class. */
-      total_events: number
-      /** Events that support at least one control. */
-      mapped_events: number
-      /** The others. */
-      unmapped_events: number
-      /** Mapped events of all events of the class, 0 to 100 with two decimals; 0 if there are none. */
-      coverage_pct: number
-      /** Events by source, ascending by name. */
-      by_source: {
-        /** Who reported them. */
-        source: string
-        /** How many events. */
-        events: number
-      }[]
-    }
-  }
-  /** How often an event did not support a control that it should. */
-  insufficient_evidence_count: number
-  /** Controls that stand on what agents say of themselves alone, ascending. */
-  attested_only_controls: string[]
+  /** Absolute path of the JSON bundle; null where none was asked for. */ json_path: string | null
+  /** Absolute path of the PDF; null where none was asked for. */ pdf_path: string | null
+  /** SHA-256 of the JSON bundle, lowercase hex; of the PDF where there is no JSON. */ bundle_sha256: string
+  /** Hash of the last event in the bundle; it is kept, so that a tail cut off shows. */ chain_head_hash: string
+  /** True: of a chain that is not intact no bundle is made. */ chain_intact: boolean
+  /** By class of evidence; the two are never added up. */ coverage: Coverage
+  /** How often an event did not support a control that it should. */ insufficient_evidence_count: number
+  /** Controls that stand on what agents say of themselves alone, ascending. */ attested_only_controls: string[]
 }
 
 /** Parameters of `cstp.getCalibration`. */
 export interface GetCalibrationParams {
-  /** Agent that recorded the decisions. */
-  agent?: string | undefined
-  /** Exactly this category. */
-  category?: string | undefined
-  /** Exactly these stakes. */
-  stakes?: Stakes | undefined
-  /** Project name. */
-  project?: string | undefined
-  /** Feature of a project. */
-  feature?: string | undefined
-  /** Decisions recorded within so many days. Default `"all"`. */
-  window?: '30d' | '60d' | '90d' | 'all' | undefined
+  /** Agent that recorded the decisions. */ agent?: string | undefined
+  /** Exactly this category. */ category?: string | undefined
+  /** Exactly these stakes. */ stakes?: Stakes | undefined
+  /** Project name. */ project?: string | undefined
+  /** Feature of a project. */ feature?: string | undefined
+  /** Decisions recorded within so many days. Default `"all"`. */ window?: '30d' | '60d' | '90d' | 'all' | undefined
 }
 
 /** Result of `cstp.getCalibration`. */
@@ -503,26 +375,18 @@ export interface GetCheckpointParams {
 
 /** Result of `cstp.getCheckpoint`. */
 export interface GetCheckpointResult {
-  /** Which log it is: the name of its key. */
-  origin: string
-  /** Records. */
-  size: number
-  /** Root of the RFC 9162 Merkle tree, lowercase hex. */
-  root_hash: string
-  /** Hash of the last record; 64 zeros where there is none. */
-  head_hash: string
-  /** Checkpoint in the C2SP tlog-checkpoint form, signed with Ed25519. */
-  note: string
-  /** C2SP verifier key that the note is checked with. */
-  verifier_key: string
-  /** When it was signed, RFC 3339, UTC. */
-  created_at: string
+  /** Which log it is: the name of its key. */ origin: string
+  /** Records. */ size: number
+  /** Root of the RFC 9162 Merkle tree, lowercase hex. */ root_hash: string
+  /** Hash of the last record; 64 zeros where there is none. */ head_hash: string
+  /** Checkpoint in the C2SP tlog-checkpoint form, signed with Ed25519. */ note: string
+  /** C2SP verifier key that the note is checked with. */ verifier_key: string
+  /** When it was signed, RFC 3339, UTC. */ created_at: string
 }
 
 /** Parameters of `cstp.getCircuitState`. */
 export interface GetCircuitStateParams {
-  /** Scope of the breaker, such as category:deployment. */
-  scope: string
+  /** Scope of the breaker, such as category:deployment. */ scope: string
 }
 
 /** Result of `cstp.getCircuitState`. */
@@ -530,12 +394,9 @@ export type GetCircuitStateResult = BreakerState
 
 /** Parameters of `cstp.getCompacted`. */
 export interface GetCompactedParams {
-  /** Exactly this category. */
-  category?: string | undefined
-  /** This level only. */
-  level?: 'full' | 'summary' | 'digest' | 'wisdom' | undefined
-  /** Most results. Default `50`. */
-  limit?: number | undefined
+  /** Exactly this category. */ category?: string | undefined
+  /** This level only. */ level?: 'full' | 'summary' | 'digest' | 'wisdom' | undefined
+  /** Most results. Default `50`. */ limit?: number | undefined
   /** False leaves out what is kept at full detail on purpose. Default `true`. */
   include_preserved?: boolean | undefined
 }
@@ -547,61 +408,36 @@ export interface GetCompactedResult {
    * whole record.
    */
   decisions: {
-    /** Id of the decision. */
-    id: string
-    /** The detail it is shown in. */
-    level: 'full' | 'summary' | 'digest' | 'wisdom'
-    /** What was decided. */
-    decision: string
-    /** What kind of decision it is. */
-    category: string
-    /** Day, UTC. */
-    date: string
-    /** Kept at full detail on purpose. */
-    preserved: boolean
+    /** Id of the decision. */ id: string
+    /** The detail it is shown in. */ level: 'full' | 'summary' | 'digest' | 'wisdom'
+    /** What was decided. */ decision: string
+    /** What kind of decision it is. */ category: string
+    /** Day, UTC. */ date: string
+    /** Kept at full detail on purpose. */ preserved: boolean
     [field: string]: unknown
   }[]
-  /** How many there are in all. */
-  total: number
-  /** Decisions at each level, whatever `level` asks for. */
-  levels: {
-    /** Younger than 7 days, pending or preserved. */
-    full: number
-    /** Younger than 30 days. */
-    summary: number
-    /** Younger than 90 days. */
-    digest: number
-    /** Older. */
-    wisdom: number
-  }
+  /** How many there are in all. */ total: number
+  /** Decisions at each level, whatever `level` asks for. */ levels: LevelCounts
 }
 
 /** Parameters of `cstp.getConsistencyProof`. */
 export interface GetConsistencyProofParams {
-  /** Size of the older checkpoint. */
-  old: number
-  /** Size of the newer checkpoint; by default all records. */
-  new?: number | undefined
+  /** Size of the older checkpoint. */ old: number
+  /** Size of the newer checkpoint; by default all records. */ new?: number | undefined
 }
 
 /** Result of `cstp.getConsistencyProof`. */
 export interface GetConsistencyProofResult {
-  /** Size of the older tree. */
-  old: number
-  /** Size of the newer tree. */
-  new: number
-  /** Root of the older tree. */
-  old_root: string
-  /** Root of the newer tree. */
-  new_root: string
-  /** SHA-256, lowercase hex, in the order of RFC 9162. */
-  hashes: string[]
+  /** Size of the older tree. */ old: number
+  /** Size of the newer tree. */ new: number
+  /** Root of the older tree. */ old_root: string
+  /** Root of the newer tree. */ new_root: string
+  /** SHA-256, lowercase hex, in the order of RFC 9162. */ hashes: string[]
 }
 
 /** Parameters of `cstp.getDecision`. */
 export interface GetDecisionParams {
-  /** Full id, or a unique prefix of 8 or more characters. */
-  id: string
+  /** Full id, or a unique prefix of 8 or more characters. */ id: string
   /** Identity beside the credentials; scopes the tracked deliberation, never trusted. */
   agent_id?: string | null | undefined
   /** Scope of the tracked deliberation; recordDecision takes it up by its `decision_id`. */
@@ -613,97 +449,65 @@ export type GetDecisionResult = DecisionRecord
 
 /** Parameters of `cstp.getGraph`. */
 export interface GetGraphParams {
-  /** Full id, or a unique prefix of 8 or more characters. */
-  decision_id: string
-  /** Steps from the centre. Default `1`. */
-  depth?: number | undefined
-  /** Follow only edges of these types. */
-  edge_types?: EdgeType[] | undefined
-  /** Follow edges from source to target, the other way, or both. Default `"both"`. */
-  direction?: Direction | undefined
-  /** Most decisions. Default `200`. */
-  limit?: number | undefined
+  /** Full id, or a unique prefix of 8 or more characters. */ decision_id: string
+  /** Steps from the centre. Default `1`. */ depth?: number | undefined
+  /** Follow only edges of these types. */ edge_types?: EdgeType[] | undefined
+  /** Follow edges from source to target, the other way, or both. Default `"both"`. */ direction?: Direction | undefined
+  /** Most decisions. Default `200`. */ limit?: number | undefined
 }
 
 /** Result of `cstp.getGraph`. */
 export interface GetGraphResult {
-  /** Id of the centre. */
-  center_id: string
-  /** Steps that were followed. */
-  depth: number
-  /** By distance from the centre. */
-  nodes: GraphNode[]
-  /** Edges that were followed between them. */
-  edges: GraphEdge[]
-  /** True when the limit cut it. */
-  truncated: boolean
+  /** Id of the centre. */ center_id: string
+  /** Steps that were followed. */ depth: number
+  /** By distance from the centre. */ nodes: GraphNode[]
+  /** Edges that were followed between them. */ edges: GraphEdge[]
+  /** True when the limit cut it. */ truncated: boolean
 }
 
 /** Parameters of `cstp.getInclusionProof`. */
 export interface GetInclusionProofParams {
-  /** Number of the record. */
-  seq: number
-  /** Size of the checkpoint that the caller holds; by default that of a new one. */
-  size?: number | undefined
+  /** Number of the record. */ seq: number
+  /** Size of the checkpoint that the caller holds; by default that of a new one. */ size?: number | undefined
 }
 
 /** Result of `cstp.getInclusionProof`. */
 export interface GetInclusionProofResult {
-  /** Number of the record. */
-  seq: number
-  /** Its place in the tree, from 0: one less than `seq`. */
-  index: number
-  /** Records that the proof is about. */
-  size: number
-  /** Hash of the record in the chain. */
-  record_hash: string
-  /** `SHA-256(0x00 || record hash)`. */
-  leaf_hash: string
-  /** Root of the tree of that size. */
-  root_hash: string
-  /** SHA-256, lowercase hex, in the order of RFC 9162. */
-  hashes: string[]
-  /** Signed checkpoint of that size; null where `size` was given. */
-  checkpoint: string | null
+  /** Number of the record. */ seq: number
+  /** Its place in the tree, from 0: one less than `seq`. */ index: number
+  /** Records that the proof is about. */ size: number
+  /** Hash of the record in the chain. */ record_hash: string
+  /** `SHA-256(0x00 || record hash)`. */ leaf_hash: string
+  /** Root of the tree of that size. */ root_hash: string
+  /** SHA-256, lowercase hex, in the order of RFC 9162. */ hashes: string[]
+  /** Signed checkpoint of that size; null where `size` was given. */ checkpoint: string | null
 }
 
 /** Parameters of `cstp.getNeighbors`. */
 export interface GetNeighborsParams {
-  /** Full id, or a unique prefix of 8 or more characters. */
-  decision_id: string
-  /** Edges of this type only. */
-  edge_type?: EdgeType | undefined
-  /** Edges that start here, that end here, or both. Default `"both"`. */
-  direction?: Direction | undefined
-  /** Most neighbours. Default `20`. */
-  limit?: number | undefined
+  /** Full id, or a unique prefix of 8 or more characters. */ decision_id: string
+  /** Edges of this type only. */ edge_type?: EdgeType | undefined
+  /** Edges that start here, that end here, or both. Default `"both"`. */ direction?: Direction | undefined
+  /** Most neighbours. Default `20`. */ limit?: number | undefined
 }
 
 /** Result of `cstp.getNeighbors`. */
 export interface GetNeighborsResult {
-  /** Id of the decision. */
-  decision_id: string
+  /** Id of the decision. */ decision_id: string
   /** Strongest link first, then by id. */
   neighbors: {
-    /** Id of the decision. */
-    id: string
-    /** What the source is to the target. */
-    edge_type: EdgeType
-    /** Strength of the link, 0 to 1. */
-    weight: number
-    /** Seen from the decision asked about. */
-    direction: 'outgoing' | 'incoming'
-    /** Decision text cut at 120 characters on a word. */
-    title: string
+    /** Id of the decision. */ id: string
+    /** What the source is to the target. */ edge_type: EdgeType
+    /** Strength of the link, 0 to 1. */ weight: number
+    /** Seen from the decision asked about. */ direction: 'outgoing' | 'incoming'
+    /** Decision text cut at 120 characters on a word. */ title: string
   }[]
-  /** How many there are in all. */
-  total: number
+  /** How many there are in all. */ total: number
 }
 
 /** Parameters of `cstp.getReasonStats`. */
 export interface GetReasonStatsParams {
-  /** With fewer reviewed decisions no rates are given. Default `10`. */
-  min_reviewed?: number | undefined
+  /** With fewer reviewed decisions no rates are given. Default `10`. */ min_reviewed?: number | undefined
   /** Identity beside the credentials; scopes the tracked deliberation, never trusted. */
   agent_id?: string | null | undefined
   /** Scope of the tracked deliberation; recordDecision takes it up by its `decision_id`. */
@@ -712,47 +516,31 @@ export interface GetReasonStatsParams {
 
 /** Result of `cstp.getReasonStats`. */
 export interface GetReasonStatsResult {
-  /** Mean result by type. */
-  success_rates: Record<string, number>
-  /** How evenly the types are used: 0 for one type, 1 for all alike. */
-  diversity_score: number
-  /** The most used type; null without reasons. */
-  dominant_type: string | null
-  /** True with fewer than min_reviewed. */
-  insufficient_data: boolean
-  /** Reviewed decisions in all. */
-  reviewed_decisions: number
+  /** Mean result by type. */ success_rates: Record<string, number>
+  /** How evenly the types are used: 0 for one type, 1 for all alike. */ diversity_score: number
+  /** The most used type; null without reasons. */ dominant_type: string | null
+  /** True with fewer than min_reviewed. */ insufficient_data: boolean
+  /** Reviewed decisions in all. */ reviewed_decisions: number
   /** All types in use, the most used first. */
   types: {
-    /** What kind it is. */
-    type: string
-    /** Reasons of the type. */
-    uses: number
-    /** Scored decisions with one. */
-    scored: number
-    /** Mean weight. */
-    mean_strength: number | null
-    /** Mean result. */
-    success_rate: number | null
-    /** Brier score. */
-    brier_score: number | null
+    /** What kind it is. */ type: string
+    /** Reasons of the type. */ uses: number
+    /** Scored decisions with one. */ scored: number
+    /** Mean weight. */ mean_strength: number | null
+    /** Mean result. */ success_rate: number | null
+    /** Brier score. */ brier_score: number | null
   }[]
 }
 
 /** Parameters of `cstp.getSessionContext`. */
 export interface GetSessionContextParams {
-  /** The task; precedents are searched for it. */
-  task_description?: string | undefined
+  /** The task; precedents are searched for it. */ task_description?: string | undefined
   /** Parts wanted; all where not given. */
   include?: ('decisions' | 'guardrails' | 'calibration' | 'ready' | 'patterns' | 'wisdom' | 'breakers' | 'contradictions')[] | undefined
-  /** Most precedents. Default `10`. */
-  decisions_limit?: number | undefined
-  /** Most things to be done. Default `5`. */
-  ready_limit?: number | undefined
-  /** Data, or text that a model can use at once. Default `"json"`. */
-  format?: 'json' | 'markdown' | undefined
-  /** Most tokens of the Markdown, about. */
-  token_budget?: number | undefined
+  /** Most precedents. Default `10`. */ decisions_limit?: number | undefined
+  /** Most things to be done. Default `5`. */ ready_limit?: number | undefined
+  /** Data, or text that a model can use at once. Default `"json"`. */ format?: 'json' | 'markdown' | undefined
+  /** Most tokens of the Markdown, about. */ token_budget?: number | undefined
   /** Identity beside the credentials; scopes the tracked deliberation, never trusted. */
   agent_id?: string | null | undefined
   /** Scope of the tracked deliberation; recordDecision takes it up by its `decision_id`. */
@@ -763,147 +551,78 @@ export interface GetSessionContextParams {
 export interface GetSessionContextResult {
   /** The caller's own record. */
   agent_profile?: {
-    /** The authenticated agent. */
-    agent: string
-    /** Decisions recorded. */
-    total_decisions: number
-    /** Those that were reviewed. */
-    reviewed_decisions: number
-    /** Mean result. */
-    accuracy: number | null
-    /** Brier score. */
-    brier_score: number | null
-    /** What its confidence is worth. */
-    tendency: Interpretation
-    /** Where it succeeds most. */
-    strongest_category: string | null
-    /** Where it succeeds least. */
-    weakest_category: string | null
-    /** Day of its first decision. */
-    active_since: string | null
+    /** The authenticated agent. */ agent: string
+    /** Decisions recorded. */ total_decisions: number
+    /** Those that were reviewed. */ reviewed_decisions: number
+    /** Mean result. */ accuracy: number | null
+    /** Brier score. */ brier_score: number | null
+    /** What its confidence is worth. */ tendency: Interpretation
+    /** Where it succeeds most. */ strongest_category: string | null
+    /** Where it succeeds least. */ weakest_category: string | null
+    /** Day of its first decision. */ active_since: string | null
   } | null | undefined
-  /** Precedents of the task, or the latest decisions. */
-  relevant_decisions?: {
-    /** Id of the decision. */
-    id: string
-    /** Decision text cut at 120 characters on a word. */
-    title: string
-    /** What kind of decision it is. */
-    category: string
-    /** How sure the agent was, 0 to 1. */
-    confidence: number
-    /** What is at risk. */
-    stakes: Stakes
-    /** `pending` until the first review. */
-    status: Status
-    /** What became of it; null while pending. */
-    outcome: Outcome | null
-    /** Day, UTC. */
-    date: string
-    /** Cosine distance, 0 to 2; null where it was found by keyword alone. */
-    distance: number | null
-    /** The decision that took its place; it stands directly above where it passes the filters. */
-    superseded_by: string | null
-    /** Texts of the reasons, with include_reasons. */
-    reasons?: string[] | undefined
-  }[] | undefined
+  /** Precedents of the task, or the latest decisions. */ relevant_decisions?: QueryHit[] | undefined
   /** Rules in force. */
   active_guardrails?: {
-    /** Id of the rule. */
-    id: string
-    /** What a violation does. */
-    action: string
-    /** What it is for. */
-    description: string | null
+    /** Id of the rule. */ id: string
+    /** What a violation does. */ action: string
+    /** What it is for. */ description: string | null
   }[] | undefined
   /** The agent's own, largest category first. */
   calibration_by_category?: {
-    /** What kind of decision it is. */
-    category: string
-    /** Decisions of the agent in it. */
-    decisions: number
-    /** Those that were reviewed. */
-    reviewed: number
-    /** Mean result. */
-    accuracy: number | null
-    /** Brier score. */
-    brier_score: number | null
-    /** Accuracy less mean confidence. */
-    calibration_gap: number | null
-    /** What the gap means. */
-    interpretation: Interpretation
+    /** What kind of decision it is. */ category: string
+    /** Decisions of the agent in it. */ decisions: number
+    /** Those that were reviewed. */ reviewed: number
+    /** Mean result. */ accuracy: number | null
+    /** Brier score. */ brier_score: number | null
+    /** Accuracy less mean confidence. */ calibration_gap: number | null
+    /** What the gap means. */ interpretation: Interpretation
   }[] | undefined
-  /** What is to be done, most urgent first. */
-  ready_queue?: ReadyAction[] | undefined
+  /** What is to be done, most urgent first. */ ready_queue?: ReadyAction[] | undefined
   /** Patterns that succeeded more often than they failed. */
   confirmed_patterns?: {
-    /** The abstract principle behind it. */
-    pattern: string
-    /** What kind of decision it is. */
-    category: string
-    /** Successes that followed it. */
-    count: number
-    /** Newest of them. */
-    example_ids: string[]
+    /** The abstract principle behind it. */ pattern: string
+    /** What kind of decision it is. */ category: string
+    /** Successes that followed it. */ count: number
+    /** Newest of them. */ example_ids: string[]
   }[] | undefined
-  /** What each category taught. */
-  wisdom?: WisdomEntry[] | undefined
-  /** All circuit breakers. */
-  circuit_breakers?: BreakerState[] | undefined
-  /** Decisions that can not both be right. */
-  contradictions?: Contradiction[] | undefined
-  /** All of it as text, with format markdown. */
-  markdown?: string | undefined
-  /** Milliseconds that the search took. */
-  query_time_ms: number
+  /** What each category taught. */ wisdom?: WisdomEntry[] | undefined
+  /** All circuit breakers. */ circuit_breakers?: BreakerState[] | undefined
+  /** Decisions that can not both be right. */ contradictions?: Contradiction[] | undefined
+  /** All of it as text, with format markdown. */ markdown?: string | undefined
+  /** Milliseconds that the search took. */ query_time_ms: number
 }
 
 /** Parameters of `cstp.getStats`. */
 export interface GetStatsParams {
-  /** Recorded on this day or instant, or later. */
-  date_from?: string | undefined
-  /** Recorded on this day or instant, or earlier. */
-  date_to?: string | undefined
-  /** Project name. */
-  project?: string | undefined
+  /** Recorded on this day or instant, or later. */ date_from?: string | undefined
+  /** Recorded on this day or instant, or earlier. */ date_to?: string | undefined
+  /** Project name. */ project?: string | undefined
 }
 
 /** Result of `cstp.getStats`. */
 export interface GetStatsResult {
-  /** How many there are in all. */
-  total: number
-  /** Decisions by category. */
-  by_category: Record<string, number>
-  /** Decisions by stakes. */
-  by_stakes: Record<string, number>
-  /** Decisions by status. */
-  by_status: Record<string, number>
-  /** Reviewed decisions only. */
-  by_outcome: Record<string, number>
-  /** Decisions by the agent that recorded them. */
-  by_agent: Record<string, number>
+  /** How many there are in all. */ total: number
+  /** Decisions by category. */ by_category: Record<string, number>
+  /** Decisions by stakes. */ by_stakes: Record<string, number>
+  /** Decisions by status. */ by_status: Record<string, number>
+  /** Reviewed decisions only. */ by_outcome: Record<string, number>
+  /** Decisions by the agent that recorded them. */ by_agent: Record<string, number>
   /** Days (UTC) with decisions, ascending. */
   by_day: {
-    /** Day, UTC. */
-    date: string
-    /** How many. */
-    count: number
+    /** Day, UTC. */ date: string
+    /** How many. */ count: number
   }[]
   /** The 20 most used tags. */
   top_tags: {
-    /** The tag. */
-    tag: string
-    /** How many. */
-    count: number
+    /** The tag. */ tag: string
+    /** How many. */ count: number
   }[]
   /** Decisions of the last days. */
   recent_activity: {
-    /** Recorded within 24 hours. */
-    last_24h: number
-    /** Recorded within 7 days. */
-    last_7d: number
-    /** Recorded within 30 days. */
-    last_30d: number
+    /** Recorded within 24 hours. */ last_24h: number
+    /** Recorded within 7 days. */ last_7d: number
+    /** Recorded within 30 days. */ last_30d: number
   }
 }
 
@@ -912,157 +631,107 @@ export type GetVerificationParams = Record<string, never>
 
 /** Result of `cstp.getVerification`. */
 export interface GetVerificationResult {
-  /** Whether this server walks the chain now. */
-  running: boolean
-  /** Records walked so far; null where none is under way. */
-  records: number | null
-  /** Records to be walked; null where none is under way, or where the head was not read yet. */
-  total: number | null
-  /** When it began, RFC 3339, UTC; null where none is under way. */
-  started_at: string | null
+  /** Whether this server walks the chain now. */ running: boolean
+  /** Records walked so far; null where none is under way. */ records: number | null
+  /** Records to be walked; null where none is under way, or where the head was not read yet. */ total: number | null
+  /** When it began, RFC 3339, UTC; null where none is under way. */ started_at: string | null
   /**
    * The latest walk that ended on this server, whoever asked for it; null before the first. A hash that a caller
    * expected plays no part in it.
    */
   latest: {
-    /** Whether nothing is wrong as far as this server knows; damage that an append met since counts. */
-    intact: boolean
-    /** The first record that does not follow; null where each does. */
-    broken_at_seq: number | null
-    /** What is wrong; null where nothing is. */
-    reason: string | null
-    /** Records that follow, from the first on. */
-    records: number
-    /** When that walk began, RFC 3339, UTC. */
-    started_at: string
-    /** When it ended, RFC 3339, UTC. */
-    finished_at: string
+    /** Whether nothing is wrong as far as this server knows; damage that an append met since counts. */ intact: boolean
+    /** The first record that does not follow; null where each does. */ broken_at_seq: number | null
+    /** What is wrong; null where nothing is. */ reason: string | null
+    /** Records that follow, from the first on. */ records: number
+    /** When that walk began, RFC 3339, UTC. */ started_at: string
+    /** When it ended, RFC 3339, UTC. */ finished_at: string
   } | null
 }
 
 /** Parameters of `cstp.getWisdom`. */
 export interface GetWisdomParams {
-  /** Exactly this category. */
-  category?: string | undefined
-  /** Categories with fewer reviewed decisions are left out. Default `5`. */
-  min_decisions?: number | undefined
+  /** Exactly this category. */ category?: string | undefined
+  /** Categories with fewer reviewed decisions are left out. Default `5`. */ min_decisions?: number | undefined
 }
 
 /** Result of `cstp.getWisdom`. */
 export interface GetWisdomResult {
-  /** Largest category first. */
-  wisdom: WisdomEntry[]
-  /** Reviewed decisions behind it. */
-  total_decisions: number
-  /** Categories with enough of them. */
-  categories_analyzed: number
+  /** Largest category first. */ wisdom: WisdomEntry[]
+  /** Reviewed decisions behind it. */ total_decisions: number
+  /** Categories with enough of them. */ categories_analyzed: number
 }
 
 /** Parameters of `cstp.ingestEvidence`. */
 export interface IngestEvidenceParams {
-  /** Where the events come from; the prefixes `cstp:` and `webhook:` are reserved. */
-  source: string
-  /** The events, in the order in which they are appended; at most 10 000, and 16 MiB in all. */
-  events: EvidenceEvent[]
+  /** Where the events come from; the prefixes `cstp:` and `webhook:` are reserved. */ source: string
+  /** The events, in the order in which they are appended; at most 10 000, and 16 MiB in all. */ events: EvidenceEvent[]
 }
 
 /** Result of `cstp.ingestEvidence`. */
 export interface IngestEvidenceResult {
-  /** Events appended. */
-  ingested: number
-  /** Hash of the last record of the chain after them. */
-  head_hash: string
-  /** Number of the first of them; the others follow it. */
-  first_seq: number
+  /** Events appended. */ ingested: number
+  /** Hash of the last record of the chain after them. */ head_hash: string
+  /** Number of the first of them; the others follow it. */ first_seq: number
 }
 
 /** Parameters of `cstp.linkDecisions`. */
 export interface LinkDecisionsParams {
-  /** Full id, or a unique prefix of 8 or more characters. */
-  source_id: string
-  /** Full id, or a unique prefix of 8 or more characters. */
-  target_id: string
-  /** What the source is to the target. */
-  edge_type: EdgeType
-  /** How strong the link is. Default `1`. */
-  weight?: number | undefined
-  /** Why they are linked. */
-  context?: string | null | undefined
+  /** Full id, or a unique prefix of 8 or more characters. */ source_id: string
+  /** Full id, or a unique prefix of 8 or more characters. */ target_id: string
+  /** What the source is to the target. */ edge_type: EdgeType
+  /** How strong the link is. Default `1`. */ weight?: number | undefined
+  /** Why they are linked. */ context?: string | null | undefined
 }
 
 /** Result of `cstp.linkDecisions`. */
 export interface LinkDecisionsResult {
-  /** True when it was done. */
-  success: boolean
-  /** The edge as it stands now. */
-  edge: GraphEdge
+  /** True when it was done. */ success: boolean
+  /** The edge as it stands now. */ edge: GraphEdge
 }
 
 /** Parameters of `cstp.linkEvidence`. */
 export interface LinkEvidenceParams {
-  /** Full id, or a unique prefix of 8 or more characters. */
-  decision_id: string
-  /** Numbers of observed events, each once; at most 1 000. */
-  event_seqs: number[]
-  /** The decision’s own, which is the default; anything else is refused. */
-  stakes?: Stakes | null | undefined
+  /** Full id, or a unique prefix of 8 or more characters. */ decision_id: string
+  /** Numbers of observed events, each once; at most 1 000. */ event_seqs: number[]
+  /** The decision’s own, which is the default; anything else is refused. */ stakes?: Stakes | null | undefined
   /** Whether the decision is reviewed, which is the default; anything else is refused. */
   has_outcome?: boolean | null | undefined
 }
 
 /** Result of `cstp.linkEvidence`. */
 export interface LinkEvidenceResult {
-  /** Events linked. */
-  linked: number
-  /** Id of the decision. */
-  decision_id: string
-  /** Number of the new record. */
-  attested_seq: number
+  /** Events linked. */ linked: number
+  /** Id of the decision. */ decision_id: string
+  /** Number of the new record. */ attested_seq: number
 }
 
 /** Parameters of `cstp.listAudit`. */
 export interface ListAuditParams {
-  /** On this day or instant, or later. */
-  since?: string | undefined
-  /** Agent that called. */
-  agent?: string | undefined
-  /** Method that was called. */
-  method?: string | undefined
-  /** Id of a rule that fired. */
-  rule?: string | undefined
-  /** Verdict of an evaluation. */
-  allowed?: boolean | undefined
-  /** `next_cursor` of the page before. */
-  cursor?: number | undefined
-  /** Most results. Default `50`. */
-  limit?: number | undefined
+  /** On this day or instant, or later. */ since?: string | undefined
+  /** Agent that called. */ agent?: string | undefined
+  /** Method that was called. */ method?: string | undefined
+  /** Id of a rule that fired. */ rule?: string | undefined
+  /** Verdict of an evaluation. */ allowed?: boolean | undefined
+  /** `next_cursor` of the page before. */ cursor?: number | undefined
+  /** Most results. Default `50`. */ limit?: number | undefined
 }
 
 /** Result of `cstp.listAudit`. */
 export interface ListAuditResult {
   /** The lines, newest first. */
   entries: {
-    /** Ascending in the order of commits. */
-    seq: number
-    /** RFC 3339, UTC. */
-    at: string
-    /** The authenticated agent. */
-    agent: string
-    /** Method that was called. */
-    method: string
-    /** Stands in the log too. */
-    request_id: string
-    /** Decisions concerned. */
-    ids: string[]
-    /** Null where nothing was evaluated. */
-    allowed: boolean | null
-    /** Rules and breakers that fired. */
-    rules: string[]
-    /** Of an evaluation: digest and redacted copy of the input, verdict, policy hash, duration. */
-    detail: unknown
+    /** Ascending in the order of commits. */ seq: number
+    /** RFC 3339, UTC. */ at: string
+    /** The authenticated agent. */ agent: string
+    /** Method that was called. */ method: string
+    /** Stands in the log too. */ request_id: string
+    /** Decisions concerned. */ ids: string[]
+    /** Null where nothing was evaluated. */ allowed: boolean | null
+    /** Rules and breakers that fired. */ rules: string[]
+    /** Of an evaluation: digest and redacted copy of the input, verdict, policy hash, duration. */ detail: unknown
   }[]
-  /** Null on the last page. */
-  next_cursor: number | null
+  /** Null on the last page. */ next_cursor: number | null
 }
 
 /** Parameters of `cstp.listBreakers`. */
@@ -1070,227 +739,77 @@ export type ListBreakersParams = Record<string, never>
 
 /** Result of `cstp.listBreakers`. */
 export interface ListBreakersResult {
-  /** The circuit breakers, by scope. */
-  breakers: BreakerState[]
-  /** How many there are in all. */
-  total: number
+  /** The circuit breakers, by scope. */ breakers: BreakerState[]
+  /** How many there are in all. */ total: number
 }
 
 /** Parameters of `cstp.listDecisions`. */
 export interface ListDecisionsParams {
-  /** Most decisions returned. Default `20`. */
-  limit?: number | undefined
-  /** Decisions to skip. Default `0`. */
-  offset?: number | undefined
-  /** Exactly this category. */
-  category?: string | undefined
-  /** These stakes, or any of a list. */
-  stakes?: Stakes | Stakes[] | undefined
-  /** This state, or any of a list. */
-  status?: Status | Status[] | undefined
-  /** This outcome, or any of a list. */
-  outcome?: Outcome | Outcome[] | undefined
-  /** Agent that recorded it. */
-  agent?: string | undefined
-  /** Project name. */
-  project?: string | undefined
-  /** Feature of a project. */
-  feature?: string | undefined
-  /** Pull request number. */
-  pr?: number | undefined
-  /** Any of these tags, compared exactly. */
-  tags?: string[] | undefined
-  /** Recorded on this day or instant, or later. */
-  date_from?: string | undefined
-  /** Recorded on this day or instant, or earlier. */
-  date_to?: string | undefined
-  /** Keep decisions that hold every word of this. */
-  search?: string | undefined
+  /** Most decisions returned. Default `20`. */ limit?: number | undefined
+  /** Decisions to skip. Default `0`. */ offset?: number | undefined
+  /** Exactly this category. */ category?: string | undefined
+  /** These stakes, or any of a list. */ stakes?: Stakes | Stakes[] | undefined
+  /** This state, or any of a list. */ status?: Status | Status[] | undefined
+  /** This outcome, or any of a list. */ outcome?: Outcome | Outcome[] | undefined
+  /** Agent that recorded it. */ agent?: string | undefined
+  /** Project name. */ project?: string | undefined
+  /** Feature of a project. */ feature?: string | undefined
+  /** Pull request number. */ pr?: number | undefined
+  /** Any of these tags, compared exactly. */ tags?: string[] | undefined
+  /** Recorded on this day or instant, or later. */ date_from?: string | undefined
+  /** Recorded on this day or instant, or earlier. */ date_to?: string | undefined
+  /** Keep decisions that hold every word of this. */ search?: string | undefined
   /** Stakes sort by rank. Default `"created_at"`. */
   sort?: 'created_at' | 'confidence' | 'category' | 'stakes' | 'status' | undefined
-  /** Direction of the sort. Default `"desc"`. */
-  order?: 'asc' | 'desc' | undefined
+  /** Direction of the sort. Default `"desc"`. */ order?: 'asc' | 'desc' | undefined
 }
 
 /** Result of `cstp.listDecisions`. */
 export interface ListDecisionsResult {
-  /** Full records without their deliberation. */
-  decisions: {
-    /** `<yyyy-mm-dd>-decision-<12 hex>`; opaque. */
-    id: string
-    /** Decision text cut at 120 characters on a word. */
-    title: string
-    /** Decision text. */
-    decision: string
-    /** What kind of decision it is; an open list. */
-    category: string
-    /** How sure the agent was, 0 to 1. */
-    confidence: number
-    /** What was at risk. */
-    stakes: Stakes
-    /** `pending` until the first review. */
-    status: Status
-    /** What became of it; null while pending. */
-    outcome: Outcome | null
-    /** Day of `created_at`, UTC. */
-    date: string
-    /** The situation in which it was decided. */
-    context: string | null
-    /** Why. */
-    reasons: Reason[]
-    /** What was rejected. */
-    alternatives_considered: (string | {
-      /** What was rejected. */
-      option: string
-      [field: string]: unknown
-    })[]
-    /** Review cadence, such as 24h, 3d, 7d, 30d. */
-    review_in: string
-    /** Day on which the review is due. */
-    review_by: string
-    /** The project concerned. */
-    project: Project | null
-    /** Steps of the reasoning. */
-    reasoning_trace: (string | DeliberationStep)[]
-    /** What it looks like and what it is for; search by meaning compares these. */
-    bridge: Bridge
-    /** `rule` when it was extracted from the text. */
-    bridge_method: 'rule' | 'given'
-    /** Tags for finding it again. */
-    tags: string[]
-    /** The abstract principle behind the decision. */
-    pattern: string | null
-    /** What was done before deciding. */
-    pre_decision_protocol: {
-      /** Whether precedents were asked for. */
-      query_run: boolean
-      /** Whether guardrails were checked. */
-      guardrails_checked: boolean
-      [field: string]: unknown
-    } | null
-    /** How much of what makes a record useful was given. */
-    quality: {
-      /** From 0 to 1. */
-      score: number
-      /** What would raise the score. */
-      suggestions: string[]
-    }
-    /** Precedents that were found before deciding, nearest first. */
-    related_to: {
-      /** Id of the decision. */
-      id: string
-      /** Its title. */
-      summary: string
-      /** Cosine distance, 0 to 2; null where it was found by keyword alone. */
-      distance: number | null
-    }[]
-    /** Edges that start at this decision. */
-    links: Link[]
-    /** The authenticated agent that recorded it. */
-    recorded_by: string
-    /** Identity that the caller gave beside its credentials; never trusted. */
-    agent_id: string | null
-    /** The agent that imported it; null where it was recorded directly. */
-    imported_by: string | null
-    /** Key in the system that the decision was imported from. */
-    source_key: string | null
-    /** RFC 3339, UTC. */
-    created_at: string
-    /** Time of the last change, RFC 3339, UTC. */
-    updated_at: string
-    /** What happened. */
-    actual_result: string | null
-    /** What to do otherwise next time. */
-    lessons: string | null
-    /** Anything else that a review said. */
-    review_notes: string | null
-    /** Time of the last review, RFC 3339, UTC. */
-    reviewed_at: string | null
-    /** The agent that reviewed it last. */
-    reviewed_by: string | null
-    /** Confidence that stood at the first review; calibration scores this one. */
-    confidence_at_review: number | null
-    /** Every review, oldest first. */
-    review_history: Review[]
-    /** Every update with the values that stood before, oldest first. */
-    revisions: Revision[]
-    /** True keeps the record at full detail in compaction. */
-    preserve: boolean
-    /** True when the outcome was attributed, not said. */
-    auto_attributed: boolean
-    /**
-     * What an attributed outcome rests on: `evidence` of its pull request, or the `age` of the decision alone; null
-     * where it was said.
-     */
-    attribution_basis: AttributionBasis | null
-    /** Why the outcome was attributed. */
-    attribution_reason: string | null
-  }[]
-  /** Decisions that pass the filters. */
-  total: number
-  /** Most results. */
-  limit: number
-  /** Results skipped. */
-  offset: number
+  /** Full records without their deliberation. */ decisions: Omit<DecisionRecord, 'deliberation'>[]
+  /** Decisions that pass the filters. */ total: number
+  /** Most results. */ limit: number
+  /** Results skipped. */ offset: number
 }
 
 /** Parameters of `cstp.listEvidence`. */
 export interface ListEvidenceParams {
-  /** Least number, included; `next_seq` of the page before. Default `1`. */
-  seq_from?: number | undefined
-  /** Greatest number, included. Default `9007199254740991`. */
-  seq_to?: number | undefined
-  /** Exactly this type. */
-  event_type?: string | undefined
-  /** Only records of this class. */
-  evidence_class?: EvidenceClass | undefined
-  /** Most results. Default `50`. */
-  limit?: number | undefined
+  /** Least number, included; `next_seq` of the page before. Default `1`. */ seq_from?: number | undefined
+  /** Greatest number, included. Default `9007199254740991`. */ seq_to?: number | undefined
+  /** Exactly this type. */ event_type?: string | undefined
+  /** Only records of this class. */ evidence_class?: EvidenceClass | undefined
+  /** Most results. Default `50`. */ limit?: number | undefined
 }
 
 /** Result of `cstp.listEvidence`. */
 export interface ListEvidenceResult {
-  /** The records. */
-  events: EvidenceEntry[]
+  /** The records. */ events: EvidenceEntry[]
   /** Where to go on; null on the last page. A page of a rare type may hold few records and still not be the last. */
   next_seq: number | null
 }
 
 /** Parameters of `cstp.listGuardrails`. */
 export interface ListGuardrailsParams {
-  /** Rules of this scope or project, and those without one. */
-  scope?: string | undefined
+  /** Rules of this scope or project, and those without one. */ scope?: string | undefined
 }
 
 /** Result of `cstp.listGuardrails`. */
 export interface ListGuardrailsResult {
   /** The rules, in the order of the files. */
   guardrails: {
-    /** Id of the rule. */
-    id: string
-    /** Short name. */
-    name: string | null
-    /** What it is for. */
-    description: string | null
-    /** What a violation does. */
-    action: 'block' | 'warn' | 'log'
-    /** Scopes joined by commas; null for every scope. */
-    scope: string | null
-    /** The same as a list; empty for every scope. */
-    scopes: string[]
-    /** Number of conditions. */
-    conditions: number
-    /** Number of requirements. */
-    requirements: number
-    /** Name of the file. */
-    file: string
+    /** Id of the rule. */ id: string
+    /** Short name. */ name: string | null
+    /** What it is for. */ description: string | null
+    /** What a violation does. */ action: 'block' | 'warn' | 'log'
+    /** Scopes joined by commas; null for every scope. */ scope: string | null
+    /** The same as a list; empty for every scope. */ scopes: string[]
+    /** Number of conditions. */ conditions: number
+    /** Number of requirements. */ requirements: number
+    /** Name of the file. */ file: string
   }[]
-  /** How many there are in all. */
-  total: number
-  /** SHA-256 of the rules in force. */
-  policy_hash: string
-  /** What was wrong at the last reading; the last good rules stay in force. */
-  errors: RuleProblem[]
+  /** How many there are in all. */ total: number
+  /** SHA-256 of the rules in force. */ policy_hash: string
+  /** What was wrong at the last reading; the last good rules stay in force. */ errors: RuleProblem[]
 }
 
 /** Parameters of `cstp.mapControls`. */
@@ -1298,142 +817,55 @@ export type MapControlsParams = Record<string, never>
 
 /** Result of `cstp.mapControls`. */
 export interface MapControlsResult {
-  /** By class of evidence; the two are never added up. */
-  coverage: {
-    /** Events that third parties reported. */
-    observed: {
-      /** Events of the class. */
-      total_events: number
-      /** Events that support at least one control. */
-      mapped_events: number
-      /** The others. */
-      unmapped_events: number
-      /** Mapped events of all events of the class, 0 to 100 with two decimals; 0 if there are none. */
-      coverage_pct: number
-      /** Events by source, ascending by name. */
-      by_source: {
-        /** Who reported them. */
-        source: string
-        /** How many events. */
-        events: number
-      }[]
-    }
-    /** Records that agents made about themselves. */
-    attested: {
-      /** Events of the class. */
-      total_events: number
-      /** Events that support at least one control. */
-      mapped_events: number
-      /** The others. */
-      unmapped_events: number
-      /** Mapped events of all events of the class, 0 to 100 with two decimals; 0 if there are none. */
-      coverage_pct: number
-      /** Events by source, ascending by name. */
-      by_source: {
-        /** Who reported them. */
-        source: string
-        /** How many events. */
-        events: number
-      }[]
-    }
-  }
+  /** By class of evidence; the two are never added up. */ coverage: Coverage
   /** By `seq`, then in the order of the rules. */
   mappings: {
-    /** Number of the event in the chain. */
-    seq: number
-    /** Type of the event. */
-    event_type: string
-    /** Pull request that the payload names. */
-    pr_number: number | null
-    /** The rule that made the mapping. */
-    rule_id: string
-    /** Framework of the control. */
-    framework: string
-    /** Part of the framework that the control belongs to. */
-    stage: string
-    /** Identifier of the control. */
-    function_id: string
-    /** Name of the control. */
-    control_name: string
-    /** `observed` by a third party, or `attested` by an agent of itself. */
-    evidence_class: EvidenceClass
-    /** Kind of the entry. */
-    type: 'mapping'
+    /** Number of the event in the chain. */ seq: number
+    /** Type of the event. */ event_type: string
+    /** Pull request that the payload names. */ pr_number: number | null
+    /** The rule that made the mapping. */ rule_id: string
+    /** Framework of the control. */ framework: string
+    /** Part of the framework that the control belongs to. */ stage: string
+    /** Identifier of the control. */ function_id: string
+    /** Name of the control. */ control_name: string
+    /** `observed` by a third party, or `attested` by an agent of itself. */ evidence_class: EvidenceClass
+    /** Kind of the entry. */ type: 'mapping'
   }[]
   /** Controls that an event should speak for and does not, by `seq`. */
   insufficient_evidence: {
-    /** Number of the event in the chain. */
-    seq: number
-    /** Pull request that the payload names. */
-    pr_number: number | null
-    /** Framework of the control. */
-    framework: string
-    /** Identifier of the control. */
-    function_id: string
-    /** Name of the control. */
-    control_name: string
-    /** `observed` by a third party, or `attested` by an agent of itself. */
-    evidence_class: EvidenceClass
-    /** Kind of the entry. */
-    type: 'INSUFFICIENT_EVIDENCE'
-    /** Why the event does not support the control, in plain language. */
-    reason: string
+    /** Number of the event in the chain. */ seq: number
+    /** Pull request that the payload names. */ pr_number: number | null
+    /** Framework of the control. */ framework: string
+    /** Identifier of the control. */ function_id: string
+    /** Name of the control. */ control_name: string
+    /** `observed` by a third party, or `attested` by an agent of itself. */ evidence_class: EvidenceClass
+    /** Kind of the entry. */ type: 'INSUFFICIENT_EVIDENCE'
+    /** Why the event does not support the control, in plain language. */ reason: string
   }[]
-  /** Length of `insufficient_evidence`. */
-  insufficient_evidence_count: number
+  /** Length of `insufficient_evidence`. */ insufficient_evidence_count: number
   /** Events without a mapping, by `seq`. */
   unmapped: {
-    /** Number of the event in the chain. */
-    seq: number
-    /** Type of the event. */
-    event_type: string
-    /** Pull request that the payload names. */
-    pr_number: number | null
-    /** `observed` by a third party, or `attested` by an agent of itself. */
-    evidence_class: EvidenceClass
+    /** Number of the event in the chain. */ seq: number
+    /** Type of the event. */ event_type: string
+    /** Pull request that the payload names. */ pr_number: number | null
+    /** `observed` by a third party, or `attested` by an agent of itself. */ evidence_class: EvidenceClass
   }[]
-  /** Controls that stand on what agents say of themselves alone, ascending. */
-  attested_only_controls: string[]
+  /** Controls that stand on what agents say of themselves alone, ascending. */ attested_only_controls: string[]
 }
 
 /** Parameters of `cstp.preAction`. */
 export interface PreActionParams {
-  /** What the agent intends to do; its description becomes the decision. */
-  action: {
-    /** What the agent intends to do. */
-    description: string
-    /** Decision category. */
-    category?: string | null | undefined
-    /** What is at risk. Default `"medium"`. */
-    stakes?: Stakes | undefined
-    /** How sure the agent is, 0 to 1. */
-    confidence?: number | null | undefined
-    /** Tags for finding it again. Default `[]`. */
-    tags?: string[] | undefined
-    /** Project that the action belongs to. */
-    project?: string | null | undefined
-    /** Scope of rules that apply beside those of the project. */
-    scope?: string | null | undefined
-    /** Any fields for conditions to look at; at most 64 KiB and 8 deep. Default `{}`. */
-    context?: Record<string, unknown> | undefined
-  }
+  /** What the agent intends to do; its description becomes the decision. */ action: ActionParams
   /** What to do beside judging. Default `{}`. */
   options?: {
-    /** Most precedents. Default `5`. */
-    query_limit?: number | undefined
-    /** Record the decision when it is allowed. Default `true`. */
-    auto_record?: boolean | undefined
-    /** Count the patterns of the precedents. Default `true`. */
-    include_patterns?: boolean | undefined
+    /** Most precedents. Default `5`. */ query_limit?: number | undefined
+    /** Record the decision when it is allowed. Default `true`. */ auto_record?: boolean | undefined
+    /** Count the patterns of the precedents. Default `true`. */ include_patterns?: boolean | undefined
   } | undefined
-  /** Why. Default `[]`. */
-  reasons?: ReasonInput[] | undefined
-  /** Tags for finding it again. Default `[]`. */
-  tags?: string[] | undefined
-  /** The abstract principle behind it. */
-  pattern?: string | null | undefined
-  /** The project concerned: an object, or `owner/repo`. */
-  project?: string | ProjectInput | null | undefined
+  /** Why. Default `[]`. */ reasons?: ReasonInput[] | undefined
+  /** Tags for finding it again. Default `[]`. */ tags?: string[] | undefined
+  /** The abstract principle behind it. */ pattern?: string | null | undefined
+  /** The project concerned: an object, or `owner/repo`. */ project?: string | ProjectInput | null | undefined
   /** Identity beside the credentials; scopes the tracked deliberation, never trusted. */
   agent_id?: string | null | undefined
   /** Scope of the tracked deliberation; recordDecision takes it up by its `decision_id`. */
@@ -1444,98 +876,49 @@ export interface PreActionParams {
 
 /** Result of `cstp.preAction`. */
 export interface PreActionResult {
-  /** Whether the action may go on. */
-  allowed: boolean
-  /** The recorded decision; null when it was blocked or not to be recorded. */
-  decision_id: string | null
-  /** Precedents, best first. */
-  relevant_decisions: {
-    /** Id of the decision. */
-    id: string
-    /** Decision text cut at 120 characters on a word. */
-    title: string
-    /** What kind of decision it is. */
-    category: string
-    /** How sure the agent was, 0 to 1. */
-    confidence: number
-    /** What is at risk. */
-    stakes: Stakes
-    /** `pending` until the first review. */
-    status: Status
-    /** What became of it; null while pending. */
-    outcome: Outcome | null
-    /** Day, UTC. */
-    date: string
-    /** Cosine distance, 0 to 2; null where it was found by keyword alone. */
-    distance: number | null
-    /** The decision that took its place; it stands directly above where it passes the filters. */
-    superseded_by: string | null
-    /** Texts of the reasons, with include_reasons. */
-    reasons?: string[] | undefined
-  }[]
+  /** Whether the action may go on. */ allowed: boolean
+  /** The recorded decision; null when it was blocked or not to be recorded. */ decision_id: string | null
+  /** Precedents, best first. */ relevant_decisions: QueryHit[]
   /** One entry for each rule: those that fired first. */
   guardrail_results: {
-    /** Id of the rule or breaker. */
-    guardrail_id: string
-    /** `pending` until the first review. */
-    status: 'pass' | 'warn' | 'block'
-    /** One sentence for a person. */
-    message: string
-    /** What can be done; null where nothing is said. */
-    suggestion: string | null
+    /** Id of the rule or breaker. */ guardrail_id: string
+    /** `pending` until the first review. */ status: 'pass' | 'warn' | 'block'
+    /** One sentence for a person. */ message: string
+    /** What can be done; null where nothing is said. */ suggestion: string | null
   }[]
-  /** Why it is not allowed. */
-  violations: Violation[]
-  /** What should be looked at. */
-  warnings: Violation[]
+  /** Why it is not allowed. */ violations: Violation[]
+  /** What should be looked at. */ warnings: Violation[]
   /** How well decisions like this one were judged before. */
   calibration_context: {
-    /** Reviewed decisions behind the figures: the caller's own. */
-    reviewed_decisions: number
-    /** Brier score; null with fewer than five scored. */
-    brier_score: number | null
-    /** Mean result. */
-    accuracy: number | null
-    /** Accuracy less mean confidence. */
-    calibration_gap: number | null
-    /** What the gap means. */
-    interpretation: Interpretation
-    /** How to state confidence this time. */
-    suggestion: string | null
+    /** Reviewed decisions behind the figures: the caller's own. */ reviewed_decisions: number
+    /** Brier score; null with fewer than five scored. */ brier_score: number | null
+    /** Mean result. */ accuracy: number | null
+    /** Accuracy less mean confidence. */ calibration_gap: number | null
+    /** What the gap means. */ interpretation: Interpretation
+    /** How to state confidence this time. */ suggestion: string | null
   }
   /** Patterns of the precedents, the most frequent first. */
   patterns_summary: {
-    /** The abstract principle behind it. */
-    pattern: string
-    /** How many. */
-    count: number
-    /** Some of the decisions. */
-    example_ids: string[]
+    /** The abstract principle behind it. */ pattern: string
+    /** How many. */ count: number
+    /** Some of the decisions. */ example_ids: string[]
   }[]
-  /** Messages of the violations. */
-  block_reasons: string[]
-  /** Milliseconds that the search took. */
-  query_time_ms: number
+  /** Messages of the violations. */ block_reasons: string[]
+  /** Milliseconds that the search took. */ query_time_ms: number
 }
 
 /** Parameters of `cstp.queryDecisions`. */
 export interface QueryDecisionsParams {
-  /** Question or plan in natural language. */
-  query: string
-  /** Most results. Default `10`. */
-  limit?: number | undefined
-  /** Results to skip. Default `0`. */
-  offset?: number | undefined
-  /** Add the texts of the reasons. Default `false`. */
-  include_reasons?: boolean | undefined
+  /** Question or plan in natural language. */ query: string
+  /** Most results. Default `10`. */ limit?: number | undefined
+  /** Results to skip. Default `0`. */ offset?: number | undefined
+  /** Add the texts of the reasons. Default `false`. */ include_reasons?: boolean | undefined
   /** Search by meaning, by keyword, or by both. Default `"semantic"`. */
   retrieval_mode?: 'semantic' | 'keyword' | 'hybrid' | undefined
   /** Compare with what decisions look like, what they are for, or both. Default `"both"`. */
   bridge_side?: 'structure' | 'function' | 'both' | undefined
-  /** Weight of the semantic part in hybrid mode. Default `0.7`. */
-  hybrid_weight?: number | undefined
-  /** Restrictions; all that are given must hold. Default `{}`. */
-  filters?: Filters | undefined
+  /** Weight of the semantic part in hybrid mode. Default `0.7`. */ hybrid_weight?: number | undefined
+  /** Restrictions; all that are given must hold. Default `{}`. */ filters?: Filters | undefined
   /** Identity beside the credentials; scopes the tracked deliberation, never trusted. */
   agent_id?: string | null | undefined
   /** Scope of the tracked deliberation; recordDecision takes it up by its `decision_id`. */
@@ -1544,41 +927,12 @@ export interface QueryDecisionsParams {
 
 /** Result of `cstp.queryDecisions`. */
 export interface QueryDecisionsResult {
-  /** The decisions, in order. */
-  decisions: {
-    /** Id of the decision. */
-    id: string
-    /** Decision text cut at 120 characters on a word. */
-    title: string
-    /** What kind of decision it is. */
-    category: string
-    /** How sure the agent was, 0 to 1. */
-    confidence: number
-    /** What is at risk. */
-    stakes: Stakes
-    /** `pending` until the first review. */
-    status: Status
-    /** What became of it; null while pending. */
-    outcome: Outcome | null
-    /** Day, UTC. */
-    date: string
-    /** Cosine distance, 0 to 2; null where it was found by keyword alone. */
-    distance: number | null
-    /** The decision that took its place; it stands directly above where it passes the filters. */
-    superseded_by: string | null
-    /** Texts of the reasons, with include_reasons. */
-    reasons?: string[] | undefined
-  }[]
-  /** Decisions that pass the filters and that this mode can rank. */
-  total: number
-  /** The question as it was asked. */
-  query: string
-  /** Milliseconds that the search took. */
-  query_time_ms: number
-  /** The authenticated agent. */
-  agent: string
-  /** Search by meaning, by keyword, or by both. */
-  retrieval_mode: 'semantic' | 'keyword' | 'hybrid'
+  /** The decisions, in order. */ decisions: QueryHit[]
+  /** Decisions that pass the filters and that this mode can rank. */ total: number
+  /** The question as it was asked. */ query: string
+  /** Milliseconds that the search took. */ query_time_ms: number
+  /** The authenticated agent. */ agent: string
+  /** Search by meaning, by keyword, or by both. */ retrieval_mode: 'semantic' | 'keyword' | 'hybrid'
   /** Part scores by decision id; empty in semantic mode. */
   scores: Record<string, {
     semantic: number
@@ -1590,113 +944,79 @@ export interface QueryDecisionsResult {
    * degraded) it is nearly always true, for exact hits too: judge by the hits.
    */
   no_precedent: boolean
-  /** True when the embedder was away and keywords alone answered. */
-  degraded: boolean
+  /** True when the embedder was away and keywords alone answered. */ degraded: boolean
 }
 
 /** Parameters of `cstp.ready`. */
 export interface ReadyParams {
-  /** Least priority. Default `"low"`. */
-  min_priority?: 'low' | 'medium' | 'high' | undefined
+  /** Least priority. Default `"low"`. */ min_priority?: 'low' | 'medium' | 'high' | undefined
   /** These types only. */
   action_types?: ('review_outcome' | 'stale_pending' | 'calibration_drift' | 'open_breaker' | 'contradiction')[] | undefined
-  /** Most results. Default `20`. */
-  limit?: number | undefined
-  /** Exactly this category. */
-  category?: string | undefined
-  /** Decisions of this agent. */
-  agent?: string | undefined
+  /** Most results. Default `20`. */ limit?: number | undefined
+  /** Exactly this category. */ category?: string | undefined
+  /** Decisions of this agent. */ agent?: string | undefined
 }
 
 /** Result of `cstp.ready`. */
 export interface ReadyResult {
-  /** Most urgent first, then oldest. */
-  actions: ReadyAction[]
-  /** How many there are in all. */
-  total: number
-  /** How many of them were left out by the filters or the limit. */
-  filtered: number
-  /** Parts that could not be read. */
-  warnings: string[]
+  /** Most urgent first, then oldest. */ actions: ReadyAction[]
+  /** How many there are in all. */ total: number
+  /** How many of them were left out by the filters or the limit. */ filtered: number
+  /** Parts that could not be read. */ warnings: string[]
 }
 
 /** Parameters of `cstp.recordDecision`. */
 export interface RecordDecisionParams {
-  /** What was decided. */
-  decision: string
-  /** How sure the agent is that it will turn out well, 0 to 1. */
-  confidence: number
-  /** Open list: architecture, process, tooling, trading, deployment … */
-  category: string
-  /** What is at risk. Default `"medium"`. */
-  stakes?: Stakes | undefined
-  /** The situation in which it was decided. */
-  context?: string | null | undefined
-  /** Why. Default `[]`. */
-  reasons?: ReasonInput[] | undefined
+  /** What was decided. */ decision: string
+  /** How sure the agent is that it will turn out well, 0 to 1. */ confidence: number
+  /** Open list: architecture, process, tooling, trading, deployment … */ category: string
+  /** What is at risk. Default `"medium"`. */ stakes?: Stakes | undefined
+  /** The situation in which it was decided. */ context?: string | null | undefined
+  /** Why. Default `[]`. */ reasons?: ReasonInput[] | undefined
   /** What was rejected: texts, or objects with `option` and `reason`. Default `[]`. */
   alternatives_considered?: (string | {
-    /** What was rejected. */
-    option: string
-    /** Why. */
-    reason?: string | undefined
+    /** What was rejected. */ option: string
+    /** Why. */ reason?: string | undefined
     [field: string]: unknown
   })[] | undefined
-  /** When the outcome should be reviewed. Default `"7d"`. */
-  review_in?: string | undefined
-  /** The project concerned: an object, or `owner/repo`. */
-  project?: string | ProjectInput | null | undefined
+  /** When the outcome should be reviewed. Default `"7d"`. */ review_in?: string | undefined
+  /** The project concerned: an object, or `owner/repo`. */ project?: string | ProjectInput | null | undefined
   /** Steps of the reasoning: texts, or objects with `step` and `thought`. Default `[]`. */
   reasoning_trace?: (string | {
-    /** Number of the step. */
-    step: number
-    /** The thought itself. */
-    thought: string
+    /** Number of the step. */ step: number
+    /** The thought itself. */ thought: string
     [field: string]: unknown
   })[] | undefined
   /** What the decision looks like and what it is for; extracted from the text where not given. */
   bridge?: BridgeInput | null | undefined
   /** What was done before deciding. */
   pre_decision_protocol?: {
-    /** A query for precedents was made before. Default `false`. */
-    query_run?: boolean | undefined
-    /** Guardrails were checked before. Default `false`. */
-    guardrails_checked?: boolean | undefined
+    /** A query for precedents was made before. Default `false`. */ query_run?: boolean | undefined
+    /** Guardrails were checked before. Default `false`. */ guardrails_checked?: boolean | undefined
     [field: string]: unknown
   } | null | undefined
   /** Inputs and steps that led to the decision. */
   deliberation?: {
     /** What was looked at, in order. Default `[]`. */
     inputs?: {
-      /** What kind it is. */
-      type: string
-      /** The text of the input. */
-      content: string
+      /** What kind it is. */ type: string
+      /** The text of the input. */ content: string
       [field: string]: unknown
     }[] | undefined
     /** The thoughts, in order. Default `[]`. */
     steps?: {
-      /** Number of the step. */
-      step: number
-      /** The thought itself. */
-      thought: string
+      /** Number of the step. */ step: number
+      /** The thought itself. */ thought: string
       [field: string]: unknown
     }[] | undefined
   } | null | undefined
-  /** Tags for finding it again. Default `[]`. */
-  tags?: string[] | undefined
-  /** The abstract principle behind it. */
-  pattern?: string | null | undefined
-  /** Identity beside the credentials; recorded, never trusted. */
-  agent_id?: string | null | undefined
-  /** Scope of the tracked deliberation that this record takes up. */
-  decision_id?: string | null | undefined
-  /** The same key within 24 hours returns the first result. */
-  idempotency_key?: string | null | undefined
-  /** Import only (scope admin): when it was decided, RFC 3339 or a day. */
-  created_at?: string | null | undefined
-  /** Import only (scope admin): the agent that decided. */
-  recorded_by?: string | null | undefined
+  /** Tags for finding it again. Default `[]`. */ tags?: string[] | undefined
+  /** The abstract principle behind it. */ pattern?: string | null | undefined
+  /** Identity beside the credentials; recorded, never trusted. */ agent_id?: string | null | undefined
+  /** Scope of the tracked deliberation that this record takes up. */ decision_id?: string | null | undefined
+  /** The same key within 24 hours returns the first result. */ idempotency_key?: string | null | undefined
+  /** Import only (scope admin): when it was decided, RFC 3339 or a day. */ created_at?: string | null | undefined
+  /** Import only (scope admin): the agent that decided. */ recorded_by?: string | null | undefined
   /** Import only (scope admin): key in the system of origin; a second record of it returns the first. */
   source_key?: string | null | undefined
 }
@@ -1706,8 +1026,7 @@ export type RecordDecisionResult = RecordResult
 
 /** Parameters of `cstp.recordThought`. */
 export interface RecordThoughtParams {
-  /** The thought. */
-  text: string
+  /** The thought. */ text: string
   /** The decision to append it to; without it the next record takes the thought. */
   decision_id?: string | null | undefined
   /** Identity beside the credentials; scopes the tracked deliberation, never trusted. */
@@ -1718,16 +1037,11 @@ export interface RecordThoughtParams {
 
 /** Result of `cstp.recordThought`. */
 export interface RecordThoughtResult {
-  /** True when it was done. */
-  success: boolean
-  /** Whether it waits for a decision or was appended to one. */
-  mode: 'pre-decision' | 'post-decision'
-  /** Whose thought it is; pre-decision only. */
-  agent_id: string | null
-  /** Id of the decision. */
-  decision_id: string | null
-  /** Number of the appended step; post-decision only. */
-  step_number: number | null
+  /** True when it was done. */ success: boolean
+  /** Whether it waits for a decision or was appended to one. */ mode: 'pre-decision' | 'post-decision'
+  /** Whose thought it is; pre-decision only. */ agent_id: string | null
+  /** Id of the decision. */ decision_id: string | null
+  /** Number of the appended step; post-decision only. */ step_number: number | null
 }
 
 /** Parameters of `cstp.reindex`. */
@@ -1738,22 +1052,15 @@ export interface ReindexParams {
 
 /** Result of `cstp.reindex`. */
 export interface ReindexResult {
-  /** Whether there were no errors. */
-  success: boolean
-  /** Decisions that got new vectors. */
-  decisions_indexed: number
-  /** Decisions that failed, which are tried again in the background, and broken files. */
-  errors: number
-  /** Milliseconds that it took. */
-  duration_ms: number
+  /** Whether there were no errors. */ success: boolean
+  /** Decisions that got new vectors. */ decisions_indexed: number
+  /** Decisions that failed, which are tried again in the background, and broken files. */ errors: number
+  /** Milliseconds that it took. */ duration_ms: number
   /** What was found in the files: taken in, read again, gone, or not readable. */
   findings: {
-    /** Path of the YAML file, relative to the data directory. */
-    path: string
-    /** What was found: taken in, read again, gone, or not readable. */
-    kind: 'added' | 'changed' | 'deleted' | 'broken'
-    /** One sentence for a person. */
-    message: string
+    /** Path of the YAML file, relative to the data directory. */ path: string
+    /** What was found: taken in, read again, gone, or not readable. */ kind: 'added' | 'changed' | 'deleted' | 'broken'
+    /** One sentence for a person. */ message: string
   }[]
 }
 
@@ -1762,121 +1069,82 @@ export type ReloadGuardrailsParams = Record<string, never>
 
 /** Result of `cstp.reloadGuardrails`. */
 export interface ReloadGuardrailsResult {
-  /** False when the files are wrong; the last good rules stay in force. */
-  success: boolean
-  /** How many there are in all. */
-  total: number
-  /** SHA-256 of the rules in force. */
-  policy_hash: string
-  /** What is wrong with the files. */
-  errors: RuleProblem[]
+  /** False when the files are wrong; the last good rules stay in force. */ success: boolean
+  /** How many there are in all. */ total: number
+  /** SHA-256 of the rules in force. */ policy_hash: string
+  /** What is wrong with the files. */ errors: RuleProblem[]
 }
 
 /** Parameters of `cstp.resetCircuit`. */
 export interface ResetCircuitParams {
-  /** Scope of the breaker. */
-  scope: string
+  /** Scope of the breaker. */ scope: string
   /** Let one decision through first; its review closes or reopens. Default `false`. */
   probe_first?: boolean | undefined
 }
 
 /** Result of `cstp.resetCircuit`. */
 export interface ResetCircuitResult {
-  /** True when it was done. */
-  success: boolean
-  /** Scope of the breaker. */
-  scope: string
-  /** What it was. */
-  previous_state: 'closed' | 'open' | 'half_open'
-  /** What it is now. */
-  new_state: 'closed' | 'open' | 'half_open'
-  /** One sentence for a person. */
-  message: string
+  /** True when it was done. */ success: boolean
+  /** Scope of the breaker. */ scope: string
+  /** What it was. */ previous_state: 'closed' | 'open' | 'half_open'
+  /** What it is now. */ new_state: 'closed' | 'open' | 'half_open'
+  /** One sentence for a person. */ message: string
 }
 
 /** Parameters of `cstp.reviewDecision`. */
 export interface ReviewDecisionParams {
-  /** Full id, or a unique prefix of 8 or more characters. */
-  decision_id: string
-  /** What became of it. */
-  outcome: Outcome
-  /** What happened. */
-  actual_result?: string | null | undefined
-  /** What to do otherwise next time; found by keyword search. */
-  lessons?: string | null | undefined
-  /** Anything else. */
-  notes?: string | null | undefined
+  /** Full id, or a unique prefix of 8 or more characters. */ decision_id: string
+  /** What became of it. */ outcome: Outcome
+  /** What happened. */ actual_result?: string | null | undefined
+  /** What to do otherwise next time; found by keyword search. */ lessons?: string | null | undefined
+  /** Anything else. */ notes?: string | null | undefined
 }
 
 /** Result of `cstp.reviewDecision`. */
 export interface ReviewDecisionResult {
-  /** True when it was done. */
-  success: boolean
-  /** Id of the decision. */
-  decision_id: string
-  /** Path of the YAML file, relative to the data directory. */
-  path: string
-  /** `pending` until the first review. */
-  status: Status
-  /** What became of it; null while pending. */
-  outcome: Outcome
-  /** When it was reviewed, RFC 3339, UTC. */
-  reviewed_at: string
-  /** Whether it can be found by meaning. */
-  indexed: boolean
+  /** True when it was done. */ success: boolean
+  /** Id of the decision. */ decision_id: string
+  /** Path of the YAML file, relative to the data directory. */ path: string
+  /** `pending` until the first review. */ status: Status
+  /** What became of it; null while pending. */ outcome: Outcome
+  /** When it was reviewed, RFC 3339, UTC. */ reviewed_at: string
+  /** Whether it can be found by meaning. */ indexed: boolean
 }
 
 /** Parameters of `cstp.setPreserve`. */
 export interface SetPreserveParams {
-  /** Full id, or a unique prefix of 8 or more characters. */
-  decision_id: string
-  /** False lets it be compacted. Default `true`. */
-  preserve?: boolean | undefined
+  /** Full id, or a unique prefix of 8 or more characters. */ decision_id: string
+  /** False lets it be compacted. Default `true`. */ preserve?: boolean | undefined
 }
 
 /** Result of `cstp.setPreserve`. */
 export interface SetPreserveResult {
-  /** True when it was done. */
-  success: boolean
-  /** Id of the decision. */
-  decision_id: string
-  /** As it stands now. */
-  preserve: boolean
+  /** True when it was done. */ success: boolean
+  /** Id of the decision. */ decision_id: string
+  /** As it stands now. */ preserve: boolean
 }
 
 /** Parameters of `cstp.updateDecision`. */
 export interface UpdateDecisionParams {
-  /** Full id, or a unique prefix of 8 or more characters. */
-  id: string
+  /** Full id, or a unique prefix of 8 or more characters. */ id: string
   /** Fields to change; `deliberation` grows through recordThought only. */
   updates: {
-    /** What was decided. */
-    decision?: string | undefined
-    /** How sure the agent was, 0 to 1. */
-    confidence?: number | undefined
-    /** The situation, in words. */
-    context?: string | null | undefined
-    /** Tags for finding it again. */
-    tags?: string[] | undefined
-    /** The abstract principle behind it. */
-    pattern?: string | null | undefined
-    /** Why. */
-    reasons?: ReasonInput[] | undefined
-    /** What the decision looks like and what it is for. */
-    bridge?: BridgeInput | undefined
+    /** What was decided. */ decision?: string | undefined
+    /** How sure the agent was, 0 to 1. */ confidence?: number | undefined
+    /** The situation, in words. */ context?: string | null | undefined
+    /** Tags for finding it again. */ tags?: string[] | undefined
+    /** The abstract principle behind it. */ pattern?: string | null | undefined
+    /** Why. */ reasons?: ReasonInput[] | undefined
+    /** What the decision looks like and what it is for. */ bridge?: BridgeInput | undefined
   }
 }
 
 /** Result of `cstp.updateDecision`. */
 export interface UpdateDecisionResult {
-  /** True when it was done. */
-  success: boolean
-  /** Id of the decision. */
-  id: string
-  /** Names of the fields that were changed. */
-  applied: string[]
-  /** Whether it can be found by its new meaning already. */
-  indexed: boolean
+  /** True when it was done. */ success: boolean
+  /** Id of the decision. */ id: string
+  /** Names of the fields that were changed. */ applied: string[]
+  /** Whether it can be found by its new meaning already. */ indexed: boolean
 }
 
 /** Parameters of `cstp.verifyEvidenceChain`. */
@@ -1887,20 +1155,27 @@ export interface VerifyEvidenceChainParams {
 
 /** Result of `cstp.verifyEvidenceChain`. */
 export interface VerifyEvidenceChainResult {
-  /** Whether nothing is wrong. */
-  intact: boolean
+  /** Whether nothing is wrong. */ intact: boolean
   /** The first record that does not follow; null if each does, even if the end is missing. */
   broken_at_seq: number | null
-  /** Hash of the last record; 64 zeros for an empty chain. */
-  head_hash: string
-  /** The hash that was looked for; null if there was none. */
-  expected_hash: string | null
-  /** Whether a hash was looked for. */
-  tail_check: boolean
-  /** What is wrong; null if nothing is. */
-  reason: string | null
-  /** Records that follow, from the first on. */
-  records: number
+  /** Hash of the last record; 64 zeros for an empty chain. */ head_hash: string
+  /** The hash that was looked for; null if there was none. */ expected_hash: string | null
+  /** Whether a hash was looked for. */ tail_check: boolean
+  /** What is wrong; null if nothing is. */ reason: string | null
+  /** Records that follow, from the first on. */ records: number
+}
+
+/** A proposed action, as checkGuardrails and preAction take it. */
+export interface ActionParams {
+  /** What the agent intends to do. */ description: string
+  /** Decision category. */ category?: string | null | undefined
+  /** What is at risk. Default `"medium"`. */ stakes?: Stakes | undefined
+  /** How sure the agent is, 0 to 1. */ confidence?: number | null | undefined
+  /** Tags for finding it again. Default `[]`. */ tags?: string[] | undefined
+  /** Project that the action belongs to. */ project?: string | null | undefined
+  /** Scope of rules that apply beside those of the project. */ scope?: string | null | undefined
+  /** Any fields for conditions to look at; at most 64 KiB and 8 deep. Default `{}`. */
+  context?: Record<string, unknown> | undefined
 }
 
 /** What an attributed outcome rests on. */
@@ -1908,38 +1183,24 @@ export type AttributionBasis = 'evidence' | 'age'
 
 /** A circuit breaker as it stands now. */
 export interface BreakerState {
-  /** What it watches: `global`, or a category, stakes, agent, tag or project. */
-  scope: string
-  /** `open` blocks, `half_open` lets one decision through. */
-  state: 'closed' | 'open' | 'half_open'
-  /** Failures within the window. */
-  failure_count: number
-  /** Failures that open it. */
-  failure_threshold: number
-  /** For how long a failure counts. */
-  window_ms: number
-  /** How long it stays open, and how long a probe is waited for. */
-  cooldown_ms: number
-  /** Until an open breaker lets a probe through, or a probe is given up. */
-  cooldown_remaining_ms: number
-  /** RFC 3339. */
-  opened_at: string | null
-  /** The decision whose review settles a half-open breaker. */
-  probe_decision_id: string | null
+  /** What it watches: `global`, or a category, stakes, agent, tag or project. */ scope: string
+  /** `open` blocks, `half_open` lets one decision through. */ state: 'closed' | 'open' | 'half_open'
+  /** Failures within the window. */ failure_count: number
+  /** Failures that open it. */ failure_threshold: number
+  /** For how long a failure counts. */ window_ms: number
+  /** How long it stays open, and how long a probe is waited for. */ cooldown_ms: number
+  /** Until an open breaker lets a probe through, or a probe is given up. */ cooldown_remaining_ms: number
+  /** RFC 3339. */ opened_at: string | null
+  /** The decision whose review settles a half-open breaker. */ probe_decision_id: string | null
 }
 
 /** What a decision looks like and what it is for. */
 export interface Bridge {
-  /** What the decision looks like: its pattern. */
-  structure: string
-  /** What problem it solves: its purpose. */
-  function: string
-  /** Features that do not matter. */
-  tolerance: string[]
-  /** Features that must be present. */
-  enforcement: string[]
-  /** Features that must be absent. */
-  prevention: string[]
+  /** What the decision looks like: its pattern. */ structure: string
+  /** What problem it solves: its purpose. */ function: string
+  /** Features that do not matter. */ tolerance: string[]
+  /** Features that must be present. */ enforcement: string[]
+  /** Features that must be absent. */ prevention: string[]
 }
 
 /**
@@ -1948,230 +1209,157 @@ export interface Bridge {
  * As a caller gives it.
  */
 export interface BridgeInput {
-  /** What the decision looks like: its pattern. */
-  structure: string
-  /** What problem it solves: its purpose. */
-  function: string
-  /** Features that do not matter. Default `[]`. */
-  tolerance?: string[] | undefined
-  /** Features that must be present. Default `[]`. */
-  enforcement?: string[] | undefined
-  /** Features that must be absent. Default `[]`. */
-  prevention?: string[] | undefined
+  /** What the decision looks like: its pattern. */ structure: string
+  /** What problem it solves: its purpose. */ function: string
+  /** Features that do not matter. Default `[]`. */ tolerance?: string[] | undefined
+  /** Features that must be present. Default `[]`. */ enforcement?: string[] | undefined
+  /** Features that must be absent. Default `[]`. */ prevention?: string[] | undefined
 }
 
 /** What stated confidence is worth: scores, five ranges, use of the scale, advice. */
 export interface CalibrationReport {
-  /** Decisions that pass the filters. */
-  total_decisions: number
-  /** Those that were reviewed, abandoned ones too. */
-  reviewed_decisions: number
-  /** The figures over all of them. */
-  overall: OverallFigures
+  /** Decisions that pass the filters. */ total_decisions: number
+  /** Those that were reviewed, abandoned ones too. */ reviewed_decisions: number
+  /** The figures over all of them. */ overall: OverallFigures
   /** Always five. */
   buckets: {
-    /** Confidences from the first to below the second; the last includes 1. */
-    range: string
-    /** Scored decisions in it. */
-    decisions: number
-    /** Mean confidence. */
-    predicted: number | null
-    /** Mean result. */
-    actual: number | null
-    /** Brier score. */
-    brier: number | null
-    /** Lower end of the 95 % Wilson interval of the result. */
-    actual_low: number | null
-    /** Upper end of it. */
-    actual_high: number | null
+    /** Confidences from the first to below the second; the last includes 1. */ range: string
+    /** Scored decisions in it. */ decisions: number
+    /** Mean confidence. */ predicted: number | null
+    /** Mean result. */ actual: number | null
+    /** Brier score. */ brier: number | null
+    /** Lower end of the 95 % Wilson interval of the result. */ actual_low: number | null
+    /** Upper end of it. */ actual_high: number | null
   }[]
   /** Spread of stated confidence. */
   confidence_stats: {
-    /** Mean confidence of all decisions. */
-    mean: number | null
-    /** Population standard deviation. */
-    std_dev: number | null
-    /** Lowest. */
-    min: number | null
-    /** Highest. */
-    max: number | null
-    /** True when the confidence hardly varies. */
-    habituation_detected: boolean
-    /** Decisions by tenth of confidence. */
-    histogram: number[]
+    /** Mean confidence of all decisions. */ mean: number | null
+    /** Population standard deviation. */ std_dev: number | null
+    /** Lowest. */ min: number | null
+    /** Highest. */ max: number | null
+    /** True when the confidence hardly varies. */ habituation_detected: boolean
+    /** Decisions by tenth of confidence. */ histogram: number[]
   }
   /** What to do, most urgent first. */
   recommendations: {
-    /** What kind it is. */
-    type: string
-    /** One sentence for a person. */
-    message: string
-    /** How urgent it is. */
-    severity: 'info' | 'warning' | 'critical'
+    /** What kind it is. */ type: string
+    /** One sentence for a person. */ message: string
+    /** How urgent it is. */ severity: 'info' | 'warning' | 'critical'
   }[]
   /** The same figures by what settled the outcome; never blended. */
   by_settlement: {
-    /** Settled by evidence of what became of pull requests. */
-    observed: OverallFigures
-    /** Said in a review, or attributed by age alone. */
-    attested: OverallFigures
+    /** Settled by evidence of what became of pull requests. */ observed: OverallFigures
+    /** Said in a review, or attributed by age alone. */ attested: OverallFigures
   }
+}
+
+/** Events of one class of evidence, and how many of them support a control. */
+export interface ClassCoverage {
+  /** Events of the class. */ total_events: number
+  /** Events that support at least one control. */ mapped_events: number
+  /** The others. */ unmapped_events: number
+  /** Mapped events of all events of the class, 0 to 100 with two decimals; 0 and 100 only for none and all. */
+  coverage_pct: number
+  /** Events by source, ascending by name. */
+  by_source: {
+    /** Who reported them. */ source: string
+    /** How many events. */ events: number
+  }[]
 }
 
 /** Two live decisions that speak against each other. */
 export interface Contradiction {
-  /** One decision. */
-  first_id: string
-  /** The other. */
-  second_id: string
-  /** Title of the first. */
-  first_title: string
-  /** Title of the second. */
-  second_title: string
-  /** Category of the first. */
-  category: string
-  /** Why they contradict each other. */
-  reason: string
+  /** One decision. */ first_id: string
+  /** The other. */ second_id: string
+  /** Title of the first. */ first_title: string
+  /** Title of the second. */ second_title: string
+  /** Category of the first. */ category: string
+  /** Why they contradict each other. */ reason: string
+}
+
+/** Coverage by class of evidence. */
+export interface Coverage {
+  /** Events that third parties reported. */ observed: ClassCoverage
+  /** Records that agents made about themselves. */ attested: ClassCoverage
 }
 
 /** A decision with everything that is kept of it; its YAML file holds exactly this. */
 export interface DecisionRecord {
-  /** `<yyyy-mm-dd>-decision-<12 hex>`; opaque. */
-  id: string
-  /** Decision text cut at 120 characters on a word. */
-  title: string
-  /** Decision text. */
-  decision: string
-  /** What kind of decision it is; an open list. */
-  category: string
-  /** How sure the agent was, 0 to 1. */
-  confidence: number
-  /** What was at risk. */
-  stakes: Stakes
-  /** `pending` until the first review. */
-  status: Status
-  /** What became of it; null while pending. */
-  outcome: Outcome | null
-  /** Day of `created_at`, UTC. */
-  date: string
-  /** The situation in which it was decided. */
-  context: string | null
-  /** Why. */
-  reasons: Reason[]
+  /** `<yyyy-mm-dd>-decision-<12 hex>`; opaque. */ id: string
+  /** Decision text cut at 120 characters on a word. */ title: string
+  /** Decision text. */ decision: string
+  /** What kind of decision it is; an open list. */ category: string
+  /** How sure the agent was, 0 to 1. */ confidence: number
+  /** What was at risk. */ stakes: Stakes
+  /** `pending` until the first review. */ status: Status
+  /** What became of it; null while pending. */ outcome: Outcome | null
+  /** Day of `created_at`, UTC. */ date: string
+  /** The situation in which it was decided. */ context: string | null
+  /** Why. */ reasons: Reason[]
   /** What was rejected. */
   alternatives_considered: (string | {
-    /** What was rejected. */
-    option: string
+    /** What was rejected. */ option: string
     [field: string]: unknown
   })[]
-  /** Review cadence, such as 24h, 3d, 7d, 30d. */
-  review_in: string
-  /** Day on which the review is due. */
-  review_by: string
-  /** The project concerned. */
-  project: Project | null
-  /** Steps of the reasoning. */
-  reasoning_trace: (string | DeliberationStep)[]
-  /** What it looks like and what it is for; search by meaning compares these. */
-  bridge: Bridge
-  /** `rule` when it was extracted from the text. */
-  bridge_method: 'rule' | 'given'
-  /** What led to it; grows only. */
-  deliberation: Deliberation | null
-  /** Tags for finding it again. */
-  tags: string[]
-  /** The abstract principle behind the decision. */
-  pattern: string | null
+  /** Review cadence, such as 24h, 3d, 7d, 30d. */ review_in: string
+  /** Day on which the review is due. */ review_by: string
+  /** The project concerned. */ project: Project | null
+  /** Steps of the reasoning. */ reasoning_trace: (string | DeliberationStep)[]
+  /** What it looks like and what it is for; search by meaning compares these. */ bridge: Bridge
+  /** `rule` when it was extracted from the text. */ bridge_method: 'rule' | 'given'
+  /** What led to it; grows only. */ deliberation: Deliberation | null
+  /** Tags for finding it again. */ tags: string[]
+  /** The abstract principle behind the decision. */ pattern: string | null
   /** What was done before deciding. */
   pre_decision_protocol: {
-    /** Whether precedents were asked for. */
-    query_run: boolean
-    /** Whether guardrails were checked. */
-    guardrails_checked: boolean
+    /** Whether precedents were asked for. */ query_run: boolean
+    /** Whether guardrails were checked. */ guardrails_checked: boolean
     [field: string]: unknown
   } | null
-  /** How much of what makes a record useful was given. */
-  quality: {
-    /** From 0 to 1. */
-    score: number
-    /** What would raise the score. */
-    suggestions: string[]
-  }
-  /** Precedents that were found before deciding, nearest first. */
-  related_to: {
-    /** Id of the decision. */
-    id: string
-    /** Its title. */
-    summary: string
-    /** Cosine distance, 0 to 2; null where it was found by keyword alone. */
-    distance: number | null
-  }[]
-  /** Edges that start at this decision. */
-  links: Link[]
-  /** The authenticated agent that recorded it. */
-  recorded_by: string
-  /** Identity that the caller gave beside its credentials; never trusted. */
-  agent_id: string | null
-  /** The agent that imported it; null where it was recorded directly. */
-  imported_by: string | null
-  /** Key in the system that the decision was imported from. */
-  source_key: string | null
-  /** RFC 3339, UTC. */
-  created_at: string
-  /** Time of the last change, RFC 3339, UTC. */
-  updated_at: string
-  /** What happened. */
-  actual_result: string | null
-  /** What to do otherwise next time. */
-  lessons: string | null
-  /** Anything else that a review said. */
-  review_notes: string | null
-  /** Time of the last review, RFC 3339, UTC. */
-  reviewed_at: string | null
-  /** The agent that reviewed it last. */
-  reviewed_by: string | null
-  /** Confidence that stood at the first review; calibration scores this one. */
-  confidence_at_review: number | null
-  /** Every review, oldest first. */
-  review_history: Review[]
-  /** Every update with the values that stood before, oldest first. */
-  revisions: Revision[]
-  /** True keeps the record at full detail in compaction. */
-  preserve: boolean
-  /** True when the outcome was attributed, not said. */
-  auto_attributed: boolean
+  /** How much of what makes a record useful was given. */ quality: Quality
+  /** Precedents that were found before deciding, nearest first. */ related_to: RelatedDecision[]
+  /** Edges that start at this decision. */ links: Link[]
+  /** The authenticated agent that recorded it. */ recorded_by: string
+  /** Identity that the caller gave beside its credentials; never trusted. */ agent_id: string | null
+  /** The agent that imported it; null where it was recorded directly. */ imported_by: string | null
+  /** Key in the system that the decision was imported from. */ source_key: string | null
+  /** RFC 3339, UTC. */ created_at: string
+  /** Time of the last change, RFC 3339, UTC. */ updated_at: string
+  /** What happened. */ actual_result: string | null
+  /** What to do otherwise next time. */ lessons: string | null
+  /** Anything else that a review said. */ review_notes: string | null
+  /** Time of the last review, RFC 3339, UTC. */ reviewed_at: string | null
+  /** The agent that reviewed it last. */ reviewed_by: string | null
+  /** Confidence that stood at the first review; calibration scores this one. */ confidence_at_review: number | null
+  /** Every review, oldest first. */ review_history: Review[]
+  /** Every update with the values that stood before, oldest first. */ revisions: Revision[]
+  /** True keeps the record at full detail in compaction. */ preserve: boolean
+  /** True when the outcome was attributed, not said. */ auto_attributed: boolean
   /**
    * What an attributed outcome rests on: `evidence` of its pull request, or the `age` of the decision alone; null
    * where it was said.
    */
   attribution_basis: AttributionBasis | null
-  /** Why the outcome was attributed. */
-  attribution_reason: string | null
+  /** Why the outcome was attributed. */ attribution_reason: string | null
 }
 
 /** How a decision came about. */
 export interface Deliberation {
-  /** What was looked at, in order. */
-  inputs: DeliberationInput[]
-  /** The thoughts, in order. */
-  steps: DeliberationStep[]
+  /** What was looked at, in order. */ inputs: DeliberationInput[]
+  /** The thoughts, in order. */ steps: DeliberationStep[]
 }
 
 /** Something that was asked, checked or read before the decision. */
 export interface DeliberationInput {
-  /** What kind it is. */
-  type: string
-  /** The text of the input. */
-  content: string
+  /** What kind it is. */ type: string
+  /** The text of the input. */ content: string
   [field: string]: unknown
 }
 
 /** One step on the way to the decision. */
 export interface DeliberationStep {
-  /** Number of the step. */
-  step: number
-  /** The thought itself. */
-  thought: string
+  /** Number of the step. */ step: number
+  /** The thought itself. */ thought: string
   [field: string]: unknown
 }
 
@@ -2180,67 +1368,32 @@ export type Direction = 'both' | 'outgoing' | 'incoming'
 
 /** What checkDrift would have found at one instant, with the reviews that were known then. */
 export interface DriftPoint {
-  /** The instant, RFC 3339, UTC; both periods are counted from it. */
-  at: string
-  /** True when a threshold was passed. */
-  drift_detected: boolean
-  /** Scored decisions in the recent period that were reviewed by then. */
-  recent_scored: number
-  /** The same of the historical one. */
-  historical_scored: number
+  /** The instant, RFC 3339, UTC; both periods are counted from it. */ at: string
+  /** True when a threshold was passed. */ drift_detected: boolean
+  /** Scored decisions in the recent period that were reviewed by then. */ recent_scored: number
+  /** The same of the historical one. */ historical_scored: number
   /** Brier score of both periods; null where either has fewer than five scored decisions. */
-  brier_score: {
-    /** Of the recent period. */
-    recent: number
-    /** Of the historical one. */
-    historical: number
-    /** Recent less historical. */
-    change: number
-    /** How often chance alone shows it so much worse; given at each point, alert or not. */
-    p_value: number
-  } | null
-  /** Accuracy of both periods; null where either has fewer than five scored decisions. */
-  accuracy: {
-    /** Of the recent period. */
-    recent: number
-    /** Of the historical one. */
-    historical: number
-    /** Recent less historical. */
-    change: number
-    /** How often chance alone shows it so much worse; given at each point, alert or not. */
-    p_value: number
-  } | null
+  brier_score: FigureChange | null
+  /** Accuracy of both periods; null where either has fewer than five scored decisions. */ accuracy: FigureChange | null
 }
 
 /** Calibration of now against that of before. */
 export interface DriftReport {
-  /** True when a threshold was passed. */
-  drift_detected: boolean
+  /** True when a threshold was passed. */ drift_detected: boolean
   /** What got worse. */
   alerts: {
-    /** What kind it is. */
-    type: 'brier_degradation' | 'accuracy_drop'
-    /** Figure of the recent period. */
-    recent_value: number
-    /** Figure of the historical one. */
-    historical_value: number
-    /** Change in per cent; null from 0. */
-    change_pct: number | null
-    /** How often chance alone shows as much. */
-    p_value: number
-    /** `info` above p = .05. */
-    severity: 'info' | 'warning' | 'critical'
+    /** What kind it is. */ type: 'brier_degradation' | 'accuracy_drop'
+    /** Figure of the recent period. */ recent_value: number
+    /** Figure of the historical one. */ historical_value: number
+    /** Change in per cent; null from 0. */ change_pct: number | null
+    /** How often chance alone shows as much. */ p_value: number
+    /** `info` above p = .05. */ severity: 'info' | 'warning' | 'critical'
   }[]
-  /** The days compared. */
-  recent_period: string
-  /** The days compared with. */
-  historical_period: string
-  /** Scored decisions in the recent period. */
-  recent_scored: number
-  /** Scored decisions in the historical one. */
-  historical_scored: number
-  /** What to do. */
-  recommendations: string[]
+  /** The days compared. */ recent_period: string
+  /** The days compared with. */ historical_period: string
+  /** Scored decisions in the recent period. */ recent_scored: number
+  /** Scored decisions in the historical one. */ historical_scored: number
+  /** What to do. */ recommendations: string[]
   /**
    * Oldest first; empty unless history_points was given. A decision that was reviewed again counts from its last
    * review on.
@@ -2256,127 +1409,94 @@ export type EvidenceClass = 'observed' | 'attested'
 
 /** A record of the chain. */
 export interface EvidenceEntry {
-  /** Its number, from 1 on without a gap. */
-  seq: number
-  /** When it happened, RFC 3339, as it was given. */
-  ts: string
-  /** Where it comes from; `cstp:<agent>` for links. */
-  source: string
-  /** What happened. */
-  event_type: string
-  /** `observed` for events of other systems, `attested` for what agents say. */
-  evidence_class: EvidenceClass
-  /** What is known of it. */
-  payload: Record<string, unknown>
-  /** Hash of the record before it; 64 zeros before the first. */
-  prev_hash: string
-  /** SHA-256 of the canonical JSON of the other seven fields, lowercase hex. */
-  hash: string
+  /** Its number, from 1 on without a gap. */ seq: number
+  /** When it happened, RFC 3339, as it was given. */ ts: string
+  /** Where it comes from; `cstp:<agent>` for links. */ source: string
+  /** What happened. */ event_type: string
+  /** `observed` for events of other systems, `attested` for what agents say. */ evidence_class: EvidenceClass
+  /** What is known of it. */ payload: Record<string, unknown>
+  /** Hash of the record before it; 64 zeros before the first. */ prev_hash: string
+  /** SHA-256 of the canonical JSON of the other seven fields, lowercase hex. */ hash: string
 }
 
 /** An event of a system that the agent does not control. */
 export interface EvidenceEvent {
-  /** What happened: `pr_opened`, `pr_commit`, `pr_review_approved`, `pr_merged`, `ci_completed` … */
-  event_type: string
-  /** When it happened, RFC 3339; kept as given. */
-  ts: string
-  /** Any I-JSON object; kept in its canonical form (RFC 8785). */
-  payload: unknown
+  /** What happened: `pr_opened`, `pr_commit`, `pr_review_approved`, `pr_merged`, `ci_completed` … */ event_type: string
+  /** When it happened, RFC 3339; kept as given. */ ts: string
+  /** Any I-JSON object; kept in its canonical form (RFC 8785). */ payload: unknown
+}
+
+/** A figure of two periods. */
+export interface FigureChange {
+  /** Of the recent period. */ recent: number
+  /** Of the historical one. */ historical: number
+  /** Recent less historical. */ change: number
+  /** How often chance alone shows it so much worse; given at each point, alert or not. */ p_value: number
 }
 
 /** The filters of queryDecisions. All that are given must hold. */
 export interface Filters {
-  /** Exactly this category. */
-  category?: string | undefined
-  /** Least confidence, included. */
-  min_confidence?: number | undefined
-  /** Greatest confidence, included. */
-  max_confidence?: number | undefined
-  /** Any of these stakes. */
-  stakes?: Stakes[] | undefined
-  /** Any of these states. */
-  status?: Status[] | undefined
-  /** This outcome, or any of a list. */
-  outcome?: Outcome | Outcome[] | undefined
-  /** Agent that recorded it. */
-  agent?: string | undefined
-  /** Project name. */
-  project?: string | undefined
-  /** Feature of a project. */
-  feature?: string | undefined
-  /** Pull request number. */
-  pr?: number | undefined
-  /** True for reviewed decisions only, false for pending ones. */
-  has_outcome?: boolean | undefined
-  /** Recorded on this day or instant, or later. */
-  date_after?: string | undefined
-  /** Recorded on this day or instant, or earlier. */
-  date_before?: string | undefined
-  /** Any of these tags, compared exactly. */
-  tags?: string[] | undefined
+  /** Exactly this category. */ category?: string | undefined
+  /** Least confidence, included. */ min_confidence?: number | undefined
+  /** Greatest confidence, included. */ max_confidence?: number | undefined
+  /** Any of these stakes. */ stakes?: Stakes[] | undefined
+  /** Any of these states. */ status?: Status[] | undefined
+  /** This outcome, or any of a list. */ outcome?: Outcome | Outcome[] | undefined
+  /** Agent that recorded it. */ agent?: string | undefined
+  /** Project name. */ project?: string | undefined
+  /** Feature of a project. */ feature?: string | undefined
+  /** Pull request number. */ pr?: number | undefined
+  /** True for reviewed decisions only, false for pending ones. */ has_outcome?: boolean | undefined
+  /** Recorded on this day or instant, or later. */ date_after?: string | undefined
+  /** Recorded on this day or instant, or earlier. */ date_before?: string | undefined
+  /** Any of these tags, compared exactly. */ tags?: string[] | undefined
 }
 
 /** An edge between two decisions. */
 export interface GraphEdge {
-  /** Where the edge starts. */
-  source_id: string
-  /** Where the edge leads. */
-  target_id: string
-  /** What the source is to the target. */
-  edge_type: EdgeType
-  /** Strength of the link, 0 to 1. */
-  weight: number
-  /** Why they are linked. */
-  context: string | null
-  /** When it was made, RFC 3339, UTC. */
-  created_at: string
-  /** The agent that made it. */
-  created_by: string
+  /** Where the edge starts. */ source_id: string
+  /** Where the edge leads. */ target_id: string
+  /** What the source is to the target. */ edge_type: EdgeType
+  /** Strength of the link, 0 to 1. */ weight: number
+  /** Why they are linked. */ context: string | null
+  /** When it was made, RFC 3339, UTC. */ created_at: string
+  /** The agent that made it. */ created_by: string
 }
 
 /** A decision in a graph. */
 export interface GraphNode {
-  /** Id of the decision. */
-  id: string
-  /** Decision text cut at 120 characters on a word. */
-  title: string
-  /** What kind of decision it is. */
-  category: string
-  /** What is at risk. */
-  stakes: Stakes
-  /** `pending` until the first review. */
-  status: Status
-  /** What became of it; null while pending. */
-  outcome: Outcome | null
-  /** How sure the agent was, 0 to 1. */
-  confidence: number
-  /** Day, UTC. */
-  date: string
-  /** Steps from the centre. */
-  depth: number
-  /** Edges that end here, in the whole graph. */
-  in_degree: number
-  /** Edges that start here. */
-  out_degree: number
+  /** Id of the decision. */ id: string
+  /** Decision text cut at 120 characters on a word. */ title: string
+  /** What kind of decision it is. */ category: string
+  /** What is at risk. */ stakes: Stakes
+  /** `pending` until the first review. */ status: Status
+  /** What became of it; null while pending. */ outcome: Outcome | null
+  /** How sure the agent was, 0 to 1. */ confidence: number
+  /** Day, UTC. */ date: string
+  /** Steps from the centre. */ depth: number
+  /** Edges that end here, in the whole graph. */ in_degree: number
+  /** Edges that start here. */ out_degree: number
 }
 
 /** A calibration gap in words. */
 export type Interpretation = 'well_calibrated' | 'slightly_overconfident' | 'overconfident' | 'slightly_underconfident' | 'underconfident' | 'insufficient_data'
 
+/** Decisions at each level of detail. */
+export interface LevelCounts {
+  /** Younger than 7 days, pending or preserved. */ full: number
+  /** Younger than 30 days. */ summary: number
+  /** Younger than 90 days. */ digest: number
+  /** Older. */ wisdom: number
+}
+
 /** An edge as its source's record carries it. */
 export interface Link {
-  /** Where the edge leads. */
-  target_id: string
-  /** What the source is to the target. */
-  edge_type: EdgeType
-  /** Strength of the link, 0 to 1. */
-  weight: number
-  /** The situation, in words. */
-  context: string | null
-  /** When it was made, RFC 3339, UTC. */
-  created_at: string
-  /** The agent that made it. */
-  created_by: string
+  /** Where the edge leads. */ target_id: string
+  /** What the source is to the target. */ edge_type: EdgeType
+  /** Strength of the link, 0 to 1. */ weight: number
+  /** The situation, in words. */ context: string | null
+  /** When it was made, RFC 3339, UTC. */ created_at: string
+  /** The agent that made it. */ created_by: string
 }
 
 /** What became of a decision. */
@@ -2384,42 +1504,27 @@ export type Outcome = 'success' | 'failure' | 'partial' | 'abandoned'
 
 /** Scores of stated confidence; null with fewer than five scored decisions. */
 export interface OverallFigures {
-  /** Mean squared distance of confidence and result; 0 is best. */
-  brier_score: number | null
-  /** Mean result: 1 for success, 0.5 for partial, 0 for failure. */
-  accuracy: number | null
-  /** Accuracy less mean confidence; below 0 is overconfident. */
-  calibration_gap: number | null
-  /** What the gap means. */
-  interpretation: Interpretation
-  /** Decisions behind the figures. */
-  scored: number
-  /** Expected calibration error over the five buckets. */
-  ece: number | null
+  /** Mean squared distance of confidence and result; 0 is best. */ brier_score: number | null
+  /** Mean result: 1 for success, 0.5 for partial, 0 for failure. */ accuracy: number | null
+  /** Accuracy less mean confidence; below 0 is overconfident. */ calibration_gap: number | null
+  /** What the gap means. */ interpretation: Interpretation
+  /** Decisions behind the figures. */ scored: number
+  /** Expected calibration error over the five buckets. */ ece: number | null
   /** The error that a perfectly calibrated agent would show by chance with these confidences. */
   ece_noise_floor: number | null
-  /** Murphy: how far confidences lie from results; 0 is best. */
-  reliability: number | null
-  /** Murphy: how well confidences tell successes from failures; higher is better. */
-  resolution: number | null
-  /** Murphy: variance of the results. */
-  uncertainty: number | null
-  /** Mean negative log likelihood; 0 is best. */
-  log_score: number | null
-  /** Brier skill against always stating the base rate; above 0 is better than that. */
-  skill: number | null
+  /** Murphy: how far confidences lie from results; 0 is best. */ reliability: number | null
+  /** Murphy: how well confidences tell successes from failures; higher is better. */ resolution: number | null
+  /** Murphy: variance of the results. */ uncertainty: number | null
+  /** Mean negative log likelihood; 0 is best. */ log_score: number | null
+  /** Brier skill against always stating the base rate; above 0 is better than that. */ skill: number | null
 }
 
 /** Where a decision belongs: repository, feature, pull request, files. */
 export interface Project {
-  /** Project, often owner/repo. */
-  name: string | null
-  /** Feature of the project. */
-  feature: string | null
-  /** Pull request number. */
-  pr: number | null
-  /** Paths that the decision concerns. */
-  files: string[]
+  /** Project, often owner/repo. */ name: string | null
+  /** Feature of the project. */ feature: string | null
+  /** Pull request number. */ pr: number | null
+  /** Paths that the decision concerns. */ files: string[]
 }
 
 /**
@@ -2428,46 +1533,52 @@ export interface Project {
  * As a caller gives it.
  */
 export interface ProjectInput {
-  /** Project, often owner/repo. */
-  name?: string | null | undefined
-  /** Feature of the project. */
-  feature?: string | null | undefined
-  /** Pull request number. */
-  pr?: number | null | undefined
-  /** Paths that the decision concerns. Default `[]`. */
-  files?: string[] | undefined
+  /** Project, often owner/repo. */ name?: string | null | undefined
+  /** Feature of the project. */ feature?: string | null | undefined
+  /** Pull request number. */ pr?: number | null | undefined
+  /** Paths that the decision concerns. Default `[]`. */ files?: string[] | undefined
+}
+
+/** How complete a record is. */
+export interface Quality {
+  /** From 0 to 1. */ score: number
+  /** What would raise the score. */ suggestions: string[]
+}
+
+/** A precedent, as a search finds it. */
+export interface QueryHit {
+  /** Id of the decision. */ id: string
+  /** Decision text cut at 120 characters on a word. */ title: string
+  /** What kind of decision it is. */ category: string
+  /** How sure the agent was, 0 to 1. */ confidence: number
+  /** What is at risk. */ stakes: Stakes
+  /** `pending` until the first review. */ status: Status
+  /** What became of it; null while pending. */ outcome: Outcome | null
+  /** Day, UTC. */ date: string
+  /** Cosine distance, 0 to 2; null where it was found by keyword alone. */ distance: number | null
+  /** The decision that replaced it; it comes directly before, if it passes the filters. */ superseded_by: string | null
+  /** Texts of the reasons, with include_reasons. */ reasons?: string[] | undefined
 }
 
 /** Something that is to be done, with its reason. */
 export interface ReadyAction {
   /** What kind it is. */
   type: 'review_outcome' | 'stale_pending' | 'calibration_drift' | 'open_breaker' | 'contradiction'
-  /** How soon it should be done. */
-  priority: 'low' | 'medium' | 'high'
-  /** The decision concerned. */
-  decision_id: string | null
-  /** The category concerned. */
-  category: string | null
-  /** Day of the decision. */
-  date: string | null
-  /** Its title. */
-  title: string | null
-  /** Why it is to be done. */
-  reason: string
-  /** What to do. */
-  suggestion: string
-  /** Figures behind it. */
-  detail: Record<string, unknown>
+  /** How soon it should be done. */ priority: 'low' | 'medium' | 'high'
+  /** The decision concerned. */ decision_id: string | null
+  /** The category concerned. */ category: string | null
+  /** Day of the decision. */ date: string | null
+  /** Its title. */ title: string | null
+  /** Why it is to be done. */ reason: string
+  /** What to do. */ suggestion: string
+  /** Figures behind it. */ detail: Record<string, unknown>
 }
 
 /** Why it was decided so, with its kind and weight. */
 export interface Reason {
-  /** Kind of reason: technical, risk, constraint, authority, analogy, analysis, pattern, intuition … */
-  type: string
-  /** The reason itself. */
-  text: string
-  /** Weight from 0 to 1. */
-  strength: number
+  /** Kind of reason: technical, risk, constraint, authority, analogy, analysis, pattern, intuition … */ type: string
+  /** The reason itself. */ text: string
+  /** Weight from 0 to 1. */ strength: number
 }
 
 /**
@@ -2476,87 +1587,59 @@ export interface Reason {
  * As a caller gives it.
  */
 export interface ReasonInput {
-  /** Kind of reason: technical, risk, constraint, authority, analogy, analysis, pattern, intuition … */
-  type: string
-  /** The reason itself. */
-  text: string
-  /** Weight from 0 to 1. Default `0.8`. */
-  strength?: number | undefined
+  /** Kind of reason: technical, risk, constraint, authority, analogy, analysis, pattern, intuition … */ type: string
+  /** The reason itself. */ text: string
+  /** Weight from 0 to 1. Default `0.8`. */ strength?: number | undefined
 }
 
 /** Result of recordDecision. */
 export interface RecordResult {
-  /** True when it was done. */
-  success: boolean
-  /** Id of the decision. */
-  decision_id: string
-  /** Path of the YAML file, relative to the data directory. */
-  path: string
-  /** Whether it can be found by meaning already; by keyword it always can. */
-  indexed: boolean
-  /** True when the source key was recorded before and nothing was written. */
-  existing: boolean
-  /** Whether guardrails were checked. */
-  guardrails_checked: boolean
-  /** Violations and warnings that did not stop it. */
-  guardrail_warnings: Violation[]
-  /** Whether the bridge was extracted. */
-  bridge_auto: boolean
-  /** Whether tracked deliberation was attached. */
-  deliberation_auto: boolean
-  /** Inputs of the attached deliberation. */
-  deliberation_inputs_count: number
-  /** Related decisions that were attached. */
-  related_count: number
-  /** How much of what makes a record useful was given. */
-  quality: {
-    /** From 0 to 1. */
-    score: number
-    /** What would raise the score. */
-    suggestions: string[]
-  }
-  /** One sentence for a person. */
-  message: string
+  /** True when it was done. */ success: boolean
+  /** Id of the decision. */ decision_id: string
+  /** Path of the YAML file, relative to the data directory. */ path: string
+  /** Whether it can be found by meaning already; by keyword it always can. */ indexed: boolean
+  /** True when the source key was recorded before and nothing was written. */ existing: boolean
+  /** Whether guardrails were checked. */ guardrails_checked: boolean
+  /** Violations and warnings that did not stop it. */ guardrail_warnings: Violation[]
+  /** Whether the bridge was extracted. */ bridge_auto: boolean
+  /** Whether tracked deliberation was attached. */ deliberation_auto: boolean
+  /** Inputs of the attached deliberation. */ deliberation_inputs_count: number
+  /** Related decisions that were attached. */ related_count: number
+  /** How much of what makes a record useful was given. */ quality: Quality
+  /** One sentence for a person. */ message: string
+}
+
+/** A precedent that was found before deciding. */
+export interface RelatedDecision {
+  /** Id of the decision. */ id: string
+  /** Its title. */ summary: string
+  /** Cosine distance, 0 to 2; null where it was found by keyword alone. */ distance: number | null
 }
 
 /** One review, as the history keeps it. */
 export interface Review {
-  /** What became of it; null while pending. */
-  outcome: Outcome
-  /** What happened. */
-  actual_result: string | null
-  /** What to do otherwise next time. */
-  lessons: string | null
-  /** Anything else. */
-  notes: string | null
-  /** When it was reviewed, RFC 3339, UTC. */
-  reviewed_at: string
-  /** The agent that reviewed it. */
-  reviewed_by: string
+  /** What became of it; null while pending. */ outcome: Outcome
+  /** What happened. */ actual_result: string | null
+  /** What to do otherwise next time. */ lessons: string | null
+  /** Anything else. */ notes: string | null
+  /** When it was reviewed, RFC 3339, UTC. */ reviewed_at: string
+  /** The agent that reviewed it. */ reviewed_by: string
 }
 
 /** One update: who changed what, and what stood there before. */
 export interface Revision {
-  /** When it was changed, RFC 3339, UTC. */
-  updated_at: string
-  /** The agent that changed it. */
-  updated_by: string
-  /** Names of the fields that were changed. */
-  fields: string[]
-  /** What stood in them before, by name. */
-  old_values: Record<string, unknown>
+  /** When it was changed, RFC 3339, UTC. */ updated_at: string
+  /** The agent that changed it. */ updated_by: string
+  /** Names of the fields that were changed. */ fields: string[]
+  /** What stood in them before, by name. */ old_values: Record<string, unknown>
 }
 
 /** What is wrong in a rule file, with its place. */
 export interface RuleProblem {
-  /** Name of the file. */
-  file: string
-  /** From 1. */
-  line: number
-  /** From 1. */
-  column: number
-  /** What is wrong, and what was meant. */
-  message: string
+  /** Name of the file. */ file: string
+  /** From 1. */ line: number
+  /** From 1. */ column: number
+  /** What is wrong, and what was meant. */ message: string
 }
 
 /** What is at risk. */
@@ -2567,47 +1650,29 @@ export type Status = 'pending' | 'reviewed'
 
 /** A violation, or a warning; entries of circuit breakers carry the last three fields. */
 export interface Violation {
-  /** Id of the rule, or `circuit_breaker:<scope>`. */
-  guardrail_id: string
-  /** Name of the rule, else its description, else its id. */
-  name: string
-  /** What is wrong. */
-  message: string
-  /** Whether it stops the action. */
-  severity: 'block' | 'warn'
-  /** What to do about it. */
-  suggestion: string | null
-  /** Why the rule could not be evaluated; it counts as violated then. */
-  error: string | null
-  /** Of a circuit breaker: its state. */
-  state?: 'closed' | 'open' | 'half_open' | undefined
-  /** Of a circuit breaker: failures among the reviews within its window. */
-  failure_rate?: number | null | undefined
-  /** Of a circuit breaker: when an action may be tried again, RFC 3339. */
-  reset_at?: string | null | undefined
+  /** Id of the rule, or `circuit_breaker:<scope>`. */ guardrail_id: string
+  /** Name of the rule, else its description, else its id. */ name: string
+  /** What is wrong. */ message: string
+  /** Whether it stops the action. */ severity: 'block' | 'warn'
+  /** What to do about it. */ suggestion: string | null
+  /** Why the rule could not be evaluated; it counts as violated then. */ error: string | null
+  /** Of a circuit breaker: its state. */ state?: 'closed' | 'open' | 'half_open' | undefined
+  /** Of a circuit breaker: failures among the reviews within its window. */ failure_rate?: number | null | undefined
+  /** Of a circuit breaker: when an action may be tried again, RFC 3339. */ reset_at?: string | null | undefined
 }
 
 /** What a category taught: how often it succeeds, by which principles, and how it fails. */
 export interface WisdomEntry {
-  /** What kind of decision it is. */
-  category: string
-  /** Reviewed decisions. */
-  decisions: number
-  /** Mean result; null where nothing is scored. */
-  success_rate: number | null
+  /** What kind of decision it is. */ category: string
+  /** Reviewed decisions. */ decisions: number
+  /** Mean result; null where nothing is scored. */ success_rate: number | null
   /** Patterns that succeeded more often than they failed. */
   key_principles: {
-    /** The pattern. */
-    text: string
-    /** Successes that followed it. */
-    confirmations: number
-    /** Newest of them. */
-    example_ids: string[]
+    /** The pattern. */ text: string
+    /** Successes that followed it. */ confirmations: number
+    /** Newest of them. */ example_ids: string[]
   }[]
-  /** The lesson drawn most often from failures. */
-  common_failure_mode: string | null
-  /** Mean stated confidence. */
-  avg_confidence: number | null
-  /** Brier score. */
-  brier_score: number | null
+  /** The lesson drawn most often from failures. */ common_failure_mode: string | null
+  /** Mean stated confidence. */ avg_confidence: number | null
+  /** Brier score. */ brier_score: number | null
 }

@@ -1,10 +1,9 @@
 /** Evidence bundles, as other programs read them. A bundle is one line of canonical JSON (RFC 8785). */
 import * as v from 'valibot'
 import { ControlFile } from './control.ts'
+import { Coverage, EvidenceClass, Hash as hash } from './evidence.ts'
 
 const d = v.description
-const hash = v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/, '64 lowercase hexadecimal digits'))
-const EvidenceClass = v.picklist(['observed', 'attested'])
 const pr_number = v.pipe(v.nullable(v.number()), d('Pull request that the payload names.'))
 const control = {
   framework: v.string(),
@@ -14,13 +13,6 @@ const control = {
   seq: v.number(),
   pr_number,
 }
-const ClassCoverage = v.object({
-  total_events: v.number(),
-  mapped_events: v.number(),
-  unmapped_events: v.number(),
-  coverage_pct: v.pipe(v.number(), d('0 to 100, two decimals; 0 and 100 only for none and all.')),
-  by_source: v.array(v.object({ source: v.string(), events: v.number() })),
-})
 
 /** A bundle of evidence: one line of canonical JSON. */
 export const BundleFile = v.strictObject({
@@ -43,7 +35,7 @@ export const BundleFile = v.strictObject({
     v.array(v.strictObject({ ...ControlFile.entries, digest: hash })),
     d('The rules by which the events were mapped; the digest is the SHA-256 of the rest as canonical JSON.'),
   ),
-  coverage: v.object({ observed: ClassCoverage, attested: ClassCoverage }),
+  coverage: Coverage,
   decisions: v.pipe(
     v.array(v.strictObject({ id: v.string(), sha256: v.nullable(hash) })),
     d('Decisions that events link to, with the SHA-256 of their records as canonical JSON; null where one is gone.'),

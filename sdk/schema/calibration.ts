@@ -83,19 +83,16 @@ export const CalibrationReport = v.object({
 })
 export type CalibrationReport = v.InferOutput<typeof CalibrationReport>
 
-const Change = (about: string) =>
+/** A figure of two periods. */
+export const FigureChange = v.object({
+  recent: v.pipe(v.number(), d('Of the recent period.')),
+  historical: v.pipe(v.number(), d('Of the historical one.')),
+  change: v.pipe(v.number(), d('Recent less historical.')),
+  p_value: v.pipe(fraction, d('How often chance alone shows it so much worse; given at each point, alert or not.')),
+})
+const change = (about: string) =>
   v.pipe(
-    v.nullable(
-      v.object({
-        recent: v.pipe(v.number(), d('Of the recent period.')),
-        historical: v.pipe(v.number(), d('Of the historical one.')),
-        change: v.pipe(v.number(), d('Recent less historical.')),
-        p_value: v.pipe(
-          fraction,
-          d('How often chance alone shows it so much worse; given at each point, alert or not.'),
-        ),
-      }),
-    ),
+    v.nullable(FigureChange),
     d(`${about} of both periods; null where either has fewer than five scored decisions.`),
   )
 
@@ -105,8 +102,8 @@ export const DriftPoint = v.object({
   drift_detected: v.pipe(v.boolean(), d('True when a threshold was passed.')),
   recent_scored: v.pipe(v.number(), d('Scored decisions in the recent period that were reviewed by then.')),
   historical_scored: v.pipe(v.number(), d('The same of the historical one.')),
-  brier_score: Change('Brier score'),
-  accuracy: Change('Accuracy'),
+  brier_score: change('Brier score'),
+  accuracy: change('Accuracy'),
 })
 export type DriftPoint = v.InferOutput<typeof DriftPoint>
 

@@ -155,6 +155,12 @@ export type Revision = v.InferOutput<typeof Revision>
 
 const nullableText = v.nullable(v.string())
 
+/** How complete a record is. */
+export const Quality = v.object({ score: fraction, suggestions: v.array(v.string()) })
+
+/** A precedent that was found before deciding. */
+export const RelatedDecision = v.object({ id: v.string(), summary: v.string(), distance: v.nullable(v.number()) })
+
 /** A decision with everything that is kept of it; its YAML file holds exactly this. */
 export const DecisionRecord = v.object({
   id: v.pipe(v.string(), d('`<yyyy-mm-dd>-decision-<12 hex>`; opaque.')),
@@ -179,8 +185,8 @@ export const DecisionRecord = v.object({
   tags: v.pipe(v.array(v.string()), d('Tags for finding it again.')),
   pattern: v.pipe(nullableText, d('The abstract principle behind the decision.')),
   pre_decision_protocol: v.nullable(v.looseObject({ query_run: v.boolean(), guardrails_checked: v.boolean() })),
-  quality: v.object({ score: fraction, suggestions: v.array(v.string()) }),
-  related_to: v.array(v.object({ id: v.string(), summary: v.string(), distance: v.nullable(v.number()) })),
+  quality: Quality,
+  related_to: v.array(RelatedDecision),
   links: v.pipe(v.array(Link), d('Edges that start at this decision.')),
   recorded_by: v.pipe(v.string(), d('The authenticated agent that recorded it.')),
   agent_id: v.pipe(nullableText, d('Identity that the caller gave beside its credentials; never trusted.')),
@@ -211,3 +217,23 @@ export const DecisionRecord = v.object({
 })
 /** A decision with everything that is kept of it; its YAML file holds exactly this. */
 export type DecisionRecord = v.InferOutput<typeof DecisionRecord>
+
+/** A precedent, as a search finds it. */
+export const QueryHit = v.object({
+  id: v.string(),
+  title: v.string(),
+  category: v.string(),
+  confidence: fraction,
+  stakes: Stakes,
+  status: Status,
+  outcome: v.nullable(Outcome),
+  date: v.string(),
+  distance: v.pipe(v.nullable(v.number()), d('Cosine distance, 0 to 2; null where it was found by keyword alone.')),
+  superseded_by: v.pipe(
+    v.nullable(v.string()),
+    d('The decision that replaced it; it comes directly before, if it passes the filters.'),
+  ),
+  reasons: v.optional(v.pipe(v.array(v.string()), d('Texts of the reasons, with include_reasons.'))),
+})
+/** A precedent, as a search finds it. */
+export type QueryHit = v.InferOutput<typeof QueryHit>

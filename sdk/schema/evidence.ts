@@ -75,3 +75,35 @@ export const EvidenceEntry = v.object({
   prev_hash: v.pipe(v.string(), d('Hash of the record before it; 64 zeros before the first.')),
   hash: v.pipe(v.string(), d('SHA-256 of the canonical JSON of the other seven fields, lowercase hex.')),
 })
+
+/** Events of one class of evidence, and how many of them support a control. */
+export const ClassCoverage = v.object({
+  total_events: v.pipe(v.number(), d('Events of the class.')),
+  mapped_events: v.pipe(v.number(), d('Events that support at least one control.')),
+  unmapped_events: v.pipe(v.number(), d('The others.')),
+  coverage_pct: v.pipe(
+    v.number(),
+    d('Mapped events of all events of the class, 0 to 100 with two decimals; 0 and 100 only for none and all.'),
+  ),
+  by_source: v.pipe(
+    v.array(
+      v.object({
+        source: v.pipe(v.string(), d('Who reported them.')),
+        events: v.pipe(v.number(), d('How many events.')),
+      }),
+    ),
+    d('Events by source, ascending by name.'),
+  ),
+})
+
+/** Events of one class of evidence, and how many of them support a control. */
+export type ClassCoverage = v.InferOutput<typeof ClassCoverage>
+
+/** Coverage by class of evidence. */
+export const Coverage = v.pipe(
+  v.object({
+    observed: v.pipe(ClassCoverage, d('Events that third parties reported.')),
+    attested: v.pipe(ClassCoverage, d('Records that agents made about themselves.')),
+  }),
+  d('By class of evidence; the two are never added up.'),
+)

@@ -49,3 +49,12 @@ export const Contradiction = v.object({
   reason: v.pipe(v.string(), d('Why they contradict each other.')),
 })
 export type Contradiction = v.InferOutput<typeof Contradiction>
+
+/** Decisions at each level of detail. */
+export const LevelCounts = v.object({
+  full: v.pipe(v.number(), d('Younger than 7 days, pending or preserved.')),
+  summary: v.pipe(v.number(), d('Younger than 30 days.')),
+  digest: v.pipe(v.number(), d('Younger than 90 days.')),
+  wisdom: v.pipe(v.number(), d('Older.')),
+})
+export type LevelCounts = v.InferOutput<typeof LevelCounts>

@@ -1,6 +1,6 @@
 /** What the policy methods return. */
 import * as v from 'valibot'
-import { fraction } from './decision.ts'
+import { filledText, fraction, Stakes } from './decision.ts'
 
 const d = v.description
 
@@ -46,3 +46,27 @@ export const RuleProblem = v.object({
   column: v.pipe(v.number(), d('From 1.')),
   message: v.pipe(v.string(), d('What is wrong, and what was meant.')),
 })
+
+/** A record schema would accept a list, and drop keys such as `constructor`: rules and audit trail see what was sent. */
+const Context = v.pipe(
+  v.unknown() as v.GenericSchema<Record<string, unknown>>,
+  v.check((value) => value !== null && typeof value === 'object' && !Array.isArray(value), 'an object'),
+  // For JSON Schema, which can't see what the check says.
+  v.metadata({ type: 'object', additionalProperties: {} }),
+)
+
+/** A proposed action, as checkGuardrails and preAction take it. */
+export const ActionParams = v.object({
+  description: v.pipe(filledText(10_000), d('What the agent intends to do.')),
+  category: v.pipe(v.nullish(filledText(64), null), d('Decision category.')),
+  stakes: v.pipe(v.optional(Stakes, 'medium'), d('What is at risk.')),
+  confidence: v.pipe(v.nullish(fraction, null), d('How sure the agent is, 0 to 1.')),
+  tags: v.optional(v.pipe(v.array(filledText(64)), v.maxLength(50, 'at most 50 entries')), () => []),
+  project: v.pipe(v.nullish(filledText(256), null), d('Project that the action belongs to.')),
+  scope: v.pipe(v.nullish(filledText(256), null), d('Scope of rules that apply beside those of the project.')),
+  context: v.pipe(
+    v.optional(Context, () => ({})),
+    d('Any fields for conditions to look at; at most 64 KiB and 8 deep.'),
+  ),
+})
+export type ActionParams = v.InferOutput<typeof ActionParams>

@@ -8,6 +8,7 @@ import {
   filledText,
   fraction,
   Project,
+  Quality,
   Reason,
   Stakes,
   text,
@@ -109,7 +110,7 @@ export const RecordResult = v.object({
   deliberation_auto: v.pipe(v.boolean(), d('Whether tracked deliberation was attached.')),
   deliberation_inputs_count: v.number(),
   related_count: v.number(),
-  quality: v.object({ score: fraction, suggestions: v.array(v.string()) }),
+  quality: Quality,
   message: v.string(),
 })
 export type RecordResult = v.InferOutput<typeof RecordResult>

@@ -91,6 +91,8 @@ function nameShapes(): NameOf {
     .sort(([a], [b]) => (a < b ? -1 : 1))
   for (const mode of ['output', 'input'] as const)
     for (const [name, schema] of schemas) {
+      // Parameters are only ever sent by callers.
+      if (mode === 'output' && name.endsWith('Params')) continue
       const found = jsonSchema(schema, mode)
       const as = signature(found)
       if (!nameable(found) || names.has(as)) continue

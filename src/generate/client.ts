@@ -43,13 +43,25 @@ function shapeOf(schema: JsonSchema, indent: string, used: Used): string {
   if (anyOf) return [...new Set(anyOf.map((one) => typeOf(one, indent, used)))].join(' | ')
   if (type === 'array') {
     const item = items ? typeOf(items, indent, used) : 'unknown'
-    return /[ |]/.test(item) && !item.startsWith('{') ? `(${item})[]` : `${item}[]`
+    return /[ |]/.test(item) && !/^\{|^Omit</.test(item) ? `(${item})[]` : `${item}[]`
   }
-  if (properties && Object.keys(properties).length > 0) return objectOf(schema, indent, used)
+  if (properties && Object.keys(properties).length > 0) return omission(schema, used) ?? objectOf(schema, indent, used)
   if (type === 'object')
     return typeof others === 'object' ? `Record<string, ${typeOf(others, indent, used)}>` : 'Record<string, never>'
   if (type === 'integer') return 'number'
   return type ?? 'unknown'
+}
+
+/** A large shape that lacks only a field or two of a named one, as an `Omit` of that; null for others. */
+function omission({ properties = {} }: JsonSchema, used: Used): string | null {
+  const own = Object.entries(properties)
+  if (own.length < 10) return null
+  for (const [name, { properties: all = {} }] of used) {
+    const without = Object.keys(all).filter((field) => !Object.hasOwn(properties, field))
+    const same = own.every(([field, schema]) => JSON.stringify(schema) === JSON.stringify(all[field]))
+    if (same && without.length <= 2) return `Omit<${name}, ${without.map(spelt).join(' | ')}>`
+  }
+  return null
 }
 
 function objectOf(
@@ -61,9 +73,12 @@ function objectOf(
   const fields = Object.entries(properties).map(([name, field]) => {
     const fallback = field.default
     const shown = fallback === undefined || fallback === null ? '' : ` Default \`${JSON.stringify(fallback)}\`.`
-    const about = `${field.description ?? ''}${shown}`.trim()
+    const text = `${field.description ?? ''}${shown}`.trim()
     const type = typeOf(field, inner, used)
-    return `${about ? comment([about], inner) : ''}${inner}${name}${required.includes(name) ? `: ${type}` : `?: ${type} | undefined`}\n`
+    const member = `${name}${required.includes(name) ? `: ${type}` : `?: ${type} | undefined`}`
+    const line = `${inner}/** ${text.replaceAll('*/', '* /')} */ ${member}`
+    if (text && line.length <= 120 && !type.includes('\n')) return `${line}\n`
+    return `${text ? comment([text], inner) : ''}${inner}${member}\n`
   })
   const open = typeof additionalProperties === 'object' ? `${inner}[field: string]: unknown\n` : ''
   return `{\n${fields.join('')}${open}${indent}}`

@@ -2,12 +2,12 @@
 import * as v from 'valibot'
 import { text } from '../../sdk/schema/decision.ts'
 import { trackedParams } from '../../sdk/schema/params.ts'
-import { Violation } from '../../sdk/schema/policy.ts'
+import { ActionParams, Violation } from '../../sdk/schema/policy.ts'
 import { defineMethod, toolInput } from '../calls/method.ts'
 import { timestamp } from '../core/time.ts'
 import { checkInput, hasQuery, hasThought, noteInput, sessionOf } from '../domain/deliberation/inputs.ts'
 import { openGuard } from '../domain/guardrail/guard.ts'
-import { ActionParams, noRules, toAction } from '../domain/guardrail/request.ts'
+import { noRules, toAction } from '../domain/guardrail/request.ts'
 
 const d = v.description
 

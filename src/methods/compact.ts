@@ -1,10 +1,11 @@
 /** cstp.compact: how many decisions stand at which level of detail. */
 import * as v from 'valibot'
 import { filledText } from '../../sdk/schema/decision.ts'
+import { LevelCounts } from '../../sdk/schema/memory.ts'
 import { defineMethod } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
 import { given } from '../domain/decision/lookup.ts'
-import { countLevels, LevelCounts } from '../domain/memory/compaction.ts'
+import { countLevels } from '../domain/memory/compaction.ts'
 
 const d = v.description
 

@@ -2,12 +2,12 @@
 import * as v from 'valibot'
 import { CstpError, invalidParams } from '../../sdk/errors.ts'
 import { filledText } from '../../sdk/schema/decision.ts'
+import { Coverage } from '../../sdk/schema/evidence.ts'
 import { isStorageError } from '../../sdk/storage/errors.ts'
 import { defineMethod } from '../calls/method.ts'
 import type { Call } from '../calls/services.ts'
 import { audit } from '../core/audit.ts'
 import { exportBundle } from '../domain/evidence/export.ts'
-import { Coverage } from '../domain/evidence/results.ts'
 
 const d = v.description
 

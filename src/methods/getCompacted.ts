@@ -1,10 +1,11 @@
 /** cstp.getCompacted: decisions, each in the detail of its age. */
 import * as v from 'valibot'
 import { filledText } from '../../sdk/schema/decision.ts'
+import { LevelCounts } from '../../sdk/schema/memory.ts'
 import { whole } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
 import { given } from '../domain/decision/lookup.ts'
-import { countLevels, LevelCounts, levels as levelNames, listCompacted } from '../domain/memory/compaction.ts'
+import { countLevels, levels as levelNames, listCompacted } from '../domain/memory/compaction.ts'
 
 const d = v.description
 

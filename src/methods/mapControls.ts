@@ -1,10 +1,11 @@
 /** cstp.mapControls: which controls the evidence speaks for, and where it falls short. */
 import * as v from 'valibot'
+import { Coverage } from '../../sdk/schema/evidence.ts'
 import { defineMethod } from '../calls/method.ts'
 import type { Call } from '../calls/services.ts'
 import { mapEvidence } from '../domain/evidence/controls.ts'
 import { mappedText } from '../domain/evidence/mapped-text.ts'
-import { Coverage, Mapping, Shortfall, Unmapped } from '../domain/evidence/results.ts'
+import { Mapping, Shortfall, Unmapped } from '../domain/evidence/results.ts'
 
 const d = v.description
 

@@ -2,10 +2,10 @@
 import * as v from 'valibot'
 import { filledText } from '../../sdk/schema/decision.ts'
 import { trackedParams, whole } from '../../sdk/schema/params.ts'
+import { ActionParams } from '../../sdk/schema/policy.ts'
 import { defineMethod, toolInput } from '../calls/method.ts'
 import { preAction as checkAndRecord, PreActionParams } from '../domain/decision/pre-action.ts'
 import { PreActionResult } from '../domain/decision/pre-action-answer.ts'
-import { ActionParams } from '../domain/guardrail/request.ts'
 
 const d = v.description
 const { entries } = ActionParams

@@ -1,12 +1,12 @@
 /** cstp.queryDecisions: precedents by meaning, by keyword, or both. */
 import * as v from 'valibot'
-import { filledText, fraction, Stakes } from '../../sdk/schema/decision.ts'
+import { filledText, fraction, QueryHit, Stakes } from '../../sdk/schema/decision.ts'
 import { Filters, trackedParams, whole } from '../../sdk/schema/params.ts'
 import { sides } from '../../sdk/storage/vectors.ts'
 import { defineMethod, toolInput } from '../calls/method.ts'
 import { toFilter } from '../domain/decision/lookup.ts'
 import { noteInput, queryInput } from '../domain/deliberation/inputs.ts'
-import { hitOf, QueryHit, RetrievalMode, Scores, search } from '../domain/search/search.ts'
+import { hitOf, RetrievalMode, Scores, search } from '../domain/search/search.ts'
 
 const d = v.description
 

@@ -1,12 +1,13 @@
 /** The answer of preAction, from what its checks found and what was recorded. */
 import * as v from 'valibot'
-import { Violation } from '../../../sdk/schema/policy.ts'
+import { QueryHit } from '../../../sdk/schema/decision.ts'
+import { type ActionParams, Violation } from '../../../sdk/schema/policy.ts'
 import type { RecordResult } from '../../../sdk/schema/record.ts'
 import type { CompiledRule } from '../guardrail/evaluate.ts'
 import type { Judgement } from '../guardrail/guard.ts'
-import { type ActionParams, noRules } from '../guardrail/request.ts'
+import { noRules } from '../guardrail/request.ts'
 import { CalibrationContext } from '../memory/profile.ts'
-import { hitOf, QueryHit, type SearchResult } from '../search/search.ts'
+import { hitOf, type SearchResult } from '../search/search.ts'
 
 const d = v.description
 

@@ -1,7 +1,7 @@
 /** The rules engine: which controls the events of the chain support, and which they do not. One walk, a few bytes per event. */
 import type { ControlCondition, ControlRule } from '../../../sdk/schema/control.ts'
+import type { ClassCoverage } from '../../../sdk/schema/evidence.ts'
 import type { Evidence, EvidenceClass, EvidenceFact } from '../../../sdk/storage/evidence.ts'
-import type { ClassCoverage } from './results.ts'
 import type { ControlSet } from './rules.ts'
 
 const classes = ['observed', 'attested'] as const

@@ -40,35 +40,6 @@ export const Shortfall = v.object({
 
 export const Unmapped = v.object({ seq: Seq, event_type: EventType, pr_number: Pr, evidence_class: EvidenceClass })
 
-/** Coverage of a class of evidence. */
-const ClassCoverage = v.object({
-  total_events: v.pipe(v.number(), d('Events of the class.')),
-  mapped_events: v.pipe(v.number(), d('Events that support at least one control.')),
-  unmapped_events: v.pipe(v.number(), d('The others.')),
-  coverage_pct: v.pipe(
-    v.number(),
-    d('Mapped events of all events of the class, 0 to 100 with two decimals; 0 if there are none.'),
-  ),
-  by_source: v.pipe(
-    v.array(
-      v.object({
-        source: v.pipe(v.string(), d('Who reported them.')),
-        events: v.pipe(v.number(), d('How many events.')),
-      }),
-    ),
-    d('Events by source, ascending by name.'),
-  ),
-})
-
-export const Coverage = v.pipe(
-  v.object({
-    observed: v.pipe(ClassCoverage, d('Events that third parties reported.')),
-    attested: v.pipe(ClassCoverage, d('Records that agents made about themselves.')),
-  }),
-  d('By class of evidence; the two are never added up.'),
-)
-export type ClassCoverage = v.InferOutput<typeof ClassCoverage>
-
 /** The result of a verification of the chain. */
 export const Verification = v.object({
   intact: v.pipe(v.boolean(), d('Whether nothing is wrong.')),

@@ -1,7 +1,7 @@
 /** Compaction: older decisions are shown shorter. Nothing is ever deleted; a level is a view that follows from age. */
 
-import * as v from 'valibot'
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
+import type { LevelCounts } from '../../../sdk/schema/memory.ts'
 import type { DecisionFilter, Store } from '../../../sdk/storage/store.ts'
 import { dayMs } from '../../core/time.ts'
 
@@ -56,16 +56,6 @@ function viewOf(record: DecisionRecord, level: Level) {
   if (level === 'summary') return { ...item, outcome, confidence, actual: actual_result, pattern, stakes, lessons }
   return level === 'digest' ? { ...item, one_line: oneLine(record) } : item
 }
-
-const d = v.description
-
-export const LevelCounts = v.object({
-  full: v.pipe(v.number(), d('Younger than 7 days, pending or preserved.')),
-  summary: v.pipe(v.number(), d('Younger than 30 days.')),
-  digest: v.pipe(v.number(), d('Younger than 90 days.')),
-  wisdom: v.pipe(v.number(), d('Older.')),
-})
-type LevelCounts = v.InferOutput<typeof LevelCounts>
 
 export async function countLevels(
   store: Store,

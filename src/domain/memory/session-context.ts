@@ -1,11 +1,12 @@
 /** What an agent should know when it starts a task. */
 import * as v from 'valibot'
+import { QueryHit } from '../../../sdk/schema/decision.ts'
 import { Contradiction, ReadyAction, WisdomEntry } from '../../../sdk/schema/memory.ts'
 import { BreakerState } from '../../../sdk/schema/policy.ts'
 import { listContradictions } from '../decision/contradictions.ts'
 import { showBreakers } from '../guardrail/breaker.ts'
 import type { Policy } from '../guardrail/set.ts'
-import { hitOf, precedents, QueryHit, type SearchTools } from '../search/search.ts'
+import { hitOf, precedents, type SearchTools } from '../search/search.ts'
 import { AgentProfile, agentProfile, byCategory, CategoryCalibration } from './profile.ts'
 import { actionTypes, readyActions } from './ready.ts'
 import { confirmedPatterns, wisdom } from './wisdom.ts'

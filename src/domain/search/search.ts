@@ -1,6 +1,6 @@
 /** Precedents: semantic, keyword and hybrid search over decisions. */
 import * as v from 'valibot'
-import { type DecisionRecord, fraction, Outcome, Stakes, Status } from '../../../sdk/schema/decision.ts'
+import type { DecisionRecord, QueryHit } from '../../../sdk/schema/decision.ts'
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import { compileFilter } from '../../../sdk/storage/filter.ts'
@@ -9,8 +9,6 @@ import type { Side } from '../../../sdk/storage/vectors.ts'
 import type { Follower } from './follower.ts'
 import { successorsFirst } from './successors.ts'
 import { queryTerms } from './terms.ts'
-
-const d = v.description
 
 export const RetrievalMode = v.picklist(['semantic', 'keyword', 'hybrid'])
 type RetrievalMode = v.InferOutput<typeof RetrievalMode>
@@ -36,25 +34,6 @@ export interface Hit {
   scores: v.InferOutput<typeof Scores> | null
   superseded_by: string | null
 }
-
-/** A precedent as queryDecisions and preAction return it. */
-export const QueryHit = v.object({
-  id: v.string(),
-  title: v.string(),
-  category: v.string(),
-  confidence: fraction,
-  stakes: Stakes,
-  status: Status,
-  outcome: v.nullable(Outcome),
-  date: v.string(),
-  distance: v.pipe(v.nullable(v.number()), d('Cosine distance, 0 to 2; null where it was found by keyword alone.')),
-  superseded_by: v.pipe(
-    v.nullable(v.string()),
-    d('The decision that took its place; it stands directly above where it passes the filters.'),
-  ),
-  reasons: v.optional(v.pipe(v.array(v.string()), d('Texts of the reasons, with include_reasons.'))),
-})
-export type QueryHit = v.InferOutput<typeof QueryHit>
 
 /** A hit of a search as it is returned. */
 export function hitOf({ record, distance, superseded_by }: Hit): QueryHit {
