@@ -1,5 +1,5 @@
 /** cstp evidence: checkpoints and proofs of the evidence log. */
-import { checkpointHolds, consistencyHolds, inclusionHolds, tlogProof } from '../transparency/judge.ts'
+import { checkpointHolds, consistencyHolds, inclusionHolds, tlogProof } from '../transparency/check.ts'
 import { defineCommand } from './command.ts'
 import { type Connection, connectionFlags, type Result, withConnection } from './connection.ts'
 import { Failure, misuse } from './failure.ts'

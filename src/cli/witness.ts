@@ -1,7 +1,7 @@
 /** cstp witness: watches the evidence log of a server from outside. */
 import { join, resolve } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { Alarm } from '../transparency/judge.ts'
+import { Alarm } from '../transparency/check.ts'
 import { lookAt, openWitness, readVerifier } from '../transparency/open.ts'
 import { Unreachable } from '../transparency/reader.ts'
 import { defineCommand } from './command.ts'

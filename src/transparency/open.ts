@@ -1,4 +1,4 @@
-/** What the command line needs to be a witness: keys from files and texts, and a look at a log. */
+/** Witnesses for the command line: keys from files and texts, and a look at a log. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ownKey } from '../core/key-file.ts'
@@ -22,10 +22,10 @@ export async function readVerifier(given: string): Promise<Verifier> {
 }
 
 /**
- * Opens the witness of a state folder. Its key is made at the first start; its verifier key lies in `witness.pub` beside it.
- * @param input.key_path file of its key, where it is not `witness.pem` of the folder
- * @param input.name where it is not derived from the key
- * @throws Error where the key can't be used, NoteError where the name can't
+ * Opens the witness of a state folder. Its key is made at the first start; its verifier key is stored in `witness.pub` beside it.
+ * @param input.key_path file of its key, by default `witness.pem` of the folder
+ * @param input.name by default derived from the key
+ * @throws Error for an invalid key, NoteError for an invalid name
  */
 export async function openWitness(input: {
   state_dir: string

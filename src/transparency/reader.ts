@@ -1,9 +1,9 @@
-/** Reads what a log tells anyone, as a stranger: little text, in bounded time, without credentials. */
+/** Reads the public answers of a log: short texts, in bounded time, without credentials. Writes files whole or not at all. */
 import { randomBytes } from 'node:crypto'
 import { link, mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** The log could not be asked, which says nothing about it: no network, an overloaded server, something else at its address. */
+/** The log could not be reached, which says nothing about it: no network, an overloaded server, another service at its address. */
 export class Unreachable extends Error {
   constructor(message: string) {
     super(message)
@@ -11,31 +11,31 @@ export class Unreachable extends Error {
   }
 }
 
-/** An answer of the log: what was asked for, or that it can't be given. */
-export type Told = { ok: true; text: string } | { ok: false; damaged: boolean; text: string }
+/** An answer of the log: its text, or an error of the log itself. */
+export type LogResponse = { ok: true; text: string } | { ok: false; damaged: boolean; text: string }
 
 export interface LogReader {
   url: string
-  key(): Promise<Told>
-  checkpoint(): Promise<Told>
-  consistency(old_size: number, size: number): Promise<Told>
+  key(): Promise<LogResponse>
+  checkpoint(): Promise<LogResponse>
+  consistency(old_size: number, size: number): Promise<LogResponse>
 }
 
-const patienceMs = 15_000
-const mostBytes = 1_048_576
+const timeoutMs = 15_000
+const maxBytes = 1_048_576
 
 async function readText(response: Response): Promise<string> {
   const parts: Uint8Array[] = []
   let length = 0
   for await (const part of response.body ?? []) {
     length += part.length
-    if (length > mostBytes) throw new Unreachable('the answer is too long')
+    if (length > maxBytes) throw new Unreachable('the answer is too long')
     parts.push(part)
   }
   return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(parts))
 }
 
-/** The code of an error outside of JSON-RPC; null for anything else. */
+/** The code of a plain error response; null for any other text. */
 function errorOf(text: string): string | null {
   try {
     const body = JSON.parse(text) as { error?: unknown } | null
@@ -45,13 +45,13 @@ function errorOf(text: string): string | null {
   }
 }
 
-/** @param signal ends requests under way */
+/** @param signal ends running requests */
 export function logReader(url: string, signal: AbortSignal): LogReader {
-  const get = async (path: string): Promise<Told> => {
+  const get = async (path: string): Promise<LogResponse> => {
     let response: Response
     let text: string
     try {
-      const ends = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)])
+      const ends = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
       response = await fetch(`${url}${path}`, { redirect: 'manual', signal: ends })
       text = await readText(response)
     } catch (error) {
@@ -60,7 +60,7 @@ export function logReader(url: string, signal: AbortSignal): LogReader {
     }
     if (response.status === 200) return { ok: true, text }
     const error = errorOf(text)
-    // Only the log itself says so of itself; any other failure may be that of something between.
+    // Only the log itself reports damage; any other failure may come from a proxy.
     if (error === 'log_damaged') return { ok: false, damaged: true, text }
     if (response.status === 400 && error === 'invalid_params') return { ok: false, damaged: false, text }
     throw new Unreachable(`${url}${path}: HTTP ${response.status}`)
@@ -73,8 +73,7 @@ export function logReader(url: string, signal: AbortSignal): LogReader {
   }
 }
 
-// Files that are written whole or not at all, readable by their owner alone.
-
+/** A temporary file beside `path`, synced, readable by its owner alone. */
 async function writeFresh(path: string, text: string): Promise<string> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
   const fresh = `${path}.${process.pid}.${randomBytes(4).toString('hex')}.tmp`
@@ -88,7 +87,7 @@ async function writeFresh(path: string, text: string): Promise<string> {
   return fresh
 }
 
-/** A name in a folder survives a loss of power only once the folder is written too. */
+/** A name in a folder survives a loss of power only after the folder is synced too. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(dirname(path), 'r')
   try {
@@ -98,13 +97,13 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Puts a file in the place of what was there. */
+/** Replaces a file. */
 export async function replaceFile(path: string, text: string): Promise<void> {
   await rename(await writeFresh(path, text), path)
   await syncFolder(path)
 }
 
-/** Writes a file that must not exist yet; false where it does. */
+/** Writes a file that must not exist yet; false if it does. */
 export async function createFile(path: string, text: string): Promise<boolean> {
   const fresh = await writeFresh(path, text)
   try {

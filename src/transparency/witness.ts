@@ -1,23 +1,23 @@
-/** A witness: looks at a log from outside, signs what it saw, and keeps the proof when the log is not what it was. */
+/** A witness: checks a log from outside, cosigns its checkpoints, and saves the proof if the log contradicts itself. */
 import { hash, type KeyObject } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Checkpoint, parseCheckpoint } from '../domain/evidence/checkpoints.ts'
 import { cosign, parseNote, parseVerifier, type Verifier } from '../domain/evidence/note.ts'
 import { rootOf } from '../domain/evidence/tree.ts'
-import { Alarm, judge, keyOf } from './judge.ts'
+import { Alarm, checkGrowth, keyOf } from './check.ts'
 import { createFile, type LogReader, replaceFile } from './reader.ts'
 
 export interface Witness {
   /** The witness's own name and key. */
   verifier: Verifier
   key: KeyObject
-  /** Where it keeps what it saw. */
+  /** Folder of its state. */
   state_dir: string
   now(): number
 }
 
-/** A look at a log that found nothing wrong. */
+/** A look at a log without an alarm. */
 export interface Look {
   /** `new` and `grown` were accepted, `same` was signed again, `stale` is an older one that was not signed. */
   status: 'new' | 'grown' | 'same' | 'stale'
@@ -29,9 +29,9 @@ export interface Look {
 }
 
 /** Attempts while other witnesses work on the same folder. */
-const mostAttempts = 10
+const maxAttempts = 10
 
-/** Keeps the two sides of a contradiction. Resolves with the folder; the same alarm again has the same one. */
+/** Saves both sides of a contradiction. Resolves with the folder, which is the same for the same alarm. */
 async function keepAlarm(
   folder: string,
   url: string,
@@ -49,7 +49,7 @@ async function keepAlarm(
   return kept
 }
 
-/** One attempt; null where another witness was faster. */
+/** One attempt; null if another witness was faster. */
 async function attempt(witness: Witness, log: LogReader, folder: string, given: Verifier | null): Promise<Look | null> {
   const before = await remember(folder)
   try {
@@ -58,7 +58,7 @@ async function attempt(witness: Witness, log: LogReader, folder: string, given: 
       await pin(folder, pinned)
       return null
     }
-    const { note, checkpoint, stale } = await judge(log, pinned, before.checkpoint)
+    const { note, checkpoint, stale } = await checkGrowth(log, pinned, before.checkpoint)
     const { origin, size, root_hash } = checkpoint
     const look = { origin, size, root_hash, note_path: latestFile(folder) }
     if (stale) return { status: 'stale', ...look }
@@ -78,23 +78,24 @@ async function attempt(witness: Witness, log: LogReader, folder: string, given: 
 }
 
 /**
- * Looks at a log once. The first look pins its key, unless `given` says which one it is; a `given` key that is not the pinned one takes its
- * place, while the records must still be those that were seen.
+ * Looks at a log once. The first look pins its key, or the `given` one; a `given` key later replaces the pinned one, while the records
+ * must still be those that were seen.
  * @throws Alarm with `kept`, the folder of its evidence; Unreachable; Error where its own files can't be read or written
  */
 export async function look(witness: Witness, log: LogReader, given: Verifier | null): Promise<Look> {
   const folder = folderOf(witness.state_dir, log.url)
-  for (let attempts = 0; attempts < mostAttempts; attempts++) {
+  for (let attempts = 0; attempts < maxAttempts; attempts++) {
     const found = await attempt(witness, log, folder, given)
     if (found) return found
   }
   throw new Error(`other witnesses keep changing ${folder}; give each a state folder of its own`)
 }
 
-// What a witness remembers of a log. Each accepted checkpoint is a file with the next number, which only one process can create: of two
-// witnesses on one folder the slower one looks again, and neither signs what the other would not.
-
-/** The last look at the log that was accepted. `serial` 0 is none: only its key is known. */
+/**
+ * The state of a log: the last accepted checkpoint. `serial` 0 means none: only the key is known. Each accepted checkpoint is a file with
+ * the next number, which only one process can create: of two witnesses on one folder the slower one looks again, and neither signs what
+ * the other would not.
+ */
 export interface Memory {
   pinned: Verifier
   serial: number
@@ -103,7 +104,7 @@ export interface Memory {
   note: string | null
 }
 
-/** Folder of a log: its address as far as it can stand in a name, and what tells it from others. */
+/** Folder of a log: the readable part of its address, and a hash of all of it. */
 export function folderOf(state_dir: string, url: string): string {
   const readable = url
     .replace(/^https?:\/\//, '')
@@ -127,7 +128,7 @@ const empty: Checkpoint = { origin: '', size: 0, root_hash: rootOf([]) }
 const stateText = (pinned: Verifier, serial: number): string =>
   `${JSON.stringify({ version: 1, verifier_key: pinned.text, serial }, null, 2)}\n`
 
-/** @throws Error naming the file where it is damaged: to forget the log silently would be to trust it anew */
+/** @throws Error with the file's name if it is damaged: to forget the log silently would be to trust it again */
 async function remember(folder: string): Promise<Memory | null> {
   const text = await textOf(stateFile(folder))
   if (text === null) return null
@@ -144,19 +145,19 @@ async function remember(folder: string): Promise<Memory | null> {
     const checkpoint = note === null ? empty : parseCheckpoint(parseNote(note).text)
     return { pinned: parseVerifier(String(verifier_key)), serial, checkpoint, note }
   } catch (error) {
-    throw new Error(`what the witness remembers is damaged: ${stateFile(folder)}: ${(error as Error).message}`)
+    throw new Error(`the state of the witness is damaged: ${stateFile(folder)}: ${(error as Error).message}`)
   }
 }
 
-/** Pins the key of a log that was not known. False where another process did so first. */
+/** Pins the key of a new log. False if another process was faster. */
 export const pin = (folder: string, pinned: Verifier): Promise<boolean> =>
   createFile(stateFile(folder), stateText(pinned, 0))
 
-/** Takes another key for the log's from now on. */
+/** Replaces the pinned key. */
 const repin = (folder: string, { serial }: Memory, pinned: Verifier): Promise<void> =>
   replaceFile(stateFile(folder), stateText(pinned, serial))
 
-/** Accepts a cosigned checkpoint as the one that follows `before`. False where another process accepted one first. */
+/** Accepts a cosigned checkpoint as the one that follows `before`. False if another process was faster. */
 export async function accept(folder: string, before: Memory, pinned: Verifier, note: string): Promise<boolean> {
   const serial = before.serial + 1
   if (!(await createFile(noteFile(folder, serial), note))) return false

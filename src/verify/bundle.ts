@@ -3,13 +3,12 @@ import { createHash } from 'node:crypto'
 import { chainFormat } from '../domain/evidence/hash.ts'
 import { type Chain, openChain } from './chain.ts'
 import { type ListName, openConclusionsCheck } from './conclusions.ts'
-import type { Findings } from './findings.ts'
-import { type Fields, isFields } from './findings.ts'
+import { type Fields, type Findings, isFields } from './findings.ts'
 import { NoteFormError, type ReadNote, readKey, readNote, signedBy } from './note.ts'
 import { canonicalText, FormError, NotCanonical, type Part, parseCanonical, readParts } from './read.ts'
 
 const lists = ['control_rules', 'decisions', 'events', 'insufficient_evidence', 'mappings', 'unmapped'] as const
-/** Members that hold one value, and what that must be. */
+/** Members with a single value, and its check. */
 const singles: Record<string, [right: (value: unknown) => boolean, expected: string]> = {
   bundle_format: [(value) => value === 1, '1'],
   bundle_id: [isText, 'text'],
@@ -37,19 +36,19 @@ function isHash(value: unknown): boolean {
   return typeof value === 'string' && /^[0-9a-f]{64}$/.test(value)
 }
 
-/** What a walk learnt. */
+/** The result of a walk. */
 export interface Walked {
   chain: Chain
-  /** Values of the members that hold one. */
+  /** Members with a single value. */
   stated: Fields
-  /** The checkpoint, where it can be read. */
+  /** The checkpoint, if it can be read. */
   note: ReadNote | null
   rules: { framework: unknown; version: unknown; evidence_class: unknown; digest: string }[]
   decisions: number
   counts: ReturnType<ReturnType<typeof openConclusionsCheck>['counts']>
 }
 
-/** @param seen is told how many events were walked */
+/** @param seen called after each event */
 export async function walkBundle(
   chunks: AsyncIterable<Uint8Array>,
   findings: Findings,
@@ -114,12 +113,12 @@ export async function walkBundle(
     if (member !== last || (item ?? 0) <= 0) {
       if (!members.includes(member))
         findings.add('form', `there is a member ${JSON.stringify(member.slice(0, 80))}, which no bundle has`)
-      else if (member <= last) findings.add('form', `the member ${member} stands twice, or not in its place`)
+      else if (member <= last) findings.add('form', `the member ${member} appears twice, or is not in its place`)
       last = member
     }
     const isList = member === 'attested_only_controls' || lists.includes(member as (typeof lists)[number])
     if (members.includes(member) && isList !== (item !== null))
-      return findings.add('form', `${member}: expected ${isList ? 'a list' : 'no list'}`)
+      return findings.add('form', `${member}: expected ${isList ? 'a list' : 'a single value'}`)
     if (item !== null && item >= 0) takeItem(part)
     const single = Object.hasOwn(singles, member) ? singles[member] : undefined
     if (!single) {
@@ -178,7 +177,7 @@ function checkNote(chain: Chain, stated: Fields, findings: Findings): ReadNote |
       findings.add('checkpoint', `the checkpoint is of the log ${note.origin}, the key in the bundle of ${key.name}`)
     const signed = signedBy(note, key)
     if (signed === 'no') findings.add('checkpoint', 'the key in the bundle did not sign the checkpoint')
-    if (signed === 'wrong') findings.add('checkpoint', 'the signature of the checkpoint does not fit its text')
+    if (signed === 'wrong') findings.add('checkpoint', 'the signature of the checkpoint does not match its text')
   } catch (error) {
     if (!(error instanceof NoteFormError)) throw error
     findings.add('checkpoint', `the key in the bundle can't be read: ${error.message}`)

@@ -1,7 +1,6 @@
 /** Walks the events of a bundle: their form, their hashes, their order, and the tree over them. */
 import { recordHash } from '../domain/evidence/hash.ts'
-import type { Findings } from './findings.ts'
-import { type Fields, isFields } from './findings.ts'
+import { type Fields, type Findings, isFields } from './findings.ts'
 import { openMerkle } from './note.ts'
 import { NotCanonical, parseCanonical } from './read.ts'
 
@@ -18,17 +17,17 @@ export interface VerifiedEvent {
 }
 
 export interface Chain {
-  /** @param text the event as it stands in the bundle. @returns the event; null where it is none */
+  /** @param text the event's text in the bundle. @returns the event; null if it is invalid */
   take(text: string): VerifiedEvent | null
   size(): number
-  /** Hash that the events give, of the last one; 64 zeros before the first. */
+  /** Hash of the last event, computed from its content; 64 zeros before the first. */
   head(): string
   root(): string
-  /** The hash that the content of an event gives. @param seq from 1 */
+  /** The hash of an event, computed from its content. @param seq from 1 */
   hashOf(seq: number): string
 }
 
-/** Hashes side by side: a million of them are 32 MB. */
+/** Hashes in one buffer: a million of them take 32 MB. */
 function openHashes() {
   let bytes = Buffer.alloc(32 * 1_024)
   let count = 0
@@ -52,9 +51,9 @@ function readEvent(text: string): { event: Fields; payload: string } {
     if (!hex.test(String(event[name]))) throw new NotCanonical(`has a ${name} that is not 64 hexadecimal digits`)
   if (event.evidence_class !== 'observed' && event.evidence_class !== 'attested')
     throw new NotCanonical('has an evidence_class that is neither observed nor attested')
-  if (!isFields(event.payload)) throw new NotCanonical('has a payload that is no object')
-  if (!Number.isSafeInteger(event.seq)) throw new NotCanonical('has a seq that is no whole number')
-  // The text is canonical, so what stands between these two names is the payload's own text.
+  if (!isFields(event.payload)) throw new NotCanonical('has a payload that is not an object')
+  if (!Number.isSafeInteger(event.seq)) throw new NotCanonical('has a seq that is not a whole number')
+  // The text is canonical, so the payload's own text is between these two names.
   const start = text.indexOf('"payload":') + '"payload":'.length
   return { event, payload: text.slice(start, text.lastIndexOf(',"prev_hash":"')) }
 }
@@ -62,8 +61,8 @@ function readEvent(text: string): { event: Fields; payload: string } {
 export function openChain(findings: Findings): Chain {
   const merkle = openMerkle()
   const hashes = openHashes()
-  /** What the event before says that its hash is. */
-  let said = zeros
+  /** The hash that the event before names. */
+  let stated = zeros
 
   return {
     take(text) {
@@ -80,16 +79,12 @@ export function openChain(findings: Findings): Chain {
       }
       const event = read.event as unknown as VerifiedEvent & { ts: string; hash: string; prev_hash: string }
       if (event.seq !== seq) findings.add('chain', `event ${seq} has the number ${event.seq}`, seq)
-      if (event.prev_hash !== said)
-        findings.add(
-          'chain',
-          `event ${seq} does not follow: it names another event before it than the one that is there`,
-          seq,
-        )
+      if (event.prev_hash !== stated)
+        findings.add('chain', `event ${seq} does not follow: it names another event before it than the actual one`, seq)
       const hash = recordHash({ ...event, payload: read.payload })
       if (hash !== event.hash)
-        findings.add('chain', `event ${seq} was changed: its content does not give its hash`, seq)
-      said = event.hash
+        findings.add('chain', `event ${seq} was changed: its content does not match its hash`, seq)
+      stated = event.hash
       hashes.push(hash)
       merkle.add(hash)
       return event

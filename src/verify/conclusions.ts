@@ -1,7 +1,6 @@
-/** Works out again what a bundle concludes from its events, and compares entry by entry. */
+/** Recomputes the conclusions of a bundle from its events, and compares them entry by entry. */
 import type { VerifiedEvent } from './chain.ts'
-import type { Findings } from './findings.ts'
-import { addRules, type Conclusion, type Fields, openBook, openConclusions } from './findings.ts'
+import { addRules, type Conclusion, type Fields, type Findings, openBook, openConclusions } from './findings.ts'
 import { canonicalText } from './read.ts'
 
 export type ListName = 'mappings' | 'insufficient_evidence' | 'unmapped'
@@ -16,7 +15,7 @@ const entriesOf: Record<ListName, (conclusion: Conclusion, unmapped: Fields) => 
 
 type Template = (pr: number | null, seq: number) => string
 
-/** Canonical text of an entry once its pull request and its number are put in. */
+/** Canonical text of an entry, given its pull request and its number. */
 function templateOf(entry: Fields): Template {
   const pieces: string[] = []
   let text = ''
@@ -31,7 +30,7 @@ function templateOf(entry: Fields): Template {
   return (pr, seq) => `${before}${pr}${middle}${seq}${text}}`
 }
 
-/** As the service counts it: two decimals, 0 and 100 only for none and all. */
+/** As the service computes it: two decimals, 0 only for none and 100 only for all. */
 function percent(part: number, whole: number): number {
   if (whole === 0 || part === 0) return 0
   if (part === whole) return 100
@@ -41,11 +40,11 @@ function percent(part: number, whole: number): number {
 
 interface Conclusions {
   rules(set: unknown): void
-  /** @param event null where it could not be read: nothing follows from it */
+  /** @param event null if it could not be read: nothing follows from it */
   event(event: VerifiedEvent | null): void
-  /** The next entry of a list, as it stands in the bundle. */
+  /** The next entry of a list in the bundle. */
   entry(list: ListName, text: string): void
-  /** Compares what stands in the bundle once. */
+  /** Compares the single values of the bundle. */
   end(stated: { coverage: unknown; insufficient_evidence_count: unknown; attested_only_controls: unknown }): void
   counts(): { mapped: Record<'observed' | 'attested', number>; insufficient: number }
 }
@@ -69,7 +68,7 @@ export function openConclusionsCheck(findings: Findings): Conclusions {
     unmapped: { event: 0, entry: 0, count: 0 },
   }
 
-  /** The entry that must come next, as text; null where the list must end. */
+  /** The expected next entry, as text; null at the end of the list. */
   const next = (list: ListName): { text: string; seq: number } | null => {
     const place = places[list]
     for (; place.event < kinds.length; place.event++, place.entry = 0) {
@@ -88,7 +87,7 @@ export function openConclusionsCheck(findings: Findings): Conclusions {
 
   return {
     rules(set) {
-      if (!addRules(book, set)) findings.add('conclusions', 'control_rules holds something that is no set of rules')
+      if (!addRules(book, set)) findings.add('conclusions', 'control_rules holds an invalid set of rules')
     },
     event(event) {
       concluding ??= openConclusions(book)

@@ -1,4 +1,4 @@
-/** What a verification looks at, and what it finds wrong. */
+/** The checks of a verification and their findings, and the verifier's own reading of control rules. */
 
 /** Every check with its question, in the order of the report. */
 export const checks = {
@@ -16,7 +16,7 @@ export type CheckName = keyof typeof checks
 
 export interface Finding {
   check: CheckName
-  /** The event concerned, where there is one. */
+  /** Number of the event concerned, if any. */
   seq: number | null
   message: string
 }
@@ -24,7 +24,7 @@ export interface Finding {
 export interface Findings {
   add(check: CheckName, message: string, seq?: number | null): void
   list: Finding[]
-  /** How many there were of a check; only the first of them are in the list. */
+  /** Findings of a check; only the first of them are in the list. */
   count(check: CheckName): number
 }
 
@@ -45,13 +45,11 @@ export function openFindings(): Findings {
   }
 }
 
-// The verifier's own reading of control rules: what the rules in a bundle say of an event, worked out again.
-
 export type Fields = Record<string, unknown>
 
 interface Rule {
   id: string
-  /** Tells it from all others of the book: ids may stand twice in a bundle that was made to deceive. */
+  /** Unique within the book: a malicious bundle may use an id twice. */
   number: number
   framework: string
   stage: string
@@ -66,13 +64,13 @@ interface Rule {
 /** Rules by class and type of the event, grouped by control in the order of the file. */
 interface RuleBook {
   groups: Map<string, Rule[][]>
-  /** Rules that were read so far. */
+  /** Number of rules. */
   size: number
 }
 
 export const openBook = (): RuleBook => ({ groups: new Map(), size: 0 })
 
-/** What rules say of an event, without its number and pull request: the same for many events. */
+/** The conclusions from an event, without its number and pull request: many events share them. */
 export interface Conclusion {
   mappings: Fields[]
   insufficient: Fields[]
@@ -108,7 +106,7 @@ function readRule(value: unknown, framework: string, number: number): Rule | nul
   }
 }
 
-/** Adds the rules of a set. @returns false where it is no set of rules */
+/** Adds the rules of a set. @returns false for an invalid set */
 export function addRules(book: RuleBook, set: unknown): boolean {
   if (!isFields(set) || !Array.isArray(set.rules)) return false
   const framework = textIn(set, 'framework')
@@ -151,7 +149,7 @@ function holds(condition: Fields, payload: Fields): boolean {
   return value === true || (typeof value === 'number' && value !== 0)
 }
 
-/** What the rules say of events, worked out again for each; equal conclusions are the same object. */
+/** The conclusions from events by the rules; equal conclusions are the same object. */
 export function openConclusions(book: RuleBook) {
   const known = new Map<string, Conclusion>()
   return (event_type: string, evidence_class: string, payload: Fields): Conclusion => {

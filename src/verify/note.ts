@@ -4,7 +4,7 @@
  */
 import { createHash, createPublicKey, hash as digestOf, type KeyObject, verify } from 'node:crypto'
 
-/** A public key with a name. `kind` is the signature that it makes: of a log, or of a witness. */
+/** A public key with a name. `kind` says whether it signs for a log or for a witness. */
 export interface NoteKey {
   name: string
   id: string
@@ -12,12 +12,12 @@ export interface NoteKey {
   key: KeyObject
 }
 
-/** Thrown for a text that is no key, note or checkpoint. */
+/** Thrown for an invalid key, note or checkpoint. */
 export class NoteFormError extends Error {
   override name = 'NoteFormError'
 }
 
-/** What goes before the 32 bytes of an Ed25519 key in its DER form. */
+/** The DER prefix of the 32 bytes of an Ed25519 key. */
 const derHead = '302a300506032b6570032100'
 const kinds: Record<number, NoteKey['kind']> = { 1: 'log', 4: 'witness' }
 
@@ -51,10 +51,11 @@ export interface ReadNote {
   root_hash: string
 }
 
-/** Reads the note of a checkpoint, without a look at its signatures. @throws NoteFormError */
+/** Reads the note of a checkpoint, without a check of its signatures. @throws NoteFormError */
 export function readNote(note: string): ReadNote {
   const gap = note.lastIndexOf('\n\n')
-  if (gap === -1 || !note.endsWith('\n')) throw new NoteFormError('is no signed note: text, an empty line, signatures')
+  if (gap === -1 || !note.endsWith('\n'))
+    throw new NoteFormError('is not a signed note: text, an empty line, signatures')
   const text = note.slice(0, gap + 1)
   const signatures = note
     .slice(gap + 2, -1)
@@ -63,7 +64,7 @@ export function readNote(note: string): ReadNote {
       const [dash, name = '', encoded = '', more] = line.split(' ')
       const bytes = base64(encoded)
       if (dash !== '—' || name === '' || more !== undefined || !bytes || bytes.length < 5)
-        throw new NoteFormError('has a line among its signatures that is none')
+        throw new NoteFormError('has an invalid line among its signatures')
       return { name, id: bytes.toString('hex', 0, 4), bytes: bytes.subarray(4) }
     })
   const [origin = '', size = '', root = ''] = text.split('\n')
@@ -74,11 +75,11 @@ export function readNote(note: string): ReadNote {
     !Number.isSafeInteger(Number(size)) ||
     hash?.length !== 32
   )
-    throw new NoteFormError('is no checkpoint: the name of the log, its size, its root')
+    throw new NoteFormError('is not a checkpoint: the name of the log, its size, its root')
   return { text, signatures, origin, size: Number(size), root_hash: hash.toString('hex') }
 }
 
-/** What a key says of a note: it signed (with the time where it is a witness), it did not, or a signature in its name is wrong. */
+/** Whether a key signed a note (with the time for a witness), did not sign it, or has a wrong signature in it. */
 export function signedBy(
   { text, signatures }: ReadNote,
   { name, id, kind, key }: NoteKey,

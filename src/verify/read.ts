@@ -1,6 +1,6 @@
 /** Reads the canonical JSON of a bundle piece by piece: members of the one object, and the items of those that are arrays. */
 
-/** One value of the bundle. `item` is null for a member that is no array, else the index; an empty array has the one part −1. */
+/** One value of the bundle. `item` is the index in an array, null for other members; an empty array has the one part −1. */
 export interface Part {
   member: string
   item: number | null
@@ -10,7 +10,7 @@ export interface Part {
   at: number
 }
 
-/** Thrown where the bytes are not those of one JSON object without space. */
+/** Thrown unless the bytes are one JSON object without spaces. */
 export class FormError extends Error {
   override name = 'FormError'
 }
@@ -18,14 +18,14 @@ export class FormError extends Error {
 const code = (char: string): number => char.charCodeAt(0)
 const [quote, backslash, comma, colon] = [code('"'), code('\\'), code(','), code(':')]
 const [open, close, openList, closeList] = [code('{'), code('}'), code('['), code(']')]
-/** Larger values are no part of any bundle. */
-const longestPart = 64 * 1_048_576
+/** No bundle has larger values. */
+const maxPart = 64 * 1_048_576
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** How far a value was looked through: what was seen is not looked at again when more of the file comes. */
+/** Position of the scan within a value, so that nothing is scanned twice when more of the file arrives. */
 interface Scan {
-  /** Bytes of the value that were looked at. */
+  /** Scanned bytes of the value. */
   seen: number
   depth: number
   quoted: boolean
@@ -38,7 +38,7 @@ function isEscaped(bytes: Buffer, at: number): boolean {
   return escapes % 2 === 1
 }
 
-/** Where the value ends that begins at `from`; −1 where it goes on. */
+/** End of the value that begins at `from`; −1 if it is incomplete. */
 function endOfValue(bytes: Buffer, from: number, scan: Scan): number {
   for (let at = from + scan.seen; at < bytes.length; at++) {
     if (scan.quoted) {
@@ -61,7 +61,7 @@ function endOfValue(bytes: Buffer, from: number, scan: Scan): number {
   return -1
 }
 
-/** @throws FormError where the bytes are no such object, or end before it does */
+/** @throws FormError for bytes that are not such an object, or end before it does */
 export async function* readParts(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Part> {
   const source = chunks[Symbol.asyncIterator]()
   let bytes = Buffer.alloc(0)
@@ -73,7 +73,7 @@ export async function* readParts(chunks: AsyncIterable<Uint8Array>): AsyncGenera
   const more = async (): Promise<boolean> => {
     const { done, value } = await source.next()
     if (done) return false
-    if (bytes.length - at > longestPart) throw fail(`a value of at most ${longestPart} bytes`)
+    if (bytes.length - at > maxPart) throw fail(`a value of at most ${maxPart} bytes`)
     before += at
     bytes = at === bytes.length ? Buffer.from(value) : Buffer.concat([bytes.subarray(at), value])
     at = 0
@@ -145,9 +145,7 @@ export async function* readParts(chunks: AsyncIterable<Uint8Array>): AsyncGenera
   if (at < bytes.length || (await more())) throw fail('the end of the file')
 }
 
-// The verifier's own canonical JSON, so that a mistake of the writer's is no mistake of both. @see RFC 8785
-
-/** Thrown for a text that is not the canonical form of what it says. */
+/** Thrown for a text that is not canonical. The verifier has its own canonical JSON, to be independent of the writer's. @see RFC 8785 */
 export class NotCanonical extends Error {
   override name = 'NotCanonical'
 }
@@ -175,7 +173,7 @@ export function canonicalText(value: unknown): string {
   }
 }
 
-/** Whether the keys of all objects ascend in the order in which they are kept, and nothing is in it that I-JSON can't carry. */
+/** Whether the keys of all objects ascend, and I-JSON can carry every value. */
 function ordered(value: unknown): boolean {
   if (typeof value === 'number') return !Number.isInteger(value) || Number.isSafeInteger(value)
   if (typeof value === 'string') return value.isWellFormed()
@@ -190,7 +188,7 @@ function ordered(value: unknown): boolean {
   return true
 }
 
-/** Most texts are canonical, which the engine's own printer shows in a fraction of the time. */
+/** A fast check with the engine's own printer, which most canonical texts pass. */
 function plainlyCanonical(value: unknown, text: string): boolean {
   try {
     return ordered(value) && JSON.stringify(value) === text
@@ -200,7 +198,7 @@ function plainlyCanonical(value: unknown, text: string): boolean {
   }
 }
 
-/** The value of a canonical text. @throws NotCanonical where the text is no JSON, or not the one text of its value */
+/** The value of a canonical text. @throws NotCanonical for invalid JSON, or another text than the canonical one */
 export function parseCanonical(text: string): unknown {
   let value: unknown
   try {
@@ -209,8 +207,6 @@ export function parseCanonical(text: string): unknown {
     throw new NotCanonical('is not JSON')
   }
   if (!plainlyCanonical(value, text) && canonicalText(value) !== text)
-    throw new NotCanonical(
-      'is not in canonical form (order of keys, numbers, escapes, spaces or a key that stands twice)',
-    )
+    throw new NotCanonical('is not in canonical form (order of keys, numbers, escapes, spaces or a duplicate key)')
   return value
 }

@@ -1,4 +1,4 @@
-/** Verifies a bundle with nothing but the file and what its reader already holds: a key, a witness, an older bundle. */
+/** Verifies a bundle offline, optionally against a key, a witness or an older bundle. */
 import { type Walked, walkBundle } from './bundle.ts'
 import type { Chain } from './chain.ts'
 import { type CheckName, checks, type Finding, type Findings, openFindings } from './findings.ts'
@@ -8,7 +8,7 @@ export interface Wanted {
   /** The log's key, from somewhere other than the bundle. */
   key: NoteKey | null
   witness: NoteKey | null
-  /** The checkpoint that the witness keeps; without it the one in the bundle is looked at. */
+  /** The checkpoint that the witness keeps; by default the one in the bundle. */
   note?: ReadNote | null
   /** The bytes of a bundle that was made earlier. */
   older: AsyncIterable<Uint8Array> | null
@@ -16,7 +16,7 @@ export interface Wanted {
 
 export interface Report {
   verified: boolean
-  /** `unasked`: nothing was given to check it with. */
+  /** `unasked`: nothing to check it against was given. */
   checks: { check: CheckName; question: string; result: 'passed' | 'failed' | 'unasked'; detail: string }[]
   /** At most twenty of each check. */
   findings: Finding[]
@@ -31,7 +31,7 @@ export interface Report {
     rules: Walked['rules']
     insufficient_evidence_count: number
     decisions: number
-    /** Events that the witness saw; null where none was asked about. */
+    /** Events that the witness saw; null if no witness was given. */
     witnessed: number | null
   }
 }
@@ -39,14 +39,14 @@ export interface Report {
 /** Checks the signature of a key that did not come with the bundle. */
 function checkKey(check: 'key' | 'witness', key: NoteKey, note: ReadNote | null, findings: Findings): string {
   if (note === null) {
-    findings.add(check, 'there is no checkpoint that it could have signed')
+    findings.add(check, 'the bundle has no valid checkpoint')
     return ''
   }
   if (check === 'key' && key.name !== note.origin)
     findings.add(check, `the key is that of the log ${key.name}, but the checkpoint is of the log ${note.origin}`)
   const signed = signedBy(note, key)
   if (signed === 'no') findings.add(check, `${key.name} with the key ${key.id} did not sign the checkpoint`)
-  else if (signed === 'wrong') findings.add(check, `the signature of ${key.name} does not fit the checkpoint`)
+  else if (signed === 'wrong') findings.add(check, `the signature of ${key.name} does not match the checkpoint`)
   else if (signed.at !== null) {
     const when = new Date(signed.at * 1_000)
     return `${key.name} at ${Number.isNaN(when.getTime()) ? `second ${signed.at}` : when.toISOString()}`
@@ -54,7 +54,7 @@ function checkKey(check: 'key' | 'witness', key: NoteKey, note: ReadNote | null,
   return `${key.name}+${key.id}`
 }
 
-/** Holds the bundle against the checkpoint that a witness keeps, which may be of fewer events. */
+/** Compares the bundle with the checkpoint that a witness keeps, which may be of fewer events. */
 function checkSeen(seen: ReadNote, { chain, note }: Walked, findings: Findings): void {
   const { origin, size, root_hash } = seen
   if (note !== null && origin !== note.origin)
@@ -65,7 +65,7 @@ function checkSeen(seen: ReadNote, { chain, note }: Walked, findings: Findings):
   if (size > chain.size()) {
     findings.add(
       'witness',
-      `the witness saw ${size} events, the bundle holds ${chain.size()}: it is older than that, or its end was cut off; of an older one give the checkpoint that the witness keeps of its time`,
+      `the witness saw ${size} events, the bundle holds ${chain.size()}: it is older, or its end was cut off; for an older bundle give the checkpoint that the witness keeps of that time`,
     )
     return
   }
@@ -86,11 +86,7 @@ async function checkOlder(chunks: AsyncIterable<Uint8Array>, chain: Chain, findi
   for (const { message, seq } of own.list) findings.add('older', `the older bundle itself is damaged: ${message}`, seq)
   const size = older.chain.size()
   if (forked !== null)
-    findings.add(
-      'older',
-      `event ${forked as number} was another one in the older bundle: history was rewritten`,
-      forked,
-    )
+    findings.add('older', `event ${forked as number} was different in the older bundle: history was rewritten`, forked)
   else if (size > chain.size())
     findings.add(
       'older',
@@ -100,7 +96,7 @@ async function checkOlder(chunks: AsyncIterable<Uint8Array>, chain: Chain, findi
   return `${size} events, ${chain.size() - size} more since`
 }
 
-/** @throws whatever reading the files throws; what is wrong with their content is in the report */
+/** @throws errors of reading the files; problems of their content are in the report */
 export async function verifyBundle(chunks: AsyncIterable<Uint8Array>, wanted: Wanted): Promise<Report> {
   const findings = openFindings()
   const walked = await walkBundle(chunks, findings)
@@ -144,36 +140,38 @@ export async function verifyBundle(chunks: AsyncIterable<Uint8Array>, wanted: Wa
   }
 }
 
-/** What a verified bundle proves and what it does not, in sentences. */
+/** What a verification proves and what it leaves open, in sentences. */
 export function meaning({ checks: results, verified, bundle: { events, witnessed } }: Report): {
   proved: string[]
   open: string[]
 } {
   const passed = (check: CheckName) => results.some((one) => one.check === check && one.result === 'passed')
-  if (!verified) return { proved: [], open: ['Something is wrong with this bundle: rely on nothing in it.'] }
+  if (!verified) return { proved: [], open: ['The verification failed: do not rely on anything in this bundle.'] }
   const proved = [
     passed('key')
-      ? 'The holder of the key that you gave signed exactly these events in this order: none was changed, left out, inserted or moved since.'
-      : 'The bundle agrees with itself: the holder of the key in it signed exactly these events in this order.',
-    'The mappings, insufficiencies and coverage are what the rules in the bundle say of these events.',
+      ? 'The holder of the key that you gave signed exactly these events in this order: none was changed, removed, inserted or moved since.'
+      : 'The bundle is consistent: the holder of the key in it signed exactly these events in this order.',
+    'The mappings, insufficiencies and coverage follow from these events by the rules in the bundle.',
   ]
   const open = [
-    'Whether what was reported to the service was true: observed events are as good as their sources, attested ones are self-reported.',
+    'Whether the events reported to the service are true: observed events are as reliable as their sources, attested events are self-reported.',
     'Time of generation, policy hash, service version and digests of decisions are statements of the service; no signature covers them.',
     'Whether the rules in the bundle are the published ones: compare their digests with docs/reference/controls.md.',
   ]
   if (!passed('key'))
     open.unshift(
-      'Who made the bundle: anybody can rewrite a chain and sign it with a key of their own. Give the log’s key with --key.',
+      'Who made the bundle: anyone can rewrite a chain and sign it with their own key. Give the log’s key with --key.',
     )
   if (passed('witness'))
     proved.push(
       witnessed === events
-        ? 'The witness saw this state of the log and had seen no contradiction to it.'
-        : `The witness saw the log when it had the first ${witnessed} of these events, and had seen no contradiction to it.`,
+        ? 'The witness saw this state of the log, and no contradiction to it.'
+        : `The witness saw the log when it had the first ${witnessed} of these events, and no contradiction to it.`,
     )
   if (passed('older')) proved.push('Nothing of the older bundle was removed or rewritten.')
   if (!passed('witness') && !passed('older'))
-    open.push('Whether the log showed others another history, or was cut off at its end: --witness and --against tell.')
+    open.push(
+      'Whether the log showed others a different history, or was cut off at its end: check with --witness and --against.',
+    )
   return { proved, open }
 }

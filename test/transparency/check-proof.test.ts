@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from 'bun:test'
 import type { Evidence } from '../../sdk/storage/evidence.ts'
 import { checkpointText } from '../../src/domain/evidence/checkpoints.ts'
 import { logTree } from '../../src/domain/evidence/proof.ts'
-import { checkpointHolds, consistencyHolds, inclusionHolds } from '../../src/transparency/judge.ts'
+import { checkpointHolds, consistencyHolds, inclusionHolds } from '../../src/transparency/check.ts'
 import { history, newSigner } from '../support/evidence/log-server.ts'
 
 const signer = newSigner()

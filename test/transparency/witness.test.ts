@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { parseCheckpoint } from '../../src/domain/evidence/checkpoints.ts'
 import { openNote, parseNote, parseVerifier, type Verifier } from '../../src/domain/evidence/note.ts'
 import { leafHash } from '../../src/domain/evidence/tree.ts'
-import { Alarm, type AlarmKind } from '../../src/transparency/judge.ts'
+import { Alarm, type AlarmKind } from '../../src/transparency/check.ts'
 import { lookAt, openWitness, readVerifier } from '../../src/transparency/open.ts'
 import { logReader, Unreachable } from '../../src/transparency/reader.ts'
 import { folderOf, look as lookOnce, type Witness } from '../../src/transparency/witness.ts'
@@ -240,7 +240,7 @@ describe('what it remembers', () => {
     await look()
     for (const text of ['', '{}', 'no json', '{"version":2}']) {
       await writeFile(join(folder(), 'state.json'), text)
-      await expect(look()).rejects.toThrow('what the witness remembers is damaged')
+      await expect(look()).rejects.toThrow('the state of the witness is damaged')
     }
   })
 

@@ -270,7 +270,7 @@ edited(
     bytes[20]! ^= 1
     b.checkpoint.note = `${text}\n\n${dash} ${name} ${bytes.toString('base64')}\n`
   },
-  { says: 'does not fit its text' },
+  { says: 'does not match its text' },
 )
 edited(
   'signer',
@@ -301,7 +301,7 @@ edited(
   { says: 'of the log other.example/1' },
 )
 edited('no-note', 'The checkpoint is no note', 'checkpoint', (b) => (b.checkpoint.note = 'trust me'), {
-  says: 'no signed note',
+  says: 'not a signed note',
 })
 edited(
   'key-mistyped',
@@ -356,7 +356,7 @@ edited('rule', 'A rule was changed', 'conclusions', (b) => (b.control_rules[0].r
   says: 'do not give their digest',
 })
 edited('rules-none', 'The rules are no rules', 'conclusions', (b) => (b.control_rules = [{ rules: [1] }]), {
-  says: 'no set of rules',
+  says: 'invalid set of rules',
 })
 edited('decision-removed', 'A linked decision is not listed', 'decisions', (b) => (b.decisions = []), {
   says: 'not those',

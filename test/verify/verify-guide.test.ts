@@ -70,7 +70,7 @@ describe('what does not', () => {
     const { out, status } = await run(line)
     expect(status).toBe(1)
     expect(out).toContain('is NOT valid')
-    expect(out).toContain('rely on nothing in it')
+    expect(out).toContain('do not rely on anything in this bundle')
   })
 })
 

@@ -190,7 +190,7 @@ describe('with a witness', () => {
       .split('\n')
       .at(-2)
     const bundle = await cosigned((note) => `${note}${line}\n`)
-    expect((await verify(bundle, { witness: key })).findings[0]!.message).toContain('does not fit')
+    expect((await verify(bundle, { witness: key })).findings[0]!.message).toContain('does not match')
     // Who does not ask about the witness is not bothered with it.
     expect((await verify(bundle)).verified).toBe(true)
   })

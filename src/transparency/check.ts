@@ -1,27 +1,27 @@
-/** What a witness makes of a checkpoint: the log grew, stayed, or is not the one that it was. */
+/** Checks of a log from outside: of its key, its checkpoints and its proofs. */
 import { type Checkpoint, parseCheckpoint } from '../domain/evidence/checkpoints.ts'
 import { NoteError, openNote, parseVerifier, type Verifier } from '../domain/evidence/note.ts'
 import { verifyConsistency, verifyInclusion } from '../domain/evidence/proof-check.ts'
 import { leafHash } from '../domain/evidence/tree.ts'
-import { type LogReader, type Told, Unreachable } from './reader.ts'
+import { type LogReader, type LogResponse, Unreachable } from './reader.ts'
 
 /**
  * - `changed_key`: the log names another key than the pinned one.
- * - `bad_signature`: what it serves is no checkpoint that the pinned key signed.
- * - `rollback`: it has fewer records than it had, and does not know those that are missing.
- * - `fork`: it has other records in the place of those that it had.
- * - `damaged`: it says so itself.
+ * - `bad_signature`: it serves something else than a checkpoint that the pinned key signed.
+ * - `rollback`: it has fewer records than before, and can't prove the missing ones.
+ * - `fork`: it has other records than before.
+ * - `damaged`: it reports this itself.
  */
 export type AlarmKind = 'changed_key' | 'bad_signature' | 'rollback' | 'fork' | 'damaged'
 
-/** Thrown when the log is not to be trusted. */
+/** Thrown if the log must not be trusted. */
 export class Alarm extends Error {
   readonly kind: AlarmKind
-  /** What the log served: a note where it got so far. */
+  /** The answer of the log, a note if possible. */
   readonly served: string
-  /** What it answered when it was to prove that it only grew; null where it was not asked. */
+  /** Its consistency proof; null if none was requested. */
   readonly proof: string | null
-  /** Folder with the two sides of the contradiction, once they are kept. */
+  /** Folder with both sides of the contradiction, once they are saved. */
   kept: string | null = null
 
   constructor(kind: AlarmKind, message: string, served: string, proof: string | null = null) {
@@ -33,24 +33,24 @@ export class Alarm extends Error {
   }
 }
 
-const told = (answer: Told): string => {
+const textOf = (answer: LogResponse): string => {
   if (answer.ok) return answer.text
-  throw new Alarm('damaged', 'the log says that it is damaged', answer.text)
+  throw new Alarm('damaged', 'the log reports that it is damaged', answer.text)
 }
 
 /**
  * The key that the log names. @param pinned the one that it must be; null at the first look
- * @throws Alarm; Unreachable, also where what answers is no key at all: a page that somebody put in the log's place says nothing of it
+ * @throws Alarm; Unreachable, also for an answer that is not a key: another service at the log's address says nothing about the log
  */
 export async function keyOf(log: LogReader, pinned: Verifier | null): Promise<Verifier> {
-  const served = told(await log.key())
+  const served = textOf(await log.key())
   if (pinned !== null && served.trim() === pinned.text) return pinned
   let named: Verifier
   try {
     named = parseVerifier(served)
   } catch (error) {
     if (!(error instanceof NoteError)) throw error
-    throw new Unreachable(`${log.url}: what answers there is no evidence log: ${error.message}`)
+    throw new Unreachable(`${log.url}: not an evidence log: ${error.message}`)
   }
   if (pinned !== null) throw new Alarm('changed_key', `the log names another key than ${pinned.text}`, served)
   return named
@@ -71,17 +71,17 @@ async function proven(log: LogReader, older: Checkpoint, newer: Checkpoint): Pro
 }
 
 /**
- * Fetches a checkpoint and holds it against the last one.
- * @param last what the log was when it was looked at before
- * @returns the note, what it says, and whether it is an older one that the log has since gone beyond
- * @throws Alarm when the log is not the one that it was, Unreachable when that can't be told
+ * Fetches a checkpoint and compares it with the last one.
+ * @param last the last accepted checkpoint
+ * @returns the note, its checkpoint, and whether it is older than the last one
+ * @throws Alarm if the log contradicts the last checkpoint, Unreachable if that is unknown
  */
-export async function judge(
+export async function checkGrowth(
   log: LogReader,
   pinned: Verifier,
   last: Checkpoint,
 ): Promise<{ note: string; checkpoint: Checkpoint; stale: boolean }> {
-  const note = told(await log.checkpoint())
+  const note = textOf(await log.checkpoint())
   let checkpoint: Checkpoint
   try {
     checkpoint = parseCheckpoint(openNote(note, [pinned]).text)
@@ -90,11 +90,11 @@ export async function judge(
     throw error
   }
   const { origin, size } = checkpoint
-  if (origin !== pinned.name) throw new Alarm('bad_signature', `the checkpoint is that of another log, ${origin}`, note)
+  if (origin !== pinned.name) throw new Alarm('bad_signature', `the checkpoint is of another log, ${origin}`, note)
 
   if (size === last.size) {
     if (checkpoint.root_hash !== last.root_hash)
-      throw new Alarm('fork', `the log has other records in the place of the ${size} that it had`, note)
+      throw new Alarm('fork', `the log has other records than the ${size} that it had`, note)
     return { note, checkpoint, stale: false }
   }
   if (size > last.size) {
@@ -103,14 +103,13 @@ export async function judge(
       throw new Alarm('fork', `the log of ${size} records does not begin with the ${last.size} that it had`, note, text)
     return { note, checkpoint, stale: false }
   }
-  // Something between may have kept an older checkpoint. A log that was rolled back can't prove what it no longer has.
+  // A cache may have served an older checkpoint. A log that was rolled back can't prove the records that it lost.
   const { holds, text } = await proven(log, checkpoint, last)
   if (!holds) throw new Alarm('rollback', `the log had ${last.size} records and now has ${size}`, note, text)
   return { note, checkpoint, stale: true }
 }
 
-// Checks what a server answers about its log, so that a command need not take its word.
-
+/** An inclusion proof as a server answers it. */
 interface Inclusion {
   seq: number
   size: number
@@ -121,9 +120,9 @@ interface Inclusion {
 }
 
 /**
- * Whether the record is in the tree, and the tree is that of the checkpoint where one is given.
+ * Whether the record is in the tree, and the tree is that of the checkpoint, if there is one.
  * @param key verifier key of the log
- * @param asked the record that was asked for, and the size where it was; a proof of another one is no answer
+ * @param asked the requested record, and the requested size if any; a proof of another record does not hold
  */
 export function inclusionHolds(
   { seq, size, record_hash, root_hash, hashes, checkpoint }: Inclusion,
@@ -138,7 +137,7 @@ export function inclusionHolds(
   return signed?.size === size && signed.root_hash === root_hash
 }
 
-/** What a checkpoint says; null where the key did not sign it. */
+/** The content of a checkpoint; null if the key did not sign it. */
 function signedBy(checkpoint: string, key: string): Checkpoint | null {
   try {
     return parseCheckpoint(openNote(checkpoint, [parseVerifier(key)]).text)
@@ -148,10 +147,10 @@ function signedBy(checkpoint: string, key: string): Checkpoint | null {
   }
 }
 
-/** Whether it is a checkpoint that the key signed. */
+/** Whether the key signed the checkpoint. */
 export const checkpointHolds = (checkpoint: string, key: string): boolean => signedBy(checkpoint, key) !== null
 
-/** Whether the newer tree begins with the older one. @param asked the sizes that were asked for */
+/** Whether the newer tree begins with the older one. @param asked the requested sizes */
 export const consistencyHolds = (
   proof: { old: number; new: number; old_root: string; new_root: string; hashes: readonly string[] },
   asked: { old: number; new: number | undefined },
