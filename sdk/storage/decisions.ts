@@ -187,12 +187,8 @@ export interface KeywordResult {
   also: Map<string, number>
 }
 
-/** Writes decisions inside a transaction. */
-export interface DecisionWriter {
-  /** The decision of this full id as the transaction sees it, or null. */
-  get(id: string): Promise<StoredDecision | null>
-  /** Id of the decision imported under this key, or null. */
-  idOfSource(source_key: string): Promise<string | null>
+/** Decisions inside a transaction. */
+export interface DecisionWriter extends Pick<DecisionReader, 'get' | 'idOfSource'> {
   /**
    * Adds a decision: document, filter fields, keywords and the edges of its `links`.
    * @throws StorageError `conflict` when the id or the source key is taken

@@ -26,9 +26,7 @@ export interface KeyedReader {
 }
 
 /** Keyed records inside a transaction. What `get` found, or did not find, stays so until the transaction ends. */
-export interface KeyedWriter {
-  /** As {@link KeyedReader.get}, with the transaction's own writes. */
-  get(collection: string, keys: readonly string[]): Promise<KeyedRecord[]>
+export interface KeyedWriter extends Pick<KeyedReader, 'get'> {
   /**
    * Creates the record or replaces it.
    * @param options.version the version that it replaces, 0 for none: without it whatever is there is replaced

@@ -105,10 +105,8 @@ export interface Generation {
 
 /** Tells which vectors there are. */
 export interface EmbeddingReader {
-  /** The generation that is searched, or null before the first. */
-  active(): Promise<Generation | null>
-  /** The generation that is being filled, or null. */
-  building(): Promise<Generation | null>
+  /** The generation that is searched, or null before the first; the one that is being filled, or null. */
+  generation(state: Generation['state']): Promise<Generation | null>
 }
 
 /** Keeps vectors, generation by generation. */
@@ -194,7 +192,7 @@ export interface AuditWriter {
 export interface OutboxEntry {
   id: string
   attempts: number
-  /** Changes with every claim; `done` and `retry` of an older claim do nothing. */
+  /** Changes with every claim; `finish` with an older claim does nothing. */
   claim: string
 }
 
@@ -210,8 +208,6 @@ export interface OutboxWriter {
   add(id: string, now_ms: number): Promise<void>
   /** Takes up to `limit` due entries for `lease_ms`: until then nobody else gets them. An owner that dies leaves them to others. */
   claim(limit: number, lease_ms: number, now_ms: number): Promise<OutboxEntry[]>
-  /** Takes an entry out: its vectors are kept. */
-  done(entry: OutboxEntry): Promise<void>
-  /** Gives an entry back, due again at `next_ms`. */
-  retry(entry: OutboxEntry, next_ms: number, error: string): Promise<void>
+  /** Takes an entry out, as its vectors are stored; with `retry` the entry stays, due again then. */
+  finish(entry: OutboxEntry, retry?: { due_ms: number; error: string }): Promise<void>
 }

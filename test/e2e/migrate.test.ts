@@ -246,8 +246,8 @@ if (server !== null) {
     await moved.close()
     expect(await run(source, other)).toMatchObject({ decisions: 451, vectors: 1 })
     const target = await openSide(other, true)
-    expect(await target.store.embeddings.active()).toMatchObject({ embedder: 'another/', dimensions: 4 })
-    expect(await target.store.embeddings.building()).toBeNull()
+    expect(await target.store.embeddings.generation('active')).toMatchObject({ embedder: 'another/', dimensions: 4 })
+    expect(await target.store.embeddings.generation('building')).toBeNull()
     // All that has no vectors is made anew, with it what had none at the earlier run; and a reindex begins as everywhere.
     expect(await target.store.outbox.depth()).toBe(451)
     const begun = await target.store.transaction((tx) => tx.embeddings.start('unfinished/', 3))

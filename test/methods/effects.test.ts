@@ -19,7 +19,7 @@ async function lasting({ store, services: { evidence } }: TestProgram): Promise<
     audit: await store.audit.list({ limit: 100 }),
     records,
     feed: await store.feed.head(),
-    building: await store.embeddings.building(),
+    building: await store.embeddings.generation('building'),
     breakers: await store.keyed.list('breaker', { limit: 100 }),
     outbox: await store.outbox.depth(),
     evidence: await evidence.head(),

@@ -47,11 +47,11 @@ export async function copyDecisions({ from, to, signal, progress }: Copying): Pr
  * built it has stopped, and a reindex always begins anew.
  */
 export async function copyVectors({ from, to, now_ms, signal, progress }: Copying): Promise<void> {
-  const generation = await from.store.embeddings.active()
+  const generation = await from.store.embeddings.generation('active')
   if (generation !== null) {
     const { embedder, dimensions, number } = generation
     const target = await to.store.transaction(async (tx) => {
-      const there = await tx.embeddings.active()
+      const there = await tx.embeddings.generation('active')
       // An earlier run may have found vectors of another embedder.
       return there?.embedder === embedder && there.dimensions === dimensions
         ? there
@@ -164,7 +164,7 @@ const hashOf = (value: unknown): string => sha256().update(JSON.stringify(value)
 
 /** Independent of the order, in which the feeds differ. */
 async function vectorsOf({ store }: Side): Promise<{ count: number; hash: string }> {
-  const generation = await store.embeddings.active()
+  const generation = await store.embeddings.generation('active')
   const sum = Buffer.alloc(32)
   let count = 0
   for (let after = 0; generation !== null; ) {

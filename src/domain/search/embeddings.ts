@@ -53,7 +53,7 @@ export async function putVectors(
   id: string,
   vectors: VectorSet | null,
 ): Promise<boolean> {
-  const generation = await tx.embeddings.active()
+  const generation = await tx.embeddings.generation('active')
   // Vectors that belong to no generation would be lost.
   if (generation === null) await tx.embeddings.start(embedder.id, embedder.effective_dimensions)
   if (vectors !== null) await tx.embeddings.put(id, embedder.id, vectors)

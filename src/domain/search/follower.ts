@@ -92,7 +92,7 @@ export async function openFollower(options: FollowerOptions): Promise<Follower> 
 
   /** Serves the active generation in place of the one before, which goes when no search needs it any more. */
   async function swap() {
-    const active = await store.embeddings.active()
+    const active = await store.embeddings.generation('active')
     const before = serving
     if (active === null) serving = null
     else {
@@ -109,7 +109,7 @@ export async function openFollower(options: FollowerOptions): Promise<Follower> 
     await Promise.allSettled([...searches])
     await before?.close()
     // A generation that another process is building has its index too.
-    if (serving && preparing === null && (await store.embeddings.building()) === null) {
+    if (serving && preparing === null && (await store.embeddings.generation('building')) === null) {
       await vectors.keepOnly(serving.generation.number)
     }
   }

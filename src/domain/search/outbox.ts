@@ -42,16 +42,18 @@ export function startOutbox({ store, embedder, now, after, failed }: OutboxOptio
         const current = await tx.decisions.get(entry.id)
         // The text changed meanwhile: leave the entry, it comes round again.
         if (current && current.revision !== before?.revision)
-          return tx.outbox.retry(entry, now(), 'changed meanwhile').then(() => false)
+          return tx.outbox.finish(entry, { due_ms: now(), error: 'changed meanwhile' }).then(() => false)
         if (current) await putVectors(tx, embedder, entry.id, vectors)
-        await tx.outbox.done(entry)
+        await tx.outbox.finish(entry)
         return Boolean(current)
       })
     } catch (error) {
       if (stop.signal.aborted) return false
       failed(entry.id, entry.attempts, error)
       const message = messageOf(error)
-      await store.transaction((tx) => tx.outbox.retry(entry, now() + pause(entry.attempts), message))
+      await store.transaction((tx) =>
+        tx.outbox.finish(entry, { due_ms: now() + pause(entry.attempts), error: message }),
+      )
       return false
     }
   }

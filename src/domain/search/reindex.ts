@@ -75,7 +75,7 @@ export async function reindex(
   only: ((id: string) => boolean) | null,
 ): Promise<{ decisions_indexed: number; errors: number }> {
   const { store, index, embedder } = tools
-  const active = await store.embeddings.active()
+  const active = await store.embeddings.generation('active')
   const inPlace = only !== null && active?.embedder === embedder.id
   const generation: Generation | null = inPlace
     ? null
@@ -83,7 +83,7 @@ export async function reindex(
   const { done, errors } = await embedAll(tools, inPlace ? only : () => true)
   if (generation?.state === 'building') {
     await index.prepare(generation)
-    const still = await store.embeddings.building()
+    const still = await store.embeddings.generation('building')
     if (still?.number !== generation.number) throw new StorageError('conflict', 'another reindex took over')
     await store.transaction((tx) => tx.embeddings.activate(generation.number))
   }

@@ -72,7 +72,7 @@ function fakeStore() {
           .map((row) => ({ ...row.entry, vectors: row.vectors.get(generation) ?? null }))
       },
     },
-    embeddings: { active: async () => find('active'), building: async () => find('building') },
+    embeddings: { generation: async (state: Generation['state']) => find(state) },
   }
 }
 

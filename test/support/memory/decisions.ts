@@ -65,8 +65,7 @@ export function embeddingWriter(layers: Layers, verb: Verb): EmbeddingWriter {
   }
 
   return {
-    active: verb(() => generationIn(layers, 'active')),
-    building: verb(() => generationIn(layers, 'building')),
+    generation: verb((state: Generation['state']) => generationIn(layers, state)),
     start: verb((embedder: string, dimensions: number) => {
       const unfinished = generationIn(layers, 'building')
       if (unfinished !== null) forget(unfinished.number)

@@ -70,12 +70,11 @@ export function outboxWriter(layers: Layers, verb: Verb): Transaction['outbox'] 
         return { id, attempts: row.attempts, claim }
       })
     }),
-    done: verb((entry: OutboxEntry) => {
-      if (held(entry) !== undefined) layers.outbox.delete(entry.id)
-    }),
-    retry: verb((entry: OutboxEntry, next_ms: number, _error: string) => {
+    finish: verb((entry: OutboxEntry, retry?: { due_ms: number; error: string }) => {
       const row = held(entry)
-      if (row !== undefined) layers.outbox.set(entry.id, { ...row, due_ms: next_ms, claim: '' })
+      if (row === undefined) return
+      if (retry === undefined) layers.outbox.delete(entry.id)
+      else layers.outbox.set(entry.id, { ...row, due_ms: retry.due_ms, claim: '' })
     }),
   }
 }

@@ -125,10 +125,7 @@ export function openMemoryStore(options: StoreOptions): Store {
           .map(plain)
       },
     },
-    embeddings: {
-      active: async () => plain(generationIn(tables, 'active')),
-      building: async () => plain(generationIn(tables, 'building')),
-    },
+    embeddings: { generation: async (state) => plain(generationIn(tables, state)) },
     feed: {
       head: async () => ({
         seq: tables.counters.get('seq') ?? 0,

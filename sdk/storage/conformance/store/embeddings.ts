@@ -20,21 +20,24 @@ const put = (store: Store, number: number, embedder = 'test:1', dimensions = 3) 
 
 export function testEmbeddings({ onEmpty, expect, refused }: Kit): void {
   onEmpty('the first generation is active at once, later ones are built beside it', async (store) => {
-    expect([await store.embeddings.active(), await store.embeddings.building()]).toEqual([null, null])
+    expect([await store.embeddings.generation('active'), await store.embeddings.generation('building')]).toEqual([
+      null,
+      null,
+    ])
     const first = await store.transaction((tx) => tx.embeddings.start('test:1', 3))
     expect([first.embedder, first.dimensions, first.state]).toEqual(['test:1', 3, 'active'])
     const second = await store.transaction((tx) => tx.embeddings.start('test:2', 4))
     const third = await store.transaction((tx) => tx.embeddings.start('test:3', 5))
     expect([second.state, third.state, third.number > second.number]).toEqual(['building', 'building', true])
-    expect(await store.embeddings.active()).toEqual(first)
-    expect(await store.embeddings.building()).toEqual(third)
+    expect(await store.embeddings.generation('active')).toEqual(first)
+    expect(await store.embeddings.generation('building')).toEqual(third)
     await refused(
       store.transaction((tx) => tx.embeddings.activate(second.number)),
       'not_found',
     )
     await store.transaction((tx) => tx.embeddings.activate(third.number))
-    expect(await store.embeddings.active()).toEqual({ ...third, state: 'active' })
-    expect(await store.embeddings.building()).toBe(null)
+    expect(await store.embeddings.generation('active')).toEqual({ ...third, state: 'active' })
+    expect(await store.embeddings.generation('building')).toBe(null)
     expect((await store.feed.head()).generation).toBe(third.number)
   })
 

@@ -46,7 +46,7 @@ async function snapshot(store: Store): Promise<unknown> {
     found: await store.decisions.keyword({ terms: ['decision', 'about'], filter: {}, limit: 9 }),
     source: await store.decisions.idOfSource('two'),
     edges: await store.edges.of([idOf(1), idOf(2)], { direction: 'both', limit: 9 }),
-    generations: [await store.embeddings.active(), await store.embeddings.building()],
+    generations: [await store.embeddings.generation('active'), await store.embeddings.generation('building')],
     feed: await store.feed.since(0, 1, 9),
     keyed: [await store.keyed.list('s', { limit: 9 }), await store.keyed.list('old', { limit: 9 })],
     audit: await store.audit.list({ limit: 9 }),
@@ -97,7 +97,7 @@ export function testTransactions({ onEmpty, expect, refused }: Kit): void {
         expect((await tx.decisions.get(idOf(1)))?.record.category).toBe('changed')
         expect((await tx.decisions.get(idOf(1)))?.indexed).toBe(true)
         expect(await tx.decisions.idOfSource('two')).toBe(idOf(2))
-        expect((await tx.embeddings.building())?.embedder).toBe('test:2')
+        expect((await tx.embeddings.generation('building'))?.embedder).toBe('test:2')
         expect((await tx.keyed.get('s', ['one', 'two', 'three'])).map(({ value }) => value)).toEqual([2, 4])
         expect(await tx.keyed.get('old', ['one'])).toEqual([])
         expect(await store.decisions.get(idOf(2))).toBe(null)

@@ -28,8 +28,7 @@ async function inState(query: Query, state: Generation['state']): Promise<Genera
 }
 
 export const embeddingReader = ({ read }: Client): EmbeddingReader => ({
-  active: () => inState(read, 'active'),
-  building: () => inState(read, 'building'),
+  generation: (state) => inState(read, state),
 })
 
 export function embeddingWriter({ query, lock, touch }: Connection, verb: Verb): EmbeddingWriter {
@@ -47,8 +46,7 @@ export function embeddingWriter({ query, lock, touch }: Connection, verb: Verb):
     return row?.num ?? null
   }
   return {
-    active: verb(() => looked('active')),
-    building: verb(() => looked('building')),
+    generation: verb(looked),
     start: verb(async (embedder: string, dimensions: number) => {
       await lock('generations', '')
       const unfinished = await inState(query, 'building')

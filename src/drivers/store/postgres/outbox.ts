@@ -31,15 +31,14 @@ export const outboxWriter = ({ query }: Connection, verb: Verb): OutboxWriter =>
       [now_ms, limit, lease_ms, randomUUID()],
     ),
   ),
-  done: verb(async ({ id, claim }: OutboxEntry) => {
-    await query('delete from outbox where id = $1 and claim = $2', [id, claim])
-  }),
-  retry: verb(async ({ id, claim }: OutboxEntry, next_ms: number, error: string) => {
-    await query(`update outbox set due_ms = $3::float8, error = $4, claim = '' where id = $1 and claim = $2`, [
-      id,
-      claim,
-      next_ms,
-      toText(error),
-    ])
+  finish: verb(async ({ id, claim }: OutboxEntry, retry?: { due_ms: number; error: string }) => {
+    if (retry === undefined) await query('delete from outbox where id = $1 and claim = $2', [id, claim])
+    else
+      await query(`update outbox set due_ms = $3::float8, error = $4, claim = '' where id = $1 and claim = $2`, [
+        id,
+        claim,
+        retry.due_ms,
+        toText(retry.error),
+      ])
   }),
 })

@@ -16,7 +16,7 @@ const generationIn = ({ prepare }: Statements): ByState =>
 
 export function embeddingReader(statements: Statements): EmbeddingReader {
   const inState = generationIn(statements)
-  return { active: async () => inState.get('active'), building: async () => inState.get('building') }
+  return { generation: async (state) => inState.get(state) }
 }
 
 export function embeddingWriter(statements: Statements, table: DecisionTable) {
@@ -48,8 +48,7 @@ export function embeddingWriter(statements: Statements, table: DecisionTable) {
   }
 
   return (verb: Verb): EmbeddingWriter => ({
-    active: verb(() => inState.get('active')),
-    building: verb(() => inState.get('building')),
+    generation: verb((state: Generation['state']) => inState.get(state)),
     start: verb((embedder: string, dimensions: number) => {
       const unfinished = inState.get('building')
       if (unfinished !== null) forget(unfinished)

@@ -32,9 +32,9 @@ export function outboxWriter({ prepare }: Statements): (verb: Verb) => OutboxWri
         return { id, attempts, claim }
       }),
     ),
-    done: verb(({ id, claim }: OutboxEntry) => void done.run(id, claim)),
-    retry: verb(
-      ({ id, claim }: OutboxEntry, next_ms: number, error: string) => void retry.run(next_ms, error, id, claim),
-    ),
+    finish: verb(({ id, claim }: OutboxEntry, again?: { due_ms: number; error: string }) => {
+      if (again === undefined) done.run(id, claim)
+      else retry.run(again.due_ms, again.error, id, claim)
+    }),
   })
 }
