@@ -1,36 +1,41 @@
 /** The audit trail. */
-import { and, desc, eq, exists, gte, lt } from 'drizzle-orm'
-import type { BunSQLiteDatabase } from 'drizzle-orm/bun-sqlite'
-import type { AuditEntry, AuditReader, AuditWriter } from '../../../../sdk/storage/store.ts'
+import type { AuditEntry, AuditReader, AuditWriter, StoredAuditEntry } from '../../../../sdk/storage/store.ts'
 import type { Verb } from '../resident/groups.ts'
-import { audit, audit_rules } from './schema.ts'
 import type { Statements } from './statements.ts'
 
-export const auditReader = (db: BunSQLiteDatabase): AuditReader => ({
-  async list({ since_ms, agent, method, rule, allowed, cursor, limit }) {
-    const fired = (name: string) =>
-      db
-        .select()
-        .from(audit_rules)
-        .where(and(eq(audit_rules.rule, name), eq(audit_rules.seq, audit.seq)))
-    const rows = await db
-      .select()
-      .from(audit)
-      .where(
-        and(
-          cursor === undefined ? undefined : lt(audit.seq, cursor),
-          since_ms === undefined ? undefined : gte(audit.at_ms, since_ms),
-          agent === undefined ? undefined : eq(audit.agent, agent),
-          method === undefined ? undefined : eq(audit.method, method),
-          allowed === undefined ? undefined : eq(audit.allowed, allowed),
-          rule === undefined ? undefined : exists(fired(rule)),
-        ),
-      )
-      .orderBy(desc(audit.seq))
-      .limit(limit)
-    return rows.map(({ at_ms: _, ...entry }) => entry)
-  },
-})
+type Row = Omit<StoredAuditEntry, 'ids' | 'allowed' | 'rules' | 'detail'> &
+  Record<'ids' | 'rules' | 'detail', string> & { allowed: number | null }
+
+export function auditReader({ prepare }: Statements): AuditReader {
+  const statements = new Map<string, ReturnType<typeof prepare<Row>>>()
+  return {
+    async list({ since_ms, agent, method, rule, allowed, cursor, limit }) {
+      const tests = Object.entries({
+        'seq < ?': cursor,
+        'at_ms >= ?': since_ms,
+        'agent = ?': agent,
+        'method = ?': method,
+        'allowed = ?': allowed === undefined ? undefined : Number(allowed),
+        'exists (select 1 from audit_rules r where r.rule = ? and r.seq = audit.seq)': rule,
+      }).flatMap(([test, value]) => (value === undefined ? [] : [{ test, value }]))
+      const where = tests.map(({ test }) => test).join(' and ') || 'true'
+      const select =
+        statements.get(where) ??
+        prepare<Row>(
+          `select seq, at, agent, method, request_id, ids, allowed, rules, detail from audit where ${where}
+           order by seq desc limit ?`,
+        )
+      statements.set(where, select)
+      return select.all(...tests.map(({ value }) => value), limit).map((row) => ({
+        ...row,
+        ids: JSON.parse(row.ids),
+        allowed: row.allowed === null ? null : row.allowed === 1,
+        rules: JSON.parse(row.rules),
+        detail: JSON.parse(row.detail),
+      }))
+    },
+  }
+}
 
 export function auditWriter({ prepare }: Statements): (verb: Verb) => AuditWriter {
   const append = prepare<{ seq: number }>(

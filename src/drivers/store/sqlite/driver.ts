@@ -1,6 +1,5 @@
 /** The embedded store: a YAML file for each decision, and `cstp.db` beside them. Opens it and puts its parts together. */
 import { join } from 'node:path'
-import { drizzle } from 'drizzle-orm/bun-sqlite'
 import type { Store, StoreOptions, StoreStatus, Transaction } from '../../../../sdk/storage/store.ts'
 import type { LogWriter } from '../../../core/log.ts'
 import { storageErrorOf } from '../../shared/sqlite/connect.ts'
@@ -67,7 +66,6 @@ export async function openSqliteStore({ dir, log = () => {}, analyse, now }: Sql
       outbox: outboxWriter(writing),
     }
     const reads = translating((error) => storageErrorOf(error, 'cannot read'))
-    const drizzled = drizzle(reader)
     const outbox = reads(outboxReader(reading))
     const since = feedReader(reading)
     let closing: Promise<void> | undefined
@@ -87,7 +85,7 @@ export async function openSqliteStore({ dir, log = () => {}, analyse, now }: Sql
       embeddings: reads(embeddingReader(reading)),
       keyed: reads(keyedReader(reading)),
       feed: reads({ head: refresh, since: async (...query) => since(...query) }),
-      audit: reads(auditReader(drizzled)),
+      audit: reads(auditReader(reading)),
       outbox,
       transaction: (work) =>
         commits.run((member) => {
