@@ -66,8 +66,8 @@ export interface Methods {
   /** Returns the decisions within some steps of one, with the edges among them. Scope `read`, effect `read`. */
   getGraph(params: GetGraphParams, options?: CallOptions): Promise<GetGraphResult>
   /**
-   * Proves that a record stands in the evidence log: the hashes that lead from it to the root of a checkpoint.
-   * Scope `read`, effect `read`.
+   * Proves that a record is in the evidence log: the hashes that lead from it to the root of a checkpoint. Scope
+   * `read`, effect `read`.
    */
   getInclusionProof(params: GetInclusionProofParams, options?: CallOptions): Promise<GetInclusionProofResult>
   /** Lists the decisions that one is linked with, strongest first. Scope `read`, effect `read`. */
@@ -82,8 +82,8 @@ export interface Methods {
   /** Counts decisions by category, stakes, status, outcome, agent, day and tag. Scope `read`, effect `read`. */
   getStats(params?: GetStatsParams, options?: CallOptions): Promise<GetStatsResult>
   /**
-   * Tells how far a verification of the evidence chain is on this server, and what its latest one found. Scope
-   * `read`, effect `read`.
+   * Shows the progress of a verification of the evidence chain on this server, and the result of the latest one.
+   * Scope `read`, effect `read`.
    */
   getVerification(params?: GetVerificationParams, options?: CallOptions): Promise<GetVerificationResult>
   /**
@@ -123,7 +123,7 @@ export interface Methods {
    */
   listGuardrails(params?: ListGuardrailsParams, options?: CallOptions): Promise<ListGuardrailsResult>
   /**
-   * Runs the control rules over all evidence: which controls it speaks for, by class, and where it is insufficient
+   * Runs the control rules over all evidence: which controls it supports, by class, and where it is insufficient
    * and why. Scope `read`, effect `read`.
    */
   mapControls(params?: MapControlsParams, options?: CallOptions): Promise<MapControlsResult>
@@ -171,8 +171,8 @@ export interface Methods {
   /** Changes fields of a decision; earlier values stay in its revisions. Scope `write`, effect `write`. */
   updateDecision(params: UpdateDecisionParams, options?: CallOptions): Promise<UpdateDecisionResult>
   /**
-   * Walks the whole evidence chain: every record must follow the one before it, the Merkle tree must be theirs,
-   * and every exported head must stand in it. Scope `read`, effect `read`.
+   * Walks the whole evidence chain: every record must follow the one before it, the Merkle tree must match them,
+   * and every exported head must be in it. Scope `read`, effect `read`.
    */
   verifyEvidenceChain(params?: VerifyEvidenceChainParams, options?: CallOptions): Promise<VerifyEvidenceChainResult>
 }
@@ -227,7 +227,7 @@ export interface AttributeOutcomesParams {
   /** Project name. */ project: string
   /** Look-back: a number of days, or a date. Default `"30d"`. */ since?: string | undefined
   /** Days after which a merged pull request counts as stable. Default `7`. */ stability_days?: number | undefined
-  /** Only show what would be done. Default `false`. */ dry_run?: boolean | undefined
+  /** Dry run: only shows what would be done. Default `false`. */ dry_run?: boolean | undefined
 }
 
 /** Result of `cstp.attributeOutcomes`. */
@@ -240,7 +240,7 @@ export interface AttributeOutcomesResult {
   decisions: {
     /** Id of the decision. */ id: string
     /** Pull request number. */ pr: number
-    /** Null where it was skipped. */ outcome: Outcome | null
+    /** Null if it was skipped. */ outcome: Outcome | null
     /** What it was settled by. */ basis: AttributionBasis
     /** Why. */ reason: string
     /** Whether it was written. */ applied: boolean
@@ -254,7 +254,10 @@ export interface CheckDriftParams {
   /** Agent that recorded the decisions. */ agent?: string | undefined
   /** Rise of the Brier score that raises an alert. Default `0.05`. */ brier_threshold?: number | undefined
   /** Fall of the accuracy that raises one. Default `0.1`. */ accuracy_threshold?: number | undefined
-  /** Also tell what would have been found on each of so many days, a week apart, the last of them now. Default `0`. */
+  /**
+   * Also returns what would have been found on each of so many days, a week apart, the last of them now. Default
+   * `0`.
+   */
   history_points?: number | undefined
 }
 
@@ -269,7 +272,7 @@ export interface CheckGuardrailsParams {
     /** Identity beside the credentials; recorded, never trusted. */ id?: string | null | undefined
     /** Callback URL; recorded, never called. */ url?: string | null | undefined
   } | undefined
-  /** Only ask: the same verdict, but nothing of it enters the audit trail or the deliberation. Default `false`. */
+  /** Dry run: the same verdict, but nothing enters the audit trail or the deliberation. Default `false`. */
   dry_run?: boolean | undefined
   /** Identity beside the credentials; scopes the tracked deliberation, never trusted. */
   agent_id?: string | null | undefined
@@ -281,7 +284,7 @@ export interface CheckGuardrailsParams {
 export interface CheckGuardrailsResult {
   /** Whether the action may go on. */ allowed: boolean
   /** Why it is blocked. */ violations: Violation[]
-  /** What should be looked at. */ warnings: Violation[]
+  /** What needs attention. */ warnings: Violation[]
   /** Number of guardrails loaded, out of scope ones too. */ evaluated: number
   /** RFC 3339. */ evaluated_at: string
   /** The authenticated agent. */ agent: string
@@ -292,7 +295,7 @@ export interface CheckGuardrailsResult {
 /** Parameters of `cstp.compact`. */
 export interface CompactParams {
   /** Exactly this category. */ category?: string | undefined
-  /** Leave no line in the audit trail. Default `false`. */ dry_run?: boolean | undefined
+  /** Writes no row of the audit trail. Default `false`. */ dry_run?: boolean | undefined
 }
 
 /** Result of `cstp.compact`. */
@@ -300,7 +303,7 @@ export interface CompactResult {
   /** Decisions shown shorter than full. */ compacted: number
   /** Reviewed decisions that are kept at full detail. */ preserved: number
   /** Decisions at each level. */ levels: LevelCounts
-  /** As it was asked. */ dry_run: boolean
+  /** As requested. */ dry_run: boolean
 }
 
 /** Parameters of `cstp.debugTracker`. */
@@ -338,20 +341,19 @@ export interface DebugTrackerResult {
 export interface ExportEvidenceBundleParams {
   /** JSON can be verified; PDF is for reading, and needs an optional library. Default `"json"`. */
   format?: 'json' | 'pdf' | 'both' | undefined
-  /** Folder below the folder of bundles, relative to it; it is made where it is missing. */
-  output_dir?: string | undefined
+  /** Folder below the folder of bundles, relative to it; created if it is missing. */ output_dir?: string | undefined
 }
 
 /** Result of `cstp.exportEvidenceBundle`. */
 export interface ExportEvidenceBundleResult {
-  /** Absolute path of the JSON bundle; null where none was asked for. */ json_path: string | null
-  /** Absolute path of the PDF; null where none was asked for. */ pdf_path: string | null
-  /** SHA-256 of the JSON bundle, lowercase hex; of the PDF where there is no JSON. */ bundle_sha256: string
-  /** Hash of the last event in the bundle; it is kept, so that a tail cut off shows. */ chain_head_hash: string
+  /** Absolute path of the JSON bundle; null if none was asked for. */ json_path: string | null
+  /** Absolute path of the PDF; null if none was asked for. */ pdf_path: string | null
+  /** SHA-256 of the JSON bundle, lowercase hex; of the PDF if there is no JSON. */ bundle_sha256: string
+  /** Hash of the last event in the bundle; it is kept, so that a truncated tail is found. */ chain_head_hash: string
   /** True: of a chain that is not intact no bundle is made. */ chain_intact: boolean
   /** By class of evidence; the two are never added up. */ coverage: Coverage
   /** How often an event did not support a control that it should. */ insufficient_evidence_count: number
-  /** Controls that stand on what agents say of themselves alone, ascending. */ attested_only_controls: string[]
+  /** Controls that only attested evidence supports, ascending. */ attested_only_controls: string[]
 }
 
 /** Parameters of `cstp.getCalibration`. */
@@ -369,8 +371,7 @@ export type GetCalibrationResult = CalibrationReport
 
 /** Parameters of `cstp.getCheckpoint`. */
 export interface GetCheckpointParams {
-  /** How old the look at the log may be; by default it is looked at now. Default `0`. */
-  max_age_seconds?: number | undefined
+  /** Maximum age of the checkpoint; by default a new one is made. Default `0`. */ max_age_seconds?: number | undefined
 }
 
 /** Result of `cstp.getCheckpoint`. */
@@ -378,7 +379,7 @@ export interface GetCheckpointResult {
   /** Which log it is: the name of its key. */ origin: string
   /** Records. */ size: number
   /** Root of the RFC 9162 Merkle tree, lowercase hex. */ root_hash: string
-  /** Hash of the last record; 64 zeros where there is none. */ head_hash: string
+  /** Hash of the last record; 64 zeros if there is none. */ head_hash: string
   /** Checkpoint in the C2SP tlog-checkpoint form, signed with Ed25519. */ note: string
   /** C2SP verifier key that the note is checked with. */ verifier_key: string
   /** When it was signed, RFC 3339, UTC. */ created_at: string
@@ -480,7 +481,7 @@ export interface GetInclusionProofResult {
   /** `SHA-256(0x00 || record hash)`. */ leaf_hash: string
   /** Root of the tree of that size. */ root_hash: string
   /** SHA-256, lowercase hex, in the order of RFC 9162. */ hashes: string[]
-  /** Signed checkpoint of that size; null where `size` was given. */ checkpoint: string | null
+  /** Signed checkpoint of that size; null if `size` was given. */ checkpoint: string | null
 }
 
 /** Parameters of `cstp.getNeighbors`. */
@@ -535,7 +536,7 @@ export interface GetReasonStatsResult {
 /** Parameters of `cstp.getSessionContext`. */
 export interface GetSessionContextParams {
   /** The task; precedents are searched for it. */ task_description?: string | undefined
-  /** Parts wanted; all where not given. */
+  /** Parts wanted; all if not given. */
   include?: ('decisions' | 'guardrails' | 'calibration' | 'ready' | 'patterns' | 'wisdom' | 'breakers' | 'contradictions')[] | undefined
   /** Most precedents. Default `10`. */ decisions_limit?: number | undefined
   /** Most things to be done. Default `5`. */ ready_limit?: number | undefined
@@ -632,17 +633,17 @@ export type GetVerificationParams = Record<string, never>
 /** Result of `cstp.getVerification`. */
 export interface GetVerificationResult {
   /** Whether this server walks the chain now. */ running: boolean
-  /** Records walked so far; null where none is under way. */ records: number | null
-  /** Records to be walked; null where none is under way, or where the head was not read yet. */ total: number | null
-  /** When it began, RFC 3339, UTC; null where none is under way. */ started_at: string | null
+  /** Records walked so far; null if none is under way. */ records: number | null
+  /** Records to be walked; null if none is under way, or if the head was not read yet. */ total: number | null
+  /** When it began, RFC 3339, UTC; null if none is under way. */ started_at: string | null
   /**
-   * The latest walk that ended on this server, whoever asked for it; null before the first. A hash that a caller
-   * expected plays no part in it.
+   * The latest walk that ended on this server; null before the first. It does not cover a hash that a caller
+   * expected.
    */
   latest: {
-    /** Whether nothing is wrong as far as this server knows; damage that an append met since counts. */ intact: boolean
-    /** The first record that does not follow; null where each does. */ broken_at_seq: number | null
-    /** What is wrong; null where nothing is. */ reason: string | null
+    /** Whether no damage is known to this server, found by this walk or by an append since. */ intact: boolean
+    /** The first record that does not follow; null if each does. */ broken_at_seq: number | null
+    /** The damage found; null if there is none. */ reason: string | null
     /** Records that follow, from the first on. */ records: number
     /** When that walk began, RFC 3339, UTC. */ started_at: string
     /** When it ended, RFC 3339, UTC. */ finished_at: string
@@ -725,9 +726,9 @@ export interface ListAuditResult {
     /** RFC 3339, UTC. */ at: string
     /** The authenticated agent. */ agent: string
     /** Method that was called. */ method: string
-    /** Stands in the log too. */ request_id: string
+    /** Also in the log of the server. */ request_id: string
     /** Decisions concerned. */ ids: string[]
-    /** Null where nothing was evaluated. */ allowed: boolean | null
+    /** Null if nothing was evaluated. */ allowed: boolean | null
     /** Rules and breakers that fired. */ rules: string[]
     /** Of an evaluation: digest and redacted copy of the input, verdict, policy hash, duration. */ detail: unknown
   }[]
@@ -758,7 +759,7 @@ export interface ListDecisionsParams {
   /** Any of these tags, compared exactly. */ tags?: string[] | undefined
   /** Recorded on this day or instant, or later. */ date_from?: string | undefined
   /** Recorded on this day or instant, or earlier. */ date_to?: string | undefined
-  /** Keep decisions that hold every word of this. */ search?: string | undefined
+  /** Only decisions with every word of this. */ search?: string | undefined
   /** Stakes sort by rank. Default `"created_at"`. */
   sort?: 'created_at' | 'confidence' | 'category' | 'stakes' | 'status' | undefined
   /** Direction of the sort. Default `"desc"`. */ order?: 'asc' | 'desc' | undefined
@@ -784,7 +785,10 @@ export interface ListEvidenceParams {
 /** Result of `cstp.listEvidence`. */
 export interface ListEvidenceResult {
   /** The records. */ events: EvidenceEntry[]
-  /** Where to go on; null on the last page. A page of a rare type may hold few records and still not be the last. */
+  /**
+   * Number to continue from; null on the last page. A page of a rare type may hold few records and still not be
+   * the last.
+   */
   next_seq: number | null
 }
 
@@ -831,7 +835,7 @@ export interface MapControlsResult {
     /** `observed` by a third party, or `attested` by an agent of itself. */ evidence_class: EvidenceClass
     /** Kind of the entry. */ type: 'mapping'
   }[]
-  /** Controls that an event should speak for and does not, by `seq`. */
+  /** Controls that an event should support and does not, by `seq`. */
   insufficient_evidence: {
     /** Number of the event in the chain. */ seq: number
     /** Pull request that the payload names. */ pr_number: number | null
@@ -850,13 +854,13 @@ export interface MapControlsResult {
     /** Pull request that the payload names. */ pr_number: number | null
     /** `observed` by a third party, or `attested` by an agent of itself. */ evidence_class: EvidenceClass
   }[]
-  /** Controls that stand on what agents say of themselves alone, ascending. */ attested_only_controls: string[]
+  /** Controls that only attested evidence supports, ascending. */ attested_only_controls: string[]
 }
 
 /** Parameters of `cstp.preAction`. */
 export interface PreActionParams {
   /** What the agent intends to do; its description becomes the decision. */ action: ActionParams
-  /** What to do beside judging. Default `{}`. */
+  /** What to do beside the checks. Default `{}`. */
   options?: {
     /** Most precedents. Default `5`. */ query_limit?: number | undefined
     /** Record the decision when it is allowed. Default `true`. */ auto_record?: boolean | undefined
@@ -870,7 +874,7 @@ export interface PreActionParams {
   agent_id?: string | null | undefined
   /** Scope of the tracked deliberation; recordDecision takes it up by its `decision_id`. */
   tracker_scope?: string | null | undefined
-  /** The same key within 24 hours returns the first result, where that recorded a decision. */
+  /** The same key within 24 hours returns the first result, if that recorded a decision. */
   idempotency_key?: string | null | undefined
 }
 
@@ -940,11 +944,11 @@ export interface QueryDecisionsResult {
     combined: number
   }>
   /**
-   * True when even the best hit is no more than noise. Where words alone were searched (mode `keyword`, or
-   * degraded) it is nearly always true, for exact hits too: judge by the hits.
+   * True when even the best hit is noise. After a search by keyword alone (mode `keyword`, or degraded) it is
+   * nearly always true, for exact hits too: look at the hits.
    */
   no_precedent: boolean
-  /** True when the embedder was away and keywords alone answered. */ degraded: boolean
+  /** True when the embedder was unavailable: keyword results only. */ degraded: boolean
 }
 
 /** Parameters of `cstp.ready`. */
@@ -1056,7 +1060,7 @@ export interface ReindexResult {
   /** Decisions that got new vectors. */ decisions_indexed: number
   /** Decisions that failed, which are tried again in the background, and broken files. */ errors: number
   /** Milliseconds that it took. */ duration_ms: number
-  /** What was found in the files: taken in, read again, gone, or not readable. */
+  /** What was found in the files: added, changed, deleted or broken ones. */
   findings: {
     /** Path of the YAML file, relative to the data directory. */ path: string
     /** What was found: taken in, read again, gone, or not readable. */ kind: 'added' | 'changed' | 'deleted' | 'broken'
@@ -1094,9 +1098,9 @@ export interface ResetCircuitResult {
 /** Parameters of `cstp.reviewDecision`. */
 export interface ReviewDecisionParams {
   /** Full id, or a unique prefix of 8 or more characters. */ decision_id: string
-  /** What became of it. */ outcome: Outcome
+  /** The outcome. */ outcome: Outcome
   /** What happened. */ actual_result?: string | null | undefined
-  /** What to do otherwise next time; found by keyword search. */ lessons?: string | null | undefined
+  /** What to do differently next time; found by keyword search. */ lessons?: string | null | undefined
   /** Anything else. */ notes?: string | null | undefined
 }
 
@@ -1121,7 +1125,7 @@ export interface SetPreserveParams {
 export interface SetPreserveResult {
   /** True when it was done. */ success: boolean
   /** Id of the decision. */ decision_id: string
-  /** As it stands now. */ preserve: boolean
+  /** The value now. */ preserve: boolean
 }
 
 /** Parameters of `cstp.updateDecision`. */
@@ -1149,7 +1153,7 @@ export interface UpdateDecisionResult {
 
 /** Parameters of `cstp.verifyEvidenceChain`. */
 export interface VerifyEvidenceChainParams {
-  /** A hash that must stand in the chain, so that a tail cut off shows; by default that of the latest export. */
+  /** A hash that must be in the chain, so that a truncated tail is found; by default that of the latest export. */
   expected_head_hash?: string | null | undefined
 }
 
@@ -1555,7 +1559,7 @@ export interface QueryHit {
   /** `pending` until the first review. */ status: Status
   /** What became of it; null while pending. */ outcome: Outcome | null
   /** Day, UTC. */ date: string
-  /** Cosine distance, 0 to 2; null where it was found by keyword alone. */ distance: number | null
+  /** Cosine distance, 0 to 2; null if it was found by keyword alone. */ distance: number | null
   /** The decision that replaced it; it comes directly before, if it passes the filters. */ superseded_by: string | null
   /** Texts of the reasons, with include_reasons. */ reasons?: string[] | undefined
 }

@@ -228,7 +228,7 @@ export const QueryHit = v.object({
   status: Status,
   outcome: v.nullable(Outcome),
   date: v.string(),
-  distance: v.pipe(v.nullable(v.number()), d('Cosine distance, 0 to 2; null where it was found by keyword alone.')),
+  distance: v.pipe(v.nullable(v.number()), d('Cosine distance, 0 to 2; null if it was found by keyword alone.')),
   superseded_by: v.pipe(
     v.nullable(v.string()),
     d('The decision that replaced it; it comes directly before, if it passes the filters.'),

@@ -1,4 +1,4 @@
-/** cstp.attributeOutcomes: settles pending decisions by what became of their pull requests. */
+/** cstp.attributeOutcomes: settles pending decisions by the outcome of their pull requests. */
 import * as v from 'valibot'
 import { invalidParams } from '../../sdk/errors.ts'
 import { AttributionBasis, filledText, Outcome } from '../../sdk/schema/decision.ts'
@@ -27,7 +27,7 @@ export const attributeOutcomes = defineMethod({
       v.optional(whole(0, 3_650), 7),
       d('Days after which a merged pull request counts as stable.'),
     ),
-    dry_run: v.pipe(v.optional(v.boolean(), false), d('Only show what would be done.')),
+    dry_run: v.pipe(v.optional(v.boolean(), false), d('Dry run: only shows what would be done.')),
   }),
   result: v.object({
     processed: v.pipe(v.number(), d('Pending decisions with a pull request.')),
@@ -38,7 +38,7 @@ export const attributeOutcomes = defineMethod({
       v.object({
         id: v.string(),
         pr: v.pipe(v.number(), d('Pull request number.')),
-        outcome: v.pipe(v.nullable(Outcome), d('Null where it was skipped.')),
+        outcome: v.pipe(v.nullable(Outcome), d('Null if it was skipped.')),
         basis: v.pipe(AttributionBasis, d('What it was settled by.')),
         reason: v.string(),
         applied: v.pipe(v.boolean(), d('Whether it was written.')),

@@ -19,7 +19,7 @@ export const checkDrift = defineMethod({
     accuracy_threshold: v.pipe(v.optional(fraction, 0.1), d('Fall of the accuracy that raises one.')),
     history_points: v.pipe(
       v.optional(whole(0, 52), 0),
-      d('Also tell what would have been found on each of so many days, a week apart, the last of them now.'),
+      d('Also returns what would have been found on each of so many days, a week apart, the last of them now.'),
     ),
   }),
   result: DriftReport,

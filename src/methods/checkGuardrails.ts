@@ -13,7 +13,7 @@ const d = v.description
 
 const dryRun = v.pipe(
   v.optional(v.boolean(), false),
-  d('Only ask: the same verdict, but nothing of it enters the audit trail or the deliberation.'),
+  d('Dry run: the same verdict, but nothing enters the audit trail or the deliberation.'),
 )
 
 export const checkGuardrails = defineMethod({
@@ -33,7 +33,7 @@ export const checkGuardrails = defineMethod({
   result: v.object({
     allowed: v.boolean(),
     violations: v.pipe(v.array(Violation), d('Why it is blocked.')),
-    warnings: v.pipe(v.array(Violation), d('What should be looked at.')),
+    warnings: v.pipe(v.array(Violation), d('What needs attention.')),
     evaluated: v.pipe(v.number(), d('Number of guardrails loaded, out of scope ones too.')),
     evaluated_at: v.pipe(v.string(), d('RFC 3339.')),
     agent: v.string(),

@@ -1,4 +1,4 @@
-/** cstp.compact: how many decisions stand at which level of detail. */
+/** cstp.compact: counts decisions by level of detail. */
 import * as v from 'valibot'
 import { filledText } from '../../sdk/schema/decision.ts'
 import { LevelCounts } from '../../sdk/schema/memory.ts'
@@ -13,13 +13,13 @@ export const compact = defineMethod({
   summary: 'Counts decisions by their level of detail. Levels follow from age; nothing is deleted.',
   params: v.object({
     category: v.optional(v.pipe(filledText(64), d('Exactly this category.'))),
-    dry_run: v.pipe(v.optional(v.boolean(), false), d('Leave no line in the audit trail.')),
+    dry_run: v.pipe(v.optional(v.boolean(), false), d('Writes no row of the audit trail.')),
   }),
   result: v.object({
     compacted: v.pipe(v.number(), d('Decisions shown shorter than full.')),
     preserved: v.pipe(v.number(), d('Reviewed decisions that are kept at full detail.')),
     levels: v.pipe(LevelCounts, d('Decisions at each level.')),
-    dry_run: v.pipe(v.boolean(), d('As it was asked.')),
+    dry_run: v.pipe(v.boolean(), d('As requested.')),
   }),
   scope: 'admin',
   effect: 'write',

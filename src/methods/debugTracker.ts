@@ -4,8 +4,8 @@ import { defineMethod } from '../calls/method.ts'
 import { listConsumed, listSessions } from '../domain/deliberation/sessions.ts'
 
 const d = v.description
-const mostSessions = 100
-const mostConsumed = 50
+const maxSessions = 100
+const maxConsumed = 50
 
 export const debugTracker = defineMethod({
   summary: "Shows the caller's deliberation sessions; with the scope admin, those of all agents.",
@@ -56,7 +56,7 @@ export const debugTracker = defineMethod({
     const sessions = (await listSessions(store, agent)).filter(({ updated_ms }) => updated_ms >= since_ms)
     const consumed = await listConsumed(store, agent)
     return {
-      sessions: sessions.slice(0, mostSessions).map(({ key, agent, inputs, dropped, updated_ms }) => ({
+      sessions: sessions.slice(0, maxSessions).map(({ key, agent, inputs, dropped, updated_ms }) => ({
         key,
         agent,
         input_count: inputs.length,
@@ -71,7 +71,7 @@ export const debugTracker = defineMethod({
         idle_seconds: seconds(updated_ms),
       })),
       consumed: consumed
-        .slice(0, mostConsumed)
+        .slice(0, maxConsumed)
         .map(({ consumed_ms, ...one }) => ({ ...one, age_seconds: seconds(consumed_ms) })),
     }
   },

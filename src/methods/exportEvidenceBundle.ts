@@ -28,7 +28,7 @@ const broken = (data: Record<string, unknown>, cause?: unknown): CstpError =>
     { cause },
   )
 
-/** Damage that shows while the bundle is written is told like damage that shows before. */
+/** Damage found while the bundle is written is reported like damage found before. */
 async function refusing<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
@@ -60,30 +60,21 @@ export const exportEvidenceBundle = defineMethod({
       d('JSON can be verified; PDF is for reading, and needs an optional library.'),
     ),
     output_dir: v.optional(
-      v.pipe(
-        filledText(1_024),
-        d('Folder below the folder of bundles, relative to it; it is made where it is missing.'),
-      ),
+      v.pipe(filledText(1_024), d('Folder below the folder of bundles, relative to it; created if it is missing.')),
     ),
   }),
   result: v.object({
-    json_path: v.pipe(v.nullable(v.string()), d('Absolute path of the JSON bundle; null where none was asked for.')),
-    pdf_path: v.pipe(v.nullable(v.string()), d('Absolute path of the PDF; null where none was asked for.')),
-    bundle_sha256: v.pipe(
-      v.string(),
-      d('SHA-256 of the JSON bundle, lowercase hex; of the PDF where there is no JSON.'),
-    ),
+    json_path: v.pipe(v.nullable(v.string()), d('Absolute path of the JSON bundle; null if none was asked for.')),
+    pdf_path: v.pipe(v.nullable(v.string()), d('Absolute path of the PDF; null if none was asked for.')),
+    bundle_sha256: v.pipe(v.string(), d('SHA-256 of the JSON bundle, lowercase hex; of the PDF if there is no JSON.')),
     chain_head_hash: v.pipe(
       v.string(),
-      d('Hash of the last event in the bundle; it is kept, so that a tail cut off shows.'),
+      d('Hash of the last event in the bundle; it is kept, so that a truncated tail is found.'),
     ),
     chain_intact: v.pipe(v.boolean(), d('True: of a chain that is not intact no bundle is made.')),
     coverage: Coverage,
     insufficient_evidence_count: v.pipe(v.number(), d('How often an event did not support a control that it should.')),
-    attested_only_controls: v.pipe(
-      v.array(v.string()),
-      d('Controls that stand on what agents say of themselves alone, ascending.'),
-    ),
+    attested_only_controls: v.pipe(v.array(v.string()), d('Controls that only attested evidence supports, ascending.')),
   }),
   scope: 'evidence',
   effect: 'write',

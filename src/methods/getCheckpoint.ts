@@ -12,14 +12,14 @@ export const getCheckpoint = defineMethod({
   params: v.object({
     max_age_seconds: v.pipe(
       v.optional(whole(0, 3_600), 0),
-      d('How old the look at the log may be; by default it is looked at now.'),
+      d('Maximum age of the checkpoint; by default a new one is made.'),
     ),
   }),
   result: v.object({
     origin: v.pipe(v.string(), d('Which log it is: the name of its key.')),
     size: v.pipe(v.number(), d('Records.')),
     root_hash: v.pipe(Hash, d('Root of the RFC 9162 Merkle tree, lowercase hex.')),
-    head_hash: v.pipe(Hash, d('Hash of the last record; 64 zeros where there is none.')),
+    head_hash: v.pipe(Hash, d('Hash of the last record; 64 zeros if there is none.')),
     note: SignedNote,
     verifier_key: v.pipe(v.string(), d('C2SP verifier key that the note is checked with.')),
     created_at: v.pipe(v.string(), d('When it was signed, RFC 3339, UTC.')),

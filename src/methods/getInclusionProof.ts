@@ -1,4 +1,4 @@
-/** cstp.getInclusionProof: that a record stands in the evidence log, provable to anyone with a checkpoint. */
+/** cstp.getInclusionProof: a proof that a record is in the evidence log, for anyone with a checkpoint. */
 import * as v from 'valibot'
 import { invalidParams } from '../../sdk/errors.ts'
 import { Hash } from '../../sdk/schema/evidence.ts'
@@ -11,7 +11,7 @@ const d = v.description
 const most = Number.MAX_SAFE_INTEGER
 
 export const getInclusionProof = defineMethod({
-  summary: 'Proves that a record stands in the evidence log: the hashes that lead from it to the root of a checkpoint.',
+  summary: 'Proves that a record is in the evidence log: the hashes that lead from it to the root of a checkpoint.',
   params: v.object({
     seq: v.pipe(whole(1, most), d('Number of the record.')),
     size: v.optional(
@@ -26,7 +26,7 @@ export const getInclusionProof = defineMethod({
     leaf_hash: v.pipe(Hash, d('`SHA-256(0x00 || record hash)`.')),
     root_hash: v.pipe(Hash, d('Root of the tree of that size.')),
     hashes: ProofHashes,
-    checkpoint: v.pipe(v.nullable(SignedNote), d('Signed checkpoint of that size; null where `size` was given.')),
+    checkpoint: v.pipe(v.nullable(SignedNote), d('Signed checkpoint of that size; null if `size` was given.')),
   }),
   scope: 'read',
   effect: 'read',

@@ -8,7 +8,7 @@ import { parts, SessionContext, sessionContext, toMarkdown } from '../domain/mem
 const d = v.description
 const params = v.object({
   task_description: v.optional(v.pipe(text(10_000), d('The task; precedents are searched for it.'))),
-  include: v.optional(v.pipe(v.array(v.picklist(parts)), d('Parts wanted; all where not given.'))),
+  include: v.optional(v.pipe(v.array(v.picklist(parts)), d('Parts wanted; all if not given.'))),
   decisions_limit: v.pipe(v.optional(whole(1, 50), 10), d('Most precedents.')),
   ready_limit: v.pipe(v.optional(whole(1, 50), 5), d('Most things to be done.')),
   format: v.pipe(

@@ -1,4 +1,4 @@
-/** cstp.getVerification: how far the walk over the evidence chain is, and what the latest one found. */
+/** cstp.getVerification: progress of the walk over the evidence chain, and the result of the latest one. */
 import * as v from 'valibot'
 import { defineMethod } from '../calls/method.ts'
 
@@ -6,35 +6,33 @@ const d = v.description
 const instant = (ms: number): string => new Date(ms).toISOString()
 
 export const getVerification = defineMethod({
-  summary: 'Tells how far a verification of the evidence chain is on this server, and what its latest one found.',
+  summary:
+    'Shows the progress of a verification of the evidence chain on this server, and the result of the latest one.',
   params: v.object({}),
   result: v.object({
     running: v.pipe(v.boolean(), d('Whether this server walks the chain now.')),
-    records: v.pipe(v.nullable(v.number()), d('Records walked so far; null where none is under way.')),
+    records: v.pipe(v.nullable(v.number()), d('Records walked so far; null if none is under way.')),
     total: v.pipe(
       v.nullable(v.number()),
-      d('Records to be walked; null where none is under way, or where the head was not read yet.'),
+      d('Records to be walked; null if none is under way, or if the head was not read yet.'),
     ),
-    started_at: v.pipe(v.nullable(v.string()), d('When it began, RFC 3339, UTC; null where none is under way.')),
+    started_at: v.pipe(v.nullable(v.string()), d('When it began, RFC 3339, UTC; null if none is under way.')),
     latest: v.pipe(
       v.nullable(
         v.object({
           intact: v.pipe(
             v.boolean(),
-            d('Whether nothing is wrong as far as this server knows; damage that an append met since counts.'),
+            d('Whether no damage is known to this server, found by this walk or by an append since.'),
           ),
-          broken_at_seq: v.pipe(
-            v.nullable(v.number()),
-            d('The first record that does not follow; null where each does.'),
-          ),
-          reason: v.pipe(v.nullable(v.string()), d('What is wrong; null where nothing is.')),
+          broken_at_seq: v.pipe(v.nullable(v.number()), d('The first record that does not follow; null if each does.')),
+          reason: v.pipe(v.nullable(v.string()), d('The damage found; null if there is none.')),
           records: v.pipe(v.number(), d('Records that follow, from the first on.')),
           started_at: v.pipe(v.string(), d('When that walk began, RFC 3339, UTC.')),
           finished_at: v.pipe(v.string(), d('When it ended, RFC 3339, UTC.')),
         }),
       ),
       d(
-        'The latest walk that ended on this server, whoever asked for it; null before the first. A hash that a caller expected plays no part in it.',
+        'The latest walk that ended on this server; null before the first. It does not cover a hash that a caller expected.',
       ),
     ),
   }),

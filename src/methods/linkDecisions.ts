@@ -36,7 +36,7 @@ export const linkDecisions = defineMethod({
     if (source === target) {
       throw invalidParams({
         path: 'target_id',
-        message: 'a decision has no link to itself',
+        message: 'a decision can not be linked to itself',
         expected: 'another decision',
         received: target_id,
       })

@@ -26,9 +26,9 @@ export const listAudit = defineMethod({
           at: v.pipe(v.string(), d('RFC 3339, UTC.')),
           agent: v.string(),
           method: v.pipe(v.string(), d('Method that was called.')),
-          request_id: v.pipe(v.string(), d('Stands in the log too.')),
+          request_id: v.pipe(v.string(), d('Also in the log of the server.')),
           ids: v.pipe(v.array(v.string()), d('Decisions concerned.')),
-          allowed: v.pipe(v.nullable(v.boolean()), d('Null where nothing was evaluated.')),
+          allowed: v.pipe(v.nullable(v.boolean()), d('Null if nothing was evaluated.')),
           rules: v.pipe(v.array(v.string()), d('Rules and breakers that fired.')),
           detail: v.pipe(
             v.unknown(),

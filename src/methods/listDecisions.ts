@@ -12,7 +12,7 @@ export const listDecisions = defineMethod({
     limit: v.pipe(v.optional(whole(1, 500), 20), v.description('Most decisions returned.')),
     offset: v.pipe(v.optional(whole(0, 10_000_000), 0), v.description('Decisions to skip.')),
     ...ListFilters,
-    search: v.optional(v.pipe(text(10_000), v.description('Keep decisions that hold every word of this.'))),
+    search: v.optional(v.pipe(text(10_000), v.description('Only decisions with every word of this.'))),
     sort: v.pipe(
       v.optional(v.picklist(['created_at', 'confidence', 'category', 'stakes', 'status']), 'created_at'),
       v.description('Stakes sort by rank.'),

@@ -22,7 +22,9 @@ export const listEvidence = defineMethod({
     events: v.pipe(v.array(EvidenceEntry), d('The records.')),
     next_seq: v.pipe(
       v.nullable(v.number()),
-      d('Where to go on; null on the last page. A page of a rare type may hold few records and still not be the last.'),
+      d(
+        'Number to continue from; null on the last page. A page of a rare type may hold few records and still not be the last.',
+      ),
     ),
   }),
   scope: 'read',

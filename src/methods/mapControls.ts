@@ -1,4 +1,4 @@
-/** cstp.mapControls: which controls the evidence speaks for, and where it falls short. */
+/** cstp.mapControls: which controls the evidence supports, and where it is insufficient. */
 import * as v from 'valibot'
 import { Coverage } from '../../sdk/schema/evidence.ts'
 import { defineMethod } from '../calls/method.ts'
@@ -16,21 +16,18 @@ async function text({ evidence, controls, breathe }: Call): Promise<Iterable<str
 
 export const mapControls = defineMethod({
   summary:
-    'Runs the control rules over all evidence: which controls it speaks for, by class, and where it is insufficient and why.',
+    'Runs the control rules over all evidence: which controls it supports, by class, and where it is insufficient and why.',
   params: v.object({}),
   result: v.object({
     coverage: Coverage,
     mappings: v.pipe(v.array(Mapping), d('By `seq`, then in the order of the rules.')),
     insufficient_evidence: v.pipe(
       v.array(Shortfall),
-      d('Controls that an event should speak for and does not, by `seq`.'),
+      d('Controls that an event should support and does not, by `seq`.'),
     ),
     insufficient_evidence_count: v.pipe(v.number(), d('Length of `insufficient_evidence`.')),
     unmapped: v.pipe(v.array(Unmapped), d('Events without a mapping, by `seq`.')),
-    attested_only_controls: v.pipe(
-      v.array(v.string()),
-      d('Controls that stand on what agents say of themselves alone, ascending.'),
-    ),
+    attested_only_controls: v.pipe(v.array(v.string()), d('Controls that only attested evidence supports, ascending.')),
   }),
   scope: 'read',
   effect: 'read',

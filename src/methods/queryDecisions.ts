@@ -37,10 +37,10 @@ export const queryDecisions = defineMethod({
     no_precedent: v.pipe(
       v.boolean(),
       d(
-        'True when even the best hit is no more than noise. Where words alone were searched (mode `keyword`, or degraded) it is nearly always true, for exact hits too: judge by the hits.',
+        'True when even the best hit is noise. After a search by keyword alone (mode `keyword`, or degraded) it is nearly always true, for exact hits too: look at the hits.',
       ),
     ),
-    degraded: v.pipe(v.boolean(), d('True when the embedder was away and keywords alone answered.')),
+    degraded: v.pipe(v.boolean(), d('True when the embedder was unavailable: keyword results only.')),
   }),
   scope: 'read',
   effect: 'read',

@@ -1,4 +1,4 @@
-/** cstp.ready: what is to be done next. */
+/** cstp.ready: what needs attention next. */
 import * as v from 'valibot'
 import { filledText } from '../../sdk/schema/decision.ts'
 import { ReadyAction } from '../../sdk/schema/memory.ts'

@@ -1,4 +1,4 @@
-/** cstp.reindex: all vectors anew, beside those that are served meanwhile. */
+/** cstp.reindex: rebuilds all embeddings while the old ones are served. */
 import * as v from 'valibot'
 import { invalidParams } from '../../sdk/errors.ts'
 import { filledText } from '../../sdk/schema/decision.ts'
@@ -30,7 +30,7 @@ export const reindex = defineMethod({
           message: v.string(),
         }),
       ),
-      d('What was found in the files: taken in, read again, gone, or not readable.'),
+      d('What was found in the files: added, changed, deleted or broken ones.'),
     ),
   }),
   scope: 'admin',

@@ -1,4 +1,4 @@
-/** cstp.reviewDecision: what became of a decision. */
+/** cstp.reviewDecision: the outcome of a decision. */
 import * as v from 'valibot'
 import { decisionNotFound } from '../../sdk/errors.ts'
 import { Outcome, Status, text } from '../../sdk/schema/decision.ts'
@@ -14,9 +14,9 @@ export const reviewDecision = defineMethod({
   summary: 'Records the actual outcome of a decision; a later review keeps what it does not give.',
   params: v.object({
     decision_id: DecisionId,
-    outcome: v.pipe(Outcome, v.description('What became of it.')),
+    outcome: v.pipe(Outcome, v.description('The outcome.')),
     actual_result: note('What happened.'),
-    lessons: note('What to do otherwise next time; found by keyword search.'),
+    lessons: note('What to do differently next time; found by keyword search.'),
     notes: note('Anything else.'),
   }),
   result: v.object({
@@ -38,9 +38,9 @@ export const reviewDecision = defineMethod({
     input: toolInput(
       v.object({
         id: v.pipe(DecisionId, v.description('The 8 first characters of the hex part of its id, or the full id.')),
-        outcome: v.pipe(Outcome, v.description('What became of it; `abandoned` where it was never tried.')),
+        outcome: v.pipe(Outcome, v.description('The outcome; `abandoned` if it was never tried.')),
         actual_result: note('What happened.'),
-        lessons: note('What to do otherwise next time; found by keyword search.'),
+        lessons: note('What to do differently next time; found by keyword search.'),
         notes: note('Anything else.'),
       }),
       ({ id, ...rest }) => ({ decision_id: id, ...rest }),

@@ -15,7 +15,7 @@ export const setPreserve = defineMethod({
   result: v.object({
     success: v.boolean(),
     decision_id: v.string(),
-    preserve: v.pipe(v.boolean(), v.description('As it stands now.')),
+    preserve: v.pipe(v.boolean(), v.description('The value now.')),
   }),
   scope: 'admin',
   effect: 'write',

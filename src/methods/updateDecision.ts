@@ -1,4 +1,4 @@
-/** cstp.updateDecision: changes what may change, and keeps what stood before. */
+/** cstp.updateDecision: changes fields of a decision, and keeps their earlier values. */
 import * as v from 'valibot'
 import { Bridge, filledText, fraction, Reason, text } from '../../sdk/schema/decision.ts'
 import { DecisionId } from '../../sdk/schema/params.ts'
@@ -54,7 +54,7 @@ export const updateDecision = defineMethod({
     const plannedTexts = textsOf(planned)
     const made = plannedTexts === textsOf(before.record.bridge) ? null : await embedInTime(call, id, planned)
     return call.store.transaction(async (tx) => {
-      // Another update may have come between: this one is applied to what stands now, so that neither is lost.
+      // Another update may have been committed since: this one is applied to the current record, so that neither is lost.
       const now = await requireDecision(tx.decisions, id, params.id)
       const { record, applied } = applyUpdate(now.record, changes, call.caller.agent, at)
       await tx.decisions.update(record, now.revision)

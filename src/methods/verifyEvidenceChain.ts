@@ -8,11 +8,11 @@ const d = v.description
 
 export const verifyEvidenceChain = defineMethod({
   summary:
-    'Walks the whole evidence chain: every record must follow the one before it, the Merkle tree must be theirs, and every exported head must stand in it.',
+    'Walks the whole evidence chain: every record must follow the one before it, the Merkle tree must match them, and every exported head must be in it.',
   params: v.object({
     expected_head_hash: v.pipe(
       v.nullish(Hash, null),
-      d('A hash that must stand in the chain, so that a tail cut off shows; by default that of the latest export.'),
+      d('A hash that must be in the chain, so that a truncated tail is found; by default that of the latest export.'),
     ),
   }),
   result: Verification,

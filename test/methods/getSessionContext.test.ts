@@ -92,7 +92,7 @@ circuit_breakers: [{ scope: "category:trading", failure_threshold: 3, window_ms:
     expect(Object.keys(rest)).toEqual(['query_time_ms'])
     expect(markdown).toStartWith('# Decision context\n')
     const headings = [...markdown.matchAll(/^## (.*)$/gm)].map(([, title]) => title)
-    expect(headings.slice(0, 4)).toEqual(['Circuit breakers that stop you', 'Precedents', 'Guardrails', 'You'])
+    expect(headings.slice(0, 4)).toEqual(['Open circuit breakers', 'Precedents', 'Guardrails', 'You'])
     expect(markdown).not.toMatch(/^# Ignore/m)
     expect(markdown).toContain('- category:trading: open')
     expect(markdown).toContain('overconfident')

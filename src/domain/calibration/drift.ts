@@ -5,7 +5,7 @@ import type { DecisionFilter, Store, TimedOutcomeGroup } from '../../../sdk/stor
 import { dayMs } from '../../core/time.ts'
 import { countOf, meanOf, type Scored, scoredOf } from './figures.ts'
 import { type Counted, permutationTest } from './permutation.ts'
-import { leastScored, round } from './report.ts'
+import { minScored, round } from './report.ts'
 
 export const recentDays = 30
 export const historicalDays = 90
@@ -67,7 +67,7 @@ function compare(measure: Measure, recent: readonly Scored[], historical: readon
 }
 
 const enough = (recent: readonly Scored[], historical: readonly Scored[]): boolean =>
-  countOf(recent) >= leastScored && countOf(historical) >= leastScored
+  countOf(recent) >= minScored && countOf(historical) >= minScored
 
 type Point = Omit<DriftPoint, 'at'>
 type Change = NonNullable<Point['accuracy']>
@@ -90,7 +90,7 @@ export function driftPoint(recent: readonly Scored[], historical: readonly Score
   }
 }
 
-/** Compares two periods. @see open points "Drift" */
+/** Compares two periods. */
 export function drift(recent: readonly Scored[], historical: readonly Scored[], thresholds: Thresholds): Drift {
   const counts = { recent_scored: countOf(recent), historical_scored: countOf(historical) }
   const periods = {
@@ -98,7 +98,7 @@ export function drift(recent: readonly Scored[], historical: readonly Scored[], 
     historical_period: `${historicalDays} days ago and earlier`,
   }
   if (!enough(recent, historical)) {
-    const message = `Not enough reviewed decisions to compare: ${counts.recent_scored} recent and ${counts.historical_scored} historical are scored, ${leastScored} of each are needed.`
+    const message = `Not enough reviewed decisions to compare: ${counts.recent_scored} recent and ${counts.historical_scored} historical are scored, ${minScored} of each are needed.`
     return { drift_detected: false, alerts: [], ...periods, ...counts, recommendations: [message] }
   }
   const alerts = [brier, accuracy]
@@ -123,7 +123,7 @@ const edgesOf = (times: readonly number[]): number[] => [...new Set(times)].sort
 
 /**
  * One comparison a week, the last of them now, oldest first. A decision counts from its last review on.
- * @param breathe lets others have their turn
+ * @param breathe lets other work run
  */
 export async function driftHistory(
   { store, breathe }: { store: Store; breathe(): Promise<void> },
@@ -134,7 +134,7 @@ export async function driftHistory(
 ): Promise<DriftPoint[]> {
   if (weeks === 0) return []
   const instants = Array.from({ length: weeks }, (_, at) => now_ms - (weeks - 1 - at) * weekMs)
-  // An edge is the first millisecond of what lies behind it.
+  // An edge is the first millisecond of the period after it.
   const recentFrom = (at: number) => at - recentDays * dayMs
   const historicalEnd = (at: number) => at - historicalDays * dayMs + 1
   const end = (at: number) => at + 1
@@ -144,7 +144,7 @@ export async function driftHistory(
   const place = new Map(created_ms.map((edge, at) => [edge, at + 1]))
   const points: DriftPoint[] = []
   for (const [number, at] of instants.entries()) {
-    // As many edges lie before the instant as instants do.
+    // Groups count the edges before them: as many as there are earlier instants.
     const known = groups.filter(({ reviewed }) => reviewed <= number)
     const created = (test: (group: TimedOutcomeGroup) => boolean) => scoredOf(known.filter(test))
     const recent = created((one) => one.created >= place.get(recentFrom(at))! && one.created < place.get(end(at))!)
@@ -157,7 +157,7 @@ export async function driftHistory(
 
 // Drift over what is stored: the two periods, for all decisions or for each category.
 
-/** Changes of Brier score and accuracy that raise an alert where nothing else is asked for. */
+/** Changes of Brier score and accuracy that raise an alert by default. */
 const defaultThresholds = { brier: 0.05, accuracy: 0.1 }
 
 const periods = (filter: DecisionFilter, now_ms: number): { recent: DecisionFilter; historical: DecisionFilter } => ({

@@ -85,7 +85,7 @@ export function calibrationError(groups: readonly Scored[]): number {
 
 /**
  * The calibration error that a perfectly calibrated forecaster with these confidences would show by chance: for each bucket the mean
- * absolute deviation of a sum of Bernoulli trials, normal approximation. A measured error below it says nothing.
+ * absolute deviation of a sum of Bernoulli trials, normal approximation. A measured error below it is noise.
  */
 export function noiseFloor(groups: readonly Scored[]): number {
   const n = countOf(groups)
@@ -115,7 +115,7 @@ export function skill(groups: readonly Scored[]): number | null {
 const z = 1.959963984540054
 
 /**
- * The 95 % interval of the share `hits / of`; null where nothing was counted.
+ * The 95 % interval of the share `hits / of`; null if nothing was counted.
  * @see Wilson, Probable inference, the law of succession, and statistical inference (1927)
  */
 export function wilson(hits: number, of: number): { low: number; high: number } | null {

@@ -50,7 +50,7 @@ function upperTail(z: number): number {
   return z >= 0 ? half : 1 - half
 }
 
-/** Step of the sums of these figures where all lie on one grid, such as 0, 0.5, 1; 0 where they do not. @param pool ascending */
+/** Step of the sums of these figures if all are on one grid, such as 0, 0.5, 1; else 0. @param pool ascending */
 function gridStep(pool: readonly Counted[]): number {
   const gaps = pool.slice(1).map(({ figure }, at) => figure - pool[at]!.figure)
   const step = Math.min(...gaps)
@@ -58,7 +58,7 @@ function gridStep(pool: readonly Counted[]): number {
 }
 
 /**
- * Share of the random splits whose smaller side sums up to at least `sum`: the normal limit, corrected for skewness and for sums that lie on a grid.
+ * Share of the random splits whose smaller side sums up to at least `sum`: the normal limit, corrected for skewness and for sums on a grid.
  * @see Robinson, "An asymptotic expansion for samples from a finite population", Annals of Statistics 6 (1978)
  */
 function limitTail(pool: readonly Counted[], size: number, sum: number): number {
@@ -80,7 +80,7 @@ const limitFrom = 100
 
 /**
  * One-sided permutation test: how often a random split into the same sizes shows a difference of means at least as large. Sampled
- * with a fixed seed where the smaller side is small; from the normal limit of the same distribution where it is large.
+ * with a fixed seed if the smaller side is small; from the normal limit of the same distribution if it is large.
  * @param direction 1 when more is worse, −1 when less is
  */
 export function permutationTest(recent: readonly Counted[], historical: readonly Counted[], direction: 1 | -1): number {

@@ -18,16 +18,16 @@ import {
   wilson,
 } from './figures.ts'
 
-/** Fewer scored decisions tell nothing. */
-export const leastScored = 5
+/** Figures over fewer scored decisions are chance. */
+export const minScored = 5
 
 /** Four decimals out; full precision inside. */
 export const round = (value: number): number => Math.round(value * 10_000) / 10_000
 const orNull = (value: number | null): number | null => (value === null || Number.isNaN(value) ? null : round(value))
 
-/** What a gap between result and confidence means. @see open points "Figures" */
+/** What a gap between result and confidence means. */
 export function interpret(gap: number, scored: number): Interpretation {
-  if (scored < leastScored) return 'insufficient_data'
+  if (scored < minScored) return 'insufficient_data'
   // The edges themselves are within: 0.55 − 0.5 is a little over 0.05 in binary.
   const slack = 1e-9
   if (Math.abs(gap) <= 0.05 + slack) return 'well_calibrated'
@@ -35,12 +35,12 @@ export function interpret(gap: number, scored: number): Interpretation {
   return gap > 0.1 + slack ? 'underconfident' : 'slightly_underconfident'
 }
 
-/** The figures of one set of decisions; null where fewer than five are scored. */
+/** The figures of one set of decisions; null if fewer than five are scored. */
 export function overall(groups: readonly Scored[]): OverallFigures {
   const scored = countOf(groups)
   const accuracy = meanOf(groups, ({ value }) => value)
   const gap = accuracy - meanOf(groups, ({ confidence }) => confidence)
-  const figure = (value: () => number | null): number | null => (scored < leastScored ? null : orNull(value()))
+  const figure = (value: () => number | null): number | null => (scored < minScored ? null : orNull(value()))
   const parts = decompose(groups)
   return {
     brier_score: figure(() => brierOf(groups)),
@@ -114,7 +114,7 @@ const ordered = (groups: readonly OutcomeGroup[]): OutcomeGroup[] =>
       a.count - b.count,
   )
 
-/** Settled by what others saw. An outcome that rests on the age of the decision alone was seen by nobody. */
+/** Settled by observed evidence. An outcome by the age of the decision alone was not observed. */
 const isObserved = ({ attribution_basis }: OutcomeGroup): boolean => attribution_basis === 'evidence'
 
 /** The whole report. */
@@ -141,14 +141,14 @@ export function report(given: readonly OutcomeGroup[]): CalibrationReport {
 // What an agent should do about its calibration, in words it can follow.
 
 /** Fewer decisions in a bucket are no ground for advice. */
-const leastInBucket = 5
+const minInBucket = 5
 const percent = (share: number): string => `${Math.round(share * 100)} %`
 /** One decimal, as a confidence is stated. */
 const stated = (value: number): string => (Math.round(value * 20) / 20).toString()
 
 /** Advice for each bucket whose interval excludes the confidence that was stated. */
 function aboutBucket({ range, decisions, predicted, actual, actual_low, actual_high }: Bucket): Recommendation[] {
-  if (decisions < leastInBucket || predicted === null || actual === null || actual_low === null || actual_high === null)
+  if (decisions < minInBucket || predicted === null || actual === null || actual_low === null || actual_high === null)
     return []
   if (predicted >= actual_low && predicted <= actual_high) return []
   const over = predicted > actual_high
@@ -173,7 +173,7 @@ export function recommend(
     return [
       {
         type: 'insufficient_data',
-        message: `Review at least ${missing} more decisions: with ${overall.scored} scored, nothing can be said yet.`,
+        message: `Review at least ${missing} more decisions: with ${overall.scored} scored, there are too few to tell.`,
         severity: 'info',
       },
     ]

@@ -1,11 +1,11 @@
-/** Outcomes from what became of a pull request: by evidence where it is known, by age where it is not. */
+/** Outcomes of pending decisions from their pull requests: by evidence if there is any, else by age. */
 import type { DecisionRecord, Outcome } from '../../../sdk/schema/decision.ts'
 import type { Evidence, EvidenceRecord } from '../../../sdk/storage/evidence.ts'
 import { dayMs } from '../../core/time.ts'
 import type { Attribution } from './decision.ts'
 import { type ReviewCall, review } from './review.ts'
 
-/** What the evidence store knows of a pull request. */
+/** The events of a pull request in the evidence log; only observed ones count. */
 export interface PullRequestHistory {
   merged_at: string | null
   reverted_at: string | null
@@ -15,7 +15,7 @@ export interface PullRequestHistory {
 
 const days = (count: number): string => `${count} ${count === 1 ? 'day' : 'days'}`
 
-/** @see open points "Attribution" */
+/** The outcome of a decision by its pull request: the events of that are stronger than age. */
 export function attribute(
   record: DecisionRecord,
   history: PullRequestHistory | null,
@@ -31,7 +31,7 @@ export function attribute(
       ? {
           outcome: 'success',
           basis: 'age',
-          reason: `No evidence was found for PR ${pr}; the decision has stood for ${days(age)}`,
+          reason: `No evidence was found for PR ${pr}; the decision is ${days(age)} old`,
         }
       : {
           outcome: null,
@@ -51,10 +51,8 @@ export function attribute(
     return evidence('failure', `PR ${pr} was reverted within ${days(stability_days)} of its merge`)
   }
   if (now_ms - merged_ms < stable_ms) return evidence(null, `PR ${pr} was merged less than ${days(stability_days)} ago`)
-  return evidence('success', `PR ${pr} was merged and stood for ${days(stability_days)}`)
+  return evidence('success', `PR ${pr} was merged and not reverted for ${days(stability_days)}`)
 }
-
-// What the log knows of a pull request: its merge, its revert, its end without a merge. Only observed events count.
 
 const page = 500
 
@@ -78,14 +76,13 @@ async function eventsOf(evidence: Evidence, project: string, pr: number): Promis
     if (records.length < page) break
     seq = records.at(-1)!.seq + 1
   }
-  // Numbers repeat in every repository: where any event says which one it is of, those that don't say so tell nothing.
+  // Numbers repeat in every repository: if any event names its repository, those that name none don't count.
   const named = found.some(({ repo }) => repo !== null)
   return found.filter(({ repo }) => !named || repo === project).sort((a, b) => Date.parse(a.ts) - Date.parse(b.ts))
 }
 
 /**
- * The history of a pull request of a project; null where no observed event is of it.
- * @see open points "Attribution"
+ * The history of a pull request of a project; null without an observed event.
  */
 export async function pullRequestHistory(
   evidence: Evidence,

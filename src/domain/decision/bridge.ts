@@ -2,8 +2,8 @@
 import type { Bridge, Reason } from '../../../sdk/schema/decision.ts'
 
 const structureLength = 300
-/** Longest side of a bridge, as for one that is given. */
-const longestSide = 10_000
+/** Limit of each side of a bridge, as for one that is given. */
+const maxSideLength = 10_000
 const sentenceEnd = /[.!?](?=\s|$)|[。！？]|\n\s*\n/g
 const purposeReasons = new Set(['analysis', 'constraint', 'pattern'])
 /** "to" after one of these leads to a place or a thing, not to a purpose ("switch to SQLite", "due to load"). */
@@ -39,7 +39,7 @@ function purposeClause(text: string): string | null {
   return null
 }
 
-/** The strongest reason that speaks of a purpose; the first of equals. */
+/** The strongest reason of a type that states a purpose; the first of equals. */
 function purposeReason(reasons: readonly Reason[]): string | null {
   const [best] = reasons
     .filter(({ type, text }) => purposeReasons.has(type) && text.trim() !== '')
@@ -47,7 +47,7 @@ function purposeReason(reasons: readonly Reason[]): string | null {
   return best?.text ?? null
 }
 
-/** Extracts a bridge from what is given of a decision. Deterministic. @see open points "Bridge extraction" */
+/** Extracts a bridge from what is given of a decision. Deterministic. */
 export function extractBridge(given: {
   decision: string
   context: string | null
@@ -64,8 +64,8 @@ export function extractBridge(given: {
     (context && sentences(context, 1)) ??
     structure
   return {
-    structure: head(structure, longestSide),
-    function: head(purpose.trim(), longestSide),
+    structure: head(structure, maxSideLength),
+    function: head(purpose.trim(), maxSideLength),
     tolerance: [],
     enforcement: [],
     prevention: [],

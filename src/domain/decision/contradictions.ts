@@ -13,11 +13,11 @@ import { withLink } from './links.ts'
 /** Purposes at most this far apart are the same purpose. */
 const sameFunction = 0.15
 const opposite: Partial<Record<Outcome, Outcome>> = { success: 'failure', failure: 'success' }
-const looked = 5
+const maxNearest = 5
 
 /**
  * Decisions of the same project with nearly the same purpose and the opposite outcome of this one.
- * @param vector the purpose's vector, or null where it is not at hand; nothing is found then
+ * @param vector the purpose's vector, or null if it is not available; nothing is found then
  */
 export async function opposites(
   tools: { store: Store; index: Follower },
@@ -27,7 +27,12 @@ export async function opposites(
   const other = record.outcome === null ? undefined : opposite[record.outcome]
   const project = record.project?.name
   if (other === undefined || !project || vector === null) return []
-  const near = await tools.index.nearest({ vector, side: 'function', k: looked, filter: { project, outcome: [other] } })
+  const near = await tools.index.nearest({
+    vector,
+    side: 'function',
+    k: maxNearest,
+    filter: { project, outcome: [other] },
+  })
   return near.filter(({ id, distance }) => id !== record.id && distance <= sameFunction).map(({ id }) => id)
 }
 
@@ -40,7 +45,7 @@ async function superseded(store: Store, ids: readonly string[]): Promise<Set<str
 const pair = ({ source_id, target_id }: Edge): string => [source_id, target_id].sort().join(' ')
 
 /** Those of the edges whose ends are live, neither superseded nor abandoned, each pair once. */
-async function standing(
+async function unresolved(
   store: Store,
   edges: readonly Edge[],
   passes: (record: DecisionRecord) => boolean,
@@ -79,8 +84,8 @@ async function standing(
 }
 
 /**
- * Contradictions between live decisions, newest first. Looks at ten times as many edges at most, and reads no more of them than it needs.
- * @param filter what the first of the two passes; where only one of them does, it stands first
+ * Contradictions between live decisions, newest first. Reads ten times as many edges at most, and only as many pages of them as it needs.
+ * @param filter what the first of the two passes; if only one of them does, it is the first
  */
 export async function listContradictions(
   store: Store,
@@ -93,11 +98,9 @@ export async function listContradictions(
   const seen = new Set<string>()
   const found: Contradiction[] = []
   for (let from = 0; from < edges.length && found.length < limit; from += limit)
-    found.push(...(await standing(store, edges.slice(from, from + limit), passes, seen)))
+    found.push(...(await unresolved(store, edges.slice(from, from + limit), passes, seen)))
   return found.slice(0, limit)
 }
-
-// Finds what a fresh outcome contradicts, and links it, so that it is known without a search later.
 
 /** What it needs of a call. */
 export interface LinkingCall extends EmbeddingCall {
@@ -114,7 +117,7 @@ async function purposeOf(call: LinkingCall, record: DecisionRecord): Promise<Flo
   return vector!.subarray(0, generation.dimensions)
 }
 
-/** Links a decision with those of the same purpose and project that came out the other way. The review stands whether or not this works. */
+/** Links a decision with those of the same purpose and project with the opposite outcome. A failure is logged: the review is done. */
 export async function linkContradictions(call: LinkingCall, record: DecisionRecord): Promise<void> {
   if (record.outcome !== 'success' && record.outcome !== 'failure') return
   if (!record.project?.name) return
@@ -140,7 +143,7 @@ export async function linkContradictions(call: LinkingCall, record: DecisionReco
       await tx.decisions.update(linked, now.revision)
     })
   } catch (error) {
-    call.log('warn', 'contradictions could not be looked for', {
+    call.log('warn', 'contradictions could not be searched', {
       request_id: call.request_id,
       id: record.id,
       error: String(error),

@@ -17,7 +17,7 @@ export function titleOf(decision: string): string {
   return cut.isWellFormed() ? cut : cut.slice(0, -1)
 }
 
-/** The day (UTC) that lies `review_in` after `from_ms`. */
+/** The day (UTC) at `review_in` after `from_ms`. */
 export function reviewDay(from_ms: number, review_in: string): string {
   const count = Number(review_in.slice(0, -1))
   const date = new Date(from_ms)
@@ -110,7 +110,7 @@ export type Updates = Partial<Pick<DecisionRecord, (typeof updatableFields)[numb
 const bridgeSources: readonly string[] = ['decision', 'context', 'pattern', 'reasons']
 
 /**
- * Applies an update and keeps what stood before in `revisions`. New text renews the title and a bridge that was extracted by rule;
+ * Applies an update and keeps the earlier values in `revisions`. New text renews the title and a bridge that was extracted by rule;
  * a given bridge stays.
  */
 export function applyUpdate(
@@ -237,7 +237,7 @@ const parts: { weight: number; has(record: Judged): boolean; missing: string }[]
   { weight: 10, has: ({ reasoning_trace }) => reasoning_trace.length > 0, missing: 'Add the steps of the reasoning.' },
 ]
 
-/** Score from 0 to 1 and what would raise it. @see open points "Quality score" */
+/** Score from 0 to 1 and what would raise it. */
 export function quality(record: Judged): DecisionRecord['quality'] {
   const score = parts.reduce((sum, part) => sum + (part.has(record) ? part.weight : 0), 0)
   return { score: score / 100, suggestions: parts.filter((part) => !part.has(record)).map(({ missing }) => missing) }

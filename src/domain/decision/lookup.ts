@@ -1,4 +1,4 @@
-/** Finds the one decision that an id, or the beginning of one, means. */
+/** Finds the one decision that an id, or the beginning of one, identifies. */
 import { decisionNotFound, invalidParams } from '../../../sdk/errors.ts'
 import { boundMs, type Filters } from '../../../sdk/schema/params.ts'
 import type { DecisionFilter, DecisionReader, StoredDecision } from '../../../sdk/storage/store.ts'
@@ -30,7 +30,7 @@ export async function resolveId(
   if (candidates.length === 1 || candidates[0] === given) return candidates[0]!
   if (candidates.length === 0) throw decisionNotFound(given)
   const shown = candidates.slice(0, shownCandidates)
-  const message = `the prefix ${given} means ${candidates.length > shownCandidates ? 'more than 10' : candidates.length} decisions`
+  const message = `the prefix ${given} matches ${candidates.length > shownCandidates ? 'more than 10' : candidates.length} decisions`
   throw invalidParams({ path, message, expected: 'a unique prefix', received: given }, { candidates: shown })
 }
 
@@ -52,7 +52,7 @@ export function given<T extends object>(object: T): { [K in keyof T]: Exclude<T[
   return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as never
 }
 
-/** One or several values of a filter as a list; undefined where the filter is not given. */
+/** One or several values of a filter as a list; undefined if the filter is not given. */
 export const listed = <T extends string>(value: T | T[] | undefined): T[] | undefined =>
   value === undefined || Array.isArray(value) ? value : [value]
 

@@ -46,7 +46,7 @@ export interface Check extends Pick<Judgement, 'allowed' | 'violations' | 'warni
   rules: readonly CompiledRule[]
 }
 
-/** What the checks found. Each fails on its own: null for what could not be had. */
+/** What the checks found. Each fails on its own: null for what is unavailable. */
 export interface Checks {
   verdict: Check
   found: SearchResult | null
@@ -61,7 +61,7 @@ export const notEvaluated: Check = {
       name: 'Guardrails could not be evaluated',
       message: 'The guardrails could not be evaluated, so the action is not allowed',
       severity: 'block',
-      suggestion: 'Try again; if it stays so, ask an operator',
+      suggestion: 'Try again; if it fails again, ask an operator',
       error: 'evaluation failed',
     },
   ],
@@ -110,7 +110,7 @@ function assumptions({ category, confidence }: ActionParams): Violation[] {
 }
 
 const unavailable = (what: string): Violation =>
-  warning(`${what}_unavailable`, `${what} unavailable`, `The ${what} could not be had for this answer`, 'Try again')
+  warning(`${what}_unavailable`, `${what} unavailable`, `The ${what} is unavailable for this answer`, 'Try again')
 
 /** @param blocked violations of rules that stopped only the record */
 export function answerOf(

@@ -27,7 +27,7 @@ export const PreActionParams = v.object({
       }),
       {},
     ),
-    d('What to do beside judging.'),
+    d('What to do beside the checks.'),
   ),
   reasons: v.optional(v.pipe(v.array(Reason), v.maxLength(100, 'at most 100 entries')), () => []),
   tags: v.optional(v.pipe(v.array(filledText(64)), v.maxLength(50, 'at most 50 entries')), () => []),
@@ -36,7 +36,7 @@ export const PreActionParams = v.object({
   ...trackedParams,
   idempotency_key: v.pipe(
     v.nullish(filledText(256), null),
-    d('The same key within 24 hours returns the first result, where that recorded a decision.'),
+    d('The same key within 24 hours returns the first result, if that recorded a decision.'),
   ),
 })
 export type PreActionParams = v.InferOutput<typeof PreActionParams>

@@ -1,5 +1,5 @@
 /**
- * The deliberation tracker: what an agent looked at and thought before it decided, kept until a record takes it. Thoughts are durable
+ * The deliberation tracker: what an agent read and thought before it decided, kept until a record takes it. Thoughts are durable
  * before the answer; what reads leave behind is gathered and committed within 50 ms.
  */
 import type { Store, Transaction } from '../../../sdk/storage/store.ts'
@@ -34,7 +34,7 @@ export interface Tracker {
   note(name: SessionName, source: string, input: InputDraft): void
   /** Leaves a thought in a transaction; durable when that is. */
   think(tx: Transaction, name: SessionName, source: string, text: string): Promise<void>
-  /** The session as it stands, with what is not durable yet; null when there is none or it has gone idle. */
+  /** The session, with what is not durable yet; null when there is none or it has gone idle. */
   peek(name: SessionName): Promise<Session | null>
   /** Takes the session for a decision; exactly one transaction gets it. Call {@link flush} before the transaction. */
   consume(tx: Transaction, name: SessionName, decision_id: string): Promise<Session | null>
@@ -58,8 +58,8 @@ export interface TrackerOptions {
 const gatherMs = 50
 const retryMs = 1_000
 const sweepMs = 60_000
-/** Noted inputs that may wait when the store is away; older ones are dropped. */
-const mostWaiting = 10_000
+/** Noted inputs that may wait when the store is unavailable; older ones are dropped. */
+const maxWaiting = 10_000
 
 export function startTracker({ store, now, newId, ttl_ms, after, failed }: TrackerOptions): Tracker {
   let waiting: { name: SessionName; input: SessionInput }[] = []
@@ -96,7 +96,7 @@ export function startTracker({ store, now, newId, ttl_ms, after, failed }: Track
           )
       })
     } catch (error) {
-      waiting = [...batch, ...waiting].slice(-mostWaiting)
+      waiting = [...batch, ...waiting].slice(-maxWaiting)
       failed(error)
       if (!closed) cancel ??= after(retryMs, () => void flush())
     }

@@ -35,7 +35,7 @@ function filterOfLevel(level: Level, now_ms: number): DecisionFilter {
 
 const lineLength = 140
 
-/** One line that says what was decided and what became of it. */
+/** The decision and its outcome on one line. */
 export function oneLine({ date, title, outcome, lessons }: DecisionRecord): string {
   const line = `${date} ${title} → ${outcome ?? 'pending'}${lessons ? `: ${lessons.replace(/\s+/g, ' ')}` : ''}`
   return line.length <= lineLength ? line : `${line.slice(0, lineLength - 1).toWellFormed()}…`

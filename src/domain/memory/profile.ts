@@ -1,10 +1,10 @@
-/** An agent's own record: how much it decided, how well, and where it is strong. */
+/** An agent's profile: how much it decided, how well, and in which categories. */
 import * as v from 'valibot'
 import { Interpretation } from '../../../sdk/schema/calibration.ts'
 import { fraction } from '../../../sdk/schema/decision.ts'
 import type { OutcomeGroup, Store } from '../../../sdk/storage/store.ts'
 import { countOf, scoredOf } from '../calibration/figures.ts'
-import { leastScored, overall } from '../calibration/report.ts'
+import { minScored, overall } from '../calibration/report.ts'
 
 const d = v.description
 
@@ -101,7 +101,7 @@ export async function calibrationContext(
   const own = await store.decisions.outcomesBy({ agent }, 'category')
   const all = own.flatMap(({ groups }) => groups)
   const inCategory = own.find(({ value }) => value === category)?.groups ?? []
-  const enough = countOf(scoredOf(inCategory)) >= leastScored
+  const enough = countOf(scoredOf(inCategory)) >= minScored
   const groups = enough ? inCategory : all
   const { accuracy, brier_score, calibration_gap, interpretation, scored } = overall(scoredOf(groups))
   const where = enough ? `in ${category}` : 'so far'

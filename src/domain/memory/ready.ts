@@ -1,4 +1,4 @@
-/** What is ready to be done: reviews that are due, decisions left lying, drift, open breakers, contradictions. */
+/** What needs attention: reviews that are due, stale decisions, drift, open breakers, contradictions. */
 
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import type { BreakerRule } from '../../../sdk/schema/guardrail.ts'
@@ -16,7 +16,7 @@ type Priority = ReadyAction['priority']
 const staleDays = 30
 const veryStaleDays = 60
 /** As many are counted, whatever the limit: the total is the same for every page size. */
-const mostContradictions = 200
+const maxContradictions = 200
 
 function ofDecision(
   { id, category, date, title, stakes, review_by, created_at }: DecisionRecord,
@@ -29,12 +29,12 @@ function ofDecision(
     ? {
         ...common,
         reason: `Pending for ${age_days} days`,
-        suggestion: 'Review it with reviewDecision; use outcome abandoned when it never came to a test',
+        suggestion: 'Overdue review. Record what happened with reviewDecision, or mark it abandoned',
       }
     : {
         ...common,
         reason: `Its review was due on ${review_by}`,
-        suggestion: 'Say what became of it with reviewDecision',
+        suggestion: 'Record what happened with reviewDecision',
       }
 }
 
@@ -145,7 +145,7 @@ async function stopped({ store, breakers, now_ms }: ReadyTools): Promise<ReadyAc
 }
 
 async function contradicting({ store }: ReadyTools, filter: DecisionFilter): Promise<ReadyAction[]> {
-  return (await listContradictions(store, mostContradictions, filter)).map(
+  return (await listContradictions(store, maxContradictions, filter)).map(
     ({ first_id, second_id, first_title, second_title, category, reason }): ReadyAction => ({
       type: 'contradiction',
       priority: 'medium',
@@ -168,7 +168,7 @@ const concerns = ({ category, detail }: ReadyAction, filter: DecisionFilter): bo
     !detail.scope.startsWith('agent:') ||
     detail.scope === `agent:${filter.agent}`)
 
-/** The most urgent first, then the oldest. A part that can't be had is a warning, not a failure of the others. */
+/** The most urgent first, then the oldest. A part that can't be read is a warning, not a failure of the others. */
 export async function readyActions(
   tools: ReadyTools,
   query: ReadyQuery,

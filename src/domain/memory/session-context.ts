@@ -143,7 +143,7 @@ function profile({ agent_profile: one }: SessionContext): string[] {
 function sections(context: SessionContext): [string, string[]][] {
   return [
     [
-      'Circuit breakers that stop you',
+      'Open circuit breakers',
       context.circuit_breakers
         .filter(({ state }) => state !== 'closed')
         .map(({ scope, state }) => `- ${scope}: ${state}`),
@@ -170,7 +170,7 @@ function sections(context: SessionContext): [string, string[]][] {
         ),
     ],
     [
-      'To be done',
+      'Needs attention',
       context.ready_queue.map(
         ({ priority, title, reason, suggestion, decision_id }) =>
           `- [${priority}] ${title ? `${title}: ` : ''}${reason}. ${suggestion}${decision_id ? ` \`${decision_id}\`` : ''}`,
@@ -207,7 +207,7 @@ export function toMarkdown(context: SessionContext, token_budget: number | null)
   }
   add('# Decision context')
   for (const [title, lines] of sections(context)) {
-    // A heading without a line beneath it says nothing.
+    // No heading without a line beneath it.
     const first = lines[0]
     if (first === undefined || oneLine(first).length + title.length + 8 > left) continue
     add(`\n## ${title}\n`)

@@ -45,7 +45,7 @@ export async function wisdom(
     ({ groups }) => countOf(groups) >= query.min_decisions,
   )
   const modes = await failureModes(store, query.category)
-  // The latest failures of all say nothing of a category that fails seldom: such a one is asked for on its own.
+  // The latest failures of all may hold none of a category that fails seldom: its own are read.
   const modeOf = async (category: string, groups: readonly OutcomeGroup[]): Promise<string | null> => {
     if (modes.has(category) || !groups.some(({ outcome }) => outcome === 'failure')) return modes.get(category) ?? null
     return (await failureModes(store, category)).get(category) ?? null

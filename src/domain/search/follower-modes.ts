@@ -11,7 +11,7 @@ export interface Followed extends Searchable {
   readonly generation: Generation
   /** The newest change that a search sees. */
   applied(): number
-  /** Takes notice of what other processes have applied, where they share the index. */
+  /** Reads what other processes have applied, if they share the index. */
   look(): Promise<void>
   /** Takes the next changes; when it resolves, searches see them. */
   apply(entries: readonly VectorEntry[], seqs: readonly number[]): Promise<void>
@@ -46,11 +46,11 @@ export async function catchUp(
 
 function toEntry({ id, fields, vectors }: FeedEntry): VectorEntry {
   if (fields === null || vectors === null) return { id, value: null }
-  // In a generation that is still building the store says `indexed: false`, which will not be true once it is searched.
+  // In a generation that is still building the store has `indexed: false`, which is wrong once it is searched.
   return { id, value: { fields: fields.indexed ? fields : { ...fields, indexed: true }, vectors } }
 }
 
-/** Applies a page; where one vector is refused, all others are applied: a bad row must not stop every search. */
+/** Applies a page; if one vector is refused, all others are applied: a bad row must not stop every search. */
 async function applySound(followed: Followed, entries: VectorEntry[], seqs: number[], log: LogWriter): Promise<void> {
   try {
     await followed.apply(entries, seqs)
@@ -71,7 +71,7 @@ async function applySound(followed: Followed, entries: VectorEntry[], seqs: numb
 
 // A followed index whose driver applies fast enough to be awaited.
 
-/** Changes after which the index is looked after again. */
+/** Changes after which the index is maintained again. */
 const maintainedEvery = 500
 
 export async function followDirectly(generation: Generation, index: VectorIndex, log: LogWriter): Promise<Followed> {
@@ -80,23 +80,23 @@ export async function followDirectly(generation: Generation, index: VectorIndex,
   let maintaining: Promise<void> | null = null
   let closed = false
 
-  /** Beside whatever else is done: what an index needs may take minutes where there is much, and searches are right without it. */
-  function lookAfter(changes: number): void {
+  /** In the background: maintenance of a large index may take minutes, and searches are right without it. */
+  function maintainAfter(changes: number): void {
     unmaintained += changes
     if (maintaining !== null || closed || unmaintained < maintainedEvery) return
     unmaintained = 0
     maintaining = index
       .maintain()
       .catch((error) => {
-        // Whoever closes the index cuts its upkeep off.
-        if (!closed) log('warn', 'The vector index could not be looked after', { error: String(error) })
+        // A close interrupts maintenance.
+        if (!closed) log('warn', 'The vector index could not be maintained', { error: String(error) })
       })
       .finally(() => {
         maintaining = null
       })
   }
 
-  lookAfter(maintainedEvery)
+  maintainAfter(maintainedEvery)
   return {
     generation,
     applied: () => applied,
@@ -107,7 +107,7 @@ export async function followDirectly(generation: Generation, index: VectorIndex,
       const through = seqs.at(-1) ?? applied
       await index.apply(entries, through)
       applied = Math.max(applied, through)
-      lookAfter(entries.length)
+      maintainAfter(entries.length)
     },
     skipTo(seq) {
       applied = Math.max(applied, seq)
@@ -124,7 +124,7 @@ export async function followDirectly(generation: Generation, index: VectorIndex,
   }
 }
 
-// A followed index whose driver is slow to write: what is new stands in a resident tail that shadows it, and goes to it in batches.
+// A followed index whose driver is slow to write: new changes are in a resident tail that shadows it, and are written in batches.
 //
 // The tail must take its calls in the order in which they are made: then what it finds and what `fresh` holds at the call agree.
 
@@ -147,7 +147,7 @@ export async function followWithTail(
   let applied = await base.watermark()
   const fresh = new Map<string, Change>()
   let flushing: Promise<void> | null = null
-  let upkeep: Promise<void> = Promise.resolve()
+  let maintenance: Promise<void> = Promise.resolve()
   let batches = 0
   let closed = false
   const anyVector = new Float32Array(generation.dimensions).fill(1)
@@ -170,11 +170,11 @@ export async function followWithTail(
       gone.map((id) => ({ id, value: null })),
       through,
     )
-    upkeep = upkeep
+    maintenance = maintenance
       .then(() => (closed ? undefined : base.maintain()))
       .catch((error) => {
-        // What a close breaks off is done the next time.
-        if (!closed) log('warn', 'The upkeep of the vector index failed', { error: String(error) })
+        // A close interrupts maintenance: the next one does it.
+        if (!closed) log('warn', 'The vector index could not be maintained', { error: String(error) })
       })
   }
 

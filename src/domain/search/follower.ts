@@ -13,7 +13,7 @@ import { catchUp, type Followed, followDirectly, followWithTail, type Searchable
 export interface FollowerOptions {
   store: Pick<Store, 'feed' | 'embeddings'>
   vectors: Vectors
-  /** Resident driver for what `vectors` has not taken yet, needed where that is not immediate. Takes its calls in their order. */
+  /** Resident driver for what `vectors` has not taken yet, needed if that is not immediate. Runs its calls in their order. */
   tail?: Vectors
   log: LogWriter
   /** Calls `work` every `ms` milliseconds until the function returned is called. */
@@ -22,7 +22,7 @@ export interface FollowerOptions {
   breathe(): Promise<void>
 }
 
-/** With `embedder`, the search is refused where the index holds another embedder's vectors. */
+/** With `embedder`, the search is refused if the index holds another embedder's vectors. */
 type Query<Verb extends 'nearest' | 'distances'> = Parameters<VectorIndex[Verb]>[0] & { embedder?: string }
 
 export interface Follower {
@@ -36,7 +36,7 @@ export interface Follower {
   distances(query: Query<'distances'>): Promise<Map<string, number>>
   /** What is searched now, or null before the first. */
   generation(): Generation | null
-  /** Loads a generation that is still building while the active one goes on serving; called again, what is new in it. */
+  /** Loads a generation that is still building while the active one still serves; called again, loads what is new in it. */
   prepare(generation: Generation): Promise<void>
   /** `pending`: changes that a search sees and the driver has not taken yet. `count`: decisions that can be found by meaning. */
   status(): Promise<FollowerStatus>
@@ -74,7 +74,7 @@ export async function openFollower(options: FollowerOptions): Promise<Follower> 
     const index = await vectors.open(generation)
     const [watermark, head] = [await index.watermark(), await store.feed.head()]
     if (watermark <= head.seq) return index
-    log('warn', 'The vector index is ahead of the store, so it belongs to another one; it is built anew', {
+    log('warn', 'The vector index is ahead of the store, so it belongs to another one; it is rebuilt', {
       generation: generation.number,
       watermark,
       head: head.seq,

@@ -19,7 +19,7 @@ export interface OutboxOptions {
   now(): number
   /** Calls back after so many milliseconds; returns the cancellation. */
   after(ms: number, run: () => void): () => void
-  /** Told of each failed try. */
+  /** Called after each failed try. */
   failed(id: string, attempts: number, error: unknown): void
 }
 

@@ -1,4 +1,4 @@
-/** Makes all vectors anew beside those that are served, then swaps. */
+/** Rebuilds all vectors beside those that are served, then swaps. */
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import type { Generation, Store, StoredDecision } from '../../../sdk/storage/store.ts'
@@ -11,14 +11,14 @@ export interface ReindexTools {
   embedder: Embedder
   signal: AbortSignal
   now(): number
-  /** Told after each decision. */
+  /** Called after each decision. */
   progress(done: number, total: number): void
 }
 
 const page = 64
 /** Decisions embedded at once: enough to keep an embedder busy. */
 const width = 4
-/** Failures in a row after which the embedder is taken to be away. */
+/** Failures in a row after which the embedder counts as unavailable. */
 const patience = 8
 
 /** Embeds every decision that `wanted` names; those that fail go to the outbox. */
@@ -68,7 +68,7 @@ async function embedAll(
 
 /**
  * Rebuilds the vectors of all decisions in a new generation, or of those that `only` names in place.
- * @throws StorageError `unavailable` when the embedder is away; what was served before is served on
+ * @throws StorageError `unavailable` if the embedder is unavailable; the old vectors stay in use
  */
 export async function reindex(
   tools: ReindexTools,

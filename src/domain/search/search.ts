@@ -28,7 +28,7 @@ export const Scores = v.object({ semantic: v.number(), keyword: v.number(), comb
 
 export interface Hit {
   record: DecisionRecord
-  /** Cosine distance, rounded to 4 decimals; null where it was found by keyword alone. */
+  /** Cosine distance, rounded to 4 decimals; null if it was found by keyword alone. */
   distance: number | null
   /** Null in semantic mode. */
   scores: v.InferOutput<typeof Scores> | null
@@ -68,7 +68,7 @@ interface Candidate {
 
 /** A question, ready to score any decision against. */
 interface Question {
-  /** Null where the mode does not look at meaning, or there is nothing to compare with yet. */
+  /** Null if the mode does not search by meaning, or if there are no vectors yet. */
   vector: Float32Array | null
   side: Side
   terms: string[]
@@ -158,7 +158,7 @@ async function hybrid(tools: SearchTools, input: SearchInput): Promise<Ranked> {
   try {
     vector = await embedQuery(tools, query)
   } catch (error) {
-    // A caller that has gone wants no answer; an embedder that is away is what keywords are for.
+    // A caller that has gone needs no answer; if the embedder is unavailable, keywords answer.
     if (signal.aborted) throw error
     const { question, ranked, total } = await keyword(tools, input)
     const weighed = { ...question, weight }
@@ -191,8 +191,7 @@ const modes: Record<RetrievalMode, (tools: SearchTools, input: SearchInput) => P
 
 /**
  * Finds precedents.
- * @throws StorageError `unavailable` in semantic mode when the embedder is away
- * @see open points "Search"
+ * @throws StorageError `unavailable` in semantic mode if the embedder is unavailable
  */
 export async function search(tools: SearchTools, input: SearchInput): Promise<SearchResult> {
   const { question, ranked, total, degraded } = await modes[input.mode](tools, input)

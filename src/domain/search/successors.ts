@@ -9,13 +9,13 @@ export interface Ordered {
 }
 
 /** Longest chain of successors that is followed. */
-const longestChain = 10
+const maxChain = 10
 
 /** Edges `supersedes` that lead to these decisions and on to their successors. */
 async function successorEdges(store: Store, ids: readonly string[]): Promise<Map<string, string[]>> {
   const successors = new Map<string, string[]>()
   let open = [...ids]
-  for (let depth = 0; open.length > 0 && depth < longestChain; depth++) {
+  for (let depth = 0; open.length > 0 && depth < maxChain; depth++) {
     const edges: Edge[] = await store.edges.of(open, { direction: 'incoming', types: ['supersedes'], limit: 1_000 })
     const next: string[] = []
     for (const { source_id, target_id } of edges) {

@@ -3,7 +3,7 @@ import { stemmer } from 'stemmer'
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import type { Terms } from '../../../sdk/storage/store.ts'
 
-/** Longer words are cut: nobody searches for them, and one must not slow the analysis down. */
+/** Longer words are cut: they are not searched for, and one must not slow the analysis down. */
 const maxTermLength = 64
 /** Limit of distinct terms in a query. */
 const maxTerms = 64
