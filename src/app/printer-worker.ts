@@ -1,4 +1,4 @@
-/** A thread that prints one document. */
+/** The thread that prints one document. */
 import { messageOf } from '../core/log.ts'
 import type { PrintedDocument } from '../domain/evidence/report/text.ts'
 
@@ -13,7 +13,7 @@ interface Pdfmake {
   setLocalAccessPolicy(allowed: (path: string) => boolean): void
   createPdf(definition: object): { getBuffer(): Promise<Buffer> }
 }
-/** What pdfmake tells of a node when it asks for a page break. */
+/** What pdfmake passes about a node when it asks for a page break. */
 interface Placed {
   headlineLevel?: number
   startPosition: { verticalRatio: number }

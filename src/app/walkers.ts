@@ -12,7 +12,7 @@ interface Thread {
   waiting: PromiseWithResolvers<Piece> | null
 }
 
-/** Never more: the server itself needs the rest. */
+/** The server itself needs the other cores. */
 const mostThreads = 2
 
 /** @param place path of the evidence database, or its address in PostgreSQL */

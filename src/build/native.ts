@@ -1,4 +1,4 @@
-/** Puts onnxruntime's native build into the binary: its addon, and the libraries that lie beside it. */
+/** Puts onnxruntime's native build into the binary: its addon and the libraries next to it. */
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -7,7 +7,7 @@ const libraries = join(root, 'node_modules/onnxruntime-node/bin/napi-v6')
 const unpack = join(root, 'src/drivers/embedder/local/unpack.ts')
 const addon = 'onnxruntime_binding.node'
 
-/** The addon first; not the second copy of a library under its full version, which nothing looks for. */
+/** The addon first; not the second copy of a library under its full version, which nothing loads. */
 function filesFor(platform: string, arch: string): string[] {
   const folder = join(libraries, platform, arch)
   if (!existsSync(folder)) return []
@@ -15,7 +15,7 @@ function filesFor(platform: string, arch: string): string[] {
   return [addon, ...others.sort()].map((name) => join(folder, name))
 }
 
-/** The module that stands for the addon. */
+/** The module that replaces the addon. */
 function moduleOf(files: readonly string[]): string {
   if (files.length === 0) return `throw new Error('this binary was built without the native onnxruntime')`
   const text = JSON.stringify
@@ -27,7 +27,7 @@ export default loadUnpacked([${list.join(', ')}])
 `
 }
 
-/** A plugin of the bundler. @param platform as `process.platform` says it, and `arch` as `process.arch` */
+/** A plugin of the bundler. @param platform as in `process.platform`; `arch` as in `process.arch` */
 export const nativeRuntime = (platform: string, arch: string): Bun.BunPlugin => ({
   name: 'onnxruntime-node',
   setup(build) {

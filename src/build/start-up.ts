@@ -5,7 +5,7 @@ import { join } from 'node:path'
 
 const times = 5
 
-/** Runs `work` in an empty folder, with an environment that knows nothing but it. */
+/** Runs `work` in an empty folder, with an environment of that folder alone. */
 async function somewhereNew<T>(work: (dir: string, env: Record<string, string>) => Promise<T>): Promise<T> {
   const dir = mkdtempSync(join(tmpdir(), 'cstp-start-'))
   try {

@@ -45,7 +45,7 @@ const firstLine = (message: string): string => plain(message.split('\n')[0]!.rep
 
 /** An error for a person: what is wrong, a line for each problem. */
 export function describe(error: unknown): string {
-  if (error instanceof ConfigError) return ['the settings are wrong', ...error.problems.map(plain)].join('\n  ')
+  if (error instanceof ConfigError) return ['invalid settings', ...error.problems.map(plain)].join('\n  ')
   if (hasProblems(error)) return [firstLine(error.message), ...error.problems.map(plain)].join('\n  ')
   if (!(error instanceof CstpError)) return reasonOf(error)
   const issues = issuesOf(error)
@@ -60,7 +60,7 @@ export function errorJson(error: unknown): Record<string, unknown> {
     const { code, message, data } = error
     return { error: { code, message, ...(data && { data }) } }
   }
-  if (error instanceof ConfigError) return { error: { message: 'The settings are wrong', problems: error.problems } }
+  if (error instanceof ConfigError) return { error: { message: 'Invalid settings', problems: error.problems } }
   if (hasProblems(error)) return { error: { message: firstLine(error.message), problems: error.problems } }
   return { error: { message: reasonOf(error) } }
 }

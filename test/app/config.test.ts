@@ -148,9 +148,9 @@ describe('the file', () => {
   })
 
   test.each([
-    ['server: { prot: 1 }', 'server.prot (file /etc/cstp.yaml): there is no such setting'],
-    ['serve: {}', 'serve (file /etc/cstp.yaml): there is no such setting'],
-    ['__proto__: { port: 1 }', '__proto__ (file /etc/cstp.yaml): there is no such setting'],
+    ['server: { prot: 1 }', 'server.prot (file /etc/cstp.yaml): unknown setting'],
+    ['serve: {}', 'serve (file /etc/cstp.yaml): unknown setting'],
+    ['__proto__: { port: 1 }', '__proto__ (file /etc/cstp.yaml): unknown setting'],
     ['server: 5', 'server (file /etc/cstp.yaml): expected a mapping'],
     ['- 1', 'the file (file /etc/cstp.yaml): expected a mapping'],
     ['a: [', 'file /etc/cstp.yaml: '],
@@ -170,8 +170,8 @@ describe('credentials', () => {
   test('that belong to nobody are told', async () => {
     const env = { CSTP_AUTH_TOKENS: 'a:1,b:2', CSTP_ADMIN_AGENTS: 'a,eve', CSTP_EVIDENCE_AGENTS: 'mallory' }
     expect(await problems({ env })).toEqual([
-      'CSTP_ADMIN_AGENTS (environment CSTP_ADMIN_AGENTS): no token belongs to eve',
-      'CSTP_EVIDENCE_AGENTS (environment CSTP_EVIDENCE_AGENTS): no token belongs to mallory',
+      'CSTP_ADMIN_AGENTS (environment CSTP_ADMIN_AGENTS): no token for eve',
+      'CSTP_EVIDENCE_AGENTS (environment CSTP_EVIDENCE_AGENTS): no token for mallory',
     ])
   })
 
@@ -200,8 +200,8 @@ describe('credentials', () => {
 
 test('the remote embedders need what they need', async () => {
   expect(await problems({ env: { CSTP_EMBEDDER: 'openai' } })).toEqual([
-    'CSTP_EMBEDDING_MODEL: the openai embedder needs a model',
-    'CSTP_EMBEDDING_URL: the openai embedder needs an address',
+    'CSTP_EMBEDDING_MODEL: required for the openai embedder',
+    'CSTP_EMBEDDING_URL: required for the openai embedder',
   ])
   const { settings: found } = await load({ env: { CSTP_EMBEDDER: 'huggingface', HF_TOKEN: 'hf' } })
   expect(found.embedding_api_key).toBe('hf')

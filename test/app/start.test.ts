@@ -18,16 +18,19 @@ const settingsOf = async (dir: string, env: Record<string, string> = {}): Promis
   return (await loadSettings({ env: given, flags: {}, readFile: async () => '' })).settings
 }
 
-/** Files below a folder that this process holds open. */
+/** Files below a folder that this process keeps open. */
 async function openFiles(dir: string): Promise<string[]> {
-  // A database that was closed keeps its file until its statements are collected, which one collection may miss.
-  for (let times = 0; times < 3; times++) {
-    await Bun.sleep(1)
+  let open: string[] = []
+  // A database that was closed keeps its file until its statements are collected, which may take several collections.
+  for (let times = 0; times < 50; times++) {
     Bun.gc(true)
+    const links = await readdir('/proc/self/fd')
+    const targets = await Promise.all(links.map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')))
+    open = targets.filter((target) => target.startsWith(dir))
+    if (open.length === 0) break
+    await Bun.sleep(20)
   }
-  const links = await readdir('/proc/self/fd')
-  const targets = await Promise.all(links.map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')))
-  return targets.filter((target) => target.startsWith(dir))
+  return open
 }
 
 const refused = (work: Promise<unknown>): Promise<string> =>

@@ -177,7 +177,7 @@ test('nothing is overwritten, and nothing is copied into itself', async () => {
   expect(await run('backup', copy)).toMatchObject({ status: 1, err: expect.stringContaining('is not empty') })
   expect(await run('backup', join(dir, 'inside'))).toMatchObject({
     status: 1,
-    err: expect.stringContaining('must not lie in the data directory'),
+    err: expect.stringContaining('must not be in the data directory'),
   })
   expect(await run('restore', copy)).toMatchObject({ status: 1, err: expect.stringContaining('is not empty; --force') })
 })
@@ -202,7 +202,7 @@ test('a backup that was killed is none', async () => {
     if (!existsSync(join(home, left, 'cstp-backup.json')))
       expect(await run('restore', join(home, left), '--data-dir', join(home, 'to'))).toMatchObject({
         status: 1,
-        err: expect.stringContaining('is no whole backup'),
+        err: expect.stringContaining('is not a complete backup'),
       })
     await rm(join(home, left), { recursive: true })
   }
@@ -218,7 +218,7 @@ describe('a restore refuses', () => {
   const change = async (edit: (value: Record<string, never>) => unknown) =>
     writeFile(manifest(), JSON.stringify(edit(JSON.parse(await readFile(manifest(), 'utf8')))))
   const damages: [string, () => Promise<unknown>, string][] = [
-    ['no backup', () => rm(copy, { recursive: true }), 'is no whole backup'],
+    ['no backup', () => rm(copy, { recursive: true }), 'is not a complete backup'],
     [
       'a changed decision',
       async () =>
@@ -240,8 +240,8 @@ describe('a restore refuses', () => {
       'cstp-backup.json is damaged',
     ],
     ['a manifest without files', () => change(({ files: _, ...rest }) => rest), 'cstp-backup.json is damaged: files'],
-    ['a newer format', () => change((value) => ({ ...value, format: 2 })), 'take the newer program'],
-    ['newer tables', () => change((value) => ({ ...value, databases: { 'cstp.db': 99 } })), 'take the newer program'],
+    ['a newer format', () => change((value) => ({ ...value, format: 2 })), 'use the newer program'],
+    ['newer tables', () => change((value) => ({ ...value, databases: { 'cstp.db': 99 } })), 'use the newer program'],
     [
       'a way out of the backup',
       () => change((value) => ({ ...value, files: [{ path: '../data/x', size: 1, sha256: 'a'.repeat(64) }] })),
@@ -304,5 +304,5 @@ test('a restore goes into an empty folder as well, which may be a mount; one tha
   const cut = join(home, 'cut')
   await mkdir(join(cut, '.restoring'), { recursive: true })
   const refused = await cstp(['call', 'getStats', '--local'], env(cut))
-  expect(refused).toMatchObject({ status: 1, err: expect.stringContaining('was cut off: empty the folder') })
+  expect(refused).toMatchObject({ status: 1, err: expect.stringContaining('was interrupted: empty the folder') })
 })

@@ -148,7 +148,7 @@ else
     for (const target of [url, back])
       expect(await run(source, target).catch((thrown: Error) => thrown.message)).toContain('is not empty')
     expect(await run(join(home, 'nowhere'), url).catch((thrown: Error) => thrown.message)).toContain(
-      'no data directory',
+      'not a data directory',
     )
   })
 
@@ -161,7 +161,7 @@ if (server !== null)
     const { status, out, err } = await cstp(['migrate', '--from', dir, '--to', 'env:TARGET'], env)
     expect([status, err]).toEqual([0, ''])
     expect(out).toBe(
-      '451 decisions, 400 with vectors, 2300 audit lines and 2500 evidence records; both sides are equal\n',
+      '451 decisions, 400 with vectors, 2300 audit entries and 2500 evidence records; both sides are equal\n',
     )
     const again = await cstp(['migrate', '--from', dir, '--to', 'env:TARGET'], env)
     expect([again.status, again.err.includes('is not empty'), again.err.includes('h0rse')]).toEqual([1, true, false])

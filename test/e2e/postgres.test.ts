@@ -96,7 +96,7 @@ function suite(database: Postgres): void {
     expect(await a.call('verifyEvidenceChain', {})).toMatchObject({ intact: true, records: 2 })
     expect(await a.call('reindex', { decisions_path: 'decisions/2026' })).toMatchObject({ success: true })
     const refused = await a.rpc('reindex', { decisions_path: '/etc' })
-    expect(refused.error?.message).toContain('the decisions lie in PostgreSQL')
+    expect(refused.error?.message).toContain('the decisions are in PostgreSQL')
     const { out, status } = await cstp(['doctor', '--json'], envOf(url, vectors))
     const { findings } = JSON.parse(out) as { findings: { severity: string; what: string }[] }
     const known = findings.filter(({ what }) => !/embedder hash|fsync = off/.test(what))
@@ -114,7 +114,7 @@ function suite(database: Postgres): void {
     })
     const { CSTP_STORE_URL: _, ...rest } = env
     const embedded = { ...rest, PROVENANCE_DB: url }
-    expect((await cstp(['backup', join(home, 'copy')], embedded)).err).toContain('the evidence lies in PostgreSQL')
+    expect((await cstp(['backup', join(home, 'copy')], embedded)).err).toContain('the evidence is in PostgreSQL')
   })
 
   test('a look with doctor makes nothing', async () => {

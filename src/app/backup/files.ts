@@ -1,4 +1,4 @@
-/** Files of a backup: written, hashed, and brought to stable storage. */
+/** Files of a backup, written to stable storage and hashed, and its manifest. */
 
 import { createHash } from 'node:crypto'
 import { createReadStream, existsSync } from 'node:fs'
@@ -17,7 +17,7 @@ export async function measured(folder: string, path: string): Promise<BackupFile
   return { path, size, sha256: hash.digest('hex') }
 }
 
-async function sync(path: string): Promise<void> {
+export async function syncFolder(path: string): Promise<void> {
   const handle = await open(path, 'r')
   try {
     await handle.sync()
@@ -44,7 +44,7 @@ export async function copy(from: string, folder: string, path: string): Promise<
   return settle(folder, path)
 }
 
-/** Gives a file that was written by others its mode, and brings it to stable storage. */
+/** Sets the mode of a file that another part has written, and flushes it to stable storage. */
 export async function settle(folder: string, path: string): Promise<BackupFile> {
   const handle = await open(join(folder, path), 'r+')
   try {
@@ -56,16 +56,14 @@ export async function settle(folder: string, path: string): Promise<BackupFile> 
   return measured(folder, path)
 }
 
-/** Brings the names in a folder, and in all folders below, to stable storage. */
+/** Flushes the names in a folder, and in all folders below it, to stable storage. */
 export async function syncFolders(folder: string): Promise<void> {
   for (const entry of await readdir(folder, { withFileTypes: true }))
     if (entry.isDirectory()) await syncFolders(join(folder, entry.name))
-  await sync(folder)
+  await syncFolder(folder)
 }
 
-export const syncFolder = sync
-
-/** Runs `work` on each item, so many at a time, in order of their start. */
+/** Runs `work` on each item, `width` at a time, started in order. */
 export async function each<T>(items: Iterable<T>, work: (item: T) => Promise<void>, width = 32): Promise<void> {
   const iterator = items[Symbol.iterator]()
   const lane = async () => {
@@ -76,12 +74,11 @@ export async function each<T>(items: Iterable<T>, work: (item: T) => Promise<voi
   for (const one of lanes) if (one.status === 'rejected') throw one.reason
 }
 
-// What a backup says of itself: its files with their hashes, so that a damaged or half one is never taken for whole.
-
 export const manifestName = 'cstp-backup.json'
 /** Of the manifest and the layout. */
 const format = 1
 
+/** The files of a backup with their hashes, so that a damaged or partial one is never taken for complete. */
 const Manifest = v.object({
   product: v.literal('cstp'),
   format: v.literal(format),
@@ -89,7 +86,7 @@ const Manifest = v.object({
   version: v.string(),
   created_at: v.string(),
   decisions: v.number(),
-  /** Null where there is no evidence database. */
+  /** Null if there is no evidence database. */
   evidence_records: v.nullable(v.number()),
   /** Versions of the tables, by file name. */
   databases: v.record(v.string(), v.number()),
@@ -110,11 +107,11 @@ export type BackupFile = Manifest['files'][number]
 /** The parts of a manifest that this program decides. */
 export const manifestHead = { product: 'cstp', format } as const
 
-/** Reads the manifest of a backup. @throws Error where there is none, or it is damaged or newer than this program */
+/** Reads the manifest of a backup. @throws Error if it is missing, damaged, or newer than this program */
 export async function readManifest(folder: string): Promise<Manifest> {
   const text = await readFile(join(folder, manifestName), 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error
-    throw new Error(`${folder} is no whole backup: it has no ${manifestName}`)
+    throw new Error(`${folder} is not a complete backup: it has no ${manifestName}`)
   })
   let value: unknown
   try {
@@ -124,19 +121,18 @@ export async function readManifest(folder: string): Promise<Manifest> {
   }
   const made = typeof value === 'object' && value !== null && 'format' in value ? value.format : undefined
   if (typeof made === 'number' && made > format)
-    throw new Error(`the backup has format ${made}; this program knows formats up to ${format}: take the newer program`)
+    throw new Error(`the backup has format ${made}; this program knows formats up to ${format}: use the newer program`)
   const parsed = v.safeParse(Manifest, value)
   if (parsed.success) return parsed.output
   const [issue] = parsed.issues
   throw new Error(`${manifestName} is damaged: ${v.getDotPath(issue) ?? 'it'}: ${issue.message}`)
 }
 
-// The mark of a restore into a folder that was there already: while it stands, the folder holds a part of the data.
-
+/** Marks a restore into an existing folder: while it exists, the folder has only a part of the data. */
 export const unfinished = '.restoring'
 
-/** @throws Error where a restore was cut off: a server that started on a part would take the rest for deleted */
+/** @throws Error if a restore was interrupted: a server that started on a part would take the rest for deleted */
 export function refuseUnfinished(data_dir: string): void {
   if (existsSync(join(data_dir, unfinished)))
-    throw new Error(`a restore into ${data_dir} was cut off: empty the folder and run cstp restore again`)
+    throw new Error(`a restore into ${data_dir} was interrupted: empty the folder and run cstp restore again`)
 }

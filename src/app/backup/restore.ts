@@ -1,4 +1,4 @@
-/** Makes a data directory of a backup: checked first, put in place whole, and never under a server that runs. */
+/** Restores a backup: it is checked first, put in place as a whole, and never under a running server. */
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
@@ -28,19 +28,19 @@ export async function checkBackup(folder: string): Promise<Manifest> {
   }
   const { 'cstp.db': catalogue = 0, 'provenance.db': evidence = 0 } = manifest.databases
   if (catalogue > migrations.length || evidence > evidenceMigrations.length)
-    throw new Error(`cstp ${manifest.version} made the backup, and this program is older: take the newer program`)
+    throw new Error(`cstp ${manifest.version} made the backup, and this program is older: use the newer program`)
   return manifest
 }
 
-/** Takes the database for itself, which fails while any server has it open. @returns lets it go */
-function seize(data_dir: string): () => void {
+/** Locks the database, which fails while any server has it open. @returns unlocks it */
+function lock(data_dir: string): () => void {
   const path = join(data_dir, 'cstp.db')
   if (!existsSync(path)) return () => {}
   const db = openExisting(path)
   try {
     db.run('PRAGMA busy_timeout = 500')
     db.run('PRAGMA locking_mode = EXCLUSIVE')
-    // A database in WAL mode changes it only for whoever is alone.
+    // A database leaves WAL mode only for its single user.
     db.run('PRAGMA journal_mode = DELETE')
     db.run('BEGIN EXCLUSIVE')
   } catch (error) {
@@ -51,27 +51,27 @@ function seize(data_dir: string): () => void {
   return () => db.close()
 }
 
-/** What the folder holds; null where there is none. */
+/** Names in the folder; null if there is none. */
 const held = (folder: string): Promise<string[] | null> =>
   readdir(folder).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null
     throw new Error(error.code === 'ENOTDIR' ? `${folder} is a file, not a folder` : error.message, { cause: error })
   })
 
-/** Moves the data directory aside. @returns where to, or null where there was none */
+/** Moves the data directory aside. @returns where to, or null if there was none */
 async function makeRoom(data_dir: string): Promise<string | null> {
   if ((await held(data_dir)) === null) return null
-  const letGo = seize(data_dir)
+  const unlock = lock(data_dir)
   try {
     const aside = `${data_dir}.before-${new Date().toISOString().replace(/[-:]|\.\d+/g, '')}`
     if (existsSync(aside)) throw new Error(`${aside} is there already: try again in a second`)
     await rename(data_dir, aside).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EBUSY' && error.code !== 'EXDEV') throw error
-      throw new Error(`${data_dir} can't be moved aside, for it is a mount: empty it first`, { cause: error })
+      throw new Error(`${data_dir} can't be moved aside, because it is a mount: empty it first`, { cause: error })
     })
     return aside
   } finally {
-    letGo()
+    unlock()
   }
 }
 
@@ -84,7 +84,7 @@ export interface RestoreOptions {
   progress(done: number, total: number): void
 }
 
-/** Restores a backup. @throws Error that says what is in the way; the data directory is then as it was */
+/** Restores a backup. @throws Error that says what is in the way; the data directory is then unchanged */
 export async function restore(options: RestoreOptions): Promise<{ manifest: Manifest; aside: string | null }> {
   const { force, signal, progress } = options
   const [source, data_dir] = [resolve(options.backup), resolve(options.data_dir)]
@@ -92,10 +92,10 @@ export async function restore(options: RestoreOptions): Promise<{ manifest: Mani
   const before = await held(data_dir)
   if (before !== null && before.length > 0) {
     if (!force) throw new Error(`${data_dir} is not empty; --force moves what it holds aside`)
-    // Better to hear of a server now than when everything is copied.
-    seize(data_dir)()
+    // Fail now rather than when everything is copied.
+    lock(data_dir)()
   }
-  // A folder that is there already may be a mount, into which nothing can be renamed from beside it.
+  // An existing folder may be a mount, into which nothing can be renamed from outside.
   const inside = before?.length === 0
   const folder = inside
     ? join(data_dir, unfinished)

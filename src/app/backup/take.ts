@@ -1,6 +1,6 @@
 /**
- * Copies a data directory while a server writes to it. What points comes before what is pointed to: exported bundles, then the evidence
- * that they end in, then the catalogue with the decisions that the evidence names, then the decisions' files as of that catalogue.
+ * Copies a data directory while a server writes to it. Whatever refers to something is copied before it: exported bundles, then the
+ * evidence that they end in, then the catalogue with the decisions that the evidence names, then the decision files of that catalogue.
  */
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, realpath, rename, rm } from 'node:fs/promises'
@@ -25,10 +25,10 @@ import {
 
 export interface BackupOptions {
   settings: Pick<Settings, 'data_dir' | 'provenance_db' | 'store_url' | 'vector_url'>
-  /** The folder to make. */
+  /** The folder to create. */
   target: string
   signal: AbortSignal
-  /** Told how many of the decisions' files are copied. */
+  /** Called with the number of decision files copied so far. */
   progress(done: number, total: number): void
 }
 
@@ -37,13 +37,13 @@ const evidence = 'provenance.db'
 const isDatabase = (name: string): boolean => /\.db(?:-wal|-shm|-journal)?$/.test(name)
 const isIn = (path: string, folder: string): boolean => path === folder || path.startsWith(folder + sep)
 
-/** @throws Error where the target holds something or lies in the data directory, or where there is nothing to back up */
+/** @throws Error if the target is not empty or in the data directory, or if there is nothing to back up */
 async function checkTarget(target: string, data_dir: string): Promise<void> {
   if (!existsSync(join(data_dir, catalogue)))
     throw new Error(`there is nothing to back up: ${data_dir} has no ${catalogue}`)
   await mkdir(dirname(target), { recursive: true })
   const real = join(await realpath(dirname(target)), basename(target))
-  if (isIn(real, await realpath(data_dir))) throw new Error(`the backup must not lie in the data directory ${data_dir}`)
+  if (isIn(real, await realpath(data_dir))) throw new Error(`the backup must not be in the data directory ${data_dir}`)
   const held = await readdir(target).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return []
     throw new Error(error.code === 'ENOTDIR' ? `${target} is a file, not a folder` : error.message)
@@ -51,7 +51,7 @@ async function checkTarget(target: string, data_dir: string): Promise<void> {
   if (held.length > 0) throw new Error(`${target} is not empty; a backup never overwrites anything`)
 }
 
-/** Files of the data directory that are nobody else's: token, keys, bundles, and what people put there. */
+/** Other files of the data directory: token, keys, bundles, and what people put there. */
 async function* others(data_dir: string, without: readonly string[], at = ''): AsyncGenerator<string> {
   for (const entry of await readdir(join(data_dir, at), { withFileTypes: true })) {
     const path = at === '' ? entry.name : `${at}/${entry.name}`
@@ -61,7 +61,7 @@ async function* others(data_dir: string, without: readonly string[], at = ''): A
   }
 }
 
-/** Rows of a table; null where the database has no such one. */
+/** Rows of a table; null if the database has no such table. */
 function count(database: string, table: string, where = 'true'): number | null {
   const db = openExisting(database)
   try {
@@ -72,16 +72,16 @@ function count(database: string, table: string, where = 'true'): number | null {
   }
 }
 
-/** @throws Error where what matters lies in PostgreSQL, whose own tools back it up */
+/** @throws Error if decisions or evidence are in PostgreSQL, whose own tools back it up */
 function refuseServer({ store_url, provenance_db }: BackupOptions['settings']): void {
-  const what = store_url ? 'the decisions lie' : isPostgres(provenance_db) ? 'the evidence lies' : null
+  const what = store_url ? 'the decisions are' : isPostgres(provenance_db) ? 'the evidence is' : null
   if (what === null) return
   throw new Error(
     `${what} in PostgreSQL: back that up with its own tools, such as pg_dump --format=custom, and keep the evidence key (CSTP_EVIDENCE_KEY)`,
   )
 }
 
-/** Makes a backup. The target appears when it is whole, under its own name. @throws Error that says what is in the way */
+/** Makes a backup. The target appears under its name once it is complete. @throws Error that says what is in the way */
 export async function backup({ settings, target: given, signal, progress }: BackupOptions): Promise<Manifest> {
   const { data_dir, provenance_db, vector_url } = settings
   refuseServer(settings)
@@ -98,7 +98,7 @@ export async function backup({ settings, target: given, signal, progress }: Back
       files.push(await file)
     }
     const vectors = vector_url && !vector_url.includes('://') ? relative(data_dir, vector_url).split(sep).join('/') : ''
-    // Vectors outside of the catalogue are made anew from it.
+    // Vectors outside of the catalogue are rebuilt from it.
     for await (const path of others(data_dir, ['decisions', 'vectors', vectors])) {
       await keep(copy(join(data_dir, path), folder, path))
     }

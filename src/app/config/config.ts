@@ -1,4 +1,4 @@
-/** Reads the settings, in the order default < YAML file < environment < flag. Their table stands in `config/table.ts`. */
+/** Reads the settings, in the order default < YAML file < environment < flag. Their table is `table.ts`. */
 import { join, resolve } from 'node:path'
 import { parseDocument } from 'yaml'
 import type { Credential } from '../../core/caller.ts'
@@ -19,12 +19,12 @@ export interface Configuration {
   sources: Record<SettingName, Source>
 }
 
-/** Thrown with everything that is wrong at once; `problems` has a line for each. */
+/** Thrown with every wrong setting at once; `problems` has a line for each. */
 export class ConfigError extends Error {
   readonly problems: string[]
 
   constructor(problems: string[]) {
-    super(`The settings are wrong:\n${problems.map((line) => `  - ${line}`).join('\n')}`)
+    super(`Invalid settings:\n${problems.map((line) => `  - ${line}`).join('\n')}`)
     this.name = 'ConfigError'
     this.problems = problems
   }
@@ -32,7 +32,7 @@ export class ConfigError extends Error {
 
 const names = Object.keys(settings) as SettingName[]
 
-/** An address may carry a name and a password. */
+/** An address may contain a name and a password. */
 const withoutPassword = (text: string): string =>
   text.replace(/:\/\/\S*@/g, '://****@').replace(/([?&]password=)[^&\s]*/g, '$1****')
 
@@ -54,7 +54,7 @@ function expand(value: unknown, env: Record<string, string | undefined>, at: str
   return value
 }
 
-/** Flattens a YAML tree to the settings' paths; what no setting claims is a problem. */
+/** Flattens a YAML tree to the paths of settings; an unknown path is a problem. */
 function flatten(tree: unknown, file: string, problems: string[]): Map<string, unknown> {
   const found = new Map<string, unknown>()
   const known = new Set(names.map((name) => settings[name].yaml))
@@ -64,8 +64,7 @@ function flatten(tree: unknown, file: string, problems: string[]): Map<string, u
       return
     }
     const inside = [...known].filter((one) => at === '' || one.startsWith(`${at}.`))
-    if (inside.length === 0)
-      problems.push(`${at} (file ${file}): there is no such setting; known are ${[...known].join(', ')}`)
+    if (inside.length === 0) problems.push(`${at} (file ${file}): unknown setting; known are ${[...known].join(', ')}`)
     else if (node !== null && typeof node === 'object' && !Array.isArray(node)) {
       for (const [key, item] of Object.entries(node)) visit(item, at ? `${at}.${key}` : key)
     } else if (node !== null)
@@ -75,15 +74,15 @@ function flatten(tree: unknown, file: string, problems: string[]): Map<string, u
   return found
 }
 
-/** What servers that share a database must be given alike, and can't make for themselves. */
+/** Servers that share a database need the same tokens and key, and can't create them themselves. */
 function sharedProblems({ store_url, provenance_db, auth_tokens, evidence_key }: Partial<Settings>): string[] {
   const problems: string[] = []
   if (store_url && auth_tokens === null)
-    problems.push('CSTP_AUTH_TOKENS: with CSTP_STORE_URL every server needs the same tokens; none are given')
+    problems.push('CSTP_AUTH_TOKENS: required with CSTP_STORE_URL: every server needs the same tokens')
   if (evidence_key === null && (store_url || isPostgres(provenance_db ?? null)))
-    problems.push('CSTP_EVIDENCE_KEY: with evidence in PostgreSQL every server needs the same key; none is given')
+    problems.push('CSTP_EVIDENCE_KEY: required with evidence in PostgreSQL: every server needs the same key')
   if (store_url && provenance_db && !isPostgres(provenance_db))
-    problems.push('PROVENANCE_DB: with CSTP_STORE_URL the evidence must lie in PostgreSQL too; received a file')
+    problems.push('PROVENANCE_DB: with CSTP_STORE_URL the evidence must be in PostgreSQL too; received a file')
   return problems
 }
 
@@ -133,9 +132,9 @@ export async function loadSettings(input: {
   }
   const embedder = values.embedder
   if (embedder === 'openai' && !values.embedding_model)
-    problems.push('CSTP_EMBEDDING_MODEL: the openai embedder needs a model')
+    problems.push('CSTP_EMBEDDING_MODEL: required for the openai embedder')
   if (embedder === 'openai' && !values.embedding_url)
-    problems.push('CSTP_EMBEDDING_URL: the openai embedder needs an address')
+    problems.push('CSTP_EMBEDDING_URL: required for the openai embedder')
   if (embedder === 'huggingface' && !values.embedding_api_key && input.env.HF_TOKEN)
     values.embedding_api_key = input.env.HF_TOKEN
   problems.push(...sharedProblems(values as Partial<Settings>))
@@ -143,7 +142,7 @@ export async function loadSettings(input: {
   for (const name of ['admin_agents', 'evidence_agents'] as const) {
     const strangers = ((values[name] as string[] | null) ?? []).filter((agent) => agents && !agents.includes(agent))
     if (strangers.length > 0)
-      problems.push(`${settings[name].env} (${sources[name]}): no token belongs to ${strangers.join(', ')}`)
+      problems.push(`${settings[name].env} (${sources[name]}): no token for ${strangers.join(', ')}`)
   }
   if (problems.length > 0) throw new ConfigError(problems)
   return { settings: values as unknown as Settings, sources: sources as Record<SettingName, Source> }

@@ -1,4 +1,4 @@
-/** How values of settings are read: from a YAML file or from text. Each reader throws an Error that says what was expected. */
+/** Readers of settings, from a YAML value or from text. Each throws an Error that says what was expected. */
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { type Credential, parseTokens, type Scope, scopes } from '../../core/caller.ts'
@@ -28,7 +28,7 @@ export const oneOf =
 
 export const list = (value: unknown): string[] => {
   const parts = typeof value === 'string' ? value.split(',') : value
-  if (!Array.isArray(parts)) return expected('a list, or text separated by commas')
+  if (!Array.isArray(parts)) return expected('a list, or comma-separated text')
   return parts.map((part) => text(part))
 }
 
@@ -75,7 +75,7 @@ export const vectorUrl = (value: unknown): string => {
 
 export const credentials = (value: unknown): Credential[] => {
   if (typeof value === 'string') return parseTokens(value)
-  if (!Array.isArray(value) || value.length === 0) return expected('agent:token pairs separated by commas, or a list')
+  if (!Array.isArray(value) || value.length === 0) return expected('comma-separated agent:token pairs, or a list')
   return parseTokens(
     value.map((entry: unknown, index) => {
       const at = `entry ${index + 1}`

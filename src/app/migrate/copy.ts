@@ -1,5 +1,4 @@
-/** Copies what one store holds to another, kind by kind. Each goes on where an earlier run was cut off. */
-
+/** Copies one store to another, kind by kind, continuing an interrupted run; and digests of both sides. */
 import { createHash } from 'node:crypto'
 import { sides } from '../../../sdk/storage/vectors.ts'
 import { resultCollection } from '../../domain/decision/idempotency.ts'
@@ -13,7 +12,7 @@ export interface Copying {
   to: Side
   now_ms: number
   signal: AbortSignal
-  /** Told how many of a kind are done. */
+  /** Called with the number of a kind that is done. */
   progress(kind: string, done: number): void
 }
 
@@ -43,8 +42,8 @@ export async function copyDecisions({ from, to, signal, progress }: Copying): Pr
 }
 
 /**
- * Vectors of the active generation; what has none is left to the target's outbox. One that was still being built is left behind: whoever
- * built it has stopped, and a reindex always begins anew.
+ * Vectors of the active generation; decisions without vectors are left to the target's outbox. One that was still being built is not
+ * copied: its builder has stopped, and a reindex always starts over.
  */
 export async function copyVectors({ from, to, now_ms, signal, progress }: Copying): Promise<void> {
   const generation = await from.store.embeddings.generation('active')
@@ -79,7 +78,7 @@ export async function copyVectors({ from, to, now_ms, signal, progress }: Copyin
     })
 }
 
-/** What servers agree on besides decisions. Not the logins at the dashboard: people log in again. */
+/** State that servers share besides decisions, without the logins at the dashboard: people log in again. */
 const collections = {
   sessions: [sessionCollections.waiting, sessionCollections.consumed],
   breakers: [breakerCollection],
@@ -117,11 +116,11 @@ export async function copyAudit({ from, to, signal, progress }: Copying): Promis
   }
 }
 
-/** Records as they are, the tree's nodes anew from their hashes, and the checkpoints. @throws Error where the target has another chain */
+/** Records as they are, the nodes of the tree from their hashes, and the checkpoints. @throws Error if the target has another chain */
 export async function copyEvidence({ from, to, signal, progress }: Copying): Promise<void> {
   const head = await to.evidence.head()
   const [same] = head.seq === 0 ? [head.hash] : await from.evidence.hashes(head.seq, 1)
-  if (same !== head.hash) throw new Error(`${to.name} holds another chain of evidence than ${from.name}`)
+  if (same !== head.hash) throw new Error(`${to.name} has another chain of evidence than ${from.name}`)
   for (let next = head.seq + 1; ; ) {
     signal.throwIfAborted()
     const records = await from.evidence.read(next, 1_000)
@@ -141,8 +140,7 @@ export async function copyEvidence({ from, to, signal, progress }: Copying): Pro
   for (const checkpoint of given.slice(known.length)) await to.evidence.saveCheckpoint(checkpoint)
 }
 
-// What a side holds, as counts and hashes that are equal where the content is.
-
+/** The content of a side as counts and hashes. */
 export interface Digest {
   decisions: number
   decisions_sha256: string

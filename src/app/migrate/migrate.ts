@@ -19,7 +19,7 @@ interface Marker {
   done: boolean
 }
 
-/** Marks an empty target as that of this source. @throws Error for one that holds something of its own */
+/** Marks an empty target as that of this source. @throws Error if it has other content */
 async function claim({ from, to }: Copying): Promise<void> {
   const digest = createHash('sha256').update(from.name).digest('hex')
   const [stored] = await to.store.keyed.get(marker.collection, [marker.key])
@@ -29,7 +29,7 @@ async function claim({ from, to }: Copying): Promise<void> {
     (await to.store.decisions.count({})) +
     (await to.evidence.head()).seq +
     (await to.store.audit.list({ limit: 1 })).length
-  if (used > 0) throw new Error(`${to.name} is not empty, and holds no migration of ${from.name} that was cut off`)
+  if (used > 0) throw new Error(`${to.name} is not empty, and has no interrupted migration of ${from.name}`)
   await mark(to, digest, false)
 }
 

@@ -1,4 +1,4 @@
-/** One side of a migration: a data directory or a PostgreSQL database, opened with all that it holds. */
+/** One side of a migration: a data directory or a PostgreSQL database, opened with all its stores. */
 import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
@@ -16,7 +16,7 @@ export interface Side {
   close(): Promise<void>
 }
 
-/** @param existing whether there must be something already @throws Error, StorageError */
+/** @param existing whether the place must exist already @throws Error, StorageError */
 export async function openSide(place: string, existing: boolean): Promise<Side> {
   const options = { analyse, now: Date.now }
   if (isPostgres(place)) {
@@ -33,7 +33,8 @@ export async function openSide(place: string, existing: boolean): Promise<Side> 
     return sideOf(`postgres://${host}${pathname}`, store, evidence)
   }
   const dir = resolve(place)
-  if (existing && !existsSync(join(dir, 'cstp.db'))) throw new Error(`${dir} is no data directory: it has no cstp.db`)
+  if (existing && !existsSync(join(dir, 'cstp.db')))
+    throw new Error(`${dir} is not a data directory: it has no cstp.db`)
   await mkdir(dir, { recursive: true, mode: 0o700 })
   const [{ openSqliteStore }, { openSqliteEvidence }] = await Promise.all([
     import('../../drivers/store/sqlite/driver.ts'),
@@ -57,12 +58,10 @@ const sideOf = (name: string, store: Store, evidence: Evidence): Side => ({
   },
 })
 
-// Walks over all that a store holds of a kind, in an order that both sides share.
-
 const pageSize = 200
 const auditPage = 1_000
 
-/** By id. */
+/** All decisions by id, in pages: an order that both sides share. */
 export async function* decisionsOf({ store }: Side): AsyncGenerator<StoredDecision[]> {
   for (let after: string | null = null; ; ) {
     const page: StoredDecision[] = await store.decisions.walk(after, pageSize)
@@ -72,7 +71,7 @@ export async function* decisionsOf({ store }: Side): AsyncGenerator<StoredDecisi
   }
 }
 
-/** The trail from its first line on, though it is read from its last. */
+/** The audit trail from its first line on, though stores read it from the last. */
 export async function* trail({ store }: Side): AsyncGenerator<StoredAuditEntry[]> {
   const ends: (number | undefined)[] = []
   for (let cursor: number | undefined; ; ) {

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /**
- * Loads an addon and the libraries that it looks for beside itself. They lie in a folder of this process alone while they are loaded,
- * and are gone afterwards: what stays in a shared folder could be changed by others before the next start.
+ * Loads an addon and the libraries that it looks for beside itself. They are in a folder of this process alone while they are loaded,
+ * and removed afterwards: files that stay in a shared folder could be changed by others before the next start.
  * @param files their names, as the loader looks for them, and where their content is; the addon first
  * @throws Error when they can't be written or loaded
  */

@@ -20,7 +20,7 @@ export interface LanceOptions {
   storage_options?: Record<string, string>
   /** From this many decisions on, searches use an approximate index. [20 000] */
   index_from?: number
-  /** Told of each training of an index. */
+  /** Called when an index was trained. */
   log?: Upkeep['log']
 }
 
