@@ -3,8 +3,7 @@ import { expect, test } from 'bun:test'
 import { cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { changesets, isReleased, released, section, sections, withEntry } from '../src/generate/changelog.ts'
-import { root } from './support/child.ts'
-import { inTemporaryDir } from './support/server.ts'
+import { inTemporaryDir, root } from './support/process.ts'
 
 test('a changeset becomes a section: its first sentence is the heading, links lead from the root', () => {
   expect(section('---\n"cstp-service": minor\n---\n\nOne\nthing. And why.\n\n- [x](../docs/x.md)\n')).toBe(

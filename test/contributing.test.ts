@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { root } from './support/child.ts'
+import { root } from './support/process.ts'
 
 /** Paths of this repository in code spans, up to the first part that a reader fills in. */
 export const pathsIn = (page: string): string[] =>

@@ -14,7 +14,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { root, type Service, serve } from './support/child.ts'
+import { root, run, type Service, serve } from './support/process.ts'
 
 setDefaultTimeout(120_000)
 
@@ -155,13 +155,7 @@ for (const page of pages) {
 
 async function execute(command: string[], env: Record<string, string>, cwd: string) {
   const path = Bun.which(command[0]!, { PATH: env.PATH! })!
-  const child = Bun.spawn([path, ...command.slice(1)], { env, cwd, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' })
-  const [out, err, status] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ])
-  return { out, err, status }
+  return run([path, ...command.slice(1)], { cwd, env })
 }
 
 test('blocks are found, indented ones and their marks too', () => {

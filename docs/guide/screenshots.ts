@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { executable, launch, logIn, open, visit } from '../../test/dashboard/browser.ts'
 import { people, startPlace } from '../../test/dashboard/place.ts'
-import { temporaryDir } from '../../test/support/server.ts'
+import { temporaryDir } from '../../test/support/process.ts'
 
 const pictures = [
   { name: 'overview', path: '?period=all', height: 960 },

@@ -7,7 +7,7 @@ import { SQL } from 'bun'
 import { loadSettings, type Settings } from '../../src/app/config/config.ts'
 import { openProgram, serve } from '../../src/app/server.ts'
 import { freshDatabase, postgres, whyNoPostgres } from '../support/postgres.ts'
-import { inTemporaryDir, until } from '../support/server.ts'
+import { inTemporaryDir, until } from '../support/process.ts'
 
 setDefaultTimeout(60_000)
 

@@ -1,7 +1,7 @@
 /** Child processes of a measurement: started, waited for, watched in /proc, ended. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { freePort } from '../support/server.ts'
+import { freePort } from '../support/process.ts'
 
 const root = join(import.meta.dir, '../..')
 const ticksPerSecond = 100

@@ -5,7 +5,7 @@ import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ownKey, readKey } from '../../src/core/key-file.ts'
 import { fingerprint } from '../../src/domain/evidence/note.ts'
-import { inTemporaryDir } from '../support/server.ts'
+import { inTemporaryDir } from '../support/process.ts'
 
 const pemOf = (key: ReturnType<typeof generateKeyPairSync>['privateKey']) =>
   key.export({ type: 'pkcs8', format: 'pem' }) as string

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { rm } from 'node:fs/promises'
 import type { Browser, Locator, Page } from 'playwright-core'
-import { temporaryDir } from '../support/server.ts'
+import { temporaryDir } from '../support/process.ts'
 import { executable, launch, logIn, open, settled, visit } from './browser.ts'
 import { type DashboardPlace, people, startPlace } from './place.ts'
 

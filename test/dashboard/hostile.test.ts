@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Browser } from 'playwright-core'
-import { type RunningServer, startServer, temporaryDir } from '../support/server.ts'
+import { type RunningServer, startServer, temporaryDir } from '../support/process.ts'
 import { executable, launch, logIn, open, settled, visit, type Watched } from './browser.ts'
 
 setDefaultTimeout(120_000)

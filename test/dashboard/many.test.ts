@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Browser, Page, Request } from 'playwright-core'
 import { runToEnd } from '../bench/process.ts'
-import { type RunningServer, startServer } from '../support/server.ts'
+import { type RunningServer, startServer } from '../support/process.ts'
 import { executable, launch, logIn, open, settled, visit, type Watched } from './browser.ts'
 import { people } from './place.ts'
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { rm } from 'node:fs/promises'
 import axe, { type RunOnly } from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
-import { temporaryDir } from '../support/server.ts'
+import { temporaryDir } from '../support/process.ts'
 import { executable, launch, logIn, open, settled, visit, type Watched } from './browser.ts'
 import { type DashboardPlace, hasData, hostile, people, startPlace } from './place.ts'
 

@@ -2,8 +2,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Pep, pepLines } from '../../docs/demo/peps.ts'
-import { bareEnv, cstp, root } from '../support/child.ts'
-import { type RunningServer, startServer } from '../support/server.ts'
+import { bareEnv, cstp, type RunningServer, root, startServer } from '../support/process.ts'
 import { sharedText } from '../support/shared.ts'
 
 export const people = { root: 'root-token-of-the-test', coder: 'coder-token-of-the-test' }

@@ -4,8 +4,7 @@ import { chmodSync, cpSync, existsSync } from 'node:fs'
 import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { bareEnv, cstp, type Ended, spawn } from '../support/child.ts'
-import { type RunningServer, startServer } from '../support/server.ts'
+import { bareEnv, cstp, type Ended, type RunningServer, spawn, startServer } from '../support/process.ts'
 
 setDefaultTimeout(120_000)
 

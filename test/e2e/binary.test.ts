@@ -9,7 +9,7 @@ import { version } from '../../src/core/version.ts'
 import { appendEvents } from '../../src/domain/evidence/chain.ts'
 import { pieceSize } from '../../src/domain/evidence/walk.ts'
 import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite/driver.ts'
-import { type Ended, cstp as run, type Service, serve as start, type Way } from '../support/child.ts'
+import { type Ended, cstp as run, type Service, serve as start, type Way } from '../support/process.ts'
 import { overProgram, use } from '../surfaces/mcp/peers.ts'
 
 setDefaultTimeout(120_000)

@@ -2,8 +2,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { bareEnv, cstp, root, type Service, serve } from '../support/child.ts'
-import { inTemporaryDir, temporaryDir } from '../support/server.ts'
+import { bareEnv, cstp, inTemporaryDir, root, run, type Service, serve, temporaryDir } from '../support/process.ts'
 
 // Each test starts several processes.
 setDefaultTimeout(60_000)
@@ -366,17 +365,10 @@ test('an agent without the scope admin is told so once', () =>
 
 test('the demonstration shows ten answers and leaves nothing behind', () =>
   inTemporaryDir(async (dir) => {
-    const child = Bun.spawn([process.execPath, join(root, 'docs/demo/demo.ts'), '--small', '--embedder', 'hash'], {
-      cwd: root,
-      env: { ...bareEnv(dir), TMPDIR: dir },
-      stdout: 'pipe',
-      stderr: 'pipe',
-    })
-    const [out, err, status] = await Promise.all([
-      new Response(child.stdout).text(),
-      new Response(child.stderr).text(),
-      child.exited,
-    ])
+    const { out, err, status } = await run(
+      [process.execPath, join(root, 'docs/demo/demo.ts'), '--small', '--embedder', 'hash'],
+      { cwd: root, env: { ...bareEnv(dir), TMPDIR: dir } },
+    )
     expect({ status, err }).toEqual({ status: 0, err: '' })
     expect(out).toContain('26 decisions of a made-up web shop')
     expect(out.match(/^ ?\d+ {2}\S.*\?$/gm)).toHaveLength(10)

@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parse } from 'yaml'
-import { inTemporaryDir, type RunningServer, startServer } from '../support/server.ts'
+import { inTemporaryDir, type RunningServer, startServer } from '../support/process.ts'
 
 const soak = process.env.CSTP_SOAK === '1'
 const rounds = soak ? 50 : 4

@@ -5,8 +5,7 @@ import { pepMaterial, shopMaterial } from '../../docs/demo/material.ts'
 import { connect } from '../../src/cli/connection.ts'
 import { load } from '../../src/cli/import-load.ts'
 import { openRemote } from '../../src/cli/remote.ts'
-import { bareEnv, type Service, serve } from '../support/child.ts'
-import { inTemporaryDir } from '../support/server.ts'
+import { bareEnv, inTemporaryDir, type Service, serve } from '../support/process.ts'
 
 // Some 2 000 texts go through the model; a busy machine takes its time.
 setDefaultTimeout(600_000)

@@ -10,7 +10,7 @@ import { loadSettings } from '../../src/app/config/config.ts'
 import { examine } from '../../src/app/doctor/doctor.ts'
 import { appendEvents } from '../../src/domain/evidence/chain.ts'
 import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite/driver.ts'
-import { bareEnv, cstp } from '../support/child.ts'
+import { bareEnv, cstp } from '../support/process.ts'
 
 let home: string
 let seed: string

@@ -3,8 +3,7 @@ import { expect, test } from 'bun:test'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Pep, pepLines } from '../../docs/demo/peps.ts'
-import { bareEnv, cstp, serve } from '../support/child.ts'
-import { inTemporaryDir } from '../support/server.ts'
+import { bareEnv, cstp, inTemporaryDir, serve } from '../support/process.ts'
 import { sharedText } from '../support/shared.ts'
 
 const text = sharedText('data/peps.jsonl')

@@ -18,8 +18,8 @@ import { analyse } from '../../src/domain/search/terms.ts'
 import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite/driver.ts'
 import { openSqliteStore } from '../../src/drivers/store/sqlite/driver.ts'
 import { eventsFrom } from '../drivers/evidence/evidence-tools.ts'
-import { bareEnv, cstp } from '../support/child.ts'
 import { freshSchema, postgres, whyNoPostgres } from '../support/postgres.ts'
+import { bareEnv, cstp, ended, spawn } from '../support/process.ts'
 
 setDefaultTimeout(120_000)
 
@@ -170,19 +170,9 @@ if (server !== null)
 /** The command, killed again and again while it works, until it gets to its end. @returns how often it was killed */
 async function killedAgainAndAgain(args: string[], env: Record<string, string>): Promise<number> {
   for (let kills = 0; ; kills++) {
-    const child = Bun.spawn([process.execPath, 'src/main.ts', 'migrate', ...args], {
-      cwd: join(import.meta.dir, '..', '..'),
-      env,
-      stdin: 'ignore',
-      stdout: 'pipe',
-      stderr: 'pipe',
-    })
+    const child = spawn(['migrate', ...args], env)
     const timer = setTimeout(() => child.kill('SIGKILL'), 300 * 1.6 ** kills)
-    const [status, out, err] = await Promise.all([
-      child.exited,
-      new Response(child.stdout).text(),
-      new Response(child.stderr).text(),
-    ])
+    const { status, out, err } = await ended(child)
     clearTimeout(timer)
     if (status === 0) {
       expect(out).toContain('both sides are equal')

@@ -2,8 +2,7 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { bareEnv, cstp } from '../support/child.ts'
-import { inTemporaryDir, startServer, until } from '../support/server.ts'
+import { bareEnv, cstp, inTemporaryDir, startServer, until } from '../support/process.ts'
 
 // Each test starts several processes.
 setDefaultTimeout(60_000)

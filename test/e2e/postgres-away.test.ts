@@ -7,7 +7,7 @@ import { suiteOptions } from '../../sdk/storage/conformance/store/records.ts'
 import { connect } from '../../src/drivers/shared/postgres/client.ts'
 import { openPostgresStore } from '../../src/drivers/store/postgres/driver.ts'
 import { freshSchema, postgres, whyNoPostgres } from '../support/postgres.ts'
-import { inTemporaryDir, startServer, until } from '../support/server.ts'
+import { inTemporaryDir, startServer, until } from '../support/process.ts'
 
 setDefaultTimeout(120_000)
 

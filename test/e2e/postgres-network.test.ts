@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { SQL } from 'bun'
 import { type Network, network } from '../support/network.ts'
 import { freshSchema, type Postgres, pgvector, postgres, whyNoPostgres } from '../support/postgres.ts'
-import { inTemporaryDir, type RunningServer, startServer, until } from '../support/server.ts'
+import { inTemporaryDir, type RunningServer, startServer, until } from '../support/process.ts'
 
 setDefaultTimeout(120_000)
 const rounds = process.env.CSTP_SOAK === '1' ? 3 : 1

@@ -7,9 +7,8 @@ import { join } from 'node:path'
 import { createAll, recordOf, suiteOptions } from '../../sdk/storage/conformance/store/records.ts'
 import { openPostgresStore } from '../../src/drivers/store/postgres/driver.ts'
 import { openSqliteStore } from '../../src/drivers/store/sqlite/driver.ts'
-import { bareEnv, cstp } from '../support/child.ts'
 import { freshSchema, type Postgres, pgvector, postgres, whyNoPostgres } from '../support/postgres.ts'
-import { startServer } from '../support/server.ts'
+import { bareEnv, cstp, startServer } from '../support/process.ts'
 
 setDefaultTimeout(60_000)
 

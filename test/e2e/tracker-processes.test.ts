@@ -1,6 +1,6 @@
 /** The tracker over two processes on the same data: two agents, two scopes, a restart in the middle, failed records. */
 import { expect, test } from 'bun:test'
-import { type Answer, inTemporaryDir, type RunningServer, startServer } from '../support/server.ts'
+import { type Answer, inTemporaryDir, type RunningServer, startServer } from '../support/process.ts'
 
 const agents = { ada: 'ada:ada-token', bob: 'bob:bob-token' }
 type Agent = keyof typeof agents

@@ -5,7 +5,7 @@ import { canonical } from '../../src/domain/evidence/canonical.ts'
 import { recordHash } from '../../src/domain/evidence/hash.ts'
 import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite/driver.ts'
 import * as gh from '../support/github.ts'
-import { inTemporaryDir } from '../support/server.ts'
+import { inTemporaryDir } from '../support/process.ts'
 
 const count = 60
 /** Merges that each take two others back: three events in a batch. */

@@ -1,7 +1,7 @@
 /** GitHub's webhook on the real service: every published example, what is recorded of it, and that it is off by default. */
 import { expect, test } from 'bun:test'
 import * as gh from '../support/github.ts'
-import { inTemporaryDir, startServer } from '../support/server.ts'
+import { inTemporaryDir, startServer } from '../support/process.ts'
 
 const env = { CSTP_GITHUB_WEBHOOK_SECRET: gh.secret, CSTP_GITHUB_BOTS: 'coder' }
 

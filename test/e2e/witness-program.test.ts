@@ -8,9 +8,18 @@ import { parseCheckpoint } from '../../src/domain/evidence/checkpoints.ts'
 import { openNote, parseNote, parseVerifier } from '../../src/domain/evidence/note.ts'
 import { verifyConsistency, verifyInclusion } from '../../src/domain/evidence/proof-check.ts'
 import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite/driver.ts'
-import { bareEnv, cstp, type Service, serve, spawn } from '../support/child.ts'
 import { append } from '../support/evidence/log.ts'
-import { freePort, startServer, temporaryDir, until } from '../support/server.ts'
+import {
+  bareEnv,
+  cstp,
+  freePort,
+  type Service,
+  serve,
+  spawn,
+  startServer,
+  temporaryDir,
+  until,
+} from '../support/process.ts'
 
 const dirs: string[] = []
 const services: Service[] = []

@@ -1,10 +1,9 @@
 /** The client in a real browser, on a page of another origin than the service. */
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
+import { inTemporaryDir, root } from '../support/process.ts'
 import { openMemoryProgram } from '../support/program.ts'
-import { inTemporaryDir } from '../support/server.ts'
 import { serveProgram } from '../wire/server.ts'
-import { root } from './package.ts'
 
 const chromium = Bun.which('chromium') ?? Bun.which('google-chrome')
 if (!chromium) console.warn('no chromium found: the client is not tried in a browser')

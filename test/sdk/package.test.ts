@@ -5,8 +5,8 @@ import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import rootManifest from '../../package.json' with { type: 'json' }
 import manifest from '../../sdk/package.json' with { type: 'json' }
-import { type RunningServer, startServer, temporaryDir } from '../support/server.ts'
-import { type Packed, pack, project, readmeBlocks, root, run } from './package.ts'
+import { type RunningServer, root, startServer, temporaryDir } from '../support/process.ts'
+import { type Packed, pack, project, readmeBlocks, run } from './package.ts'
 
 // Compilers, package managers and a server start here.
 setDefaultTimeout(120_000)

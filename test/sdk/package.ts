@@ -1,15 +1,15 @@
 /** The published package: built, packed, and installed into an empty project, without a network. */
+
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { root, run as runToEnd } from '../support/process.ts'
 
-export const root = join(import.meta.dir, '../..')
 const quiet = { HOME: process.env.HOME ?? '', PATH: process.env.PATH ?? '' }
 
 /** What a program wrote. @throws with all of it when it fails */
 export async function run(command: string[], cwd: string, env: Record<string, string> = {}): Promise<string> {
-  const child = Bun.spawn(command, { cwd, env: { ...quiet, ...env }, stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' })
-  const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
-  if ((await child.exited) !== 0) throw new Error(`${command.join(' ')} ended with ${child.exitCode}:\n${out}\n${err}`)
+  const { out, err, status } = await runToEnd(command, { cwd, env: { ...quiet, ...env } })
+  if (status !== 0) throw new Error(`${command.join(' ')} ended with ${status}:\n${out}\n${err}`)
   return out
 }
 

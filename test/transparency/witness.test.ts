@@ -11,7 +11,7 @@ import { logReader, Unreachable } from '../../src/transparency/reader.ts'
 import { folderOf, look as lookOnce, type Witness } from '../../src/transparency/witness.ts'
 import { append } from '../support/evidence/log.ts'
 import { history, type LogServer, newSigner, serveLog } from '../support/evidence/log-server.ts'
-import { temporaryDir } from '../support/server.ts'
+import { temporaryDir } from '../support/process.ts'
 
 let dir = ''
 let log: LogServer

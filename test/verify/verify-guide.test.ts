@@ -1,13 +1,14 @@
 /** The commands of the guide to evidence, run as they stand there. */
+
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { bundleOf } from '../support/evidence/bundles.ts'
 import { witness } from '../support/evidence/notary.ts'
+import { cstp, main, root } from '../support/process.ts'
 import { cases, events, exampleControls, log } from './damage.ts'
 
-const root = join(import.meta.dir, '../..')
 const guide = await readFile(join(root, 'docs/guide/evidence.md'), 'utf8')
 const commands = (kind: 'hold' | 'fail') =>
   [...guide.matchAll(/^```sh (.+)\n([\s\S]*?)^```$/gm)].flatMap(([, info, block]) =>
@@ -38,18 +39,10 @@ afterAll(() => rm(folder, { recursive: true, force: true }))
 async function run(line: string) {
   const [name, ...args] = line.split(' ')
   expect(name).toBe('cstp')
-  const child = Bun.spawn([process.execPath, join(root, 'src/main.ts'), ...args], {
+  return cstp(args, { PATH: process.env.PATH ?? '', HOME: '/nonexistent' }, undefined, {
+    command: [process.execPath, main],
     cwd: folder,
-    env: { PATH: process.env.PATH ?? '', HOME: '/nonexistent' },
-    stdout: 'pipe',
-    stderr: 'pipe',
   })
-  const [out, err, status] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ])
-  return { out, err, status }
 }
 
 test('the guide has commands', () => {

@@ -16,8 +16,8 @@ import { openPgvectorVectors } from '../../../src/drivers/vectors/pgvector/drive
 import { openMemoryStore } from '../../support/memory/store.ts'
 import { openMemoryVectors } from '../../support/memory/vectors.ts'
 import { freshDatabase, pgvector, whyNoPgvector } from '../../support/postgres.ts'
+import { until } from '../../support/process.ts'
 import { recordOf, testStart } from '../../support/record.ts'
-import { until } from '../../support/server.ts'
 
 const D = 8
 const next = random(42)

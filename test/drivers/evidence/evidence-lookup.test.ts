@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Evidence } from '../../../sdk/storage/evidence.ts'
 import { appendEvents, follow, type NewEvent } from '../../../src/domain/evidence/chain.ts'
 import { openSqliteEvidence } from '../../../src/drivers/evidence/sqlite/driver.ts'
-import { inTemporaryDir } from '../../support/server.ts'
+import { inTemporaryDir } from '../../support/process.ts'
 
 const event = (payload: string, source = 'suite'): NewEvent => ({
   ts: '2026-07-01T10:00:00Z',

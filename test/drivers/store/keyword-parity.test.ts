@@ -6,7 +6,7 @@ import { analyse, queryTerms } from '../../../src/domain/search/terms.ts'
 import { openPostgresStore } from '../../../src/drivers/store/postgres/driver.ts'
 import { openSqliteStore } from '../../../src/drivers/store/sqlite/driver.ts'
 import { freshSchema, postgres, whyNoPostgres } from '../../support/postgres.ts'
-import { inTemporaryDir } from '../../support/server.ts'
+import { inTemporaryDir } from '../../support/process.ts'
 import { sharedText } from '../../support/shared.ts'
 
 setDefaultTimeout(120_000)

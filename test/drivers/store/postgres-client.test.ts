@@ -7,7 +7,7 @@ import { openConnection } from '../../../src/drivers/shared/postgres/connection.
 import { openPool } from '../../../src/drivers/shared/postgres/pool.ts'
 import { type Network, network } from '../../support/network.ts'
 import { freshDatabase, type Postgres, postgres, whyNoPostgres } from '../../support/postgres.ts'
-import { until } from '../../support/server.ts'
+import { until } from '../../support/process.ts'
 
 setDefaultTimeout(60_000)
 

@@ -1,5 +1,5 @@
 /** One client of several servers: it does some of everything, and writes down what it was told. */
-import type { RunningServer } from '../../support/server.ts'
+import type { RunningServer } from '../../support/process.ts'
 import type { History } from './history.ts'
 
 export const tripped = 'trip'

@@ -5,7 +5,7 @@ import { listSessions } from '../../../src/domain/deliberation/sessions.ts'
 import { openPostgresEvidence } from '../../../src/drivers/evidence/postgres/driver.ts'
 import { openPostgresStore } from '../../../src/drivers/store/postgres/driver.ts'
 import { chainOf } from '../../drivers/evidence/evidence-tools.ts'
-import { type RunningServer, until } from '../../support/server.ts'
+import { type RunningServer, until } from '../../support/process.ts'
 import { counted, tripped } from './client.ts'
 import type { Found } from './history.ts'
 

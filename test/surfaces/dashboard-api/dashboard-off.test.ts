@@ -1,6 +1,6 @@
 /** CSTP_DASHBOARD=off: no page, no file, no login, and no session that is still good. */
 import { expect, test } from 'bun:test'
-import { inTemporaryDir, type RunningServer, startServer } from '../../support/server.ts'
+import { inTemporaryDir, type RunningServer, startServer } from '../../support/process.ts'
 
 const tokens = { CSTP_AUTH_TOKENS: 'alice:alice-token' }
 

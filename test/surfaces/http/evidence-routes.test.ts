@@ -6,7 +6,7 @@ import { CstpError, invalidParams } from '../../../sdk/errors.ts'
 import type { Request as Call, Dispatch } from '../../../src/calls/dispatch.ts'
 import { evidenceRoutes } from '../../../src/surfaces/http/evidence.ts'
 import { createRateLimiter } from '../../../src/surfaces/http/rate.ts'
-import { temporaryDir } from '../../support/server.ts'
+import { temporaryDir } from '../../support/process.ts'
 import { serviceOf, tokens, url } from './service.ts'
 
 const perMinute = 60

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { root } from '../../support/child.ts'
+import { root } from '../../support/process.ts'
 import { type Running, startServing, tokens } from './running.ts'
 
 const fixtureTool = 'calls a tool of the suite’s own example server'

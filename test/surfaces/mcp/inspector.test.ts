@@ -7,7 +7,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { toolNames } from '../../../src/calls/method.ts'
-import { bareEnv, main, root } from '../../support/child.ts'
+import { bareEnv, main, root, run } from '../../support/process.ts'
 import { jsonOf, type ToolResult } from './peers.ts'
 import { type Running, startServing, tokens } from './running.ts'
 
@@ -32,18 +32,10 @@ const targets = {
 }
 
 async function inspect(target: keyof typeof targets, args: string[]): Promise<Record<string, unknown>> {
-  const child = Bun.spawn([process.execPath, '--bun', inspector!, '--cli', ...targets[target](), ...args], {
-    cwd: root,
-    env: bareEnv(home),
-    stdin: 'ignore',
-    stdout: 'pipe',
-    stderr: 'pipe',
-  })
-  const [out, err, status] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ])
+  const { out, err, status } = await run(
+    [process.execPath, '--bun', inspector!, '--cli', ...targets[target](), ...args],
+    { cwd: root, env: bareEnv(home) },
+  )
   if (status !== 0) throw new Error(`the inspector ended with ${status}: ${err}${out}`)
   return JSON.parse(out)
 }

@@ -1,6 +1,6 @@
 /** /mcp on a real socket: who may come, from where, with what; sessions and their ends; streams; stopping. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { until } from '../../support/server.ts'
+import { until } from '../../support/process.ts'
 import { hello, message, openSession, post, type Running, startServing, tokens } from './running.ts'
 
 let server: Running

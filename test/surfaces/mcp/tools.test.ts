@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv'
 import { toolNames } from '../../../src/calls/method.ts'
 import { methods } from '../../../src/methods/table.ts'
-import { inTemporaryDir } from '../../support/server.ts'
+import { inTemporaryDir } from '../../support/process.ts'
 import { jsonOf, lines, overHttp, overStdio, type Peer, use } from './peers.ts'
 import { type Agent, type Running, startServing, tokens } from './running.ts'
 

@@ -1,10 +1,100 @@
-/** Starts the real program as a child process, for tests that need a server that can be killed. */
+/** Starts the program and other commands as child processes: one command, or a server that runs until it is stopped or killed. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-const root = join(import.meta.dir, '../..')
+export const root = join(import.meta.dir, '../..')
+export const main = join(root, 'src/main.ts')
+
+export interface Ended {
+  status: number
+  out: string
+  err: string
+}
+
+/** Nothing of the developer's own settings reaches the program. */
+export const bareEnv = (dir: string, more: Record<string, string> = {}): Record<string, string> => ({
+  PATH: process.env.PATH ?? '',
+  HOME: dir,
+  CSTP_DATA_DIR: dir,
+  CSTP_EMBEDDER: 'hash',
+  ...more,
+})
+
+/** How the program is run: what is called, and in which folder. */
+export interface Way {
+  command: string[]
+  cwd: string
+}
+const fromSource: Way = { command: [process.execPath, main], cwd: root }
+
+/** What is started with pipes for what it says. */
+const piped = (command: string[], cwd: string, env: Record<string, string>, input?: string | Uint8Array) =>
+  Bun.spawn(command, {
+    cwd,
+    env,
+    stdin: input === undefined ? 'ignore' : new Blob([input as BlobPart]),
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+export type Child = ReturnType<typeof piped>
+
+/** What a process said, once it has ended. */
+export async function ended({ stdout, stderr, exited }: Child): Promise<Ended> {
+  const [out, err, status] = await Promise.all([new Response(stdout).text(), new Response(stderr).text(), exited])
+  return { status, out, err }
+}
+
+/** Runs any command to its end. */
+export const run = (
+  command: string[],
+  { cwd, env, input }: { cwd: string; env: Record<string, string>; input?: string | Uint8Array },
+): Promise<Ended> => ended(piped(command, cwd, env, input))
+
+/** Starts one command of the program. */
+export const spawn = (args: string[], env: Record<string, string>, input?: string | Uint8Array, way = fromSource) =>
+  piped([...way.command, ...args], way.cwd, env, input)
+
+/** Runs one command of the program to its end. */
+export const cstp = (
+  args: string[],
+  env: Record<string, string>,
+  input?: string | Uint8Array,
+  way?: Way,
+): Promise<Ended> => ended(spawn(args, env, input, way))
+
+export interface Service {
+  url: string
+  /** What it printed until it answered. */
+  banner: string
+  /** Sends the signal and waits for the end. */
+  stop(signal?: NodeJS.Signals): Promise<Ended>
+}
+
+/** Starts `cstp serve` on a free port. @throws when it ends instead */
+export async function serve(env: Record<string, string>, args: string[] = [], way?: Way): Promise<Service> {
+  const child = spawn(['serve', '--port', '0', ...args], env, undefined, way)
+  const err = new Response(child.stderr).text()
+  const reader = child.stdout.getReader()
+  const decoder = new TextDecoder()
+  let out = ''
+  // The last line of what it prints, for a person or a program.
+  while (!/Ctrl-C stops it\.\n|"url"/.test(out)) {
+    const { done, value } = await reader.read()
+    if (done) throw new Error(`the service ended: ${await err}`)
+    out += decoder.decode(value, { stream: true })
+  }
+  return {
+    url: /http:\/\/127\.0\.0\.1:\d+/.exec(out)![0],
+    banner: out,
+    async stop(signal = 'SIGTERM') {
+      child.kill(signal)
+      const status = await child.exited
+      return { status, out, err: await err }
+    },
+  }
+}
 
 /** A port that nothing listens on. */
 export const freePort = (): Promise<number> =>
@@ -52,22 +142,13 @@ export async function until(what: string, probe: () => Promise<boolean>, ms = 20
 export async function startServer(input: { dir: string; env?: Record<string, string> }): Promise<RunningServer> {
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
-  const child = Bun.spawn([process.execPath, 'src/main.ts', 'serve'], {
-    cwd: root,
-    env: {
-      PATH: process.env.PATH ?? '',
-      HOME: input.dir,
-      CSTP_DATA_DIR: input.dir,
-      CSTP_PORT: String(port),
-      CSTP_EMBEDDER: 'hash',
-      CSTP_RATE_LIMIT: '0',
-      CSTP_LOG_LEVEL: 'warn',
-      ...input.env,
-    },
-    stdin: 'ignore',
-    stdout: 'ignore',
-    stderr: 'pipe',
-  })
+  const child = piped(
+    [...fromSource.command, 'serve'],
+    root,
+    bareEnv(input.dir, { CSTP_PORT: String(port), CSTP_RATE_LIMIT: '0', CSTP_LOG_LEVEL: 'warn', ...input.env }),
+  )
+  // Nobody reads it, and a full pipe would hold the server up.
+  void new Response(child.stdout).text()
   const stderr = new Response(child.stderr).text()
   try {
     await until(`${url}/ready`, async () => {
