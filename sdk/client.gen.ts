@@ -1185,7 +1185,7 @@ export interface ActionParams {
 /** What an attributed outcome rests on. */
 export type AttributionBasis = 'evidence' | 'age'
 
-/** A circuit breaker as it stands now. */
+/** The current state of a circuit breaker. */
 export interface BreakerState {
   /** What it watches: `global`, or a category, stakes, agent, tag or project. */ scope: string
   /** `open` blocks, `half_open` lets one decision through. */ state: 'closed' | 'open' | 'half_open'
@@ -1638,7 +1638,7 @@ export interface Revision {
   /** What stood in them before, by name. */ old_values: Record<string, unknown>
 }
 
-/** What is wrong in a rule file, with its place. */
+/** What is wrong in a rule file, and where. */
 export interface RuleProblem {
   /** Name of the file. */ file: string
   /** From 1. */ line: number

@@ -26,7 +26,7 @@ export const Violation = v.object({
 })
 export type Violation = v.InferOutput<typeof Violation>
 
-/** A circuit breaker as it stands now. */
+/** The current state of a circuit breaker. */
 export const BreakerState = v.object({
   scope: v.pipe(v.string(), d('What it watches: `global`, or a category, stakes, agent, tag or project.')),
   state: v.pipe(State, d('`open` blocks, `half_open` lets one decision through.')),
@@ -39,13 +39,14 @@ export const BreakerState = v.object({
   probe_decision_id: v.pipe(v.nullable(v.string()), d('The decision whose review settles a half-open breaker.')),
 })
 
-/** What is wrong in a rule file, with its place. */
+/** What is wrong in a rule file, and where. */
 export const RuleProblem = v.object({
   file: v.pipe(v.string(), d('Name of the file.')),
   line: v.pipe(v.number(), d('From 1.')),
   column: v.pipe(v.number(), d('From 1.')),
   message: v.pipe(v.string(), d('What is wrong, and what was meant.')),
 })
+export type RuleProblem = v.InferOutput<typeof RuleProblem>
 
 /** A record schema would accept a list, and drop keys such as `constructor`: rules and audit trail see what was sent. */
 const Context = v.pipe(

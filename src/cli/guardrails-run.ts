@@ -1,5 +1,6 @@
 /** The work of cstp guardrails: checking rule files, running their table tests, and backtesting rules that are not active. */
-import { type Backtest, backtest, checkRules, loadRules, type RuleError, type Tally } from '../policy/check.ts'
+import type { RuleProblem } from '../../sdk/schema/policy.ts'
+import { type Backtest, backtest, checkRules, loadRules, type Tally } from '../policy/check.ts'
 import { testRules } from '../policy/tables.ts'
 import type { Run } from './command.ts'
 import { type Connection, type connectionFlags, withConnection } from './connection.ts'
@@ -9,7 +10,7 @@ import { type Column, type Paint, plain, plural, print, type Terminal, table } f
 
 type Output = Pick<Run, 'terminal' | 'json'>
 
-const errorLine = ({ file, line, column, message }: RuleError, paint: Paint): string =>
+const errorLine = ({ file, line, column, message }: RuleProblem, paint: Paint): string =>
   `${plain(file)}:${line}:${column}: ${paint.red('error')}: ${plain(message)}`
 
 /** Resolves with the exit status: 1 if something does not load. */

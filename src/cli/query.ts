@@ -131,7 +131,7 @@ function render(found: Result<'queryDecisions'>, { width, paint }: { width: numb
   const { decisions, total, query_time_ms, no_precedent, retrieval_mode, degraded } = found
   const notes = degraded ? [paint.yellow('Embedder unavailable; keyword results only.')] : []
   if (decisions.length === 0) return `${[...notes, 'No precedent: no decision matches.'].join('\n')}\n`
-  // Keyword scores rarely reach the bound, even of exact hits; the words speak for themselves.
+  // Keyword scores rarely reach the bound, even of exact hits; the reader can tell.
   const byMeaning = retrieval_mode !== 'keyword' && !degraded
   if (no_precedent && byMeaning)
     notes.push(paint.yellow('No precedent: even the nearest of these is not closer than unrelated decisions.'))

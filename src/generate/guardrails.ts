@@ -75,7 +75,7 @@ export function guardrailsPage(
     ),
   ]
   const about =
-    'Everything that may stand in a guardrail file. [The guide](../guide/guardrails.md) says how to write rules. For editors: [guardrails.schema.json](guardrails.schema.json) and [guardrail-tests.schema.json](guardrail-tests.schema.json).'
+    'Everything that a guardrail file may contain. [The guide](../guide/guardrails.md) says how to write rules. For editors: [guardrails.schema.json](guardrails.schema.json) and [guardrail-tests.schema.json](guardrail-tests.schema.json).'
   const section = (title: string, text: string, lines: string[]) => `## ${title}\n\n${text}\n\n${lines.join('\n')}\n`
   return [
     head('Guardrail files', about),

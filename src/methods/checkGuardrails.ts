@@ -71,11 +71,11 @@ export const checkGuardrails = defineMethod({
       has_check: true,
     }
     const guard = await openGuard(call, { ...given, agent: call.caller.agent })
-    const judgement = await guard.judge(action)
-    const { allowed, violations, warnings, evaluated, policy_hash } = judgement
+    const evaluation = await guard.evaluate(action)
+    const { allowed, violations, warnings, evaluated, policy_hash } = evaluation
     if (!dry_run) {
-      await call.store.transaction((tx) => guard.audit(tx, action, judgement, { ...(agent && { claims: agent }) }))
-      noteInput(call, names, checkInput(given.description, judgement))
+      await call.store.transaction((tx) => guard.audit(tx, action, evaluation, { ...(agent && { claims: agent }) }))
+      noteInput(call, names, checkInput(given.description, evaluation))
     }
     return {
       allowed,

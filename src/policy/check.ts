@@ -1,24 +1,24 @@
-/** Rule files looked at as an author wants it: what does not load, and what loads but is suspicious. */
+/** Checks rule files for their author: what does not load, and what loads but is suspicious; and loads a set for replays and backtests. */
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { RuleProblem } from '../../sdk/schema/policy.ts'
 import { type LintFinding, lintRules } from '../domain/guardrail/lint.ts'
-import type { RuleError } from '../domain/guardrail/positions.ts'
 import type { PolicySet } from '../domain/guardrail/set.ts'
 import { PolicyError, readFiles, readPolicy, ruleFilesIn } from './files.ts'
 
-export interface CheckReport {
+interface CheckReport {
   rules: number
   circuit_breakers: number
-  /** Of the rules that a server would load; null where they don't. */
+  /** Of the rules that a server would load; null if they don't load. */
   policy_hash: string | null
-  errors: RuleError[]
+  errors: RuleProblem[]
   findings: LintFinding[]
 }
 
-export const isDirectory = async (path: string): Promise<boolean> => (await stat(path)).isDirectory()
+const isDirectory = async (path: string): Promise<boolean> => (await stat(path)).isDirectory()
 
-/** Templates are not loaded until a file names them; each is looked at by itself. */
-async function templatesIn(directory: string): Promise<{ set: PolicySet | null; errors: RuleError[] }[]> {
+/** Templates are not loaded until a file names them; each is checked by itself. */
+async function templatesIn(directory: string): Promise<{ set: PolicySet | null; errors: RuleProblem[] }[]> {
   const names = await ruleFilesIn(join(directory, 'templates')).catch(() => [])
   return Promise.all(names.map((name) => readFiles([name])))
 }
@@ -46,13 +46,10 @@ export async function checkRules(paths: readonly string[] | null): Promise<Check
   }
 }
 
-// A set of rules from paths, for those who judge the past by it.
-
+// The command line may not import the domain; these are what it needs of it.
 export { type Backtest, backtest, type Replayed, replay, type Tally } from '../domain/guardrail/backtest.ts'
-export type { RuleError } from '../domain/guardrail/positions.ts'
-export type { PolicySet } from '../domain/guardrail/set.ts'
 
-/** @param paths directories, or one file; null for the shipped rules. @throws PolicyError with all that is wrong */
+/** @param paths directories, or one file; null for the shipped rules. @throws PolicyError with everything that is wrong */
 export async function loadRules(paths: readonly string[] | null): Promise<PolicySet> {
   const [first] = paths ?? []
   const single = first !== undefined && paths!.length === 1 && !(await isDirectory(first))

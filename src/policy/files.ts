@@ -1,5 +1,4 @@
-/** Guardrail files on disk: read at start, read again after five minutes or when told to, the last good set in force meanwhile. */
-
+/** Guardrail files on disk: read at start, and again after five minutes or on request; the last valid set stays in force meanwhile. */
 import { readdir, readFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import attested from '../../guardrails/controls/attested.yaml' with { type: 'text' }
@@ -10,35 +9,35 @@ import dataProtection from '../../guardrails/templates/data-protection.yaml' wit
 import financialLimits from '../../guardrails/templates/financial-limits.yaml' with { type: 'text' }
 import productionSafety from '../../guardrails/templates/production-safety.yaml' with { type: 'text' }
 import secrets from '../../guardrails/templates/secrets.yaml' with { type: 'text' }
+import type { RuleProblem } from '../../sdk/schema/policy.ts'
 import type { Log } from '../core/log.ts'
 import { type ControlRules, compileControls } from '../domain/evidence/controls.ts'
 import { parseControlFiles } from '../domain/evidence/rules.ts'
-import type { RuleError } from '../domain/guardrail/positions.ts'
 import { buildPolicy, type Policy, type PolicyFile, type PolicySet } from '../domain/guardrail/set.ts'
 
 const freshMs = 300_000
 
-const showError = ({ file, line, column, message }: RuleError): string => `${file}:${line}:${column}: ${message}`
+const showError = ({ file, line, column, message }: RuleProblem): string => `${file}:${line}:${column}: ${message}`
 
-/** Thrown at start when the files can't be used; `problems` has a line for each error. */
+/** The files can't be used; `problems` has a line for each error. */
 export class PolicyError extends Error {
   override name = 'PolicyError'
   readonly problems: string[]
 
-  constructor(errors: readonly RuleError[]) {
-    super(`The guardrail files are wrong:\n${errors.map((error) => `  ${showError(error)}`).join('\n')}`)
+  constructor(errors: readonly RuleProblem[]) {
+    super(`The guardrail files are invalid:\n${errors.map((error) => `  ${showError(error)}`).join('\n')}`)
     this.problems = errors.map(showError)
   }
 }
 
-const unreadable = (file: string, error: unknown): RuleError => ({
+const unreadable = (file: string, error: unknown): RuleProblem => ({
   file,
   line: 1,
   column: 1,
   message: `can't be read: ${(error as NodeJS.ErrnoException).code ?? 'unknown'}`,
 })
 
-/** Names of the rule files directly in a directory, in order; table tests are not rules. */
+/** Paths of the rule files directly in a directory, in order, without table tests. */
 export async function ruleFilesIn(directory: string): Promise<string[]> {
   return (await readdir(directory, { withFileTypes: true }))
     .filter((entry) => !entry.isDirectory() && /\.ya?ml$/.test(entry.name) && !/\.test\.ya?ml$/.test(entry.name))
@@ -59,9 +58,9 @@ async function readTemplate(name: string, { name: beside }: PolicyFile): Promise
   }
 }
 
-/** Reads these files as one set. What can't be read is an error like any other. */
-export async function readFiles(names: readonly string[]): Promise<{ set: PolicySet | null; errors: RuleError[] }> {
-  const errors: RuleError[] = []
+/** Reads these files as one set. A file that can't be read is an error like any other. */
+export async function readFiles(names: readonly string[]): Promise<{ set: PolicySet | null; errors: RuleProblem[] }> {
+  const errors: RuleProblem[] = []
   const files = await Promise.all(
     names.map(async (name): Promise<PolicyFile[]> => {
       try {
@@ -79,9 +78,9 @@ export async function readFiles(names: readonly string[]): Promise<{ set: Policy
 /** Reads the directories once; the shipped rules for null. */
 export async function readPolicy(
   directories: readonly string[] | null,
-): Promise<{ set: PolicySet | null; errors: RuleError[] }> {
+): Promise<{ set: PolicySet | null; errors: RuleProblem[] }> {
   if (directories === null) return buildPolicy(shippedRules, readTemplate)
-  const errors: RuleError[] = []
+  const errors: RuleProblem[] = []
   const names: string[] = []
   for (const directory of directories) {
     try {
@@ -98,30 +97,30 @@ export async function readPolicy(
   }
 }
 
-/** Opens the policy. @throws PolicyError when the files can't be used at all: a server must not start without its rules */
+/** Opens the policy. @throws PolicyError if the files can't be used: a server must not start without its rules */
 export async function openPolicy(directories: readonly string[] | null, log: Log, now: () => number): Promise<Policy> {
   const first = await readPolicy(directories)
   if (!first.set) throw new PolicyError(first.errors)
   let set = first.set
-  let errors: RuleError[] = []
+  let errors: RuleProblem[] = []
   let read_ms = now()
-  let reading: Promise<RuleError[]> | null = null
+  let reading: Promise<RuleProblem[]> | null = null
 
-  const read = async (): Promise<RuleError[]> => {
+  const read = async (): Promise<RuleProblem[]> => {
     const found = await readPolicy(directories)
     errors = found.errors
     read_ms = now()
     if (!found.set) {
-      log('error', 'guardrail files are wrong; the last good rules stay in force', { errors: errors.map(showError) })
+      log('error', 'guardrail files are invalid; the last valid rules stay in force', { errors: errors.map(showError) })
     } else if (found.set.hash !== set.hash) {
       log('info', 'guardrails changed', { rules: found.set.rules.length, policy_hash: found.set.hash })
     }
     if (found.set) set = found.set
     return errors
   }
-  /** One reading after the other: whoever asks now must not get what was read before. */
-  const reload = (): Promise<RuleError[]> => {
-    const mine: Promise<RuleError[]> = (reading ?? Promise.resolve()).then(read).finally(() => {
+  /** One read after the other: a reload must not return what was read before it was requested. */
+  const reload = (): Promise<RuleProblem[]> => {
+    const mine: Promise<RuleProblem[]> = (reading ?? Promise.resolve()).then(read).finally(() => {
       if (reading === mine) reading = null
     })
     reading = mine
@@ -137,12 +136,10 @@ export async function openPolicy(directories: readonly string[] | null, log: Log
   }
 }
 
-// The guardrails that come with the program, as part of it.
-
-/** Rules in force where no directory is named. */
+/** Rules in force if no directory is configured. */
 export const shippedRules = [{ name: 'guardrails/default.yaml', text: defaults }]
 
-/** Templates by name; any file may name them. A test compares them with the folder. */
+/** Templates by name, which any file may load. A test compares them with the folder. */
 export const shippedTemplates: Readonly<Record<string, string>> = {
   'data-protection': dataProtection,
   'financial-limits': financialLimits,
@@ -150,16 +147,14 @@ export const shippedTemplates: Readonly<Record<string, string>> = {
   secrets,
 }
 
-// The control rules that come with the program, as part of it.
-
-/** In the order of the report. A test compares them with the folder. */
+/** Control rules, in the order of the report. A test compares them with the folder. */
 export const shippedControls = [
   { name: 'guardrails/controls/sr-11-7.yaml', text: sr117 },
   { name: 'guardrails/controls/nist-ai-rmf.yaml', text: nistAiRmf },
   { name: 'guardrails/controls/attested.yaml', text: attested },
 ]
 
-/** @throws PolicyError with all that is wrong */
+/** @throws PolicyError with everything that is wrong */
 export function loadControls(files = shippedControls): ControlRules {
   const { sets, errors } = parseControlFiles(files)
   if (errors.length > 0) throw new PolicyError(errors)

@@ -1,14 +1,14 @@
 /** Table tests on disk: `<rules>.test.yaml` beside `<rules>.yaml`, and which rules no case fires. */
 import { access, readdir, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { RuleError } from '../domain/guardrail/positions.ts'
+import type { RuleProblem } from '../../sdk/schema/policy.ts'
 import { type CaseResult, parseTable, runTable } from '../domain/guardrail/table.ts'
 import { readFiles, ruleFilesIn } from './files.ts'
 
-export interface TestReport {
+interface TestReport {
   tables: { file: string; cases: CaseResult[] }[]
-  errors: RuleError[]
-  /** Rules of all files that were looked at, and how many of them some case fires. */
+  errors: RuleProblem[]
+  /** Rules of all files, and how many of them some case fires. */
   rules: number
   covered: number
   uncovered: { rule: string; file: string; line: number }[]
@@ -16,7 +16,7 @@ export interface TestReport {
 
 const isTable = (name: string): boolean => /\.test\.ya?ml$/.test(name)
 
-/** Directories whose tables count: the given ones, and their templates. */
+/** The given directories, and their templates if there are any. */
 async function withTemplates(directories: readonly string[]): Promise<string[]> {
   const all = directories.flatMap((directory) => [directory, join(directory, 'templates')])
   const there = await Promise.all(
@@ -47,11 +47,11 @@ async function rulesOf(file: string, named: string[] | null): Promise<string[]> 
   )
 }
 
-/** Runs every table of the directories. @throws where a directory can't be read */
+/** Runs every table of the directories. @throws if a directory can't be read */
 export async function testRules(directories: readonly string[], now_ms: number): Promise<TestReport> {
   const report: TestReport = { tables: [], errors: [], rules: 0, covered: 0, uncovered: [] }
   const rules = new Map<string, { rule: string; file: string; line: number; fired: boolean }>()
-  const know = async (files: string[]) => {
+  const load = async (files: string[]) => {
     const { set, errors } = await readFiles(files)
     report.errors.push(...errors)
     for (const { rule } of set?.rules ?? []) {
@@ -70,7 +70,7 @@ export async function testRules(directories: readonly string[], now_ms: number):
       if (!table) continue
       const files = await rulesOf(file, table.rules)
       for (const one of files) tested.add(one)
-      const set = await know(files)
+      const set = await load(files)
       if (!set) continue
       const cases = await runTable(table, set.rules, now_ms)
       report.tables.push({ file, cases })
@@ -78,7 +78,7 @@ export async function testRules(directories: readonly string[], now_ms: number):
       for (const { rule } of set.rules) if (fired.has(rule.id)) rules.get(`${rule.file}:${rule.id}`)!.fired = true
     }
     // A file without a table has rules that no case fires.
-    for (const file of await ruleFilesIn(directory)) if (!tested.has(file)) await know([file])
+    for (const file of await ruleFilesIn(directory)) if (!tested.has(file)) await load([file])
   }
   const all = [...rules.values()]
   report.rules = all.length

@@ -88,7 +88,7 @@ describe('a server', () => {
       const { status, err } = await cstp(['serve', '--port', '0'], { ...bareEnv(dir), GUARDRAILS_PATHS: folder })
       expect(status).toBe(1)
       expect(err).toBe(
-        `cstp: The guardrail files are wrong\n  ${folder}/a.yaml:2:3: unknown key acton; did you mean action?\n`,
+        `cstp: The guardrail files are invalid\n  ${folder}/a.yaml:2:3: unknown key acton; did you mean action?\n`,
       )
     }))
 

@@ -114,7 +114,11 @@ describe('in force', () => {
     now = fiveMinutes
     expect((await policy.current()).hash).toBe(hash)
     expect(policy.errors()).toMatchObject([{ line: 1, message: 'rule a: has neither conditions nor requirements' }])
-    expect(lines.lines[0]).toMatchObject(['error', 'guardrail files are wrong; the last good rules stay in force', {}])
+    expect(lines.lines[0]).toMatchObject([
+      'error',
+      'guardrail files are invalid; the last valid rules stay in force',
+      {},
+    ])
     await rm(dir, { recursive: true })
     expect((await policy.reload()).length).toBe(1)
     expect((await policy.current()).hash).toBe(hash)

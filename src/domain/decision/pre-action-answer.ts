@@ -4,7 +4,7 @@ import { QueryHit } from '../../../sdk/schema/decision.ts'
 import { type ActionParams, Violation } from '../../../sdk/schema/policy.ts'
 import type { RecordResult } from '../../../sdk/schema/record.ts'
 import type { CompiledRule } from '../guardrail/evaluate.ts'
-import type { Judgement } from '../guardrail/guard.ts'
+import type { Evaluation } from '../guardrail/guard.ts'
 import { noRules } from '../guardrail/request.ts'
 import { CalibrationContext } from '../memory/profile.ts'
 import { hitOf, type SearchResult } from '../search/search.ts'
@@ -42,7 +42,7 @@ export const PreActionResult = v.object({
 export type PreActionResult = v.InferOutput<typeof PreActionResult>
 
 /** A verdict, and the rules that gave it. */
-export interface Check extends Pick<Judgement, 'allowed' | 'violations' | 'warnings' | 'evaluated'> {
+export interface Check extends Pick<Evaluation, 'allowed' | 'violations' | 'warnings' | 'evaluated'> {
   rules: readonly CompiledRule[]
 }
 

@@ -135,10 +135,10 @@ async function checkPolicy(call: PreActionCall, given: PreActionParams): Promise
   try {
     const policy = await call.policy.current()
     const guard = guardOf(call, policy, { category: inner.category, stakes: inner.stakes, tags, project, agent })
-    const judgement = await guard.judge(action)
+    const evaluation = await guard.evaluate(action)
     const claims = agent_id == null ? {} : { claims: { agent_id } }
-    await call.store.transaction((tx) => guard.audit(tx, action, judgement, claims))
-    return { ...judgement, rules: policy.rules }
+    await call.store.transaction((tx) => guard.audit(tx, action, evaluation, claims))
+    return { ...evaluation, rules: policy.rules }
   } catch (error) {
     call.log('error', 'guardrails could not be evaluated', { request_id: call.request_id, error: String(error) })
     const { guardrail_id } = notEvaluated.violations[0]!

@@ -1,6 +1,7 @@
 /** The record service: checks what is given, builds the record, applies policy, embeds it, and commits all of it in one transaction. */
 import { CstpError, invalidParams } from '../../../sdk/errors.ts'
 import type { DecisionRecord, Deliberation } from '../../../sdk/schema/decision.ts'
+import type { Violation } from '../../../sdk/schema/policy.ts'
 import type { RecordParams, RecordResult } from '../../../sdk/schema/record.ts'
 import { isStorageError } from '../../../sdk/storage/errors.ts'
 import type { DecisionReader, StoredDecision, Transaction } from '../../../sdk/storage/store.ts'
@@ -13,8 +14,7 @@ import type { Session } from '../deliberation/sessions.ts'
 import type { Tracker } from '../deliberation/tracker.ts'
 import { type Action, recordedAction } from '../guardrail/action.ts'
 import { subjectOf } from '../guardrail/breaker.ts'
-import type { Violation } from '../guardrail/evaluate.ts'
-import { type GuardedCall, type Judgement, openGuard, withBreakers } from '../guardrail/guard.ts'
+import { type Evaluation, type GuardedCall, openGuard, withBreakers } from '../guardrail/guard.ts'
 import { type EmbeddingCall, embedInTime, keepVectors } from '../search/embeddings.ts'
 import { type Draft, newRecord, pathOf } from './decision.ts'
 import { type Commit, once } from './idempotency.ts'
@@ -137,7 +137,7 @@ export async function prepareRecord(
     const indexed = await keepVectors(tx, call, whole.id, vectors)
     if (policy) await policy.recorded(tx, whole.id, given.agent_id)
     else await audit(call, tx, [whole.id])
-    return resultOf(whole, { indexed, judgement: policy?.judgement, session })
+    return resultOf(whole, { indexed, evaluation: policy?.evaluation, session })
   }
 }
 
@@ -157,22 +157,22 @@ async function ofSource(
 async function checkPolicy(call: RecordCall, planned: DecisionRecord, context: Action['context']) {
   const guard = await openGuard(call, subjectOf(planned))
   const action = recordedAction(planned, context)
-  const judgement = call.record_guardrails === 'off' ? null : await guard.judge(action)
+  const evaluation = call.record_guardrails === 'off' ? null : await guard.evaluate(action)
   const strict = call.record_guardrails === 'block'
-  const refusal = (refused: Judgement): RecordBlocked =>
+  const refusal = (refused: Evaluation): RecordBlocked =>
     new RecordBlocked(refused.violations, () => call.store.transaction((tx) => guard.audit(tx, action, refused)))
-  if (judgement && strict && !judgement.allowed) throw refusal(judgement)
+  if (evaluation && strict && !evaluation.allowed) throw refusal(evaluation)
   return {
-    judgement,
+    evaluation,
     /** Of two records that were checked at once, only one can be the probe. @throws RecordBlocked */
     async confirm(tx: Transaction): Promise<void> {
-      const stopped = judgement && strict ? await guard.stopped(tx) : []
-      if (judgement && stopped.length > 0) throw refusal(withBreakers(judgement, stopped))
+      const stopped = evaluation && strict ? await guard.stopped(tx) : []
+      if (evaluation && stopped.length > 0) throw refusal(withBreakers(evaluation, stopped))
     },
     async recorded(tx: Transaction, id: string, agent_id: string | null): Promise<void> {
       await guard.recorded(tx, id)
       const claims = agent_id === null ? {} : { claims: { agent_id } }
-      if (judgement) await guard.audit(tx, action, judgement, { ids: [id], ...claims })
+      if (evaluation) await guard.audit(tx, action, evaluation, { ids: [id], ...claims })
       else await audit(call, tx, [id])
     },
   }
@@ -183,9 +183,9 @@ function resultOf(
   {
     indexed,
     existing = false,
-    judgement = null,
+    evaluation = null,
     session = null,
-  }: { indexed: boolean; existing?: boolean; judgement?: Judgement | null | undefined; session?: Session | null },
+  }: { indexed: boolean; existing?: boolean; evaluation?: Evaluation | null | undefined; session?: Session | null },
 ): RecordResult {
   return {
     success: true,
@@ -193,8 +193,8 @@ function resultOf(
     path: pathOf(record.id),
     indexed,
     existing,
-    guardrails_checked: judgement !== null,
-    guardrail_warnings: judgement === null ? [] : [...judgement.violations, ...judgement.warnings],
+    guardrails_checked: evaluation !== null,
+    guardrail_warnings: evaluation === null ? [] : [...evaluation.violations, ...evaluation.warnings],
     bridge_auto: record.bridge_method === 'rule',
     deliberation_auto: session !== null,
     deliberation_inputs_count: record.deliberation?.inputs.length ?? 0,

@@ -3,9 +3,10 @@ import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import { nearest } from '../../../sdk/nearest.ts'
 import { ControlCondition, ControlFile, ControlRule, tests } from '../../../sdk/schema/control.ts'
+import type { RuleProblem } from '../../../sdk/schema/policy.ts'
 import { explain } from '../guardrail/explain.ts'
 import type { Path } from '../guardrail/positions.ts'
-import { type RuleError, readYaml } from '../guardrail/positions.ts'
+import { readYaml } from '../guardrail/positions.ts'
 import { canonical } from './canonical.ts'
 
 /** The rules of one file. */
@@ -58,7 +59,7 @@ function* problems(file: ControlFile): Generator<[Path, string]> {
 }
 
 /** Reads one file. Never throws: any problem is in `errors`, and then `set` is null. */
-export function parseControls({ name, text }: RuleText): { set: ControlSet | null; errors: RuleError[]; at: Locate } {
+export function parseControls({ name, text }: RuleText): { set: ControlSet | null; errors: RuleProblem[]; at: Locate } {
   const { value, errors, at } = readYaml(text, name)
   if (errors.length > 0) return { set: null, errors, at }
   const parsed = v.safeParse(ControlFile, value)
@@ -75,11 +76,11 @@ export function parseControls({ name, text }: RuleText): { set: ControlSet | nul
   return { set: { ...parsed.output, digest }, errors: [], at }
 }
 
-type Locate = (path: Path, message: string) => RuleError
+type Locate = (path: Path, message: string) => RuleProblem
 
 /** Reads the files as one body of rules; ids must be unique over all, and a control has one name. */
-export function parseControlFiles(files: readonly RuleText[]): { sets: ControlSet[]; errors: RuleError[] } {
-  const errors: RuleError[] = []
+export function parseControlFiles(files: readonly RuleText[]): { sets: ControlSet[]; errors: RuleProblem[] } {
+  const errors: RuleProblem[] = []
   const sets: ControlSet[] = []
   const taken = new Map<string, string>()
   const controls = new Map<string, string>()

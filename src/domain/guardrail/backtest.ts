@@ -1,4 +1,4 @@
-/** Rules against what happened before: what the stored inputs would get today, and what a rule would have stopped. */
+/** Evaluates rules on the past: what the stored inputs would get today, and what a rule would have stopped. */
 import type { DecisionRecord, Outcome } from '../../../sdk/schema/decision.ts'
 import type { StoredAuditEntry } from '../../../sdk/storage/store.ts'
 import { wilson } from '../calibration/figures.ts'
@@ -9,26 +9,26 @@ import { breakerId } from './guard.ts'
 import type { History } from './history.ts'
 import type { PolicySet } from './set.ts'
 
-/** A past of which only the time is known; whoever asks for more can't be judged. */
-function forgotten(at: string): History {
-  const gone = async (): Promise<never> => {
-    throw new Error('the past is not known')
+/** A history of which only the time is known; a rule that asks for more can't be evaluated. */
+function unknownHistory(at: string): History {
+  const unknown = async (): Promise<never> => {
+    throw new Error('past state is not known')
   }
-  return { now: () => Date.parse(at), similar: gone, count: gone, aggregate: gone }
+  return { now: () => Date.parse(at), similar: unknown, count: unknown, aggregate: unknown }
 }
 
-/** Judges an action of the past. `unknown` are the rules that rest on a state that is gone. */
-async function judgeThen(
+/** Evaluates an action of the past. `unknown` are the rules that depend on past state. */
+async function evaluatePast(
   set: PolicySet,
   action: Action,
   at: string,
 ): Promise<{ verdict: Verdict; unknown: Set<string> }> {
   const unknown = new Set<string>()
-  const verdict = await evaluate(set.rules, action, forgotten(at), (rule) => void unknown.add(rule))
+  const verdict = await evaluate(set.rules, action, unknownHistory(at), (rule) => void unknown.add(rule))
   return { verdict, unknown }
 }
 
-export type Answer = 'pass' | 'warn' | 'block'
+type Answer = 'pass' | 'warn' | 'block'
 
 export interface Replayed {
   seq: number
@@ -41,7 +41,7 @@ export interface Replayed {
   /** Rules and breakers that fired then, and those that would fire today. */
   rules_before: string[]
   rules_after: string[]
-  /** Why the answer of today is not certain; empty where it is. */
+  /** Why the verdict of today is not certain; empty if it is. */
   uncertain: ('redacted text' | 'past state')[]
 }
 
@@ -62,19 +62,19 @@ const isDetail = (detail: unknown): detail is Detail =>
 
 const answerOf = (blocks: number, warnings: number): Answer => (blocks > 0 ? 'block' : warnings > 0 ? 'warn' : 'pass')
 
-/** Judges a line of the audit trail by the rules of today; null where it is no evaluation. */
+/** Evaluates an entry of the audit trail by the current rules; null if it is not an evaluation. */
 export async function replay(set: PolicySet, entry: StoredAuditEntry): Promise<Replayed | null> {
   const { seq, at, agent, method, detail } = entry
   if (!isDetail(detail)) return null
-  const { verdict, unknown } = await judgeThen(set, detail.input, at)
+  const { verdict, unknown } = await evaluatePast(set, detail.input, at)
   const then = new Set([...detail.violations, ...detail.warnings])
-  // What rests on a state that is gone is taken to answer as it did; so is a breaker, while it is declared.
+  // A rule that depends on past state is assumed to answer as it did; so is a breaker, while it is declared.
   const counts = ({ guardrail_id: id }: { guardrail_id: string }) => !unknown.has(id) || then.has(id)
   const breakers = new Set(set.breakers.map(({ scope }) => breakerId(scope)))
   const stopped = detail.violations.filter((id) => breakers.has(id))
   const blocks = [...verdict.violations.filter(counts).map((one) => one.guardrail_id), ...stopped]
   const warnings = verdict.warnings.filter(counts).map((one) => one.guardrail_id)
-  const rested = unknown.size > 0 || detail.violations.some((id) => id.startsWith(breakerId('')))
+  const onPastState = unknown.size > 0 || detail.violations.some((id) => id.startsWith(breakerId('')))
   return {
     seq,
     at,
@@ -85,18 +85,21 @@ export async function replay(set: PolicySet, entry: StoredAuditEntry): Promise<R
     after: answerOf(blocks.length, warnings.length),
     rules_before: [...then],
     rules_after: [...blocks, ...warnings],
-    uncertain: [...(detail.redacted ? (['redacted text'] as const) : []), ...(rested ? (['past state'] as const) : [])],
+    uncertain: [
+      ...(detail.redacted ? (['redacted text'] as const) : []),
+      ...(onPastState ? (['past state'] as const) : []),
+    ],
   }
 }
 
-/** How decisions that something applied to turned out. */
+/** The outcomes of the decisions that something applied to. */
 export interface Tally {
   decisions: number
   failed: number
   succeeded: number
   partial: number
   abandoned: number
-  /** Share that failed of those that failed, succeeded or partly did; with its 95 % interval. Null where there are none. */
+  /** Share that failed of those that failed, succeeded or partly did; with its 95 % interval. Null if there are none. */
   failure_rate: number | null
   failure_low: number | null
   failure_high: number | null
@@ -108,7 +111,7 @@ export interface Backtest {
   /** Those that a block rule would have stopped. */
   stopped: Tally
   rules: ({ id: string; action: string } & Tally)[]
-  /** Decisions on which some rule rests on a state that is gone; such a rule counts as not fired. */
+  /** Decisions on which some rule depends on past state; such a rule counts as not fired. */
   uncertain: number
 }
 
@@ -129,7 +132,7 @@ function tally(outcomes: readonly Outcome[]): Tally {
   }
 }
 
-/** Judges recorded decisions with outcomes by a set of rules. Those without an outcome are left out. */
+/** Evaluates recorded decisions by a set of rules. Those without an outcome are left out. */
 export async function backtest(set: PolicySet, records: AsyncIterable<DecisionRecord>): Promise<Backtest> {
   const all: Outcome[] = []
   const stopped: Outcome[] = []
@@ -139,11 +142,11 @@ export async function backtest(set: PolicySet, records: AsyncIterable<DecisionRe
     if (record.outcome === null) continue
     const { outcome } = record
     all.push(outcome)
-    const { verdict, unknown } = await judgeThen(set, recordedAction(record), record.created_at)
+    const { verdict, unknown } = await evaluatePast(set, recordedAction(record), record.created_at)
     if (unknown.size > 0) uncertain++
-    const sure = (id: string) => !unknown.has(id)
-    if (verdict.violations.some(({ guardrail_id }) => sure(guardrail_id))) stopped.push(outcome)
-    for (const id of verdict.fired.filter(sure)) fired.get(id)!.push(outcome)
+    const isKnown = (id: string) => !unknown.has(id)
+    if (verdict.violations.some(({ guardrail_id }) => isKnown(guardrail_id))) stopped.push(outcome)
+    for (const id of verdict.fired.filter(isKnown)) fired.get(id)!.push(outcome)
   }
   return {
     all: tally(all),

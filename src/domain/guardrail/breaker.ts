@@ -2,7 +2,6 @@
  * Circuit breakers: closed → (threshold failures in the window) → open → (cooldown) → half-open → one probe, a recorded decision whose
  * review closes or reopens. Pure functions over the stored state; time comes in as a value.
  */
-
 import { invalidParams } from '../../../sdk/errors.ts'
 import type { DecisionRecord, Outcome } from '../../../sdk/schema/decision.ts'
 import type { BreakerRule } from '../../../sdk/schema/guardrail.ts'
@@ -53,7 +52,7 @@ export const putBreaker = (keyed: KeyedWriter, breaker: Breaker, version: number
 export interface BreakerSubject {
   category: string | null
   stakes: string
-  /** The authenticated agent: what a caller says of itself moves no breaker. */
+  /** The authenticated agent: the identity that a caller claims affects no breaker. */
   agent: string
   tags: readonly string[]
   project: string | null
@@ -98,7 +97,7 @@ const closed = (scope: string): Breaker => ({
   probe_started_ms: null,
 })
 
-/** The state that holds now: windows slide, cooldowns end, and a probe that nobody reviews is given up. */
+/** The state at this time: windows slide, cooldowns end, and a probe that nobody reviews expires. */
 export function current(rule: BreakerRule, stored: Breaker | null, now_ms: number): Breaker {
   const state = stored ?? closed(rule.scope)
   const fresh = (times: readonly number[]) => times.filter((at) => at > now_ms - rule.window_ms)
@@ -116,7 +115,7 @@ export function current(rule: BreakerRule, stored: Breaker | null, now_ms: numbe
   return breaker
 }
 
-/** True when no action of its scope may go on now: open, or half-open with its probe under way. */
+/** True when it blocks every action in its scope: open, or half-open with its probe under way. */
 export const blocks = (breaker: Breaker): boolean =>
   breaker.state === 'open' || (breaker.state === 'half_open' && breaker.probe_decision_id !== null)
 
@@ -127,8 +126,8 @@ export function afterRecord(breaker: Breaker, decision_id: string, now_ms: numbe
 }
 
 /**
- * A decision was reviewed. An abandoned one says nothing about success; as a probe it is given up only with its cooldown, else an agent
- * could go on through a half-open breaker by abandoning one probe after the other.
+ * A decision was reviewed. An abandoned one says nothing about success; as a probe it expires only with its cooldown, else an agent could
+ * pass a half-open breaker by abandoning one probe after the other.
  */
 export function afterReview(
   rule: BreakerRule,
@@ -155,7 +154,7 @@ export function afterReview(
   return counted
 }
 
-/** What an operator's reset makes of it; null when there is nothing to reset. */
+/** The state after an operator's reset; null if there is nothing to reset. */
 export function reset(breaker: Breaker, probe_first: boolean): Breaker | null {
   if (breaker.state === 'closed') return null
   const fresh = closed(breaker.scope)
@@ -174,7 +173,7 @@ export function reset(breaker: Breaker, probe_first: boolean): Breaker | null {
 export const reviewCounts = ({ imported_by, review_history }: DecisionRecord): boolean =>
   imported_by === null && review_history.every(({ outcome }) => outcome === 'abandoned')
 
-/** When an action of its scope may be tried again, RFC 3339; null while nothing blocks. */
+/** When an action in its scope may be tried again, RFC 3339; null while it does not block. */
 export function resetAt(rule: BreakerRule, breaker: Breaker): string | null {
   if (!blocks(breaker)) return null
   const from = breaker.state === 'open' ? breaker.opened_ms : breaker.probe_started_ms

@@ -1,28 +1,17 @@
-/** Rules against an action: allowed or not, and why. Whatever can't be judged counts against the action. */
-
+/** Evaluates rules against an action: allowed or not, and why. A rule that can't be evaluated counts against the action. */
 import type { Rule } from '../../../sdk/schema/guardrail.ts'
+import type { Violation } from '../../../sdk/schema/policy.ts'
 import { type Action, compileField, type Field } from './action.ts'
 import { compileAll, type Test } from './conditions.ts'
 import type { History } from './history.ts'
 import { EvaluationError } from './operators.ts'
 import type { LoadedRule } from './parse.ts'
 
-/** A rule that was violated, or a warning; circuit breakers add `state`, `failure_rate` and `reset_at`. */
-export interface Violation {
-  guardrail_id: string
-  name: string
-  message: string
-  severity: 'block' | 'warn'
-  suggestion: string | null
-  /** Why the rule could not be judged; null where it was. */
-  error: string | null
-}
-
 export interface Verdict {
   allowed: boolean
   violations: Violation[]
   warnings: Violation[]
-  /** Ids of the rules that fired, those that only log included. */
+  /** Ids of the rules that fired, including those that only log. */
   fired: string[]
   /** Number of rules loaded. */
   evaluated: number
@@ -45,7 +34,7 @@ export const compileRules = (rules: readonly LoadedRule[]): CompiledRule[] =>
 export const scopesOf = ({ scope }: Rule): string[] =>
   scope === undefined ? [] : Array.isArray(scope) ? scope : [scope]
 
-/** A call without project and scope is outside of every scope. */
+/** An action without project and scope is outside of every scope. */
 function inScope(rule: LoadedRule, action: Action): boolean {
   const scopes = scopesOf(rule)
   return scopes.length === 0 || [action.project, action.scope].some((one) => one !== null && scopes.includes(one))
@@ -69,14 +58,11 @@ function violation(
   }
 }
 
-/** Errors of an engine behind a condition fail closed too; their text may name files and stays out of the verdict. */
+/** Errors of an engine behind a condition fail closed too; their text may name files, so the verdict leaves it out. */
 const reasonOf = (error: unknown): string =>
   error instanceof EvaluationError ? error.message : 'its data could not be read'
 
-/**
- * Judges an action.
- * @param onFault told of errors that are not the action's own, for the log
- */
+/** @param onFault reports errors that are not the action's own, for the log */
 export async function evaluate(
   rules: readonly CompiledRule[],
   action: Action,

@@ -1,5 +1,4 @@
-/** What conditions ask of the past: similar decisions, how often something happened, how well it went. */
-
+/** What conditions can ask about past decisions: similar ones, counts and figures; and the bounds of an action's context. */
 import type { AggregateCondition, SemanticCondition } from '../../../sdk/schema/guardrail.ts'
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import type { DecisionFilter, Store } from '../../../sdk/storage/store.ts'
@@ -7,18 +6,18 @@ import { dayMs } from '../../core/time.ts'
 import type { Follower } from '../search/follower.ts'
 
 export interface History {
-  /** How many past decisions are at least so similar to the text; counts no further than `min_matches`. */
+  /** How many past decisions are at least so similar to the text, counted up to `min_matches`. */
   similar(text: string, condition: SemanticCondition): Promise<number>
-  /** How many recorded decisions pass. */
+  /** How many recorded decisions pass the filter. */
   count(filter: DecisionFilter): Promise<number>
-  /** The metric and over how many decisions it was taken; the value is null where there are none. */
+  /** The metric, and over how many decisions; the value is null if there are none. */
   aggregate(condition: AggregateCondition): Promise<{ decisions: number; value: number | null }>
   now(): number
 }
 
 const outcomeValue = { success: 1, partial: 0.5, failure: 0 } as const
 
-/** Asks the stores. Each distinct question is asked once: several rules of one evaluation often ask the same. */
+/** The history in the stores. Each distinct question is asked once: several rules of one evaluation often ask the same. */
 export function openHistory(tools: {
   store: Store
   index: Follower
@@ -85,14 +84,12 @@ export function openHistory(tools: {
   }
 }
 
-// Bounds of the free-form context of an action.
+const maxBytes = 65_536
+const maxDepth = 8
 
-const mostBytes = 65_536
-const deepest = 8
-
-function depth(value: unknown, left: number): boolean {
+function isWithin(value: unknown, left: number): boolean {
   if (value === null || typeof value !== 'object') return true
-  return left > 0 && Object.values(value).every((inner) => depth(inner, left - 1))
+  return left > 0 && Object.values(value).every((inner) => isWithin(inner, left - 1))
 }
 
 function wellFormed(value: unknown): boolean {
@@ -101,7 +98,7 @@ function wellFormed(value: unknown): boolean {
   return Object.entries(value).every(([key, inner]) => key.isWellFormed() && wellFormed(inner))
 }
 
-/** What is wrong with a context; null where nothing is. */
+/** What is wrong with an action's context; null if nothing is. */
 export function contextProblem(
   context: Record<string, unknown>,
 ): { message: string; expected: string; received: string } | null {
@@ -110,9 +107,9 @@ export function contextProblem(
     expected,
     received,
   })
-  // Depth first: what is too deep can't be measured by writing it out.
-  if (!depth(context, deepest)) return refuse(`at most ${deepest} levels`, 'more')
+  // Depth first: what is too deep can't be serialised to measure it.
+  if (!isWithin(context, maxDepth)) return refuse(`at most ${maxDepth} levels`, 'more')
   const bytes = new TextEncoder().encode(JSON.stringify(context)).length
-  if (bytes > mostBytes) return refuse(`at most ${mostBytes} bytes of JSON`, `${bytes}`)
+  if (bytes > maxBytes) return refuse(`at most ${maxBytes} bytes of JSON`, `${bytes}`)
   return wellFormed(context) ? null : refuse('well-formed Unicode text', 'a lone surrogate')
 }

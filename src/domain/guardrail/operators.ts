@@ -1,7 +1,7 @@
-/** The operators of field conditions. A value of a kind that an operator can't compare is an error, and errors fail closed. */
+/** The operators of field conditions. A value that an operator can't compare is an error, and errors fail closed. */
 import type { FieldCondition, Operator } from '../../../sdk/schema/guardrail.ts'
 
-/** Thrown while a condition is evaluated: the rule can't be judged. */
+/** Thrown when a condition can't be evaluated. */
 export class EvaluationError extends Error {
   override name = 'EvaluationError'
 }
@@ -37,7 +37,7 @@ export function compareNumbers(a: number, operator: Operator, b: number): boolea
 /**
  * Whether a present value meets a condition. Equality with a value of another kind is an error rather than false: `"5000"` must not slip
  * past a rule about 5000. Lists and objects equal nothing.
- * @throws EvaluationError when the value's kind does not fit the operator
+ * @throws EvaluationError if the operator can't compare the value
  */
 export function holds({ field, operator, value: wanted }: FieldCondition, actual: unknown): boolean {
   switch (operator) {

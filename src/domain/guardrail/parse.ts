@@ -1,12 +1,13 @@
 /** Guardrail files to rules: every form of them, and errors with line, column and the key that was meant. */
 import * as v from 'valibot'
 import { type BreakerRule, type Condition, type Rule, RuleFile } from '../../../sdk/schema/guardrail.ts'
+import type { RuleProblem } from '../../../sdk/schema/policy.ts'
 import { conditionProblem } from './conditions.ts'
 import { explain } from './explain.ts'
-import { expandRule, type Origins, original, type Path, type RuleError, readYaml } from './positions.ts'
+import { expandRule, type Origins, original, type Path, readYaml } from './positions.ts'
 
 /** Where a part of a file is. */
-type Place = Omit<RuleError, 'message'>
+type Place = Omit<RuleProblem, 'message'>
 
 export interface LoadedRule extends Rule, Place {}
 
@@ -14,18 +15,18 @@ export interface ParsedFile {
   rules: LoadedRule[]
   breakers: { rule: BreakerRule; place: Place }[]
   templates: { name: string; place: Place }[]
-  errors: RuleError[]
+  errors: RuleProblem[]
 }
 
 /** Reads one guardrail file. Never throws: everything that is wrong is in `errors`. */
 export function parseRules(text: string, file: string): ParsedFile {
   const { value: raw, errors, at } = readYaml(text, file)
-  const empty = (problems: RuleError[]): ParsedFile => ({ rules: [], breakers: [], templates: [], errors: problems })
+  const empty = (problems: RuleProblem[]): ParsedFile => ({ rules: [], breakers: [], templates: [], errors: problems })
   if (errors.length > 0 || raw === null || raw === undefined) return empty(errors)
   const bare = Array.isArray(raw)
   const whole: unknown = bare ? { guardrails: raw } : raw
   const origins: Origins = new Map()
-  const locate = (path: Path, message: string): RuleError => {
+  const locate = (path: Path, message: string): RuleProblem => {
     const place = original(path, origins)
     return at(bare ? place.slice(1) : place, message)
   }

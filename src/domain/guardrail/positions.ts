@@ -1,32 +1,24 @@
-/** YAML read with the place of everything in it, so that an error can name its line and column. */
-
+/** Reads YAML with positions, so that an error can name its line and column, and expands the flat forms of a rule. */
 import { isMap, isSeq, LineCounter, type Node, parse, parseDocument } from 'yaml'
+import type { RuleProblem } from '../../../sdk/schema/policy.ts'
 import { messageOf } from '../../core/log.ts'
 
-/** What is wrong with a file, and where; lines and columns count from 1. */
-export interface RuleError {
-  file: string
-  line: number
-  column: number
-  message: string
-}
-
-export interface Located {
-  /** The content; undefined where the file can't be read as YAML. */
+interface Located {
+  /** The content; undefined if the file can't be read as YAML. */
   value: unknown
-  errors: RuleError[]
-  /** An error at the node of a path, or at the innermost one on the way that exists; of a map's entry, at its key. */
-  at(path: Path, message: string): RuleError
+  errors: RuleProblem[]
+  /** An error at the node of a path, or at its innermost ancestor that exists; for an entry of a map, at its key. */
+  at(path: Path, message: string): RuleProblem
 }
 
-/** Reads a YAML text. Never throws: whatever is wrong is in `errors`. */
+/** Reads a YAML text. Never throws: everything that is wrong is in `errors`. */
 export function readYaml(text: string, file: string): Located {
   const lines = new LineCounter()
-  const errorAt = (offset: number, message: string): RuleError => {
+  const errorAt = (offset: number, message: string): RuleProblem => {
     const { line, col } = lines.linePos(offset)
     return { file, line: Math.max(1, line), column: Math.max(1, col), message }
   }
-  const failed = (errors: RuleError[]): Located => ({ value: undefined, errors, at: (_, one) => errorAt(0, one) })
+  const failed = (errors: RuleProblem[]): Located => ({ value: undefined, errors, at: (_, one) => errorAt(0, one) })
   try {
     const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: true })
     const found = [...document.errors, ...document.warnings]
@@ -59,13 +51,13 @@ function offsetOf(root: unknown, path: Path): number {
   return offset
 }
 
-// The flat forms of a rule, `condition_<field>` and `requires_<field>`, brought to the long one.
+// The flat forms of a rule, `condition_<field>` and `requires_<field>`, expanded to the long form.
 
 export type Path = (string | number)[]
-/** Where a part of the long form stands in the file, by its path joined with slashes. */
+/** The path in the file of each part of the long form, by its path joined with slashes. */
 export type Origins = Map<string, Path>
 
-/** An operator in front of its value, as in `"> 5000"` or `"in [a, b]"`; `exists` may stand alone. */
+/** An operator before its value, as in `"> 5000"` or `"in [a, b]"`; `exists` needs no value. */
 const withOperator = /^(?:(<=|>=|==|!=|<|>|=)\s*|(in|not_in|contains|exists)\s+)(\S[\s\S]*)$/
 
 function readOperand(text: string): unknown {
@@ -85,7 +77,7 @@ function flatCondition(field: string, value: unknown): unknown {
   return { type: 'field', field, operator: Array.isArray(value) ? 'in' : '=', value }
 }
 
-/** Flat entries first, then those of the list; each remembers where it came from. */
+/** Flat entries first, then those of the list; `origins` gets the path of each. */
 function joined(flat: unknown[], given: unknown, at: Path, origins: Origins): unknown {
   if (given === undefined) return flat
   if (!Array.isArray(given) || flat.length === 0) return given
@@ -95,7 +87,7 @@ function joined(flat: unknown[], given: unknown, at: Path, origins: Origins): un
   return [...flat, ...given]
 }
 
-/** Brings one rule to the long form. What is no rule stays as it is, for the schema to refuse. */
+/** Expands one rule to the long form. What is not a rule stays as it is, for the schema to refuse. */
 export function expandRule(rule: unknown, at: Path, origins: Origins): unknown {
   if (rule === null || typeof rule !== 'object' || Array.isArray(rule)) return rule
   const rest: Record<string, unknown> = {}
@@ -116,7 +108,7 @@ export function expandRule(rule: unknown, at: Path, origins: Origins): unknown {
   return rest
 }
 
-/** Takes a path of the long form back to where it stands in the file. */
+/** The path in the file of a path of the long form. */
 export function original(path: Path, origins: Origins): Path {
   for (let length = path.length; length > 0; length--) {
     const origin = origins.get(path.slice(0, length).join('/'))

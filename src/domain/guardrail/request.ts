@@ -1,8 +1,7 @@
 /** The action that rules see, made of a caller's description. */
 import { invalidParams } from '../../../sdk/errors.ts'
-import type { ActionParams } from '../../../sdk/schema/policy.ts'
+import type { ActionParams, Violation } from '../../../sdk/schema/policy.ts'
 import type { Action, Phase } from './action.ts'
-import type { Violation } from './evaluate.ts'
 import { contextProblem } from './history.ts'
 
 /** The action that rules see. @throws CstpError `invalid_params` if its context is too large or too deep */

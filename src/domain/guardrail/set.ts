@@ -1,13 +1,13 @@
 /** The loaded policy: rules and breakers of all files, compiled, with the hash that names them. */
 import { createHash } from 'node:crypto'
 import type { BreakerRule } from '../../../sdk/schema/guardrail.ts'
+import type { RuleProblem } from '../../../sdk/schema/policy.ts'
 import { stableJson } from '../decision/idempotency.ts'
 import { type CompiledRule, compileRules } from './evaluate.ts'
 import { type LoadedRule, parseRules } from './parse.ts'
-import type { RuleError } from './positions.ts'
 
 export interface PolicyFile {
-  /** As it is shown in errors. */
+  /** Shown in errors. */
   name: string
   text: string
 }
@@ -15,7 +15,7 @@ export interface PolicyFile {
 export interface PolicySet {
   rules: CompiledRule[]
   breakers: BreakerRule[]
-  /** SHA-256 of the canonical rules and breakers, lowercase hex: equal for equal policies, wherever their files lie. */
+  /** SHA-256 of the canonical rules and breakers, lowercase hex: equal for equal policies, wherever their files are. */
   hash: string
 }
 
@@ -23,13 +23,13 @@ export interface PolicySet {
 export interface Policy {
   /** The set in force, at most five minutes old. */
   current(): Promise<PolicySet>
-  /** Reads the files now. What is wrong with them is returned; the last good set stays in force then. */
-  reload(): Promise<RuleError[]>
-  /** What was wrong at the last reading. */
-  errors(): RuleError[]
+  /** Reads the files now. Returns what is wrong with them; the last valid set then stays in force. */
+  reload(): Promise<RuleProblem[]>
+  /** What was wrong when the files were last read. */
+  errors(): RuleProblem[]
 }
 
-/** SHA-256 over the rules and breakers by id and scope, without where they stand. */
+/** SHA-256 over the rules and breakers by id and scope, without their positions. */
 function policyHash(rules: readonly LoadedRule[], breakers: readonly BreakerRule[]): string {
   const bare = rules
     .map(({ file: _, line: __, column: ___, ...rule }) => ({ ...rule, scope: [rule.scope ?? []].flat() }))
@@ -42,14 +42,14 @@ function policyHash(rules: readonly LoadedRule[], breakers: readonly BreakerRule
 
 /**
  * Builds a policy.
- * @param readTemplate the file of `template: name` beside `file`, or null where there is none
- * @returns the set, or everything that is wrong with the files; never a part of them
+ * @param readTemplate the file of `template: name` beside `file`, or null if there is none
+ * @returns the set, or everything that is wrong with the files; never a part of the rules
  */
 export async function buildPolicy(
   files: readonly PolicyFile[],
   readTemplate: (name: string, file: PolicyFile) => Promise<PolicyFile | null>,
-): Promise<{ set: PolicySet | null; errors: RuleError[] }> {
-  const errors: RuleError[] = []
+): Promise<{ set: PolicySet | null; errors: RuleProblem[] }> {
+  const errors: RuleProblem[] = []
   const rules = new Map<string, LoadedRule>()
   const breakers = new Map<string, BreakerRule>()
   const loaded = new Set<string>()
@@ -67,7 +67,7 @@ export async function buildPolicy(
           file: file.name,
           line,
           column,
-          // The name alone: this is told to callers, and folders of the server are not their business.
+          // The name alone: callers see this, and must not learn the folders of the server.
           message: `the id ${rule.id} is taken by ${other.file.split('/').at(-1)}:${other.line}`,
         })
     }

@@ -1,21 +1,22 @@
-/** Table tests of rules: files of cases, run without a store, and which rules no case fires. */
+/** Table tests of rules: files of cases, evaluated without a store. */
 import * as v from 'valibot'
 import { actionFields } from '../../../sdk/schema/action.ts'
 import { Past, type TestCase, TestFile } from '../../../sdk/schema/guardrail-test.ts'
+import type { RuleProblem } from '../../../sdk/schema/policy.ts'
 import type { Action } from './action.ts'
 import { type CompiledRule, evaluate, type Verdict } from './evaluate.ts'
 import { explain } from './explain.ts'
 import type { History } from './history.ts'
-import { type RuleError, readYaml } from './positions.ts'
+import { readYaml } from './positions.ts'
 
-export interface Table {
-  /** Rule files beside the table; null for the one of the same name. */
+interface Table {
+  /** Rule files in its directory; null for the one of the same name. */
   rules: string[] | null
   cases: (TestCase & { line: number })[]
 }
 
 /** Reads a file of table tests. Never throws. */
-export function parseTable(text: string, file: string): { table: Table | null; errors: RuleError[] } {
+export function parseTable(text: string, file: string): { table: Table | null; errors: RuleProblem[] } {
   const { value, errors, at } = readYaml(text, file)
   if (errors.length > 0) return { table: null, errors }
   const parsed = v.safeParse(TestFile, value)
