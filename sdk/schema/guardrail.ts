@@ -23,21 +23,26 @@ export const FieldCondition = v.strictObject({
   field: v.pipe(
     name,
     d(
-      'Field of the action; `context.<key>` for its context. Bare names that the action does not have are looked up in the context.',
+      'Field of the action; `context.<key>` for its context. A bare name that is not a field of the action is looked up in the context.',
     ),
   ),
   operator: v.pipe(v.picklist(operators), d('How it is compared.')),
-  value: v.optional(v.pipe(v.union([Scalar, v.array(Scalar)]), d('With what; a list for `in` and `not_in`.'))),
-  when_missing: v.pipe(v.optional(v.picklist(['match', 'no_match']), 'no_match'), d('What an absent field means.')),
+  value: v.optional(
+    v.pipe(v.union([Scalar, v.array(Scalar)]), d('The value to compare with; a list for `in` and `not_in`.')),
+  ),
+  when_missing: v.pipe(
+    v.optional(v.picklist(['match', 'no_match']), 'no_match'),
+    d('The result if the field is absent.'),
+  ),
 })
 
-/** Looks for past decisions that mean much the same. */
+/** Looks for past decisions with a similar meaning. */
 export const SemanticCondition = v.strictObject({
   type: v.literal('semantic'),
-  threshold: v.pipe(fraction, d('Least similarity (1 − cosine distance) of a past decision to the description.')),
+  threshold: v.pipe(fraction, d('Minimum similarity (1 − cosine distance) of a past decision to the description.')),
   outcome: v.optional(v.pipe(Outcome, d('Only past decisions with this outcome.'))),
-  within_days: v.optional(v.pipe(positive, d('Only decisions of the last so many days.'))),
-  min_matches: v.pipe(v.optional(count, 1), d('How many must be that similar.')),
+  within_days: v.optional(v.pipe(positive, d('Only decisions of this many past days.'))),
+  min_matches: v.pipe(v.optional(count, 1), d('How many must be this similar.')),
 })
 
 /** Fields of recorded decisions that a temporal condition can count by. */
@@ -52,9 +57,11 @@ export const TemporalCondition = v.strictObject({
   type: v.literal('temporal'),
   field: v.optional(v.pipe(v.picklist(countedFields), d('Count recorded decisions by this field …'))),
   value: v.optional(v.pipe(name, d('… with this value …'))),
-  window_hours: v.optional(v.pipe(positive, d('… recorded within so many hours.'))),
-  max_occurrences: v.optional(v.pipe(count, d('True when at least so many match.'))),
-  between: v.optional(v.pipe(v.tuple([clock, clock]), d('Times of day, the first included; may pass midnight.'))),
+  window_hours: v.optional(v.pipe(positive, d('… recorded within this many hours.'))),
+  max_occurrences: v.optional(v.pipe(count, d('True if at least this many match.'))),
+  between: v.optional(
+    v.pipe(v.tuple([clock, clock]), d('Times of day, the first included; the span may cross midnight.')),
+  ),
   weekdays: v.optional(
     v.pipe(v.array(v.picklist(weekdays)), v.minLength(1, 'at least one day'), d('Days of the week.')),
   ),
@@ -62,7 +69,7 @@ export const TemporalCondition = v.strictObject({
     v.pipe(
       name,
       v.check(isTimezone, 'an IANA time zone such as Europe/Berlin'),
-      d('Zone of the clock; UTC where not given.'),
+      d('Time zone of the clock; by default UTC.'),
     ),
   ),
 })
@@ -82,25 +89,25 @@ export const metrics = ['success_rate', 'avg_confidence', 'count', 'brier'] as c
 /** Compares a figure over past decisions. */
 export const AggregateCondition = v.strictObject({
   type: v.literal('aggregate'),
-  category: v.optional(v.pipe(name, d('Decisions of this category; of all where not given.'))),
-  metric: v.pipe(v.picklist(metrics), d('The figure; rates and scores lie between 0 and 1.')),
+  category: v.optional(v.pipe(name, d('Decisions of this category; by default of all.'))),
+  metric: v.pipe(v.picklist(metrics), d('The figure; rates and scores are between 0 and 1.')),
   operator: v.pipe(v.picklist(comparisons), d('How the figure is compared.')),
-  value: v.pipe(v.number(), v.finite('a number'), d('With what.')),
+  value: v.pipe(v.number(), v.finite('a number'), d('The value to compare with.')),
   min_decisions: v.optional(
-    v.pipe(count, d('With fewer decisions the condition is false; where not given, 1, and for count 0.')),
+    v.pipe(count, d('With fewer decisions the condition is false; by default 1, for `count` 0.')),
   ),
-  window_days: v.optional(v.pipe(positive, d('Only decisions of the last so many days.'))),
+  window_days: v.optional(v.pipe(positive, d('Only decisions of this many past days.'))),
 })
 
 /** An expression in the Common Expression Language. */
 export const CelCondition = v.strictObject({
   type: v.literal('cel'),
-  expression: v.pipe(filledText(4_000), d('A CEL expression over `action`; true matches.')),
+  expression: v.pipe(filledText(4_000), d('A CEL expression over `action`; the condition holds if it is true.')),
 })
 
 /** Compares one field of the action or of its context. */
 export type FieldCondition = v.InferOutput<typeof FieldCondition>
-/** Looks for past decisions that mean much the same. */
+/** Looks for past decisions with a similar meaning. */
 export type SemanticCondition = v.InferOutput<typeof SemanticCondition>
 /** Counts recorded decisions within a window, or looks at the clock. */
 export type TemporalCondition = v.InferOutput<typeof TemporalCondition>
@@ -151,15 +158,15 @@ export const Rule = v.strictObject({
     d('Unique over all files.'),
   ),
   name: v.optional(v.pipe(name, d('Short name, shown in violations.'))),
-  description: v.optional(v.pipe(filledText(2_000), d('What it is for.'))),
-  action: v.pipe(v.optional(v.picklist(['block', 'warn', 'log']), 'block'), d('What a violation does.')),
+  description: v.optional(v.pipe(filledText(2_000), d('Its purpose.'))),
+  action: v.pipe(v.optional(v.picklist(['block', 'warn', 'log']), 'block'), d('The effect of a violation.')),
   scope: v.optional(
     v.pipe(
       v.union([name, v.pipe(v.array(name), v.minLength(1, 'at least one scope'))]),
-      d('Projects or scopes that the rule is for; for all where not given.'),
+      d('Projects or scopes to which the rule applies; by default all.'),
     ),
   ),
-  message: v.optional(v.pipe(filledText(2_000), d('What the caller is told.'))),
+  message: v.optional(v.pipe(filledText(2_000), d('Message for the caller.'))),
   suggestion: v.optional(v.pipe(filledText(2_000), d('What the caller can do.'))),
   conditions: v.pipe(
     v.optional(v.array(Condition), () => []),
@@ -167,13 +174,13 @@ export const Rule = v.strictObject({
   ),
   requirements: v.pipe(
     v.optional(v.array(name), () => []),
-    d('Fields that must be exactly true, else the rule is violated.'),
+    d('Fields that must be exactly true, or the rule is violated.'),
   ),
 })
 /** A guardrail: when its conditions hold, its requirements must be true. */
 export type Rule = v.InferOutput<typeof Rule>
 
-/** A circuit breaker: after so many failures within a window its scope is stopped. */
+/** A circuit breaker: blocks its scope after a number of failures within a window. */
 export const BreakerRule = v.strictObject({
   scope: v.pipe(
     v.string(),
@@ -185,12 +192,12 @@ export const BreakerRule = v.strictObject({
   ),
   failure_threshold: v.pipe(count, d('Failures within the window that open the breaker.')),
   window_ms: v.pipe(positive, d('Milliseconds for which a failure counts.')),
-  cooldown_ms: v.pipe(positive, d('Milliseconds until an open breaker lets one probe through.')),
+  cooldown_ms: v.pipe(positive, d('Milliseconds until an open breaker allows one probe.')),
 })
-/** A circuit breaker: after so many failures within a window its scope is stopped. */
+/** A circuit breaker: blocks its scope after a number of failures within a window. */
 export type BreakerRule = v.InferOutput<typeof BreakerRule>
 
-/** A guardrail file in its long form; a bare list of rules is taken as `guardrails`. */
+/** A guardrail file in its long form; a bare list of rules is read as `guardrails`. */
 export const RuleFile = v.strictObject({
   guardrails: v.pipe(
     v.optional(v.array(Rule), () => []),
@@ -202,7 +209,7 @@ export const RuleFile = v.strictObject({
   ),
   template: v.pipe(
     v.optional(v.union([name, v.array(name)])),
-    d('Templates to load too: `templates/<name>.yaml` beside the file, else a shipped one.'),
+    d('Templates to load as well: `templates/<name>.yaml` beside the file, else a shipped one.'),
   ),
 })
 export type RuleFile = v.InferOutput<typeof RuleFile>

@@ -55,7 +55,7 @@ export const conditionKinds: { [T in Condition['type']]: ConditionKind<Extract<C
   },
   semantic: {
     schema: SemanticCondition,
-    about: 'Looks for past decisions that mean much the same as the description.',
+    about: 'Looks for past decisions with a meaning similar to the description.',
     problem: () => null,
     compile: (condition) => async (action, history) =>
       (await history.similar(action.description, condition)) >= condition.min_matches,

@@ -57,7 +57,7 @@ describe('refused when loaded', () => {
   })
 })
 
-test('the largest context is judged in no time', async () => {
+test('the largest context is evaluated in no time', async () => {
   const list = Array.from({ length: 12_000 }, (_, at) => at)
   const words = 'word '.repeat(12_000)
   for (const [expression, given] of [

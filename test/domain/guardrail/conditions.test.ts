@@ -1,7 +1,7 @@
 /** Conditions on the past and on the clock, scopes, requirements, and errors that fail closed. */
 import { describe, expect, test } from 'bun:test'
 import type { AggregateCondition, SemanticCondition } from '../../../sdk/schema/guardrail.ts'
-import { judged, outcome } from './rules.ts'
+import { outcome, verdictOf } from './rules.ts'
 
 const at = (time: string) => ({ now: () => Date.parse(time) })
 
@@ -81,7 +81,7 @@ describe('the past', () => {
     }
     const history = { similar: away, count: away, aggregate: away }
     for (const action of ['block', 'warn', 'log'] as const) {
-      const verdict = await judged([{ id: 'r', action, message: 'm', conditions: [condition] }], {}, history)
+      const verdict = await verdictOf([{ id: 'r', action, message: 'm', conditions: [condition] }], {}, history)
       expect([verdict.allowed, verdict.fired]).toEqual([action !== 'block', ['r']])
       const [entry] = action === 'block' ? verdict.violations : verdict.warnings
       if (action !== 'log') expect(entry).toMatchObject({ severity: action, error: 'its data could not be read' })
@@ -96,7 +96,7 @@ describe('the past', () => {
 describe('rules', () => {
   test('requirements are exactly true, or the rule is violated', async () => {
     const rule = [{ id: 'r', message: 'm', requirements: ['reviewed', 'context.a.b'] }]
-    const check = (context: object) => judged(rule, { context: context as never })
+    const check = (context: object) => verdictOf(rule, { context: context as never })
     expect((await check({ reviewed: true, a: { b: true } })).allowed).toBe(true)
     for (const context of [
       {},
@@ -106,15 +106,15 @@ describe('rules', () => {
     ])
       expect((await check(context)).allowed).toBe(false)
     const own = [{ id: 'r', condition_phase: 'check', requires_has_query: true }]
-    expect((await judged(own, { context: { has_query: true } })).allowed).toBe(false)
-    expect((await judged(own, { has_query: true })).violations).toEqual([])
-    expect((await judged(own)).violations[0]!.message).toBe('Required and not true: has_query')
+    expect((await verdictOf(own, { context: { has_query: true } })).allowed).toBe(false)
+    expect((await verdictOf(own, { has_query: true })).violations).toEqual([])
+    expect((await verdictOf(own)).violations[0]!.message).toBe('Required and not true: has_query')
   })
 
-  test('a rule that can not be judged is violated, though all that it requires is true', async () => {
+  test('a rule that can not be evaluated is violated, though all that it requires is true', async () => {
     const rule = [{ id: 'r', message: 'm', condition_amount: '> 5', requires_approved: true }]
-    expect((await judged(rule, { context: { amount: 6, approved: true } })).allowed).toBe(true)
-    expect((await judged(rule, { context: { amount: '6', approved: true } })).violations).toMatchObject([
+    expect((await verdictOf(rule, { context: { amount: 6, approved: true } })).allowed).toBe(true)
+    expect((await verdictOf(rule, { context: { amount: '6', approved: true } })).violations).toMatchObject([
       { error: 'amount is a string; > needs a number' },
     ])
   })
@@ -126,7 +126,7 @@ describe('rules', () => {
       { id: 'all', condition_phase: 'record' },
     ]
     const fired = async (action: object) => {
-      const { fired: found, evaluated } = await judged(rules, action)
+      const { fired: found, evaluated } = await verdictOf(rules, action)
       expect(evaluated).toBe(3)
       return found
     }
@@ -137,7 +137,7 @@ describe('rules', () => {
   })
 
   test('a violation tells name, message and suggestion', async () => {
-    const { violations, warnings } = await judged([
+    const { violations, warnings } = await verdictOf([
       { id: 'a', name: 'N', description: 'D', message: 'M', suggestion: 'S', condition_phase: 'check' },
       { id: 'b', description: 'D', action: 'warn', condition_phase: 'check' },
       { id: 'c', action: 'log', condition_phase: 'check' },

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import type { Action } from '../../../src/domain/guardrail/action.ts'
 import { skeleton } from '../../../src/domain/guardrail/action.ts'
 import { contextProblem } from '../../../src/domain/guardrail/history.ts'
-import { judged, policyOf } from './rules.ts'
+import { policyOf, verdictOf } from './rules.ts'
 
 const rules = `
 - id: confidence
@@ -14,7 +14,7 @@ const rules = `
 - { id: amount, condition_context.amount: "> 5000" }
 - { id: nested, condition_context.deploy.target: production }
 `
-const fired = async (action: Partial<Action>) => (await judged(rules, action)).fired
+const fired = async (action: Partial<Action>) => (await verdictOf(rules, action)).fired
 const given = (context: unknown) => fired({ context: context as Record<string, unknown> })
 
 describe('the action itself', () => {
@@ -23,7 +23,7 @@ describe('the action itself', () => {
     expect(await fired({ stakes: 'critical', confidence: 0.1, context })).toEqual(['confidence'])
     expect(await fired({ stakes: 'critical', context })).toEqual(['confidence'])
     const phases = '[{ id: p, condition_phase: check }, { id: a, condition_agent_id: alice }]'
-    expect((await judged(phases, { context: { phase: 'record', agent_id: 'root' } })).fired).toEqual(['p', 'a'])
+    expect((await verdictOf(phases, { context: { phase: 'record', agent_id: 'root' } })).fired).toEqual(['p', 'a'])
   })
 
   test('leaving the confidence out does not help, nor does a look-alike of it', async () => {
@@ -68,7 +68,7 @@ describe('keys', () => {
     expect(await given(production)).toEqual(['production'])
     const own =
       '[{ id: r, condition_context.__proto__.polluted: true }, { id: s, condition_x: 1, requires_toString: true }]'
-    expect((await judged(own, { context: { x: 1 } })).fired).toEqual(['s'])
+    expect((await verdictOf(own, { context: { x: 1 } })).fired).toEqual(['s'])
     expect(({} as Record<string, unknown>).polluted).toBeUndefined()
   })
 })
@@ -109,7 +109,7 @@ describe('size', () => {
     expect(contextProblem({ 'a\ud800': 1 })?.message).toContain('lone surrogate')
   })
 
-  test('a thousand rules on the widest context are judged in no time', async () => {
+  test('a thousand rules on the widest context are evaluated in no time', async () => {
     const many = Array.from({ length: 1_000 }, (_, at) => ({ id: `r${at}`, [`condition_context.key${at}x`]: '> 5' }))
     const { rules: compiled } = await policyOf(JSON.stringify(many))
     const { evaluate } = await import('../../../src/domain/guardrail/evaluate.ts')

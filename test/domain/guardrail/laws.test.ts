@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { stringify } from 'yaml'
 import { operators } from '../../../sdk/schema/guardrail.ts'
 import { parseRules } from '../../../src/domain/guardrail/parse.ts'
-import { judged, outcome } from './rules.ts'
+import { outcome, verdictOf } from './rules.ts'
 
 const runs = { numRuns: 150 }
 const fieldName = fc.constantFrom('amount', 'environment', 'context.review', 'context.a.b', 'files')
@@ -207,8 +207,8 @@ test('adding a rule never turns blocked into allowed, and every loaded rule is c
     fc.asyncProperty(fc.array(rule, { maxLength: 3 }), rule, context, async (rules, more, given) => {
       const named = [...rules, more].map((one, at) => ({ ...one, id: `r${at}` }))
       const action = { context: given, project: 'acme' }
-      const before = await judged(named.slice(0, -1), action)
-      const after = await judged(named, action)
+      const before = await verdictOf(named.slice(0, -1), action)
+      const after = await verdictOf(named, action)
       expect([before.evaluated, after.evaluated]).toEqual([rules.length, rules.length + 1])
       if (!before.allowed) expect(after.allowed).toBe(false)
       expect(after.violations.slice(0, before.violations.length)).toEqual(before.violations)

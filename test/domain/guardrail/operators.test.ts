@@ -5,7 +5,7 @@ import { outcome } from './rules.ts'
 const absent = Symbol('absent')
 const actuals = [absent, null, 'a', 'b', 1, 2, 3, true, false, ['a'], [2], {}] as const
 
-/** Columns as in `actuals`: holds, does not hold, or can't be judged. */
+/** Columns as in `actuals`: holds, does not hold, or can't be evaluated. */
 const matrix: [operator: string, value: unknown, cells: string][] = [
   ['<', 2, 'nn !!ynn!! !!!'],
   ['<=', 2, 'nn !!yyn!! !!!'],
@@ -49,7 +49,7 @@ describe('operators', () => {
     })
   }
 
-  test('not turns each answer around and keeps what can not be judged', async () => {
+  test('not turns each answer around and keeps what can not be evaluated', async () => {
     for (const [operator, value, cells] of matrix) {
       const inner = { type: 'field', field: 'context.field', operator, value }
       const condition = { type: 'compound', operator: 'not', conditions: [inner] }

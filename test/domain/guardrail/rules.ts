@@ -1,4 +1,4 @@
-/** Rules written as YAML, judged without a store: what the tests of guardrails share. */
+/** Rules written as YAML, evaluated without a store: what the tests of guardrails share. */
 import type { Action } from '../../../src/domain/guardrail/action.ts'
 import { evaluate, type Verdict } from '../../../src/domain/guardrail/evaluate.ts'
 import type { History } from '../../../src/domain/guardrail/history.ts'
@@ -41,8 +41,8 @@ export async function policyOf(text: string): Promise<PolicySet> {
   return set
 }
 
-/** Judges an action by rules; anything that JSON holds is YAML too. */
-export async function judged(
+/** The verdict of rules on an action; anything that JSON holds is YAML too. */
+export async function verdictOf(
   rules: string | object,
   action: Partial<Action> = {},
   history: Partial<History> = {},
@@ -51,12 +51,12 @@ export async function judged(
   return evaluate(compiled, actionOf(action), past(history), () => {})
 }
 
-/** A block rule of one condition: `y` it holds, `n` it does not, `!` it can't be judged and so counts as violated. */
+/** A block rule of one condition: `y` it holds, `n` it does not, `!` it can't be evaluated and so counts as violated. */
 export async function outcome(
   condition: object,
   action: Partial<Action> = {},
   history: Partial<History> = {},
 ): Promise<'y' | 'n' | '!'> {
-  const { allowed, violations } = await judged([{ id: 'r', message: 'm', conditions: [condition] }], action, history)
+  const { allowed, violations } = await verdictOf([{ id: 'r', message: 'm', conditions: [condition] }], action, history)
   return allowed ? 'n' : violations[0]!.error === null ? 'y' : '!'
 }
