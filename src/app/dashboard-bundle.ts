@@ -1,8 +1,8 @@
-/** Makes the files of the dashboard from their source. A compiled program holds them instead, see `src/build/main.ts`. */
+/** Bundles the files of the dashboard from their source. A compiled program contains them instead, see `src/build/main.ts`. */
 import { join } from 'node:path'
 
 /** A text file as a browser gets it. */
-export interface BundledFile {
+interface BundledFile {
   /** With the hash of what it holds. */
   name: string
   type: string

@@ -3,7 +3,7 @@ import { describeError, type Log } from '../core/log.ts'
 import type { Fetch } from '../surfaces/http/http.ts'
 import type { Address } from '../surfaces/http/route.ts'
 
-export interface ListenOptions {
+interface ListenOptions {
   host: string
   port: number
   handle: Fetch

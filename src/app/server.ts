@@ -33,7 +33,7 @@ const drainMs = 10_000
 /** node:crypto's would ask the system each time. */
 const randomHex = (bytes: number): string => crypto.getRandomValues(new Uint8Array(bytes)).toHex()
 
-export interface Program {
+interface Program {
   services: Services
   dispatch: Dispatch
   metrics: Metrics

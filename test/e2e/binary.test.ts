@@ -122,7 +122,7 @@ test('makes evidence and verifies it with nothing but the file', async () => {
   expect(await cstp(['verify', join(dir, 'evidence.json')])).toMatchObject({
     status: 0,
     err: '',
-    out: expect.stringContaining('evidence.json holds'),
+    out: expect.stringContaining('evidence.json is valid'),
   })
   expect(await cstp(['verify', join(dir, 'changed.json')])).toMatchObject({
     status: 1,

@@ -75,7 +75,7 @@ async function makeRoom(data_dir: string): Promise<string | null> {
   }
 }
 
-export interface RestoreOptions {
+interface RestoreOptions {
   backup: string
   data_dir: string
   /** Moves what the data directory holds aside. */

@@ -23,7 +23,7 @@ import {
   syncFolders,
 } from './files.ts'
 
-export interface BackupOptions {
+interface BackupOptions {
   settings: Pick<Settings, 'data_dir' | 'provenance_db' | 'store_url' | 'vector_url'>
   /** The folder to create. */
   target: string

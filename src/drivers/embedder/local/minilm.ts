@@ -20,6 +20,36 @@ export interface Model {
   embed(text: string): Promise<Float32Array>
 }
 
+/** A file of the model, and the hash that shows it is the expected one. */
+interface Asset {
+  name: string
+  path: string
+  sha256: string
+}
+
+export const assets = {
+  model: {
+    name: 'model_quantized.onnx',
+    path: model,
+    sha256: 'afdb6f1a0e45b715d0bb9b11772f032c399babd23bfc31fed1c170afc848bdb1',
+  },
+  tokenizer: {
+    name: 'tokenizer.json',
+    // The compiler knows only that this is JSON.
+    path: tokenizer as unknown as string,
+    sha256: 'da0e79933b9ed51798a3ae27893d3c5fa4a201126cef75586296df9b4d2c62a0',
+  },
+} satisfies Record<string, Asset>
+
+/** @throws Error when the bytes are not the expected ones */
+export async function readAsset({ name, path, sha256 }: Asset): Promise<Uint8Array<ArrayBuffer>> {
+  const bytes = await Bun.file(path).bytes()
+  // Hashes beside this thread, which has libraries to load meanwhile.
+  const digest = Buffer.from(await crypto.subtle.digest('SHA-256', bytes)).toString('hex')
+  if (digest !== sha256) throw new Error(`${name} has SHA-256 ${digest}, not ${sha256}: it was changed or cut`)
+  return bytes
+}
+
 /** What the model sees of a text. Two texts of which it sees the same have the same vector. */
 export function visible(text: string): string {
   return text
@@ -32,7 +62,7 @@ export function visible(text: string): string {
 /** @throws Error when a file is missing or was changed, or no runtime loads */
 export async function openModel(wanted?: RuntimeName): Promise<Model> {
   const first = wanted ?? 'native'
-  // Loads while the weights are hashed. Kept, because a second import after a failed one hides the cause.
+  // Loads while the weights are hashed. The promise is kept, because a second import after a failed one hides the cause.
   const library = libraries[first]()
   library.catch(() => {})
   const [weights, tokenize] = await Promise.all([readAsset(assets.model), openTokenizer()])
@@ -65,35 +95,4 @@ function pool(hidden: Float32Array, tokens: number): Float32Array {
   const vector = new Float32Array(DIMENSIONS)
   for (let i = 0; i < EFFECTIVE_DIMENSIONS; i++) vector[i] = sums[i]! / length
   return vector
-}
-
-// The files of the local model: where they are, and that they are the ones meant.
-
-export interface Asset {
-  name: string
-  path: string
-  sha256: string
-}
-
-export const assets = {
-  model: {
-    name: 'model_quantized.onnx',
-    path: model,
-    sha256: 'afdb6f1a0e45b715d0bb9b11772f032c399babd23bfc31fed1c170afc848bdb1',
-  },
-  tokenizer: {
-    name: 'tokenizer.json',
-    // The compiler knows only that this is JSON.
-    path: tokenizer as unknown as string,
-    sha256: 'da0e79933b9ed51798a3ae27893d3c5fa4a201126cef75586296df9b4d2c62a0',
-  },
-} satisfies Record<string, Asset>
-
-/** @throws Error when the bytes are not the pinned ones */
-export async function readAsset({ name, path, sha256 }: Asset): Promise<Uint8Array<ArrayBuffer>> {
-  const bytes = await Bun.file(path).bytes()
-  // Hashes beside this thread, which has libraries to load meanwhile.
-  const digest = Buffer.from(await crypto.subtle.digest('SHA-256', bytes)).toString('hex')
-  if (digest !== sha256) throw new Error(`${name} has SHA-256 ${digest}, not ${sha256}: it was changed or cut`)
-  return bytes
 }

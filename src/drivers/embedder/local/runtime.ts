@@ -74,15 +74,13 @@ async function open(name: RuntimeName, model: Uint8Array, from: Libraries): Prom
   return { name, run }
 }
 
-// Keeps onnxruntime's native build from reporting on its use: its releases send telemetry from 1.29 on, unless they are told not to.
-
-const name = 'ORT_DISABLE_TELEMETRY'
-
 /**
- * Call it before the library is loaded: it reads the variable in the C library, which does not see what is written to `process.env`.
+ * Turns off the telemetry that onnxruntime's native build sends from 1.29 on. Call it before the library is loaded: it reads the
+ * variable in the C library, which does not see what is written to `process.env`.
  * @throws Error when the variable can't be set; the library must not be loaded then
  */
-export async function silenceTelemetry(): Promise<void> {
+async function silenceTelemetry(): Promise<void> {
+  const name = 'ORT_DISABLE_TELEMETRY'
   const { dlopen } = await import('bun:ffi')
   if (process.platform === 'win32') {
     const { symbols, close } = dlopen('ucrtbase.dll', { _putenv_s: { args: ['cstring', 'cstring'], returns: 'int' } })

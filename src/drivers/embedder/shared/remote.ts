@@ -26,7 +26,7 @@ export interface RemoteLimits {
   noise_distance?: number
 }
 
-export interface Provider {
+interface Provider {
   driver: string
   id: string
   /** For messages: the model and where it is. */
@@ -121,7 +121,7 @@ function read(answer: unknown, count: number): Float32Array[] {
   })
 }
 
-export interface ModelTraits {
+interface ModelTraits {
   /** Written before a question. */
   query_prefix: string
   /** Written before everything else. */

@@ -4,7 +4,7 @@ import { StorageError } from '../../../../sdk/storage/errors.ts'
 /** Byte length of one step of the inner loop: four registers of four floats. Rows are padded to a multiple of it. */
 export const STEP_BYTES = 64
 
-export interface Kernel {
+interface Kernel {
   /**
    * Writes the dot product of the vector at `query` with each of `count` vectors to `out`, one f32 each. `list` holds their
    * addresses, u32 each; `bytes` is the padded length of a vector. All addresses are bytes in the shared memory.

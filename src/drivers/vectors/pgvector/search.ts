@@ -11,7 +11,7 @@ import { type Client, type Query, storageErrorOf } from '../../shared/postgres/c
 import { fromText, rankOf, toText, whereOf } from '../../shared/postgres/filter.ts'
 import { columns, hnswName, lockOf } from './table.ts'
 
-export interface PgvectorIndexOptions {
+interface PgvectorIndexOptions {
   client: Client
   /** Schema of pgvector; the search path names only our own. */
   extension: string
