@@ -1063,7 +1063,7 @@ export interface ReindexResult {
   /** What was found in the files: added, changed, deleted or broken ones. */
   findings: {
     /** Path of the YAML file, relative to the data directory. */ path: string
-    /** What was found: taken in, read again, gone, or not readable. */ kind: 'added' | 'changed' | 'deleted' | 'broken'
+    /** What was found: imported, reloaded, deleted, or unreadable. */ kind: 'added' | 'changed' | 'deleted' | 'broken'
     /** One sentence for a person. */ message: string
   }[]
 }
@@ -1110,7 +1110,7 @@ export interface ReviewDecisionResult {
   /** Id of the decision. */ decision_id: string
   /** Path of the YAML file, relative to the data directory. */ path: string
   /** `pending` until the first review. */ status: Status
-  /** What became of it; null while pending. */ outcome: Outcome
+  /** The outcome; null while pending. */ outcome: Outcome
   /** When it was reviewed, RFC 3339, UTC. */ reviewed_at: string
   /** Whether it can be found by meaning. */ indexed: boolean
 }
@@ -1252,7 +1252,7 @@ export interface CalibrationReport {
   }[]
   /** The same figures by what settled the outcome; never blended. */
   by_settlement: {
-    /** Settled by evidence of what became of pull requests. */ observed: OverallFigures
+    /** Settled by evidence of pull requests. */ observed: OverallFigures
     /** Said in a review, or attributed by age alone. */ attested: OverallFigures
   }
 }
@@ -1296,7 +1296,7 @@ export interface DecisionRecord {
   /** How sure the agent was, 0 to 1. */ confidence: number
   /** What was at risk. */ stakes: Stakes
   /** `pending` until the first review. */ status: Status
-  /** What became of it; null while pending. */ outcome: Outcome | null
+  /** The outcome; null while pending. */ outcome: Outcome | null
   /** Day of `created_at`, UTC. */ date: string
   /** The situation in which it was decided. */ context: string | null
   /** Why. */ reasons: Reason[]
@@ -1334,14 +1334,14 @@ export interface DecisionRecord {
   /** Anything else that a review said. */ review_notes: string | null
   /** Time of the last review, RFC 3339, UTC. */ reviewed_at: string | null
   /** The agent that reviewed it last. */ reviewed_by: string | null
-  /** Confidence that stood at the first review; calibration scores this one. */ confidence_at_review: number | null
+  /** Confidence at the first review; calibration scores this one. */ confidence_at_review: number | null
   /** Every review, oldest first. */ review_history: Review[]
-  /** Every update with the values that stood before, oldest first. */ revisions: Revision[]
+  /** Every update with the values before it, oldest first. */ revisions: Revision[]
   /** True keeps the record at full detail in compaction. */ preserve: boolean
-  /** True when the outcome was attributed, not said. */ auto_attributed: boolean
+  /** True if the outcome was attributed, not reviewed. */ auto_attributed: boolean
   /**
    * What an attributed outcome rests on: `evidence` of its pull request, or the `age` of the decision alone; null
-   * where it was said.
+   * where it was reviewed.
    */
   attribution_basis: AttributionBasis | null
   /** Why the outcome was attributed. */ attribution_reason: string | null
@@ -1474,7 +1474,7 @@ export interface GraphNode {
   /** What kind of decision it is. */ category: string
   /** What is at risk. */ stakes: Stakes
   /** `pending` until the first review. */ status: Status
-  /** What became of it; null while pending. */ outcome: Outcome | null
+  /** The outcome; null while pending. */ outcome: Outcome | null
   /** How sure the agent was, 0 to 1. */ confidence: number
   /** Day, UTC. */ date: string
   /** Steps from the centre. */ depth: number
@@ -1503,7 +1503,7 @@ export interface Link {
   /** The agent that made it. */ created_by: string
 }
 
-/** What became of a decision. */
+/** How a decision turned out. */
 export type Outcome = 'success' | 'failure' | 'partial' | 'abandoned'
 
 /** Scores of stated confidence; null with fewer than five scored decisions. */
@@ -1557,7 +1557,7 @@ export interface QueryHit {
   /** How sure the agent was, 0 to 1. */ confidence: number
   /** What is at risk. */ stakes: Stakes
   /** `pending` until the first review. */ status: Status
-  /** What became of it; null while pending. */ outcome: Outcome | null
+  /** The outcome; null while pending. */ outcome: Outcome | null
   /** Day, UTC. */ date: string
   /** Cosine distance, 0 to 2; null if it was found by keyword alone. */ distance: number | null
   /** The decision that replaced it; it comes directly before, if it passes the filters. */ superseded_by: string | null
@@ -1622,7 +1622,7 @@ export interface RelatedDecision {
 
 /** One review, as the history keeps it. */
 export interface Review {
-  /** What became of it; null while pending. */ outcome: Outcome
+  /** The outcome; null while pending. */ outcome: Outcome
   /** What happened. */ actual_result: string | null
   /** What to do otherwise next time. */ lessons: string | null
   /** Anything else. */ notes: string | null
@@ -1630,12 +1630,12 @@ export interface Review {
   /** The agent that reviewed it. */ reviewed_by: string
 }
 
-/** One update: who changed what, and what stood there before. */
+/** One update: who changed what, and the values before. */
 export interface Revision {
   /** When it was changed, RFC 3339, UTC. */ updated_at: string
   /** The agent that changed it. */ updated_by: string
   /** Names of the fields that were changed. */ fields: string[]
-  /** What stood in them before, by name. */ old_values: Record<string, unknown>
+  /** Their values before, by name. */ old_values: Record<string, unknown>
 }
 
 /** What is wrong in a rule file, and where. */

@@ -23,7 +23,7 @@ export { CstpError, codes, type ErrorName, type Issue, meanings } from './errors
 export type MethodName = keyof Methods
 /** What a method takes. */
 export type ParamsOf<N extends MethodName> = NonNullable<Parameters<Methods[N]>[0]>
-/** What a method answers. */
+/** What a method returns. */
 export type ResultOf<N extends MethodName> = Awaited<ReturnType<Methods[N]>>
 
 /** One entry of a batch; `params` may be left out where none is required. */
@@ -33,7 +33,7 @@ export type BatchCall = {
     : { params: ParamsOf<N> })
 }[MethodName]
 
-/** What became of one entry of a batch. */
+/** The answer to one entry of a batch. */
 export type BatchAnswer<N extends MethodName> = { ok: true; result: ResultOf<N> } | { ok: false; error: CstpError }
 
 /** Answers in the order of the calls. */
@@ -71,7 +71,7 @@ export interface Client extends Methods {
   /** Calls any method by its name, with or without `cstp.`: for those that this client has no function for. */
   call(method: string, params?: object, options?: CallOptions): Promise<unknown>
   /**
-   * Makes up to 100 calls in one request. They run at the same time, each succeeds or fails on its own, and the answers stand in their
+   * Makes up to 100 calls in one request. They run at the same time, each succeeds or fails on its own, and the answers are in their
    * order. The request is sent again where its answer was lost only if that holds for every call in it.
    */
   batch<const C extends readonly BatchCall[]>(calls: C, options?: CallOptions): Promise<BatchAnswers<C>>

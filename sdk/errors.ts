@@ -1,6 +1,6 @@
 /** The closed table of errors: every code that a caller can meet, with its name and meaning. */
 
-/** JSON-RPC error codes by name. @see interface "Errors" */
+/** JSON-RPC error codes by name: a contract, never changed. */
 export const codes = {
   parse_error: -32700,
   invalid_request: -32600,
@@ -20,14 +20,14 @@ export const codes = {
 /** Name of an entry of {@link codes}. */
 export type ErrorName = keyof typeof codes
 
-/** One sentence for each error, as it stands in the reference. */
+/** One sentence for each error, as the reference shows it. */
 export const meanings: Record<ErrorName, string> = {
   parse_error: 'The body is not JSON.',
   invalid_request: 'The JSON is not a JSON-RPC 2.0 request.',
   method_not_found: 'No method of that name is registered; `data.available` lists those that are.',
   invalid_params:
     'A parameter is missing, unknown or of the wrong form; `data.issues` says which and what was expected.',
-  internal_error: 'Something unexpected failed in the server; `data.request_id` stands in its log.',
+  internal_error: 'Something unexpected failed in the server; its log has `data.request_id`.',
   forbidden: 'The credentials are valid but lack the scope that the method needs.',
   rate_limited: 'The agent has used up its requests for now; `Retry-After` says in how many seconds to try again.',
   query_failed: 'The engine failed while it searched decisions.',

@@ -5,7 +5,7 @@ import type { ClientOptions } from './options.ts'
 /** Sends once and resolves with the JSON of the answer. @throws ClientError, CstpError, or the signal's reason */
 export type Exchange = (path: string, body: string | null, signal: AbortSignal) => Promise<unknown>
 
-/** What may stand in a header: fetch itself would repeat what does not, and with it the token. */
+/** What a header may hold: the error of fetch itself would repeat anything else, and with it the token. */
 const fits = /^[\x21-\x7e\xa1-\xff](?:[\x20-\x7e\xa1-\xff]*[\x21-\x7e\xa1-\xff])?$/
 
 /** The address without what callers add to it. @throws TypeError */

@@ -18,7 +18,7 @@ const control = {
 export const BundleFile = v.strictObject({
   attested_only_controls: v.pipe(
     v.array(v.string()),
-    d('Controls without observed evidence that attested events speak for.'),
+    d('Controls that attested events support and no observed one does.'),
   ),
   bundle_format: v.literal(1),
   bundle_id: v.pipe(v.string(), d('Random; the one thing that two bundles of one chain at one time differ by.')),

@@ -75,7 +75,7 @@ export const CalibrationReport = v.object({
   ),
   by_settlement: v.pipe(
     v.object({
-      observed: v.pipe(OverallFigures, d('Settled by evidence of what became of pull requests.')),
+      observed: v.pipe(OverallFigures, d('Settled by evidence of pull requests.')),
       attested: v.pipe(OverallFigures, d('Said in a review, or attributed by age alone.')),
     }),
     d('The same figures by what settled the outcome; never blended.'),

@@ -1,4 +1,4 @@
-/** Control rule files: which events speak for which control of a framework, as an auditor reads them in YAML. */
+/** Control rule files: which events support which control of a framework, as an auditor reads them in YAML. */
 import * as v from 'valibot'
 import { filledText } from './decision.ts'
 
@@ -32,7 +32,7 @@ const id = v.pipe(
   v.regex(/^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/, 'letters, digits and . _ : - (at most 128)'),
 )
 
-/** One rule: which events speak for a control, or why they fall short of it. */
+/** One rule: which events support a control, or why they fall short of it. */
 export const ControlRule = v.strictObject({
   id: v.pipe(id, d('Unique over all files.')),
   framework: v.optional(v.pipe(name, d('Framework of the control, where it is not that of the file.'))),
@@ -55,7 +55,7 @@ export const ControlRule = v.strictObject({
     ),
   }),
 })
-/** One rule: which events speak for a control, or why they fall short of it. */
+/** One rule: which events support a control, or why they fall short of it. */
 export type ControlRule = v.InferOutput<typeof ControlRule>
 
 /** A file of control rules of one framework and one class of evidence. */

@@ -29,7 +29,7 @@ export const fraction = v.pipe(
 
 /** Stakes, from the least to the most. */
 export const stakesValues = ['low', 'medium', 'high', 'critical'] as const
-/** Everything that may become of a decision. */
+/** The outcomes of decisions. */
 export const outcomeValues = ['success', 'failure', 'partial', 'abandoned'] as const
 /** The states of a decision. */
 export const statusValues = ['pending', 'reviewed'] as const
@@ -38,9 +38,9 @@ export const statusValues = ['pending', 'reviewed'] as const
 export const Stakes = v.picklist(stakesValues)
 /** What is at risk. */
 export type Stakes = v.InferOutput<typeof Stakes>
-/** What became of a decision. */
+/** How a decision turned out. */
 export const Outcome = v.picklist(outcomeValues)
-/** What became of a decision. */
+/** How a decision turned out. */
 export type Outcome = v.InferOutput<typeof Outcome>
 /** Whether a decision has been reviewed. */
 export const Status = v.picklist(statusValues)
@@ -143,14 +143,14 @@ export const Review = v.object({
 /** One review, as the history keeps it. */
 export type Review = v.InferOutput<typeof Review>
 
-/** One update: who changed what, and what stood there before. */
+/** One update: who changed what, and the values before. */
 export const Revision = v.object({
   updated_at: v.string(),
   updated_by: v.string(),
   fields: v.array(v.string()),
   old_values: v.record(v.string(), v.unknown()),
 })
-/** One update: who changed what, and what stood there before. */
+/** One update: who changed what, and the values before. */
 export type Revision = v.InferOutput<typeof Revision>
 
 const nullableText = v.nullable(v.string())
@@ -170,7 +170,7 @@ export const DecisionRecord = v.object({
   confidence: v.pipe(fraction, d('How sure the agent was, 0 to 1.')),
   stakes: v.pipe(Stakes, d('What was at risk.')),
   status: v.pipe(Status, d('`pending` until the first review.')),
-  outcome: v.pipe(v.nullable(Outcome), d('What became of it; null while pending.')),
+  outcome: v.pipe(v.nullable(Outcome), d('The outcome; null while pending.')),
   date: v.pipe(v.string(), d('Day of `created_at`, UTC.')),
   context: v.pipe(nullableText, d('The situation in which it was decided.')),
   reasons: v.pipe(v.array(Reason), d('Why.')),
@@ -199,18 +199,15 @@ export const DecisionRecord = v.object({
   review_notes: v.pipe(nullableText, d('Anything else that a review said.')),
   reviewed_at: v.pipe(nullableText, d('Time of the last review, RFC 3339, UTC.')),
   reviewed_by: v.pipe(nullableText, d('The agent that reviewed it last.')),
-  confidence_at_review: v.pipe(
-    v.nullable(fraction),
-    d('Confidence that stood at the first review; calibration scores this one.'),
-  ),
+  confidence_at_review: v.pipe(v.nullable(fraction), d('Confidence at the first review; calibration scores this one.')),
   review_history: v.pipe(v.array(Review), d('Every review, oldest first.')),
-  revisions: v.pipe(v.array(Revision), d('Every update with the values that stood before, oldest first.')),
+  revisions: v.pipe(v.array(Revision), d('Every update with the values before it, oldest first.')),
   preserve: v.pipe(v.boolean(), d('True keeps the record at full detail in compaction.')),
-  auto_attributed: v.pipe(v.boolean(), d('True when the outcome was attributed, not said.')),
+  auto_attributed: v.pipe(v.boolean(), d('True if the outcome was attributed, not reviewed.')),
   attribution_basis: v.pipe(
     v.nullable(AttributionBasis),
     d(
-      'What an attributed outcome rests on: `evidence` of its pull request, or the `age` of the decision alone; null where it was said.',
+      'What an attributed outcome rests on: `evidence` of its pull request, or the `age` of the decision alone; null where it was reviewed.',
     ),
   ),
   attribution_reason: v.pipe(nullableText, d('Why the outcome was attributed.')),

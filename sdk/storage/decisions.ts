@@ -66,9 +66,9 @@ export interface OutcomeGroup {
 
 /** The same of one span of time. */
 export interface TimedOutcomeGroup extends OutcomeGroup {
-  /** Edges that lie at the time of recording or before. */
+  /** Edges at the time of recording or before. */
   created: number
-  /** Edges that lie at the time of the last review or before. */
+  /** Edges at the time of the last review or before. */
   reviewed: number
 }
 
@@ -122,7 +122,7 @@ export interface DecisionReader {
     sort: DecisionSort
     order: 'asc' | 'desc'
     /**
-     * Keep only decisions that stand behind this one in the order, whether or not it still passes: walks a list page by page while
+     * Keep only decisions that come after this one in the order, whether or not it still passes: walks a list page by page while
      * decisions enter and leave it. `total` counts those before it too.
      */
     after?: DecisionRecord
@@ -136,13 +136,13 @@ export interface DecisionReader {
   /** How many pass, split by the values of `by`. Descending count, then value; `day` ascending. Null values are left out. */
   countBy(filter: DecisionFilter, by: CountKey): Promise<{ value: string; count: number }[]>
   /**
-   * The decisions that pass, grouped by what is scored: the confidence that stood at the first review (the present one while pending)
+   * The decisions that pass, grouped by what is scored: the confidence at the first review (the present one while pending)
    * and the outcome. By confidence, then outcome (null first), then basis of the attribution (null first).
    */
   outcomes(filter: DecisionFilter): Promise<OutcomeGroup[]>
   /**
    * The reviewed decisions that pass, grouped so and by when they were recorded and when they were reviewed last. Both are told as the
-   * number of edges that lie at that time or before; edges are milliseconds since 1970, ascending, each once. In the order of
+   * number of edges at that time or before; edges are milliseconds since 1970, ascending, each once. In the order of
    * `outcomes`, then by `created`, then by `reviewed`.
    */
   outcomesOver(

@@ -19,7 +19,7 @@ export interface Embedder {
   /**
    * One vector of {@link DIMENSIONS} values and length 1 for each text, in their order. The same text, kind and id give the same
    * vector whatever else is in the call. An empty text is a text.
-   * @throws StorageError `unavailable` when the provider is away, too slow or refuses; `invalid` when it answers another length
+   * @throws StorageError `unavailable` if the provider is unreachable, too slow or refuses; `invalid` when it answers another length
    * @throws the signal's reason when it is aborted
    */
   embed(texts: readonly string[], kind: 'document' | 'query', signal: AbortSignal): Promise<Float32Array[]>

@@ -4,7 +4,7 @@
  * - `not_found`: the thing addressed does not exist (only where absence is not an ordinary answer).
  * - `conflict`: it exists already, or its revision is not the expected one. Reading again and retrying may help.
  * - `invalid`: the call itself is wrong: a vector of another length, an unknown side, a bad option.
- * - `unavailable`: the engine is away, full, read-only or too busy. The same call may go through later; nothing was written, unless `unclear`.
+ * - `unavailable`: the engine is unreachable, full, read-only or too busy. The same call may go through later; nothing was written, unless `unclear`.
  * - `corrupt`: what is stored can't be read back as what was written.
  */
 export type StorageErrorKind = 'not_found' | 'conflict' | 'invalid' | 'unavailable' | 'corrupt'

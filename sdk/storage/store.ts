@@ -135,7 +135,7 @@ export interface FeedEntry {
 }
 
 /**
- * The changes to decisions in the order in which they were committed. Each decision stands once, at its latest change.
+ * The changes to decisions in the order in which they were committed. Each decision is listed once, at its latest change.
  * Derived indexes read what is new to them here; that is how a second process sees a decision at its next query.
  */
 export interface Feed {

@@ -38,7 +38,7 @@ export interface Vectors {
   readonly immediate: boolean
   /**
    * Opens the index of one generation, making it where it does not exist.
-   * @throws StorageError `invalid` when it exists with another embedder or length, `unavailable` when the engine is away
+   * @throws StorageError `invalid` when it exists with another embedder or length, `unavailable` if the engine is unreachable
    */
   open(generation: { number: number; embedder: string; dimensions: number }): Promise<VectorIndex>
   /** Deletes the indexes of all generations but this one. */

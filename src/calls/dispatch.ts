@@ -35,7 +35,7 @@ export function toJson(result: unknown): string {
   return typeof result.text === 'string' ? result.text : [...result.text].join('')
 }
 
-/** Told of every call, for metrics and the log. `code` is 0 for a success. */
+/** Called after every call, for metrics and the log. `code` is 0 for a success. */
 export type Observe = (seen: { request: Request; code: number; duration_ms: number }) => void
 
 /** Resolves with the method's result. @throws CstpError and nothing else */
@@ -70,7 +70,7 @@ function mapError(error: unknown, failure: ErrorName, request: Request, services
   return new CstpError('internal_error', 'Internal error', { request_id }, { cause: error })
 }
 
-/** The method that describes all others, as OpenRPC names it. It stands in no list of them. */
+/** The method that describes all others, as OpenRPC names it; no list of methods has it. */
 export const discover = 'rpc.discover'
 const discoverParams = compileParams(v.object({}))
 const described = new WeakMap<MethodTable, string>()

@@ -22,15 +22,15 @@ export interface Services {
   embedder: Embedder
   /** The log of evidence, to read. */
   evidence: Evidence
-  /** The rules by which evidence speaks for controls. */
+  /** The rules by which evidence supports controls. */
   controls: ControlRules
   /** Signs notes in the name of the chain. */
   signer: Signer
-  /** What the chain says that it is, signed. */
+  /** Signed checkpoints of the chain. */
   checkpoints: Checkpoints
   /** Appends to that log, and verifies it. */
   chain: Chain
-  /** Makes the vectors that a record could not wait for. */
+  /** Makes the vectors that were not ready when a decision was recorded. */
   outbox: Outbox
   log: Log
   /** Milliseconds since 1970. */
@@ -48,16 +48,16 @@ export interface Services {
   elapsed(): number
   /** How long a record waits for its vectors, in milliseconds. */
   embed_wait_ms: number
-  /** The path of a folder relative to the data directory, links resolved; null when it does not exist or lies outside. */
+  /** The path of a folder relative to the data directory, links resolved; null if it does not exist or is outside. */
   folderInside(path: string): Promise<string | null>
   /** The folder of evidence bundles. */
   bundles: BundleFiles
-  /** What prints PDF; null where its library is not installed. */
+  /** What prints PDF; null if its library is not installed. */
   openPrinter(): Promise<Printer | null>
   service_version: string
   /** Resolves when other calls had their turn. */
   breathe(): Promise<void>
-  /** Told how far a reindex is. */
+  /** Reports the progress of a reindex. */
   reindexProgress(done: number, total: number): void
 }
 

@@ -1,12 +1,21 @@
-/** What no request needs: a body is looked over before it is parsed, as its values cost far more time and memory than its bytes. */
+/** JSON: a stable text of a value, and bounds on a body before it is parsed, as its values cost far more time and memory than its bytes. */
 
-/** Shorter bodies are left to the parser: megabytes of brackets take it a second, kilobytes do no harm. */
-const parsedUnseen = 65_536
-const deepest = 512
-/** 16 MiB of evidence hold so many values where each takes 33 bytes; more of them would hold up the server for seconds. */
-const mostValues = 500_000
+/** JSON with sorted keys: equal for equal values. */
+export function stableJson(value: unknown): string {
+  return JSON.stringify(value, (_, inner: unknown) =>
+    inner !== null && typeof inner === 'object' && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  )
+}
 
-/** Where the string ends whose first character stands at `from`. */
+/** Shorter bodies are parsed unchecked: parsing megabytes of brackets takes a second, kilobytes do no harm. */
+const uncheckedLength = 65_536
+const maxDepth = 512
+/** 16 MiB of evidence hold so many values if each takes 33 bytes; more would block the server for seconds. */
+const maxValues = 500_000
+
+/** The index of the quote that ends the string which begins at `from`. */
 function endOfString(text: string, from: number): number {
   let end = text.indexOf('"', from)
   while (end !== -1) {
@@ -18,9 +27,9 @@ function endOfString(text: string, from: number): number {
   return text.length
 }
 
-/** What is too much about a text of JSON, as a sentence; null where nothing is. */
-export function tooMuch(text: string): string | null {
-  if (text.length <= parsedUnseen) return null
+/** Which bound a text of JSON exceeds, as a sentence; null if none. */
+export function exceededBound(text: string): string | null {
+  if (text.length <= uncheckedLength) return null
   let depth = 0
   let values = 1
   for (let at = 0; at < text.length; at++) {
@@ -29,9 +38,9 @@ export function tooMuch(text: string): string | null {
     else if (unit === ',') values++
     else if (unit === '[' || unit === '{') {
       values++
-      if (++depth > deepest) return `the body is nested more than ${deepest} levels`
+      if (++depth > maxDepth) return `the body is nested more than ${maxDepth} levels`
     } else if (unit === ']' || unit === '}') depth--
-    if (values > mostValues) return `the body holds more than ${mostValues} values; send it in parts`
+    if (values > maxValues) return `the body holds more than ${maxValues} values; send it in parts`
   }
   return null
 }

@@ -6,7 +6,7 @@ import { dirname } from 'node:path'
 const isCode = (error: unknown, code: string): boolean => (error as NodeJS.ErrnoException).code === code
 
 /**
- * Reads a key. Its content never stands in an error.
+ * Reads a key. Errors never repeat its content.
  * @param what names the key in errors: the setting or the flag
  * @throws Error with `what`, the path, and what was expected
  */

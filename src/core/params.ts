@@ -145,7 +145,7 @@ function normaliser(schema: Schema): Normalise | null {
 }
 
 /** Deeper values are refused: nothing that is meant is nested so far, and many a walk ends in the stack's end. */
-const deepest = 64
+const maxDepth = 64
 
 /** Where a value holds what no store keeps as it is, or null. `path` is built from the inside out. */
 function findUnkept(
@@ -159,7 +159,7 @@ function findUnkept(
   if (typeof value === 'number')
     return Number.isFinite(value) ? null : { path: [], expected: 'a finite number', received: 'one too large' }
   if (value === null || typeof value !== 'object') return null
-  if (depth === deepest) return { path: [], expected: `at most ${deepest} levels`, received: 'a deeper value' }
+  if (depth === maxDepth) return { path: [], expected: `at most ${maxDepth} levels`, received: 'a deeper value' }
   if (Array.isArray(value)) {
     for (let index = 0; index < value.length; index++) {
       const found = findUnkept(value[index], depth + 1)

@@ -140,7 +140,7 @@ async function driversPage(): Promise<string> {
       return [`## ${port}`, ...lines].join('\n\n')
     }),
   )
-  return `${[head('Drivers', 'What each storage port can stand on.'), ...sections].join('\n\n').replace(/\n\n\n+/g, '\n\n')}\n`
+  return `${[head('Drivers', 'The drivers of each storage port.'), ...sections].join('\n\n').replace(/\n\n\n+/g, '\n\n')}\n`
 }
 
 /** The comment on each exported schema of the SDK. */

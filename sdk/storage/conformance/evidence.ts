@@ -158,7 +158,7 @@ export function evidenceConformance(
     const numbers = (records: readonly EvidenceRecord[]) => records.map(({ seq }) => seq)
 
     test(
-      'records of a pull request are found by its number, whoever sent them',
+      'records of a pull request are found by its number, from any source',
       using(async (log) => {
         await holding(log, [
           ['suite', '{"pr_number":7}'],

@@ -10,7 +10,7 @@ import { type Entry, entry, filterOf, idOf, memberNames, random, unitVector } fr
 export interface VectorsSuite {
   /** Heads the report, such as `exact (worker)`. */
   name: string
-  /** Opens the driver on what lies at `place`, an empty place when the name is new. Closed again by the suite. */
+  /** Opens the driver on the data at `place`: none, if the name is new. Closed again by the suite. */
   open(place: string): Promise<Vectors>
   /** How far a distance may lie from the one computed in double precision. */
   tolerance?: number

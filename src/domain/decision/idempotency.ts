@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto'
 import { invalidParams } from '../../../sdk/errors.ts'
 import type { Store, Transaction } from '../../../sdk/storage/store.ts'
+import { stableJson } from '../../core/json.ts'
 import { dayMs } from '../../core/time.ts'
 
 /** What a call with an idempotency key answered. */
@@ -19,15 +20,6 @@ const keyOf = (agent: string, key: string): string => JSON.stringify([agent, key
 
 /** Expired results that one write removes at most. */
 const expiredAtOnce = 100
-
-/** JSON with sorted keys: equal for equal values. */
-export function stableJson(value: unknown): string {
-  return JSON.stringify(value, (_, inner: unknown) =>
-    inner !== null && typeof inner === 'object' && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
-  )
-}
 
 const digestOf = (params: unknown): string => createHash('sha256').update(stableJson(params)).digest('hex')
 

@@ -2,7 +2,7 @@
 import { nearest } from '../../../sdk/nearest.ts'
 import { actionFields } from '../../../sdk/schema/action.ts'
 import type { Condition, FieldCondition, Rule } from '../../../sdk/schema/guardrail.ts'
-import { stableJson } from '../decision/idempotency.ts'
+import { stableJson } from '../../core/json.ts'
 import { actionField, isNullable } from './action.ts'
 import { scopesOf } from './evaluate.ts'
 import type { LoadedRule } from './parse.ts'

@@ -2,9 +2,9 @@
 import { type Agent, type Authenticate, type Caller, clientAddress } from '../../core/caller.ts'
 import type { RateLimiter } from '../http/rate.ts'
 import type { Route, Visit } from '../http/route.ts'
-import { json, plainError, readBody, tooLarge } from '../http/route.ts'
+import { json, plainError, readBody, tooLarge, tooMany } from '../http/route.ts'
 
-/** What stands behind a session's id. */
+/** Sessions by their ids. */
 export interface SessionStore {
   start(agent: string, token_hash: Uint8Array): Promise<{ id: string; expires_ms: number }>
   find(id: string): Promise<{ agent: string; expires_ms: number; madeWith(token_hash: Uint8Array): boolean } | null>
@@ -33,7 +33,7 @@ export interface DashboardOptions {
   public_url: string | null
   trust_proxy: number
   page(): Promise<Page>
-  /** Told of every login and logout. */
+  /** Called at every login and logout. */
   told(what: 'login' | 'logout', agent: string, request_id: string): Promise<void>
 }
 
@@ -143,10 +143,7 @@ export function createDashboard(options: DashboardOptions): Dashboard {
     const caller = given && authenticate(`Bearer ${given.agent}:${given.token}`)
     if (!caller) {
       const wait = logins.take(clientAddress(address(), request.headers.get('x-forwarded-for'), trust_proxy), 1)
-      if (wait > 0)
-        return plainError(429, 'rate_limited', `Too many failed logins: try again in ${wait} s`, {
-          'retry-after': String(wait),
-        })
+      if (wait > 0) return tooMany(wait, 'Too many failed logins')
       return plainError(401, 'unauthorized', 'Agent and token do not fit')
     }
     // Whatever id the browser brought along ends here: a login always has a new one.

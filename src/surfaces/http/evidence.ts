@@ -8,7 +8,7 @@ import { CstpError } from '../../../sdk/errors.ts'
 import type { Dispatch } from '../../calls/dispatch.ts'
 import { type Caller, clientAddress } from '../../core/caller.ts'
 import type { RateLimiter } from './rate.ts'
-import { json, plainError, type Route, type Visit } from './route.ts'
+import { json, plainError, type Route, tooMany, type Visit } from './route.ts'
 
 export interface EvidenceOptions {
   dispatch: Dispatch
@@ -54,10 +54,7 @@ export function evidenceRoutes(options: EvidenceOptions): Record<string, Route> 
     async handle(request, visit) {
       const from = clientAddress(visit.address(), request.headers.get('x-forwarded-for'), trust_proxy)
       const wait = reads.take(from, 1)
-      if (wait > 0)
-        return plainError(429, 'rate_limited', `Too many requests: try again in ${wait} s`, {
-          'retry-after': String(wait),
-        })
+      if (wait > 0) return tooMany(wait, 'Too many requests')
       try {
         return await handle(request, visit)
       } catch (error) {

@@ -6,7 +6,7 @@ import { clientAddress } from '../../core/caller.ts'
 import { describeError, type Log } from '../../core/log.ts'
 import type { RateLimiter } from './rate.ts'
 import type { Route } from './route.ts'
-import { json, plainError, readBody, tooLarge } from './route.ts'
+import { json, plainError, readBody, tooLarge, tooMany } from './route.ts'
 
 /** GitHub sends no more. */
 export const largestDelivery = 25 * 1_048_576
@@ -34,7 +34,7 @@ export interface GithubOptions {
   logins: RateLimiter
   trust_proxy: number
   log: Log
-  /** Told of every delivery. */
+  /** Called for every delivery. */
   observe(result: string): void
   deliver(delivery: Delivery, request: { request_id: string; signal: AbortSignal }): Promise<Delivered>
 }
@@ -75,10 +75,10 @@ export function githubRoute(options: GithubOptions): Route {
       }
       if (!signed(secret, bytes, request.headers.get('x-hub-signature-256'))) {
         const wait = logins.take(clientAddress(address(), request.headers.get('x-forwarded-for'), trust_proxy), 1)
-        if (wait > 0)
-          return refuse(429, 'rate_limited', `Too many failed signatures: try again in ${wait} s`, {
-            'retry-after': String(wait),
-          })
+        if (wait > 0) {
+          observe('rate_limited')
+          return tooMany(wait, 'Too many failed signatures')
+        }
         const reason = 'X-Hub-Signature-256 must be the signature of this body with the secret of the webhook'
         return refuse(401, 'unauthorized', reason)
       }

@@ -2,7 +2,7 @@
 import { CstpError, type ErrorName } from '../../../sdk/errors.ts'
 import { type Dispatch, JsonText, toJson } from '../../calls/dispatch.ts'
 import type { Caller } from '../../core/caller.ts'
-import { tooMuch } from '../../core/json.ts'
+import { exceededBound } from '../../core/json.ts'
 
 /** Most entries of a batch. */
 const maxBatch = 100
@@ -88,7 +88,7 @@ async function answerOne(
   }
 }
 
-/** Resolves when other requests had their turn: a hundred dear calls in one body must not hold the server for their sum. */
+/** Resolves when other requests had their turn: a batch of expensive calls must not block the server for their sum. */
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 /** Answers one body. Never throws for what the caller sent. */
@@ -98,7 +98,7 @@ export async function answer(text: string, exchange: Exchange, dispatch: Dispatc
     error: name,
     retry_after,
   })
-  const beyond = tooMuch(text)
+  const beyond = exceededBound(text)
   if (beyond) return refuse('invalid_request', `Invalid Request: ${beyond}`)
   let parsed: unknown
   try {

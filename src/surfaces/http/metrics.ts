@@ -6,7 +6,7 @@ import type { Store } from '../../../sdk/storage/store.ts'
 export interface Metrics {
   call(method: string, code: number, duration_ms: number): void
   embed(kind: 'document' | 'query', texts: number, duration_ms: number, failed: boolean): void
-  /** A delivery of GitHub and what became of it. */
+  /** A delivery of GitHub and its result. */
   delivery(result: string): void
   /** How far a reindex is. */
   reindex(done: number, total: number): void
@@ -24,7 +24,7 @@ export interface Measured {
 
 const seconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-/** @param known names that may stand in a label; others count as `unknown`, so that callers can't grow the set */
+/** @param known names that may be a label; others count as `unknown`, so that callers can't grow the set */
 export function createMetrics(version: string, known: ReadonlySet<string>): Metrics {
   const registers = [new Registry()]
   const registry = registers[0]!
@@ -68,7 +68,7 @@ export function createMetrics(version: string, known: ReadonlySet<string>): Metr
   })
   const deliveries = new Counter({
     name: 'cstp_webhook_deliveries_total',
-    help: 'Deliveries of GitHub by what became of them.',
+    help: 'Deliveries of GitHub by result.',
     labelNames: ['result'],
     registers,
   })

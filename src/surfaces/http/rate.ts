@@ -103,7 +103,7 @@ export function createSharedLimiter(input: {
       own.blind = false
       if (own.tokens < cost) own.until = now() + Math.max(1_000, ((cost - own.tokens) * 60_000) / per_minute)
     } catch {
-      // Whoever can't be counted is not refused: that would make every server's limit fall with the database.
+      // A caller that can't be counted is not refused: that would make every server's limit fall with the database.
       own.blind = true
       own.until = now() + blind_ms
     }

@@ -9,7 +9,7 @@ export type Address = () => string
 /** Lifts the limit on how long the connection of a request may be silent. */
 export type DisableIdleTimeout = () => void
 
-/** A path beside the service's own. CORS, OPTIONS, the method, the login and the rate limit are seen to before `handle` runs. */
+/** A path beside the service's own. CORS, OPTIONS, the method, the login and the rate limit are done before `handle` runs. */
 export interface Route {
   methods: readonly string[]
   /** What the caller's credentials must allow, `any` for nothing special; without it the path needs none, and `visit.caller` is null. */
@@ -52,6 +52,10 @@ export function plainError(
   return new Response(JSON.stringify({ error, message }), { status, headers: { ...jsonType, ...headers } })
 }
 
+/** 429 outside of JSON-RPC. @param why `Too many …` */
+export const tooMany = (wait: number, why: string): Response =>
+  plainError(429, 'rate_limited', `${why}: try again in ${wait} s`, { 'retry-after': String(wait) })
+
 export const json = (value: unknown, status = 200): Response =>
   new Response(JSON.stringify(value), { status, headers: jsonType })
 /** What is left of the body is not read, so the connection can't be used again. */
@@ -65,7 +69,7 @@ export const rpcError = (error: CstpError, status = 200, headers: Record<string,
 export const rateLimited = (wait: number, why = 'Rate limited'): Response =>
   rpcError(new CstpError('rate_limited', `${why}: try again in ${wait} s`), 429, { 'retry-after': String(wait) })
 
-/** A body that is made as fast as it is read, so that it never stands in memory as a whole. */
+/** A body that is made as fast as it is read, so that it is never in memory as a whole. */
 export function streamOf(pieces: Iterable<string>): ReadableStream<Uint8Array> {
   const rest = pieces[Symbol.iterator]()
   const encoder = new TextEncoder()

@@ -1,7 +1,7 @@
 /** MCP over HTTP: one path for both families of protocol revisions, behind the same login and limits as every other path. */
 import { CstpError } from '../../../sdk/errors.ts'
 import type { Caller } from '../../core/caller.ts'
-import { tooMuch } from '../../core/json.ts'
+import { exceededBound } from '../../core/json.ts'
 import { describeError } from '../../core/log.ts'
 import type { Route, Visit } from '../http/route.ts'
 import { plainError, rateLimited, readJsonText, rpcError } from '../http/route.ts'
@@ -28,7 +28,7 @@ async function bodyOf(request: Request, visit: Visit): Promise<{ body: unknown }
   const text = await readJsonText(request, visit.max_body_bytes)
   if (text instanceof Response) return text
   if (text === null) return parseError('Parse error: the body is not UTF-8')
-  const beyond = tooMuch(text)
+  const beyond = exceededBound(text)
   if (beyond) return parseError(`Parse error: ${beyond}`)
   let body: unknown
   try {

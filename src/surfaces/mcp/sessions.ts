@@ -6,7 +6,7 @@ export interface SessionOptions {
   createServer(caller: Caller): Server
   /** Milliseconds without a request and without an open stream after which a session ends. */
   idle_ms: number
-  /** Most sessions of an agent; one more ends that which was quiet longest. */
+  /** Most sessions of an agent; one more ends the one idle longest. */
   most: number
   now(): number
 }
@@ -21,7 +21,7 @@ interface Session {
 
 export interface Sessions {
   handle(request: Request, body: unknown, caller: Caller): Promise<Response>
-  /** Ends what was quiet too long. */
+  /** Ends sessions that were idle too long. */
   sweep(): Promise<void>
   /** How many there are. */
   count(): number
@@ -112,7 +112,7 @@ export function openSessions({ createServer, idle_ms, most, now }: SessionOption
         )
       }
       const session = sessions.get(id)
-      // Another agent's session is as little there as one that ended: 404 makes a client start anew.
+      // Another agent's session is answered like one that ended: 404 makes a client open a new one.
       if (session?.agent !== caller.agent) return refusal(404, -32_001, 'Session not found')
       return resume(session, request, body)
     },

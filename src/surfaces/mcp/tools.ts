@@ -82,8 +82,8 @@ export async function callTool(
     const structuredContent = result as Record<string, unknown>
     return { content: [{ type: 'text', text: JSON.stringify(result) }], structuredContent }
   } catch (error) {
-    const told = toolError(error, name, entry.fields)
-    return { content: [{ type: 'text', text: JSON.stringify(told) }], isError: true }
+    const refusal = toolError(error, name, entry.fields)
+    return { content: [{ type: 'text', text: JSON.stringify(refusal) }], isError: true }
   }
 }
 
@@ -92,8 +92,8 @@ export async function callTool(
 /** The schema of a tool's input or output: always that of an object. */
 export type ObjectSchema = JsonSchema & { type: 'object' }
 
-/** Bounds and defaults that say nothing. */
-const vain = ([key, value]: [string, unknown]): boolean =>
+/** Bounds and defaults that add nothing. */
+const isRedundant = ([key, value]: [string, unknown]): boolean =>
   (key === 'minLength' && value === 0) ||
   (key === 'maximum' && value === Number.MAX_SAFE_INTEGER) ||
   (key === 'default' && (value === null || (typeof value === 'object' && Object.keys(value).length === 0)))
@@ -101,7 +101,7 @@ const vain = ([key, value]: [string, unknown]): boolean =>
 /** Without what a model pays for and learns nothing from: a field that may be left out need not be offered as null too. */
 function brief(schema: JsonSchema): JsonSchema {
   const { properties, items, anyOf, ...rest } = schema
-  const own = Object.fromEntries(Object.entries(rest).filter((entry) => !vain(entry)))
+  const own = Object.fromEntries(Object.entries(rest).filter((entry) => !isRedundant(entry)))
   const some = anyOf?.filter(({ type }) => type !== 'null').map(brief) ?? []
   return {
     ...(some.length === 1 ? some[0] : {}),
@@ -117,7 +117,7 @@ function brief(schema: JsonSchema): JsonSchema {
 export const inputSchema = (schema: ParamsSchema): ObjectSchema => brief(jsonSchema(schema, 'input')) as ObjectSchema
 export const outputSchema = (schema: ResultSchema): ObjectSchema => jsonSchema(schema, 'output') as ObjectSchema
 
-// A refused call as the text of a tool's result. @see interface "Errors"
+// A refused call as the text of a tool's result.
 
 export interface ToolError {
   error: 'validation_error' | 'internal_error'
@@ -132,7 +132,7 @@ export interface ToolError {
 const schemaName = (tool: string): string =>
   `${tool.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())}Input`
 
-/** Where a field of the method stands in the tool's flat input. */
+/** The path of a method's field in the tool's flat input. */
 function pathIn(names: ReadonlySet<string>, path: string): string {
   const [first = '', ...rest] = path.split('.')
   if (path === '' || names.has(first)) return path

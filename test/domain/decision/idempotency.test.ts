@@ -1,6 +1,7 @@
 /** A write that is sent again. */
 import { expect, test } from 'bun:test'
-import { once, stableJson } from '../../../src/domain/decision/idempotency.ts'
+import { stableJson } from '../../../src/core/json.ts'
+import { once } from '../../../src/domain/decision/idempotency.ts'
 import { analyse } from '../../../src/domain/search/terms.ts'
 import { openMemoryStore } from '../../support/memory/store.ts'
 import { testStart } from '../../support/record.ts'

@@ -7,7 +7,7 @@ import type { TestRunner } from '../runner.ts'
 export interface StoreSuite {
   /** Heads the report, such as `sqlite`. */
   name: string
-  /** Opens the driver with {@link suiteOptions} on what lies at `place`: nothing, when the name is new. */
+  /** Opens the driver with {@link suiteOptions} on the data at `place`: none, if the name is new. */
   open(place: string): Promise<Store>
   /** True when a place can be opened again, by another process or after closing, and holds what was written. */
   shared: boolean
