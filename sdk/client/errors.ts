@@ -6,7 +6,7 @@ import { CstpError, codes, type ErrorName, type Issue } from '../errors.ts'
  * - `unreachable`: the connection failed. A write may have been done.
  * - `timeout`: no answer within `timeoutMs`. A write may have been done.
  * - `unavailable`: HTTP 502, 503 or 504; the server starts, stops, or a proxy can't reach it.
- * - `unauthorized`: HTTP 401; agent and token do not fit.
+ * - `unauthorized`: HTTP 401; wrong agent or token.
  * - `refused`: another HTTP status, such as 413 for a body over the limit, or a redirect.
  * - `malformed`: what answers at the address does not speak JSON-RPC 2.0.
  */

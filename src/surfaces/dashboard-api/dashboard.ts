@@ -144,7 +144,7 @@ export function createDashboard(options: DashboardOptions): Dashboard {
     if (!caller) {
       const wait = logins.take(clientAddress(address(), request.headers.get('x-forwarded-for'), trust_proxy), 1)
       if (wait > 0) return tooMany(wait, 'Too many failed logins')
-      return plainError(401, 'unauthorized', 'Agent and token do not fit')
+      return plainError(401, 'unauthorized', 'Wrong agent or token')
     }
     // Whatever id the browser brought along ends here: a login always has a new one.
     const old = idOf(request)
