@@ -3,13 +3,18 @@ import type { Store, StoreOptions } from '../../../../sdk/storage/store.ts'
 import { type ClientOptions, connect, storageErrorOf } from '../../shared/postgres/client.ts'
 import { migrate } from '../../shared/postgres/migrate.ts'
 import { translating } from '../../shared/translating.ts'
-import { auditReader, auditWriter } from './audit.ts'
+import {
+  auditReader,
+  auditWriter,
+  keyedReader,
+  keyedWriter,
+  leaser,
+  outboxReader,
+  outboxWriter,
+} from './coordination.ts'
 import { decisionWriter } from './decisions.ts'
 import { embeddingReader, embeddingWriter, feedReader } from './embeddings.ts'
-import { keyedReader, keyedWriter } from './keyed.ts'
 import { migrations } from './migrate.ts'
-import { outboxReader, outboxWriter } from './outbox.ts'
-import { leaser } from './rate.ts'
 import { decisionReader, edgeReader } from './read.ts'
 import { transact } from './transaction.ts'
 

@@ -14,11 +14,11 @@ import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { type LogWriter, messageOf } from '../../../core/log.ts'
 import { begin, storageErrorOf } from '../../shared/sqlite/connect.ts'
 import { type Member, newMember } from '../resident/groups.ts'
+import type { Statements } from './connect.ts'
 import { place, removeTemps, syncFolders, type TempFile, writeTemps } from './files.ts'
-import type { Statements } from './statements.ts'
 
-/** The file that a decision of the transaction is owed. */
-export interface OwedFile {
+/** A file that a decision of the transaction waits for. */
+export interface PendingFile {
   num: number
   revision: number
   text: string
@@ -26,7 +26,7 @@ export interface OwedFile {
 
 export interface SqliteMember extends Member {
   /** By id. */
-  files: Map<string, OwedFile>
+  files: Map<string, PendingFile>
 }
 
 /** What the transactions of one group share. */
@@ -62,27 +62,35 @@ export interface CommitterOptions {
   root: string
   log: LogWriter
   /** Told of the words that a group added, once they are committed. */
-  learn(words: ReadonlyMap<string, number>): void
+  addToDictionary(words: ReadonlyMap<string, number>): void
   /** Called before a file is replaced. */
   beforePlacing(id: string, path: string): void
-  /** Writes all files that are owed, from the rows; called inside a write transaction. */
-  writeOwed(): Promise<void>
+  /** Writes all pending files from the rows; called inside a write transaction. */
+  writePending(): Promise<void>
 }
 
-export function committer({ db, statements, root, log, learn, beforePlacing, writeOwed }: CommitterOptions): Committer {
+export function committer({
+  db,
+  statements,
+  root,
+  log,
+  addToDictionary,
+  beforePlacing,
+  writePending,
+}: CommitterOptions): Committer {
   const lastSeq = statements.prepare<{ seq: number }, []>('select coalesce(max(seq), 0) as seq from decisions')
   const setState = statements.prepare<unknown, [number, number, string, number]>(
     'update decisions set file_size = ?, file_mtime = ?, file_hash = ? where num = ?',
   )
-  const owedRevision = statements.prepare<{ revision: number }, [number]>(
+  const pendingRevision = statements.prepare<{ revision: number }, [number]>(
     'select revision from pending_files where num = ?',
   )
-  const paid = statements.prepare<unknown, [number]>('delete from pending_files where num = ?')
+  const clearPending = statements.prepare<unknown, [number]>('delete from pending_files where num = ?')
 
   const queue: Job[] = []
   let working: Promise<void> | null = null
   let closed = false
-  let owesMore = false
+  let hasPending = false
   let seq: number | null = null
   const words = new Map<string, number>()
   const group: Group = {
@@ -93,7 +101,7 @@ export function committer({ db, statements, root, log, learn, beforePlacing, wri
     words,
   }
 
-  async function runMember(job: Job, files: Map<string, OwedFile>): Promise<Outcome> {
+  async function runMember(job: Job, files: Map<string, PendingFile>): Promise<Outcome> {
     const member: SqliteMember = { ...newMember(), files: new Map() }
     db.run('SAVEPOINT member')
     try {
@@ -116,7 +124,7 @@ export function committer({ db, statements, root, log, learn, beforePlacing, wri
 
   async function runGroup(jobs: readonly Job[]): Promise<void> {
     const outcomes: Outcome[] = []
-    const files = new Map<string, OwedFile>()
+    const files = new Map<string, PendingFile>()
     let temps: TempFile[] = []
     try {
       await begin(db, Math.max(jobs[0]!.since + patience_ms, performance.now() + 100))
@@ -128,7 +136,7 @@ export function committer({ db, statements, root, log, learn, beforePlacing, wri
         for (const { id, state } of temps) setState.run(state.size, state.mtime, state.hash, files.get(id)!.num)
       }
       db.run('COMMIT')
-      learn(words)
+      addToDictionary(words)
     } catch (error) {
       if (db.inTransaction) db.run('ROLLBACK')
       removeTemps(temps)
@@ -136,7 +144,7 @@ export function committer({ db, statements, root, log, learn, beforePlacing, wri
       for (const job of jobs) job.reject(refused)
       return
     }
-    if (temps.length > 0 || owesMore) await settle(temps, files)
+    if (temps.length > 0 || hasPending) await settle(temps, files)
     jobs.forEach((job, at) => {
       const outcome = outcomes[at]!
       if ('error' in outcome) job.reject(outcome.error)
@@ -144,7 +152,7 @@ export function committer({ db, statements, root, log, learn, beforePlacing, wri
     })
   }
 
-  async function settle(temps: readonly TempFile[], files: ReadonlyMap<string, OwedFile>): Promise<void> {
+  async function settle(temps: readonly TempFile[], files: ReadonlyMap<string, PendingFile>): Promise<void> {
     try {
       // Should this transaction be lost with the power, its files are merely put in place again: it need not wait for the disk.
       db.run('PRAGMA synchronous = NORMAL')
@@ -153,7 +161,7 @@ export function committer({ db, statements, root, log, learn, beforePlacing, wri
       for (const temp of temps) {
         const { num, revision } = files.get(temp.id)!
         // Another process may have written the file for us, or a newer revision of it.
-        if (owedRevision.get(num)?.revision !== revision) removeTemps([temp])
+        if (pendingRevision.get(num)?.revision !== revision) removeTemps([temp])
         else {
           beforePlacing(temp.id, temp.path)
           place(temp)
@@ -161,14 +169,14 @@ export function committer({ db, statements, root, log, learn, beforePlacing, wri
         }
       }
       await syncFolders(placed.map(({ path }) => path))
-      for (const { id } of placed) paid.run(files.get(id)!.num)
-      if (owesMore) await writeOwed()
+      for (const { id } of placed) clearPending.run(files.get(id)!.num)
+      if (hasPending) await writePending()
       db.run('COMMIT')
-      owesMore = false
+      hasPending = false
     } catch (error) {
       if (db.inTransaction) db.run('ROLLBACK')
       removeTemps(temps)
-      owesMore = true
+      hasPending = true
       log('error', 'committed decisions still lack their files; they are written at the next commit or start', {
         error: messageOf(error),
         ids: temps.map(({ id }) => id),

@@ -1,5 +1,6 @@
-/** Opens the two connections of a store: one that writes and one that only reads. */
-import type { Database } from 'bun:sqlite'
+/** The two connections of a store, one that writes and one that only reads, and the statements prepared on them. */
+
+import type { Database, SQLQueryBindings, Statement } from 'bun:sqlite'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { connectReader, connectWriter, migrate, openWithRetries, storageErrorOf } from '../../shared/sqlite/connect.ts'
@@ -27,5 +28,24 @@ function connectOnce(dir: string): Connections {
   } catch (error) {
     writer?.close()
     throw storageErrorOf(error, `cannot open the data directory ${dir}`)
+  }
+}
+
+export interface Statements {
+  prepare<Row, Parameters extends SQLQueryBindings[] = SQLQueryBindings[]>(sql: string): Statement<Row, Parameters>
+  finalize(): void
+}
+
+export function statementsOf(db: Database): Statements {
+  const ends: (() => void)[] = []
+  return {
+    prepare<Row, Parameters extends SQLQueryBindings[]>(sql: string) {
+      const statement = db.prepare<Row, Parameters>(sql) as unknown as Statement<Row, Parameters>
+      ends.push(() => statement.finalize())
+      return statement
+    },
+    finalize() {
+      for (const end of ends.splice(0)) end()
+    },
   }
 }

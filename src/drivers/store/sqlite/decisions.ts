@@ -1,4 +1,4 @@
-/** Decisions inside a write transaction: row, document, words, edges and the file that is owed. */
+/** Decisions inside a write transaction: row, document, words, edges and its pending file. */
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { fieldsOf } from '../../../../sdk/storage/fields.ts'
@@ -8,9 +8,9 @@ import type { Verb } from '../resident/groups.ts'
 import { edgesOf, patternKey, reasonUses } from '../resident/groups.ts'
 import { equalTerms, packTerms } from '../resident/postings.ts'
 import type { Group, SqliteMember } from './commit.ts'
+import type { Statements } from './connect.ts'
 import type { FileState } from './files.ts'
 import { bytesOf, fieldNames, fieldValues, isIndexed, termsOfRow } from './rows.ts'
-import type { Statements } from './statements.ts'
 import { yamlOf } from './yaml.ts'
 
 interface Row {
@@ -28,7 +28,7 @@ export interface DecisionTable {
   insert(record: DecisionRecord): number
   /** Also brings back one that was gone. @throws StorageError `conflict` when the source key is taken */
   replace(num: number, record: DecisionRecord): void
-  /** Makes the words of a decision anew. */
+  /** Rebuilds the words of a decision. */
   reword(num: number, record: DecisionRecord): void
   /** Gives the decision the next number in the feed. */
   touch(num: number): void
@@ -104,7 +104,7 @@ export function decisionTable({ statements, group, words, analyse }: TableOption
     'insert into patterns (num, pattern, category, outcome, created_ms) values (?, ?, ?, ?, ?)',
   )
   const dropOutbox = prepare<unknown, [string]>('delete from outbox where id = ?')
-  const dropOwed = prepare<unknown, [number]>('delete from pending_files where num = ?')
+  const clearPending = prepare<unknown, [number]>('delete from pending_files where num = ?')
 
   function numberOf(word: string): number {
     const known = words.get(word) ?? group.words.get(word)
@@ -195,33 +195,33 @@ export function decisionTable({ statements, group, words, analyse }: TableOption
       dropReasons.run(num)
       dropPattern.run(num)
       dropOutbox.run(id)
-      dropOwed.run(num)
+      clearPending.run(num)
     },
     setFile: (num, { size, mtime, hash }) => void setFile.run(size, mtime, hash, num),
   }
 }
 
 export function decisionWriter(statements: Statements, table: DecisionTable) {
-  const owe = statements.prepare<unknown, [number, number]>(
+  const queue = statements.prepare<unknown, [number, number]>(
     'insert or replace into pending_files (num, revision) values (?, ?)',
   )
 
   return (member: SqliteMember, verb: Verb): DecisionWriter => {
-    function oweFile(num: number, revision: number, record: DecisionRecord): void {
-      owe.run(num, revision)
+    function queueFile(num: number, revision: number, record: DecisionRecord): void {
+      queue.run(num, revision)
       member.files.set(record.id, { num, revision, text: yamlOf(record) })
     }
     return {
       get: verb((id: string) => table.get(id)),
       idOfSource: verb((key: string) => table.idOfSource(key)),
-      create: verb((record: DecisionRecord) => oweFile(table.insert(record), 1, record)),
+      create: verb((record: DecisionRecord) => queueFile(table.insert(record), 1, record)),
       update: verb((record: DecisionRecord, revision: number) => {
         const row = table.find(record.id)
         if (row === null || row.gone === 1) throw new StorageError('not_found', `there is no decision ${record.id}`)
         if (row.revision !== revision)
           throw new StorageError('conflict', `decision ${record.id} is at revision ${row.revision}, not ${revision}`)
         table.replace(row.num, record)
-        oweFile(row.num, revision + 1, record)
+        queueFile(row.num, revision + 1, record)
       }),
     }
   }

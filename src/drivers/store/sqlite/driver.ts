@@ -5,19 +5,16 @@ import type { LogWriter } from '../../../core/log.ts'
 import { storageErrorOf } from '../../shared/sqlite/connect.ts'
 import { translating } from '../../shared/translating.ts'
 import { verbsOf } from '../resident/groups.ts'
-import { auditReader, auditWriter } from './audit.ts'
 import { committer } from './commit.ts'
-import { connect } from './connect.ts'
+import { connect, statementsOf } from './connect.ts'
+import { auditReader, auditWriter, keyedReader, keyedWriter, outboxReader, outboxWriter } from './coordination.ts'
 import { decisionTable, decisionWriter } from './decisions.ts'
 import { embeddingReader, embeddingWriter, feedReader } from './embeddings.ts'
 import { follow } from './follow.ts'
-import { keyedReader, keyedWriter } from './keyed.ts'
-import { outboxReader, outboxWriter } from './outbox.ts'
-import { owedFiles } from './owed.ts'
+import { pendingFiles } from './pending-files.ts'
 import { decisionReader, edgeReader } from './read.ts'
 import { reconciler } from './reconcile.ts'
 import { rewordWhereNeeded } from './reword.ts'
-import { statementsOf } from './statements.ts'
 
 export interface SqliteStoreOptions extends StoreOptions {
   /** Where `cstp.db` and the folder `decisions` lie, or are made. */
@@ -41,8 +38,8 @@ export async function openSqliteStore({ dir, log = () => {}, analyse, now }: Sql
     writer.close()
   }
   try {
-    const owed = owedFiles(writer, writing, root)
-    await owed.settleAll()
+    const pending = pendingFiles(writer, writing, root)
+    await pending.settleAll()
     const followed = await follow(reading)
     const { refresh, memory } = followed
     const commits = committer({
@@ -50,11 +47,11 @@ export async function openSqliteStore({ dir, log = () => {}, analyse, now }: Sql
       statements: writing,
       root,
       log,
-      learn: (words) => {
+      addToDictionary: (words) => {
         for (const [word, number] of words) memory.words.set(word, number)
       },
       beforePlacing: (id, path) => files.beforePlacing(id, path),
-      writeOwed: owed.write,
+      writePending: pending.write,
     })
     const table = decisionTable({ statements: writing, group: commits.group, words: memory.words, analyse })
     const files = reconciler({ statements: writing, root, followed, table, commits, now, log })

@@ -5,9 +5,9 @@ import type { EmbeddingReader, EmbeddingWriter, FeedEntry, Generation } from '..
 import type { VectorSet } from '../../../../sdk/storage/vectors.ts'
 import type { Verb } from '../resident/groups.ts'
 import { checkVectors, packVectors, unpackVectors, type VectorRow } from '../shared.ts'
+import type { Statements } from './connect.ts'
 import type { DecisionTable } from './decisions.ts'
 import { type FieldRow, fieldColumns, fieldsOfRow, isIndexed } from './rows.ts'
-import type { Statements } from './statements.ts'
 
 type ByState = Statement<Generation, [Generation['state']]>
 

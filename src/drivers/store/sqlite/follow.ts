@@ -1,8 +1,8 @@
-/** Keeps what is resident level with the database, whoever wrote to it: a cheap look before each read, then only what is new. */
+/** Keeps resident data level with the database, whichever process wrote to it: a cheap check before each read, then only what is new. */
 import { type Resident, resident } from '../resident/resident.ts'
-import { type Recent, recent } from './recent.ts'
+import type { Statements } from './connect.ts'
+import type { GetRow } from './decisions.ts'
 import { type FieldRow, fieldColumns, fieldsOfRow, isIndexed, termsOfRow } from './rows.ts'
-import type { Statements } from './statements.ts'
 
 export interface Head {
   seq: number
@@ -63,7 +63,7 @@ export async function follow({ prepare }: Statements): Promise<Followed> {
   let head: Head = { seq: 0, generation: 0 }
   let catching: Promise<void> | undefined
 
-  function learnWords(): void {
+  function addNewWords(): void {
     for (const { number, word } of newWords.all(lastWord)) {
       memory.words.set(word, number)
       lastWord = number
@@ -98,7 +98,7 @@ export async function follow({ prepare }: Statements): Promise<Followed> {
     // What is committed after this belongs to the next refresh, which the version will ask for.
     const version_now = version.get()!.data_version
     const next = headOf.get()!
-    learnWords()
+    addNewWords()
     for (let after = head.seq; after < next.seq; ) {
       const rows = changed.all(head.seq, after, step)
       takeIn(rows)
@@ -136,7 +136,7 @@ export async function follow({ prepare }: Statements): Promise<Followed> {
 
   async function load(): Promise<void> {
     const start = headOf.get()!
-    learnWords()
+    addNewWords()
     const nums = new Set(withVectors.all(start.generation).map(({ num }) => num))
     const loaded: Parameters<Resident['load']>[0][number][] = []
     for (let after = 0; ; ) {
@@ -162,5 +162,50 @@ export async function follow({ prepare }: Statements): Promise<Followed> {
     documents,
     refresh,
     fileStates: () => new Map(files.all().map(({ id, gone, ...state }) => [id, { ...state, gone: gone === 1 }])),
+  }
+}
+
+export interface Recent {
+  get(id: string): GetRow | undefined
+  set(id: string, row: GetRow): void
+  delete(id: string): void
+  clear(): void
+}
+
+/** @param most characters of documents that are kept */
+export function recent(most: number): Recent {
+  // When the young half is full it becomes the old one, and what was not used since the last time goes.
+  let young = new Map<string, GetRow>()
+  let old = new Map<string, GetRow>()
+  let size = 0
+
+  function set(id: string, row: GetRow): void {
+    if (size > most / 2) {
+      old = young
+      young = new Map()
+      size = 0
+    }
+    young.set(id, row)
+    size += row.doc.length
+  }
+
+  return {
+    get(id) {
+      const known = young.get(id)
+      if (known !== undefined) return known
+      const older = old.get(id)
+      if (older !== undefined) set(id, older)
+      return older
+    },
+    set,
+    delete(id) {
+      young.delete(id)
+      old.delete(id)
+    },
+    clear() {
+      young.clear()
+      old.clear()
+      size = 0
+    },
   }
 }

@@ -7,10 +7,10 @@ import type {
   ReasonGroup,
   StoredDecision,
 } from '../../../../sdk/storage/store.ts'
+import type { Statements } from './connect.ts'
 import { type GetRow, getSql, storedOf } from './decisions.ts'
 import type { Followed } from './follow.ts'
 import { isIndexed } from './rows.ts'
-import type { Statements } from './statements.ts'
 
 export function decisionReader({ prepare }: Statements, { memory, documents, refresh }: Followed): DecisionReader {
   const get = prepare<GetRow, [string]>(getSql)

@@ -15,11 +15,11 @@ import { isStorageError } from '../../../../sdk/storage/errors.ts'
 import type { StoreStatus } from '../../../../sdk/storage/store.ts'
 import { type LogWriter, messageOf } from '../../../core/log.ts'
 import type { Committer } from './commit.ts'
+import type { Statements } from './connect.ts'
 import type { DecisionTable } from './decisions.ts'
 import { fileStat, hashOf, relativePath } from './files.ts'
 import type { Followed } from './follow.ts'
 import { type ParsedFile, parseRecord } from './parse.ts'
-import type { Statements } from './statements.ts'
 
 type Finding = StoreStatus['findings'][number]
 

@@ -1,13 +1,13 @@
-/** Makes the stored words anew when the program analyses text differently than the one that stored them. */
+/** Rebuilds the stored words when this program analyses text differently than the one that stored them. */
 
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import type { Terms } from '../../../../sdk/storage/store.ts'
 import type { LogWriter } from '../../../core/log.ts'
 import { equalTerms, packTerms } from '../resident/postings.ts'
 import type { Committer } from './commit.ts'
+import type { Statements } from './connect.ts'
 import type { DecisionTable } from './decisions.ts'
 import { termsOfRow } from './rows.ts'
-import type { Statements } from './statements.ts'
 
 export interface RewordOptions {
   statements: Statements
@@ -46,7 +46,7 @@ export async function rewordWhereNeeded({
     return !equalTerms(termsOfRow(row), terms)
   }
   if (!newest.all(sample).some(outdated)) return
-  log('info', 'text is analysed differently than before: making the keyword index anew')
+  log('info', 'text is analysed differently than before: rebuilding the keyword index')
   let last = 0
   do {
     last = await commits.run(async () => {

@@ -3,12 +3,12 @@ import type { Database } from 'bun:sqlite'
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { begin } from '../../shared/sqlite/connect.ts'
+import type { Statements } from './connect.ts'
 import { isTemp, place, syncFolders, writeTemps } from './files.ts'
-import type { Statements } from './statements.ts'
 import { yamlOf } from './yaml.ts'
 
-export interface OwedFiles {
-  /** Writes all that is owed. Call it inside a write transaction. */
+export interface PendingFiles {
+  /** Writes all pending files. Call it inside a write transaction. */
   write(): Promise<void>
   /** The same in a transaction of its own, at the start; then clears temporary files away. */
   settleAll(): Promise<void>
@@ -16,25 +16,25 @@ export interface OwedFiles {
 
 const page = 64
 
-export function owedFiles(db: Database, { prepare }: Statements, root: string): OwedFiles {
-  const owed = prepare<{ num: number; id: string; doc: string }, [number]>(
+export function pendingFiles(db: Database, { prepare }: Statements, root: string): PendingFiles {
+  const pending = prepare<{ num: number; id: string; doc: string }, [number]>(
     `select p.num, d.id, c.doc from pending_files p join decisions d on d.num = p.num join documents c on c.num = p.num
      where d.gone = 0 limit ?`,
   )
   const setState = prepare<unknown, [number, number, string, number]>(
     'update decisions set file_size = ?, file_mtime = ?, file_hash = ? where num = ?',
   )
-  const paid = prepare<unknown, [number]>('delete from pending_files where num = ?')
+  const clearPending = prepare<unknown, [number]>('delete from pending_files where num = ?')
 
   async function write(): Promise<void> {
-    for (let rows = owed.all(page); rows.length > 0; rows = owed.all(page)) {
+    for (let rows = pending.all(page); rows.length > 0; rows = pending.all(page)) {
       const nums = new Map(rows.map(({ id, num }) => [id, num]))
       const temps = await writeTemps(root, new Map(rows.map(({ id, doc }) => [id, yamlOf(JSON.parse(doc))])))
       for (const temp of temps) place(temp)
       await syncFolders(temps.map(({ path }) => path))
       for (const { id, state } of temps) {
         setState.run(state.size, state.mtime, state.hash, nums.get(id)!)
-        paid.run(nums.get(id)!)
+        clearPending.run(nums.get(id)!)
       }
     }
   }
@@ -43,11 +43,11 @@ export function owedFiles(db: Database, { prepare }: Statements, root: string): 
     write,
     async settleAll() {
       const temps = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(isTemp)
-      if (temps.length === 0 && owed.get(1) === null) return
+      if (temps.length === 0 && pending.get(1) === null) return
       await begin(db, performance.now() + 10_000)
       try {
         await write()
-        // Under the write lock, and with nothing owed, no living process needs these any more: one that stands between its commit and
+        // Under the write lock, and with nothing pending, no living process needs these any more: one that stands between its commit and
         // its renames will find that they are done.
         for (const name of temps) rmSync(join(root, name), { force: true })
         db.run('COMMIT')

@@ -1,0 +1,171 @@
+/** What servers agree on besides decisions, as the store port has it: keyed records, the outbox of missing vectors, and the audit trail. */
+
+import { randomUUID } from 'node:crypto'
+import { StorageError } from '../../../../sdk/storage/errors.ts'
+import type {
+  AuditEntry,
+  AuditReader,
+  AuditWriter,
+  KeyedReader,
+  KeyedRecord,
+  KeyedWriter,
+  OutboxEntry,
+  OutboxReader,
+  OutboxWriter,
+  StoredAuditEntry,
+} from '../../../../sdk/storage/store.ts'
+import type { Verb } from '../resident/groups.ts'
+import { keyRange } from '../shared.ts'
+import type { Statements } from './connect.ts'
+
+type Row = Omit<KeyedRecord, 'value'> & { value: string }
+const columns = 'key, value, version, expires_ms'
+const recordOf = ({ key, value, version, expires_ms }: Row): KeyedRecord => ({
+  key,
+  value: JSON.parse(value),
+  version,
+  expires_ms,
+})
+
+function getter({ prepare }: Statements) {
+  const find = prepare<Row, [string, string]>(`select ${columns} from keyed_records where collection = ? and key = ?`)
+  return (collection: string, keys: readonly string[]): KeyedRecord[] =>
+    keys.flatMap((key) => find.get(collection, key) ?? []).map(recordOf)
+}
+
+export function keyedReader(statements: Statements): KeyedReader {
+  const get = getter(statements)
+  const lister = (order: 'asc' | 'desc') =>
+    statements.prepare<Row, [string, string, string, number]>(
+      `select ${columns} from keyed_records where collection = ? and key >= ? and key < ? order by key ${order} limit ?`,
+    )
+  const list = { asc: lister('asc'), desc: lister('desc') }
+  return {
+    get: async (collection, keys) => get(collection, keys),
+    list: async (collection, query) =>
+      list[query.order ?? 'asc'].all(collection, ...keyRange(query), query.limit).map(recordOf),
+  }
+}
+
+export function keyedWriter(statements: Statements): (verb: Verb) => KeyedWriter {
+  const { prepare } = statements
+  const get = getter(statements)
+  const versionOf = prepare<{ version: number }, [string, string]>(
+    'select version from keyed_records where collection = ? and key = ?',
+  )
+  const put = prepare<unknown, [string, string, string, number | null]>(
+    `insert into keyed_records (collection, key, version, value, expires_ms) values (?1, ?2, 1, ?3, ?4)
+     on conflict (collection, key) do update set version = version + 1, value = ?3, expires_ms = ?4`,
+  )
+  const remove = prepare<unknown, [string, string]>('delete from keyed_records where collection = ? and key = ?')
+  const expire = prepare<Row, [string, number, number]>(
+    `delete from keyed_records where rowid in (select rowid from keyed_records where collection = ? and expires_ms <= ?
+     order by expires_ms, key limit ?) returning ${columns}`,
+  )
+  return (verb) => ({
+    get: verb(get),
+    put: verb((collection, key, value, { expires_ms = null, version } = {}) => {
+      const stored = version === undefined ? version : (versionOf.get(collection, key)?.version ?? 0)
+      if (stored !== version)
+        throw new StorageError('conflict', `${collection} ${key} is at version ${stored}, not ${version}`)
+      put.run(collection, key, JSON.stringify(value ?? null), expires_ms)
+    }),
+    delete: verb((collection, keys) => {
+      for (const key of keys) remove.run(collection, key)
+    }),
+    expire: verb((collection, now_ms, limit) => expire.all(collection, now_ms, limit).map(recordOf)),
+  })
+}
+
+export function outboxReader({ prepare }: Statements): OutboxReader {
+  const depth = prepare<{ depth: number }, []>('select count(*) as depth from outbox')
+  return { depth: async () => depth.get()!.depth }
+}
+
+export function outboxWriter({ prepare }: Statements): (verb: Verb) => OutboxWriter {
+  const add = prepare<unknown, [string, number]>(
+    `insert or replace into outbox (id, attempts, due_ms, claim, error) values (?, 0, ?, '', null)`,
+  )
+  const due = prepare<{ id: string; attempts: number }, [number, number]>(
+    'select id, attempts from outbox where due_ms <= ? order by due_ms, id limit ?',
+  )
+  const lease = prepare<unknown, [number, string, string]>(
+    'update outbox set attempts = attempts + 1, due_ms = ?, claim = ? where id = ?',
+  )
+  const done = prepare<unknown, [string, string]>('delete from outbox where id = ? and claim = ?')
+  const retry = prepare<unknown, [number, string, string, string]>(
+    `update outbox set due_ms = ?, error = ?, claim = '' where id = ? and claim = ?`,
+  )
+  return (verb) => ({
+    add: verb((id: string, now_ms: number) => void add.run(id, now_ms)),
+    claim: verb((limit: number, lease_ms: number, now_ms: number) =>
+      due.all(now_ms, limit).map(({ id, attempts }) => {
+        const claim = randomUUID()
+        lease.run(now_ms + lease_ms, claim, id)
+        return { id, attempts, claim }
+      }),
+    ),
+    finish: verb(({ id, claim }: OutboxEntry, again?: { due_ms: number; error: string }) => {
+      if (again === undefined) done.run(id, claim)
+      else retry.run(again.due_ms, again.error, id, claim)
+    }),
+  })
+}
+
+type AuditRow = Omit<StoredAuditEntry, 'ids' | 'allowed' | 'rules' | 'detail'> &
+  Record<'ids' | 'rules' | 'detail', string> & { allowed: number | null }
+
+export function auditReader({ prepare }: Statements): AuditReader {
+  const statements = new Map<string, ReturnType<typeof prepare<AuditRow>>>()
+  return {
+    async list({ since_ms, agent, method, rule, allowed, cursor, limit }) {
+      const tests = Object.entries({
+        'seq < ?': cursor,
+        'at_ms >= ?': since_ms,
+        'agent = ?': agent,
+        'method = ?': method,
+        'allowed = ?': allowed === undefined ? undefined : Number(allowed),
+        'exists (select 1 from audit_rules r where r.rule = ? and r.seq = audit.seq)': rule,
+      }).flatMap(([test, value]) => (value === undefined ? [] : [{ test, value }]))
+      const where = tests.map(({ test }) => test).join(' and ') || 'true'
+      const select =
+        statements.get(where) ??
+        prepare<AuditRow>(
+          `select seq, at, agent, method, request_id, ids, allowed, rules, detail from audit where ${where}
+           order by seq desc limit ?`,
+        )
+      statements.set(where, select)
+      return select.all(...tests.map(({ value }) => value), limit).map((row) => ({
+        ...row,
+        ids: JSON.parse(row.ids),
+        allowed: row.allowed === null ? null : row.allowed === 1,
+        rules: JSON.parse(row.rules),
+        detail: JSON.parse(row.detail),
+      }))
+    },
+  }
+}
+
+export function auditWriter({ prepare }: Statements): (verb: Verb) => AuditWriter {
+  const append = prepare<{ seq: number }>(
+    `insert into audit (at, at_ms, agent, method, request_id, ids, allowed, rules, detail)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?) returning seq`,
+  )
+  const addRule = prepare<unknown, [string, number]>('insert or ignore into audit_rules (rule, seq) values (?, ?)')
+  return (verb) => ({
+    append: verb(({ at, agent, method, request_id, ids, allowed, rules, detail }: AuditEntry) => {
+      const { seq } = append.get(
+        at,
+        Date.parse(at),
+        agent,
+        method,
+        request_id,
+        JSON.stringify(ids),
+        allowed === null ? null : allowed ? 1 : 0,
+        JSON.stringify(rules),
+        JSON.stringify(detail ?? null),
+      )!
+      for (const rule of rules) addRule.run(rule, seq)
+    }),
+  })
+}
