@@ -1,4 +1,4 @@
-/** What the demonstration works on: the large set of real decisions where it lies beside the project, else the small one. */
+/** What the demonstration works on: the large set of real decisions if it is next to the project, else the small one. */
 import { join, resolve } from 'node:path'
 import { type Line, readLines } from '../../src/cli/import-lines.ts'
 import { type Pep, pepLines } from './peps.ts'

@@ -3,7 +3,7 @@
  * @see the suite in `conformance/embedder.ts`
  */
 
-/** Length of every vector on the outside. @see interface "Limits" */
+/** Length of every vector on the outside. */
 export const DIMENSIONS = 768
 
 /** An open embedder. */

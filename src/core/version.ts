@@ -2,6 +2,6 @@
 import manifest from '../../package.json' with { type: 'json' }
 
 export const version: string = manifest.version
-/** Version of the protocol that it speaks. @see interface "Versioning" */
+/** Version of the protocol that it speaks. */
 export const protocolVersion = '0.10.0'
 export const serviceName = 'cstp'
