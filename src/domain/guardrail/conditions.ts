@@ -128,31 +128,46 @@ export function compileAll(conditions: readonly Condition[], operator: CompoundC
   /** The whole answer, if this part decides it. */
   const decided = (answer: boolean): boolean | undefined =>
     operator === 'not' ? !answer : answer === (operator === 'or') ? answer : undefined
+  /** Goes on from the part that answers later. */
+  const later = async (
+    pending: Promise<boolean>,
+    first: number,
+    failure: unknown,
+    action: Action,
+    history: History,
+  ): Promise<boolean> => {
+    let failed = failure
+    for (let at = first; at < tests.length; at++) {
+      try {
+        const whole = decided(await (at === first ? pending : tests[at]!(action, history)))
+        if (whole !== undefined) return whole
+      } catch (error) {
+        failed = reported(failed, error)
+      }
+    }
+    if (failed !== undefined) throw failed
+    return operator === 'and'
+  }
   return (action, history) => {
     let failed: unknown
-    const threw = (error: unknown): undefined => {
-      // An error of the action's own is the better one to report: it says what to fix.
-      if (failed === undefined || (error instanceof EvaluationError && !(failed instanceof EvaluationError)))
-        failed = error
-    }
-    const from = (first: number): boolean | Promise<boolean> => {
-      for (let at = first; at < tests.length; at++) {
-        let whole: boolean | undefined
-        try {
-          const answer = tests[at]!(action, history)
-          if (typeof answer !== 'boolean') return answer.then(decided, threw).then((known) => known ?? from(at + 1))
-          whole = decided(answer)
-        } catch (error) {
-          threw(error)
-        }
+    for (let at = 0; at < tests.length; at++) {
+      try {
+        const answer = tests[at]!(action, history)
+        if (typeof answer !== 'boolean') return later(answer, at, failed, action, history)
+        const whole = decided(answer)
         if (whole !== undefined) return whole
+      } catch (error) {
+        failed = reported(failed, error)
       }
-      if (failed !== undefined) throw failed
-      return operator === 'and'
     }
-    return from(0)
+    if (failed !== undefined) throw failed
+    return operator === 'and'
   }
 }
+
+/** Of two errors, the one to report: one of the action's own says what to fix. */
+const reported = (known: unknown, error: unknown): unknown =>
+  known === undefined || (error instanceof EvaluationError && !(known instanceof EvaluationError)) ? error : known
 
 // What the schemas can't check: operators with the values and fields that they apply to, and keys that belong together.
 
