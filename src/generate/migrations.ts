@@ -13,7 +13,7 @@ const drivers = join(import.meta.dir, '../drivers')
 
 /** Folders of drivers, each with a `schema.ts` and a folder `migrations`. */
 export const groups = ['store/sqlite', 'store/postgres', 'evidence/sqlite', 'evidence/postgres'] as const
-export type Group = (typeof groups)[number]
+type Group = (typeof groups)[number]
 export const folderOf = (group: Group): string => join(drivers, group, 'migrations')
 
 /** What drizzle-kit compares two schemas by. */

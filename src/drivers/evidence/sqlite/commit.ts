@@ -8,7 +8,7 @@ import { checkEnd, checkpointColumns, checkpointValues } from '../rows.ts'
 import { pullRequestIndex, webhookKeys } from './lookup.ts'
 import { headReader } from './read.ts'
 
-export interface Committer {
+interface Committer {
   append: Evidence['append']
   /** Brings {@link pullRequestIndex} up to the end of the log. */
   indexPullRequests(): Promise<void>

@@ -17,7 +17,7 @@ export interface Connection {
   end(): Promise<void>
 }
 
-export interface ConnectionOptions {
+interface ConnectionOptions {
   url: string
   settings: Record<string, string>
   /** Seconds until the attempt to connect is given up. */

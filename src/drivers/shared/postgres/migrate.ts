@@ -3,7 +3,7 @@ import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { type Client, namespaceLock, type Query } from './client.ts'
 
 /** Tables with migrations of their own: they may be in one schema, or in two databases. */
-export type TableGroup = 'store' | 'evidence'
+type TableGroup = 'store' | 'evidence'
 
 /** The last migration of a group; null where it has no tables. */
 export async function versionOf(query: Query, group: TableGroup): Promise<number | null> {

@@ -11,7 +11,7 @@ export interface Pool {
   close(): Promise<void>
 }
 
-export interface PoolOptions {
+interface PoolOptions {
   open(): Promise<Connection>
   /** Connections at most. */
   max: number

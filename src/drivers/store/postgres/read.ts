@@ -30,7 +30,7 @@ const sortColumns = {
   status: 'd.status',
 }
 
-/** The condition under which `d` stands behind a decision in the order of a list; `values` gets its parameters. */
+/** The condition under which `d` comes after a decision in the order of a list; `values` gets its parameters. */
 function isBehind(last: DecisionFields, sort: DecisionSort, order: 'asc' | 'desc', values: unknown[]): string {
   const [value, type] = {
     created_at: [last.created_ms, 'float8'],

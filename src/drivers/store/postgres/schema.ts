@@ -67,7 +67,7 @@ export const changes = pgTable(
   (table) => [index('changes_bare').on(table.num).where(sql`not indexed`)],
 )
 
-/** How often a term stands in a decision, and the decision's length, so that it is scored from the index alone: its key includes both. */
+/** How often a term occurs in a decision, and the decision's length, so that it is scored from the index alone: its key includes both. */
 export const postings = pgTable(
   'postings',
   { term: text().notNull(), num: big().notNull(), count: integer().notNull(), length: integer().notNull() },
