@@ -93,11 +93,10 @@ export function signedBy(
   return verify(null, message, key, own.bytes.subarray(8)) ? { at: Number(time) } : 'wrong'
 }
 
-// The verifier's own Merkle tree: roots of a growing list of record hashes. @see RFC 9162 section 2.1
-
 const digest = (prefix: number, ...parts: Uint8Array[]): Buffer =>
   digestOf('sha256', Buffer.concat([Uint8Array.of(prefix), ...parts]), 'buffer')
 
+/** The verifier's own Merkle tree over a growing list of record hashes. @see RFC 9162 section 2.1 */
 export interface Merkle {
   /** @param record_hash 64 hexadecimal digits */
   add(record_hash: string): void

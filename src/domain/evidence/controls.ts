@@ -244,7 +244,7 @@ function reader(field: string): (payload: Payload) => unknown {
 const truthy = (value: unknown): boolean =>
   value === true || (typeof value === 'number' && value !== 0) || (typeof value === 'string' && value.trim() !== '')
 
-export function compileCondition(condition: ControlCondition): Test {
+function compileCondition(condition: ControlCondition): Test {
   const { field, equals, gt, lt, in: among, absent } = condition
   const read = reader(field)
   if (equals !== undefined) return (payload) => read(payload) === equals

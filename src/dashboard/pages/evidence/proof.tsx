@@ -104,8 +104,7 @@ export function Path({ seq }: { seq: number }) {
   )
 }
 
-// Recomputes an inclusion proof. @see RFC 9162, section 2.1.3.2
-
+/** A step of a recomputed inclusion proof. @see RFC 9162, section 2.1.3.2 */
 interface Step {
   /** Side of the sibling; null at the leaf. */
   side: 'left' | 'right' | null
