@@ -4,7 +4,7 @@ import { type Log, messageOf } from './log.ts'
 import { timestamp } from './time.ts'
 
 /** What an audit row says of a call. */
-export interface AuditedCall {
+interface AuditedCall {
   caller: { agent: string }
   method: string
   request_id: string

@@ -7,11 +7,11 @@ import { countOf, meanOf, type Scored, scoredOf } from './figures.ts'
 import { type Counted, permutationTest } from './permutation.ts'
 import { minScored, round } from './report.ts'
 
-export const recentDays = 30
-export const historicalDays = 90
+const recentDays = 30
+const historicalDays = 90
 
 /** Changes that raise an alert. */
-export interface Thresholds {
+interface Thresholds {
   brier: number
   accuracy: number
 }
@@ -73,7 +73,7 @@ type Point = Omit<DriftPoint, 'at'>
 type Change = NonNullable<Point['accuracy']>
 
 /** The figures of a comparison, with their p-values whether or not they raise an alert. */
-export function driftPoint(recent: readonly Scored[], historical: readonly Scored[], thresholds: Thresholds): Point {
+function driftPoint(recent: readonly Scored[], historical: readonly Scored[], thresholds: Thresholds): Point {
   const counts = { recent_scored: countOf(recent), historical_scored: countOf(historical) }
   if (!enough(recent, historical)) return { drift_detected: false, ...counts, brier_score: null, accuracy: null }
   const [ofBrier, ofAccuracy] = [brier, accuracy].map((measure) => compare(measure, recent, historical, thresholds))

@@ -48,7 +48,7 @@ export function bucketed(groups: readonly Scored[]): Scored[][] {
   return buckets
 }
 
-export interface Decomposition {
+interface Decomposition {
   /** How far the buckets' confidences lie from what came true; 0 is best. */
   reliability: number
   /** How far the buckets' results lie from the base rate; higher is better. */

@@ -163,11 +163,7 @@ function aboutBucket({ range, decisions, predicted, actual, actual_low, actual_h
 }
 
 /** Advice in the order of its weight. */
-export function recommend(
-  overall: OverallFigures,
-  buckets: readonly Bucket[],
-  stats: ConfidenceStats,
-): Recommendation[] {
+function recommend(overall: OverallFigures, buckets: readonly Bucket[], stats: ConfidenceStats): Recommendation[] {
   if (overall.interpretation === 'insufficient_data') {
     const missing = 5 - overall.scored
     return [

@@ -6,7 +6,7 @@ import type { Attribution } from './decision.ts'
 import { type ReviewCall, review } from './review.ts'
 
 /** The events of a pull request in the evidence log; only observed ones count. */
-export interface PullRequestHistory {
+interface PullRequestHistory {
   merged_at: string | null
   reverted_at: string | null
   /** Closed without a merge. */
@@ -84,11 +84,7 @@ async function eventsOf(evidence: Evidence, project: string, pr: number): Promis
 /**
  * The history of a pull request of a project; null without an observed event.
  */
-export async function pullRequestHistory(
-  evidence: Evidence,
-  project: string,
-  pr: number,
-): Promise<PullRequestHistory | null> {
+async function pullRequestHistory(evidence: Evidence, project: string, pr: number): Promise<PullRequestHistory | null> {
   const events = await eventsOf(evidence, project, pr)
   if (events.length === 0) return null
   const history: PullRequestHistory = { merged_at: null, reverted_at: null, closed_at: null }

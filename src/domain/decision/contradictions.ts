@@ -19,7 +19,7 @@ const maxNearest = 5
  * Decisions of the same project with nearly the same purpose and the opposite outcome of this one.
  * @param vector the purpose's vector, or null if it is not available; nothing is found then
  */
-export async function opposites(
+async function opposites(
   tools: { store: Store; index: Follower },
   record: DecisionRecord,
   vector: Float32Array | null,

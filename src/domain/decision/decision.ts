@@ -189,7 +189,7 @@ export const pathOf = (id: string): string => `decisions/${id.slice(0, 4)}/${id.
 
 // Quality of a record: how much of what makes a decision useful later was written down.
 
-type Judged = Pick<
+type QualityInput = Pick<
   DecisionRecord,
   | 'pattern'
   | 'tags'
@@ -203,7 +203,7 @@ type Judged = Pick<
   | 'reasoning_trace'
 >
 
-const parts: { weight: number; has(record: Judged): boolean; missing: string }[] = [
+const parts: { weight: number; has(record: QualityInput): boolean; missing: string }[] = [
   {
     weight: 15,
     has: ({ pattern }) => Boolean(pattern?.trim()),
@@ -238,7 +238,7 @@ const parts: { weight: number; has(record: Judged): boolean; missing: string }[]
 ]
 
 /** Score from 0 to 1 and what would raise it. */
-export function quality(record: Judged): DecisionRecord['quality'] {
+export function quality(record: QualityInput): DecisionRecord['quality'] {
   const score = parts.reduce((sum, part) => sum + (part.has(record) ? part.weight : 0), 0)
   return { score: score / 100, suggestions: parts.filter((part) => !part.has(record)).map(({ missing }) => missing) }
 }

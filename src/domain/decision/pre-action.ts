@@ -41,7 +41,7 @@ export const PreActionParams = v.object({
 })
 export type PreActionParams = v.InferOutput<typeof PreActionParams>
 
-export interface PreActionCall extends RecordCall {
+interface PreActionCall extends RecordCall {
   tracker: RecordCall['tracker'] & TrackedCall['tracker']
 }
 

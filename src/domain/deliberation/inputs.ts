@@ -20,7 +20,7 @@ export interface TrackedCall {
   tracker: Pick<Tracker, 'note'>
 }
 
-export interface SessionParams {
+interface SessionParams {
   agent_id?: string | null | undefined
   tracker_scope?: string | null | undefined
 }

@@ -30,7 +30,7 @@ export interface Session {
 }
 
 /** A session that ended in a decision. */
-export interface ConsumedSession {
+interface ConsumedSession {
   key: string
   agent: string
   decision_id: string

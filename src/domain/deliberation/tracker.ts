@@ -45,7 +45,7 @@ export interface Tracker {
   close(): Promise<void>
 }
 
-export interface TrackerOptions {
+interface TrackerOptions {
   store: Store
   now(): number
   newId(): string

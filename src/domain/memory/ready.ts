@@ -38,13 +38,13 @@ function ofDecision(
       }
 }
 
-export interface ReadyTools {
+interface ReadyTools {
   store: Store
   breakers: readonly BreakerRule[]
   now_ms: number
 }
 
-export interface ReadyQuery {
+interface ReadyQuery {
   filter: DecisionFilter
   types: readonly ReadyAction['type'][]
   min_priority: Priority

@@ -75,7 +75,7 @@ async function relevant(call: ContextCall, task: string | null, limit: number): 
 }
 
 /** What it needs of a call. */
-export interface ContextCall extends SearchTools {
+interface ContextCall extends SearchTools {
   caller: { agent: string }
   policy: Policy
   now(): number

@@ -10,7 +10,7 @@ import type { VectorHit, VectorIndex, Vectors } from '../../../sdk/storage/vecto
 import type { LogWriter } from '../../core/log.ts'
 import { catchUp, type Followed, followDirectly, followWithTail, type Searchable } from './follower-modes.ts'
 
-export interface FollowerOptions {
+interface FollowerOptions {
   store: Pick<Store, 'feed' | 'embeddings'>
   vectors: Vectors
   /** Resident driver for what `vectors` has not taken yet, needed if that is not immediate. Runs its calls in their order. */
@@ -45,7 +45,7 @@ export interface Follower {
   close(): Promise<void>
 }
 
-export interface FollowerStatus {
+interface FollowerStatus {
   driver: string
   generation: number
   applied_seq: number

@@ -13,7 +13,7 @@ export interface Outbox {
   close(): Promise<void>
 }
 
-export interface OutboxOptions {
+interface OutboxOptions {
   store: Store
   embedder: Embedder
   now(): number

@@ -13,7 +13,7 @@ import { queryTerms } from './terms.ts'
 export const RetrievalMode = v.picklist(['semantic', 'keyword', 'hybrid'])
 type RetrievalMode = v.InferOutput<typeof RetrievalMode>
 
-export interface SearchInput {
+interface SearchInput {
   query: string
   mode: RetrievalMode
   side: Side
@@ -86,7 +86,7 @@ interface Ranked {
 }
 
 /** Four decimals: what a float32 cosine is good for. */
-export const round4 = (value: number): number => Math.round(value * 10_000) / 10_000
+const round4 = (value: number): number => Math.round(value * 10_000) / 10_000
 
 const similarity = (distance: number | null): number => (distance === null ? 0 : Math.max(0, 1 - distance))
 const byScore = (a: Candidate, b: Candidate): number => b.combined - a.combined || (a.id < b.id ? -1 : 1)

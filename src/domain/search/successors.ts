@@ -3,7 +3,7 @@
 import { fieldsOf } from '../../../sdk/storage/fields.ts'
 import type { DecisionFields, Edge, Store } from '../../../sdk/storage/store.ts'
 
-export interface Ordered {
+interface Ordered {
   id: string
   superseded_by: string | null
 }
