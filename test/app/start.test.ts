@@ -39,7 +39,9 @@ const refused = (work: Promise<unknown>): Promise<string> =>
     (error: Error) => error.message,
   )
 
-const linux = test.skipIf(process.platform !== 'linux') // Elsewhere nobody tells which files are open.
+const linux = test.skipIf(process.platform !== 'linux')
+if (process.platform !== 'linux')
+  console.warn('only Linux lists the open files of a process: tests of them are skipped')
 
 linux('credentials that can not be read close what was opened before', () =>
   inTemporaryDir(async (dir) => {
