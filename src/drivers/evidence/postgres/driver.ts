@@ -9,6 +9,7 @@ import { transactions } from './append.ts'
 import { migrations } from './migrate.ts'
 import { reads } from './read.ts'
 
+/** `connections` [4] and `statement_timeout_ms` [30 000] may be left out; the others are those of every client. */
 export type PostgresEvidenceOptions = Pick<ClientOptions, 'url'> & Partial<ClientOptions>
 
 const translatedReads = translating((error) => storageErrorOf(error, 'cannot read evidence'))
@@ -57,7 +58,7 @@ export async function openPostgresEvidence({
   }
 }
 
-/** The same for one who only looks. @returns null if there are no tables */
+/** The log without its writes; nothing is created. @returns null if there are no tables */
 export async function openPostgresEvidenceReader(
   url: string,
 ): Promise<(EvidenceReads & { close(): Promise<void> }) | null> {

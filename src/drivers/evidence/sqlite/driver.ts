@@ -51,7 +51,7 @@ export async function openSqliteEvidence(path: string): Promise<Evidence> {
   }
 }
 
-/** The same for a thread that only reads. @throws StorageError `unavailable` when there is none at this path */
+/** The reads that a thread needs to walk a log. @throws StorageError `unavailable` when there is none at this path */
 export function openSqliteEvidenceReader(path: string): Pick<Evidence, 'read' | 'nodes'> & { close(): void } {
   const db = openReader(path)
   const { read, nodes } = translatedReads(reads(db))
