@@ -42,7 +42,7 @@ export interface Catalogue {
     slots?: readonly number[]
     sort: DecisionSort
     order: 'asc' | 'desc'
-    /** Only what stands behind it in the order. */
+    /** Only what comes after it in the order. */
     after?: DecisionRecord
     offset: number
     limit: number

@@ -28,7 +28,7 @@ export interface Columns {
   outcomesBy(filter: DecisionFilter, by: 'category' | 'agent'): { value: string; groups: OutcomeGroup[] }[]
 }
 
-/** How many of the edges lie at a time or before. */
+/** How many of the edges are at a time or before it. */
 function edgesUpTo(edges: Float64Array, time: number): number {
   let [from, to] = [0, edges.length]
   while (from < to) {
@@ -59,7 +59,7 @@ export function columns(at: (slot: number) => DecisionFields | undefined): Colum
   const days = column<number>()
   const tags = column<string>()
   const tagsOf: number[][] = []
-  /** Decisions by number of the tag: a decision has several, so that counting them anew takes longest. */
+  /** Decisions by number of the tag: a decision has several, so that counting them takes longest. */
   const tagTotals: number[] = []
   const setTags = (slot: number, numbers: number[]): void => {
     for (const number of tagsOf[slot] ?? []) tagTotals[number]!--

@@ -2,7 +2,7 @@
 import type { Terms } from '../../../../sdk/storage/store.ts'
 
 export interface Posting {
-  /** `entry << 8 | frequency`, entries ascending; a frequency of 255 stands in `frequent`. */
+  /** `entry << 8 | frequency`, entries ascending; a frequency of 255 is looked up in `frequent`. */
   packed: Uint32Array
   size: number
   frequent: Map<number, number> | null
@@ -64,7 +64,7 @@ export function postingsOf(texts: readonly Uint32Array[]): (Posting | undefined)
   const ends = new Uint32Array(terms + 1)
   for (const pairs of texts) for (let at = 0; at < pairs.length; at += 2) ends[pairs[at]! + 1]!++
   for (let term = 0; term < terms; term++) ends[term + 1]! += ends[term]!
-  // All lists stand in one array; one that grows later moves out of it.
+  // All lists share one array; one that grows later moves out of it.
   const all = new Uint32Array(ends[terms]!)
   const next = ends.slice()
   const frequent = new Map<number, Map<number, number>>()
@@ -120,9 +120,9 @@ export function equalTerms(a: PackedTerms, b: PackedTerms): boolean {
 // Some ranks out of the middle of many items, without sorting those before and behind them.
 
 /**
- * The items that would stand at `from` to `to` (exclusive) if all were sorted.
+ * The items that would be at `from` to `to` (exclusive) if all were sorted.
  * @param compare a total order
- * @param groupOf what the order goes by first, or coarser: items of one group stand beside each other
+ * @param groupOf what the order goes by first, or coarser: items of one group are adjacent
  */
 export function ranks<T>(
   items: readonly T[],
@@ -145,7 +145,7 @@ export function ranks<T>(
   return near.slice(from - before, to - before).sort(compare)
 }
 
-/** Reorders what stands at `start` and behind it, so that no item before `rank` belongs behind one that follows. */
+/** Reorders the items from `start` on, so that no item before `rank` belongs behind one that follows. */
 function part<T>(items: T[], start: number, rank: number, compare: (a: T, b: T) => number): void {
   let [low, high] = [start, items.length - 1]
   if (rank > high) return

@@ -61,7 +61,7 @@ export interface CommitterOptions {
   /** Folder of the decisions. */
   root: string
   log: LogWriter
-  /** Told of the words that a group added, once they are committed. */
+  /** Called with the words that a group added, once they are committed. */
   addToDictionary(words: ReadonlyMap<string, number>): void
   /** Called before a file is replaced. */
   beforePlacing(id: string, path: string): void
@@ -187,7 +187,7 @@ export function committer({
   }
 
   async function work(): Promise<void> {
-    // Whoever calls in this same turn of the loop belongs to the group.
+    // Everything called in this same turn of the loop belongs to the group.
     await null
     while (queue.length > 0) await runGroup(queue.splice(0, largestGroup))
     working = null

@@ -23,7 +23,7 @@ export interface SqliteStoreOptions extends StoreOptions {
 }
 
 /**
- * Opens the store, takes in what happened to the files since it was closed, and resolves when it serves.
+ * Opens the store, imports what happened to the files since it was closed, and resolves when it serves.
  * @throws StorageError `unavailable` when the folder can't be written to, `invalid` when a newer program made the database
  */
 export async function openSqliteStore({ dir, log = () => {}, analyse, now }: SqliteStoreOptions): Promise<Store> {

@@ -13,7 +13,7 @@ export interface Followed {
   readonly memory: Resident
   /** Rows read by the state of the last {@link refresh} or a later one. */
   readonly documents: Recent
-  /** Takes in what was committed before this call, by whatever process; returns the newest change and the active generation. */
+  /** Loads what was committed before this call, by any process; returns the newest change and the active generation. */
   refresh(): Promise<Head>
   /** What the catalogue remembers of each file, by id; those taken away too. */
   fileStates(): Map<string, { size: number; mtime: number; hash: string; gone: boolean }>
@@ -28,7 +28,7 @@ type Row = FieldRow & { num: number; seq: number } & (WordsRow | { length: null;
 /** Rows at a time at the start, and later, when requests are being served. */
 const page = 5_000
 const step = 500
-/** Some 10 000 decisions. */
+/** About 10 000 decisions. */
 const keptCharacters = 32_000_000
 
 export async function follow({ prepare }: Statements): Promise<Followed> {

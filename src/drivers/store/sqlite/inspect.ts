@@ -1,4 +1,4 @@
-/** Looks into a catalogue without opening the store, which would mend some of what is to be found. */
+/** Looks into a catalogue without opening the store, which would fix some of what is to be found. */
 
 import type { Database } from 'bun:sqlite'
 import { readdirSync, readFileSync } from 'node:fs'

@@ -54,7 +54,7 @@ function ownYaml(text: string): unknown {
   }
 }
 
-/** Whether no object stands in two places: written out, a few lines of aliases are gigabytes, and one that holds itself has no end. */
+/** Whether no object occurs twice: written out, a few lines of aliases are gigabytes, and one that holds itself has no end. */
 function isTree(value: unknown, seen = new Set<object>()): boolean {
   if (typeof value !== 'object' || value === null) return true
   if (seen.has(value)) return false

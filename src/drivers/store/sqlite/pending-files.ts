@@ -47,7 +47,7 @@ export function pendingFiles(db: Database, { prepare }: Statements, root: string
       await begin(db, performance.now() + 10_000)
       try {
         await write()
-        // Under the write lock, and with nothing pending, no living process needs these any more: one that stands between its commit and
+        // Under the write lock, and with nothing pending, no living process needs these any more: one between its commit and
         // its renames will find that they are done.
         for (const name of temps) rmSync(join(root, name), { force: true })
         db.run('COMMIT')

@@ -1,7 +1,7 @@
 /**
  * Brings the catalogue level with the files: the YAML file is the decision, and people edit files.
  *
- * - A file without a row is taken in; one that was edited is read again, its vectors dropped and ordered anew.
+ * - A file without a row is imported; one that was edited is read again, its vectors dropped and queued.
  * - A file that was taken away hides its decision from every answer; row and document stay, and the file coming back brings it back.
  * - A broken file is reported and left alone: its decision is answered as it was when the file was last whole, or not at all where it
  *   never was. The next write of that decision keeps the broken file beside the new one, as `<name>.broken`.
@@ -47,7 +47,7 @@ export interface ReconcilerOptions {
 }
 
 const page = 128
-/** Files taken in are listed up to this many; a catalogue made anew from the files would list them all. */
+/** Imported files are listed up to this many; a catalogue rebuilt from the files would list them all. */
 const mostListed = 1_000
 
 export function reconciler({ statements, root, followed, table, commits, now, log }: ReconcilerOptions): Reconciler {
