@@ -178,6 +178,8 @@ async function killedAgainAndAgain(args: string[], env: Record<string, string>):
       expect(out).toContain('both sides are equal')
       return kills
     }
+    // The last kill may have come between the final write and the end of the process: then everything has been copied.
+    if (kills > 0 && err.includes('has no interrupted migration')) return kills
     expect([status, err]).toEqual([137, ''])
   }
 }
