@@ -72,6 +72,11 @@ export interface Methods {
   getInclusionProof(params: GetInclusionProofParams, options?: CallOptions): Promise<GetInclusionProofResult>
   /** Lists the decisions that one is linked with, strongest first. Scope `read`, effect `read`. */
   getNeighbors(params: GetNeighborsParams, options?: CallOptions): Promise<GetNeighborsResult>
+  /**
+   * Returns a rule set that is or was in force, as the audit trail names it by its hash. Scope `read`, effect
+   * `read`.
+   */
+  getPolicy(params?: GetPolicyParams, options?: CallOptions): Promise<GetPolicyResult>
   /** Shows how often decisions succeed by the types of their reasons. Scope `read`, effect `read`. */
   getReasonStats(params?: GetReasonStatsParams, options?: CallOptions): Promise<GetReasonStatsResult>
   /**
@@ -194,6 +199,7 @@ export const methods = {
   getGraph: 'read',
   getInclusionProof: 'read',
   getNeighbors: 'read',
+  getPolicy: 'read',
   getReasonStats: 'read',
   getSessionContext: 'read',
   getStats: 'read',
@@ -504,6 +510,26 @@ export interface GetNeighborsResult {
     /** Decision text cut at 120 characters on a word. */ title: string
   }[]
   /** How many there are in all. */ total: number
+}
+
+/** Parameters of `cstp.getPolicy`. */
+export interface GetPolicyParams {
+  /** By default that of the rules in force. */ policy_hash?: string | undefined
+}
+
+/** Result of `cstp.getPolicy`. */
+export interface GetPolicyResult {
+  /** SHA-256 of the rules and circuit breakers. */ policy_hash: string
+  /** When it came into force, RFC 3339. */ in_force_from: string
+  /** When other rules replaced it; null while it is in force. */ in_force_until: string | null
+  /** Every time it was in force, oldest first; at most the last 100. */
+  periods: {
+    /** When it came into force, RFC 3339. */ in_force_from: string
+    /** When other rules replaced it; null while it is in force. */ in_force_until: string | null
+  }[]
+  /** The rules in the long form of a guardrail file, in the order of the files, each with `file` and `line`. */
+  guardrails: (Record<string, unknown>)[]
+  /** The circuit breakers. */ circuit_breakers: (Record<string, unknown>)[]
 }
 
 /** Parameters of `cstp.getReasonStats`. */

@@ -8,6 +8,7 @@ import type { Services } from '../calls/services.ts'
 import { describeError, type Log } from '../core/log.ts'
 import { version } from '../core/version.ts'
 import { startTracker } from '../domain/deliberation/tracker.ts'
+import { enact } from '../domain/guardrail/archive.ts'
 import { startOutbox } from '../domain/search/outbox.ts'
 import { analyse } from '../domain/search/terms.ts'
 import { methods } from '../methods/table.ts'
@@ -81,7 +82,7 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
       }),
     )
     const ofEvidence = await evidenceServices(settings, evidence, now, log)
-    const policy = await openPolicy(settings.guardrails_paths, log, now)
+    const policy = await openPolicy(settings.guardrails_paths, log, now, (set) => enact(store, set, now()))
     const tracker_ttl_ms = settings.tracker_ttl_minutes * 60_000
     const tracker = keep(
       startTracker({
@@ -162,6 +163,7 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
 async function serveProgram(program: Program, settings: Settings, log: Log): Promise<Serving> {
   const { services, dispatch, metrics, shared } = program
   const { cors_origins, max_body_bytes, trust_proxy } = settings
+  await enact(services.store, await services.policy.current(), services.now())
   const stopping = new AbortController()
   const started = Date.now()
   const boot = services.randomHex(4)
@@ -208,7 +210,10 @@ async function serveProgram(program: Program, settings: Settings, log: Log): Pro
   return {
     url: port.url,
     failure: program.failure,
-    reload: async () => void (await services.policy.reload()),
+    reload: async () => {
+      const failed = (error: unknown) => log('error', 'guardrails could not be reloaded', describeError(error))
+      await services.policy.reload().catch(failed)
+    },
     async stop() {
       ready = false
       await port.settled(drainMs)

@@ -98,7 +98,13 @@ export async function readPolicy(
 }
 
 /** Opens the policy. @throws PolicyError if the files can't be used: a server must not start without its rules */
-export async function openPolicy(directories: readonly string[] | null, log: Log, now: () => number): Promise<Policy> {
+export async function openPolicy(
+  directories: readonly string[] | null,
+  log: Log,
+  now: () => number,
+  /** Called with a changed set before it comes into force; if it fails, the last set stays. */
+  enact: (set: PolicySet) => Promise<void>,
+): Promise<Policy> {
   const first = await readPolicy(directories)
   if (!first.set) throw new PolicyError(first.errors)
   let set = first.set
@@ -108,6 +114,7 @@ export async function openPolicy(directories: readonly string[] | null, log: Log
 
   const read = async (): Promise<RuleProblem[]> => {
     const found = await readPolicy(directories)
+    if (found.set && found.set.hash !== set.hash) await enact(found.set)
     errors = found.errors
     read_ms = now()
     if (!found.set) {

@@ -54,6 +54,7 @@ async function prepared(): Promise<{ program: TestProgram; calls: Record<MethodN
     getGraph: { id },
     getInclusionProof: { seq: 1 },
     getNeighbors: { id },
+    getPolicy: {},
     getReasonStats: {},
     getSessionContext: { task_description: 'choose a database' },
     getStats: {},

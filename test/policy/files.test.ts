@@ -22,6 +22,8 @@ const idsOf = async (...dirs: string[]) => {
   return set!.rules.map((one) => one.rule.id)
 }
 
+const enact = async () => {}
+
 function log() {
   const lines: [string, string, unknown][] = []
   return Object.assign((...line: [string, string, unknown?]) => void lines.push([line[0], line[1], line[2]]), {
@@ -76,7 +78,7 @@ describe('in force', () => {
 
   test('no start with wrong files', async () => {
     await put('a.yaml', '- id: a\n  conditon_x: 1\n')
-    const error = await openPolicy([dir], log(), () => 0).then(
+    const error = await openPolicy([dir], log(), () => 0, enact).then(
       () => null,
       (thrown: unknown) => thrown,
     )
@@ -89,7 +91,7 @@ describe('in force', () => {
   test('five minutes, and not a moment longer', async () => {
     await put('a.yaml', rule('a'))
     let now = 0
-    const policy = await openPolicy([dir], log(), () => now)
+    const policy = await openPolicy([dir], log(), () => now, enact)
     const ids = async () => (await policy.current()).rules.map((one) => one.rule.id)
     await put('a.yaml', rule('b'))
     now = fiveMinutes - 1
@@ -107,7 +109,7 @@ describe('in force', () => {
     await put('a.yaml', rule('a'))
     const lines = log()
     let now = 0
-    const policy = await openPolicy([dir], lines, () => now)
+    const policy = await openPolicy([dir], lines, () => now, enact)
     const { hash } = await policy.current()
     await put('a.yaml', '- { id: a }')
     await put('b.yaml', rule('b'))
@@ -128,9 +130,27 @@ describe('in force', () => {
     expect((await policy.current()).rules.map((one) => one.rule.id)).toEqual(['b'])
   })
 
+  test('rules that can not be archived do not come into force; the next read tries again', async () => {
+    await put('a.yaml', rule('a'))
+    let archive: () => Promise<void> = () => Promise.reject(new Error('the store is unavailable'))
+    const policy = await openPolicy(
+      [dir],
+      log(),
+      () => 0,
+      () => archive(),
+    )
+    const ids = async () => (await policy.current()).rules.map((one) => one.rule.id)
+    await put('a.yaml', rule('b'))
+    expect(policy.reload()).rejects.toThrow('the store is unavailable')
+    expect(await ids()).toEqual(['a'])
+    archive = async () => {}
+    expect(await policy.reload()).toEqual([])
+    expect(await ids()).toEqual(['b'])
+  })
+
   test('who asks for a reload gets what stands there now', async () => {
     await put('a.yaml', rule('a'))
-    const policy = await openPolicy([dir], log(), () => 0)
+    const policy = await openPolicy([dir], log(), () => 0, enact)
     const first = policy.reload()
     await put('a.yaml', rule('b'))
     const second = policy.reload()

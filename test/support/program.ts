@@ -19,6 +19,7 @@ import { startTracker } from '../../src/domain/deliberation/tracker.ts'
 import { openChain } from '../../src/domain/evidence/chain.ts'
 import { createCheckpoints } from '../../src/domain/evidence/checkpoints.ts'
 import { signerOf } from '../../src/domain/evidence/note.ts'
+import { enact } from '../../src/domain/guardrail/archive.ts'
 import { buildPolicy, type PolicySet } from '../../src/domain/guardrail/set.ts'
 import { openFollower } from '../../src/domain/search/follower.ts'
 import { startOutbox } from '../../src/domain/search/outbox.ts'
@@ -236,6 +237,7 @@ async function openOn(backend: Backend, dir: string, clock: { now: number }): Pr
     folders,
     async rules(text) {
       policy.set = await policyOf(text)
+      await enact(store, policy.set, now())
     },
     call: (name, params = {}, as = 'alice') => send(name, params, as) as Promise<Result<typeof name>>,
     refused: (name, params = {}, as = 'alice') =>

@@ -4,6 +4,7 @@ import { sides } from '../../../sdk/storage/vectors.ts'
 import { resultCollection } from '../../domain/decision/idempotency.ts'
 import { sessionCollections } from '../../domain/deliberation/sessions.ts'
 import { grow } from '../../domain/evidence/tree.ts'
+import { policyCollections } from '../../domain/guardrail/archive.ts'
 import { breakerCollection } from '../../domain/guardrail/breaker.ts'
 import { decisionsOf, keyedOf, type Side, trail } from './sides.ts'
 
@@ -83,6 +84,7 @@ const collections = {
   sessions: [sessionCollections.waiting, sessionCollections.consumed],
   breakers: [breakerCollection],
   results: [resultCollection],
+  policies: [policyCollections.archive, policyCollections.in_force],
 } as const
 
 /** Keyed records; those that the source has no more since an earlier run are removed. */
@@ -151,6 +153,7 @@ export interface Digest {
   audit_lines: number
   audit_sha256: string
   results_sha256: string
+  policies_sha256: string
   evidence_records: number
   evidence_head: string
   evidence_sha256: string
@@ -195,6 +198,7 @@ const keyedDigests = async (side: Side, now_ms: number) => ({
   sessions_sha256: await keyedDigest(side, collections.sessions, now_ms),
   breakers_sha256: await keyedDigest(side, collections.breakers, now_ms),
   results_sha256: await keyedDigest(side, collections.results, now_ms),
+  policies_sha256: await keyedDigest(side, collections.policies, now_ms),
 })
 
 export async function digestOf(side: Side, now_ms: number): Promise<Digest> {

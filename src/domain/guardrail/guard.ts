@@ -9,6 +9,7 @@ import { stableJson } from '../../core/json.ts'
 import { redact } from '../../core/redact.ts'
 import type { Follower } from '../search/follower.ts'
 import type { Action } from './action.ts'
+import { enact } from './archive.ts'
 import {
   afterRecord,
   afterReview,
@@ -82,6 +83,7 @@ export function guardOf(call: GuardedCall, set: PolicySet, subject: BreakerSubje
   }
   return {
     async evaluate(action) {
+      await enact(call.store, set, call.now())
       const history = openHistory(call)
       const start = call.elapsed()
       const verdict = await evaluate(set.rules, action, history, onFault)

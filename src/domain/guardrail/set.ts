@@ -30,7 +30,7 @@ export interface Policy {
 }
 
 /** SHA-256 over the rules and breakers by id and scope, without their positions. */
-function policyHash(rules: readonly LoadedRule[], breakers: readonly BreakerRule[]): string {
+export function policyHash(rules: readonly LoadedRule[], breakers: readonly BreakerRule[]): string {
   const bare = rules
     .map(({ file: _, line: __, column: ___, ...rule }) => ({ ...rule, scope: [rule.scope ?? []].flat() }))
     .sort((a, b) => (a.id < b.id ? -1 : 1))

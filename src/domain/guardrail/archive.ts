@@ -1,0 +1,69 @@
+/**
+ * The archive of rule sets: each is kept under its hash when it comes into force, with the times at which it was, so that a verdict of
+ * the past can be explained and repeated. What is archived is never changed or removed.
+ */
+import type { BreakerRule } from '../../../sdk/schema/guardrail.ts'
+import type { Store, Transaction } from '../../../sdk/storage/store.ts'
+import { timestamp } from '../../core/time.ts'
+import type { LoadedRule } from './parse.ts'
+import { fileName, type PolicySet } from './set.ts'
+
+/** When a set was in force, RFC 3339; `until` is null while it is. */
+export interface Period {
+  from: string
+  until: string | null
+}
+
+/** An archived set. */
+export interface ArchivedPolicy {
+  /** In the order of the files. */
+  rules: LoadedRule[]
+  breakers: BreakerRule[]
+  /** Oldest first; of a set that came and went often, the last ones. */
+  periods: Period[]
+}
+
+/** Names of the collections, for moving them to another store. */
+export const policyCollections = { archive: 'policy', in_force: 'policy_in_force' } as const
+const { archive, in_force } = policyCollections
+/** The one key of the collection that names the set in force. */
+const latest = 'latest'
+const periodsKept = 100
+
+async function put(tx: Transaction, { hash, rules, breakers }: PolicySet, at: string): Promise<void> {
+  const [head] = await tx.keyed.get(in_force, [latest])
+  const before = (head?.value as { policy_hash: string } | undefined)?.policy_hash ?? null
+  if (before === hash) return
+  const known = new Map((await tx.keyed.get(archive, [hash, ...(before ? [before] : [])])).map((one) => [one.key, one]))
+  const former = before === null ? undefined : known.get(before)
+  if (former) {
+    const value = former.value as ArchivedPolicy
+    const periods = value.periods.map((one) => (one.until === null ? { ...one, until: at } : one))
+    await tx.keyed.put(archive, before!, { ...value, periods })
+  }
+  const own = known.get(hash)?.value as ArchivedPolicy | undefined
+  const periods = [...(own?.periods ?? []), { from: at, until: null }].slice(-periodsKept)
+  const bare = () => rules.map(({ rule }) => ({ ...rule, file: fileName(rule.file) }))
+  const value: ArchivedPolicy = own ? { ...own, periods } : { rules: bare(), breakers, periods }
+  await tx.keyed.put(archive, hash, value)
+  await tx.keyed.put(in_force, latest, { policy_hash: hash })
+}
+
+/** The hash that this process archived last in a store. */
+const enacted = new WeakMap<object, { hash: string; done: Promise<void> }>()
+
+/** Archives a set as the one in force, once. A set that can't be archived is not used: its verdicts could never be explained. */
+export function enact(store: Pick<Store, 'transaction'>, set: PolicySet, now_ms: number): Promise<void> {
+  const known = enacted.get(store)
+  if (known?.hash === set.hash) return known.done
+  const done = store.transaction((tx) => put(tx, set, timestamp(now_ms)))
+  enacted.set(store, { hash: set.hash, done })
+  done.catch(() => enacted.delete(store))
+  return done
+}
+
+/** The archived set of this hash; null if there is none. */
+export async function archivedPolicy({ keyed }: Pick<Store, 'keyed'>, hash: string): Promise<ArchivedPolicy | null> {
+  const [found] = await keyed.get(archive, [hash])
+  return (found?.value as ArchivedPolicy | undefined) ?? null
+}

@@ -1,0 +1,55 @@
+/** cstp.getPolicy: a rule set of the archive, and when it was in force. */
+import * as v from 'valibot'
+import { invalidParams } from '../../sdk/errors.ts'
+import { Hash } from '../../sdk/schema/evidence.ts'
+import { defineMethod } from '../calls/method.ts'
+import { archivedPolicy, enact } from '../domain/guardrail/archive.ts'
+
+const d = v.description
+const period = {
+  in_force_from: v.pipe(v.string(), d('When it came into force, RFC 3339.')),
+  in_force_until: v.pipe(v.nullable(v.string()), d('When other rules replaced it; null while it is in force.')),
+}
+const AsWritten = v.record(v.string(), v.unknown())
+
+export const getPolicy = defineMethod({
+  summary: 'Returns a rule set that is or was in force, as the audit trail names it by its hash.',
+  params: v.object({
+    policy_hash: v.optional(v.pipe(Hash, d('By default that of the rules in force.'))),
+  }),
+  result: v.object({
+    policy_hash: v.pipe(Hash, d('SHA-256 of the rules and circuit breakers.')),
+    ...period,
+    periods: v.pipe(v.array(v.object(period)), d('Every time it was in force, oldest first; at most the last 100.')),
+    guardrails: v.pipe(
+      v.array(AsWritten),
+      d('The rules in the long form of a guardrail file, in the order of the files, each with `file` and `line`.'),
+    ),
+    circuit_breakers: v.pipe(v.array(AsWritten), d('The circuit breakers.')),
+  }),
+  scope: 'read',
+  effect: 'read',
+  failure: 'internal_error',
+  async handle({ store, policy, now }, { policy_hash }) {
+    const set = await policy.current()
+    if (policy_hash === undefined) await enact(store, set, now())
+    const hash = policy_hash ?? set.hash
+    const found = await archivedPolicy(store, hash)
+    if (!found) {
+      const expected = 'the hash of a rule set that was in force'
+      throw invalidParams({ path: 'policy_hash', message: `expected ${expected}`, expected, received: hash })
+    }
+    // Another server on this store may use other rules: what this one uses is in force.
+    const periods = found.periods.map(({ from, until }, at) => ({
+      in_force_from: from,
+      in_force_until: hash === set.hash && at === found.periods.length - 1 ? null : until,
+    }))
+    return {
+      policy_hash: hash,
+      ...periods.at(-1)!,
+      periods,
+      guardrails: found.rules.map((rule) => ({ ...rule })),
+      circuit_breakers: found.breakers,
+    }
+  },
+})

@@ -1,0 +1,74 @@
+/** cstp.getPolicy: the archive keeps every rule set that was in force under its hash, with its times. */
+import { expect, test } from 'bun:test'
+import { policyHash } from '../../src/domain/guardrail/set.ts'
+import { forEachBackend } from '../support/program.ts'
+
+const first = '- { id: one, message: m, condition_stakes: critical }'
+const second = `
+guardrails: [{ id: two, action: warn, condition_context.amount: "> 5" }]
+circuit_breakers: [{ scope: global, failure_threshold: 1, window_ms: 1000, cooldown_ms: 1000 }]`
+const hour = 3_600_000
+
+forEachBackend((open) => {
+  test('the set in force, and one that was replaced', async () => {
+    const program = await open()
+    const { call, clock } = program
+    const at = () => new Date(clock.now).toISOString()
+    await program.rules(first)
+    const from = at()
+    const one = await call('getPolicy')
+    expect(one).toMatchObject({
+      in_force_from: from,
+      in_force_until: null,
+      guardrails: [{ id: 'one', action: 'block', message: 'm', file: 'test.yaml', line: 1 }],
+      circuit_breakers: [],
+    })
+    const { policy_hash } = await call('checkGuardrails', { action: { description: 'Do it' } })
+    expect(policy_hash).toBe(one.policy_hash)
+    clock.now += hour
+    await program.rules(second)
+    const until = at()
+    expect(await call('getPolicy', { policy_hash })).toEqual({
+      ...one,
+      in_force_until: until,
+      periods: [{ in_force_from: from, in_force_until: until }],
+    })
+    const two = await call('getPolicy')
+    expect(two.circuit_breakers).toMatchObject([{ scope: 'global', failure_threshold: 1 }])
+    // The content proves itself: its hash is its name.
+    expect(policyHash(two.guardrails as never, two.circuit_breakers as never)).toBe(two.policy_hash)
+    clock.now += hour
+    await program.rules(first)
+    expect((await call('getPolicy')).periods).toEqual([
+      { in_force_from: from, in_force_until: until },
+      { in_force_from: at(), in_force_until: null },
+    ])
+  })
+
+  test('a second server with the same rules leaves the times alone; what it evaluates by is archived', async () => {
+    const program = await open()
+    await program.rules(first)
+    const before = await program.call('getPolicy')
+    const other = await program.second()
+    program.clock.now += hour
+    await other.rules(first)
+    expect(await other.call('getPolicy')).toEqual(before)
+    const loaded = await open()
+    await loaded.rules(second)
+    // Loaded without being announced, as a command does that works on the data directory.
+    other.services.policy.current = loaded.services.policy.current
+    const { policy_hash } = await other.call('checkGuardrails', { action: { description: 'Do it' }, dry_run: true })
+    expect((await program.call('getPolicy', { policy_hash })).guardrails).toMatchObject([{ id: 'two' }])
+    expect((await program.call('getPolicy')).in_force_until).toBeNull()
+  })
+
+  test('an unknown hash, and what is not one', async () => {
+    const { refused } = await open()
+    for (const policy_hash of ['a'.repeat(64), 'latest', '', 7])
+      expect([policy_hash, (await refused('getPolicy', { policy_hash })).error]).toEqual([
+        policy_hash,
+        'invalid_params',
+      ])
+    expect((await refused('getPolicy', {}, 'writer')).error).toBe('forbidden')
+  })
+})
