@@ -1,7 +1,7 @@
 /** The words that never pass: prints each use in code and documents, with the plain word for it, and exits with 1 where there is one. */
 import { join } from 'node:path'
 
-const places = ['src', 'sdk', 'docs', 'guardrails', 'README.md', '.changeset']
+const places = ['src', 'sdk', 'docs', 'guardrails', 'README.md', 'SECURITY.md', '.changeset']
 /** Generated files follow from their sources; this one names the words. */
 const exempt = /\.gen\.ts$|^docs\/reference\/|\/migrations\/|^src\/generate\/words\.ts$/
 const texts = /\.(?:ts|tsx|js|mjs|md|ya?ml|json|sql|css|html|sh|service)$/
