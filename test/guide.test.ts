@@ -14,7 +14,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { root, run, type Service, serve } from './support/process.ts'
+import { root, run, serve } from './support/process.ts'
 
 setDefaultTimeout(120_000)
 
@@ -82,7 +82,7 @@ const guides = (await readdir(join(root, 'docs/guide'))).filter((name) => name.e
 const pages = ['README.md', ...guides.map((name) => `docs/guide/${name}`)]
 
 /** A place for the blocks of one page. */
-async function openPlace(home: string): Promise<{ env: Record<string, string>; cwd: string; service: Service }> {
+async function openPlace(home: string) {
   const [cwd, bin] = [join(home, 'work'), join(home, 'bin')]
   await mkdir(cwd)
   await mkdir(bin)
@@ -99,9 +99,11 @@ async function openPlace(home: string): Promise<{ env: Record<string, string>; c
   await program('cstp', `exec '${process.execPath}' '${join(root, 'src/main.ts')}' "$@"`)
   const env = { HOME: home, PATH: `${bin}:${process.env.PATH}`, CSTP_LOG_LEVEL: 'warn' }
   const service = await serve(env)
+  // The README starts its service on a folder of its own.
+  await symlink('.cstp', join(home, 'cstp-tour'))
   const port = new URL(service.url).port
   const token = await readFile(join(home, '.cstp/token'), 'utf8')
-  return { env: { ...env, CSTP_PORT: port, CSTP_TOKEN: token.trim() }, cwd, service }
+  return { env: { ...env, CSTP_PORT: port }, token: token.trim(), cwd, service }
 }
 
 for (const page of pages) {
@@ -131,14 +133,18 @@ for (const page of pages) {
 
     for (const { line, language, text, prints } of run) {
       test(`line ${line}: ${language}`, async () => {
-        const { env, cwd, service } = place
+        const { env, token, cwd, service } = place
         const listed = await execute(['cstp', 'call', 'listDecisions', '{"limit":1}'], env, cwd)
         const last = (JSON.parse(listed.out) as { decisions: { id: string }[] }).decisions[0]?.id ?? '<id>'
         const script = text.replaceAll('<id>', last).replaceAll('127.0.0.1:9991', new URL(service.url).host)
         const file = join(cwd, `block-${line}.${language}`)
         await writeFile(file, script)
         const command = language === 'sh' ? ['bash', '-euo', 'pipefail', file] : ['bun', file]
-        const { status, out, err } = await execute(command, env, cwd)
+        const { status, out, err } = await execute(
+          command,
+          language === 'sh' ? env : { ...env, CSTP_TOKEN: token },
+          cwd,
+        )
         // A service answers what it refuses with status 200.
         const refused = /"error":\{"code":-?\d+[^\n]*/.exec(out)?.[0]
         expect({ status, refused, said: status === 0 ? '' : out + err }).toEqual({

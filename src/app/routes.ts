@@ -4,7 +4,7 @@ import type { Services } from '../calls/services.ts'
 import { auditAppended } from '../core/audit.ts'
 import { agentsOf, createAuthenticator, type Scope } from '../core/caller.ts'
 import { timestamp } from '../core/time.ts'
-import { localCredentials } from '../core/token-file.ts'
+import { ownCredentials } from '../core/token-file.ts'
 import { protocolVersion, serviceName, version } from '../core/version.ts'
 import { takeDelivery } from '../domain/evidence/github/events.ts'
 import { source } from '../domain/evidence/github/parts.ts'
@@ -27,7 +27,7 @@ import {
   type RateLimiter,
 } from '../surfaces/http/rate.ts'
 import type { Route } from '../surfaces/http/route.ts'
-import { bundlesPlace, type Settings } from './config/config.ts'
+import { bundlesPlace, grantsOf, type Settings } from './config/config.ts'
 
 const failedLoginsPerMinute = 20
 /** For each address that reads the evidence log without credentials: a witness needs three a visit, an auditor more. */
@@ -52,14 +52,11 @@ export function createLimits({ rate_limit }: Settings, lease?: Lease): Limits {
   }
 }
 
-/** Who may call: the agents of the settings, or the one that is made at the first start. */
+/** Who may call: the agents of the settings, or those that are made at the first start. */
 export async function openAccess(settings: Settings): Promise<Access> {
-  const agents = {
-    credentials: settings.auth_tokens ?? (await localCredentials(settings.data_dir)),
-    admins: settings.admin_agents,
-    evidence: settings.evidence_agents,
-  }
-  return { authenticate: createAuthenticator(agents), agents: agentsOf(agents) }
+  const credentials = settings.auth_tokens ?? (await ownCredentials(settings.data_dir))
+  const agents = agentsOf(credentials, grantsOf(settings))
+  return { authenticate: createAuthenticator(agents), agents }
 }
 
 interface RoutesOptions {

@@ -1,13 +1,15 @@
-/** cstp config: the settings in effect, and where each comes from. */
-import { settings as declared, type SettingName, shownValue } from '../app/config/config.ts'
+/** cstp config: the settings in effect, where each comes from, and what each agent may do. */
+import { settings as declared, type SettingName, scopesOfAgents, shownValue } from '../app/config/config.ts'
 import { defineCommand } from './command.ts'
 import { plain, print, table } from './terminal.ts'
 
 export const config = defineCommand({
   name: 'config',
   usage: '[flags]',
-  summary: 'Print the settings in effect, and where each comes from.',
-  about: ['Reads every setting as serve does, and prints its value and source. Secrets are masked.'],
+  summary: 'Print the settings in effect, where each comes from, and what each agent may do.',
+  about: [
+    'Reads every setting as serve does, and prints its value and source, then every agent with its scopes. Secrets are masked.',
+  ],
   flags: {},
   words: [0, 0],
   examples: [
@@ -30,7 +32,8 @@ export const config = defineCommand({
         value: secret || typeof settings[name] === 'string' ? settings[name] && shown : settings[name],
       }
     })
-    const result = Object.fromEntries(rows.map(({ name, shown: _, ...rest }) => [name, rest]))
+    const agents = scopesOfAgents(settings)
+    const result = { ...Object.fromEntries(rows.map(({ name, shown: _, ...rest }) => [name, rest])), agents }
     const { width, paint } = terminal
     await print({ json, terminal }, result, () => {
       const lines = table(
@@ -47,7 +50,16 @@ export const config = defineCommand({
         width,
         paint.bold,
       )
-      return `${lines.join('\n')}\n`
+      const holders = table(
+        agents,
+        [
+          { title: 'agent', text: ({ agent }) => plain(agent) },
+          { title: 'scopes', text: ({ scopes }) => scopes.join(' '), grows: true },
+        ],
+        width,
+        paint.bold,
+      )
+      return `${[...lines, '', ...holders].join('\n')}\n`
     })
     return 0
   },

@@ -38,7 +38,8 @@ export const connectionFlags = {
   token: {
     kind: 'value',
     value: 'text',
-    about: 'Its token (CSTP_TOKEN); by default the one in the file token of the data directory.',
+    about:
+      'Its token (CSTP_TOKEN); by default the files token and admin.token of the data directory, as the call needs.',
   },
   local: { kind: 'switch', about: 'Work on the data directory itself, without a server and with all permissions.' },
 } as const satisfies Flags

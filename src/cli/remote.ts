@@ -1,7 +1,7 @@
 /** Calls methods of a server over HTTP. */
 import { CstpError, codes, type ErrorName } from '../../sdk/errors.ts'
 import type { Settings } from '../app/config/config.ts'
-import { localAgent, readToken, tokenPath } from '../core/token-file.ts'
+import { adminAgent, localAgent, readToken, tokenPath } from '../core/token-file.ts'
 import { Failure, misuse } from './failure.ts'
 
 /** Calls a method by its wire name. `signal` aborts this call. @throws CstpError if the method refuses, Failure if nothing can be reached */
@@ -9,6 +9,7 @@ export type Send = (method: string, params: unknown, signal?: AbortSignal) => Pr
 /** A GET with the same credentials, for resources that are not methods. */
 export type Get = (path: string) => Promise<Response>
 
+const loopback = /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/
 const everywhere = new Set(['0.0.0.0', '::', '[::]'])
 
 /** Address of the server to call. @throws Failure if there is none */
@@ -24,19 +25,24 @@ export function serverUrl(given: string | undefined, { host, port }: Pick<Settin
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
 }
 
-/** The `Authorization` header: what was given, else agent local with the token in the server's data directory. */
-async function authorization(agent: string | undefined, token: string | undefined, data_dir: string): Promise<string> {
-  if (token !== undefined) return `Bearer ${agent ?? localAgent}:${token}`
-  if (agent !== undefined && agent !== localAgent)
-    throw misuse(`agent ${agent} needs a token: give --token or set CSTP_TOKEN`)
-  const own = await readToken(data_dir).catch((error: Error) => {
+/** The `Authorization` header of an agent of the data directory. @throws Failure if it has no token there */
+async function ownAuthorization(data_dir: string, agent: string): Promise<string> {
+  const own = await readToken(data_dir, agent).catch((error: Error) => {
     throw new Failure(`the token can't be read: ${error.message}`)
   })
   if (own === null)
     throw new Failure(
-      `there is no token in ${tokenPath(data_dir)}: start the server once (cstp serve), give --agent and --token (CSTP_AGENT, CSTP_TOKEN), or use --local`,
+      `there is no token in ${tokenPath(data_dir, agent)}: start the server once (cstp serve), give --agent and --token (CSTP_AGENT, CSTP_TOKEN), or use --local`,
     )
-  return `Bearer ${localAgent}:${own}`
+  return `Bearer ${agent}:${own}`
+}
+
+/** The `Authorization` header: what was given, else an agent with its token in the server's data directory. */
+async function authorization(agent = localAgent, token: string | undefined, data_dir: string): Promise<string> {
+  if (token !== undefined) return `Bearer ${agent}:${token}`
+  if (agent !== localAgent && agent !== adminAgent)
+    throw misuse(`agent ${agent} needs a token: give --token or set CSTP_TOKEN`)
+  return ownAuthorization(data_dir, agent)
 }
 
 const names = new Map(Object.entries(codes).map(([name, code]) => [code as number, name as ErrorName]))
@@ -70,12 +76,15 @@ export async function openRemote(options: {
   url: string
   agent?: string | undefined
   token?: string | undefined
-  /** Directory with the token of agent local. */
+  /** Directory with the tokens of the agents local and admin. */
   data_dir: string
   signal?: AbortSignal
 }): Promise<{ send: Send; get: Get }> {
   const { url, agent, token, data_dir, signal } = options
   const headers = { authorization: await authorization(agent, token, data_dir) }
+  // Commands of operators need no other flags: what local may not do is sent again as admin. That token leaves the machine by request only.
+  const mayBeAdmin = agent === undefined && token === undefined && loopback.test(new URL(url).hostname)
+  const asAdmin = new Set<string>()
   const request = async (path: string, init: RequestInit): Promise<Response> => {
     const ended = init.signal && signal ? AbortSignal.any([init.signal, signal]) : (init.signal ?? signal)
     try {
@@ -100,8 +109,23 @@ export async function openRemote(options: {
   return {
     async send(method, params, given) {
       const body = JSON.stringify({ jsonrpc: '2.0', id: calls++, method, params })
-      const json = { ...headers, 'content-type': 'application/json' }
-      return read(await request('/cstp', { method: 'POST', headers: json, body, ...(given && { signal: given }) }), url)
+      const post = async (own: { authorization: string }) => {
+        const json = { ...own, 'content-type': 'application/json' }
+        return read(
+          await request('/cstp', { method: 'POST', headers: json, body, ...(given && { signal: given }) }),
+          url,
+        )
+      }
+      const admin = async () => post({ authorization: await ownAuthorization(data_dir, adminAgent) })
+      if (asAdmin.has(method)) return admin()
+      try {
+        return await post(headers)
+      } catch (error) {
+        const refused = error instanceof CstpError && error.error === 'forbidden'
+        if (!mayBeAdmin || !refused || (await readToken(data_dir, adminAgent).catch(() => null)) === null) throw error
+        asAdmin.add(method)
+        return admin()
+      }
     },
     get: (path) => request(path, { headers }),
   }

@@ -1,6 +1,6 @@
 /** cstp serve: runs the service until it is stopped. */
 import type { Settings } from '../app/config/config.ts'
-import { localAgent, tokenPath } from '../core/token-file.ts'
+import { adminAgent, localAgent, ownAgents, tokenPath } from '../core/token-file.ts'
 import { version } from '../core/version.ts'
 import { defineCommand } from './command.ts'
 import { jsonLine, openLog, type Terminal } from './terminal.ts'
@@ -9,9 +9,9 @@ import { jsonLine, openLog, type Terminal } from './terminal.ts'
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
 /** A line that calls the server when pasted into a shell; the token is read from its file and never shown. */
-const curlLine = (url: string, token_file: string): string =>
-  `curl -s ${url}/cstp -H 'Content-Type: application/json' -H "Authorization: Bearer ${localAgent}:$(cat ${quoted(token_file)})" ` +
-  `-d '{"jsonrpc":"2.0","id":1,"method":"cstp.getStats"}'`
+const curlLine = (url: string, data_dir: string, agent: string): string =>
+  `curl -s ${url}/cstp -H 'Content-Type: application/json' -H "Authorization: Bearer ${agent}:$(cat ${quoted(tokenPath(data_dir, agent))})" ` +
+  `-d '{"jsonrpc":"2.0","id":1,"method":"cstp.${agent === adminAgent ? 'listAudit' : 'getStats'}"}'`
 
 function banner(url: string, settings: Settings, { paint }: Terminal): string {
   const { data_dir, vector_url, embedder, embedding_model, auth_tokens } = settings
@@ -23,12 +23,21 @@ function banner(url: string, settings: Settings, { paint }: Terminal): string {
       'agents',
       auth_tokens
         ? auth_tokens.map(({ agent }) => agent).join(', ')
-        : `${localAgent}; its token is in ${tokenPath(data_dir)}`,
+        : ownAgents.map(({ agent }) => `${agent}, token in ${tokenPath(data_dir, agent)}`).join('; '),
     ],
   ]
   const head = `${paint.bold(`cstp ${version}`)} answers at ${paint.cyan(url)}`
   const lines = [head, ...rows.map(([name, value]) => `  ${paint.dim(name.padEnd(10))}${value}`)]
-  const trial = auth_tokens ? [] : ['', 'Try it:', '', curlLine(url, tokenPath(data_dir))]
+  const trial = auth_tokens
+    ? []
+    : [
+        '',
+        'As an agent, which may read and write:',
+        curlLine(url, data_dir, localAgent),
+        '',
+        'As the administrator, for people only:',
+        curlLine(url, data_dir, adminAgent),
+      ]
   return `${[...lines, ...trial, '', 'Ctrl-C stops it.'].join('\n')}\n\n`
 }
 
@@ -38,8 +47,8 @@ export const serve = defineCommand({
   summary: 'Start the service.',
   about: [
     'Serves JSON-RPC 2.0 at POST /cstp, and GET /health, /ready and /metrics, until Ctrl-C or SIGTERM. Decisions, catalogue and vectors are stored in the data directory; nothing else is needed.',
-    'Without CSTP_AUTH_TOKENS the first start creates a random token for agent local in the file token of the data directory. The service never runs without authentication.',
-    'With --json it prints one line with url, data_dir and token_file on stdout when it is ready. Logs go to stderr.',
+    'Without CSTP_AUTH_TOKENS the first start creates two random tokens in the data directory: the file token is for agents (local: read and write), admin.token for people (admin: everything but evidence). The service never runs without authentication.',
+    'With --json it prints one line with url, data_dir, token_file and admin_token_file on stdout when it is ready. Logs go to stderr.',
     'SIGHUP reloads the guardrails; otherwise they are reloaded every five minutes.',
   ],
   flags: {},
@@ -48,7 +57,7 @@ export const serve = defineCommand({
   examples: [
     ['cstp serve', 'serve on 127.0.0.1:9991 with the data in ~/.cstp'],
     ['cstp serve --port 0 --data-dir ./data --log-level warn', 'a free port, another folder, a quiet log'],
-    ['CSTP_AUTH_TOKENS=planner:secret1,coder:secret2 cstp serve', 'two agents; the first one is the administrator'],
+    ['CSTP_AUTH_TOKENS=planner:…,ann:… CSTP_ADMIN_AGENTS=ann cstp serve', 'an agent, and an administrator'],
   ],
   async run({ terminal, json, configuration, signal }) {
     const configured = await configuration()
@@ -59,9 +68,10 @@ export const serve = defineCommand({
       // Loaded only here: the other commands do not wait for it.
       const serving = await (await import('../app/server.ts')).serve(settings, log)
       const { url } = serving
-      const token_file = auth_tokens ? null : tokenPath(data_dir)
+      const fileOf = (agent: string) => (auth_tokens ? null : tokenPath(data_dir, agent))
+      const files = { token_file: fileOf(localAgent), admin_token_file: fileOf(adminAgent) }
       await terminal.out(
-        json ? jsonLine({ url, data_dir, token_file, pid: process.pid }) : banner(url, settings, terminal),
+        json ? jsonLine({ url, data_dir, ...files, pid: process.pid }) : banner(url, settings, terminal),
       )
       process.on('SIGHUP', () => void serving.reload())
       const stopped = new Promise<void>((resolve) => {

@@ -1,15 +1,18 @@
 /** Who calls: bearer credentials, their scopes, and the limit on failed logins. Tokens are held only as SHA-256. */
 import { timingSafeEqual } from 'node:crypto'
 
-export const scopes = ['read', 'write', 'evidence', 'admin'] as const
+export const scopes = ['read', 'write', 'evidence', 'curate', 'approve', 'admin'] as const
 export type Scope = (typeof scopes)[number]
+/** What a token may do that names no scopes. */
+const defaultScopes: readonly Scope[] = ['read', 'write']
+const shortestToken = 16
 
 export interface Credential {
   agent: string
   /** SHA-256 of the token. */
   hash: Buffer
-  /** Undefined for entries that get the default: read and write, and what CSTP_ADMIN_AGENTS and CSTP_EVIDENCE_AGENTS add. */
-  scopes: Scope[] | undefined
+  /** Its own, without what a setting grants to the agent by name. */
+  scopes: readonly Scope[]
 }
 
 /** The authenticated caller of a request. */
@@ -24,7 +27,7 @@ interface TokenEntry {
   agent: string
   token?: string | undefined
   token_sha256?: string | undefined
-  scopes?: Scope[] | undefined
+  scopes?: readonly Scope[] | undefined
 }
 
 /** Bun’s own costs a third of what node:crypto costs, and every request needs two. */
@@ -35,7 +38,7 @@ function sha256(text: string): Buffer {
 }
 
 /**
- * Reads `agent:token,agent2:token2`, or the entries of the YAML form (whose scopes default to all).
+ * Reads `agent:token,agent2:token2`, or the entries of the YAML form.
  * @throws Error naming the entry's position and what is wrong with it, never its token
  */
 export function parseTokens(given: string | TokenEntry[]): Credential[] {
@@ -59,21 +62,18 @@ export function parseTokens(given: string | TokenEntry[]): Credential[] {
       throw new Error(`${at}: token_sha256: expected 64 lower-case hexadecimal digits`)
     }
     if (!entry.token && !entry.token_sha256) throw new Error(`${at}: the token is empty; expected agent:token`)
+    if (entry.token && entry.token.length < shortestToken)
+      throw new Error(`${at}: the token of ${entry.agent} has fewer than ${shortestToken} characters`)
     const hash = entry.token_sha256 ? Buffer.from(entry.token_sha256, 'hex') : sha256(entry.token ?? '')
-    return { agent: entry.agent, hash, scopes: typeof given === 'string' ? undefined : (entry.scopes ?? [...scopes]) }
+    return { agent: entry.agent, hash, scopes: entry.scopes ?? defaultScopes }
   })
 }
 
 /** Finds the caller behind an `Authorization` header; null where it is not a valid one. */
 export type Authenticate = (header: string | null) => Caller | null
 
-export interface Agents {
-  credentials: Credential[]
-  /** Agents that also have `admin`; null for the first one. */
-  admins: string[] | null
-  /** Agents that also have `evidence`; null for the first one. */
-  evidence: string[] | null
-}
+/** Agents that are granted a scope by name. */
+export type Grants = Partial<Record<Scope, readonly string[]>>
 
 /** An agent that may call, and the SHA-256 of its name and of its token. */
 export interface Agent {
@@ -82,21 +82,19 @@ export interface Agent {
   caller: Caller
 }
 
-/** Those who may call, with the scopes that the settings give them. */
-export function agentsOf(input: Agents): Agent[] {
-  const first = input.credentials.slice(0, 1).map(({ agent }) => agent)
-  const admins = input.admins ?? first
-  const evidence = input.evidence ?? first
-  return input.credentials.map(({ agent, hash, scopes: given }) => {
-    const own: Scope[] = given ?? ['read', 'write']
-    if (!given && admins.includes(agent)) own.push('admin')
-    if (!given && evidence.includes(agent)) own.push('evidence')
-    return { name: sha256(agent), hash, caller: { agent, scopes: new Set(own) } }
-  })
-}
+/** What an agent may do: the scopes of its token, and those that it is granted by name. */
+export const grantedScopes = (own: { agent: string; scopes: readonly Scope[] }, grants: Grants): Scope[] =>
+  scopes.filter((scope) => own.scopes.includes(scope) || grants[scope]?.includes(own.agent))
 
-export function createAuthenticator(input: Agents): Authenticate {
-  const entries = agentsOf(input)
+/** Those who may call, with the scopes that the settings give them. */
+export const agentsOf = (credentials: readonly Credential[], grants: Grants = {}): Agent[] =>
+  credentials.map((own) => ({
+    name: sha256(own.agent),
+    hash: own.hash,
+    caller: { agent: own.agent, scopes: new Set(grantedScopes(own, grants)) },
+  }))
+
+export function createAuthenticator(entries: readonly Agent[]): Authenticate {
   return (header) => {
     const match = header === null ? null : /^Bearer +([^: ][^:]*):(.+)$/i.exec(header)
     if (!match) return null

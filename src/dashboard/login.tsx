@@ -52,8 +52,9 @@ export function Login({ note, done }: { note: string | null; done: (session: Ses
         </Act>
       </Form>
       <p class="quiet">
-        Agents and tokens are set in <code>CSTP_AUTH_TOKENS</code>. Without this setting the agent is <code>local</code>{' '}
-        and its token is in the file <code>token</code> of the data directory.
+        Agents and tokens are set in <code>CSTP_AUTH_TOKENS</code>. Without this setting the agents are{' '}
+        <code>admin</code> and <code>local</code>; their tokens are in the files <code>admin.token</code> and{' '}
+        <code>token</code> of the data directory.
       </p>
     </main>
   )

@@ -3,7 +3,14 @@
 import { describe, expect, test } from 'bun:test'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { ConfigError, loadSettings, type SettingName, settings, shownValue } from '../../src/app/config/config.ts'
+import {
+  ConfigError,
+  loadSettings,
+  type SettingName,
+  scopesOfAgents,
+  settings,
+  shownValue,
+} from '../../src/app/config/config.ts'
 
 interface Given {
   env?: Record<string, string>
@@ -45,8 +52,10 @@ test('defaults are those of the reference', async () => {
     rate_limit: 6_000,
     trust_proxy: 0,
     auth_tokens: null,
-    admin_agents: null,
-    evidence_agents: null,
+    admin_agents: [],
+    evidence_agents: [],
+    curators: [],
+    approvers: [],
     vector_url: null,
     embedder: 'local',
     log_level: 'info',
@@ -135,7 +144,7 @@ describe('the file', () => {
   test('takes ${VAR} from the environment, anywhere in a text', async () => {
     const yaml =
       'server: { public_url: "https://${NAME}.example/${PATH_1}" }\nauth: { tokens: [{ agent: a, token: "${T}" }] }'
-    const { settings: found } = await load({ yaml, env: { NAME: 'cstp', PATH_1: 'x', T: 'secret' } })
+    const { settings: found } = await load({ yaml, env: { NAME: 'cstp', PATH_1: 'x', T: 'secret-of-the-file' } })
     expect(found.public_url).toBe('https://cstp.example/x')
     expect(found.auth_tokens).toHaveLength(1)
   })
@@ -168,10 +177,54 @@ describe('the file', () => {
 
 describe('credentials', () => {
   test('that belong to nobody are told', async () => {
-    const env = { CSTP_AUTH_TOKENS: 'a:1,b:2', CSTP_ADMIN_AGENTS: 'a,eve', CSTP_EVIDENCE_AGENTS: 'mallory' }
+    const granted = {
+      CSTP_ADMIN_AGENTS: 'a,eve',
+      CSTP_EVIDENCE_AGENTS: 'mallory',
+      CSTP_CURATORS: 'b,trent',
+      CSTP_APPROVERS: 'peggy',
+    }
+    const reported = (...agents: string[]) =>
+      Object.keys(granted).map((name, at) => `${name} (environment ${name}): no token for ${agents[at]}`)
+    const env = { CSTP_AUTH_TOKENS: 'a:token-of-a-000001,b:token-of-b-000001', ...granted }
+    expect(await problems({ env })).toEqual(reported('eve', 'mallory', 'trent', 'peggy'))
+    // The agents of a first start are local and admin.
+    expect(await problems({ env: { ...granted, CSTP_CURATORS: 'local,trent' } })).toEqual(
+      reported('a, eve', 'mallory', 'trent', 'peggy'),
+    )
+  })
+
+  test('have read and write if they name no scopes, wherever they are configured, and what is granted by name', async () => {
+    const yaml =
+      'auth: { tokens: [{ agent: a, token: token-of-a-000001 }, { agent: b, token: token-of-b-000001, scopes: [read] }] }'
+    const grants = { CSTP_ADMIN_AGENTS: 'a', CSTP_APPROVERS: 'b' }
+    expect(scopesOfAgents((await load({ yaml, env: grants })).settings)).toEqual([
+      { agent: 'a', scopes: ['read', 'write', 'admin'] },
+      { agent: 'b', scopes: ['read', 'approve'] },
+    ])
+    const env = { CSTP_AUTH_TOKENS: 'a:token-of-a-000001,b:token-of-b-000001', CSTP_CURATORS: 'b' }
+    expect(scopesOfAgents((await load({ env })).settings)).toEqual([
+      { agent: 'a', scopes: ['read', 'write'] },
+      { agent: 'b', scopes: ['read', 'write', 'curate'] },
+    ])
+    expect(scopesOfAgents((await load({})).settings)).toEqual([
+      { agent: 'local', scopes: ['read', 'write'] },
+      { agent: 'admin', scopes: ['read', 'write', 'curate', 'approve', 'admin'] },
+    ])
+  })
+
+  test('approve and write are refused together in one token, unless it has admin', async () => {
+    const env = { CSTP_AUTH_TOKENS: 'a:token-of-a-000001,b:token-of-b-000001', CSTP_APPROVERS: 'a,b' }
+    expect(await problems({ env: { ...env, CSTP_ADMIN_AGENTS: 'a' } })).toEqual([
+      expect.stringMatching(/^CSTP_APPROVERS: the token of b has approve and write/),
+    ])
+    expect(await problems({ env: { CSTP_APPROVERS: 'local' } })).toHaveLength(1)
+    expect((await load({ env: { ...env, CSTP_ADMIN_AGENTS: 'a,b' } })).settings.approvers).toEqual(['a', 'b'])
+  })
+
+  test('hold tokens of at least 16 characters', async () => {
+    const env = { CSTP_AUTH_TOKENS: 'a:token-of-a-000001,b:hunter2-hunter2' }
     expect(await problems({ env })).toEqual([
-      'CSTP_ADMIN_AGENTS (environment CSTP_ADMIN_AGENTS): no token for eve',
-      'CSTP_EVIDENCE_AGENTS (environment CSTP_EVIDENCE_AGENTS): no token for mallory',
+      'CSTP_AUTH_TOKENS (environment CSTP_AUTH_TOKENS): entry 2: the token of b has fewer than 16 characters',
     ])
   })
 
@@ -182,13 +235,13 @@ describe('credentials', () => {
     ],
     [
       '{ agent: a, token: hunter2, scopes: [root] }',
-      'entry 1: scopes: expected a list of read, write, evidence, admin',
+      'entry 1: scopes: expected a list of read, write, evidence, curate, approve, admin',
     ],
     ['{ agent: a, token: hunter2, scopes: read }', 'entry 1: scopes: expected a list'],
     ['{ agent: a, token: 12345 }', 'entry 1: token: expected text, in quotes'],
     ['{ token: hunter2 }', 'entry 1: the agent is empty'],
     ['hunter2', 'entry 1: expected a mapping'],
-    ['{ agent: a, token: x }, { agent: a, token: hunter2 }', 'entry 2: the agent a is listed twice'],
+    ['{ agent: a, token: token-of-a-000001 }, { agent: a, token: hunter2 }', 'entry 2: the agent a is listed twice'],
   ])('in the file: %s', async (entries, message) => {
     const [told, ...rest] = await problems({ yaml: `auth: { tokens: [${entries}] }` })
     expect(told).toContain(message)
@@ -236,7 +289,7 @@ test('all problems are told at once, and no secret among them', async () => {
 
 test('shown values hold no secret', async () => {
   const env = {
-    CSTP_AUTH_TOKENS: 'alice:hunter2,bob:hunter3',
+    CSTP_AUTH_TOKENS: 'alice:hunter2-hunter2-hunter2,bob:hunter3-hunter3-hunter3',
     CSTP_EMBEDDING_API_KEY: 'hunter4',
     CSTP_EMBEDDING_URL: 'https://user:hunter5@embed.example/v1',
     CSTP_CORS_ORIGINS: 'https://a.example,https://b.example',

@@ -73,7 +73,7 @@ else
       await writeFile(key, pem, { mode: 0o600 })
       const settings = await settingsOf(dir, {
         CSTP_STORE_URL: url,
-        CSTP_AUTH_TOKENS: 'local:t0ken',
+        CSTP_AUTH_TOKENS: 'local:t0ken-of-the-test',
         CSTP_EVIDENCE_KEY: key,
         // Fails at once, while the store still makes its tables.
         PROVENANCE_DB: 'postgres://nobody@127.0.0.1:1/nowhere',

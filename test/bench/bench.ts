@@ -12,9 +12,9 @@ import type { Driver, Place, Site } from './site.ts'
 
 export type { EmbedderName } from './embedders.ts'
 
-export const token = `${caller}:bench-token`
+export const token = `${caller}:bench-token-of-it`
 /** Of other agents: what one agent records waits for what it recorded before. */
-export const tokens = Array.from({ length: 32 }, (_, number) => `agent-${number}:bench-token-${number}`)
+export const tokens = Array.from({ length: 32 }, (_, number) => `agent-${number}:bench-token-of-${number}`)
 
 export interface ServerOptions {
   embedder?: EmbedderName
@@ -102,6 +102,8 @@ export async function openBench(
             CSTP_PORT: String(port),
             CSTP_EMBEDDER: embedder,
             CSTP_AUTH_TOKENS: [token, ...tokens].join(','),
+            CSTP_ADMIN_AGENTS: caller,
+            CSTP_EVIDENCE_AGENTS: caller,
             CSTP_RATE_LIMIT: '0',
             ...env,
             ...options.env,

@@ -1,39 +1,39 @@
 /** Credentials: how they are read, what they allow, and that nothing of a token gets out. */
 import { describe, expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
-import { clientAddress, createAuthenticator, parseTokens } from '../../src/core/caller.ts'
+import { agentsOf, clientAddress, createAuthenticator, type Grants, parseTokens } from '../../src/core/caller.ts'
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
-const secret = 's3cret'
+const secret = 's3cret-s3cret-s3cret'
+/** A token as long as one has to be. */
+const long = (text: string) => text.padEnd(16, '-')
 
-const login = (
-  tokens: Parameters<typeof parseTokens>[0],
-  admins: string[] | null = null,
-  evidence: string[] | null = null,
-) => createAuthenticator({ credentials: parseTokens(tokens), admins, evidence })
+const login = (tokens: Parameters<typeof parseTokens>[0], grants: Grants = {}) =>
+  createAuthenticator(agentsOf(parseTokens(tokens), grants))
 
 describe('entries', () => {
   test('are agent:token pairs, separated by commas; the first colon splits', () => {
-    const authenticate = login(' alice:one , bob:t:w:o,my agent:x')
-    expect(authenticate('Bearer alice:one')?.agent).toBe('alice')
-    expect(authenticate('Bearer bob:t:w:o')?.agent).toBe('bob')
-    expect(authenticate('Bearer my agent:x')?.agent).toBe('my agent')
+    const authenticate = login(` alice:${long('one')} , bob:${long('t:w:o')},my agent:${long('x')}`)
+    expect(authenticate(`Bearer alice:${long('one')}`)?.agent).toBe('alice')
+    expect(authenticate(`Bearer bob:${long('t:w:o')}`)?.agent).toBe('bob')
+    expect(authenticate(`Bearer my agent:${long('x')}`)?.agent).toBe('my agent')
     expect(authenticate('Bearer bob:t')).toBeNull()
   })
 
   test.each([
     ['', 'entry 1: the agent is empty'],
     [secret, 'entry 1: the agent is empty'],
-    [`a:x,:${secret}`, 'entry 2: the agent is empty'],
-    [`a:x, ,b:${secret}`, 'entry 2: the agent is empty'],
+    [`a:${long('x')},:${secret}`, 'entry 2: the agent is empty'],
+    [`a:${long('x')}, ,b:${secret}`, 'entry 2: the agent is empty'],
     [`a:${secret},`, 'entry 2: the agent is empty'],
-    ['a:x,b:', 'entry 2: the token is empty'],
+    [`a:${long('x')},b:`, 'entry 2: the token is empty'],
     ['a:  ', 'entry 1: the token is empty'],
-    [`a:x,b:y,a:${secret}`, 'entry 3: the agent a is listed twice'],
+    [`a:${long('x')},b:${long('y')},a:${secret}`, 'entry 3: the agent a is listed twice'],
+    [`a:${long('x')},b:s3cret`, 'entry 2: the token of b has fewer than 16 characters'],
     [`a\u0007:${secret}`, 'entry 1: the agent holds a colon or a control character'],
   ])('%j names the position and never a token', (given, message) => {
     expect(() => parseTokens(given)).toThrow(message)
-    expect(() => parseTokens(given)).not.toThrow(secret)
+    expect(() => parseTokens(given)).not.toThrow('s3cret')
   })
 
   test('of the YAML form may hold a hash in place of the token', () => {
@@ -50,9 +50,9 @@ describe('entries', () => {
     [{ agent: 'a', token_sha256: secret }, 'expected 64 lower-case hexadecimal digits'],
     [{ agent: 'a', token_sha256: sha256(secret).toUpperCase() }, 'expected 64 lower-case hexadecimal digits'],
   ])('of the YAML form: %j', (entry, message) => {
-    expect(() => parseTokens([{ agent: 'ok', token: 'x' }, entry])).toThrow(`entry 2: `)
-    expect(() => parseTokens([{ agent: 'ok', token: 'x' }, entry])).toThrow(message)
-    expect(() => parseTokens([{ agent: 'ok', token: 'x' }, entry])).not.toThrow(secret)
+    expect(() => parseTokens([{ agent: 'ok', token: long('x') }, entry])).toThrow(`entry 2: `)
+    expect(() => parseTokens([{ agent: 'ok', token: long('x') }, entry])).toThrow(message)
+    expect(() => parseTokens([{ agent: 'ok', token: long('x') }, entry])).not.toThrow(secret)
   })
 
   test('hold no token, only its hash', () => {
@@ -65,42 +65,65 @@ describe('entries', () => {
 describe('scopes', () => {
   const scopesOf = (authenticate: ReturnType<typeof login>, header: string) => [...authenticate(header)!.scopes].sort()
 
-  test('by default are read and write, and all for the first agent', () => {
-    const authenticate = login('alice:1,bob:2')
-    expect(scopesOf(authenticate, 'Bearer alice:1')).toEqual(['admin', 'evidence', 'read', 'write'])
-    expect(scopesOf(authenticate, 'Bearer bob:2')).toEqual(['read', 'write'])
+  test('are read and write for a token that names none, whoever is first and in whichever form', () => {
+    for (const tokens of [
+      `alice:${secret},bob:${secret}`,
+      [
+        { agent: 'alice', token: secret },
+        { agent: 'bob', token: secret },
+      ],
+    ])
+      for (const agent of ['alice', 'bob'])
+        expect(scopesOf(login(tokens), `Bearer ${agent}:${secret}`)).toEqual(['read', 'write'])
   })
 
-  test('admin and evidence go to the agents that are named, and then to no other', () => {
-    const authenticate = login('alice:1,bob:2,eve:3', ['bob'], ['eve', 'bob'])
-    expect(scopesOf(authenticate, 'Bearer alice:1')).toEqual(['read', 'write'])
-    expect(scopesOf(authenticate, 'Bearer bob:2')).toEqual(['admin', 'evidence', 'read', 'write'])
-    expect(scopesOf(authenticate, 'Bearer eve:3')).toEqual(['evidence', 'read', 'write'])
-    expect(scopesOf(login('alice:1', [], []), 'Bearer alice:1')).toEqual(['read', 'write'])
-  })
-
-  test('of the YAML form are those that stand there, all where none stand', () => {
+  test('go to the agents that are named, beside those of the token, and to no other', () => {
     const entries = [
-      { agent: 'alice', token: '1', scopes: ['read' as const] },
-      { agent: 'bob', token: '2' },
-      { agent: 'eve', token: '3', scopes: [] },
+      { agent: 'alice', token: secret, scopes: ['read' as const] },
+      { agent: 'bob', token: secret },
+      { agent: 'eve', token: secret, scopes: [] },
     ]
-    const authenticate = login(entries, ['alice'], ['alice'])
-    expect(scopesOf(authenticate, 'Bearer alice:1')).toEqual(['read'])
-    expect(scopesOf(authenticate, 'Bearer bob:2')).toEqual(['admin', 'evidence', 'read', 'write'])
-    expect(scopesOf(authenticate, 'Bearer eve:3')).toEqual([])
+    const authenticate = login(entries, { admin: ['bob'], evidence: ['bob'], curate: [], approve: ['alice'] })
+    expect(scopesOf(authenticate, `Bearer alice:${secret}`)).toEqual(['approve', 'read'])
+    expect(scopesOf(authenticate, `Bearer bob:${secret}`)).toEqual(['admin', 'evidence', 'read', 'write'])
+    expect(scopesOf(authenticate, `Bearer eve:${secret}`)).toEqual([])
   })
 })
 
 describe('headers', () => {
-  const authenticate = login('alice:one,bob:two')
-  test.each(['Bearer alice:one', 'bearer alice:one', 'BEARER   alice:one'])('%j is accepted', (header) => {
+  const authenticate = login('alice:one-one-one-one-one,bob:two-two-two-two-two')
+  test.each([
+    'Bearer alice:one-one-one-one-one',
+    'bearer alice:one-one-one-one-one',
+    'BEARER   alice:one-one-one-one-one',
+  ])('%j is accepted', (header) => {
     expect(authenticate(header)?.agent).toBe('alice')
   })
   test.each([
-    ...[null, '', 'Bearer', 'Bearer ', 'Bearer alice', 'Bearer alice:', 'Bearer :one', 'Bearer alice:two'],
-    ...['Bearer bob:one', 'Bearer alice:one ', 'Bearer Alice:one', 'Bearer alice :one', 'Basic alice:one', 'alice:one'],
-    ...['Bearer alice:onex', 'Bearer alice:on', 'XBearer alice:one', 'Bearer\talice:one'],
+    ...[
+      null,
+      '',
+      'Bearer',
+      'Bearer ',
+      'Bearer alice',
+      'Bearer alice:',
+      'Bearer :one-one-one-one-one',
+      'Bearer alice:two-two-two-two-two',
+    ],
+    ...[
+      'Bearer bob:one-one-one-one-one',
+      'Bearer alice:one-one-one-one-one ',
+      'Bearer Alice:one-one-one-one-one',
+      'Bearer alice :one-one-one-one-one',
+      'Basic alice:one-one-one-one-one',
+      'alice:one-one-one-one-one',
+    ],
+    ...[
+      'Bearer alice:one-one-one-one-onex',
+      'Bearer alice:one-one-one-one-on',
+      'XBearer alice:one-one-one-one-one',
+      'Bearer\talice:one-one-one-one-one',
+    ],
   ])('%j is not', (header) => {
     expect(authenticate(header)).toBeNull()
   })
@@ -115,7 +138,7 @@ describe('headers', () => {
   })
 
   test('every entry is compared, whichever matches', () => {
-    const many = login(Array.from({ length: 20_000 }, (_, index) => `agent${index}:token${index}`).join(','))
+    const many = login(Array.from({ length: 20_000 }, (_, index) => `agent${index}:token-of-agent-${index}`).join(','))
     const timeOf = (header: string) => {
       const times = Array.from({ length: 15 }, () => {
         const start = performance.now()
@@ -124,9 +147,9 @@ describe('headers', () => {
       })
       return times.sort((a, b) => a - b)[7]!
     }
-    for (const header of ['Bearer agent0:token0', 'Bearer agent19999:token19999']) many(header)
-    const [first, last, none] = ['agent0:token0', 'agent19999:token19999', 'agent0:wrong'].map((pair) =>
-      timeOf(`Bearer ${pair}`),
+    for (const header of ['Bearer agent0:token-of-agent-0', 'Bearer agent19999:token-of-agent-19999']) many(header)
+    const [first, last, none] = ['agent0:token-of-agent-0', 'agent19999:token-of-agent-19999', 'agent0:wrong'].map(
+      (pair) => timeOf(`Bearer ${pair}`),
     )
     // Leaving off at the first match would be thousands of times faster.
     expect(first!).toBeGreaterThan(last! / 4)

@@ -19,9 +19,17 @@ describe('serve', () => {
       const token = (await readFile(join(dir, 'token'), 'utf8')).trim()
       expect(service.banner).toContain(dir)
       expect(service.banner).not.toContain(token)
-      const line = service.banner.split('\n').find((one) => one.startsWith('curl '))!
-      const pasted = Bun.spawn(['sh', '-c', line], { stdout: 'pipe' })
-      expect(await new Response(pasted.stdout).json()).toMatchObject({ jsonrpc: '2.0', id: 1, result: { total: 0 } })
+      const lines = service.banner.split('\n').filter((one) => one.startsWith('curl '))
+      expect(lines).toHaveLength(2)
+      for (const [at, agent] of ['local', 'admin'].entries()) {
+        expect(lines[at]).toContain(`Bearer ${agent}:$(cat `)
+        const pasted = Bun.spawn(['sh', '-c', lines[at]!], { stdout: 'pipe' })
+        expect(await new Response(pasted.stdout).json()).toMatchObject({
+          jsonrpc: '2.0',
+          id: 1,
+          result: agent === 'local' ? { total: 0 } : { entries: [] },
+        })
+      }
       const { status, err } = await service.stop('SIGTERM')
       expect(status).toBe(0)
       expect(err).not.toContain(token)
@@ -35,6 +43,7 @@ describe('serve', () => {
         url: service.url,
         data_dir: dir,
         token_file: join(dir, 'token'),
+        admin_token_file: join(dir, 'admin.token'),
       })
       expect((await service.stop('SIGINT')).status).toBe(0)
     }))
@@ -79,7 +88,8 @@ describe('settings', () => {
       await writeFile(file, 'embedder:\n  api_key: ${SOME_KEY}\nserver:\n  rate_limit: 5\n')
       const env = bareEnv(dir, {
         SOME_KEY: 'top-secret',
-        CSTP_AUTH_TOKENS: 'ann:hidden1,bob:hidden2',
+        CSTP_AUTH_TOKENS: 'ann:hidden1-hidden1-hidden1,bob:hidden2-hidden2-hidden2',
+        CSTP_ADMIN_AGENTS: 'ann',
         CSTP_CONFIG: file,
         COLUMNS: '200',
       })
@@ -88,11 +98,16 @@ describe('settings', () => {
       expect(shown.out).toMatch(/CSTP_AUTH_TOKENS +ann:\*\*\*\*,bob:\*\*\*\* +environment CSTP_AUTH_TOKENS/)
       expect(shown.out).toMatch(/CSTP_HOST +0\.0\.0\.0 +flag --host/)
       expect(shown.out).toMatch(/CSTP_PORT +9991 +default/)
+      expect(shown.out).toMatch(/^ann +read write admin\nbob +read write$/m)
       const forPrograms = await cstp(['config', '--json'], env)
       expect(JSON.parse(forPrograms.out)).toMatchObject({
         embedding_api_key: { value: '****', source: `file ${file} (embedder.api_key)` },
         rate_limit: { value: 5 },
         port: { value: 9991, source: 'default', flag: '--port' },
+        agents: [
+          { agent: 'ann', scopes: ['read', 'write', 'admin'] },
+          { agent: 'bob', scopes: ['read', 'write'] },
+        ],
       })
       for (const secret of ['top-secret', 'hidden1', 'hidden2'])
         expect(shown.out + forPrograms.out + shown.err + forPrograms.err).not.toContain(secret)
@@ -350,10 +365,10 @@ test('an import waits where the server limits the rate', () =>
 
 test('an agent without the scope admin is told so once', () =>
   inTemporaryDir(async (dir) => {
-    const service = await serve(bareEnv(dir, { CSTP_AUTH_TOKENS: 'boss:one,worker:two' }))
+    const service = await serve(bareEnv(dir, { CSTP_AUTH_TOKENS: 'boss:token-of-the-boss,worker:token-of-the-worker' }))
     try {
       const { status, err, out } = await cstp(
-        ['import', shop, '--url', service.url, '--agent', 'worker', '--token', 'two'],
+        ['import', shop, '--url', service.url, '--agent', 'worker', '--token', 'token-of-the-worker'],
         bareEnv(dir),
       )
       expect({ status, out }).toEqual({ status: 1, out: '' })

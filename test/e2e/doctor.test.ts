@@ -162,9 +162,18 @@ describe('finds what is wrong with', () => {
       'token: not used',
       async () => {
         await writeFile(join(dir, 'token'), 'x', { mode: 0o600 })
-        return { CSTP_AUTH_TOKENS: 'a:b' }
+        return { CSTP_AUTH_TOKENS: 'a:token-of-the-agent' }
       },
       /^data directory note: CSTP_AUTH_TOKENS is set/,
+    ],
+    [
+      'agents: one that vouches for itself',
+      () => ({
+        CSTP_AUTH_TOKENS: 'model:token-of-the-model,ann:token-of-ann-0001',
+        CSTP_EVIDENCE_AGENTS: 'model',
+        CSTP_ADMIN_AGENTS: 'model',
+      }),
+      /^settings warning: agent model may write and has admin, evidence: it could vouch/,
     ],
     [
       'database: no database',

@@ -78,7 +78,7 @@ describe('cstp guardrails test', () => {
 })
 
 describe('a server', () => {
-  const env = { CSTP_AUTH_TOKENS: 'local:secret', CSTP_LOG_LEVEL: 'info' }
+  const env = { CSTP_AUTH_TOKENS: 'local:secret-of-the-test', CSTP_LOG_LEVEL: 'info' }
   const check = async (server: { call: (method: string, params: unknown) => Promise<Record<string, unknown>> }) =>
     (await server.call('checkGuardrails', { action: { description: 'Pay', context: { amount: 6000 } } })).allowed
 
@@ -96,7 +96,8 @@ describe('a server', () => {
     inTemporaryDir(async (dir) => {
       const folder = await rulesIn(dir, { 'a.yaml': amount })
       const server = await startServer({ dir, env: { ...env, GUARDRAILS_PATHS: folder } })
-      const reload = () => cstp(['guardrails', 'reload', '--url', server.url, '--token', 'secret'], bareEnv(dir))
+      const reload = () =>
+        cstp(['guardrails', 'reload', '--url', server.url, '--token', 'secret-of-the-test'], bareEnv(dir))
       expect(await check(server)).toBe(false)
       await rulesIn(dir, { 'a.yaml': amount.replace('5000', '7000') })
       expect(await check(server)).toBe(false)
@@ -163,9 +164,9 @@ describe('the past', () => {
       }
       const server = await startServer({
         dir,
-        env: { GUARDRAILS_PATHS: folder, CSTP_AUTH_TOKENS: 'local:secret,bob:other' },
+        env: { GUARDRAILS_PATHS: folder, CSTP_AUTH_TOKENS: 'local:secret-of-the-test,bob:other-of-the-test' },
       })
-      const ask = (context: object, token = 'local:secret') =>
+      const ask = (context: object, token = 'local:secret-of-the-test') =>
         fetch(`${server.url}/cstp`, {
           method: 'POST',
           headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
@@ -177,7 +178,7 @@ describe('the past', () => {
           }),
         })
       await ask({ amount: 100 })
-      await ask({ amount: 6000 }, 'bob:other')
+      await ask({ amount: 6000 }, 'bob:other-of-the-test')
       await ask({ amount: 9000, password: 'hunter22hunter22' })
       for (const [confidence, outcome] of [
         [0.2, 'failure'],

@@ -24,7 +24,7 @@ else
       writeFileSync(key, pem, { mode: 0o600 })
       const env = {
         CSTP_STORE_URL: freshSchema(server),
-        CSTP_AUTH_TOKENS: 'local:t0ken',
+        CSTP_AUTH_TOKENS: 'local:t0ken-of-the-test',
         CSTP_EVIDENCE_KEY: key,
         // Leases are asked of the database too.
         CSTP_RATE_LIMIT: '6000',

@@ -51,7 +51,7 @@ async function run(dir: string, database: Postgres): Promise<void> {
   const guardrails = join(dir, 'guardrails')
   mkdirSync(guardrails)
   writeFileSync(join(guardrails, 'rules.yaml'), rules)
-  const login = { agent: 'local', token: 't0ken' }
+  const login = { agent: 'local', token: 't0ken-of-the-test' }
   const start = (name: number) => {
     const own = join(dir, String(name))
     mkdirSync(own, { recursive: true })

@@ -30,7 +30,7 @@ async function run(dir: string, { url: direct }: Postgres): Promise<void> {
     env: {
       CSTP_STORE_URL: net.url,
       ...(pgvector() && { CSTP_VECTOR_URL: net.url }),
-      CSTP_AUTH_TOKENS: 'local:t0ken',
+      CSTP_AUTH_TOKENS: 'local:t0ken-of-the-test',
       CSTP_EVIDENCE_KEY: key,
       // Leases are asked of the database too.
       CSTP_RATE_LIMIT: '6000',

@@ -8,7 +8,7 @@ import { createAll, recordOf, suiteOptions } from '../../sdk/storage/conformance
 import { openPostgresStore } from '../../src/drivers/store/postgres/driver.ts'
 import { openSqliteStore } from '../../src/drivers/store/sqlite/driver.ts'
 import { freshSchema, type Postgres, pgvector, postgres, whyNoPostgres } from '../support/postgres.ts'
-import { bareEnv, cstp, startServer } from '../support/process.ts'
+import { bareEnv, cstp, everyScope, startServer } from '../support/process.ts'
 
 setDefaultTimeout(60_000)
 
@@ -40,7 +40,8 @@ function suite(database: Postgres): void {
   const envOf = (url: string, more: Record<string, string> = {}) =>
     bareEnv(mkdtempSync(join(home, 'data-')), {
       CSTP_STORE_URL: url,
-      CSTP_AUTH_TOKENS: 'local:s3cret-t0ken,bob:b0b-t0ken',
+      CSTP_AUTH_TOKENS: 'local:s3cret-t0ken-of-the-test,bob:b0b-t0ken-of-the-test',
+      ...everyScope('local'),
       CSTP_EVIDENCE_KEY: key,
       ...more,
     })

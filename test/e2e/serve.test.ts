@@ -7,8 +7,9 @@ import { join } from 'node:path'
 import { loadSettings } from '../../src/app/config/config.ts'
 import { type Serving, serve } from '../../src/app/server.ts'
 import { createLog } from '../../src/core/log.ts'
+import { everyScope } from '../support/process.ts'
 
-const tokens = { root: 'root:r00t-t0ken', bob: 'bob:b0b-t0ken' }
+const tokens = { root: 'root:r00t-t0ken-of-the-test', bob: 'bob:b0b-t0ken-of-the-test' }
 
 interface Running extends Serving {
   dir: string
@@ -28,6 +29,7 @@ async function start(env: Record<string, string> = {}): Promise<Running> {
       CSTP_PORT: '0',
       CSTP_EMBEDDER: 'hash',
       CSTP_AUTH_TOKENS: Object.values(tokens).join(','),
+      ...(env.CSTP_AUTH_TOKENS === undefined && everyScope('root')),
       ...env,
     },
     flags: {},
@@ -258,23 +260,30 @@ test('while it stops, calls under way end, new ones are 503, and /health answers
   expect(await fetch(`${url}/health`).catch(() => 'gone')).toBe('gone')
 })
 
-test('without credentials a token is made for agent local, readable by its owner only, and told to nobody', async () => {
+test('without credentials local may read and write and admin the rest but evidence: two files for their owner only', async () => {
   const own = await start({ CSTP_AUTH_TOKENS: '' })
-  const file = join(own.dir, 'token')
-  const token = (await readFile(file, 'utf8')).trim()
-  expect((await stat(file)).mode & 0o777).toBe(0o600)
-  expect(token.length).toBeGreaterThanOrEqual(32)
-  const call = (authorization: string) =>
+  const call = (authorization: string, method: string) =>
     fetch(`${own.url}/cstp`, {
       method: 'POST',
       headers: { authorization, 'content-type': 'application/json' },
-      body: '{"jsonrpc":"2.0","method":"cstp.reindex","id":1}',
+      body: `{"jsonrpc":"2.0","method":"cstp.${method}","id":1}`,
     })
-  expect(((await (await call(`Bearer local:${token}`)).json()) as { result: unknown }).result).toMatchObject({
-    success: true,
-  })
-  expect((await call('Bearer local:')).status).toBe(401)
-  expect(own.lines()).not.toContain(token)
+  const statuses: Record<string, number[]> = {}
+  for (const [agent, name] of [
+    ['local', 'token'],
+    ['admin', 'admin.token'],
+  ] as const) {
+    const file = join(own.dir, name)
+    const token = (await readFile(file, 'utf8')).trim()
+    expect((await stat(file)).mode & 0o777).toBe(0o600)
+    expect(token.length).toBeGreaterThanOrEqual(32)
+    statuses[agent] = []
+    for (const method of ['getStats', 'recordThought', 'reindex', 'ingestEvidence'])
+      statuses[agent].push((await call(`Bearer ${agent}:${token}`, method)).status)
+    expect((await call(`Bearer ${agent}:`, 'getStats')).status).toBe(401)
+    expect(own.lines()).not.toContain(token)
+  }
+  expect(statuses).toEqual({ local: [200, 200, 403, 403], admin: [200, 200, 200, 403] })
   await own.stop()
 })
 

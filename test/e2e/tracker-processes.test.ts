@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test'
 import { type Answer, inTemporaryDir, type RunningServer, startServer } from '../support/process.ts'
 
-const agents = { ada: 'ada:ada-token', bob: 'bob:bob-token' }
+const agents = { ada: 'ada:token-of-ada-00001', bob: 'bob:token-of-bob-00001' }
 type Agent = keyof typeof agents
 const scopes = ['alpha', 'beta'] as const
 

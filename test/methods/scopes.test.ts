@@ -35,7 +35,9 @@ describe.each(names)('%s', (name) => {
   afterAll(() => program.close())
 
   test('without its scope is -32001, before its parameters are looked at', async () => {
-    const without = Object.entries(callers).filter(([, { scopes: own }]) => !(own as Set<string>).has(scopeOf(name)))
+    const without = Object.entries(callers).filter(
+      ([, { scopes: own }]) => !(own as ReadonlySet<string>).has(scopeOf(name)),
+    )
     expect(without.length).toBeGreaterThan(0)
     for (const [as] of without)
       for (const params of [{}, { nonsense: 1 }, [1], null])
@@ -52,6 +54,6 @@ describe.each(names)('%s', (name) => {
   })
 })
 
-test('there are four scopes', () => {
-  expect(scopes).toEqual(['read', 'write', 'evidence', 'admin'])
+test('there are six scopes', () => {
+  expect(scopes).toEqual(['read', 'write', 'evidence', 'curate', 'approve', 'admin'])
 })

@@ -13,6 +13,14 @@ export interface Ended {
   err: string
 }
 
+/** Settings that let an agent do everything, for tests that are about something else. */
+export const everyScope = (agent: string): Record<string, string> => ({
+  CSTP_ADMIN_AGENTS: agent,
+  CSTP_EVIDENCE_AGENTS: agent,
+  CSTP_CURATORS: agent,
+  CSTP_APPROVERS: agent,
+})
+
 /** Nothing of the developer's own settings reaches the program. */
 export const bareEnv = (dir: string, more: Record<string, string> = {}): Record<string, string> => ({
   PATH: process.env.PATH ?? '',
@@ -138,15 +146,13 @@ export async function until(what: string, probe: () => Promise<boolean>, ms = 20
   }
 }
 
-/** Starts a server on a data directory and waits until it is ready. */
+/** Starts a server on a data directory, whose first agent may do everything, and waits until it is ready. */
 export async function startServer(input: { dir: string; env?: Record<string, string> }): Promise<RunningServer> {
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
-  const child = piped(
-    [...fromSource.command, 'serve'],
-    root,
-    bareEnv(input.dir, { CSTP_PORT: String(port), CSTP_RATE_LIMIT: '0', CSTP_LOG_LEVEL: 'warn', ...input.env }),
-  )
+  const first = input.env?.CSTP_AUTH_TOKENS?.split(':')[0] ?? 'local'
+  const more = { CSTP_RATE_LIMIT: '0', CSTP_LOG_LEVEL: 'warn', ...everyScope(first), ...input.env }
+  const child = piped([...fromSource.command, 'serve'], root, bareEnv(input.dir, { CSTP_PORT: String(port), ...more }))
   // Nobody reads it, and a full pipe would hold the server up.
   void new Response(child.stdout).text()
   const stderr = new Response(child.stderr).text()

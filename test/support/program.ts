@@ -14,7 +14,7 @@ import { openBundleFiles } from '../../src/app/folders.ts'
 import { openPrinter } from '../../src/app/printer.ts'
 import { createDispatch, type Dispatch, toJson } from '../../src/calls/dispatch.ts'
 import type { Services } from '../../src/calls/services.ts'
-import type { Caller, Scope } from '../../src/core/caller.ts'
+import { type Caller, type Scope, scopes } from '../../src/core/caller.ts'
 import { startTracker } from '../../src/domain/deliberation/tracker.ts'
 import { openChain } from '../../src/domain/evidence/chain.ts'
 import { createCheckpoints } from '../../src/domain/evidence/checkpoints.ts'
@@ -42,11 +42,13 @@ type Declared = typeof declared
 export type MethodName = keyof Declared
 export type Result<N extends MethodName> = v.InferOutput<Declared[N]['result']>
 
-/** Two agents that may read and write, and one that may do everything. */
+/** Two agents that may read and write, one that may do everything, and one for each scope of people. */
 export const callers = {
   alice: { agent: 'alice', scopes: new Set<Scope>(['read', 'write']) },
   bob: { agent: 'bob', scopes: new Set<Scope>(['read', 'write']) },
-  root: { agent: 'root', scopes: new Set<Scope>(['read', 'write', 'evidence', 'admin']) },
+  root: { agent: 'root', scopes: new Set<Scope>(scopes) },
+  curator: { agent: 'curator', scopes: new Set<Scope>(['read', 'write', 'curate']) },
+  approver: { agent: 'approver', scopes: new Set<Scope>(['read', 'approve']) },
   reader: { agent: 'reader', scopes: new Set<Scope>(['read']) },
   writer: { agent: 'writer', scopes: new Set<Scope>(['write']) },
 } satisfies Record<string, Caller>

@@ -1,5 +1,5 @@
 /** A test program behind real HTTP, with a token for each of its callers. */
-import { createAuthenticator, parseTokens } from '../../src/core/caller.ts'
+import { agentsOf, createAuthenticator, parseTokens } from '../../src/core/caller.ts'
 import { protocolVersion, serviceName, version } from '../../src/core/version.ts'
 import { createFetch } from '../../src/surfaces/http/http.ts'
 import { createRateLimiter } from '../../src/surfaces/http/rate.ts'
@@ -19,7 +19,7 @@ export interface WireServer {
 
 /** Serves a program on a free port. The test stops it; the program is closed by whoever opened it. */
 export function serveProgram(program: TestProgram): WireServer {
-  const token = (as: As): string => `${as}-token`
+  const token = (as: As): string => `${as}-token-of-the-tests`
   const credentials = parseTokens(
     Object.entries(callers).map(([agent, { scopes }]) => ({ agent, token: token(agent as As), scopes: [...scopes] })),
   )
@@ -31,7 +31,7 @@ export function serveProgram(program: TestProgram): WireServer {
   const mcp = createMcp({ dispatch: program.dispatch, newRequestId, cors_origins: ['*'], hosts: null, stopping, log })
   const fetch = createFetch({
     dispatch: program.dispatch,
-    authenticate: createAuthenticator({ credentials, admins: null, evidence: null }),
+    authenticate: createAuthenticator(agentsOf(credentials)),
     requests: free,
     logins: free,
     cors_origins: ['*'],

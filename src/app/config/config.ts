@@ -1,7 +1,8 @@
 /** Reads the settings, in the order default < YAML file < environment < flag. Their table is `table.ts`. */
 import { join, resolve } from 'node:path'
 import { parseDocument } from 'yaml'
-import type { Credential } from '../../core/caller.ts'
+import { type Credential, type Grants, grantedScopes, type Scope } from '../../core/caller.ts'
+import { ownAgents } from '../../core/token-file.ts'
 import { isPostgres } from './read.ts'
 import { type Setting, settings } from './table.ts'
 
@@ -86,6 +87,45 @@ function sharedProblems({ store_url, provenance_db, auth_tokens, evidence_key }:
   return problems
 }
 
+/** The setting that grants each scope by name. */
+const granting = {
+  admin: 'admin_agents',
+  evidence: 'evidence_agents',
+  curate: 'curators',
+  approve: 'approvers',
+} as const
+
+/** The agents that each scope is granted to by name. */
+export const grantsOf = (values: Partial<Settings>): Grants =>
+  Object.fromEntries(Object.entries(granting).map(([scope, name]) => [scope, values[name] ?? []]))
+
+type Access = Pick<Settings, 'auth_tokens' | (typeof granting)[keyof typeof granting]>
+
+/** Who may call, and what each of them may do. */
+export function scopesOfAgents(values: Partial<Access>): { agent: string; scopes: Scope[] }[] {
+  const own: readonly Pick<Credential, 'agent' | 'scopes'>[] = values.auth_tokens ?? ownAgents
+  return own.map((one) => ({ agent: one.agent, scopes: grantedScopes(one, grantsOf(values)) }))
+}
+
+/** Scopes are granted to agents that exist, and nobody who writes approves, but administrators. */
+function accessProblems(values: Partial<Settings>, sources: Partial<Record<SettingName, Source>>): string[] {
+  // Wrong tokens were reported already; who is missing because of them is not known.
+  if (values.auth_tokens === undefined) return []
+  const agents = scopesOfAgents(values)
+  const problems: string[] = []
+  for (const name of Object.values(granting)) {
+    const unknown = (values[name] ?? []).filter((given) => !agents.some(({ agent }) => agent === given))
+    if (unknown.length > 0)
+      problems.push(`${settings[name].env} (${sources[name]}): no token for ${unknown.join(', ')}`)
+  }
+  for (const { agent, scopes } of agents)
+    if (scopes.includes('approve') && scopes.includes('write') && !scopes.includes('admin'))
+      problems.push(
+        `CSTP_APPROVERS: the token of ${agent} has approve and write: only an administrator may have both; give it the scopes read and approve in the YAML file`,
+      )
+  return problems
+}
+
 /**
  * Reads the settings.
  * @param input.flags values by flag name (`--port`), as given on the command line
@@ -138,12 +178,7 @@ export async function loadSettings(input: {
   if (embedder === 'huggingface' && !values.embedding_api_key && input.env.HF_TOKEN)
     values.embedding_api_key = input.env.HF_TOKEN
   problems.push(...sharedProblems(values as Partial<Settings>))
-  const agents = (values.auth_tokens as Credential[] | null | undefined)?.map(({ agent }) => agent)
-  for (const name of ['admin_agents', 'evidence_agents'] as const) {
-    const strangers = ((values[name] as string[] | null) ?? []).filter((agent) => agents && !agents.includes(agent))
-    if (strangers.length > 0)
-      problems.push(`${settings[name].env} (${sources[name]}): no token for ${strangers.join(', ')}`)
-  }
+  problems.push(...accessProblems(values as Partial<Settings>, sources))
   if (problems.length > 0) throw new ConfigError(problems)
   return { settings: values as unknown as Settings, sources: sources as Record<SettingName, Source> }
 }

@@ -1,8 +1,9 @@
 /** Examines settings and data, and changes nothing: what is wrong, how severe it is, and how to fix it. */
 import { nearest } from '../../../sdk/nearest.ts'
 import { messageOf } from '../../core/log.ts'
+import { adminAgent } from '../../core/token-file.ts'
 import { checkRules } from '../../policy/check.ts'
-import { type Settings, settings as table } from '../config/config.ts'
+import { type Settings, scopesOfAgents, settings as table } from '../config/config.ts'
 import { type Check, error, type Finding, note, warning } from './finding.ts'
 import { checkFolder, checkKeys } from './folder.ts'
 import { checkDatabases, checkEvidence, checkFiles, checkVectors } from './stores.ts'
@@ -42,6 +43,19 @@ function* checkSettings(settings: Settings, env: Record<string, string | undefin
   if (rate_limit === 0) yield note('there is no rate limit', 'unset CSTP_RATE_LIMIT')
   if (record_guardrails === 'off')
     yield note('decisions are recorded without checking the guardrails', 'unset CSTP_RECORD_GUARDRAILS')
+  yield* vouching(settings)
+}
+
+/** Agents whose token records what it may vouch for itself. The file admin.token is an administrator's by its name. */
+function* vouching(settings: Settings): Generator<Finding> {
+  for (const { agent, scopes } of scopesOfAgents(settings)) {
+    const beside = (['admin', 'evidence', 'approve'] as const).filter((scope) => scopes.includes(scope))
+    if (!scopes.includes('write') || beside.length === 0 || (!settings.auth_tokens && agent === adminAgent)) continue
+    yield warning(
+      `agent ${agent} may write and has ${beside.join(', ')}: it could vouch for its own decisions`,
+      'give each scope to a token of its own (cstp config lists them), and never this one to a model',
+    )
+  }
 }
 
 /** The guardrail files, as a start would read them. */

@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync, rmdirSync, statfsSync, statSync } from 'node:fs
 import { basename, dirname, join } from 'node:path'
 import { readKey } from '../../core/key-file.ts'
 import { messageOf } from '../../core/log.ts'
+import { ownAgents, tokenPath } from '../../core/token-file.ts'
 import { unfinished } from '../backup/files.ts'
 import { type Check, error, type Finding, note, warning, word } from './finding.ts'
 
@@ -53,7 +54,7 @@ function* leftovers(data_dir: string): Generator<Finding> {
   if (exists(join(data_dir, unfinished)))
     yield error(`a restore into ${data_dir} was interrupted`, 'empty the folder, then run cstp restore again')
   for (const name of readdirSync(data_dir))
-    if (/^token\..*\.tmp$/.test(name))
+    if (/^(?:admin\.)?token\..*\.tmp$/.test(name))
       yield note(`${join(data_dir, name)} was left by a start that was interrupted`, `rm ${word(join(data_dir, name))}`)
   const parent = dirname(data_dir)
   for (const name of readdirSync(parent)) {
@@ -79,15 +80,14 @@ export const checkFolder: Check = {
     yield* writable(data_dir, found.uid)
     yield* room(data_dir)
     yield* leftovers(data_dir)
-    yield* exposed(join(data_dir, 'token'))
-    const token = exists(join(data_dir, 'token'))
-    if (token?.size === 0)
-      yield error('the file token is empty', `rm ${word(join(data_dir, 'token'))}; the next start creates one`)
-    if (token && auth_tokens)
-      yield note(
-        'CSTP_AUTH_TOKENS is set, so the token in the file token is not accepted',
-        `rm ${word(join(data_dir, 'token'))}`,
-      )
+    for (const { agent, file } of ownAgents) {
+      const path = tokenPath(data_dir, agent)
+      const token = exists(path)
+      yield* exposed(path)
+      if (token?.size === 0) yield error(`the file ${file} is empty`, `rm ${word(path)}; the next start creates one`)
+      if (token && auth_tokens)
+        yield note(`CSTP_AUTH_TOKENS is set, so the token in the file ${file} is not accepted`, `rm ${word(path)}`)
+    }
   },
 }
 

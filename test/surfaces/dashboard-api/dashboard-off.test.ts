@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test'
 import { inTemporaryDir, type RunningServer, startServer } from '../../support/process.ts'
 
-const tokens = { CSTP_AUTH_TOKENS: 'alice:alice-token' }
+const tokens = { CSTP_AUTH_TOKENS: 'alice:token-of-alice-0001' }
 
 test('off removes the dashboard, and a session from before opens nothing', () =>
   inTemporaryDir(async (dir) => {
@@ -16,7 +16,7 @@ test('off removes the dashboard, and a session from before opens nothing', () =>
       const body = JSON.stringify({ jsonrpc: '2.0', method: 'cstp.getStats', params: {}, id: 1 })
       return (await fetch(`${server.url}/cstp`, { method: 'POST', headers: own(server, cookie), body })).status
     }
-    const body = JSON.stringify({ agent: 'alice', token: 'alice-token' })
+    const body = JSON.stringify({ agent: 'alice', token: 'token-of-alice-0001' })
     const before = await startServer({ dir, env: tokens })
     let cookie = ''
     try {

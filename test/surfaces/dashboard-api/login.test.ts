@@ -23,11 +23,11 @@ function open(
 ) {
   const now = () => clock.now
   const store = given.store ?? openMemoryStore({ analyse, now })
-  const credentials = parseTokens(given.tokens ?? 'alice:alice-token,bob:bob-token')
-  const agents = { credentials, admins: null, evidence: null }
+  const credentials = parseTokens(given.tokens ?? 'alice:token-of-alice-0001,bob:token-of-bob-000001')
+  const agents = agentsOf(credentials, { admin: ['alice'] })
   const told: string[] = []
   const dashboard = createDashboard({
-    agents: agentsOf(agents),
+    agents,
     authenticate: createAuthenticator(agents),
     sessions: createLogins({
       store,
@@ -52,7 +52,7 @@ function open(
     send('/dashboard/session', { method: 'POST', headers: { ...own, ...headers }, body: JSON.stringify(body) })
   const call = (cookie: string, headers: Record<string, string> = own) =>
     send('/cstp', { method: 'POST', headers: { ...headers, cookie }, body: rpc('echo', { a: 1 }) })
-  const bob = async () => cookieOf(await login({ agent: 'bob', token: 'bob-token' }))
+  const bob = async () => cookieOf(await login({ agent: 'bob', token: 'token-of-bob-000001' }))
   return { ...service, store, told, send, login, call, bob }
 }
 const setCookie = (response: Response): string => response.headers.get('set-cookie') ?? ''
@@ -61,7 +61,7 @@ const cookieOf = (response: Response): string => setCookie(response).split(';')[
 describe('login', () => {
   test('exchanges a token for a cookie that no script reads and no other site sends', async () => {
     const { login, told } = open()
-    const response = await login({ agent: 'bob', token: 'bob-token' })
+    const response = await login({ agent: 'bob', token: 'token-of-bob-000001' })
     expect(response.status).toBe(200)
     expect(await response.json()).toEqual({ agent: 'bob', scopes: ['read', 'write'], expires_at: expect.any(String) })
     expect(setCookie(response)).toMatch(/^cstp=[0-9a-f]{64}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=43\d{3}$/)
@@ -74,26 +74,29 @@ describe('login', () => {
     [{ trust_proxy: 1 }, { 'x-forwarded-proto': 'https' }],
   ])('behind TLS the cookie is for TLS alone: %j', async (given, headers) => {
     const { login, call } = open(given)
-    const response = await login({ agent: 'bob', token: 'bob-token' }, headers)
+    const response = await login({ agent: 'bob', token: 'token-of-bob-000001' }, headers)
     expect(setCookie(response)).toMatch(/^__Host-cstp=[0-9a-f]{64}; .*; Secure$/)
     expect((await call(cookieOf(response), { ...own, ...headers })).status).toBe(200)
   })
 
   test('what the nearest proxy says of TLS counts, not what came before it', async () => {
     const { login } = open({ trust_proxy: 1 })
-    const bob = { agent: 'bob', token: 'bob-token' }
+    const bob = { agent: 'bob', token: 'token-of-bob-000001' }
     expect(setCookie(await login(bob, { 'x-forwarded-proto': 'https, http' }))).not.toContain('Secure')
     expect(setCookie(await login(bob, { 'x-forwarded-proto': 'http, https' }))).toContain('Secure')
   })
 
   test('nobody is believed about TLS who is no trusted proxy', async () => {
-    const response = await open().login({ agent: 'bob', token: 'bob-token' }, { 'x-forwarded-proto': 'https' })
+    const response = await open().login(
+      { agent: 'bob', token: 'token-of-bob-000001' },
+      { 'x-forwarded-proto': 'https' },
+    )
     expect(setCookie(response)).not.toContain('Secure')
   })
 
   test.each([
     [{ agent: 'bob', token: 'wrong' }],
-    [{ agent: 'eve', token: 'bob-token' }],
+    [{ agent: 'eve', token: 'token-of-bob-000001' }],
     [{ agent: 'bob' }],
     [null],
     [[1]],
@@ -108,7 +111,7 @@ describe('login', () => {
     const statuses = []
     for (let at = 0; at < 21; at++) statuses.push((await login({ agent: 'bob', token: 'wrong' })).status)
     expect(statuses).toEqual([...Array(20).fill(401), 429])
-    expect((await login({ agent: 'bob', token: 'bob-token' })).status).toBe(200)
+    expect((await login({ agent: 'bob', token: 'token-of-bob-000001' })).status).toBe(200)
   })
 
   test('a long body is refused', async () => {
@@ -134,11 +137,11 @@ describe('login', () => {
   test('never takes over an id that the browser brought along', async () => {
     const { login, call, bob } = open()
     const planted = `cstp=${'a'.repeat(64)}`
-    const response = await login({ agent: 'bob', token: 'bob-token' }, { cookie: planted })
+    const response = await login({ agent: 'bob', token: 'token-of-bob-000001' }, { cookie: planted })
     expect(cookieOf(response)).not.toBe(planted)
     expect((await call(planted)).status).toBe(401)
     const first = await bob()
-    const second = cookieOf(await login({ agent: 'alice', token: 'alice-token' }, { cookie: first }))
+    const second = cookieOf(await login({ agent: 'alice', token: 'token-of-alice-0001' }, { cookie: first }))
     expect([(await call(first)).status, (await call(second)).status]).toEqual([401, 200])
   })
 })
@@ -165,7 +168,9 @@ describe('a session', () => {
     const hash = new Bun.CryptoHasher('sha256').update(id).digest('hex')
     const [login] = await store.keyed.get('login', [hash])
     expect(login).toMatchObject({ key: hash, value: { agent: 'bob' } })
-    expect(JSON.stringify(login)).not.toContain(new Bun.CryptoHasher('sha256').update('bob-token').digest('hex'))
+    expect(JSON.stringify(login)).not.toContain(
+      new Bun.CryptoHasher('sha256').update('token-of-bob-000001').digest('hex'),
+    )
     expect((await call(`cstp=${hash}`)).status).toBe(401)
   })
 
@@ -186,7 +191,7 @@ describe('a session', () => {
   test('ends when the token changes or the agent goes', async () => {
     const { store, bob } = open()
     const cookie = await bob()
-    for (const tokens of ['alice:alice-token,bob:another', 'alice:alice-token'])
+    for (const tokens of ['alice:token-of-alice-0001,bob:another-token-of-bob', 'alice:token-of-alice-0001'])
       expect((await open({ store, tokens }).call(cookie)).status).toBe(401)
   })
 
@@ -244,19 +249,19 @@ describe('another site', () => {
     const cookie = await bob()
     expect((await call(cookie, headers)).status).toBe(401)
     expect(calls).toEqual([])
-    const body = JSON.stringify({ agent: 'bob', token: 'bob-token' })
+    const body = JSON.stringify({ agent: 'bob', token: 'token-of-bob-000001' })
     const begun = await send('/dashboard/session', { method: 'POST', headers, body })
     expect([begun.status, setCookie(begun)]).toEqual([403, ''])
     expect((await send('/dashboard/session', { method: 'DELETE', headers: { ...headers, cookie } })).status).toBe(403)
     expect((await call(cookie)).status).toBe(200)
-    expect((await login({ agent: 'bob', token: 'bob-token' })).status).toBe(200)
+    expect((await login({ agent: 'bob', token: 'token-of-bob-000001' })).status).toBe(200)
   })
 
   test('is told from the own one behind a proxy by CSTP_PUBLIC_URL', async () => {
     const public_url = 'https://cstp.example'
     const { login, call } = open({ public_url, trust_proxy: 1 })
     const at = { ...own, host: '10.0.0.7:9991', origin: public_url }
-    const response = await login({ agent: 'bob', token: 'bob-token' }, at)
+    const response = await login({ agent: 'bob', token: 'token-of-bob-000001' }, at)
     expect((await call(cookieOf(response), at)).status).toBe(200)
     expect((await call(cookieOf(response), { ...at, origin: 'https://cstp.example.evil' })).status).toBe(401)
   })

@@ -7,7 +7,7 @@ import { post, rpc, serviceOf, tokens, url } from './service.ts'
 const jsonOf = async (response: Response) => (await response.json()) as Record<string, unknown>
 
 describe('credentials', () => {
-  test.each([null, 'Bearer x', 'Bearer bob:wrong', 'Basic Ym9iOng=', 'Bearer eve:bob-token'])(
+  test.each([null, 'Bearer x', 'Bearer bob:wrong', 'Basic Ym9iOng=', 'Bearer eve:token-of-bob-000001'])(
     '%j is 401',
     async (authorization) => {
       const { fetch, calls } = serviceOf()

@@ -1,11 +1,15 @@
 /** The HTTP surface around a dispatch that a test gives, with known credentials and a clock that stands still. */
 import { CstpError, invalidParams } from '../../../sdk/errors.ts'
 import { type Request as Call, type Dispatch, JsonText } from '../../../src/calls/dispatch.ts'
-import { createAuthenticator, parseTokens } from '../../../src/core/caller.ts'
+import { agentsOf, createAuthenticator, parseTokens } from '../../../src/core/caller.ts'
 import { createFetch, type Fetch, type HttpOptions } from '../../../src/surfaces/http/http.ts'
 import { createRateLimiter } from '../../../src/surfaces/http/rate.ts'
 
-export const tokens = { alice: 'alice:alice-token', bob: 'bob:bob-token', nobody: 'nobody:nobody-token' }
+export const tokens = {
+  alice: 'alice:token-of-alice-0001',
+  bob: 'bob:token-of-bob-000001',
+  nobody: 'nobody:token-of-nobody-01',
+}
 
 /** A list in JSON, entry by entry. */
 function* pieces(): Generator<string> {
@@ -40,13 +44,13 @@ export function serviceOf(options: Partial<HttpOptions> = {}): Service {
   const state = { ready: true }
   const calls: Call[] = []
   const [alice, bob] = parseTokens(`${tokens.alice},${tokens.bob}`)
-  const [nobody] = parseTokens([{ agent: 'nobody', token: 'nobody-token', scopes: [] }])
+  const [nobody] = parseTokens([{ agent: 'nobody', token: tokens.nobody.split(':')[1]!, scopes: [] }])
   const handle = createFetch({
     dispatch: (request) => {
       calls.push(request)
       return echo(request)
     },
-    authenticate: createAuthenticator({ credentials: [alice!, bob!, nobody!], admins: null, evidence: null }),
+    authenticate: createAuthenticator(agentsOf([alice!, bob!, nobody!], { admin: ['alice'], evidence: ['alice'] })),
     requests: createRateLimiter({ per_minute: 600, burst: 100, now }),
     logins: createRateLimiter({ per_minute: 20, burst: 20, now }),
     cors_origins: ['*'],

@@ -242,7 +242,7 @@ describe('a call', () => {
 test('an agent without the scope is told so', () =>
   inTemporaryDir(async (dir) => {
     const config = `${dir}/cstp.yaml`
-    await Bun.write(config, 'auth:\n  tokens:\n    - { agent: ada, token: ada-t0ken, scopes: [read] }\n')
+    await Bun.write(config, 'auth:\n  tokens:\n    - { agent: ada, token: ada-t0ken-of-tests, scopes: [read] }\n')
     const readers = await startServing({ CSTP_AUTH_TOKENS: '' }, config)
     const peer = await overHttp('v2', readers.url, tokens.ada)
     try {

@@ -5,8 +5,13 @@ import { join } from 'node:path'
 import { loadSettings } from '../../../src/app/config/config.ts'
 import { type Serving, serve } from '../../../src/app/server.ts'
 import { createLog } from '../../../src/core/log.ts'
+import { everyScope } from '../../support/process.ts'
 
-export const tokens = { root: 'root:r00t-t0ken', ada: 'ada:ada-t0ken', bob: 'bob:b0b-t0ken' }
+export const tokens = {
+  root: 'root:r00t-t0ken-of-tests',
+  ada: 'ada:ada-t0ken-of-tests',
+  bob: 'bob:b0b-t0ken-of-tests',
+}
 export type Agent = keyof typeof tokens
 
 export interface Running extends Serving {
@@ -32,6 +37,7 @@ export async function startServing(env: Record<string, string> = {}, config?: st
       CSTP_PORT: '0',
       CSTP_EMBEDDER: 'hash',
       CSTP_AUTH_TOKENS: Object.values(tokens).join(','),
+      ...(env.CSTP_AUTH_TOKENS === undefined && everyScope('root')),
       ...env,
     },
     flags: config ? { '--config': config } : {},
