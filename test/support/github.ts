@@ -89,11 +89,11 @@ export const merged = (given: Pull = {}): Example =>
 
 export const closed = (given: Pull = {}): Example => pullRequest('closed', given, { closed_at: at(given.at ?? 0) })
 
-/** A review, made at the minute of `given`. */
+/** A review by a member, made at the minute of `given`; `on` another commit than the head where it says so. */
 export const review = (
   reviewer: ReturnType<typeof user> | null,
   state: string,
-  given: Pull & { id?: number; action?: string; dismissed_at?: number } = {},
+  given: Pull & { id?: number; action?: string; dismissed_at?: number; association?: string | null; on?: string } = {},
 ): Example => ({
   kind: 'pull_request_review',
   body: {
@@ -103,7 +103,8 @@ export const review = (
       id: given.id ?? (given.at ?? 0) + 1,
       user: reviewer,
       state,
-      commit_id: sha(given.head ?? 'head'),
+      commit_id: sha(given.on ?? given.head ?? 'head'),
+      author_association: given.association === undefined ? 'MEMBER' : given.association,
       submitted_at: at(given.at ?? 0),
     },
     repository: repository(given.repo ?? repo),

@@ -5,6 +5,7 @@ import type { EvidenceEvent } from '../../../sdk/schema/evidence.ts'
 import type { Evidence, EvidenceClass, EvidenceRecord } from '../../../sdk/storage/evidence.ts'
 import type { DecisionReader } from '../../../sdk/storage/store.ts'
 import { resolveId } from '../decision/lookup.ts'
+import { skeleton } from '../guardrail/action.ts'
 import { canonical, NotInteroperable } from './canonical.ts'
 import type { NewEvent } from './chain.ts'
 
@@ -15,24 +16,28 @@ export const maxBytes = 16 * 1_048_576
 
 /** Sources that only this program may write. */
 const reservedPrefixes = ['cstp:', 'webhook:']
+/** Marks that look like a colon. */
+const colons = /[\u02d0\u02d1\u02f8\u0589\u05c3\u0703\u0704\u16ec\u1803\u205a\u2236\ua789\ufe30]/gu
+/** Letters of an alphabet that has look-alikes of Latin ones: all but those of East Asia. */
+const otherLetter =
+  /(?![\p{Script=Latin}\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Common}])\p{L}/u
 
-/** Without spaces, invisible characters and variants of characters: a reader must not mistake one source for another. */
+/** As a reader sees it: without spaces, invisible characters, variants and look-alikes of characters. */
 const shown = (source: string): string =>
-  source
-    .normalize('NFKC')
+  skeleton(source.normalize('NFKC'))
     .replace(/[\p{White_Space}\p{Cc}\p{Default_Ignorable_Code_Point}]/gu, '')
-    .toLowerCase()
+    .replace(colons, ':')
 
+/** A reader must not mistake one source for another. */
 function checkSource(source: string): void {
+  const refuse = (message: string) =>
+    invalidParams({ path: 'source', message, expected: 'another source', received: source })
   const plain = shown(source)
   const prefix = reservedPrefixes.find((one) => plain.startsWith(one))
-  if (prefix === undefined) return
-  throw invalidParams({
-    path: 'source',
-    message: `the prefix ${prefix} is reserved for the service itself`,
-    expected: 'another source',
-    received: source,
-  })
+  if (prefix !== undefined) throw refuse(`the prefix ${prefix} is reserved for the service itself`)
+  const words = source.normalize('NFKC').match(/[\p{L}\p{M}]+/gu) ?? []
+  const mixed = words.find((word) => /\p{Script=Latin}/u.test(word) && otherLetter.test(word))
+  if (mixed !== undefined) throw refuse(`${JSON.stringify(mixed)} mixes letters of two alphabets that look alike`)
 }
 
 /** The payload as canonical JSON. @throws CstpError `invalid_params` with the path of the value */

@@ -76,7 +76,7 @@ export function compileField(name: string): Field {
 
 /** Latin letters, each with the Cyrillic and Greek ones that look like it. */
 const lookAlikes: ReadonlyMap<string, string> = new Map(
-  'aаα bь cсϲ dԁ eеε gɡ hһ iіιı jј kкκ lⅼӏ mм nпη oоο pрρ qԛ rг sѕ tтτ uυս vνѵ wԝω xхχ yуγ'
+  'aаαᴀ bьвʙ cсϲᴄ dԁᴅ eеεᴇҽ fꜰ gɡɢց hһнʜհ iіιıɪ jјᴊ kкκᴋ lⅼӏʟ mмᴍ nпηɴո oоοᴏօ pрρᴘ qԛ rгʀ sѕꜱ tтτᴛ uυսᴜ vνѵᴠ wԝωᴡա xхχ yуγʏ zᴢ'
     .split(' ')
     .flatMap(([latin, ...others]) => others.map((other): [string, string] => [other, latin!])),
 )

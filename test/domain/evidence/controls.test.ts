@@ -52,6 +52,8 @@ test.each([
   [{ actor_is_human: 1 }, [], ['MV-3', 'MEASURE-2.5']],
   [{ actor_is_human: [true] }, [], ['MV-3', 'MEASURE-2.5']],
   [{ actor_is_human: null }, [], ['MV-3', 'MEASURE-2.5']],
+  [{ actor_is_human: true, reviewer: 'Zoë', author_association: 'OWNER' }, ['MV-3', 'GV-1', 'MEASURE-2.5'], []],
+  [{ actor_is_human: true, reviewer: 'Zoë', author_association: 'NONE' }, [], ['MV-3', 'GV-1', 'MEASURE-2.5']],
 ])('a review %j speaks for %j and falls short of %j', async (payload, mapped, short) => {
   const found = await map([event('pr_review_approved', { pr_number: 7, ...payload })])
   expect([ids(found.mappings), ids(found.insufficient_evidence)]).toEqual([mapped, short])

@@ -2,7 +2,9 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { appendEvents } from '../../../src/domain/evidence/chain.ts'
+import { mapEvidence } from '../../../src/domain/evidence/controls.ts'
 import { takeDelivery } from '../../../src/domain/evidence/github/events.ts'
+import { loadControls } from '../../../src/policy/files.ts'
 import * as gh from '../../support/github.ts'
 import { openMemoryEvidence } from '../../support/memory/evidence.ts'
 
@@ -49,11 +51,14 @@ describe('pull requests', () => {
       state: 'approved',
       review_id: 4,
       reviewer: 'bea',
+      author_association: 'MEMBER',
       reviewed_sha: gh.sha('second'),
       sender: 'bea',
       actor_is_human: true,
       approval_count: 1,
       human_approval_count: 1,
+      stale_approval_count: 0,
+      outside_approval_count: 0,
     })
     expect(told[3]![0]!.payload).toMatchObject({
       repo: gh.repo,
@@ -70,6 +75,8 @@ describe('pull requests', () => {
       merged_by: 'bea',
       approval_count: 1,
       human_approval_count: 1,
+      stale_approval_count: 0,
+      outside_approval_count: 0,
       history_complete: true,
     })
     for (const record of await evidence.read(1, 10)) {
@@ -201,6 +208,45 @@ describe('approvals', () => {
     ['another pull request', [gh.review(bea, 'approved', { at: 1, number: 8 })], [0, 0]],
     ['the same number elsewhere', [gh.review(bea, 'approved', { at: 1, repo: 'acme/other' })], [0, 0]],
   ])('%s', async (_, reviews, expected) => expect(await merge(...reviews)).toEqual(expected))
+
+  type Short = { cm1: boolean; reason: unknown }
+  const shortOf = async (...reviews: gh.Example[]): Promise<Short> => {
+    const { evidence, tell } = gh.openTaker()
+    await tell(gh.pullRequest('opened'), ...reviews, gh.merged({ at: 50, head: 'final' }))
+    const { seq } = await evidence.head()
+    const mapped = await mapEvidence(evidence, loadControls(), seq, async () => {})
+    const { mappings, shortfalls } = mapped.verdicts[mapped.verdictOf[seq - 1]!]!
+    return {
+      cm1: mappings.some(({ function_id }) => function_id === 'CM-1'),
+      reason: shortfalls.find(({ function_id }) => function_id === 'CM-1')?.reason,
+    }
+  }
+  test.each<[string, gh.Example[], Short]>([
+    ['a member, on the merged head', [gh.review(bea, 'approved', { head: 'final' })], { cm1: true, reason: undefined }],
+    [
+      'an owner and a stranger',
+      [
+        gh.review(bea, 'approved', { head: 'final', association: 'OWNER' }),
+        gh.review(cyd, 'approved', { head: 'final', association: 'NONE' }),
+      ],
+      { cm1: true, reason: undefined },
+    ],
+    ...['NONE', 'CONTRIBUTOR', 'FIRST_TIMER', 'member', null].map((association): [string, gh.Example[], Short] => [
+      `an approval by ${association}`,
+      [gh.review(bea, 'approved', { head: 'final', association })],
+      { cm1: false, reason: expect.stringContaining('not owners, members or collaborators') },
+    ]),
+    [
+      'an approval of the head before the last push',
+      [gh.review(bea, 'approved', { at: 1 }), gh.pullRequest('synchronize', { at: 2, head: 'final' })],
+      { cm1: false, reason: expect.stringContaining('earlier commit') },
+    ],
+    [
+      'an approval that was given to an older commit later',
+      [gh.review(bea, 'approved', { at: 3, head: 'final', on: 'head' })],
+      { cm1: false, reason: expect.stringContaining('earlier commit') },
+    ],
+  ])('before a merge: %s', async (_, reviews, expected) => expect(await shortOf(...reviews)).toEqual(expected))
 
   test('each review says how many stand after it; a dismissal is the act of the one who dismisses', async () => {
     const told = await gh

@@ -105,26 +105,48 @@ export function authorship(author: Account, bots: readonly string[]): Record<str
   }
 }
 
+/** Accounts whose approval counts. @see docs/guide/github.md */
+const insiders: ReadonlySet<unknown> = new Set(['OWNER', 'MEMBER', 'COLLABORATOR'])
+
 interface Review {
   id: unknown
   approves: boolean
   human: boolean
+  inside: boolean
+  sha: unknown
   at: number
 }
 
 const plainLogin = (login: unknown): string | null => (typeof login === 'string' ? login.toLowerCase() : null)
 
+/** What is counted for whom. */
+export interface Counted {
+  author: string | null
+  /** The head of the pull request: approvals of other commits do not count. */
+  head: string
+  /** Later reviews are ignored, because deliveries may overtake each other. */
+  until?: number
+}
+
+export interface ApprovalCounts {
+  approval_count: number
+  human_approval_count: number
+  /** People whose approval is of another commit than the head. */
+  stale_approval_count: number
+  /** People who are not owners, members or collaborators. */
+  outside_approval_count: number
+}
+
 /**
- * Approvals, counted as GitHub counts them: the latest review of each reviewer that approves or requests changes; dismissed reviews,
- * comments and the author's own reviews do not count. Logins are compared without regard to case, as GitHub does.
+ * Approvals that count: the latest review of each reviewer that approves or requests changes, by an owner, member or collaborator, of
+ * the head. Dismissed reviews, comments and the author's own reviews do not count. Logins are compared without regard to case, as
+ * GitHub does.
  * @param seen events of this pull request, in the order of the log
- * @param until later reviews are ignored, because deliveries may overtake each other
  */
 export function approvals(
   seen: readonly Seen[],
-  author: string | null,
-  until = Number.POSITIVE_INFINITY,
-): { approval_count: number; human_approval_count: number } {
+  { author, head, until = Number.POSITIVE_INFINITY }: Counted,
+): ApprovalCounts {
   const dismissed = new Set<unknown>()
   const latest = new Map<unknown, Review>()
   for (const { ts, payload } of seen) {
@@ -134,10 +156,19 @@ export function approvals(
     if (id === undefined || reviewer === null || reviewer === plainLogin(author) || !(at <= until)) continue
     if (state === 'dismissed') dismissed.add(id)
     if (state !== 'approved' && state !== 'changes_requested') continue
-    const review = { id, approves: state === 'approved', human: actor_is_human === true, at }
+    const [human, inside] = [actor_is_human === true, insiders.has(payload.author_association)]
+    const review = { id, approves: state === 'approved', human, inside, sha: payload.reviewed_sha, at }
     // Deliveries may arrive in another order than the reviews.
     if (review.at >= (latest.get(reviewer)?.at ?? Number.NEGATIVE_INFINITY)) latest.set(reviewer, review)
   }
   const approving = [...latest.values()].filter(({ id, approves }) => approves && !dismissed.has(id))
-  return { approval_count: approving.length, human_approval_count: approving.filter(({ human }) => human).length }
+  const inside = approving.filter((review) => review.inside)
+  const counted = inside.filter(({ sha }) => sha === head)
+  const people = (reviews: readonly Review[]) => reviews.filter(({ human }) => human).length
+  return {
+    approval_count: counted.length,
+    human_approval_count: people(counted),
+    stale_approval_count: people(inside) - people(counted),
+    outside_approval_count: people(approving) - people(inside),
+  }
 }

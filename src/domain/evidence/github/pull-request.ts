@@ -123,7 +123,7 @@ export const pullRequest = kind(
           ...common,
           merge_commit_sha,
           merged_by: pull.merged_by?.login,
-          ...approvals(before, pull.user?.login ?? null, Date.parse(ts)),
+          ...approvals(before, { author: pull.user?.login ?? null, head: pull.head.sha, until: Date.parse(ts) }),
           // If the opening is not in the log, reviews may be missing too.
           history_complete: before.some(
             ({ event_type, payload }) => payload.action === 'opened' && event_type === 'pr_opened',
@@ -150,6 +150,7 @@ export const review = kind(
       user: Account,
       state: Text,
       commit_id: v.nullish(Sha),
+      author_association: v.nullish(Text),
       submitted_at: v.nullish(Time),
     }),
     repository: Repository,
@@ -174,11 +175,13 @@ export const review = kind(
           state,
           review_id: review.id,
           reviewer: review.user?.login,
+          author_association: review.author_association ?? 'NONE',
           reviewed_sha: review.commit_id ?? undefined,
           sender: sender?.login,
           actor_is_human: isHuman(action === 'dismissed' ? sender : review.user, bots),
         })
-        const counts = approvals([...known.filter(isOf(pull.number)), seen], pull.user?.login ?? null)
+        const counted = { author: pull.user?.login ?? null, head: pull.head.sha }
+        const counts = approvals([...known.filter(isOf(pull.number)), seen], counted)
         return [{ ...seen, payload: { ...seen.payload, ...counts } }]
       },
     }
