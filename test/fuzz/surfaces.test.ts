@@ -147,6 +147,20 @@ const requests = (token: string): fc.Arbitrary<Sent> =>
     ),
   })
 
+/** What was found once: two hosts make a URL that is none. */
+const known: Sent[] = [
+  {
+    method: 'GET',
+    path: '/evidence/consistency?old=1&new=2',
+    headers: [
+      ['host', '$(id)%s%n%d'],
+      ['host', '127.0.0.1'],
+    ],
+    body: '',
+    claimed: 0,
+  },
+]
+
 /** Sends the bytes and reads what comes within half a second. */
 function send(port: number, { method, path, headers, body, claimed }: Sent): Promise<string> {
   const signature = `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`
@@ -185,7 +199,7 @@ test(
         const port = Number(new URL(server.url).port)
         const wrong: string[] = []
         const statuses = new Map<number, number>()
-        for (const request of fc.sample(requests(token), { seed, numRuns: runs })) {
+        for (const request of [...known, ...fc.sample(requests(token), { seed, numRuns: runs })]) {
           const answer = await send(port, request)
           const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1] ?? 0)
           statuses.set(status, (statuses.get(status) ?? 0) + 1)
