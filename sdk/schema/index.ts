@@ -1,4 +1,5 @@
 /** Every valibot schema of the wire and of the rule files; needs valibot beside this package. */
+export * from './approval.ts'
 export * from './bundle.ts'
 export * from './calibration.ts'
 export * from './control.ts'

@@ -4,6 +4,7 @@ import type { Evidence } from '../../sdk/storage/evidence.ts'
 import type { Store } from '../../sdk/storage/store.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Log } from '../core/log.ts'
+import type { Desk } from '../domain/approval/approval.ts'
 import type { Tracker } from '../domain/deliberation/tracker.ts'
 import type { Chain } from '../domain/evidence/chain.ts'
 import type { Checkpoints } from '../domain/evidence/checkpoints.ts'
@@ -42,6 +43,10 @@ export interface Services {
   tracker_ttl_ms: number
   /** The rules in force. */
   policy: Policy
+  /** What approvals need of this server. */
+  desk: Desk
+  /** Agents of each role that rules name as approvers. */
+  roles: Readonly<Record<string, readonly string[]>>
   /** What a violation at recording does. */
   record_guardrails: 'off' | 'warn' | 'block'
   /** Milliseconds of a clock that only goes forward. */

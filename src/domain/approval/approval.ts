@@ -1,0 +1,129 @@
+/**
+ * The state machine of an approval: pending → approved → consumed, or denied, or expired. Pure functions; time comes in as a value.
+ * Expiry is decided when an approval is read, so no answer is a denial even if nothing ran meanwhile.
+ */
+import type { ApprovalState, Approval as Shown } from '../../../sdk/schema/approval.ts'
+import { timestamp } from '../../core/time.ts'
+
+/** An approval as it is stored. Times are milliseconds since 1970. */
+export interface Approval
+  extends Pick<
+    Shown,
+    | 'id'
+    | 'evaluation_id'
+    | 'request_digest'
+    | 'policy_hash'
+    | 'requester'
+    | 'on_behalf_of'
+    | 'session'
+    | 'action'
+    | 'rules'
+    | 'approvers'
+    | 'remember_hours'
+    | 'decided_by'
+    | 'reason'
+  > {
+  state: ApprovalState
+  /** Also refuses whom the requester says that it acts for. */
+  separation: boolean
+  requested_ms: number
+  expires_ms: number
+  decided_ms: number | null
+  approved_until_ms: number | null
+  consumed_ms: number | null
+}
+
+const hourMs = 3_600_000
+
+/** The approval as it is at this time. */
+export function current(approval: Approval, now_ms: number): Approval {
+  const { state, expires_ms, approved_until_ms } = approval
+  const over =
+    (state === 'pending' && now_ms >= expires_ms) || (state === 'approved' && now_ms >= (approved_until_ms ?? 0))
+  return over ? { ...approval, state: 'expired' } : approval
+}
+
+/** Who answers, and what its credentials allow. */
+export interface Approver {
+  agent: string
+  /** Names of roles: scopes of the approver, and groups that the settings put it in. */
+  roles: readonly string[]
+}
+
+/** Why this approver may not decide the approval; null if it may. */
+export function refusal(approval: Approval, { agent, roles }: Approver): string | null {
+  const { requester, on_behalf_of, separation, approvers } = approval
+  if (agent === requester) return 'who requested an approval never decides it'
+  if (separation && agent === on_behalf_of) return `${requester} acts for ${agent}, who therefore can't decide it`
+  if (approvers.length > 0 && ![agent, ...roles].some((name) => approvers.includes(name)))
+    return `the rule wants it decided by ${approvers.join(' or ')}`
+  return null
+}
+
+/** The approval with its answer; null if it does not wait for one any more. */
+export function decide(
+  stored: Approval,
+  answer: { granted: boolean; by: string; reason: string | null },
+  now_ms: number,
+): Approval | null {
+  const approval = current(stored, now_ms)
+  if (approval.state !== 'pending') return null
+  const { remember_hours, expires_ms, requested_ms } = approval
+  const lasts_ms = remember_hours === null ? expires_ms - requested_ms : remember_hours * hourMs
+  return {
+    ...approval,
+    state: answer.granted ? 'approved' : 'denied',
+    decided_by: answer.by,
+    decided_ms: now_ms,
+    reason: answer.reason,
+    approved_until_ms: answer.granted ? now_ms + lasts_ms : null,
+  }
+}
+
+/** The approval after an action has used its grant; null if there is none to use. */
+export function consume(stored: Approval, now_ms: number): Approval | null {
+  const approval = current(stored, now_ms)
+  if (approval.state !== 'approved') return null
+  const consumed_ms = approval.consumed_ms ?? now_ms
+  return { ...approval, state: approval.remember_hours === null ? 'consumed' : 'approved', consumed_ms }
+}
+
+/** Whether the same action may not ask again yet: its request waits, or was denied and has not expired. */
+export const holds = (stored: Approval, now_ms: number): boolean => {
+  const { state, expires_ms } = current(stored, now_ms)
+  return state === 'pending' || (state === 'denied' && now_ms < expires_ms)
+}
+
+const at = (ms: number | null): string | null => (ms === null ? null : timestamp(ms))
+
+/** The approval as methods show it. */
+export function show(stored: Approval, now_ms: number, urlOf: (id: string) => string): Shown {
+  const {
+    requested_ms,
+    expires_ms,
+    decided_ms,
+    approved_until_ms,
+    consumed_ms,
+    separation: _,
+    ...rest
+  } = current(stored, now_ms)
+  return {
+    ...rest,
+    url: urlOf(rest.id),
+    requested_at: timestamp(requested_ms),
+    expires_at: timestamp(expires_ms),
+    decided_at: at(decided_ms),
+    approved_until: at(approved_until_ms),
+    consumed_at: at(consumed_ms),
+  }
+}
+
+/** What approvals need of a server. */
+export interface Desk {
+  now(): number
+  randomHex(bytes: number): string
+  /** Where a person decides an approval. */
+  approvalUrl(id: string): string
+  /** Whether a webhook wants to be notified. */
+  notifies: boolean
+}

@@ -1,0 +1,143 @@
+/**
+ * Signed notices of approvals to a webhook: queued in the transaction of what they report, delivered at least once, retried with
+ * growing pauses, over all servers and restarts.
+ * @see https://www.standardwebhooks.com
+ */
+import { createHmac } from 'node:crypto'
+import type { Store, Transaction } from '../../../sdk/storage/store.ts'
+import { timestamp } from '../../core/time.ts'
+import { type Approval, type Desk, show } from './approval.ts'
+
+/** Name of the collection, for moving it to another store. */
+export const noticeCollection = 'notice'
+
+interface Notice {
+  body: string
+  attempts: number
+}
+
+/** Adds a notice to the queue. It says who asks for what, not with which arguments: the page shows those to who may see them. */
+export async function queueNotice(tx: Transaction, desk: Desk, type: string, approval: Approval): Promise<void> {
+  const now_ms = desk.now()
+  const { action, rules, approvers, request_digest, policy_hash, ...shown } = show(approval, now_ms, desk.approvalUrl)
+  const { description, category, stakes, project } = action
+  const data = {
+    ...shown,
+    action: { description, category, stakes, project },
+    rules: rules.map(({ guardrail_id, name }) => ({ guardrail_id, name })),
+    approvers,
+    request_digest,
+    policy_hash,
+  }
+  const body = JSON.stringify({ type, timestamp: timestamp(now_ms), data })
+  const notice: Notice = { body, attempts: 0 }
+  await tx.keyed.put(noticeCollection, `msg_${desk.randomHex(16)}`, notice, { expires_ms: now_ms })
+}
+
+/** The headers that sign a notice. @param secret the key that both sides know */
+export function signed(secret: Uint8Array, id: string, body: string, now_ms: number): Record<string, string> {
+  const seconds = String(Math.floor(now_ms / 1_000))
+  const mac = createHmac('sha256', secret).update(`${id}.${seconds}.${body}`).digest('base64')
+  return { 'webhook-id': id, 'webhook-timestamp': seconds, 'webhook-signature': `v1,${mac}` }
+}
+
+/** The key of a secret `whsec_<base64>`. */
+export const keyOf = (secret: string): Uint8Array => Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
+
+export interface Notices {
+  /** Delivers what is due; resolves with the number of notices that arrived. */
+  drain(): Promise<number>
+  close(): Promise<void>
+}
+
+const batch = 16
+const lease_ms = 60_000
+const round_ms = 1_000
+/** Pauses before each further attempt; after the last one a notice is given up. About two days. */
+const pauses_ms = [5, 30, 120, 600, 1_800, 3_600, 14_400, 28_800, 43_200, 86_400].map((seconds) => seconds * 1_000)
+
+export function startNotices(options: {
+  store: Pick<Store, 'keyed' | 'transaction'>
+  now(): number
+  /** Calls back after so many milliseconds; returns the cancellation. */
+  after(ms: number, run: () => void): () => void
+  /** Resolves once the receiver has accepted it. @throws if it has not */
+  send(id: string, body: string, signal: AbortSignal): Promise<void>
+  failed(id: string, attempts: number, error: unknown, given_up: boolean): void
+}): Notices {
+  const { store, now, after, send, failed } = options
+  const stop = new AbortController()
+  let cancel = () => {}
+  let working: Promise<number> | null = null
+
+  /** Takes what is due; until the lease ends no other server does. */
+  const claim = (): Promise<[string, Notice][]> =>
+    store.transaction(async ({ keyed }) => {
+      const due = await keyed.expire(noticeCollection, now(), batch)
+      const taken = due.map(({ key, value }): [string, Notice] => {
+        const { body, attempts } = value as Notice
+        return [key, { body, attempts: attempts + 1 }]
+      })
+      for (const [id, notice] of taken) await keyed.put(noticeCollection, id, notice, { expires_ms: now() + lease_ms })
+      return taken
+    })
+
+  const deliver = async (id: string, notice: Notice): Promise<boolean> => {
+    let error: unknown
+    try {
+      await send(id, notice.body, stop.signal)
+    } catch (thrown) {
+      error = thrown
+    }
+    // Left as it is: the lease ends, and the next server delivers it.
+    if (error !== undefined && stop.signal.aborted) return false
+    const pause = error === undefined ? undefined : pauses_ms[notice.attempts - 1]
+    await store.transaction(({ keyed }) =>
+      pause === undefined
+        ? keyed.delete(noticeCollection, [id])
+        : keyed.put(noticeCollection, id, notice, { expires_ms: now() + pause }),
+    )
+    if (error !== undefined) failed(id, notice.attempts, error, pause === undefined)
+    return error === undefined
+  }
+
+  const work = async (): Promise<number> => {
+    let arrived = 0
+    while (!stop.signal.aborted) {
+      // A look costs less than a transaction, and mostly there is nothing.
+      const queued = await store.keyed.list(noticeCollection, { limit: 100 })
+      if (!queued.some(({ expires_ms }) => expires_ms !== null && expires_ms <= now())) break
+      const taken = await claim()
+      if (taken.length === 0) break
+      for (const [id, notice] of taken) if (!stop.signal.aborted && (await deliver(id, notice))) arrived++
+    }
+    return arrived
+  }
+
+  const drain = (): Promise<number> => {
+    working ??= work().finally(() => {
+      working = null
+    })
+    return working
+  }
+
+  const schedule = (ms: number): void => {
+    cancel()
+    if (stop.signal.aborted) return
+    cancel = after(ms, () => {
+      drain()
+        .catch((error: unknown) => failed('', 0, error, false))
+        .finally(() => schedule(round_ms))
+    })
+  }
+  schedule(0)
+
+  return {
+    drain,
+    async close() {
+      stop.abort()
+      cancel()
+      await working?.catch(() => {})
+    },
+  }
+}

@@ -1,0 +1,27 @@
+/** cstp.listApprovals: requests for approval, the newest first. */
+import * as v from 'valibot'
+import { Approval, ApprovalState } from '../../sdk/schema/approval.ts'
+import { whole } from '../../sdk/schema/params.ts'
+import { defineMethod } from '../calls/method.ts'
+import { listApprovals as list, viewerOf } from '../domain/approval/answers.ts'
+import { show } from '../domain/approval/approval.ts'
+
+const d = v.description
+
+export const listApprovals = defineMethod({
+  summary: 'Lists requests for approval, the newest first: your own, or all with the scope approve.',
+  params: v.object({
+    state: v.optional(v.pipe(ApprovalState, d('Only those in this state.'))),
+    limit: v.pipe(v.optional(whole(1, 500), 50), d('Most approvals.')),
+    offset: v.pipe(v.optional(whole(0, 1_000_000), 0), d('How many to skip.')),
+  }),
+  result: v.object({ approvals: v.array(Approval), total: v.pipe(v.number(), d('In this state, on all pages.')) }),
+  scope: 'read',
+  effect: 'read',
+  failure: 'internal_error',
+  async handle({ store, caller, now, desk, roles }, query) {
+    const now_ms = now()
+    const { approvals, total } = await list(store, viewerOf(caller, roles), { ...query, state: query.state, now_ms })
+    return { approvals: approvals.map((one) => show(one, now_ms, desk.approvalUrl)), total }
+  },
+})
