@@ -17,6 +17,7 @@ import { createFetch, largestBody } from '../surfaces/http/http.ts'
 import { createMetrics, type Metrics } from '../surfaces/http/metrics.ts'
 import { createMcp } from '../surfaces/mcp/http.ts'
 import { hostsOf } from '../surfaces/mcp/originCheck.ts'
+import { expectedUrl, openDesk, openNotices } from './approvals.ts'
 import { refuseUnfinished } from './backup/files.ts'
 import type { Settings } from './config/config.ts'
 import { metered, openEmbedder, openEvidence, openIndex, openStore, type Shared } from './drivers.ts'
@@ -42,6 +43,8 @@ interface Program {
   shared: Shared | undefined
   /** Rejects if the embedder, which loads beside the first calls, can't load; never resolves. */
   failure: Promise<never>
+  /** Where people reach the service. */
+  place: { url: string }
   close(): Promise<void>
 }
 
@@ -94,6 +97,9 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
         failed: (error) => log('warn', 'deliberation could not be saved; it will be retried', describeError(error)),
       }),
     )
+    const place = { url: expectedUrl(settings) }
+    const notices = openNotices(settings, store, now, log)
+    if (notices) keep(notices)
     const services: Services = {
       store,
       index,
@@ -101,6 +107,8 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
       outbox,
       ...ofEvidence,
       policy,
+      desk: openDesk(settings, () => place.url, now),
+      roles: settings.approver_roles,
       record_guardrails: settings.record_guardrails,
       tracker,
       tracker_ttl_ms,
@@ -117,7 +125,7 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
     }
 
     const dispatch = createDispatch(methods, services, observing(metrics, log))
-    return { services, dispatch, metrics, shared, failure, close }
+    return { services, dispatch, metrics, shared, failure, place, close }
   } catch (error) {
     await close()
     throw error
@@ -206,6 +214,7 @@ async function serveProgram(program: Program, settings: Settings, log: Log): Pro
   } catch (error) {
     throw new Error(`can't listen on ${settings.host}:${settings.port} (CSTP_HOST, CSTP_PORT)`, { cause: error })
   }
+  if (settings.port === 0 && settings.public_url === null) program.place.url = port.url
 
   return {
     url: port.url,

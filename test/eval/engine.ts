@@ -58,6 +58,8 @@ export async function openEngine(): Promise<Engine> {
       tracker,
       tracker_ttl_ms,
       policy: { current: async () => noRules, reload: async () => [], errors: () => [] },
+      desk: { now, randomHex: () => '', approvalUrl: (id) => id, notifies: false },
+      roles: {},
       record_guardrails: 'off',
       elapsed: () => performance.now(),
       controls: loadControls(),

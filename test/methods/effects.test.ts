@@ -1,6 +1,7 @@
 /** What each method leaves behind: one that is declared as a read changes nothing that lasts, every other one does. */
 import { expect, test } from 'bun:test'
 import { methods } from '../../src/methods/table.ts'
+import { ask } from '../support/approvals.ts'
 import { type MethodName, openMemoryProgram, type TestProgram } from '../support/program.ts'
 
 const breaker = 'category:deploy'
@@ -38,13 +39,16 @@ async function prepared(): Promise<{ program: TestProgram; calls: Record<MethodN
   const action = { description: 'Drop the table', category: 'deploy', stakes: 'high', confidence: 0.9 }
   await program.record({ project: { name: 'acme/shop', pr: 7 } })
   program.clock.now += 40 * 86_400_000
+  const { approval } = await ask(program)
   const calls: Record<MethodName, object> = {
     attributeOutcomes: { project: 'acme/shop', since: '90d' },
     checkDrift: {},
     checkGuardrails: { action },
     compact: {},
     debugTracker: {},
+    decideApproval: { id: approval!.id, decision: 'approve' },
     exportEvidenceBundle: {},
+    getApproval: { id: approval!.id },
     getCalibration: {},
     getCheckpoint: {},
     getCircuitState: { scope: breaker },
@@ -63,6 +67,7 @@ async function prepared(): Promise<{ program: TestProgram; calls: Record<MethodN
     ingestEvidence: { source: 'github', events: [event] },
     linkDecisions: { source_id: id, target_id: other, edge_type: 'relates_to' },
     linkEvidence: { decision_id: id, event_seqs: [1] },
+    listApprovals: {},
     listAudit: {},
     listBreakers: {},
     listDecisions: {},

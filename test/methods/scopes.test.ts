@@ -18,7 +18,15 @@ const evidence = ['ingestEvidence', 'linkEvidence', 'exportEvidenceBundle']
 
 /** The scope that the contract names for a method. */
 const scopeOf = (name: string) =>
-  admin.includes(name) ? 'admin' : evidence.includes(name) ? 'evidence' : writing.includes(name) ? 'write' : 'read'
+  name === 'decideApproval'
+    ? 'approve'
+    : admin.includes(name)
+      ? 'admin'
+      : evidence.includes(name)
+        ? 'evidence'
+        : writing.includes(name)
+          ? 'write'
+          : 'read'
 
 const names = [...methods.keys()].map((name) => name.replace('cstp.', '') as MethodName)
 

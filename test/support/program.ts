@@ -49,6 +49,7 @@ export const callers = {
   root: { agent: 'root', scopes: new Set<Scope>(scopes) },
   curator: { agent: 'curator', scopes: new Set<Scope>(['read', 'write', 'curate']) },
   approver: { agent: 'approver', scopes: new Set<Scope>(['read', 'approve']) },
+  carol: { agent: 'carol', scopes: new Set<Scope>(['read', 'approve']) },
   reader: { agent: 'reader', scopes: new Set<Scope>(['read']) },
   writer: { agent: 'writer', scopes: new Set<Scope>(['write']) },
 } satisfies Record<string, Caller>
@@ -192,6 +193,13 @@ async function openOn(backend: Backend, dir: string, clock: { now: number }): Pr
     tracker,
     tracker_ttl_ms,
     policy: { current: async () => policy.set, reload: async () => [], errors: () => [] },
+    desk: {
+      now,
+      randomHex: (bytes) => Buffer.from(crypto.getRandomValues(new Uint8Array(bytes))).toString('hex'),
+      approvalUrl: (id) => `http://cstp.test/dashboard/approvals/${id}`,
+      notifies: true,
+    },
+    roles: { 'release-managers': ['carol'] },
     record_guardrails: 'warn',
     elapsed: () => performance.now(),
     store,

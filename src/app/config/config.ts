@@ -76,8 +76,11 @@ function flatten(tree: unknown, file: string, problems: string[]): Map<string, u
 }
 
 /** Servers that share a database need the same tokens and key, and can't create them themselves. */
-function sharedProblems({ store_url, provenance_db, auth_tokens, evidence_key }: Partial<Settings>): string[] {
+function sharedProblems(values: Partial<Settings>): string[] {
+  const { store_url, provenance_db, auth_tokens, evidence_key, webhook_url, webhook_secret } = values
   const problems: string[] = []
+  if (webhook_url && webhook_secret === null)
+    problems.push('CSTP_WEBHOOK_SECRET: required with CSTP_WEBHOOK_URL: notices are signed')
   if (store_url && auth_tokens === null)
     problems.push('CSTP_AUTH_TOKENS: required with CSTP_STORE_URL: every server needs the same tokens')
   if (evidence_key === null && (store_url || isPostgres(provenance_db ?? null)))
@@ -188,6 +191,10 @@ export function shownValue(name: SettingName, value: unknown): string {
   if (value === null) return '(none)'
   if (name === 'auth_tokens') return (value as Credential[]).map(({ agent }) => `${agent}:****`).join(',')
   if (settings[name].secret) return '****'
+  if (name === 'approver_roles')
+    return Object.entries(value as Settings['approver_roles'])
+      .map(([role, agents]) => `${role}=${agents.join('+')}`)
+      .join(',')
   return withoutPassword(Array.isArray(value) ? value.join(',') : String(value))
 }
 

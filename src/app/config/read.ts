@@ -102,3 +102,28 @@ export const optional =
   <T>(read: (value: unknown) => T) =>
   (value: unknown): T | null =>
     read(value)
+
+/** Roles with their agents: `release-managers=alice+bob,security=carol`, or a mapping of lists. */
+export const roles = (value: unknown): Record<string, string[]> => {
+  const wanted = 'roles with their agents, such as release-managers=alice+bob'
+  const entries =
+    typeof value === 'string'
+      ? list(value).map((part) => part.split('=').map((side) => side.trim()))
+      : value !== null && typeof value === 'object' && !Array.isArray(value)
+        ? Object.entries(value)
+        : expected(wanted)
+  return Object.fromEntries(
+    entries.map(([role, agents, ...rest]) => {
+      if (!role || !agents || rest.length > 0) return expected(wanted)
+      return [role, typeof agents === 'string' ? agents.split('+').map((agent) => text(agent)) : list(agents)]
+    }),
+  )
+}
+
+/** The secret of a Standard Webhooks receiver: 24 to 64 bytes in base64 after `whsec_`. */
+export const webhookSecret = (value: unknown): string => {
+  const given = text(value)
+  const base64 = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(given)?.[1]
+  const bytes = base64 === undefined ? 0 : Buffer.from(base64, 'base64').length
+  return bytes >= 24 && bytes <= 64 ? given : expected('whsec_ and 24 to 64 bytes in base64')
+}

@@ -10,9 +10,11 @@ import {
   path,
   paths,
   postgresUrl,
+  roles,
   text,
   url,
   vectorUrl,
+  webhookSecret,
   whole,
 } from './read.ts'
 
@@ -199,6 +201,28 @@ export const settings = {
     'warn',
     oneOf('off', 'warn', 'block'),
     'What a violated guardrail does when a decision is recorded: nothing, a warning in the answer, or a refusal.',
+  ),
+  approver_roles: setting(
+    'approvals.roles',
+    'CSTP_APPROVER_ROLES',
+    {},
+    roles,
+    'Roles that rules name as approvers, with their agents: release-managers=alice+bob,security=carol.',
+  ),
+  webhook_url: setting(
+    'approvals.webhook_url',
+    'CSTP_WEBHOOK_URL',
+    null,
+    optional(url('http', 'https')),
+    'Address that receives signed notices of approvals; redirects are not followed.',
+  ),
+  webhook_secret: setting(
+    'approvals.webhook_secret',
+    'CSTP_WEBHOOK_SECRET',
+    null,
+    optional(webhookSecret),
+    'Secret that signs the notices (Standard Webhooks): whsec_ and 24 to 64 bytes in base64.',
+    true,
   ),
   tracker_ttl_minutes: setting(
     'tracker.ttl_minutes',

@@ -1,6 +1,8 @@
 /** Copies one store to another, kind by kind, continuing an interrupted run; and digests of both sides. */
 import { createHash } from 'node:crypto'
 import { sides } from '../../../sdk/storage/vectors.ts'
+import { noticeCollection } from '../../domain/approval/notices.ts'
+import { approvalCollections } from '../../domain/approval/requests.ts'
 import { resultCollection } from '../../domain/decision/idempotency.ts'
 import { sessionCollections } from '../../domain/deliberation/sessions.ts'
 import { grow } from '../../domain/evidence/tree.ts'
@@ -83,6 +85,7 @@ export async function copyVectors({ from, to, now_ms, signal, progress }: Copyin
 const collections = {
   sessions: [sessionCollections.waiting, sessionCollections.consumed],
   breakers: [breakerCollection],
+  approvals: [...Object.values(approvalCollections), noticeCollection],
   results: [resultCollection],
   policies: [policyCollections.archive, policyCollections.in_force],
 } as const

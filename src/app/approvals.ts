@@ -1,0 +1,61 @@
+/** Approvals of this server: where people decide them, and the delivery of signed notices. */
+import { randomBytes } from 'node:crypto'
+import type { Store } from '../../sdk/storage/store.ts'
+import { describeError, type Log } from '../core/log.ts'
+import type { Desk } from '../domain/approval/approval.ts'
+import { keyOf, type Notices, signed, startNotices } from '../domain/approval/notices.ts'
+import type { Settings } from './config/config.ts'
+import { later } from './lifecycle.ts'
+
+/** How long the receiver of a notice may take to answer. */
+const answerMs = 10_000
+
+const everywhere = new Set(['0.0.0.0', '::', '[::]'])
+
+/** The address that the settings give the service, as far as they know it. */
+export function expectedUrl({ public_url, host, port }: Pick<Settings, 'public_url' | 'host' | 'port'>): string {
+  const name = everywhere.has(host) ? '127.0.0.1' : host
+  return public_url ?? `http://${name.includes(':') && !name.startsWith('[') ? `[${name}]` : name}:${port}`
+}
+
+/** @param base the address of the service, asked at each use: the port is known once it listens */
+export const openDesk = (settings: Pick<Settings, 'webhook_url'>, base: () => string, now: () => number): Desk => ({
+  now,
+  randomHex: (bytes) => randomBytes(bytes).toString('hex'),
+  approvalUrl: (id) => `${base()}/dashboard/approvals/${id}`,
+  notifies: settings.webhook_url !== null,
+})
+
+/** Delivers notices to the one address that the operator set; null if there is none. */
+export function openNotices(
+  { webhook_url, webhook_secret }: Pick<Settings, 'webhook_url' | 'webhook_secret'>,
+  store: Store,
+  now: () => number,
+  log: Log,
+): Notices | null {
+  if (webhook_url === null || webhook_secret === null) return null
+  const key = keyOf(webhook_secret)
+  return startNotices({
+    store,
+    now,
+    after: later,
+    async send(id, body, signal) {
+      const response = await fetch(webhook_url, {
+        method: 'POST',
+        // A redirect could lead into the operator's own network.
+        redirect: 'manual',
+        headers: { 'content-type': 'application/json', ...signed(key, id, body, now()) },
+        body,
+        signal: AbortSignal.any([signal, AbortSignal.timeout(answerMs)]),
+      })
+      await response.body?.cancel()
+      if (!response.ok) throw new Error(`the webhook answered HTTP ${response.status}`)
+    },
+    failed: (id, attempts, error, given_up) =>
+      log(given_up ? 'error' : 'warn', given_up ? 'a notice was given up' : 'a notice failed; it will be retried', {
+        id,
+        attempts,
+        ...describeError(error),
+      }),
+  })
+}
