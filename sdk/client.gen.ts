@@ -35,10 +35,17 @@ export interface Methods {
    */
   debugTracker(params?: DebugTrackerParams, options?: CallOptions): Promise<DebugTrackerResult>
   /**
+   * Grants or denies a request for approval; the first answer wins, and the requester never answers. Scope
+   * `approve`, effect `write`.
+   */
+  decideApproval(params: DecideApprovalParams, options?: CallOptions): Promise<DecideApprovalResult>
+  /**
    * Writes the evidence, its signed checkpoint and the control mappings as a bundle that can be verified offline,
    * as JSON, PDF or both. Scope `evidence`, effect `write`.
    */
   exportEvidenceBundle(params?: ExportEvidenceBundleParams, options?: CallOptions): Promise<ExportEvidenceBundleResult>
+  /** Returns a request for approval: your own, or any with the scope approve. Scope `read`, effect `read`. */
+  getApproval(params: GetApprovalParams, options?: CallOptions): Promise<GetApprovalResult>
   /**
    * Compares stated confidence with what came true: Brier score, calibration, and what to do about it. Scope
    * `read`, effect `read`.
@@ -111,6 +118,11 @@ export interface Methods {
    * effect `write`.
    */
   linkEvidence(params: LinkEvidenceParams, options?: CallOptions): Promise<LinkEvidenceResult>
+  /**
+   * Lists requests for approval, the newest first: your own, or all with the scope approve. Scope `read`, effect
+   * `read`.
+   */
+  listApprovals(params?: ListApprovalsParams, options?: CallOptions): Promise<ListApprovalsResult>
   /**
    * Lists the audit trail, newest first: every write and every evaluation of guardrails. Scope `admin`, effect
    * `read`.
@@ -189,7 +201,9 @@ export const methods = {
   checkGuardrails: 'write',
   compact: 'write',
   debugTracker: 'read',
+  decideApproval: 'write',
   exportEvidenceBundle: 'write',
+  getApproval: 'read',
   getCalibration: 'read',
   getCheckpoint: 'read',
   getCircuitState: 'read',
@@ -208,6 +222,7 @@ export const methods = {
   ingestEvidence: 'write',
   linkDecisions: 'write',
   linkEvidence: 'write',
+  listApprovals: 'read',
   listAudit: 'read',
   listBreakers: 'read',
   listDecisions: 'read',
@@ -343,6 +358,16 @@ export interface DebugTrackerResult {
   }[]
 }
 
+/** Parameters of `cstp.decideApproval`. */
+export interface DecideApprovalParams {
+  /** Its id, such as 7F3K-Q2MX. */ id: string
+  /** The answer. */ decision: 'approve' | 'deny'
+  /** Why; the requester reads it. */ reason?: string | null | undefined
+}
+
+/** Result of `cstp.decideApproval`. */
+export type DecideApprovalResult = Approval
+
 /** Parameters of `cstp.exportEvidenceBundle`. */
 export interface ExportEvidenceBundleParams {
   /** JSON can be verified; PDF is for reading, and needs an optional library. Default `"json"`. */
@@ -361,6 +386,14 @@ export interface ExportEvidenceBundleResult {
   /** How often an event did not support a control that it should. */ insufficient_evidence_count: number
   /** Controls that only attested evidence supports, ascending. */ attested_only_controls: string[]
 }
+
+/** Parameters of `cstp.getApproval`. */
+export interface GetApprovalParams {
+  /** Its id, such as 7F3K-Q2MX. */ id: string
+}
+
+/** Result of `cstp.getApproval`. */
+export type GetApprovalResult = Approval
 
 /** Parameters of `cstp.getCalibration`. */
 export interface GetCalibrationParams {
@@ -731,6 +764,19 @@ export interface LinkEvidenceResult {
   /** Events linked. */ linked: number
   /** Id of the decision. */ decision_id: string
   /** Number of the new record. */ attested_seq: number
+}
+
+/** Parameters of `cstp.listApprovals`. */
+export interface ListApprovalsParams {
+  /** Only those in this state. */ state?: ApprovalState | undefined
+  /** Most approvals. Default `50`. */ limit?: number | undefined
+  /** How many to skip. Default `0`. */ offset?: number | undefined
+}
+
+/** Result of `cstp.listApprovals`. */
+export interface ListApprovalsResult {
+  approvals: Approval[]
+  /** In this state, on all pages. */ total: number
 }
 
 /** Parameters of `cstp.listAudit`. */
@@ -1207,6 +1253,49 @@ export interface ActionParams {
   /** Any fields for conditions to look at; at most 64 KiB and 8 deep. Default `{}`. */
   context?: Record<string, unknown> | undefined
 }
+
+/** One request for an approval, with its answer. */
+export interface Approval {
+  /** Short code, such as 7F3K-Q2MX. */ id: string
+  /** Where a person decides it. */ url: string
+  state: ApprovalState
+  /** RFC 3339. Without an answer until then it is denied. */ expires_at: string
+  /** The evaluation that asked, as the audit trail names it. */ evaluation_id: string
+  /** SHA-256 of the JCS of agent, tool, arguments, resource and policy_hash. */ request_digest: string
+  /** The rules that asked. */ policy_hash: string
+  /** The agent that wants to act. */ requester: string
+  /** Whom the requester says that it acts for. */ on_behalf_of: string | null
+  /** Session of the requester, if it named one. */ session: string | null
+  /** What is to be approved, secrets redacted. */
+  action: {
+    description: string
+    /** What kind of decision it is. */ category: string | null
+    /** What is at risk. */ stakes: string | null
+    /** How sure the agent was, 0 to 1. */ confidence: number | null
+    /** Tags for finding it again. */ tags: string[]
+    project: string | null
+    scope: string | null
+    /** The situation, in words. */ context: Record<string, unknown>
+  }
+  /** The rules that asked. */
+  rules: {
+    /** Id of the rule or breaker. */ guardrail_id: string
+    name: string
+    /** What the rule says to the caller. */ message: string
+    /** The rule as canonical JSON. */ text: string
+  }[]
+  /** Who may decide: agents or roles; empty for everybody with the scope approve. */ approvers: string[]
+  /** `none`: the next action uses a grant up. `exact:24h`: the same action passes for so long. */ remember: string
+  /** RFC 3339. */ requested_at: string
+  decided_by: string | null
+  /** RFC 3339. */ decided_at: string | null
+  /** Why it was decided so. */ reason: string | null
+  /** RFC 3339. Until then a grant can be used. */ approved_until: string | null
+  /** RFC 3339. When a grant was first used. */ consumed_at: string | null
+}
+
+/** State of an approval; `consumed` is a grant that an action has used. */
+export type ApprovalState = 'pending' | 'approved' | 'denied' | 'expired' | 'consumed'
 
 /** What an attributed outcome rests on. */
 export type AttributionBasis = 'evidence' | 'age'

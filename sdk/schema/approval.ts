@@ -1,20 +1,12 @@
 /** Approvals: one request of an agent that a person grants or denies. */
 import * as v from 'valibot'
+import { filledText } from './decision.ts'
 
 const d = v.description
 
 /** State of an approval; `consumed` is a grant that an action has used. */
 export const ApprovalState = v.picklist(['pending', 'approved', 'denied', 'expired', 'consumed'])
 export type ApprovalState = v.InferOutput<typeof ApprovalState>
-
-/** The approval that a verdict waits for, or rests on. */
-export const ApprovalRef = v.object({
-  id: v.pipe(v.string(), d('Short code, such as 7F3K-Q2MX.')),
-  url: v.pipe(v.string(), d('Where a person decides it.')),
-  state: ApprovalState,
-  expires_at: v.pipe(v.string(), d('RFC 3339. Without an answer until then it is denied.')),
-})
-export type ApprovalRef = v.InferOutput<typeof ApprovalRef>
 
 /** A rule that asked for the approval, as it was at the request. */
 const ApprovalRule = v.object({
@@ -38,7 +30,10 @@ const ApprovalAction = v.object({
 
 /** One request for an approval, with its answer. */
 export const Approval = v.object({
-  ...ApprovalRef.entries,
+  id: v.pipe(v.string(), d('Short code, such as 7F3K-Q2MX.')),
+  url: v.pipe(v.string(), d('Where a person decides it.')),
+  state: ApprovalState,
+  expires_at: v.pipe(v.string(), d('RFC 3339. Without an answer until then it is denied.')),
   evaluation_id: v.pipe(v.string(), d('The evaluation that asked, as the audit trail names it.')),
   request_digest: v.pipe(v.string(), d('SHA-256 of the JCS of agent, tool, arguments, resource and policy_hash.')),
   policy_hash: v.pipe(v.string(), d('The rules that asked.')),
@@ -51,9 +46,9 @@ export const Approval = v.object({
     v.array(v.string()),
     d('Who may decide: agents or roles; empty for everybody with the scope approve.'),
   ),
-  remember_hours: v.pipe(
-    v.nullable(v.number()),
-    d('For how long a grant lets the same action pass; null if the next action uses it up.'),
+  remember: v.pipe(
+    v.string(),
+    d('`none`: the next action uses a grant up. `exact:24h`: the same action passes for so long.'),
   ),
   requested_at: v.pipe(v.string(), d('RFC 3339.')),
   decided_by: v.nullable(v.string()),
@@ -63,3 +58,6 @@ export const Approval = v.object({
   consumed_at: v.pipe(v.nullable(v.string()), d('RFC 3339. When a grant was first used.')),
 })
 export type Approval = v.InferOutput<typeof Approval>
+
+/** Id of an approval; it names no decision. */
+export const ApprovalId = v.pipe(filledText(32), d('Its id, such as 7F3K-Q2MX.'))

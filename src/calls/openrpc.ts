@@ -1,5 +1,7 @@
 /** The service as an OpenRPC document: every method with its parameters, result and errors as JSON Schema. */
+
 import { codes, type ErrorName, meanings } from '../../sdk/errors.ts'
+import { ApprovalId } from '../../sdk/schema/approval.ts'
 import { type JsonSchema, jsonSchema, withReferences } from '../core/json-schema.ts'
 import { version } from '../core/version.ts'
 import type { Method } from './method.ts'
@@ -18,7 +20,9 @@ export type OpenRpc = Record<string, unknown>
 const common: ErrorName[] = ['invalid_params', 'forbidden', 'rate_limited', 'internal_error']
 
 const takesId = ({ params }: Method): boolean =>
-  Object.keys(params.entries).some((name) => /^(?:id|decision_id|source_id|target_id)$/.test(name))
+  Object.entries(params.entries).some(
+    ([name, schema]) => /^(?:id|decision_id|source_id|target_id)$/.test(name) && schema !== ApprovalId,
+  )
 
 const errorsOf = (method: Method): { $ref: string }[] =>
   [...new Set([...common, method.failure, ...(takesId(method) ? (['decision_not_found'] as const) : [])])].map(

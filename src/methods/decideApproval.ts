@@ -1,7 +1,7 @@
 /** cstp.decideApproval: a person grants or denies a request. */
 import * as v from 'valibot'
-import { Approval } from '../../sdk/schema/approval.ts'
-import { filledText, text } from '../../sdk/schema/decision.ts'
+import { Approval, ApprovalId } from '../../sdk/schema/approval.ts'
+import { text } from '../../sdk/schema/decision.ts'
 import { defineMethod } from '../calls/method.ts'
 import { answer, viewerOf } from '../domain/approval/answers.ts'
 import { show } from '../domain/approval/approval.ts'
@@ -11,7 +11,7 @@ const d = v.description
 export const decideApproval = defineMethod({
   summary: 'Grants or denies a request for approval; the first answer wins, and the requester never answers.',
   params: v.object({
-    id: v.pipe(filledText(32), d('Its id, such as 7F3K-Q2MX.')),
+    id: ApprovalId,
     decision: v.pipe(v.picklist(['approve', 'deny']), d('The answer.')),
     reason: v.pipe(v.nullish(text(2_000), null), d('Why; the requester reads it.')),
   }),

@@ -1,14 +1,13 @@
 /** cstp.getApproval: one request for approval. */
 import * as v from 'valibot'
-import { Approval } from '../../sdk/schema/approval.ts'
-import { filledText } from '../../sdk/schema/decision.ts'
+import { Approval, ApprovalId } from '../../sdk/schema/approval.ts'
 import { defineMethod } from '../calls/method.ts'
 import { findApproval, viewerOf } from '../domain/approval/answers.ts'
 import { show } from '../domain/approval/approval.ts'
 
 export const getApproval = defineMethod({
   summary: 'Returns a request for approval: your own, or any with the scope approve.',
-  params: v.object({ id: v.pipe(filledText(32), v.description('Its id, such as 7F3K-Q2MX.')) }),
+  params: v.object({ id: ApprovalId }),
   result: Approval,
   scope: 'read',
   effect: 'read',

@@ -12,8 +12,8 @@ export const rule: AskingRule = {
   text: '{"id":"ask-first"}',
   approvers: [],
   separation: true,
-  lasts_ms: hour,
-  remember_hours: null,
+  waits_ms: hour,
+  remember_ms: null,
 }
 
 /** What agent alice asks for. */

@@ -19,21 +19,21 @@ export interface Approval
     | 'action'
     | 'rules'
     | 'approvers'
-    | 'remember_hours'
+    | 'remember'
     | 'decided_by'
     | 'reason'
   > {
   state: ApprovalState
   /** Also refuses whom the requester says that it acts for. */
   separation: boolean
+  /** How long a grant lasts after it was given. */
+  lasts_ms: number
   requested_ms: number
   expires_ms: number
   decided_ms: number | null
   approved_until_ms: number | null
   consumed_ms: number | null
 }
-
-const hourMs = 3_600_000
 
 /** The approval as it is at this time. */
 export function current(approval: Approval, now_ms: number): Approval {
@@ -68,15 +68,13 @@ export function decide(
 ): Approval | null {
   const approval = current(stored, now_ms)
   if (approval.state !== 'pending') return null
-  const { remember_hours, expires_ms, requested_ms } = approval
-  const lasts_ms = remember_hours === null ? expires_ms - requested_ms : remember_hours * hourMs
   return {
     ...approval,
     state: answer.granted ? 'approved' : 'denied',
     decided_by: answer.by,
     decided_ms: now_ms,
     reason: answer.reason,
-    approved_until_ms: answer.granted ? now_ms + lasts_ms : null,
+    approved_until_ms: answer.granted ? now_ms + approval.lasts_ms : null,
   }
 }
 
@@ -85,7 +83,7 @@ export function consume(stored: Approval, now_ms: number): Approval | null {
   const approval = current(stored, now_ms)
   if (approval.state !== 'approved') return null
   const consumed_ms = approval.consumed_ms ?? now_ms
-  return { ...approval, state: approval.remember_hours === null ? 'consumed' : 'approved', consumed_ms }
+  return { ...approval, state: approval.remember === 'none' ? 'consumed' : 'approved', consumed_ms }
 }
 
 /** Whether the same action may not ask again yet: its request waits, or was denied and has not expired. */

@@ -34,8 +34,10 @@ export interface AskingRule {
   text: string
   approvers: readonly string[]
   separation: boolean
-  lasts_ms: number
-  remember_hours: number | null
+  /** How long the request waits. */
+  waits_ms: number
+  /** For how long a grant lets the same action pass; null if the next action uses it up. */
+  remember_ms: number | null
 }
 
 /** An evaluation whose rules ask for an approval. */
@@ -185,7 +187,9 @@ async function request(
   if (Object.keys(open).length >= mostWaiting) return null
   const { category, project, scope, ...given } = actionOf(action)
   const { tool } = action.context
-  const hours = rules.map(({ remember_hours }) => remember_hours)
+  // The strictest of the rules counts.
+  const waits_ms = Math.min(...rules.map((rule) => rule.waits_ms))
+  const remember_ms = Math.min(...rules.map((rule) => rule.remember_ms ?? 0))
   const approval: Approval = {
     id: await freeId(tx, desk),
     evaluation_id,
@@ -204,11 +208,14 @@ async function request(
     rules: rules.map(({ guardrail_id, name, message, text }) => ({ guardrail_id, name, message, text })),
     approvers: [...rules[0]!.approvers],
     separation: rules[0]!.separation,
-    // The strictest of the rules counts.
-    remember_hours: hours.some((one) => one === null) ? null : Math.min(...(hours as number[])),
+    remember:
+      remember_ms === 0
+        ? 'none'
+        : `exact:${remember_ms % 3_600_000 === 0 ? `${remember_ms / 3_600_000}h` : `${remember_ms / 1_000}s`}`,
+    lasts_ms: remember_ms || waits_ms,
     state: 'pending',
     requested_ms: now_ms,
-    expires_ms: now_ms + Math.min(...rules.map(({ lasts_ms }) => lasts_ms)),
+    expires_ms: now_ms + waits_ms,
     decided_by: null,
     reason: null,
     decided_ms: null,
@@ -226,9 +233,8 @@ async function request(
 export const putWaiting = (tx: Transaction, agent: string, open: Waiting): Promise<void> =>
   tx.keyed.put(waiting, agent, open, { expires_ms: Math.max(0, ...Object.values(open)) })
 
-const endOf = ({ expires_ms, remember_hours }: Approval): number =>
-  // A grant ends at most so long after the last moment at which it can be given.
-  expires_ms + (remember_hours ?? 0) * 3_600_000 + keptMs
+// A grant is given before the request expires.
+const endOf = ({ expires_ms, lasts_ms }: Approval): number => expires_ms + lasts_ms + keptMs
 
 /** Stores an approval after a step, with its audit row and, where it is of interest, the notice of the webhook. */
 export async function keep(

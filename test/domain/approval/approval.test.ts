@@ -25,7 +25,8 @@ const fresh = (given: Partial<Approval> = {}): Approval => ({
   },
   rules: [],
   approvers: [],
-  remember_hours: null,
+  remember: 'none',
+  lasts_ms: hour,
   separation: true,
   state: 'pending',
   requested_ms: 0,
@@ -47,7 +48,7 @@ const step = fc.oneof(
 test('an action passes only with a grant in time: once, or until the end that the rule names', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 30 }), fc.option(fc.integer({ min: 1, max: 48 })), (steps, hours) => {
-      let approval = fresh({ remember_hours: hours })
+      let approval = fresh(hours === null ? {} : { remember: `exact:${hours}h`, lasts_ms: hours * hour })
       let now = 0
       // The model: when it was granted or denied, and how often it was used.
       const model = { granted: null as number | null, denied: false, uses: 0 }

@@ -86,7 +86,7 @@ forEachBackend((open) => {
 
   test('remembered for a day, the same action passes until then', async () => {
     const program = await open()
-    const remembering = () => asking(program, undefined, { rules: [{ ...rule, remember_hours: 24 }] })
+    const remembering = () => asking(program, undefined, { rules: [{ ...rule, remember_ms: 24 * hour }] })
     const { approval } = await ask(program, remembering())
     await approve(program, approval!.id)
     for (let used = 0; used < 3; used++) expect((await ask(program, remembering())).granted).toBe(true)
@@ -125,7 +125,9 @@ forEachBackend((open) => {
     ])
     expect(answers.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
     const { state, decided_by } = await other.call('getApproval', { id })
-    expect([state, decided_by]).toEqual(answers[0].status === 'fulfilled' ? ['approved', 'carol'] : ['denied', 'approver'])
+    expect([state, decided_by]).toEqual(
+      answers[0].status === 'fulfilled' ? ['approved', 'carol'] : ['denied', 'approver'],
+    )
     const granted = (await ask(program, asking(program, { amount: 7 }))).approval!
     await approve(other, granted.id)
     const uses = await Promise.all([
