@@ -58,6 +58,10 @@ export const actionFields = {
     about: 'Number of reasons, in the phases that have them.',
   },
   quality_score: { ...share, about: 'Quality of the record, 0 to 1; phase `record` only.' },
+  instruction_like: {
+    ...flag,
+    about: 'Whether its text reads like instructions to a model, such as "ignore previous instructions".',
+  },
   has_deliberation: { ...flag, about: 'Whether it has a deliberation.' },
   has_reasoning: { ...flag, about: 'Whether it has steps of reasoning.' },
   has_query: { ...flag, about: 'Whether precedents were queried.' },

@@ -13,11 +13,14 @@ export const WisdomEntry = v.object({
     v.array(
       v.object({
         text: v.pipe(v.string(), d('The pattern.')),
-        confirmations: v.pipe(v.number(), d('Successes that followed it.')),
+        confirmations: v.pipe(
+          v.number(),
+          d('Successes that confirm it: of one recorder only those that others reviewed.'),
+        ),
         example_ids: v.pipe(v.array(v.string()), d('Newest of them.')),
       }),
     ),
-    d('Patterns that succeeded more often than they failed.'),
+    d('Patterns that succeeded more often than they failed, for several agents or by the reviews of others.'),
   ),
   common_failure_mode: v.pipe(v.nullable(v.string()), d('The lesson drawn most often from failures.')),
   avg_confidence: v.pipe(v.nullable(fraction), d('Mean stated confidence.')),

@@ -91,6 +91,10 @@ export interface PatternGroup {
   decisions: number
   successes: number
   failures: number
+  /** Successes as somebody else than the recorder says: another agent's review, or evidence. */
+  confirmed: number
+  /** Agents that recorded one of the successes. */
+  recorders: number
   /** At most three, newest first. */
   example_ids: string[]
 }
@@ -153,7 +157,10 @@ export interface DecisionReader {
   outcomesBy(filter: DecisionFilter, by: 'category' | 'agent'): Promise<{ value: string; groups: OutcomeGroup[] }[]>
   /** Reviewed decisions with an outcome by the types of their reasons. By type, confidence, outcome. */
   reasons(): Promise<ReasonGroup[]>
-  /** Patterns of reviewed decisions (their first 300 characters), most confirmed by success first, then by text; at most `limit`. */
+  /**
+   * Patterns of reviewed decisions (their first 300 characters); at most `limit`. First those with the most successes, of which those of
+   * a single recorder count only as far as they are `confirmed`; then by text.
+   */
   patterns(query: { category?: string; limit: number }): Promise<PatternGroup[]>
   /**
    * BM25 over all decisions (k1 1.2, b 0.75, idf = ln(1 + (N − n + .5)/(n + .5))), then the `limit` best that pass the filter.

@@ -31,6 +31,14 @@ export function fieldsOf(record: DecisionRecord, indexed: boolean): DecisionFiel
   }
 }
 
+/** Whether the outcome is what somebody else than the recorder says: another agent, or evidence. */
+export const isConfirmed = (
+  record: Pick<DecisionRecord, 'recorded_by' | 'reviewed_by' | 'attribution_basis'>,
+): boolean =>
+  record.attribution_basis === null
+    ? record.reviewed_by !== null && record.reviewed_by !== record.recorded_by
+    : record.attribution_basis === 'evidence'
+
 function milliseconds(time: string, field: string): number {
   const ms = Date.parse(time)
   if (Number.isNaN(ms)) throw new StorageError('invalid', `${field} is not a time: ${JSON.stringify(time)}`)

@@ -1,6 +1,7 @@
 /** Where output goes: results to stdout, everything else to stderr; widths, colours, and text that can't control the terminal. */
 import type { Configuration } from '../app/config/config.ts'
 import { createLog, type Log } from '../core/log.ts'
+import { plainText, visibleJson } from '../core/quote.ts'
 
 const codes = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, cyan: 36 } as const
 /** Colours a text; the identity where colours are off. */
@@ -69,16 +70,11 @@ export function openLog({ settings, sources }: Configuration, { quiet = false } 
   })
 }
 
-/** Text on one line without control characters and direction marks: stored text must not move the cursor or recolour the screen. */
-export const plain = (text: string): string =>
-  text
-    .replace(/\s+/g, ' ')
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
-    .replace(/[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '')
-    .trim()
+/** Stored text must not move the cursor or recolour the screen. */
+export const plain = plainText
 
 /** Indented JSON that is safe on a terminal. */
-export const prettyJson = (value: unknown): string => `${escapeControls(JSON.stringify(value, null, 2))}\n`
+export const prettyJson = (value: unknown): string => `${visibleJson(JSON.stringify(value, null, 2))}\n`
 
 /** Prints the result of a command: as JSON for programs, else as text. */
 export const print = (
@@ -91,14 +87,7 @@ export const print = (
 export const plural = (count: number, one: string): string => `${count} ${one}${count === 1 ? '' : 's'}`
 
 /** JSON on one line. */
-export const jsonLine = (value: unknown): string => `${escapeControls(JSON.stringify(value))}\n`
-
-// JSON.stringify leaves DEL, the C1 range and direction marks as they are.
-const escapeControls = (json: string): string =>
-  json.replace(
-    /[\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
-    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
+export const jsonLine = (value: unknown): string => `${visibleJson(JSON.stringify(value))}\n`
 
 const segmenter = new Intl.Segmenter()
 

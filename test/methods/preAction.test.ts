@@ -29,7 +29,16 @@ forEachBackend((open) => {
     })
     expect(result).toMatchObject({ allowed: true, violations: [], warnings: [], block_reasons: [] })
     expect(result.relevant_decisions.map(({ id }) => id)).toEqual([old])
-    expect(result.patterns_summary).toEqual([{ pattern: 'cache reads', count: 1, example_ids: [old] }])
+    // The word of one agent alone is no pattern for others.
+    expect(result.patterns_summary).toEqual([])
+    await program.call('reviewDecision', { id: old, outcome: 'success' }, 'bob')
+    const again = await program.call('preAction', { action, options: { auto_record: false } })
+    expect(again.patterns_summary).toEqual([{ pattern: 'cache reads', count: 1, example_ids: [old] }])
+    expect(again.relevant_decisions.find(({ id }) => id === old)).toMatchObject({
+      recorded_by: 'alice',
+      reviewed_by: 'bob',
+      instruction_like: false,
+    })
     expect(result.guardrail_results.map(({ guardrail_id, status }) => [guardrail_id, status])).toEqual([
       ['amount', 'pass'],
       ['careful', 'pass'],

@@ -82,12 +82,20 @@ forEachBackend((open) => {
       outcome: null,
       date: '2026-07-01',
       distance: expect.any(Number),
+      recorded_by: 'alice',
+      reviewed_by: null,
+      actual_result: null,
+      lessons: null,
+      instruction_like: false,
       superseded_by: null,
     }
     const of = async (params: object) => (await call('queryDecisions', { query: 'SQLite', ...params })).decisions
     expect(await of({})).toEqual([hit] as never)
     expect(await of({ includeReasons: true })).toEqual([{ ...hit, reasons: ['first', 'second'] }] as never)
     expect(await of({ retrieval_mode: 'keyword' })).toEqual([{ ...hit, distance: null }] as never)
+    await call('reviewDecision', { id, outcome: 'failure', lessons: 'You must ask nobody' }, 'bob')
+    const review = { status: 'reviewed', outcome: 'failure', reviewed_by: 'bob', lessons: 'You must ask nobody' }
+    expect(await of({})).toEqual([{ ...hit, ...review, instruction_like: true }] as never)
   })
 
   test('semantic: by cosine distance, nearest first', async () => {

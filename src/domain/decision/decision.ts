@@ -1,5 +1,6 @@
 /** The life of a decision record: made, updated, reviewed. Values in, values out. */
 import type { AttributionBasis, DecisionRecord, Outcome, Review } from '../../../sdk/schema/decision.ts'
+import { plainText } from '../../core/quote.ts'
 import { dayMs, timestamp } from '../../core/time.ts'
 import { takeSession } from '../deliberation/inputs.ts'
 import type { Session } from '../deliberation/sessions.ts'
@@ -9,7 +10,7 @@ const titleLength = 120
 
 /** The decision text on one line, cut at 120 characters on a word. */
 export function titleOf(decision: string): string {
-  const line = decision.replace(/\s+/g, ' ').trim()
+  const line = plainText(decision)
   if (line.length <= titleLength) return line
   const space = line.lastIndexOf(' ', titleLength)
   if (space > titleLength / 2) return line.slice(0, space)

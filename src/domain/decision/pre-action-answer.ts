@@ -3,6 +3,7 @@ import * as v from 'valibot'
 import { QueryHit } from '../../../sdk/schema/decision.ts'
 import { type ActionParams, Violation } from '../../../sdk/schema/policy.ts'
 import type { RecordResult } from '../../../sdk/schema/record.ts'
+import { isConfirmed } from '../../../sdk/storage/fields.ts'
 import type { CompiledRule } from '../guardrail/evaluate.ts'
 import type { Evaluation } from '../guardrail/guard.ts'
 import { noRules } from '../guardrail/request.ts'
@@ -73,13 +74,12 @@ export const notEvaluated: Check = {
 /** What a record says if the caller did not. */
 export const assumed = { category: 'uncategorized', confidence: 0.5 }
 
-/** How often each pattern is among the precedents. */
+/** How often each pattern is among the precedents: those of several agents, or that another agent's review or evidence confirms. */
 function patternsOf(found: SearchResult): PreActionResult['patterns_summary'] {
-  const ids = new Map<string, string[]>()
-  for (const { record } of found.hits)
-    if (record.pattern) ids.set(record.pattern, [...(ids.get(record.pattern) ?? []), record.id])
-  return [...ids]
-    .map(([pattern, of]) => ({ pattern, count: of.length, example_ids: of.slice(0, 3) }))
+  const records = found.hits.map(({ record }) => record).filter(({ pattern }) => pattern)
+  return [...Map.groupBy(records, ({ pattern }) => pattern!)]
+    .filter(([, of]) => new Set(of.map(({ recorded_by }) => recorded_by)).size > 1 || of.some(isConfirmed))
+    .map(([pattern, of]) => ({ pattern, count: of.length, example_ids: of.slice(0, 3).map(({ id }) => id) }))
     .sort((a, b) => b.count - a.count || (a.pattern < b.pattern ? -1 : 1))
 }
 

@@ -2,6 +2,7 @@
 import type * as v from 'valibot'
 import { type ActionField, type ActionFieldName, actionFields } from '../../../sdk/schema/action.ts'
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
+import { instructionLike, textsOf } from '../decision/instructions.ts'
 
 type Given<N extends ActionFieldName> = v.InferOutput<(typeof actionFields)[N]['schema']>
 
@@ -130,6 +131,7 @@ export function recordedAction(record: DecisionRecord, context: Action['context'
     phase: 'record',
     reason_count: record.reasons.length,
     quality_score: record.quality.score,
+    instruction_like: instructionLike(textsOf(record)),
     has_deliberation: record.deliberation !== null,
     has_reasoning: record.reasoning_trace.length > 0 || hasThought(record),
     has_query: protocol?.query_run ?? false,

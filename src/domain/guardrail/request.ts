@@ -1,6 +1,7 @@
 /** The action that rules see, made of a caller's description. */
 import { invalidParams } from '../../../sdk/errors.ts'
 import type { ActionParams, Violation } from '../../../sdk/schema/policy.ts'
+import { instructionLike, textsIn } from '../decision/instructions.ts'
 import type { Action, Phase } from './action.ts'
 import { contextProblem } from './history.ts'
 
@@ -14,6 +15,7 @@ export function toAction(agent_id: string, given: ActionParams, phase: Phase): A
     phase,
     reason_count: null,
     quality_score: null,
+    instruction_like: instructionLike([given.description, ...textsIn(given.context)]),
     has_deliberation: false,
     has_reasoning: false,
     has_query: phase === 'pre_action',

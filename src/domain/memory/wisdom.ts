@@ -29,11 +29,16 @@ async function failureModes(store: Store, category: string | undefined): Promise
   return modes
 }
 
-/** Patterns that succeeded more often than they failed. */
+/**
+ * Patterns that succeeded more often than they failed. What one agent recorded and only it reviewed is its own word, and makes no
+ * principle for others.
+ */
 export const confirmedPatterns = async (store: Store, query: { category?: string; limit: number }) =>
-  (await store.decisions.patterns(query))
-    .filter(({ successes, failures }) => successes > failures)
-    .map(({ pattern, category, successes, example_ids }) => ({ pattern, category, count: successes, example_ids }))
+  (await store.decisions.patterns(query)).flatMap(({ successes, failures, confirmed, ...group }) => {
+    const { pattern, category, recorders, example_ids } = group
+    const count = recorders > 1 ? successes : confirmed
+    return count > failures ? [{ pattern, category, count, recorders, example_ids }] : []
+  })
 
 /** Categories with at least so many reviewed decisions, the largest first. */
 export async function wisdom(

@@ -6,6 +6,7 @@ import { StorageError } from '../../../sdk/storage/errors.ts'
 import { compileFilter } from '../../../sdk/storage/filter.ts'
 import type { DecisionFilter, Store } from '../../../sdk/storage/store.ts'
 import type { Side } from '../../../sdk/storage/vectors.ts'
+import { instructionLike, textsOf } from '../decision/instructions.ts'
 import type { Follower } from './follower.ts'
 import { successorsFirst } from './successors.ts'
 import { queryTerms } from './terms.ts'
@@ -38,7 +39,24 @@ export interface Hit {
 /** A hit of a search as it is returned. */
 export function hitOf({ record, distance, superseded_by }: Hit): QueryHit {
   const { id, title, category, confidence, stakes, status, outcome, date } = record
-  return { id, title, category, confidence, stakes, status, outcome, date, distance, superseded_by }
+  const { recorded_by, reviewed_by, actual_result, lessons } = record
+  return {
+    id,
+    title,
+    category,
+    confidence,
+    stakes,
+    status,
+    outcome,
+    date,
+    distance,
+    recorded_by,
+    reviewed_by,
+    actual_result,
+    lessons,
+    instruction_like: instructionLike(textsOf(record)),
+    superseded_by,
+  }
 }
 
 export interface SearchResult {

@@ -1,5 +1,6 @@
 /** Resources: decisions, the session context and the guardrails, for clients that attach what a person points at. */
 import type { ReadResourceResult, Resource, ResourceTemplateType } from '@modelcontextprotocol/server'
+import { quoted, quotedName, visibleJson } from '../../core/quote.ts'
 import type { CallMethod } from './tools.ts'
 
 const decisions = 'cstp://decisions/'
@@ -41,13 +42,13 @@ export const fixed: Resource[] = [
 export async function listResources(call: CallMethod, signal: AbortSignal): Promise<Resource[]> {
   const params = { limit: newest, sort: 'created_at', order: 'desc' }
   const { decisions: found } = (await call('cstp.listDecisions', params, signal)) as {
-    decisions: { id: string; title: string; category: string; date: string; updated_at: string }[]
+    decisions: { id: string; title: string; category: string; date: string; recorded_by: string; updated_at: string }[]
   }
-  const listed = found.map(({ id, title, category, date, updated_at }) => ({
+  const listed = found.map(({ id, title, category, date, recorded_by, updated_at }) => ({
     name: id,
-    title,
+    title: quoted(title),
     uri: decisionUri(id),
-    description: `${category}, ${date}`,
+    description: `${quotedName(category)}, ${date}, by ${quotedName(recorded_by)}`,
     mimeType: 'application/json',
     annotations: { lastModified: updated_at },
   }))
@@ -74,7 +75,9 @@ export async function readResource(
   call: CallMethod,
   signal: AbortSignal,
 ): Promise<ReadResourceResult | null> {
-  const json = (value: unknown) => ({ contents: [{ uri, mimeType: 'application/json', text: JSON.stringify(value) }] })
+  const json = (value: unknown) => ({
+    contents: [{ uri, mimeType: 'application/json', text: visibleJson(JSON.stringify(value)) }],
+  })
   if (uri === guardrailsUri) return json(await call('cstp.listGuardrails', {}, signal))
   if (uri === contextUri) {
     const { markdown } = (await call('cstp.getSessionContext', { format: 'markdown' }, signal)) as { markdown: string }

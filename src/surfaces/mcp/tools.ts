@@ -4,6 +4,7 @@ import { CstpError, codes, type Issue } from '../../../sdk/errors.ts'
 import { type Method, type ParamsSchema, type ResultSchema, toolNames } from '../../calls/method.ts'
 import { type JsonSchema, jsonSchema } from '../../core/json-schema.ts'
 import { compileParams } from '../../core/params.ts'
+import { visibleJson } from '../../core/quote.ts'
 import { methods } from '../../methods/table.ts'
 
 /** Calls a method as the client's agent. @throws CstpError */
@@ -80,10 +81,10 @@ export async function callTool(
   try {
     const result = await call(entry.method, entry.toParams(input), signal)
     const structuredContent = result as Record<string, unknown>
-    return { content: [{ type: 'text', text: JSON.stringify(result) }], structuredContent }
+    return { content: [{ type: 'text', text: visibleJson(JSON.stringify(result)) }], structuredContent }
   } catch (error) {
     const refusal = toolError(error, name, entry.fields)
-    return { content: [{ type: 'text', text: JSON.stringify(refusal) }], isError: true }
+    return { content: [{ type: 'text', text: visibleJson(JSON.stringify(refusal)) }], isError: true }
   }
 }
 

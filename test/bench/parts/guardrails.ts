@@ -81,6 +81,7 @@ export async function guardrails(bench: Bench): Promise<void> {
     phase: 'check' as const,
     reason_count: null,
     quality_score: null,
+    instruction_like: false,
     has_deliberation: false,
     has_reasoning: false,
     has_query: false,

@@ -17,6 +17,7 @@ export const actionOf = (given: Partial<Action> = {}): Action => ({
   phase: 'check',
   reason_count: null,
   quality_score: null,
+  instruction_like: false,
   has_deliberation: false,
   has_reasoning: false,
   has_query: false,

@@ -30,6 +30,8 @@ function variedRecord(number: number, next: () => number): DecisionRecord {
     reviewed_at: outcome === null ? null : at(one(days)),
     attribution_basis: outcome === null ? null : one([null, null, 'age', 'evidence']),
     pattern: one(patterns),
+    recorded_by: one(['ada', 'ada', 'bob']),
+    reviewed_by: outcome === null ? null : one(['ada', 'bob']),
     reasons: Array.from({ length: Math.floor(next() * 4) }, () => ({
       type: one(types),
       text: 'because',
@@ -119,6 +121,12 @@ const expectedReasons = (records: readonly DecisionRecord[]) =>
       compareText(a.type, b.type) || a.confidence - b.confidence || compareText(a.outcome ?? '', b.outcome ?? ''),
   )
 
+const isConfirmed = ({ attribution_basis, reviewed_by, recorded_by }: DecisionRecord): boolean =>
+  attribution_basis === 'evidence' ||
+  (attribution_basis === null && reviewed_by !== null && reviewed_by !== recorded_by)
+const proven = ({ recorders, successes, confirmed }: { recorders: number; successes: number; confirmed: number }) =>
+  recorders > 1 ? successes : confirmed
+
 function expectedPatterns(records: readonly DecisionRecord[], category: string | undefined, limit: number) {
   const reviewed = records
     .filter(
@@ -131,6 +139,7 @@ function expectedPatterns(records: readonly DecisionRecord[], category: string |
     .map((key) => {
       const own = reviewed.filter((record) => keyOf(record) === key)
       const [pattern, of] = JSON.parse(key) as [string, string]
+      const successes = own.filter(({ outcome }) => outcome === 'success')
       const count = (outcome: Outcome) => own.filter((record) => record.outcome === outcome).length
       return {
         pattern,
@@ -138,12 +147,12 @@ function expectedPatterns(records: readonly DecisionRecord[], category: string |
         decisions: own.length,
         successes: count('success'),
         failures: count('failure'),
+        confirmed: successes.filter(isConfirmed).length,
+        recorders: new Set(successes.map(({ recorded_by }) => recorded_by)).size,
         example_ids: own.slice(0, 3).map(({ id }) => id),
       }
     })
-    .sort(
-      (a, b) => b.successes - a.successes || compareText(a.pattern, b.pattern) || compareText(a.category, b.category),
-    )
+    .sort((a, b) => proven(b) - proven(a) || compareText(a.pattern, b.pattern) || compareText(a.category, b.category))
     .slice(0, limit)
 }
 

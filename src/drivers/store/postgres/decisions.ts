@@ -1,7 +1,7 @@
 /** Decisions inside a write transaction: the document, and all that is derived from it. */
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
-import { fieldsOf } from '../../../../sdk/storage/fields.ts'
+import { fieldsOf, isConfirmed } from '../../../../sdk/storage/fields.ts'
 import type { DecisionWriter, StoredDecision } from '../../../../sdk/storage/store.ts'
 import type { Query } from '../../shared/postgres/client.ts'
 import { rankOf, toText } from '../../shared/postgres/filter.ts'
@@ -44,6 +44,7 @@ const columns: readonly [name: string, type: string][] = [
   ['attribution_basis', 'text'],
   ['preserve', 'bool'],
   ['pattern', 'text'],
+  ['confirmed', 'bool'],
   ['length', 'int'],
   ['doc', 'json'],
 ]
@@ -73,6 +74,7 @@ export function valuesOf(record: DecisionRecord, length: number): unknown[] {
     fields.attribution_basis,
     fields.preserve,
     toText(patternKey(record)),
+    isConfirmed(record),
     length,
     JSON.stringify(record),
   ]

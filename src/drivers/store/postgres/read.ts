@@ -198,10 +198,15 @@ export function decisionReader({ read }: Client, many_postings: number): Decisio
         `select d.pattern, d.category, count(*)::int as decisions,
            (count(*) filter (where d.outcome = 'success'))::int as successes,
            (count(*) filter (where d.outcome = 'failure'))::int as failures,
+           (count(*) filter (where d.outcome = 'success' and d.confirmed))::int as confirmed,
+           (count(distinct d.agent) filter (where d.outcome = 'success'))::int as recorders,
            (array_agg(d.id order by d.created_ms desc, d.id desc))[1:3] as example_ids
          from decisions d where d.status = 'reviewed' and d.pattern is not null and d.outcome is not null
            and ($1::text is null or d.category = $1)
-         group by 1, 2 order by successes desc, 1, 2 limit $2::int`,
+         group by 1, 2
+         order by case when count(distinct d.agent) filter (where d.outcome = 'success') > 1 then count(*) filter (where d.outcome = 'success')
+           else count(*) filter (where d.outcome = 'success' and d.confirmed) end desc, 1, 2
+         limit $2::int`,
         [toText(category ?? null), limit],
       )
       return rows.map((row) => ({ ...row, pattern: fromText(row.pattern), category: fromText(row.category) }))

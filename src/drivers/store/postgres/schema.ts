@@ -28,6 +28,8 @@ export const decisions = pgTable(
     preserve: boolean().notNull(),
     /** What of the pattern it is grouped by. */
     pattern: text(),
+    /** Whether somebody else than the recorder confirms the outcome. */
+    confirmed: boolean().notNull(),
     /** Length of the analysed text in terms. */
     length: integer().notNull(),
     /** The record. */

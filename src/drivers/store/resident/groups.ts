@@ -1,7 +1,7 @@
 /** Reviewed decisions grouped by reasons and patterns, from the records themselves: what the durable drivers compute in their engines. */
 import type { DecisionRecord, Outcome } from '../../../../sdk/schema/decision.ts'
 import { isStorageError, StorageError } from '../../../../sdk/storage/errors.ts'
-import { compareText } from '../../../../sdk/storage/fields.ts'
+import { compareText, isConfirmed } from '../../../../sdk/storage/fields.ts'
 import type { Edge, PatternGroup, ReasonGroup } from '../../../../sdk/storage/store.ts'
 
 /** Longest pattern that is told from others. */
@@ -44,14 +44,18 @@ export function reasonGroups(records: readonly DecisionRecord[]): ReasonGroup[] 
   )
 }
 
+/** Successes that count: those of a single recorder only as far as somebody else confirms them. */
+const proven = ({ successes, confirmed, recorders }: PatternGroup): number => (recorders > 1 ? successes : confirmed)
+
 const patternOrder = (a: PatternGroup, b: PatternGroup): number =>
-  b.successes - a.successes || compareText(a.pattern, b.pattern) || compareText(a.category, b.category)
+  proven(b) - proven(a) || compareText(a.pattern, b.pattern) || compareText(a.category, b.category)
 
 export function patternGroups(
   records: readonly DecisionRecord[],
   { category, limit }: { category?: string; limit: number },
 ): PatternGroup[] {
   const groups = new Map<string, PatternGroup>()
+  const recorders = new Map<string, Set<string>>()
   const newest = [...reviewed(records)].sort(
     (a, b) => compareText(b.created_at, a.created_at) || compareText(b.id, a.id),
   )
@@ -65,10 +69,18 @@ export function patternGroups(
       decisions: 0,
       successes: 0,
       failures: 0,
+      confirmed: 0,
+      recorders: 0,
       example_ids: [],
     }
     group.decisions++
-    if (record.outcome === 'success') group.successes++
+    if (record.outcome === 'success') {
+      group.successes++
+      if (isConfirmed(record)) group.confirmed++
+      const own = recorders.get(key) ?? new Set()
+      group.recorders = own.add(record.recorded_by).size
+      recorders.set(key, own)
+    }
     if (record.outcome === 'failure') group.failures++
     if (group.example_ids.length < 3) group.example_ids.push(record.id)
     groups.set(key, group)

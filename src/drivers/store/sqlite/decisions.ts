@@ -1,7 +1,7 @@
 /** Decisions inside a write transaction: row, document, words, edges and its pending file. */
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
-import { fieldsOf } from '../../../../sdk/storage/fields.ts'
+import { fieldsOf, isConfirmed } from '../../../../sdk/storage/fields.ts'
 import type { DecisionWriter, StoredDecision, Terms } from '../../../../sdk/storage/store.ts'
 import { isUniqueViolation } from '../../shared/sqlite/connect.ts'
 import type { Verb } from '../resident/groups.ts'
@@ -100,8 +100,8 @@ export function decisionTable({ statements, group, words, analyse }: TableOption
     'insert into reasons (num, type, confidence, outcome, uses, strength) values (?, ?, ?, ?, ?, ?)',
   )
   const dropPattern = prepare<unknown, [number]>('delete from patterns where num = ?')
-  const addPattern = prepare<unknown, [number, string, string, string, number]>(
-    'insert into patterns (num, pattern, category, outcome, created_ms) values (?, ?, ?, ?, ?)',
+  const addPattern = prepare<unknown, [number, string, string, string, number, string, number]>(
+    'insert into patterns (num, pattern, category, outcome, created_ms, agent, confirmed) values (?, ?, ?, ?, ?, ?, ?)',
   )
   const dropOutbox = prepare<unknown, [string]>('delete from outbox where id = ?')
   const clearPending = prepare<unknown, [number]>('delete from pending_files where num = ?')
@@ -125,12 +125,14 @@ export function decisionTable({ statements, group, words, analyse }: TableOption
 
   /** What a reviewed decision is grouped by. */
   function putGroups(num: number, record: DecisionRecord): void {
-    const { category, status, outcome, created_at, confidence, confidence_at_review } = record
+    const { category, status, outcome, created_at, recorded_by, confidence, confidence_at_review } = record
     if (status !== 'reviewed' || outcome === null) return
     for (const { type, uses, strength } of reasonUses(record))
       addReason.run(num, type, confidence_at_review ?? confidence, outcome, uses, strength)
     const pattern = patternKey(record)
-    if (pattern !== null) addPattern.run(num, pattern, category, outcome, Date.parse(created_at))
+    const confirmed = Number(isConfirmed(record))
+    if (pattern !== null)
+      addPattern.run(num, pattern, category, outcome, Date.parse(created_at), recorded_by, confirmed)
   }
 
   function putDerived(num: number, seq: number, record: DecisionRecord, fresh: boolean): void {

@@ -23,10 +23,10 @@ export function decisionReader({ prepare }: Statements, { memory, documents, ref
   )
   const ofPatterns = (where: string) =>
     prepare<Omit<PatternGroup, 'example_ids'> & { example_ids: string }, [string | null, number]>(
-      `select t.pattern, t.category, t.decisions, t.successes, t.failures,
+      `select t.pattern, t.category, t.decisions, t.successes, t.failures, t.confirmed, t.recorders,
          (select json_group_array(id) from (select n.id from patterns p join decisions n on n.num = p.num
             where p.pattern = t.pattern and p.category = t.category order by p.created_ms desc, n.id desc limit 3)) as example_ids
-       from pattern_totals t where ${where} order by t.successes desc, t.pattern, t.category limit ?2`,
+       from pattern_totals t where ${where} order by t.proven desc, t.pattern, t.category limit ?2`,
     )
   const patterns = { all: ofPatterns('?1 is null'), category: ofPatterns('t.category = ?1') }
   const ofSource = prepare<{ id: string }, [string]>('select id from decisions where source_key = ? and gone = 0')

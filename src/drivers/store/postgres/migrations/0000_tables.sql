@@ -34,6 +34,7 @@ CREATE TABLE "decisions" (
 	"attribution_basis" text collate "C",
 	"preserve" boolean NOT NULL,
 	"pattern" text collate "C",
+	"confirmed" boolean NOT NULL,
 	"length" integer NOT NULL,
 	"doc" json NOT NULL,
 	"reviewed_ms" double precision,
