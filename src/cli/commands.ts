@@ -1,4 +1,5 @@
 /** Every command, in the order of the help. */
+import { approvals } from './approvals.ts'
 import { audit } from './audit.ts'
 import { backup } from './backup.ts'
 import { call } from './call.ts'
@@ -24,6 +25,7 @@ export const commands: readonly Command[] = [
   query,
   call,
   guardrails,
+  approvals,
   audit,
   verify,
   importDecisions,

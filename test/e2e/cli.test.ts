@@ -127,6 +127,7 @@ describe('help', () => {
         'query',
         'call',
         'guardrails',
+        'approvals',
         'audit',
         'verify',
         'import',

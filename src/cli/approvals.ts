@@ -1,0 +1,119 @@
+/** cstp approvals: what waits for a person, and the answer. */
+import { ApprovalState } from '../../sdk/schema/approval.ts'
+import { adminAgent } from '../core/token-file.ts'
+import { defineCommand, type Run } from './command.ts'
+import { connectionFlags, type Result, withConnection } from './connection.ts'
+import { misuse } from './failure.ts'
+import { type Column, jsonLine, type Paint, plain, print, table } from './terminal.ts'
+
+type Approval = Result<'getApproval'>
+
+const flags = {
+  state: { kind: 'value', value: 'name', about: 'Only those in this state, or all; by default pending.' },
+  reason: { kind: 'value', value: 'text', about: 'Why you grant or deny; the requester reads it.' },
+  ...connectionFlags,
+  agent: { kind: 'value', value: 'name', about: 'Agent to answer as (CSTP_AGENT); by default admin, with its file.' },
+} as const
+
+const columns = (paint: Paint): Column<Approval>[] => [
+  { title: 'id', text: ({ id }) => id, paint: (text) => paint.bold(text) },
+  { title: 'state', text: ({ state }) => state, rank: 1 },
+  { title: 'requester', text: ({ requester }) => plain(requester), paint: (text) => paint.cyan(text) },
+  { title: 'until', text: ({ expires_at }) => expires_at.slice(0, 16).replace('T', ' '), rank: 2 },
+  { title: 'rules', text: ({ rules }) => plain(rules.map(({ guardrail_id }) => guardrail_id).join(' ')), rank: 3 },
+  { title: 'action', text: ({ action }) => plain(action.description), grows: true },
+]
+
+/** Everything that a person needs for an answer. */
+function described(approval: Approval): string {
+  const { id, state, requester, on_behalf_of, action, rules, expires_at, decided_by, reason, url } = approval
+  const lines: [string, string][] = [
+    ['approval', `${id}, ${state}`],
+    ['requester', on_behalf_of === null ? requester : `${requester}, who says it acts for ${on_behalf_of}`],
+    ['action', action.description],
+    ['category', [action.category, action.stakes, action.project].filter((one) => one !== null).join(', ')],
+    ['context', JSON.stringify(action.context)],
+    ...rules.map(({ guardrail_id, message }): [string, string] => ['rule', `${guardrail_id}: ${message}`]),
+    ['until', expires_at],
+    ...(decided_by === null
+      ? []
+      : [['decided by', `${decided_by}${reason === null ? '' : `: ${reason}`}`] as [string, string]]),
+    ['page', url],
+  ]
+  return lines.map(([name, text]) => `${name.padEnd(10)}  ${plain(text)}\n`).join('')
+}
+
+const pollMs = 2_000
+
+/** Prints each request as it comes, until the run is interrupted. */
+const watch = (run: Run<typeof flags>): Promise<number> =>
+  withConnection(run, async ({ call }) => {
+    const seen = new Set<string>()
+    while (!run.signal.aborted) {
+      const { approvals } = await call('listApprovals', { state: 'pending', limit: 500 })
+      for (const one of approvals.filter(({ id }) => !seen.has(id)).reverse()) {
+        seen.add(one.id)
+        await run.terminal.out(run.json ? jsonLine(one) : `${described(one)}\n`)
+      }
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const timer = setTimeout(resolve, pollMs)
+      run.signal.addEventListener('abort', () => resolve(), { once: true })
+      await promise
+      clearTimeout(timer)
+    }
+    return 0
+  })
+
+const list = async (run: Run<typeof flags>): Promise<number> => {
+  const { terminal } = run
+  const { state = 'pending' } = run.flags
+  const known = state === 'all' ? undefined : ApprovalState.options.find((one) => one === state)
+  if (state !== 'all' && known === undefined)
+    throw misuse(`--state needs one of ${ApprovalState.options.join(', ')}, all; received ${JSON.stringify(state)}`)
+  const result = await withConnection(run, ({ call }) =>
+    call('listApprovals', { limit: 500, ...(known !== undefined && { state: known }) }),
+  )
+  await print(run, result, () =>
+    result.total === 0
+      ? `No approval is ${state === 'all' ? 'known' : state}.\n`
+      : `${table(result.approvals, columns(terminal.paint), terminal.width, terminal.paint.bold).join('\n')}\n`,
+  )
+  return 0
+}
+
+export const approvals = defineCommand({
+  name: 'approvals',
+  usage: '[watch | show <id> | approve <id> | deny <id>] [flags]',
+  summary: 'List what waits for an approval, and grant or deny it.',
+  about: [
+    'A rule with action step_up lets an action pass only after a person has granted it. Without an argument the command lists the requests that wait; watch prints each as it comes; show prints one in full.',
+    'approve and deny answer a request, with the scope approve. The first answer wins, and an agent never answers its own request. A grant counts for exactly the action that is shown, once, or for as long as the rule says. Without an answer the request is denied when it expires.',
+  ],
+  flags,
+  words: [0, 2],
+  examples: [
+    ['cstp approvals', 'what waits'],
+    ['cstp approvals approve 7F3K-Q2MX --reason "checked with finance"', 'grant a request'],
+    ['cstp approvals watch --json', 'each request as it comes, for a program'],
+  ],
+  async run(given) {
+    const { flags: own, env, words } = given
+    // A person answers, so the administrator's own file is tried; it leaves the machine by request only.
+    const named = own.agent ?? own.token ?? own.url ?? env.CSTP_AGENT ?? env.CSTP_TOKEN
+    const run = named === undefined ? { ...given, flags: { ...own, agent: adminAgent } } : given
+    const [verb, id] = words
+    if (verb === undefined) return list(run)
+    if (verb === 'watch' && id === undefined) return watch(run)
+    if (verb !== 'show' && verb !== 'approve' && verb !== 'deny')
+      throw misuse(`${JSON.stringify(verb)} is not one of watch, show, approve, deny; see cstp help approvals`)
+    if (id === undefined) throw misuse(`missing id: cstp approvals ${verb} <id>`)
+    const { reason = null } = run.flags
+    const result = await withConnection(run, ({ call }) =>
+      verb === 'show' ? call('getApproval', { id }) : call('decideApproval', { id, decision: verb, reason }),
+    )
+    await print(run, result, () =>
+      verb === 'show' ? described(result) : `${result.id} is ${result.state} for ${plain(result.requester)}\n`,
+    )
+    return 0
+  },
+})

@@ -1,0 +1,129 @@
+/** Notices of approvals reach a real receiver: signed as Standard Webhooks says, retried, over restarts, and nowhere else. */
+import { afterEach, expect, test } from 'bun:test'
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { expectedUrl, openDesk, openNotices } from '../../src/app/approvals.ts'
+import { ask } from '../support/approvals.ts'
+import { forEachBackend, type TestProgram } from '../support/program.ts'
+
+const secret = `whsec_${randomBytes(32).toString('base64')}`
+
+/** The check of a receiver, from the specification: `{id}.{timestamp}.{body}`, HMAC-SHA256 with the decoded secret, any of `v1,…`. */
+function verified(headers: Headers, body: string, now_s: number): boolean {
+  const [id, seconds, signatures] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) =>
+    headers.get(name),
+  )
+  if (!id || !seconds || !signatures || !/^\d+$/.test(seconds) || Math.abs(now_s - Number(seconds)) > 300) return false
+  const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
+  const expected = createHmac('sha256', key).update(`${id}.${seconds}.${body}`).digest()
+  return signatures
+    .split(' ')
+    .filter((one) => one.startsWith('v1,'))
+    .map((one) => Buffer.from(one.slice(3), 'base64'))
+    .some((given) => given.length === expected.length && timingSafeEqual(given, expected))
+}
+
+interface Arrived {
+  id: string
+  valid: boolean
+  tampered: boolean
+  body: { type: string; timestamp: string; data: Record<string, unknown> }
+}
+
+const receivers: ReturnType<typeof Bun.serve>[] = []
+afterEach(async () => {
+  for (const one of receivers.splice(0)) await one.stop(true)
+})
+
+function receiver(program: TestProgram) {
+  const state = { answer: () => new Response(null, { status: 204 }), arrived: [] as Arrived[], elsewhere: 0 }
+  const server = Bun.serve({
+    port: 0,
+    async fetch(request) {
+      if (new URL(request.url).pathname !== '/hook') {
+        state.elsewhere++
+        return new Response()
+      }
+      const body = await request.text()
+      const now_s = program.clock.now / 1_000
+      state.arrived.push({
+        id: request.headers.get('webhook-id')!,
+        valid: verified(request.headers, body, now_s),
+        tampered: verified(request.headers, `${body} `, now_s),
+        body: JSON.parse(body),
+      })
+      return state.answer()
+    },
+  })
+  receivers.push(server)
+  return Object.assign(state, {
+    url: `http://127.0.0.1:${server.port}/hook`,
+    origin: `http://127.0.0.1:${server.port}`,
+  })
+}
+
+const quiet = Object.assign(() => {}, { flush() {} })
+const open = (program: TestProgram, webhook_url: string) =>
+  openNotices({ webhook_url, webhook_secret: secret }, program.store, () => program.clock.now, quiet)!
+
+forEachBackend((opened) => {
+  test('request and decision arrive once each, signed, and without the arguments', async () => {
+    const program = await opened()
+    const to = receiver(program)
+    const { approval } = await ask(program)
+    await program.call('decideApproval', { id: approval!.id, decision: 'deny', reason: 'no' }, 'carol')
+    const notices = open(program, to.url)
+    const other = open(await program.second(), to.url)
+    await Promise.all([notices.drain(), other.drain()])
+    await notices.close()
+    await other.close()
+    expect(to.arrived.map(({ body }) => body.type).sort()).toEqual(['approval.decided', 'approval.requested'])
+    expect(to.arrived.every(({ valid, tampered }) => valid && !tampered)).toBe(true)
+    expect(new Set(to.arrived.map(({ id }) => id)).size).toBe(2)
+    const decided = to.arrived.find(({ body }) => body.type === 'approval.decided')!.body.data
+    expect(decided).toMatchObject({ id: approval!.id, state: 'denied', decided_by: 'carol', reason: 'no' })
+    expect(JSON.stringify(to.arrived)).not.toContain('amount')
+  })
+
+  test('a receiver that fails gets the same notice again after a pause, from whichever server runs then', async () => {
+    const program = await opened()
+    const to = receiver(program)
+    to.answer = () => new Response(null, { status: 500 })
+    await ask(program)
+    const first = open(program, to.url)
+    expect(await first.drain()).toBe(0)
+    await first.close()
+    expect(to.arrived).toHaveLength(1)
+    to.answer = () => new Response()
+    const restarted = open(await program.second(), to.url)
+    expect(await restarted.drain()).toBe(0)
+    program.clock.now += 5_000
+    await restarted.drain()
+    program.clock.now += 86_400_000
+    await restarted.drain()
+    await restarted.close()
+    expect(to.arrived).toHaveLength(2)
+    expect(to.arrived[1]!.id).toBe(to.arrived[0]!.id)
+    expect(to.arrived[1]!.valid).toBe(true)
+  })
+
+  test('a redirect is a failure, and is not followed', async () => {
+    const program = await opened()
+    const to = receiver(program)
+    to.answer = () => Response.redirect(`${to.origin}/inside`, 307)
+    await ask(program)
+    const notices = open(program, to.url)
+    expect(await notices.drain()).toBe(0)
+    await notices.close()
+    expect([to.arrived.length, to.elsewhere]).toEqual([1, 0])
+  })
+})
+
+test('the address of an approval is the public one, else where the service listens', () => {
+  const at = (settings: Parameters<typeof expectedUrl>[0]) =>
+    openDesk({ webhook_url: null }, () => expectedUrl(settings), Date.now).approvalUrl('7F3K-Q2MX')
+  expect(at({ public_url: 'https://cstp.example', host: '0.0.0.0', port: 9991 })).toBe(
+    'https://cstp.example/dashboard/approvals/7F3K-Q2MX',
+  )
+  expect(at({ public_url: null, host: '0.0.0.0', port: 9991 })).toStartWith('http://127.0.0.1:9991/')
+  expect(at({ public_url: null, host: '::1', port: 80 })).toStartWith('http://[::1]:80/')
+})
