@@ -7,7 +7,8 @@ import fc from 'fast-check'
 import { codes } from '../../sdk/errors.ts'
 import { methods } from '../../src/methods/table.ts'
 import { createFetch } from '../../src/surfaces/http/http.ts'
-import { forEachBackend, type TestProgram } from '../support/program.ts'
+import { ask, asking } from '../support/approvals.ts'
+import { callers, forEachBackend, type TestProgram } from '../support/program.ts'
 import { callOf, type Input, requests } from './requests.ts'
 
 const runs = Number(process.env.CSTP_FUZZ_RUNS ?? (process.env.CSTP_SOAK ? 100_000 : 4_000))
@@ -87,7 +88,7 @@ async function sendAll(
 ): Promise<string[]> {
   const fetch = createFetch({
     dispatch: program.dispatch,
-    authenticate: () => ({ agent: 'root', scopes: new Set(['read', 'write', 'evidence', 'admin'] as const) }),
+    authenticate: () => callers.root,
     requests: { take: () => 0 },
     logins: { take: () => 0, wait: () => 0 },
     cors_origins: ['*'],
@@ -169,7 +170,10 @@ forEachBackend((open) => {
           seed: seed + round,
           wrong: [],
         })
-      const known = () => ids
+      const approvals: string[] = []
+      for (let amount = 0; amount < 20; amount++)
+        approvals.push((await ask(program, asking(program, { amount }))).approval!.id)
+      const known = (method: string) => (/Approval$/.test(method) ? approvals : ids)
       const numRuns = Math.min(perProgram, Math.ceil(runs / 2))
       await send(fc.sample(requests(known), { seed: seed + round, numRuns }))
       // Chance leaves some out: it may choose seldom, and a right call takes several right values.

@@ -178,7 +178,7 @@ const absurd: fc.Arbitrary<unknown> = fc.oneof(
 )
 
 /** Ids that exist at the time of the call. */
-export type KnownIds = () => readonly string[]
+type KnownIds = () => readonly string[]
 
 const words =
   'cache redis postgres latency queue backup encrypt migrate rollback index shard retry budget deploy'.split(' ')
