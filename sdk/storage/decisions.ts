@@ -166,13 +166,25 @@ export interface DecisionReader {
    * BM25 over all decisions (k1 1.2, b 0.75, idf = ln(1 + (N − n + .5)/(n + .5))), then the `limit` best that pass the filter.
    * `terms` are distinct and were made by the same analysis as the stored text. `ideal` is the most that these terms could score:
    * Σ idf·(k1 + 1). `total` counts what passes and holds a term; `total_unindexed` those of them without vectors. `also` names decisions
-   * whose scores are wanted too, as {@link keywordScores} has them.
+   * whose exact scores are wanted too, 0 if no term occurs in one; ids that do not exist are left out.
    */
   keyword(query: KeywordQuery): Promise<KeywordResult>
-  /** The exact BM25 score of each of these ids; 0 where no term stands. Ids that do not exist are left out. */
-  keywordScores(terms: readonly string[], ids: readonly string[]): Promise<Map<string, number>>
+  /**
+   * Terms of the corpus that a term was probably meant to be: those with the same first letter within `max_edits` (letters inserted,
+   * dropped, replaced or swapped), nearest first, then by how many decisions hold them, then by text; at most `limit`. A term that some
+   * decision holds is its own nearest, at 0 edits.
+   */
+  nearTerms(query: { term: string; max_edits: number; limit: number }): Promise<NearTerm[]>
   /** Id of the decision imported under this key, or null. */
   idOfSource(source_key: string): Promise<string | null>
+}
+
+/** A term of the corpus near to another; see {@link DecisionReader.nearTerms}. */
+export interface NearTerm {
+  term: string
+  edits: number
+  /** Decisions that hold it. */
+  decisions: number
 }
 
 /** What a search by keyword asks; see {@link DecisionReader.keyword}. */

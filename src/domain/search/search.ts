@@ -8,6 +8,7 @@ import type { DecisionFilter, Store } from '../../../sdk/storage/store.ts'
 import type { Side } from '../../../sdk/storage/vectors.ts'
 import { instructionLike, textsOf } from '../decision/instructions.ts'
 import type { Follower } from './follower.ts'
+import { correctSpelling, type Spelled } from './spelling.ts'
 import { successorsFirst } from './successors.ts'
 import { queryTerms } from './terms.ts'
 
@@ -65,6 +66,8 @@ export interface SearchResult {
   no_precedent: boolean
   /** True when hybrid had to answer by keyword alone. */
   degraded: boolean
+  /** Words of the question that no decision holds, and what was searched for instead. */
+  corrected: Spelled['replaced']
 }
 
 export interface SearchTools {
@@ -129,6 +132,9 @@ async function embedQuery({ index, embedder, signal }: SearchTools, query: strin
   return vector!.subarray(0, generation.dimensions)
 }
 
+const exactScores = async (store: Store, terms: readonly string[], ids: readonly string[]) =>
+  (await store.decisions.keyword({ terms, filter: {}, limit: 0, also: ids, counted: false })).also
+
 /** Scores decisions exactly in both parts, beyond what is known of them already. */
 async function rate(
   { store, index, embedder }: SearchTools,
@@ -143,8 +149,7 @@ async function rate(
   if (vector && far.length > 0)
     for (const [id, distance] of await index.distances({ vector, embedder: embedder.id, side, ids: far }))
       distances.set(id, distance)
-  if (unscored.length > 0)
-    for (const [id, score] of await store.decisions.keywordScores(terms, unscored)) scores.set(id, score)
+  if (unscored.length > 0) for (const [id, score] of await exactScores(store, terms, unscored)) scores.set(id, score)
   return ids.map((id) => candidate(id, distances.get(id) ?? null, scores.get(id) ?? 0, question))
 }
 
@@ -211,7 +216,9 @@ const modes: Record<RetrievalMode, (tools: SearchTools, input: SearchInput) => P
  * Finds precedents.
  * @throws StorageError `unavailable` in semantic mode if the embedder is unavailable
  */
-export async function search(tools: SearchTools, input: SearchInput): Promise<SearchResult> {
+export async function search(tools: SearchTools, given: SearchInput): Promise<SearchResult> {
+  const { text, replaced } = await correctSpelling(tools.store, given.query)
+  const input = { ...given, query: text }
   const { question, ranked, total, degraded } = await modes[input.mode](tools, input)
   const near = ranked.some(({ distance }) => distance !== null && distance <= tools.embedder.noise_distance)
   const no_precedent = !near && !ranked.some((one) => one.keyword >= keywordPrecedent)
@@ -245,7 +252,7 @@ export async function search(tools: SearchTools, input: SearchInput): Promise<Se
     const distance = one.distance === null ? null : round4(one.distance)
     return [{ record, distance, scores: input.mode === 'semantic' ? null : scores, superseded_by }]
   })
-  return { hits, total, no_precedent, degraded }
+  return { hits, total, no_precedent, degraded, corrected: replaced }
 }
 
 /** Precedents of a plan or a task, by meaning and by keyword. */

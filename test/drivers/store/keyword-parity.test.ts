@@ -68,9 +68,16 @@ else
             for (const [rank, { score }] of other!.hits.entries()) expect(score).toBeCloseTo(one!.hits[rank]!.score, 9)
             const ids = records.slice(0, 40).map(({ id }) => id)
             const scores = await Promise.all(
-              [embedded, shared].map((store) => store.decisions.keywordScores(terms, ids)),
+              [embedded, shared].map((store) => store.decisions.keyword({ terms, filter: {}, limit: 0, also: ids })),
             )
-            for (const id of ids) expect(scores[1]!.get(id)).toBeCloseTo(scores[0]!.get(id)!, 9)
+            for (const id of ids) expect(scores[1]!.also.get(id)).toBeCloseTo(scores[0]!.also.get(id)!, 9)
+            const misspelt = terms.map((term) => ({
+              term: `${term.slice(0, 2)}x${term.slice(3)}`,
+              max_edits: 2,
+              limit: 5,
+            }))
+            for (const query of misspelt)
+              expect(await shared!.decisions.nearTerms(query)).toEqual(await embedded!.decisions.nearTerms(query))
             for (const limit of [1, 5, 20]) {
               const { hits } = await choosy.decisions.keyword({ terms, filter, limit, counted: false })
               expect(hits.map(({ id }) => id)).toEqual(one!.hits.slice(0, limit).map(({ id }) => id))

@@ -98,7 +98,7 @@ export function openMemoryStore(options: StoreOptions): Store {
           query,
         ),
       keyword: async (query) => memory.keyword(query),
-      keywordScores: async (terms, ids) => memory.keywordScores(terms, ids),
+      nearTerms: async (query) => memory.nearTerms(query),
       idOfSource: async (key) => tables.sources.get(key) ?? null,
     },
     edges: {

@@ -44,10 +44,12 @@ export function testKeyword({ onEmpty, expect }: Kit): void {
         const also = [...corpus.keys()].slice(0, 20)
         const wider = await store.decisions.keyword({ terms, filter, limit, also, counted: false })
         expect(rounded({ ...wider, also: new Map() })).toEqual(rounded({ ...expected, total: 0 }))
-        const scores = await store.decisions.keywordScores(terms, [
-          ...corpus.keys(),
-          '2001-01-01-decision-000000000000',
-        ])
+        const { also: scores } = await store.decisions.keyword({
+          terms,
+          filter: {},
+          limit: 0,
+          also: [...corpus.keys(), '2001-01-01-decision-000000000000'],
+        })
         const all = new Map(naive(corpus, terms, {}, Number.MAX_SAFE_INTEGER).hits.map(({ id, score }) => [id, score]))
         expect([...scores].map(([id, score]) => [id, digits(score)])).toEqual(
           [...corpus.keys()].map((id) => [id, digits(all.get(id) ?? 0)]),
@@ -67,6 +69,27 @@ export function testKeyword({ onEmpty, expect }: Kit): void {
         }
       })
     }
+  })
+
+  onEmpty('near spellings are found, nearest first, and a known term is its own', async (store) => {
+    const texts = ['cache reads', 'cache writes', 'caches of catches', 'batch writes', 'cach']
+    await createAll(
+      store,
+      texts.map((decision, number) => recordOf(number, { decision })),
+    )
+    const near = async (term: string, max_edits = 1, limit = 9) =>
+      (await store.decisions.nearTerms({ term, max_edits, limit })).map((one) => [one.term, one.edits, one.decisions])
+    expect(await near('cahce')).toEqual([['cache', 1, 2]])
+    expect(await near('cache')).toEqual([
+      ['cache', 0, 2],
+      ['cach', 1, 1],
+      ['caches', 1, 1],
+    ])
+    expect(await near('cahces', 2, 1)).toEqual([['caches', 1, 1]])
+    expect(await near('xache')).toEqual([])
+    expect(await near('')).toEqual([])
+    await store.transaction(async (tx) => tx.decisions.update(recordOf(4, { decision: 'none' }), 1))
+    expect(await near('cach', 0)).toEqual([])
   })
 
   onEmpty('frequencies beyond a byte count in full', async (store) => {

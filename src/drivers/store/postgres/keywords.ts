@@ -4,6 +4,7 @@ import type { DecisionFilter, DecisionReader, Terms } from '../../../../sdk/stor
 import type { Query } from '../../shared/postgres/client.ts'
 import { fromText, toText } from '../../shared/postgres/filter.ts'
 import { curve, weight } from '../resident/bm25.ts'
+import { nearestTerms } from '../resident/near-terms.ts'
 import { whereOf } from './filter.ts'
 
 /** Rows of totals from which a reader folds them into one. */
@@ -92,6 +93,8 @@ function passing(filter: DecisionFilter, values: unknown[]): string {
 const noise = 1e-9
 /** Decisions that are looked up one by one at most; more are quicker found by going through all postings. */
 const mostNear = 3_000
+/** Distinct terms of one first letter that are compared with a misspelt one. */
+const mostTerms = 50_000
 
 /** The score of the last that gets among the best. */
 const lastOf = (limit: string) =>
@@ -130,7 +133,7 @@ async function essential(
 }
 
 /** @param many postings from which a search looks for the terms that decide */
-export function keywordReader(query: Query, many: number): Pick<DecisionReader, 'keyword' | 'keywordScores'> {
+export function keywordReader(query: Query, many: number): Pick<DecisionReader, 'keyword' | 'nearTerms'> {
   const ranked = (found: string, limit: string) =>
     `with found as materialized (${found})
      select d.id, found.score from found join decisions d on d.num = found.num where found.score >= ${lastOf(limit)}
@@ -206,14 +209,34 @@ export function keywordReader(query: Query, many: number): Pick<DecisionReader, 
       const [hits, total, total_unindexed, others] = await Promise.all([
         all.length === 0 || limit <= 0 ? [] : best(all, corpus, filter, limit),
         all.length === 0 || !counted ? 0 : count(all, filter, false),
-        all.length === 0 ? 0 : count(all, filter, true),
+        all.length === 0 || limit <= 0 ? 0 : count(all, filter, true),
         also.length === 0 ? new Map<string, number>() : scoresOf(all, corpus, also),
       ])
       return { hits: hits.map(({ id, score }) => ({ id, score })), total, total_unindexed, ideal, also: others }
     },
-    async keywordScores(terms, ids) {
-      const corpus = await corpusOf(query, terms)
-      return scoresOf(weigh(terms, corpus), corpus, ids)
+    async nearTerms({ term, max_edits, limit }) {
+      const first = toText([...term][0] ?? '')
+      // A skip scan: one look-up in the index for each distinct term, however many decisions hold it.
+      const rows = await query<{ term: string }>(
+        `with recursive terms as (
+           (select term from postings where term >= $1::text and starts_with(term, $1::text) order by term limit 1)
+           union all
+           select (select p.term from postings p where p.term > terms.term and starts_with(p.term, $1::text) order by p.term limit 1)
+           from terms where terms.term is not null)
+         select term from terms where term is not null and abs(length(term) - $2::int) <= $3::int limit ${mostTerms}`,
+        [first, term.length, max_edits],
+      )
+      const near = nearestTerms(
+        rows.map((row): [string, number] => [fromText(row.term), 0]),
+        term,
+        max_edits,
+        rows.length,
+      )
+      const held = await corpusOf(
+        query,
+        near.map((one) => one.term),
+      )
+      return nearestTerms(held.holding, term, max_edits, limit)
     },
   }
 }

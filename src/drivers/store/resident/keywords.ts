@@ -30,7 +30,9 @@ export interface KeywordIndex {
     tie(a: number, b: number): number
     limit: number
   }): { hits: { slot: number; score: number }[]; total: number }
-  /** 0 where no term stands. */
+  /** How many decisions hold a term. */
+  holding(term: number): number
+  /** 0 if no term occurs. */
   score(terms: TermNumbers, slot: number): number
   /** Slots that hold every one of the terms; there must be one. */
   slotsWithAll(terms: TermNumbers): number[]
@@ -149,6 +151,7 @@ export function keywordIndex(): KeywordIndex {
       }
       return ranked({ scores, alive, slots, entries }, accept, tie, limit)
     },
+    holding: (term) => documents(postingOf(term)),
     score(terms, slot) {
       const entry = entryOf[slot]
       if (entry === undefined) return 0

@@ -1,9 +1,10 @@
 /** What a store driver keeps in memory to answer filters and words: the catalogue and the keyword index under the same slots. */
 import { compareText } from '../../../../sdk/storage/fields.ts'
 import { compileFilter, isEmptyFilter } from '../../../../sdk/storage/filter.ts'
-import type { DecisionFields, DecisionReader, KeywordResult } from '../../../../sdk/storage/store.ts'
+import type { DecisionFields, DecisionReader, KeywordResult, NearTerm } from '../../../../sdk/storage/store.ts'
 import { type Catalogue, catalogue } from './catalogue.ts'
-import { keywordIndex } from './keywords.ts'
+import { keywordIndex, type TermNumbers } from './keywords.ts'
+import { nearestTerms } from './near-terms.ts'
 import type { PackedTerms } from './postings.ts'
 
 export interface Resident {
@@ -17,7 +18,7 @@ export interface Resident {
   remove(id: string): void
   list(query: Parameters<DecisionReader['list']>[0]): { ids: string[]; total: number }
   keyword(query: Parameters<DecisionReader['keyword']>[0]): KeywordResult
-  keywordScores(terms: readonly string[], ids: readonly string[]): Map<string, number>
+  nearTerms(query: Parameters<DecisionReader['nearTerms']>[0]): NearTerm[]
 }
 
 export function resident(): Resident {
@@ -25,6 +26,15 @@ export function resident(): Resident {
   const index = keywordIndex()
   const words = new Map<string, number>()
   const numbers = (terms: readonly string[]) => terms.map((term) => words.get(term))
+
+  function exactScores(wanted: TermNumbers, ids: readonly string[]): Map<string, number> {
+    const scores = new Map<string, number>()
+    for (const id of ids) {
+      const slot = rows.slotOf(id)
+      if (slot !== undefined) scores.set(id, index.score(wanted, slot))
+    }
+    return scores
+  }
 
   return {
     catalogue: rows,
@@ -53,28 +63,26 @@ export function resident(): Resident {
         if (rows.isUnindexed(slot)) total_unindexed++
         return true
       }
-      const { hits, total } = index.search({
-        terms: wanted,
-        accept,
-        tie: (a, b) => compareText(rows.at(a)!.id, rows.at(b)!.id),
-        limit,
-      })
+      const tie = (a: number, b: number) => compareText(rows.at(a)!.id, rows.at(b)!.id)
+      const { hits, total } =
+        limit > 0 || counted ? index.search({ terms: wanted, accept, tie, limit }) : { hits: [], total: 0 }
       return {
         hits: hits.map(({ slot, score }) => ({ id: rows.at(slot)!.id, score })),
         total: counted ? total : 0,
         total_unindexed,
         ideal: index.ideal(wanted),
-        also: this.keywordScores(terms, also),
+        also: exactScores(wanted, also),
       }
     },
-    keywordScores(terms, ids) {
-      const wanted = numbers(terms)
-      const scores = new Map<string, number>()
-      for (const id of ids) {
-        const slot = rows.slotOf(id)
-        if (slot !== undefined) scores.set(id, index.score(wanted, slot))
+    nearTerms({ term, max_edits, limit }) {
+      function* held(): Generator<[string, number]> {
+        for (const [word, number] of words) {
+          if (Math.abs(word.length - term.length) > max_edits || word[0] !== term[0]) continue
+          const decisions = index.holding(number)
+          if (decisions > 0) yield [word, decisions]
+        }
       }
-      return scores
+      return nearestTerms(held(), term, max_edits, limit)
     },
   }
 }

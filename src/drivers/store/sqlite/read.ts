@@ -96,9 +96,9 @@ export function decisionReader({ prepare }: Statements, { memory, documents, ref
       await refresh()
       return memory.keyword(query)
     },
-    async keywordScores(terms, ids) {
+    async nearTerms(query) {
       await refresh()
-      return memory.keywordScores(terms, ids)
+      return memory.nearTerms(query)
     },
     idOfSource: async (key) => ofSource.get(key)?.id ?? null,
   }
