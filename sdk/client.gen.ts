@@ -1021,6 +1021,11 @@ export interface QueryDecisionsResult {
    * nearly always true, for exact hits too: look at the hits.
    */
   no_precedent: boolean
+  /** Words of the question that no decision holds, and the near ones that were searched for instead. */
+  corrections: {
+    /** As it was written. */ word: string
+    /** What was searched for. */ by: string
+  }[]
   /** True when the embedder was unavailable: keyword results only. */ degraded: boolean
 }
 

@@ -40,6 +40,15 @@ export const queryDecisions = defineMethod({
         'True when even the best hit is noise. After a search by keyword alone (mode `keyword`, or degraded) it is nearly always true, for exact hits too: look at the hits.',
       ),
     ),
+    corrections: v.pipe(
+      v.array(
+        v.object({
+          word: v.pipe(v.string(), d('As it was written.')),
+          by: v.pipe(v.string(), d('What was searched for.')),
+        }),
+      ),
+      d('Words of the question that no decision holds, and the near ones that were searched for instead.'),
+    ),
     degraded: v.pipe(v.boolean(), d('True when the embedder was unavailable: keyword results only.')),
   }),
   scope: 'read',
@@ -102,6 +111,7 @@ export const queryDecisions = defineMethod({
       retrieval_mode,
       scores: Object.fromEntries(found.hits.flatMap(({ record, scores }) => (scores ? [[record.id, scores]] : []))),
       no_precedent: found.no_precedent,
+      corrections: found.corrections,
       degraded: found.degraded,
     }
   },

@@ -61,6 +61,7 @@ forEachBackend((open) => {
       retrieval_mode: 'semantic',
       scores: {},
       no_precedent: true,
+      corrections: [],
       degraded: false,
     })
   })

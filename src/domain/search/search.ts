@@ -67,7 +67,7 @@ export interface SearchResult {
   /** True when hybrid had to answer by keyword alone. */
   degraded: boolean
   /** Words of the question that no decision holds, and what was searched for instead. */
-  corrected: Spelled['replaced']
+  corrections: Spelled['replaced']
 }
 
 export interface SearchTools {
@@ -252,7 +252,7 @@ export async function search(tools: SearchTools, given: SearchInput): Promise<Se
     const distance = one.distance === null ? null : round4(one.distance)
     return [{ record, distance, scores: input.mode === 'semantic' ? null : scores, superseded_by }]
   })
-  return { hits, total, no_precedent, degraded, corrected: replaced }
+  return { hits, total, no_precedent, degraded, corrections: replaced }
 }
 
 /** Precedents of a plan or a task, by meaning and by keyword. */

@@ -215,7 +215,8 @@ export function keywordReader(query: Query, many: number): Pick<DecisionReader, 
       return { hits: hits.map(({ id, score }) => ({ id, score })), total, total_unindexed, ideal, also: others }
     },
     async nearTerms({ term, max_edits, limit }) {
-      const first = toText([...term][0] ?? '')
+      if (term === '') return []
+      const first = toText([...term][0]!)
       // A skip scan: one look-up in the index for each distinct term, however many decisions hold it.
       const rows = await query<{ term: string }>(
         `with recursive terms as (
