@@ -293,7 +293,10 @@ export interface CheckGuardrailsParams {
     /** Identity beside the credentials; recorded, never trusted. */ id?: string | null | undefined
     /** Callback URL; recorded, never called. */ url?: string | null | undefined
   } | undefined
-  /** Dry run: the same verdict, but nothing enters the audit trail or the deliberation. Default `false`. */
+  /**
+   * Dry run: the same verdict; its row in the trail says so, and it enters no deliberation and uses no approval.
+   * Default `false`.
+   */
   dry_run?: boolean | undefined
   /** Identity beside the credentials; scopes the tracked deliberation, never trusted. */
   agent_id?: string | null | undefined
@@ -304,13 +307,26 @@ export interface CheckGuardrailsParams {
 /** Result of `cstp.checkGuardrails`. */
 export interface CheckGuardrailsResult {
   /** Whether the action may go on. */ allowed: boolean
+  /** The strictest of all rules. `allowed` is true for `allow` and `modify` only. */
+  verdict: 'deny' | 'defer' | 'step_up' | 'modify' | 'allow'
+  /** Id of the evaluation in the trail; null if it could not be written. */ record_id: string | null
+  /** The request for an approval that a `step_up` waits for, or the one that was used. */ approval: ApprovalRef | null
+  /** With `modify`: the action that is allowed, in place of the given one. */
+  modified_action: Record<string, unknown> | null
+  /** How `modified_action` differs from the given action. */ changes: Change[]
+  /** Records of evidence that satisfied what a rule requires. */
+  satisfied_by: {
+    rule: string
+    seqs: number[]
+  }[]
+  /** Rules for other projects or scopes, which were not evaluated. */ skipped_for_scope: string[]
   /** Why it is blocked. */ violations: Violation[]
   /** What needs attention. */ warnings: Violation[]
   /** Number of guardrails loaded, out of scope ones too. */ evaluated: number
   /** RFC 3339. */ evaluated_at: string
   /** The authenticated agent. */ agent: string
   /** SHA-256 of the rules that judged. */ policy_hash: string
-  /** With dry_run: nothing was recorded. */ dry_run?: true | undefined
+  /** With dry_run: the check changed nothing. */ dry_run?: true | undefined
 }
 
 /** Parameters of `cstp.compact`. */
@@ -877,7 +893,7 @@ export interface ListGuardrailsResult {
     /** Id of the rule. */ id: string
     /** Short name. */ name: string | null
     /** What it is for. */ description: string | null
-    /** What a violation does. */ action: 'block' | 'warn' | 'log'
+    /** What a violation does. */ action: 'block' | 'defer' | 'step_up' | 'modify' | 'warn' | 'log'
     /** Scopes joined by commas; null for every scope. */ scope: string | null
     /** The same as a list; empty for every scope. */ scopes: string[]
     /** Number of conditions. */ conditions: number
@@ -954,6 +970,19 @@ export interface PreActionParams {
 /** Result of `cstp.preAction`. */
 export interface PreActionResult {
   /** Whether the action may go on. */ allowed: boolean
+  /** The strictest of all rules. `allowed` is true for `allow` and `modify` only. */
+  verdict: 'deny' | 'defer' | 'step_up' | 'modify' | 'allow'
+  /** Id of the evaluation in the trail; null if it could not be written. */ record_id: string | null
+  /** The request for an approval that a `step_up` waits for, or the one that was used. */ approval: ApprovalRef | null
+  /** With `modify`: the action that is allowed, in place of the given one. */
+  modified_action: Record<string, unknown> | null
+  /** How `modified_action` differs from the given action. */ changes: Change[]
+  /** Records of evidence that satisfied what a rule requires. */
+  satisfied_by: {
+    rule: string
+    seqs: number[]
+  }[]
+  /** Rules for other projects or scopes, which were not evaluated. */ skipped_for_scope: string[]
   /** The recorded decision; null when it was blocked or not to be recorded. */ decision_id: string | null
   /** Precedents, best first. */ relevant_decisions: QueryHit[]
   /** One entry for each rule: those that fired first. */
@@ -1300,6 +1329,14 @@ export interface Approval {
   /** RFC 3339. When a grant was first used. */ consumed_at: string | null
 }
 
+/** An approval, as a verdict refers to it. */
+export interface ApprovalRef {
+  /** Short code of the request. */ id: string
+  /** Where people answer it. */ url: string | null
+  /** Its state. */ state: ApprovalState
+  /** RFC 3339. */ expires_at: string
+}
+
 /** State of an approval; `consumed` is a grant that an action has used. */
 export type ApprovalState = 'pending' | 'approved' | 'denied' | 'expired' | 'consumed'
 
@@ -1376,6 +1413,14 @@ export interface CalibrationReport {
     /** Settled by evidence of pull requests. */ observed: OverallFigures
     /** Said in a review, or attributed by age alone. */ attested: OverallFigures
   }
+}
+
+/** One change that `modify` rules make. */
+export interface Change {
+  /** Field of the action, or `context.<key>`. */ field: string
+  /** Null if it was absent. */ before: unknown
+  /** Null if it is removed. */ after: unknown
+  /** Rule that changes it. */ rule: string
 }
 
 /** Events of one class of evidence, and how many of them support a control. */
@@ -1786,6 +1831,8 @@ export interface Violation {
   /** Whether it stops the action. */ severity: 'block' | 'warn'
   /** What to do about it. */ suggestion: string | null
   /** Why the rule could not be evaluated; it counts as violated then. */ error: string | null
+  /** What the rule asks for, if it neither denies nor only warns. */
+  verdict?: 'defer' | 'step_up' | 'modify' | undefined
   /** Of a circuit breaker: its state. */ state?: 'closed' | 'open' | 'half_open' | undefined
   /** Of a circuit breaker: failures among the reviews within its window. */ failure_rate?: number | null | undefined
   /** Of a circuit breaker: when an action may be tried again, RFC 3339. */ reset_at?: string | null | undefined

@@ -6,6 +6,7 @@ const d = v.description
 const positive = v.pipe(v.number(), v.finite('a number'), v.gtValue(0, 'a number above 0'))
 const count = v.pipe(v.number(), v.safeInteger('a whole number'), v.minValue(1, 'at least 1'))
 const name = filledText(256)
+const duration = v.pipe(v.string(), v.regex(/^[1-9]\d{0,4}[smhdw]$/, 'a duration such as 30m, 1h or 7d'))
 
 /** Every operator of a field condition. */
 export const operators = ['<', '<=', '>', '>=', '=', '==', '!=', 'in', 'not_in', 'contains', 'exists'] as const
@@ -30,9 +31,19 @@ export const FieldCondition = v.strictObject({
   value: v.optional(
     v.pipe(v.union([Scalar, v.array(Scalar)]), d('The value to compare with; a list for `in` and `not_in`.')),
   ),
-  when_missing: v.pipe(
-    v.optional(v.picklist(['match', 'no_match']), 'no_match'),
-    d('The result if the field is absent.'),
+  exact: v.optional(
+    v.pipe(
+      v.boolean(),
+      d('Compares text as it is. By default case, compatible forms and look-alike letters make no difference.'),
+    ),
+  ),
+  when_missing: v.optional(
+    v.pipe(
+      v.picklist(['match', 'no_match']),
+      d(
+        'The result if the field is absent: by default `match` for fields of the context in a rule that blocks, else `no_match`.',
+      ),
+    ),
   ),
 })
 
@@ -150,6 +161,65 @@ export const Condition = v.variant('type', [
   CompoundCondition,
 ])
 
+/** What a violated rule asks for, the strictest first; the strictest of all rules is the verdict. */
+export const ruleActions = ['block', 'defer', 'step_up', 'modify', 'warn', 'log'] as const
+
+/** Who approves an action, and for how long an approval counts. */
+export const StepUp = v.strictObject({
+  approvers: v.pipe(
+    v.optional(v.array(name), () => []),
+    d('People or roles that may approve; by default anyone with the scope `approve`.'),
+  ),
+  expires: v.pipe(v.optional(duration, '1h'), d('How long the request waits; no answer is a denial.')),
+  remember: v.pipe(
+    v.optional(
+      v.pipe(v.string(), v.regex(/^(?:none|exact:[1-9]\d{0,4}[smhdw])$/, '`none`, or `exact:` and a duration')),
+      'none',
+    ),
+    d('`none`: an approval lets one evaluation pass. `exact:24h`: the same request passes for that long.'),
+  ),
+  separation: v.pipe(
+    v.optional(v.boolean(), true),
+    d('The approver must not have recorded or reviewed what the request is about. The requester never approves.'),
+  ),
+})
+export type StepUp = v.InferOutput<typeof StepUp>
+
+/** Why an action can't be judged now. */
+export const Defer = v.strictObject({
+  reason: v.pipe(filledText(2_000), d('What is not known yet.')),
+  expires: v.pipe(v.optional(duration, '1h'), d('After this time the caller has to treat it as denied.')),
+})
+
+/** How an action is changed before it may go on. */
+export const Modify = v.strictObject({
+  set: v.pipe(
+    v.optional(v.record(name, v.unknown()), () => ({})),
+    d('Values by field of the action or `context.<key>`.'),
+  ),
+  remove: v.pipe(
+    v.optional(v.array(name), () => []),
+    d('Fields of the action or of its context to remove.'),
+  ),
+})
+export type Modify = v.InferOutput<typeof Modify>
+
+/** An observed event of the action's pull request or commit. */
+export const EvidenceRequirement = v.strictObject({
+  evidence: v.pipe(filledText(128), d('Type of the event, such as `pr_review_approved`.')),
+  by: v.optional(v.pipe(v.picklist(['human', 'bot']), d('Kind of account that caused it.'))),
+  not_by: v.optional(v.pipe(v.picklist(['author']), d('Not by the author of the pull request.'))),
+  within: v.optional(v.pipe(duration, d('How recent it must be.'))),
+  for: v.optional(v.pipe(name, d('Field that names the pull request or the commit; by default the action’s own.'))),
+  conclusion: v.optional(v.pipe(name, d('Conclusion that it must have, such as `success`.'))),
+})
+export type EvidenceRequirement = v.InferOutput<typeof EvidenceRequirement>
+
+/** An approval by somebody else. */
+export const ApprovalRequirement = v.strictObject({
+  approval: v.pipe(name, d('Person or role that must approve.')),
+})
+
 /** A guardrail: when its conditions hold, its requirements must be true. */
 export const Rule = v.strictObject({
   id: v.pipe(
@@ -159,7 +229,17 @@ export const Rule = v.strictObject({
   ),
   name: v.optional(v.pipe(name, d('Short name, shown in violations.'))),
   description: v.optional(v.pipe(filledText(2_000), d('Its purpose.'))),
-  action: v.pipe(v.optional(v.picklist(['block', 'warn', 'log']), 'block'), d('The effect of a violation.')),
+  action: v.pipe(v.optional(v.picklist(ruleActions), 'block'), d('The effect of a violation.')),
+  mode: v.pipe(
+    v.optional(v.picklist(['enforce', 'shadow']), 'enforce'),
+    d('`shadow`: the rule is evaluated and kept in the trail, and stops nothing.'),
+  ),
+  step_up: v.optional(v.pipe(StepUp, d('With `action: step_up`: who approves.'))),
+  defer: v.optional(v.pipe(Defer, d('With `action: defer`: why it can’t be judged now.'))),
+  modify: v.optional(v.pipe(Modify, d('With `action: modify`: what changes.'))),
+  record: v.optional(
+    v.pipe(v.literal('decision'), d('Hooks record an action that this rule applies to as a decision.')),
+  ),
   scope: v.optional(
     v.pipe(
       v.union([name, v.pipe(v.array(name), v.minLength(1, 'at least one scope'))]),
@@ -175,6 +255,10 @@ export const Rule = v.strictObject({
   requirements: v.pipe(
     v.optional(v.array(name), () => []),
     d('Fields that must be exactly true, or the rule is violated.'),
+  ),
+  requires: v.pipe(
+    v.optional(v.array(v.union([EvidenceRequirement, ApprovalRequirement])), () => []),
+    d('Evidence and approvals without which the rule is violated. No field of the context satisfies them.'),
   ),
 })
 /** A guardrail: when its conditions hold, its requirements must be true. */
@@ -193,12 +277,19 @@ export const BreakerRule = v.strictObject({
   failure_threshold: v.pipe(count, d('Failures within the window that open the breaker.')),
   window_ms: v.pipe(positive, d('Milliseconds for which a failure counts.')),
   cooldown_ms: v.pipe(positive, d('Milliseconds until an open breaker allows one probe.')),
+  self_review: v.optional(
+    v.pipe(v.boolean(), d('Whether the recorder of a probe may close the breaker by reviewing it.')),
+  ),
 })
 /** A circuit breaker: blocks its scope after a number of failures within a window. */
 export type BreakerRule = v.InferOutput<typeof BreakerRule>
 
 /** A guardrail file in its long form; a bare list of rules is read as `guardrails`. */
 export const RuleFile = v.strictObject({
+  trust: v.pipe(
+    v.optional(v.picklist(['claims', 'evidence']), 'claims'),
+    d('`evidence`: a rule that only the agent’s word satisfies is an error of `cstp guardrails check`.'),
+  ),
   guardrails: v.pipe(
     v.optional(v.array(Rule), () => []),
     d('Rules.'),

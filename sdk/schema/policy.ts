@@ -14,6 +14,10 @@ export const Violation = v.object({
   severity: v.pipe(v.picklist(['block', 'warn']), d('Whether it stops the action.')),
   suggestion: v.pipe(v.nullable(v.string()), d('What to do about it.')),
   error: v.pipe(v.nullable(v.string()), d('Why the rule could not be evaluated; it counts as violated then.')),
+  verdict: v.pipe(
+    v.optional(v.picklist(['defer', 'step_up', 'modify'])),
+    d('What the rule asks for, if it neither denies nor only warns.'),
+  ),
   state: v.pipe(v.optional(State), d('Of a circuit breaker: its state.')),
   failure_rate: v.pipe(
     v.optional(v.nullable(fraction)),
@@ -25,6 +29,51 @@ export const Violation = v.object({
   ),
 })
 export type Violation = v.InferOutput<typeof Violation>
+
+/** The verdicts, the strictest first. */
+export const verdictValues = ['deny', 'defer', 'step_up', 'modify', 'allow'] as const
+export type VerdictValue = (typeof verdictValues)[number]
+
+/** An approval, as a verdict refers to it. */
+export const ApprovalRef = v.object({
+  id: v.pipe(v.string(), d('Short code of the request.')),
+  url: v.pipe(v.nullable(v.string()), d('Where people answer it.')),
+  state: v.pipe(v.picklist(['pending', 'approved', 'denied', 'expired', 'consumed']), d('Its state.')),
+  expires_at: v.pipe(v.string(), d('RFC 3339.')),
+})
+export type ApprovalRef = v.InferOutput<typeof ApprovalRef>
+
+/** One change that `modify` rules make. */
+export const Change = v.object({
+  field: v.pipe(v.string(), d('Field of the action, or `context.<key>`.')),
+  before: v.pipe(v.unknown(), d('Null if it was absent.')),
+  after: v.pipe(v.unknown(), d('Null if it is removed.')),
+  rule: v.pipe(v.string(), d('Rule that changes it.')),
+})
+export type Change = v.InferOutput<typeof Change>
+
+/** What checkGuardrails and preAction return of a verdict, beside `allowed`, `violations` and `warnings`. */
+export const verdictEntries = {
+  verdict: v.pipe(
+    v.picklist(verdictValues),
+    d('The strictest of all rules. `allowed` is true for `allow` and `modify` only.'),
+  ),
+  record_id: v.pipe(v.nullable(v.string()), d('Id of the evaluation in the trail; null if it could not be written.')),
+  approval: v.pipe(
+    v.nullable(ApprovalRef),
+    d('The request for an approval that a `step_up` waits for, or the one that was used.'),
+  ),
+  modified_action: v.pipe(
+    v.nullable(v.record(v.string(), v.unknown())),
+    d('With `modify`: the action that is allowed, in place of the given one.'),
+  ),
+  changes: v.pipe(v.array(Change), d('How `modified_action` differs from the given action.')),
+  satisfied_by: v.pipe(
+    v.array(v.object({ rule: v.string(), seqs: v.array(v.number()) })),
+    d('Records of evidence that satisfied what a rule requires.'),
+  ),
+  skipped_for_scope: v.pipe(v.array(v.string()), d('Rules for other projects or scopes, which were not evaluated.')),
+} as const
 
 /** The current state of a circuit breaker. */
 export const BreakerState = v.object({

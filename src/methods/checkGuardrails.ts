@@ -2,18 +2,18 @@
 import * as v from 'valibot'
 import { text } from '../../sdk/schema/decision.ts'
 import { trackedParams } from '../../sdk/schema/params.ts'
-import { ActionParams, Violation } from '../../sdk/schema/policy.ts'
+import { ActionParams, Violation, verdictEntries } from '../../sdk/schema/policy.ts'
 import { defineMethod, toolInput } from '../calls/method.ts'
 import { timestamp } from '../core/time.ts'
 import { checkInput, hasQuery, hasThought, noteInput, sessionOf } from '../domain/deliberation/inputs.ts'
 import { openGuard } from '../domain/guardrail/guard.ts'
-import { noRules, toAction } from '../domain/guardrail/request.ts'
+import { generalWarnings, shownVerdict, toAction } from '../domain/guardrail/request.ts'
 
 const d = v.description
 
 const dryRun = v.pipe(
   v.optional(v.boolean(), false),
-  d('Dry run: the same verdict, but nothing enters the audit trail or the deliberation.'),
+  d('Dry run: the same verdict; its row in the trail says so, and it enters no deliberation and uses no approval.'),
 )
 
 export const checkGuardrails = defineMethod({
@@ -32,13 +32,14 @@ export const checkGuardrails = defineMethod({
   }),
   result: v.object({
     allowed: v.boolean(),
+    ...verdictEntries,
     violations: v.pipe(v.array(Violation), d('Why it is blocked.')),
     warnings: v.pipe(v.array(Violation), d('What needs attention.')),
     evaluated: v.pipe(v.number(), d('Number of guardrails loaded, out of scope ones too.')),
     evaluated_at: v.pipe(v.string(), d('RFC 3339.')),
     agent: v.string(),
     policy_hash: v.pipe(v.string(), d('SHA-256 of the rules that judged.')),
-    dry_run: v.optional(v.pipe(v.literal(true), d('With dry_run: nothing was recorded.'))),
+    dry_run: v.optional(v.pipe(v.literal(true), d('With dry_run: the check changed nothing.'))),
   }),
   scope: 'read',
   effect: 'write',
@@ -72,19 +73,19 @@ export const checkGuardrails = defineMethod({
     }
     const guard = await openGuard(call, { ...given, agent: call.caller.agent })
     const evaluation = await guard.evaluate(action)
-    const { allowed, violations, warnings, evaluated, policy_hash } = evaluation
-    if (!dry_run) {
-      await call.store.transaction((tx) => guard.audit(tx, action, evaluation, { ...(agent && { claims: agent }) }))
-      noteInput(call, names, checkInput(given.description, evaluation))
-    }
+    const settled = await call.store.transaction((tx) =>
+      guard.settle(tx, action, evaluation, { ...(agent && { claims: agent }), dry_run }),
+    )
+    if (!dry_run) noteInput(call, names, checkInput(given.description, settled))
     return {
-      allowed,
-      violations,
-      warnings: evaluated === 0 ? [noRules, ...warnings] : warnings,
-      evaluated,
+      allowed: settled.allowed,
+      ...shownVerdict(settled),
+      violations: settled.violations,
+      warnings: [...generalWarnings(settled), ...settled.warnings],
+      evaluated: settled.evaluated,
       evaluated_at: timestamp(call.now()),
       agent: call.caller.agent,
-      policy_hash,
+      policy_hash: settled.policy_hash,
       ...(dry_run && { dry_run }),
     }
   },

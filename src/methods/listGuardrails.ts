@@ -1,6 +1,7 @@
 /** cstp.listGuardrails: the rules in force. */
 import * as v from 'valibot'
 import { filledText } from '../../sdk/schema/decision.ts'
+import { ruleActions } from '../../sdk/schema/guardrail.ts'
 import { RuleProblem } from '../../sdk/schema/policy.ts'
 import { defineMethod } from '../calls/method.ts'
 import { scopesOf } from '../domain/guardrail/evaluate.ts'
@@ -20,7 +21,7 @@ export const listGuardrails = defineMethod({
           id: v.pipe(v.string(), d('Id of the rule.')),
           name: v.pipe(v.nullable(v.string()), d('Short name.')),
           description: v.pipe(v.nullable(v.string()), d('What it is for.')),
-          action: v.pipe(v.picklist(['block', 'warn', 'log']), d('What a violation does.')),
+          action: v.pipe(v.picklist(ruleActions), d('What a violation does.')),
           scope: v.pipe(v.nullable(v.string()), d('Scopes joined by commas; null for every scope.')),
           scopes: v.pipe(v.array(v.string()), d('The same as a list; empty for every scope.')),
           conditions: v.pipe(v.number(), d('Number of conditions.')),

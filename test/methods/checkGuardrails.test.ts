@@ -29,8 +29,15 @@ forEachBackend((open) => {
     await program.rules(rules)
     expect(await check(program, { stakes: 'high', confidence: 0.9, context: { amount: 1 } })).toEqual({
       allowed: true,
+      verdict: 'allow',
+      record_id: expect.stringMatching(/^2026-07-01-evaluation-[0-9a-f]{12}$/),
+      approval: null,
+      modified_action: null,
+      changes: [],
+      satisfied_by: [],
+      skipped_for_scope: ['scoped'],
       violations: [],
-      warnings: [],
+      warnings: [expect.objectContaining({ guardrail_id: 'skipped_for_scope' })],
       evaluated: 4,
       evaluated_at: '2026-07-01T12:00:00.000Z',
       agent: 'alice',

@@ -1,12 +1,12 @@
 /** The answer of preAction, from what its checks found and what was recorded. */
 import * as v from 'valibot'
 import { QueryHit } from '../../../sdk/schema/decision.ts'
-import { type ActionParams, Violation } from '../../../sdk/schema/policy.ts'
+import { type ActionParams, Violation, verdictEntries } from '../../../sdk/schema/policy.ts'
 import type { RecordResult } from '../../../sdk/schema/record.ts'
 import { isConfirmed } from '../../../sdk/storage/fields.ts'
 import type { CompiledRule } from '../guardrail/evaluate.ts'
 import type { Evaluation } from '../guardrail/guard.ts'
-import { noRules } from '../guardrail/request.ts'
+import { generalWarnings, shownVerdict, warning } from '../guardrail/request.ts'
 import { CalibrationContext } from '../memory/profile.ts'
 import { hitOf, type SearchResult } from '../search/search.ts'
 
@@ -14,6 +14,7 @@ const d = v.description
 
 export const PreActionResult = v.object({
   allowed: v.boolean(),
+  ...verdictEntries,
   decision_id: v.pipe(
     v.nullable(v.string()),
     d('The recorded decision; null when it was blocked or not to be recorded.'),
@@ -43,7 +44,8 @@ export const PreActionResult = v.object({
 export type PreActionResult = v.InferOutput<typeof PreActionResult>
 
 /** A verdict, and the rules that gave it. */
-export interface Check extends Pick<Evaluation, 'allowed' | 'violations' | 'warnings' | 'evaluated'> {
+export interface Check extends Omit<Evaluation, 'record_id'> {
+  record_id: string | null
   rules: readonly CompiledRule[]
 }
 
@@ -66,8 +68,20 @@ export const notEvaluated: Check = {
       error: 'evaluation failed',
     },
   ],
+  verdict: 'deny',
   warnings: [],
+  fired: [],
   evaluated: 0,
+  asks: [],
+  would_block: [],
+  modified_action: null,
+  changes: [],
+  satisfied_by: [],
+  skipped_for_scope: [],
+  policy_hash: '',
+  duration_ms: 0,
+  record_id: null,
+  approval: null,
   rules: [],
 }
 
@@ -82,15 +96,6 @@ function patternsOf(found: SearchResult): PreActionResult['patterns_summary'] {
     .map(([pattern, of]) => ({ pattern, count: of.length, example_ids: of.slice(0, 3).map(({ id }) => id) }))
     .sort((a, b) => b.count - a.count || (a.pattern < b.pattern ? -1 : 1))
 }
-
-const warning = (guardrail_id: string, name: string, message: string, suggestion: string): Violation => ({
-  guardrail_id,
-  name,
-  message,
-  severity: 'warn',
-  suggestion,
-  error: null,
-})
 
 /** The warning of a record that says more than the caller did, if it does. */
 function assumptions({ category, confidence }: ActionParams): Violation[] {
@@ -123,7 +128,7 @@ export function answerOf(
   const violations = [...verdict.violations, ...blocked]
   const known = new Set([...violations, ...verdict.warnings].map(({ guardrail_id }) => guardrail_id))
   const warnings = [
-    ...(verdict.allowed && verdict.evaluated === 0 ? [noRules] : []),
+    ...(verdict === notEvaluated ? [] : generalWarnings(verdict)),
     ...verdict.warnings,
     // Warnings of the record only: rules that look at its quality, or its phase.
     ...(record?.guardrail_warnings ?? []).filter(({ guardrail_id }) => !known.has(guardrail_id)),
@@ -148,6 +153,8 @@ export function answerOf(
     }))
   return {
     allowed: violations.length === 0,
+    ...shownVerdict(verdict),
+    ...(blocked.length > 0 && { verdict: 'deny' as const }),
     decision_id: record?.decision_id ?? null,
     relevant_decisions: found?.hits.map(hitOf) ?? [],
     guardrail_results: [...fired, ...passed],

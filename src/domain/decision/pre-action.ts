@@ -137,8 +137,8 @@ async function checkPolicy(call: PreActionCall, given: PreActionParams): Promise
     const guard = guardOf(call, policy, { category: inner.category, stakes: inner.stakes, tags, project, agent })
     const evaluation = await guard.evaluate(action)
     const claims = agent_id == null ? {} : { claims: { agent_id } }
-    await call.store.transaction((tx) => guard.audit(tx, action, evaluation, claims))
-    return { ...evaluation, rules: policy.rules }
+    const settled = await call.store.transaction((tx) => guard.settle(tx, action, evaluation, claims))
+    return { ...settled, rules: policy.rules }
   } catch (error) {
     call.log('error', 'guardrails could not be evaluated', { request_id: call.request_id, error: String(error) })
     const { guardrail_id } = notEvaluated.violations[0]!

@@ -160,7 +160,9 @@ async function checkPolicy(call: RecordCall, planned: DecisionRecord, context: A
   const evaluation = call.record_guardrails === 'off' ? null : await guard.evaluate(action)
   const strict = call.record_guardrails === 'block'
   const refusal = (refused: Evaluation): RecordBlocked =>
-    new RecordBlocked(refused.violations, () => call.store.transaction((tx) => guard.audit(tx, action, refused)))
+    new RecordBlocked(refused.violations, () =>
+      call.store.transaction((tx) => guard.settle(tx, action, refused).then(() => {})),
+    )
   if (evaluation && strict && !evaluation.allowed) throw refusal(evaluation)
   return {
     evaluation,
@@ -172,7 +174,7 @@ async function checkPolicy(call: RecordCall, planned: DecisionRecord, context: A
     async recorded(tx: Transaction, id: string, agent_id: string | null): Promise<void> {
       await guard.recorded(tx, id)
       const claims = agent_id === null ? {} : { claims: { agent_id } }
-      if (evaluation) await guard.audit(tx, action, evaluation, { ids: [id], ...claims })
+      if (evaluation) await guard.settle(tx, action, evaluation, { ids: [id], ...claims })
       else await audit(call, tx, [id])
     },
   }

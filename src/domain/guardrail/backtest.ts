@@ -14,7 +14,14 @@ function unknownHistory(at: string): History {
   const unknown = async (): Promise<never> => {
     throw new Error('past state is not known')
   }
-  return { now: () => Date.parse(at), similar: unknown, count: unknown, aggregate: unknown }
+  return {
+    now: () => Date.parse(at),
+    similar: unknown,
+    count: unknown,
+    aggregate: unknown,
+    fact: unknown,
+    evidence: unknown,
+  }
 }
 
 /** Evaluates an action of the past. `unknown` are the rules that depend on past state. */

@@ -1,26 +1,58 @@
 /** Evaluates rules against an action: allowed or not, and why. A rule that can't be evaluated counts against the action. */
-import type { Rule } from '../../../sdk/schema/guardrail.ts'
-import type { Violation } from '../../../sdk/schema/policy.ts'
+import * as v from 'valibot'
+import { type EvidenceRequirement, type Rule, StepUp } from '../../../sdk/schema/guardrail.ts'
+import { type Change, type VerdictValue, type Violation, verdictValues } from '../../../sdk/schema/policy.ts'
 import { type Action, compileField, type Field } from './action.ts'
 import { compileAll, type Test } from './conditions.ts'
 import type { History } from './history.ts'
+import { compileModify, givenOf, type Modification } from './modify.ts'
 import { EvaluationError } from './operators.ts'
 import type { LoadedRule } from './parse.ts'
 
 export interface Verdict {
+  /** True for the verdicts `allow` and `modify`. */
   allowed: boolean
+  verdict: VerdictValue
   violations: Violation[]
   warnings: Violation[]
-  /** Ids of the rules that fired, including those that only log. */
+  /** Ids of the rules that fired, including those that only log and those in shadow mode. */
   fired: string[]
   /** Number of rules loaded. */
   evaluated: number
+  /** What each rule that stops the action asks for, so that an approval can lift its part of the verdict. */
+  asks: Ask[]
+  /** Rules in shadow mode that would have stopped the action. */
+  would_block: string[]
+  /** The action after the `modify` rules; null if there is no change. */
+  modified_action: Record<string, unknown> | null
+  changes: Change[]
+  satisfied_by: { rule: string; seqs: number[] }[]
+  skipped_for_scope: string[]
 }
+
+/** A rule's part of a verdict. */
+export interface Ask {
+  rule: string
+  verdict: 'deny' | 'defer' | 'step_up'
+  message: string
+  /** Of a step-up. */
+  step_up: StepUp | null
+}
+
+/** The strictest of verdicts; `allow` of none. */
+export const strictest = (all: readonly VerdictValue[]): VerdictValue =>
+  verdictValues.find((one) => all.includes(one)) ?? 'allow'
 
 export interface CompiledRule {
   rule: LoadedRule
   test: Test
   required: { name: string; field: Field }[]
+  evidence: EvidenceRequirement[]
+  /** Who must approve. */
+  approvers: string[]
+  scopes: readonly string[]
+  /** Of a rule that modifies. */
+  change: Modification | null
 }
 
 export const compileRules = (rules: readonly LoadedRule[]): CompiledRule[] =>
@@ -28,33 +60,74 @@ export const compileRules = (rules: readonly LoadedRule[]): CompiledRule[] =>
     rule,
     test: compileAll(rule.conditions),
     required: rule.requirements.map((name) => ({ name, field: compileField(name) })),
+    evidence: rule.requires.filter((one) => 'evidence' in one),
+    approvers: rule.requires.flatMap((one) => ('approval' in one ? [one.approval] : [])),
+    scopes: scopesOf(rule),
+    change: rule.modify ? compileModify(rule.id, rule.modify) : null,
   }))
 
 /** The scopes that a rule is for; empty for all. */
 export const scopesOf = ({ scope }: Rule): string[] =>
   scope === undefined ? [] : Array.isArray(scope) ? scope : [scope]
 
-/** An action without project and scope is outside of every scope. */
-function inScope(rule: LoadedRule, action: Action): boolean {
-  const scopes = scopesOf(rule)
-  return scopes.length === 0 || [action.project, action.scope].some((one) => one !== null && scopes.includes(one))
+const requiresAny = ({ required, evidence, approvers }: CompiledRule): boolean =>
+  required.length + evidence.length + approvers.length > 0
+
+/** What a rule requires and does not find. */
+interface Missing {
+  fields: string[]
+  evidence: string[]
+  approvers: string[]
+  /** The evidence that was found. */
+  seqs: number[]
 }
 
-function violation(
-  { id, name, description, message, suggestion, action }: LoadedRule,
-  failed: string[],
-  error: string | null,
-): Violation {
+async function missingOf(compiled: CompiledRule, action: Action, history: History): Promise<Missing> {
+  const { required, evidence, approvers } = compiled
+  const missing: Missing = {
+    fields: required.filter(({ field }) => field.value(action) !== true).map(({ name }) => name),
+    evidence: [],
+    approvers,
+    seqs: [],
+  }
+  for (const one of evidence) {
+    const found = await history.evidence(one, action)
+    if ('seqs' in found) missing.seqs.push(...found.seqs)
+    else missing.evidence.push(found.missing)
+  }
+  return missing
+}
+
+/** The verdict that a violated rule asks for. */
+function askedFor({ action }: LoadedRule, { fields, evidence, approvers }: Missing, failed: boolean): VerdictValue {
+  if (action === 'warn' || action === 'log') return 'allow'
+  if (action === 'defer' || action === 'step_up') return action
+  if (failed) return 'deny'
+  if (action === 'modify') return 'modify'
+  return approvers.length > 0 && fields.length + evidence.length === 0 ? 'step_up' : 'deny'
+}
+
+function violation(rule: LoadedRule, missing: Missing, error: string | null, asked: VerdictValue): Violation {
+  const { id, name, description, defer, suggestion, action } = rule
+  const { fields, evidence, approvers } = missing
   const fallback =
-    failed.length > 0 ? `Required and not true: ${failed.join(', ')}` : (description ?? `Guardrail ${id} applies`)
+    fields.length > 0
+      ? `Required and not true: ${fields.join(', ')}`
+      : (defer?.reason ?? description ?? `Guardrail ${id} applies`)
+  const details = [
+    ...(error === null ? [] : [`the rule could not be evaluated: ${error}`]),
+    ...(evidence.length > 0 ? [`missing evidence: ${evidence.join('; ')}`] : []),
+    ...(asked === 'step_up' && approvers.length > 0 ? [`needs the approval of ${approvers.join(', ')}`] : []),
+  ]
+  const text = rule.message ?? fallback
   return {
     guardrail_id: id,
     name: name ?? description ?? id,
-    message:
-      error === null ? (message ?? fallback) : `${message ?? fallback} (the rule could not be evaluated: ${error})`,
-    severity: action === 'block' ? 'block' : 'warn',
+    message: details.length > 0 ? `${text} (${details.join('; ')})` : text,
+    severity: action === 'warn' || action === 'log' || asked === 'modify' ? 'warn' : 'block',
     suggestion: suggestion ?? null,
     error,
+    ...(asked !== 'deny' && asked !== 'allow' && { verdict: asked }),
   }
 }
 
@@ -62,7 +135,22 @@ function violation(
 const reasonOf = (error: unknown): string =>
   error instanceof EvaluationError ? error.message : 'its data could not be read'
 
-/** @param onFault reports errors that are not the action's own, for the log */
+const complete: Missing = { fields: [], evidence: [], approvers: [], seqs: [] }
+const defaultStepUp = v.parse(StepUp, {})
+
+const stepUpOf = ({ step_up }: LoadedRule, approvers: readonly string[]): StepUp => {
+  const own = step_up ?? defaultStepUp
+  return { ...own, approvers: [...new Set([...own.approvers, ...approvers])] }
+}
+
+/** An action that names neither project nor scope is outside of every scope. */
+const inScope = (scopes: readonly string[], names: readonly unknown[]): boolean =>
+  scopes.length === 0 || names.some((one) => typeof one === 'string' && scopes.includes(one))
+
+/**
+ * Evaluates every rule.
+ * @param onFault reports errors that are not the action's own, for the log
+ */
 export async function evaluate(
   rules: readonly CompiledRule[],
   action: Action,
@@ -72,21 +160,82 @@ export async function evaluate(
   const violations: Violation[] = []
   const warnings: Violation[] = []
   const fired: string[] = []
-  for (const { rule, test, required } of rules) {
-    if (!inScope(rule, action)) continue
+  const asks: Ask[] = []
+  const would_block: string[] = []
+  const changes: Change[] = []
+  const satisfied_by: Verdict['satisfied_by'] = []
+  const skipped_for_scope: string[] = []
+  const names = [action.project ?? action.context.project, action.scope]
+  let modified = action
+  for (const compiled of rules) {
+    const { rule, test, change, scopes } = compiled
+    if (!inScope(scopes, names)) {
+      skipped_for_scope.push(rule.id)
+      continue
+    }
     let error: string | null = null
+    let missing = complete
+    const fault = (thrown: unknown) => {
+      if (!(thrown instanceof EvaluationError)) onFault(rule.id, thrown)
+      error = reasonOf(thrown)
+    }
     try {
       const answer = test(action, history)
       if (!(typeof answer === 'boolean' ? answer : await answer)) continue
     } catch (thrown) {
-      if (!(thrown instanceof EvaluationError)) onFault(rule.id, thrown)
-      error = reasonOf(thrown)
+      fault(thrown)
     }
-    const failed = required.filter(({ field }) => field.value(action) !== true).map(({ name }) => name)
-    if (error === null && required.length > 0 && failed.length === 0) continue
+    try {
+      if (requiresAny(compiled)) missing = await missingOf(compiled, action, history)
+    } catch (thrown) {
+      fault(thrown)
+    }
+    if (missing.seqs.length > 0) satisfied_by.push({ rule: rule.id, seqs: missing.seqs })
+    const lacks = missing.fields.length + missing.evidence.length + missing.approvers.length > 0
+    if (error === null && requiresAny(compiled) && !lacks) continue
     fired.push(rule.id)
-    if (rule.action === 'block') violations.push(violation(rule, failed, error))
-    else if (rule.action === 'warn') warnings.push(violation(rule, failed, error))
+    let asked = askedFor(rule, missing, error !== null)
+    if (rule.mode === 'shadow') {
+      if (asked !== 'allow' && asked !== 'modify') would_block.push(rule.id)
+      continue
+    }
+    if (asked === 'modify') {
+      try {
+        const { after, changed } = change!(modified)
+        modified = after
+        changes.push(...changed)
+        if (changed.length === 0) continue
+      } catch (thrown) {
+        fault(thrown)
+        asked = 'deny'
+      }
+    }
+    const found = violation(rule, missing, error, asked)
+    if (found.severity === 'block') violations.push(found)
+    else if (rule.action !== 'log') warnings.push(found)
+    if (asked === 'deny' || asked === 'defer' || asked === 'step_up') {
+      const step_up = asked === 'step_up' ? stepUpOf(rule, missing.approvers) : null
+      asks.push({ rule: rule.id, verdict: asked, message: found.message, step_up })
+    }
   }
-  return { allowed: violations.length === 0, violations, warnings, fired, evaluated: rules.length }
+  return judged({
+    violations,
+    warnings,
+    fired,
+    evaluated: rules.length,
+    asks,
+    would_block,
+    modified_action: changes.length > 0 ? givenOf(modified) : null,
+    changes,
+    satisfied_by,
+    skipped_for_scope,
+  })
+}
+
+/** A verdict from its parts. */
+export function judged<T extends Omit<Verdict, 'allowed' | 'verdict'>>(
+  parts: T,
+): T & Pick<Verdict, 'allowed' | 'verdict'> {
+  const verdict = strictest([...parts.asks.map((one) => one.verdict), parts.changes.length > 0 ? 'modify' : 'allow'])
+  return { ...parts, allowed: parts.asks.length === 0, verdict }
 }

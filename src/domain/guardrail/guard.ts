@@ -2,13 +2,15 @@
 import { createHash } from 'node:crypto'
 import type { Outcome } from '../../../sdk/schema/decision.ts'
 import type { BreakerRule } from '../../../sdk/schema/guardrail.ts'
-import type { Violation } from '../../../sdk/schema/policy.ts'
+import type { ApprovalRef, Violation } from '../../../sdk/schema/policy.ts'
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import type { KeyedReader, Store, Transaction } from '../../../sdk/storage/store.ts'
 import { stableJson } from '../../core/json.ts'
 import { redact } from '../../core/redact.ts'
+import { timestamp } from '../../core/time.ts'
 import type { Follower } from '../search/follower.ts'
 import type { Action } from './action.ts'
+import type { Approvals } from './approvals.ts'
 import { enact } from './archive.ts'
 import {
   afterRecord,
@@ -23,7 +25,7 @@ import {
   storedBreakers,
   watches,
 } from './breaker.ts'
-import { evaluate, type Verdict } from './evaluate.ts'
+import { evaluate, judged, type Verdict } from './evaluate.ts'
 import { openHistory } from './history.ts'
 import type { Policy, PolicySet } from './set.ts'
 
@@ -38,14 +40,20 @@ export interface GuardedCall {
   request_id: string
   signal: AbortSignal
   log(level: 'error', message: string, detail: Record<string, unknown>): void
+  randomHex(bytes: number): string
+  /** Without it no approval is ever granted. */
+  approvals?: Approvals
   now(): number
   elapsed(): number
 }
 
 export interface Guard {
   evaluate(action: Action): Promise<Evaluation>
-  /** Adds the entry of an evaluation to the audit trail. */
-  audit(tx: Transaction, action: Action, evaluation: Evaluation, more?: AuditMore): Promise<void>
+  /**
+   * Settles an evaluation in a transaction: looks up, uses or requests the approval that it waits for, and adds its row to the audit
+   * trail. Returns the verdict to answer.
+   */
+  settle(tx: Transaction, action: Action, evaluation: Evaluation, more?: SettleMore): Promise<Evaluation>
   /** The breakers that stop the subject, as the transaction sees them. */
   stopped(tx: Transaction): Promise<BreakerViolation[]>
   /** Updates the breakers after a decision was recorded: in half-open state it becomes their probe. */
@@ -88,10 +96,14 @@ export function guardOf(call: GuardedCall, set: PolicySet, subject: BreakerSubje
       const start = call.elapsed()
       const verdict = await evaluate(set.rules, action, history, onFault)
       const open = await stopped(call.store.keyed, history.now())
-      return withBreakers({ ...verdict, policy_hash: set.hash, duration_ms: call.elapsed() - start }, open)
+      const duration_ms = call.elapsed() - start
+      const record_id = `${timestamp(call.now()).slice(0, 10)}-evaluation-${call.randomHex(6)}`
+      return withBreakers({ ...verdict, policy_hash: set.hash, duration_ms, record_id, approval: null }, open)
     },
-    async audit(tx, action, evaluation, { ids = [], claims } = {}) {
-      const { allowed, violations, warnings, fired, policy_hash, duration_ms } = evaluation
+    async settle(tx, action, evaluation, { ids = [], claims, dry_run = false } = {}) {
+      const settled = await approved(tx, call, action, evaluation, dry_run)
+      const { allowed, verdict, violations, warnings, fired, policy_hash, duration_ms } = settled
+      const { record_id, would_block, changes, satisfied_by, approval } = settled
       const { value: input, redacted } = redact(action)
       const idsOf = (list: readonly Violation[]) => list.map(({ guardrail_id }) => guardrail_id)
       const detail = {
@@ -103,9 +115,17 @@ export function guardOf(call: GuardedCall, set: PolicySet, subject: BreakerSubje
         warnings: idsOf(warnings),
         policy_hash,
         duration_ms: Math.round(duration_ms * 1_000) / 1_000,
+        record_id,
+        verdict,
+        ...(would_block.length > 0 && { would_block }),
+        ...(changes.length > 0 && { changes: redact(changes).value }),
+        ...(satisfied_by.length > 0 && { satisfied_by }),
+        ...(approval && { approval_id: approval.id }),
+        ...(dry_run && { dry_run }),
       }
-      const at = new Date(call.now()).toISOString()
+      const at = timestamp(call.now())
       await tx.audit.append({ at, agent: call.caller.agent, method, request_id, ids, allowed, rules: fired, detail })
+      return settled
     },
     stopped: (tx) => stopped(tx.keyed, call.now()),
     recorded: (tx, decision_id) => each(tx, (_, before) => afterRecord(before, decision_id, call.now())),
@@ -121,11 +141,35 @@ export type BreakerViolation = Violation & Required<Pick<Violation, 'state' | 'f
 export interface Evaluation extends Verdict {
   policy_hash: string
   duration_ms: number
+  /** Names the evaluation in the trail. */
+  record_id: string
+  approval: ApprovalRef | null
 }
 
-export interface AuditMore {
+/** An evaluation whose step-ups were approved, or that refers to the approval it waits for. */
+async function approved(
+  tx: Transaction,
+  { approvals, caller }: GuardedCall,
+  action: Action,
+  evaluation: Evaluation,
+  dry_run: boolean,
+): Promise<Evaluation> {
+  const { verdict, asks, violations, policy_hash, record_id } = evaluation
+  if (verdict !== 'step_up' || !approvals) return evaluation
+  const rules = asks.flatMap(({ rule, message, step_up }) => (step_up ? [{ id: rule, message, step_up }] : []))
+  const request = { evaluation_id: record_id, requester: caller.agent, action, policy_hash, rules, dry_run }
+  const { granted, approval } = await approvals.settle(tx, request)
+  if (!granted) return { ...evaluation, approval }
+  const lifted = new Set(rules.map(({ id }) => id))
+  const rest = violations.filter(({ guardrail_id }) => !lifted.has(guardrail_id))
+  return judged({ ...evaluation, asks: asks.filter(({ rule }) => !lifted.has(rule)), violations: rest, approval })
+}
+
+export interface SettleMore {
   /** Decisions that the evaluation is about. */
   ids?: string[]
+  /** Nothing is used or requested; the row says so. */
+  dry_run?: boolean
   /** What the caller claims about itself: recorded, never trusted. */
   claims?: Record<string, unknown>
 }
@@ -155,10 +199,16 @@ function breakerViolation(rule: BreakerRule, breaker: Breaker): BreakerViolation
 /** An evaluation with the breakers that stop the action too. */
 export function withBreakers(evaluation: Evaluation, stopped: readonly BreakerViolation[]): Evaluation {
   if (stopped.length === 0) return evaluation
-  return {
+  const asks = stopped.map(({ guardrail_id: rule, message }) => ({
+    rule,
+    verdict: 'deny' as const,
+    message,
+    step_up: null,
+  }))
+  return judged({
     ...evaluation,
-    allowed: false,
     violations: [...evaluation.violations, ...stopped],
-    fired: [...evaluation.fired, ...stopped.map(({ guardrail_id }) => guardrail_id)],
-  }
+    fired: [...evaluation.fired, ...asks.map(({ rule }) => rule)],
+    asks: [...evaluation.asks, ...asks],
+  })
 }

@@ -1,9 +1,11 @@
 /** What conditions can ask about past decisions: similar ones, counts and figures; and the bounds of an action's context. */
-import type { AggregateCondition, SemanticCondition } from '../../../sdk/schema/guardrail.ts'
+import type { AggregateCondition, EvidenceRequirement, SemanticCondition } from '../../../sdk/schema/guardrail.ts'
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import type { DecisionFilter, Store } from '../../../sdk/storage/store.ts'
 import { dayMs } from '../../core/time.ts'
 import type { Follower } from '../search/follower.ts'
+import type { Action } from './action.ts'
+import type { FactName } from './facts.ts'
 
 export interface History {
   /** How many past decisions are at least so similar to the text, counted up to `min_matches`. */
@@ -12,8 +14,15 @@ export interface History {
   count(filter: DecisionFilter): Promise<number>
   /** The metric, and over how many decisions; the value is null if there are none. */
   aggregate(condition: AggregateCondition): Promise<{ decisions: number; value: number | null }>
+  /** A fact about the world outside of the action, fetched once and only if a rule asks; undefined if it is not known. */
+  fact(name: FactName, action: Action): Promise<unknown>
+  /** The records of evidence that satisfy a requirement, or what is missing. */
+  evidence(requirement: EvidenceRequirement, action: Action): Promise<EvidenceFound>
   now(): number
 }
+
+/** Numbers of the records that satisfy a requirement, or which evidence is missing. */
+export type EvidenceFound = { seqs: number[] } | { missing: string }
 
 const outcomeValue = { success: 1, partial: 0.5, failure: 0 } as const
 
@@ -41,6 +50,8 @@ export function openHistory(tools: {
 
   return {
     now: () => now_ms,
+    fact: async () => undefined,
+    evidence: async ({ evidence }) => ({ missing: `no ${evidence} was observed` }),
     count: (filter) => onceFor(['count', filter], () => store.decisions.count(filter)),
     similar: (text, { threshold, outcome, within_days, min_matches }) =>
       onceFor(['similar', text, threshold, outcome, within_days, min_matches], async () => {

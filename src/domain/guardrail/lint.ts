@@ -78,7 +78,7 @@ function covers(a: Rule, b: Rule): boolean {
   const conditions = new Set(b.conditions.map(stableJson))
   const wider =
     scopesOf(a).length === 0 || (scopesOf(b).length > 0 && scopesOf(b).every((one) => scopesOf(a).includes(one)))
-  const strict = { block: 2, warn: 1, log: 0 }
+  const strict = { block: 5, defer: 4, step_up: 3, modify: 2, warn: 1, log: 0 }
   const requires =
     a.requirements.length === 0 ||
     (b.requirements.length > 0 && b.requirements.every((one) => a.requirements.includes(one)))

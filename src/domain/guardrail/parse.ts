@@ -2,14 +2,22 @@
 import * as v from 'valibot'
 import { type BreakerRule, type Condition, type Rule, RuleFile } from '../../../sdk/schema/guardrail.ts'
 import type { RuleProblem } from '../../../sdk/schema/policy.ts'
+import { actionField } from './action.ts'
 import { conditionProblem } from './conditions.ts'
 import { explain } from './explain.ts'
+import { isFact } from './facts.ts'
+import { modifyProblem } from './modify.ts'
 import { expandRule, type Origins, original, type Path, readYaml } from './positions.ts'
 
 /** Where a part of a file is. */
 type Place = Omit<RuleProblem, 'message'>
 
-export interface LoadedRule extends Rule, Place {}
+export interface LoadedRule extends Rule, Place {
+  /** Whose word its file lets satisfy a rule. */
+  trust: RuleFile['trust']
+  /** Fields whose absence makes the rule apply although it does not say so. */
+  assumed_match: string[]
+}
 
 export interface ParsedFile {
   rules: LoadedRule[]
@@ -46,9 +54,13 @@ export function parseRules(text: string, file: string): ParsedFile {
     })
     return empty(problems)
   }
-  const { guardrails, circuit_breakers, template = [] } = parsed.output
+  const { guardrails, circuit_breakers, trust, template = [] } = parsed.output
   return {
-    rules: guardrails.map((rule, index) => ({ ...rule, ...placeOf(['guardrails', index]) })),
+    rules: guardrails.map((rule, index) => ({
+      ...withDefaults(rule),
+      trust,
+      ...placeOf(['guardrails', index]),
+    })),
     breakers: circuit_breakers.map((rule, index) => ({ rule, place: placeOf(['circuit_breakers', index]) })),
     templates: [template].flat().map((name) => ({ name, place: placeOf(['template']) })),
     errors: guardrails.flatMap((rule, index) =>
@@ -78,6 +90,24 @@ function safely<T>(work: () => T): T | null {
   }
 }
 
+/**
+ * Every field condition says what an absent field means. In a rule that blocks, leaving out a field of the context must not be a way
+ * around it: the default is the answer that lets the rule apply, which inside `not` is the opposite one.
+ */
+function withDefaults(rule: Rule): Rule & Pick<LoadedRule, 'assumed_match'> {
+  const assumed_match: string[] = []
+  const filled = (one: Condition, applies: boolean): Condition => {
+    if (one.type === 'compound')
+      return { ...one, conditions: one.conditions.map((inner) => filled(inner, applies !== (one.operator === 'not'))) }
+    if (one.type !== 'field' || one.when_missing !== undefined) return one
+    const guarded =
+      rule.action === 'block' && one.operator !== 'exists' && !actionField(one.field) && !isFact(one.field)
+    if (guarded) assumed_match.push(one.field)
+    return { ...one, when_missing: guarded && applies ? 'match' : 'no_match' }
+  }
+  return { ...rule, conditions: rule.conditions.map((one) => filled(one, true)), assumed_match }
+}
+
 /** Every condition with its path, those inside of others too. */
 function* conditionsOf(conditions: readonly Condition[], path: Path): Generator<[Condition, Path]> {
   for (const [index, condition] of conditions.entries()) {
@@ -99,6 +129,13 @@ function* ruleProblems(rule: Rule, at: Path): Generator<[Path, string]> {
     const problem = conditionProblem(condition)
     if (problem) yield [path, `rule ${rule.id}: ${problem}`]
   }
-  if (rule.conditions.length === 0 && rule.requirements.length === 0)
+  if (rule.conditions.length + rule.requirements.length + rule.requires.length === 0)
     yield [at, `rule ${rule.id}: has neither conditions nor requirements`]
+  for (const key of ['step_up', 'defer', 'modify'] as const)
+    if (rule[key] && rule.action !== key) yield [[...at, key], `rule ${rule.id}: ${key} needs action: ${key}`]
+  if (rule.action === 'defer' && !rule.defer) yield [at, `rule ${rule.id}: action: defer needs defer.reason`]
+  if (rule.action === 'modify') {
+    const problem = rule.modify ? modifyProblem(rule.modify) : 'action: modify needs modify'
+    if (problem) yield [rule.modify ? [...at, 'modify'] : at, `rule ${rule.id}: ${problem}`]
+  }
 }

@@ -3,6 +3,7 @@ import { invalidParams } from '../../../sdk/errors.ts'
 import type { ActionParams, Violation } from '../../../sdk/schema/policy.ts'
 import { instructionLike, textsIn } from '../decision/instructions.ts'
 import type { Action, Phase } from './action.ts'
+import type { Evaluation } from './guard.ts'
 import { contextProblem } from './history.ts'
 
 /** The action that rules see. @throws CstpError `invalid_params` if its context is too large or too deep */
@@ -23,12 +24,51 @@ export function toAction(agent_id: string, given: ActionParams, phase: Phase): A
   }
 }
 
-/** The warning of a server without rules: `evaluated: 0` must not be read as safety. */
-export const noRules: Violation = {
-  guardrail_id: 'no_rules',
-  name: 'No guardrails are loaded',
-  message: 'No guardrail is loaded: nothing was checked',
+/** A warning that no rule of the operator gives. */
+export const warning = (guardrail_id: string, name: string, message: string, suggestion: string): Violation => ({
+  guardrail_id,
+  name,
+  message,
   severity: 'warn',
-  suggestion: 'Name a directory with rules in GUARDRAILS_PATHS',
+  suggestion,
   error: null,
+})
+
+/** Warnings about what was not checked: `evaluated: 0` must not be read as safety, nor may a rule that was skipped. */
+export function generalWarnings({
+  evaluated,
+  skipped_for_scope: skipped,
+}: Pick<Evaluation, 'evaluated' | 'skipped_for_scope'>): Violation[] {
+  const noRules = warning(
+    'no_rules',
+    'No guardrails are loaded',
+    'No guardrail is loaded: nothing was checked',
+    'Name a directory with rules in GUARDRAILS_PATHS',
+  )
+  const skips = warning(
+    'skipped_for_scope',
+    'Rules of other scopes were not evaluated',
+    `Not evaluated, as they are for other projects or scopes: ${skipped.join(', ')}`,
+    'Name the project or the scope of the action if these rules apply to it',
+  )
+  return [...(evaluated === 0 ? [noRules] : []), ...(skipped.length > 0 ? [skips] : [])]
 }
+
+/** The part of an evaluation that checkGuardrails and preAction return as it is. */
+export const shownVerdict = ({
+  verdict,
+  record_id,
+  approval,
+  modified_action,
+  changes,
+  satisfied_by,
+  skipped_for_scope,
+}: Omit<Evaluation, 'record_id'> & { record_id: string | null }) => ({
+  verdict,
+  record_id,
+  approval,
+  modified_action,
+  changes,
+  satisfied_by,
+  skipped_for_scope,
+})

@@ -32,7 +32,10 @@ export interface Policy {
 /** SHA-256 over the rules and breakers by id and scope, without their positions. */
 export function policyHash(rules: readonly LoadedRule[], breakers: readonly BreakerRule[]): string {
   const bare = rules
-    .map(({ file: _, line: __, column: ___, ...rule }) => ({ ...rule, scope: [rule.scope ?? []].flat() }))
+    .map(({ file: _, line: __, column: ___, assumed_match: ____, ...rule }) => ({
+      ...rule,
+      scope: [rule.scope ?? []].flat(),
+    }))
     .sort((a, b) => (a.id < b.id ? -1 : 1))
   const scopes = [...breakers].sort((a, b) => (a.scope < b.scope ? -1 : 1))
   return createHash('sha256')

@@ -67,6 +67,8 @@ function pastOf({ now, past: { similar, count, aggregate } }: TestCase, now_ms: 
   return {
     now: () => at,
     similar: async () => similar,
+    fact: async () => undefined,
+    evidence: async ({ evidence }) => ({ missing: `no ${evidence} was observed` }),
     count: async () => count,
     aggregate: async () => aggregate ?? { decisions: 0, value: null },
   }
