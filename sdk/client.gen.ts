@@ -109,8 +109,8 @@ export interface Methods {
    */
   ingestEvidence(params: IngestEvidenceParams, options?: CallOptions): Promise<IngestEvidenceResult>
   /**
-   * Links two decisions; the same source, target and type replaces the edge that was there. Scope `write`, effect
-   * `write`.
+   * Links two decisions; the same source, target and type replaces the edge that the same agent made before. Scope
+   * `write`, effect `write`.
    */
   linkDecisions(params: LinkDecisionsParams, options?: CallOptions): Promise<LinkDecisionsResult>
   /**
@@ -183,9 +183,15 @@ export interface Methods {
    * `write`, engine failure `review_failed`.
    */
   reviewDecision(params: ReviewDecisionParams, options?: CallOptions): Promise<ReviewDecisionResult>
-  /** Keeps a decision at full detail in compaction, or lets it go again. Scope `admin`, effect `write`. */
+  /**
+   * Keeps a decision at full detail in compaction, or lets it go again; for its recorder and the scope curate.
+   * Scope `write`, effect `write`.
+   */
   setPreserve(params: SetPreserveParams, options?: CallOptions): Promise<SetPreserveResult>
-  /** Changes fields of a decision; earlier values stay in its revisions. Scope `write`, effect `write`. */
+  /**
+   * Changes fields of a decision that the caller recorded (others: scope curate); earlier values stay in its
+   * revisions. Scope `write`, effect `write`.
+   */
   updateDecision(params: UpdateDecisionParams, options?: CallOptions): Promise<UpdateDecisionResult>
   /**
    * Walks the whole evidence chain: every record must follow the one before it, the Merkle tree must match them,
@@ -1079,7 +1085,8 @@ export interface ReadyResult {
 /** Parameters of `cstp.recordDecision`. */
 export interface RecordDecisionParams {
   /** What was decided. */ decision: string
-  /** How sure the agent is that it will turn out well, 0 to 1. */ confidence: number
+  /** How sure the agent is that it will turn out well, 0 to 1; null in an import only: it enters no score. */
+  confidence: number | null
   /** Open list: architecture, process, tooling, trading, deployment … */ category: string
   /** What is at risk. Default `"medium"`. */ stakes?: Stakes | undefined
   /** The situation in which it was decided. */ context?: string | null | undefined
@@ -1138,7 +1145,10 @@ export type RecordDecisionResult = RecordResult
 /** Parameters of `cstp.recordThought`. */
 export interface RecordThoughtParams {
   /** The thought. */ text: string
-  /** The decision to append it to; without it the next record takes the thought. */
+  /**
+   * The decision of the caller to append it to (others: scope curate); without it the next record takes the
+   * thought.
+   */
   decision_id?: string | null | undefined
   /** Identity beside the credentials; scopes the tracked deliberation, never trusted. */
   agent_id?: string | null | undefined
@@ -1241,7 +1251,7 @@ export interface UpdateDecisionParams {
   /** Fields to change; `deliberation` grows through recordThought only. */
   updates: {
     /** What was decided. */ decision?: string | undefined
-    /** How sure the agent was, 0 to 1. */ confidence?: number | undefined
+    /** Kept and shown; the confidence at recording is scored. */ confidence?: number | undefined
     /** The situation, in words. */ context?: string | null | undefined
     /** Tags for finding it again. */ tags?: string[] | undefined
     /** The abstract principle behind it. */ pattern?: string | null | undefined
@@ -1351,6 +1361,7 @@ export interface BreakerState {
   /** Failures that open it. */ failure_threshold: number
   /** For how long a failure counts. */ window_ms: number
   /** How long it stays open, and how long a probe is waited for. */ cooldown_ms: number
+  /** Whether the recorder's own review of a probe closes it. */ self_review: boolean
   /** Until an open breaker lets a probe through, or a probe is given up. */ cooldown_remaining_ms: number
   /** RFC 3339. */ opened_at: string | null
   /** The decision whose review settles a half-open breaker. */ probe_decision_id: string | null
@@ -1411,7 +1422,13 @@ export interface CalibrationReport {
   /** The same figures by what settled the outcome; never blended. */
   by_settlement: {
     /** Settled by evidence of pull requests. */ observed: OverallFigures
-    /** Said in a review, or attributed by age alone. */ attested: OverallFigures
+    /** Said in a review. */ attested: OverallFigures
+  }
+  /** The same figures by who settled the outcome. */
+  by_reviewer: {
+    /** Reviewed by the recorder itself. */ self: OverallFigures
+    /** Reviewed by another agent. */ others: OverallFigures
+    /** Settled by evidence. */ observed: OverallFigures
   }
 }
 
@@ -1459,7 +1476,7 @@ export interface DecisionRecord {
   /** Decision text cut at 120 characters on a word. */ title: string
   /** Decision text. */ decision: string
   /** What kind of decision it is; an open list. */ category: string
-  /** How sure the agent was, 0 to 1. */ confidence: number
+  /** How sure the agent is, 0 to 1; null if it did not say. */ confidence: number | null
   /** What was at risk. */ stakes: Stakes
   /** `pending` until the first review. */ status: Status
   /** The outcome; null while pending. */ outcome: Outcome | null
@@ -1498,10 +1515,13 @@ export interface DecisionRecord {
   /** What happened. */ actual_result: string | null
   /** What to do otherwise next time. */ lessons: string | null
   /** Anything else that a review said. */ review_notes: string | null
-  /** Time of the last review, RFC 3339, UTC. */ reviewed_at: string | null
-  /** The agent that reviewed it last. */ reviewed_by: string | null
-  /** Confidence at the first review; calibration scores this one. */ confidence_at_review: number | null
+  /** Time of the review that counts, RFC 3339, UTC. */ reviewed_at: string | null
+  /** The agent whose review counts. */ reviewed_by: string | null
+  /** Whether the review that counts is by the recorder itself; null while pending. */ self_reviewed: boolean | null
+  /** Confidence when it was recorded, which scores use; null enters no score. */ confidence_at_record: number | null
+  /** Confidence at the first review; never scored. */ confidence_at_review: number | null
   /** Every review, oldest first. */ review_history: Review[]
+  /** Scopes of the circuit breakers that watch it, by what it said when it was recorded. */ breaker_scopes: string[]
   /** Every update with the values before it, oldest first. */ revisions: Revision[]
   /** True keeps the record at full detail in compaction. */ preserve: boolean
   /** True if the outcome was attributed, not reviewed. */ auto_attributed: boolean
@@ -1536,12 +1556,22 @@ export interface DeliberationStep {
 /** Which edges of a decision are followed. */
 export type Direction = 'both' | 'outgoing' | 'incoming'
 
+/** What a comparison of the two periods finds. */
+export interface DriftFinding {
+  /** True when a threshold was passed. */ drift_detected: boolean
+  /** Scored decisions in the recent period. */ recent_scored: number
+  /** Scored decisions in the historical one. */ historical_scored: number
+  /** Brier score of both periods; null where either has fewer than five scored decisions. */
+  brier_score: FigureChange | null
+  /** Accuracy of both periods; null where either has fewer than five scored decisions. */ accuracy: FigureChange | null
+}
+
 /** What checkDrift would have found at one instant, with the reviews that were known then. */
 export interface DriftPoint {
   /** The instant, RFC 3339, UTC; both periods are counted from it. */ at: string
   /** True when a threshold was passed. */ drift_detected: boolean
-  /** Scored decisions in the recent period that were reviewed by then. */ recent_scored: number
-  /** The same of the historical one. */ historical_scored: number
+  /** Scored decisions in the recent period. */ recent_scored: number
+  /** Scored decisions in the historical one. */ historical_scored: number
   /** Brier score of both periods; null where either has fewer than five scored decisions. */
   brier_score: FigureChange | null
   /** Accuracy of both periods; null where either has fewer than five scored decisions. */ accuracy: FigureChange | null
@@ -1564,9 +1594,15 @@ export interface DriftReport {
   /** Scored decisions in the recent period. */ recent_scored: number
   /** Scored decisions in the historical one. */ historical_scored: number
   /** What to do. */ recommendations: string[]
+  /** The same comparison by who settled the outcomes. */
+  by_reviewer: {
+    /** Reviewed by the recorder itself. */ self: DriftFinding
+    /** Reviewed by another agent. */ others: DriftFinding
+    /** Settled by evidence. */ observed: DriftFinding
+  }
   /**
-   * Oldest first; empty unless history_points was given. A decision that was reviewed again counts from its last
-   * review on.
+   * Oldest first; empty unless history_points was given. A decision that was reviewed again counts from the review
+   * on that gives its outcome.
    */
   history: DriftPoint[]
 }
@@ -1630,7 +1666,12 @@ export interface GraphEdge {
   /** Strength of the link, 0 to 1. */ weight: number
   /** Why they are linked. */ context: string | null
   /** When it was made, RFC 3339, UTC. */ created_at: string
-  /** The agent that made it. */ created_by: string
+  /** The agent that made it, and alone may replace it. */ created_by: string
+  /**
+   * False for a `supersedes` that was made neither by the recorder of its target nor by a curator: ranking ignores
+   * it.
+   */
+  effective: boolean
 }
 
 /** A decision in a graph. */
@@ -1641,7 +1682,7 @@ export interface GraphNode {
   /** What is at risk. */ stakes: Stakes
   /** `pending` until the first review. */ status: Status
   /** The outcome; null while pending. */ outcome: Outcome | null
-  /** How sure the agent was, 0 to 1. */ confidence: number
+  /** How sure the agent was, 0 to 1. */ confidence: number | null
   /** Day, UTC. */ date: string
   /** Steps from the centre. */ depth: number
   /** Edges that end here, in the whole graph. */ in_degree: number
@@ -1664,9 +1705,14 @@ export interface Link {
   /** Where the edge leads. */ target_id: string
   /** What the source is to the target. */ edge_type: EdgeType
   /** Strength of the link, 0 to 1. */ weight: number
-  /** The situation, in words. */ context: string | null
+  /** Why they are linked. */ context: string | null
   /** When it was made, RFC 3339, UTC. */ created_at: string
-  /** The agent that made it. */ created_by: string
+  /** The agent that made it, and alone may replace it. */ created_by: string
+  /**
+   * False for a `supersedes` that was made neither by the recorder of its target nor by a curator: ranking ignores
+   * it.
+   */
+  effective: boolean
 }
 
 /** How a decision turned out. */
@@ -1720,7 +1766,7 @@ export interface QueryHit {
   /** Id of the decision. */ id: string
   /** Decision text cut at 120 characters on a word. */ title: string
   /** What kind of decision it is. */ category: string
-  /** How sure the agent was, 0 to 1. */ confidence: number
+  /** How sure the agent was, 0 to 1. */ confidence: number | null
   /** What is at risk. */ stakes: Stakes
   /** `pending` until the first review. */ status: Status
   /** The outcome; null while pending. */ outcome: Outcome | null
@@ -1799,6 +1845,9 @@ export interface Review {
   /** Anything else. */ notes: string | null
   /** When it was reviewed, RFC 3339, UTC. */ reviewed_at: string
   /** The agent that reviewed it. */ reviewed_by: string
+  /** Whether the recorder reviewed its own decision. */ self_reviewed: boolean
+  /** What an attributed outcome rests on; null for a review. */ basis: AttributionBasis | null
+  /** Whether it gives the outcome of the decision; of all reviews, one does. */ counts: boolean
 }
 
 /** One update: who changed what, and the values before. */

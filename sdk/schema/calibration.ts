@@ -76,9 +76,17 @@ export const CalibrationReport = v.object({
   by_settlement: v.pipe(
     v.object({
       observed: v.pipe(OverallFigures, d('Settled by evidence of pull requests.')),
-      attested: v.pipe(OverallFigures, d('Said in a review, or attributed by age alone.')),
+      attested: v.pipe(OverallFigures, d('Said in a review.')),
     }),
     d('The same figures by what settled the outcome; never blended.'),
+  ),
+  by_reviewer: v.pipe(
+    v.object({
+      self: v.pipe(OverallFigures, d('Reviewed by the recorder itself.')),
+      others: v.pipe(OverallFigures, d('Reviewed by another agent.')),
+      observed: v.pipe(OverallFigures, d('Settled by evidence.')),
+    }),
+    d('The same figures by who settled the outcome.'),
   ),
 })
 export type CalibrationReport = v.InferOutput<typeof CalibrationReport>
@@ -96,14 +104,20 @@ const change = (about: string) =>
     d(`${about} of both periods; null where either has fewer than five scored decisions.`),
   )
 
+/** What a comparison of the two periods finds. */
+export const DriftFinding = v.object({
+  drift_detected: v.pipe(v.boolean(), d('True when a threshold was passed.')),
+  recent_scored: v.pipe(v.number(), d('Scored decisions in the recent period.')),
+  historical_scored: v.pipe(v.number(), d('Scored decisions in the historical one.')),
+  brier_score: change('Brier score'),
+  accuracy: change('Accuracy'),
+})
+export type DriftFinding = v.InferOutput<typeof DriftFinding>
+
 /** What checkDrift would have found at one instant, with the reviews that were known then. */
 export const DriftPoint = v.object({
   at: v.pipe(v.string(), d('The instant, RFC 3339, UTC; both periods are counted from it.')),
-  drift_detected: v.pipe(v.boolean(), d('True when a threshold was passed.')),
-  recent_scored: v.pipe(v.number(), d('Scored decisions in the recent period that were reviewed by then.')),
-  historical_scored: v.pipe(v.number(), d('The same of the historical one.')),
-  brier_score: change('Brier score'),
-  accuracy: change('Accuracy'),
+  ...DriftFinding.entries,
 })
 export type DriftPoint = v.InferOutput<typeof DriftPoint>
 
@@ -128,10 +142,18 @@ export const DriftReport = v.object({
   recent_scored: v.pipe(v.number(), d('Scored decisions in the recent period.')),
   historical_scored: v.pipe(v.number(), d('Scored decisions in the historical one.')),
   recommendations: v.pipe(v.array(v.string()), d('What to do.')),
+  by_reviewer: v.pipe(
+    v.object({
+      self: v.pipe(DriftFinding, d('Reviewed by the recorder itself.')),
+      others: v.pipe(DriftFinding, d('Reviewed by another agent.')),
+      observed: v.pipe(DriftFinding, d('Settled by evidence.')),
+    }),
+    d('The same comparison by who settled the outcomes.'),
+  ),
   history: v.pipe(
     v.array(DriftPoint),
     d(
-      'Oldest first; empty unless history_points was given. A decision that was reviewed again counts from its last review on.',
+      'Oldest first; empty unless history_points was given. A decision that was reviewed again counts from the review on that gives its outcome.',
     ),
   ),
 })

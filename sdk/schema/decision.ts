@@ -115,21 +115,32 @@ export const EdgeType = v.picklist(edgeTypes)
 /** What one decision is to another. */
 export type EdgeType = v.InferOutput<typeof EdgeType>
 
-/** An edge as its source's record carries it. */
-export const Link = v.object({
-  target_id: v.string(),
-  edge_type: EdgeType,
+/** What an edge carries beside its ends and its type. */
+export const linkFields = {
   weight: fraction,
-  context: v.nullable(v.string()),
+  context: v.pipe(v.nullable(v.string()), d('Why they are linked.')),
   created_at: v.string(),
-  created_by: v.string(),
-})
+  created_by: v.pipe(v.string(), d('The agent that made it, and alone may replace it.')),
+  effective: v.pipe(
+    v.boolean(),
+    d(
+      'False for a `supersedes` that was made neither by the recorder of its target nor by a curator: ranking ignores it.',
+    ),
+  ),
+}
+
+/** An edge as its source's record carries it. */
+export const Link = v.object({ target_id: v.string(), edge_type: EdgeType, ...linkFields })
 /** An edge as the record of its source carries it. */
 export type Link = v.InferOutput<typeof Link>
 
 /** What an attributed outcome rests on. */
 export const AttributionBasis = v.picklist(['evidence', 'age'])
 export type AttributionBasis = v.InferOutput<typeof AttributionBasis>
+
+/** Who settled an outcome: the recorder, another agent, or evidence. Settled by age alone, it enters no score. */
+export const settlers = ['self', 'others', 'observed', 'age'] as const
+export type Settler = (typeof settlers)[number]
 
 /** One review, as the history keeps it. */
 export const Review = v.object({
@@ -139,6 +150,9 @@ export const Review = v.object({
   notes: v.nullable(v.string()),
   reviewed_at: v.string(),
   reviewed_by: v.string(),
+  self_reviewed: v.pipe(v.boolean(), d('Whether the recorder reviewed its own decision.')),
+  basis: v.pipe(v.nullable(AttributionBasis), d('What an attributed outcome rests on; null for a review.')),
+  counts: v.pipe(v.boolean(), d('Whether it gives the outcome of the decision; of all reviews, one does.')),
 })
 /** One review, as the history keeps it. */
 export type Review = v.InferOutput<typeof Review>
@@ -167,7 +181,7 @@ export const DecisionRecord = v.object({
   title: v.pipe(v.string(), d('Decision text cut at 120 characters on a word.')),
   decision: v.pipe(v.string(), d('Decision text.')),
   category: v.pipe(v.string(), d('What kind of decision it is; an open list.')),
-  confidence: v.pipe(fraction, d('How sure the agent was, 0 to 1.')),
+  confidence: v.pipe(v.nullable(fraction), d('How sure the agent is, 0 to 1; null if it did not say.')),
   stakes: v.pipe(Stakes, d('What was at risk.')),
   status: v.pipe(Status, d('`pending` until the first review.')),
   outcome: v.pipe(v.nullable(Outcome), d('The outcome; null while pending.')),
@@ -197,10 +211,22 @@ export const DecisionRecord = v.object({
   actual_result: v.pipe(nullableText, d('What happened.')),
   lessons: v.pipe(nullableText, d('What to do otherwise next time.')),
   review_notes: v.pipe(nullableText, d('Anything else that a review said.')),
-  reviewed_at: v.pipe(nullableText, d('Time of the last review, RFC 3339, UTC.')),
-  reviewed_by: v.pipe(nullableText, d('The agent that reviewed it last.')),
-  confidence_at_review: v.pipe(v.nullable(fraction), d('Confidence at the first review; calibration scores this one.')),
+  reviewed_at: v.pipe(nullableText, d('Time of the review that counts, RFC 3339, UTC.')),
+  reviewed_by: v.pipe(nullableText, d('The agent whose review counts.')),
+  self_reviewed: v.pipe(
+    v.nullable(v.boolean()),
+    d('Whether the review that counts is by the recorder itself; null while pending.'),
+  ),
+  confidence_at_record: v.pipe(
+    v.nullable(fraction),
+    d('Confidence when it was recorded, which scores use; null enters no score.'),
+  ),
+  confidence_at_review: v.pipe(v.nullable(fraction), d('Confidence at the first review; never scored.')),
   review_history: v.pipe(v.array(Review), d('Every review, oldest first.')),
+  breaker_scopes: v.pipe(
+    v.array(v.string()),
+    d('Scopes of the circuit breakers that watch it, by what it said when it was recorded.'),
+  ),
   revisions: v.pipe(v.array(Revision), d('Every update with the values before it, oldest first.')),
   preserve: v.pipe(v.boolean(), d('True keeps the record at full detail in compaction.')),
   auto_attributed: v.pipe(v.boolean(), d('True if the outcome was attributed, not reviewed.')),
@@ -220,7 +246,7 @@ export const QueryHit = v.object({
   id: v.string(),
   title: v.string(),
   category: v.string(),
-  confidence: fraction,
+  confidence: v.nullable(fraction),
   stakes: Stakes,
   status: Status,
   outcome: v.nullable(Outcome),

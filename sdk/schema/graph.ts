@@ -1,6 +1,6 @@
 /** Nodes and edges as the graph methods return them. */
 import * as v from 'valibot'
-import { EdgeType, fraction, Outcome, Stakes, Status } from './decision.ts'
+import { EdgeType, fraction, linkFields, Outcome, Stakes, Status } from './decision.ts'
 
 const d = v.description
 
@@ -9,10 +9,7 @@ export const GraphEdge = v.object({
   source_id: v.string(),
   target_id: v.string(),
   edge_type: EdgeType,
-  weight: fraction,
-  context: v.pipe(v.nullable(v.string()), d('Why they are linked.')),
-  created_at: v.string(),
-  created_by: v.string(),
+  ...linkFields,
 })
 export type GraphEdge = v.InferOutput<typeof GraphEdge>
 
@@ -24,7 +21,7 @@ export const GraphNode = v.object({
   stakes: Stakes,
   status: Status,
   outcome: v.nullable(Outcome),
-  confidence: fraction,
+  confidence: v.nullable(fraction),
   date: v.string(),
   depth: v.pipe(v.number(), d('Steps from the centre.')),
   in_degree: v.pipe(v.number(), d('Edges that end here, in the whole graph.')),

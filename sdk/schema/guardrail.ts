@@ -127,8 +127,11 @@ export const BreakerRule = v.strictObject({
   failure_threshold: v.pipe(count, d('Failures within the window that open the breaker.')),
   window_ms: v.pipe(positive, d('Milliseconds for which a failure counts.')),
   cooldown_ms: v.pipe(positive, d('Milliseconds until an open breaker allows one probe.')),
-  self_review: v.optional(
-    v.pipe(v.boolean(), d('Whether the recorder of a probe may close the breaker by reviewing it.')),
+  self_review: v.pipe(
+    v.optional(v.boolean(), false),
+    d(
+      'True lets the recorder of a probe close the breaker by its own review; otherwise it takes another agent or evidence.',
+    ),
   ),
 })
 /** A circuit breaker: blocks its scope after a number of failures within a window. */

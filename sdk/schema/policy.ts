@@ -83,6 +83,7 @@ export const BreakerState = v.object({
   failure_threshold: v.pipe(v.number(), d('Failures that open it.')),
   window_ms: v.pipe(v.number(), d('For how long a failure counts.')),
   cooldown_ms: v.pipe(v.number(), d('How long it stays open, and how long a probe is waited for.')),
+  self_review: v.pipe(v.boolean(), d("Whether the recorder's own review of a probe closes it.")),
   cooldown_remaining_ms: v.pipe(v.number(), d('Until an open breaker lets a probe through, or a probe is given up.')),
   opened_at: v.pipe(v.nullable(v.string()), d('RFC 3339.')),
   probe_decision_id: v.pipe(v.nullable(v.string()), d('The decision whose review settles a half-open breaker.')),

@@ -35,7 +35,10 @@ const GivenDeliberation = v.object({
 /** Parameters of recordDecision. */
 export const RecordParams = v.object({
   decision: v.pipe(filledText(10_000), d('What was decided.')),
-  confidence: v.pipe(fraction, d('How sure the agent is that it will turn out well, 0 to 1.')),
+  confidence: v.pipe(
+    v.nullable(fraction),
+    d('How sure the agent is that it will turn out well, 0 to 1; null in an import only: it enters no score.'),
+  ),
   category: Category,
   stakes: v.pipe(v.optional(Stakes, 'medium'), d('What is at risk.')),
   context: v.pipe(v.nullish(text(100_000), null), d('The situation in which it was decided.')),

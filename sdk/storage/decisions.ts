@@ -1,11 +1,11 @@
 /** Decisions of the store port: what filters, sorts and counts see of them, and the verbs that read, search and write them. */
-import type { AttributionBasis, DecisionRecord, Outcome, Stakes, Status } from '../schema/decision.ts'
+import type { DecisionRecord, Outcome, Settler, Stakes, Status } from '../schema/decision.ts'
 
 /** What a filter sees of a decision. */
 export interface DecisionFields {
   id: string
   category: string
-  confidence: number
+  confidence: number | null
   stakes: Stakes
   status: Status
   outcome: Outcome | null
@@ -19,10 +19,12 @@ export interface DecisionFields {
   created_ms: number
   /** `review_by` in milliseconds since 1970, UTC. */
   review_by_ms: number
-  /** `reviewed_at` in milliseconds since 1970, UTC: that of the last review. */
+  /** `reviewed_at` in milliseconds since 1970, UTC: that of the review that counts. */
   reviewed_ms: number | null
-  confidence_at_review: number | null
-  attribution_basis: AttributionBasis | null
+  /** The confidence that is scored. */
+  confidence_at_record: number | null
+  /** Who settled the outcome; null while there is none. */
+  settled_by: Settler | null
   preserve: boolean
   /** True when the active generation holds its vectors. */
   indexed: boolean
@@ -56,11 +58,11 @@ export type DecisionSort = 'created_at' | 'confidence' | 'category' | 'stakes' |
 /** What decisions are counted by. */
 export type CountKey = 'category' | 'stakes' | 'status' | 'outcome' | 'agent' | 'day' | 'tag' | 'project'
 
-/** Decisions of one confidence, outcome and basis. */
+/** Decisions of one confidence at recording, one outcome and one settler. */
 export interface OutcomeGroup {
-  confidence: number
+  confidence: number | null
   outcome: Outcome | null
-  attribution_basis: AttributionBasis | null
+  settled_by: Settler | null
   count: number
 }
 
@@ -68,11 +70,11 @@ export interface OutcomeGroup {
 export interface TimedOutcomeGroup extends OutcomeGroup {
   /** Edges at the time of recording or before. */
   created: number
-  /** Edges at the time of the last review or before. */
+  /** Edges at the time of the review that counts or before. */
   reviewed: number
 }
 
-/** Reviewed decisions of one confidence and outcome that give a reason of this type. */
+/** Reviewed decisions of one confidence and outcome that give a reason of this type; without those that no score counts. */
 export interface ReasonGroup {
   type: string
   confidence: number
@@ -140,12 +142,12 @@ export interface DecisionReader {
   /** How many pass, split by the values of `by`. Descending count, then value; `day` ascending. Null values are left out. */
   countBy(filter: DecisionFilter, by: CountKey): Promise<{ value: string; count: number }[]>
   /**
-   * The decisions that pass, grouped by what is scored: the confidence at the first review (the present one while pending)
-   * and the outcome. By confidence, then outcome (null first), then basis of the attribution (null first).
+   * The decisions that pass, grouped by what is scored: the confidence at recording, the outcome and who settled it. By
+   * confidence, then outcome, then settler; null first in each.
    */
   outcomes(filter: DecisionFilter): Promise<OutcomeGroup[]>
   /**
-   * The reviewed decisions that pass, grouped so and by when they were recorded and when they were reviewed last. Both are told as the
+   * The reviewed decisions that pass, grouped so and by when they were recorded and when they were reviewed. Both are told as the
    * number of edges at that time or before; edges are milliseconds since 1970, ascending, each once. In the order of
    * `outcomes`, then by `created`, then by `reviewed`.
    */
@@ -155,10 +157,10 @@ export interface DecisionReader {
   ): Promise<TimedOutcomeGroup[]>
   /** As `outcomes` for each value of `by`, by that value. Null values are left out. */
   outcomesBy(filter: DecisionFilter, by: 'category' | 'agent'): Promise<{ value: string; groups: OutcomeGroup[] }[]>
-  /** Reviewed decisions with an outcome by the types of their reasons. By type, confidence, outcome. */
+  /** Scored decisions and abandoned ones by the types of their reasons. By type, confidence, outcome. */
   reasons(): Promise<ReasonGroup[]>
   /**
-   * Patterns of reviewed decisions (their first 300 characters); at most `limit`. First those with the most successes, of which those of
+   * Patterns of reviewed decisions that age did not settle (their first 300 characters); at most `limit`. First those with the most successes, of which those of
    * a single recorder count only as far as they are `confirmed`; then by text.
    */
   patterns(query: { category?: string; limit: number }): Promise<PatternGroup[]>

@@ -1,5 +1,5 @@
 /** Derives from a record what filters and sorts see of it; the same for every driver. */
-import { type DecisionRecord, stakesValues } from '../schema/decision.ts'
+import { type DecisionRecord, type Settler, stakesValues } from '../schema/decision.ts'
 import type { DecisionFields, DecisionSort } from './decisions.ts'
 import { StorageError } from './errors.ts'
 
@@ -24,8 +24,8 @@ export function fieldsOf(record: DecisionRecord, indexed: boolean): DecisionFiel
     created_ms: milliseconds(record.created_at, 'created_at'),
     review_by_ms: milliseconds(record.review_by, 'review_by'),
     reviewed_ms: record.reviewed_at === null ? null : milliseconds(record.reviewed_at, 'reviewed_at'),
-    confidence_at_review: record.confidence_at_review,
-    attribution_basis: record.attribution_basis,
+    confidence_at_record: record.confidence_at_record,
+    settled_by: settlerOf(record),
     preserve: record.preserve,
     indexed,
   }
@@ -38,6 +38,16 @@ export const isConfirmed = (
   record.attribution_basis === null
     ? record.reviewed_by !== null && record.reviewed_by !== record.recorded_by
     : record.attribution_basis === 'evidence'
+
+/** Who settled the outcome of a decision; null while there is none. */
+export function settlerOf({ outcome, attribution_basis, self_reviewed }: DecisionRecord): Settler | null {
+  if (outcome === null) return null
+  if (attribution_basis !== null) return attribution_basis === 'evidence' ? 'observed' : 'age'
+  return self_reviewed === true ? 'self' : 'others'
+}
+
+/** A decision without a confidence is listed as less than one that is certain to fail. */
+export const confidenceRank = (confidence: number | null): number => confidence ?? -1
 
 function milliseconds(time: string, field: string): number {
   const ms = Date.parse(time)
@@ -52,7 +62,7 @@ const stakesRank = Object.fromEntries(stakesValues.map((stakes, rank) => [stakes
 
 const ascending: Record<DecisionSort, (a: DecisionFields, b: DecisionFields) => number> = {
   created_at: (a, b) => a.created_ms - b.created_ms,
-  confidence: (a, b) => a.confidence - b.confidence,
+  confidence: (a, b) => confidenceRank(a.confidence) - confidenceRank(b.confidence),
   category: (a, b) => compareText(a.category, b.category),
   stakes: (a, b) => stakesRank[a.stakes]! - stakesRank[b.stakes]!,
   status: (a, b) => compareText(a.status, b.status),

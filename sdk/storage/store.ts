@@ -81,13 +81,15 @@ export interface Edge {
   context: string | null
   created_at: string
   created_by: string
+  /** Whether ranking follows it. */
+  effective: boolean
 }
 
 /** Reads the edges that the records’ links are. */
 export interface EdgeReader {
-  /** Edges of these types, newest first, then by source, target and type. */
+  /** Edges of these types, newest first, then by source, target, type and maker. */
   list(query: { types: readonly EdgeType[]; limit: number }): Promise<Edge[]>
-  /** Edges at any of these decisions; by source, target, type. Derived from the records' `links`. */
+  /** Edges at any of these decisions; by source, target, type, maker. Derived from the records' `links`. */
   of(
     ids: readonly string[],
     query: { direction: 'both' | 'outgoing' | 'incoming'; types?: readonly EdgeType[]; limit: number },

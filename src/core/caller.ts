@@ -15,6 +15,9 @@ export interface Credential {
   scopes: readonly Scope[]
 }
 
+/** Whether the caller may change what other agents recorded. */
+export const mayCurate = ({ scopes }: Pick<Caller, 'scopes'>): boolean => scopes.has('curate') || scopes.has('admin')
+
 /** The authenticated caller of a request. */
 export interface Caller {
   agent: string

@@ -6,12 +6,13 @@ import { GraphEdge } from '../../sdk/schema/graph.ts'
 import { LinkEnd } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
+import { mayCurate } from '../core/caller.ts'
 import { timestamp } from '../core/time.ts'
-import { withLink } from '../domain/decision/links.ts'
+import { closesCycle, withLink } from '../domain/decision/links.ts'
 import { requireDecision, resolveId } from '../domain/decision/lookup.ts'
 
 export const linkDecisions = defineMethod({
-  summary: 'Links two decisions; the same source, target and type replaces the edge that was there.',
+  summary: 'Links two decisions; the same source, target and type replaces the edge that the same agent made before.',
   params: v.object({
     source_id: LinkEnd,
     target_id: LinkEnd,
@@ -26,7 +27,7 @@ export const linkDecisions = defineMethod({
     name: 'link_decisions',
     title: 'Link decisions',
     description:
-      'State how one decision relates to another: `supersedes` if it replaces the other, `depends_on`, `relates_to` and others. The same link again replaces the first.',
+      'State how one decision relates to another: `supersedes` if it replaces the other, `depends_on`, `relates_to` and others. The same link again replaces your first. A decision of another agent is superseded only by a curator: otherwise the link is kept with `effective: false`.',
     idempotent: true,
   },
   failure: 'internal_error',
@@ -41,13 +42,25 @@ export const linkDecisions = defineMethod({
         received: target_id,
       })
     }
-    const link = { target_id: target, ...given, created_at: timestamp(call.now()), created_by: call.caller.agent }
-    await call.store.transaction(async (tx) => {
+    const { agent } = call.caller
+    const edge = await call.store.transaction(async (tx) => {
       const found = await requireDecision(tx.decisions, source, source_id)
-      await requireDecision(tx.decisions, target, target_id)
+      const { record: replaced } = await requireDecision(tx.decisions, target, target_id)
+      const supersedes = given.edge_type === 'supersedes'
+      if (supersedes && (await closesCycle(tx.decisions, source, replaced, agent))) {
+        throw invalidParams({
+          path: 'target_id',
+          message: 'it supersedes the source already, itself or by others between them',
+          expected: 'a decision that does not supersede the source',
+          received: target_id,
+        })
+      }
+      const effective = !supersedes || replaced.recorded_by === agent || mayCurate(call.caller)
+      const link = { target_id: target, ...given, created_at: timestamp(call.now()), created_by: agent, effective }
       await tx.decisions.update(withLink(found.record, link), found.revision)
-      await audit(call, tx, [source, target], { edge_type: given.edge_type })
+      await audit(call, tx, [source, target], { edge_type: given.edge_type, effective })
+      return { source_id: source, ...link }
     })
-    return { success: true, edge: { source_id: source, ...link } }
+    return { success: true, edge }
   },
 })

@@ -6,7 +6,7 @@ import { defineMethod } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
 import { timestamp } from '../core/time.ts'
 import { withThought } from '../domain/decision/decision.ts'
-import { requireDecision, resolveId } from '../domain/decision/lookup.ts'
+import { requireOwn, resolveId } from '../domain/decision/lookup.ts'
 import { sessionOf } from '../domain/deliberation/inputs.ts'
 
 const d = v.description
@@ -18,7 +18,9 @@ export const recordThought = defineMethod({
     decision_id: v.pipe(
       v.nullish(DecisionId, null),
       v.metadata({ identifier: true }),
-      d('The decision to append it to; without it the next record takes the thought.'),
+      d(
+        'The decision of the caller to append it to (others: scope curate); without it the next record takes the thought.',
+      ),
     ),
     ...trackedParams,
   }),
@@ -58,7 +60,7 @@ export const recordThought = defineMethod({
     }
     const id = await resolveId(call.store.decisions, decision_id, 'decision_id')
     const step_number = await call.store.transaction(async (tx) => {
-      const found = await requireDecision(tx.decisions, id, decision_id)
+      const found = await requireOwn(tx.decisions, id, decision_id, call.caller)
       const { record, step } = withThought(found.record, text, call.caller.agent, timestamp(call.now()))
       await tx.decisions.update(record, found.revision)
       await audit(call, tx, [id], { step })

@@ -4,10 +4,10 @@ import { DecisionId } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
 import { timestamp } from '../core/time.ts'
-import { requireDecision, resolveId } from '../domain/decision/lookup.ts'
+import { requireOwn, resolveId } from '../domain/decision/lookup.ts'
 
 export const setPreserve = defineMethod({
-  summary: 'Keeps a decision at full detail in compaction, or lets it go again.',
+  summary: 'Keeps a decision at full detail in compaction, or lets it go again; for its recorder and the scope curate.',
   params: v.object({
     decision_id: DecisionId,
     preserve: v.pipe(v.optional(v.boolean(), true), v.description('False lets it be compacted.')),
@@ -17,13 +17,13 @@ export const setPreserve = defineMethod({
     decision_id: v.string(),
     preserve: v.pipe(v.boolean(), v.description('The value now.')),
   }),
-  scope: 'admin',
+  scope: 'write',
   effect: 'write',
   failure: 'internal_error',
   async handle(call, { decision_id, preserve }) {
     const id = await resolveId(call.store.decisions, decision_id, 'decision_id')
     await call.store.transaction(async (tx) => {
-      const found = await requireDecision(tx.decisions, id, decision_id)
+      const found = await requireOwn(tx.decisions, id, decision_id, call.caller)
       await tx.decisions.update({ ...found.record, preserve, updated_at: timestamp(call.now()) }, found.revision)
       await audit(call, tx, [id], { preserve })
     })

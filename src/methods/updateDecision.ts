@@ -7,13 +7,13 @@ import { audit } from '../core/audit.ts'
 import { timestamp } from '../core/time.ts'
 import { sideTexts } from '../domain/decision/bridge.ts'
 import { applyUpdate, type Updates } from '../domain/decision/decision.ts'
-import { given, requireDecision, resolveId } from '../domain/decision/lookup.ts'
+import { given, requireOwn, resolveId } from '../domain/decision/lookup.ts'
 import { embedInTime, keepVectors } from '../domain/search/embeddings.ts'
 
 const updates = v.pipe(
   v.object({
     decision: v.optional(filledText(10_000)),
-    confidence: v.optional(fraction),
+    confidence: v.optional(v.pipe(fraction, v.description('Kept and shown; the confidence at recording is scored.'))),
     context: v.optional(v.nullable(text(100_000))),
     tags: v.optional(v.pipe(v.array(filledText(64)), v.maxLength(50, 'at most 50 entries'))),
     pattern: v.optional(v.nullable(text(10_000))),
@@ -27,7 +27,8 @@ const updates = v.pipe(
 const textsOf = (bridge: Bridge): string => JSON.stringify(sideTexts(bridge))
 
 export const updateDecision = defineMethod({
-  summary: 'Changes fields of a decision; earlier values stay in its revisions.',
+  summary:
+    'Changes fields of a decision that the caller recorded (others: scope curate); earlier values stay in its revisions.',
   params: v.object({ id: DecisionId, updates }),
   result: v.object({
     success: v.boolean(),
@@ -49,13 +50,13 @@ export const updateDecision = defineMethod({
     const id = await resolveId(call.store.decisions, params.id, 'id')
     const changes = given(params.updates) as Updates
     const at = timestamp(call.now())
-    const before = await requireDecision(call.store.decisions, id, params.id)
+    const before = await requireOwn(call.store.decisions, id, params.id, call.caller)
     const planned = applyUpdate(before.record, changes, call.caller.agent, at).record.bridge
     const plannedTexts = textsOf(planned)
     const made = plannedTexts === textsOf(before.record.bridge) ? null : await embedInTime(call, id, planned)
     return call.store.transaction(async (tx) => {
       // Another update may have been committed since: this one is applied to the current record, so that neither is lost.
-      const now = await requireDecision(tx.decisions, id, params.id)
+      const now = await requireOwn(tx.decisions, id, params.id, call.caller)
       const { record, applied } = applyUpdate(now.record, changes, call.caller.agent, at)
       await tx.decisions.update(record, now.revision)
       await audit(call, tx, [id], { applied })

@@ -6,7 +6,8 @@ import type { RecordParams } from '../../sdk/schema/record.ts'
 import { random } from '../../sdk/storage/conformance/vectors/corpus.ts'
 import type { Embedder } from '../../sdk/storage/embedder.ts'
 import type { VectorSet } from '../../sdk/storage/vectors.ts'
-import { applyReview, newRecord } from '../../src/domain/decision/decision.ts'
+import { newRecord } from '../../src/domain/decision/decision.ts'
+import { applyReview } from '../../src/domain/decision/outcome.ts'
 import { assets } from '../../src/drivers/embedder/local/minilm.ts'
 
 const vocabularySize = 20_000
@@ -111,6 +112,7 @@ const contradiction = (number: number): Link => ({
   context: null,
   created_at: new Date(createdMs(number)).toISOString(),
   created_by: caller,
+  effective: true,
 })
 
 const reviewAfterMs = 4 * dayMs
@@ -120,11 +122,11 @@ function reviewed(record: DecisionRecord, number: number): DecisionRecord {
   const next = random(3_000_001 + number)
   const share = next()
   const drifted = number % categories.length < 2 && createdMs(number) > end_ms - 30 * dayMs
-  const chance = record.confidence - (drifted ? 0.25 : 0)
+  const chance = record.confidence! - (drifted ? 0.25 : 0)
   const outcome = share < 0.05 ? 'abandoned' : share < 0.15 ? 'partial' : next() < chance ? 'success' : 'failure'
   const review = { outcome, actual_result: text(next, 6), lessons: text(next, 8), notes: null } as const
   const at = new Date(createdMs(number) + reviewAfterMs).toISOString()
-  return applyReview(record, review, record.recorded_by, at)
+  return applyReview(record, review, record.recorded_by, at).record
 }
 
 /** A question of eight words that stand together in some decision. */

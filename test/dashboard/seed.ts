@@ -1,5 +1,6 @@
 /** A child process: fills a data directory with many short decisions in one go. Arguments: directory, decisions, text of the one in the middle. */
-import { applyReview, newRecord } from '../../src/domain/decision/decision.ts'
+import { newRecord } from '../../src/domain/decision/decision.ts'
+import { applyReview } from '../../src/domain/decision/outcome.ts'
 import { analyse } from '../../src/domain/search/terms.ts'
 import { openHashEmbedder } from '../../src/drivers/embedder/hash.ts'
 import { openSqliteStore } from '../../src/drivers/store/sqlite/driver.ts'
@@ -74,7 +75,8 @@ for (let from = 0; from < Number(size); from += batch)
       const made = newRecord(given, created_ms, created_ms, number.toString(16).padStart(12, '0'))
       const outcome = (number * 53) % 101 <= (number * 37) % 101 ? 'success' : 'failure'
       const review = { outcome, actual_result: null, lessons: null, notes: null } as const
-      const reviewed = number % 3 === 0 ? made : applyReview(made, review, 'root', new Date(end_ms).toISOString())
+      const reviewed =
+        number % 3 === 0 ? made : applyReview(made, review, 'root', new Date(end_ms).toISOString()).record
       await tx.decisions.create(reviewed)
       const vector = await vectorOf(decision)
       await tx.embeddings.put(made.id, embedder.id, { structure: vector, function: vector, both: vector })

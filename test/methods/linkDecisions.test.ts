@@ -8,7 +8,7 @@ forEachBackend((open) => {
     const { call, record, store, clock } = await open()
     const [source, target] = [await record(), await record()]
     clock.now += 1_000
-    const created = { created_at: '2026-07-01T12:00:01.000Z', created_by: 'bob' }
+    const created = { created_at: '2026-07-01T12:00:01.000Z', created_by: 'bob', effective: true }
     const link = { target_id: target, edge_type: 'refines' as const, weight: 0.25, context: 'why', ...created }
     const result = await call(
       'linkDecisions',

@@ -108,13 +108,14 @@ forEachBackend((open) => {
     expect(await total(program)).toBe(0)
   })
 
-  test('what was not given is assumed, and told', async () => {
+  test('what was not given is left out, with a warning', async () => {
     const program = await ready()
     const { warnings, decision_id } = await program.call('preAction', { action: { description: 'Just do it' } })
     expect(warnings.map(({ guardrail_id }) => guardrail_id)).toEqual(['long', 'defaults_assumed'])
     expect(await program.call('getDecision', { id: decision_id! })).toMatchObject({
       category: 'uncategorized',
-      confidence: 0.5,
+      confidence: null,
+      confidence_at_record: null,
     })
   })
 

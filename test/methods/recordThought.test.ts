@@ -80,11 +80,11 @@ forEachBackend((open) => {
     expect((await program.call('recordDecision', record)).deliberation_inputs_count).toBe(200)
   })
 
-  test('after a decision thoughts are appended to it, by whoever thinks them', async () => {
+  test('after a decision its recorder and curators append thoughts to it', async () => {
     const program = await open()
     await think(program, 'before')
     const id = await program.record()
-    const appended = await program.call('recordThought', { text: 'after', decision_id: id.slice(0, -2) }, 'bob')
+    const appended = await program.call('recordThought', { text: 'after', decision_id: id.slice(0, -2) }, 'curator')
     expect(appended).toEqual({
       success: true,
       mode: 'post-decision',
@@ -93,7 +93,8 @@ forEachBackend((open) => {
       step_number: 2,
     })
     const { deliberation } = await program.call('getDecision', { id })
-    expect(deliberation!.steps[1]).toMatchObject({ step: 2, type: 'reasoning', thought: 'after', agent: 'bob' })
+    expect(deliberation!.steps[1]).toMatchObject({ step: 2, type: 'reasoning', thought: 'after', agent: 'curator' })
+    expect((await program.refused('recordThought', { text: 'no', decision_id: id }, 'bob')).error).toBe('forbidden')
     expect(await stepsOf(program, await program.record({}, 'bob'))).toEqual([])
     const missing = '2026-07-01-decision-ffffffffffff'
     expect((await program.refused('recordThought', { text: 'x', decision_id: missing })).error).toBe(

@@ -12,8 +12,9 @@ const writing = [
   'recordThought',
   'attributeOutcomes',
   'preAction',
+  'setPreserve',
 ]
-const admin = ['reindex', 'resetCircuit', 'setPreserve', 'compact', 'reloadGuardrails', 'listAudit']
+const admin = ['reindex', 'resetCircuit', 'compact', 'reloadGuardrails', 'listAudit']
 const evidence = ['ingestEvidence', 'linkEvidence', 'exportEvidenceBundle']
 
 /** The scope that the contract names for a method. */

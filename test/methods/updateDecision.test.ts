@@ -17,7 +17,7 @@ forEachBackend((open) => {
       reasons: [{ type: 'a', text: 'b', strength: 0.1 }],
       bridge: { structure: 's', function: 'f', tolerance: [], enforcement: [], prevention: ['p'] },
     }
-    const result = await call('updateDecision', { id, updates }, 'bob')
+    const result = await call('updateDecision', { id, updates })
     expect(result).toEqual({ success: true, id, applied: expect.any(Array), indexed: true })
     expect(result.applied.sort()).toEqual(Object.keys(updates).sort())
     expect(await call('getDecision', { id })).toMatchObject({
@@ -29,7 +29,7 @@ forEachBackend((open) => {
       revisions: [
         {
           updated_at: '2026-07-01T12:00:01.000Z',
-          updated_by: 'bob',
+          updated_by: 'alice',
           old_values: { decision: 'Use SQLite', confidence: 0.8, context: null, tags: [], pattern: null, reasons: [] },
         },
       ],
@@ -121,7 +121,24 @@ forEachBackend((open) => {
     const id = await record({ confidence: 0.9 })
     await call('reviewDecision', { id, outcome: 'failure' })
     await call('updateDecision', { id, updates: { confidence: 0.1 } })
-    expect(await call('getDecision', { id })).toMatchObject({ confidence: 0.1, confidence_at_review: 0.9 })
+    expect(await call('getDecision', { id })).toMatchObject({
+      confidence: 0.1,
+      confidence_at_record: 0.9,
+      confidence_at_review: 0.9,
+    })
+  })
+
+  test('is for the agent that recorded it, curators and administrators', async () => {
+    const { call, refused, record } = await open()
+    const id = await record()
+    const before = await call('getDecision', { id })
+    expect(await refused('updateDecision', { id, updates: { decision: 'Mine now' } }, 'bob')).toMatchObject({
+      error: 'forbidden',
+      code: -32001,
+    })
+    expect(await call('getDecision', { id })).toEqual(before)
+    for (const as of ['curator', 'root'] as const)
+      expect((await call('updateDecision', { id, updates: { tags: [as] } }, as)).applied).toEqual(['tags'])
   })
 
   test('twenty at once on two servers lose nothing', async () => {
@@ -192,9 +209,9 @@ forEachBackend((open) => {
   test('is audited', async () => {
     const { call, record, store } = await open()
     const id = await record()
-    await call('updateDecision', { id, updates: { tags: ['a'] } }, 'bob')
+    await call('updateDecision', { id, updates: { tags: ['a'] } })
     expect((await store.audit.list({ limit: 1 }))[0]).toMatchObject({
-      agent: 'bob',
+      agent: 'alice',
       method: 'cstp.updateDecision',
       ids: [id],
       detail: { applied: ['tags'] },

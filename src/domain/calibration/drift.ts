@@ -1,9 +1,9 @@
 /** Drift: whether recent decisions are calibrated otherwise than old ones, and how likely chance alone would show as much. */
 
-import type { DriftPoint, DriftReport } from '../../../sdk/schema/calibration.ts'
-import type { DecisionFilter, Store, TimedOutcomeGroup } from '../../../sdk/storage/store.ts'
+import type { DriftFinding, DriftPoint, DriftReport } from '../../../sdk/schema/calibration.ts'
+import type { DecisionFilter, OutcomeGroup, Store, TimedOutcomeGroup } from '../../../sdk/storage/store.ts'
 import { dayMs } from '../../core/time.ts'
-import { countOf, meanOf, type Scored, scoredOf } from './figures.ts'
+import { byReviewer, countOf, meanOf, type Scored, scoredOf } from './figures.ts'
 import { type Counted, permutationTest } from './permutation.ts'
 import { minScored, round } from './report.ts'
 
@@ -17,7 +17,7 @@ interface Thresholds {
 }
 
 type DriftAlert = DriftReport['alerts'][number]
-export type Drift = Omit<DriftReport, 'history'>
+export type Drift = Omit<DriftReport, 'history' | 'by_reviewer'>
 
 function alert(type: DriftAlert['type'], recent: number, historical: number, p: number, threshold: number): DriftAlert {
   const large = Math.abs(recent - historical) >= 2 * threshold
@@ -69,11 +69,10 @@ function compare(measure: Measure, recent: readonly Scored[], historical: readon
 const enough = (recent: readonly Scored[], historical: readonly Scored[]): boolean =>
   countOf(recent) >= minScored && countOf(historical) >= minScored
 
-type Point = Omit<DriftPoint, 'at'>
-type Change = NonNullable<Point['accuracy']>
+type Change = NonNullable<DriftFinding['accuracy']>
 
 /** The figures of a comparison, with their p-values whether or not they raise an alert. */
-function driftPoint(recent: readonly Scored[], historical: readonly Scored[], thresholds: Thresholds): Point {
+function driftPoint(recent: readonly Scored[], historical: readonly Scored[], thresholds: Thresholds): DriftFinding {
   const counts = { recent_scored: countOf(recent), historical_scored: countOf(historical) }
   if (!enough(recent, historical)) return { drift_detected: false, ...counts, brier_score: null, accuracy: null }
   const [ofBrier, ofAccuracy] = [brier, accuracy].map((measure) => compare(measure, recent, historical, thresholds))
@@ -170,13 +169,16 @@ export async function driftOf(
   filter: DecisionFilter,
   now_ms: number,
   thresholds = defaultThresholds,
-): Promise<Drift> {
-  const { recent, historical } = periods(filter, now_ms)
-  return drift(
-    scoredOf(await store.decisions.outcomes(recent)),
-    scoredOf(await store.decisions.outcomes(historical)),
-    thresholds,
-  )
+): Promise<Omit<DriftReport, 'history'>> {
+  const of = periods(filter, now_ms)
+  const recent = scoredOf(await store.decisions.outcomes(of.recent))
+  const historical = scoredOf(await store.decisions.outcomes(of.historical))
+  return {
+    ...drift(recent, historical, thresholds),
+    by_reviewer: byReviewer<OutcomeGroup, DriftFinding>((passes) =>
+      driftPoint(recent.filter(passes), historical.filter(passes), thresholds),
+    ),
+  }
 }
 
 /** Categories that drifted beyond what chance explains. */

@@ -18,12 +18,26 @@ export interface Scored {
   count: number
 }
 
-/** The groups that enter a score. */
-export const scoredOf = (groups: readonly OutcomeGroup[]): Scored[] =>
-  groups.flatMap(({ confidence, outcome, count }) => {
+/** The groups that enter a score: tested, of a stated confidence, and not settled by age alone. */
+export const scoredOf = <G extends OutcomeGroup>(groups: readonly G[]): (G & Scored)[] =>
+  groups.flatMap((group) => {
+    const { confidence, outcome, settled_by } = group
     const value = outcome === null ? undefined : outcomeValue[outcome]
-    return value === undefined ? [] : [{ confidence, value, count }]
+    return value === undefined || confidence === null || settled_by === 'age' ? [] : [{ ...group, confidence, value }]
   })
+
+/** The groups whose decisions state a confidence. */
+export const statedOf = (groups: readonly OutcomeGroup[]) =>
+  groups.flatMap(({ confidence, count }) => (confidence === null ? [] : [{ confidence, count }]))
+
+/** Something of the decisions that each kind of reviewer settled, apart. */
+export const byReviewer = <G extends Pick<OutcomeGroup, 'settled_by'>, T>(
+  of: (passes: (group: G) => boolean) => T,
+) => ({
+  self: of(({ settled_by }) => settled_by === 'self'),
+  others: of(({ settled_by }) => settled_by === 'others'),
+  observed: of(({ settled_by }) => settled_by === 'observed'),
+})
 
 export const countOf = (groups: readonly { count: number }[]): number =>
   groups.reduce((sum, { count }) => sum + count, 0)

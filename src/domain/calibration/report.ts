@@ -1,11 +1,12 @@
 /** The calibration report: what getCalibration answers, from groups of outcomes. */
 import type { CalibrationReport, Interpretation, OverallFigures } from '../../../sdk/schema/calibration.ts'
-import { compareText } from '../../../sdk/storage/fields.ts'
+import { compareText, confidenceRank } from '../../../sdk/storage/fields.ts'
 import type { OutcomeGroup } from '../../../sdk/storage/store.ts'
 import {
   brierOf,
   bucketed,
   bucketNames,
+  byReviewer,
   calibrationError,
   countOf,
   decompose,
@@ -15,6 +16,7 @@ import {
   type Scored,
   scoredOf,
   skill,
+  statedOf,
   wilson,
 } from './figures.ts'
 
@@ -82,8 +84,9 @@ export const buckets = (groups: readonly Scored[]): Bucket[] =>
 const tenth = (confidence: number): number =>
   Math.min(9, [1, 2, 3, 4, 5, 6, 7, 8, 9].filter((edge) => confidence >= edge / 10).length)
 
-/** Spread of all stated confidences, reviewed or not. */
-function confidenceStats(groups: readonly OutcomeGroup[]): ConfidenceStats {
+/** Spread of all stated confidences, at recording, reviewed or not. */
+function confidenceStats(given: readonly OutcomeGroup[]): ConfidenceStats {
+  const groups = statedOf(given)
   const n = countOf(groups)
   const mean = meanOf(groups, ({ confidence }) => confidence)
   const std_dev = Math.sqrt(meanOf(groups, ({ confidence }) => (confidence - mean) ** 2))
@@ -108,14 +111,11 @@ function confidenceStats(groups: readonly OutcomeGroup[]): ConfidenceStats {
 const ordered = (groups: readonly OutcomeGroup[]): OutcomeGroup[] =>
   [...groups].sort(
     (a, b) =>
-      a.confidence - b.confidence ||
+      confidenceRank(a.confidence) - confidenceRank(b.confidence) ||
       compareText(a.outcome ?? '', b.outcome ?? '') ||
-      compareText(a.attribution_basis ?? '', b.attribution_basis ?? '') ||
+      compareText(a.settled_by ?? '', b.settled_by ?? '') ||
       a.count - b.count,
   )
-
-/** Settled by observed evidence. An outcome by the age of the decision alone was not observed. */
-const isObserved = ({ attribution_basis }: OutcomeGroup): boolean => attribution_basis === 'evidence'
 
 /** The whole report. */
 export function report(given: readonly OutcomeGroup[]): CalibrationReport {
@@ -132,9 +132,10 @@ export function report(given: readonly OutcomeGroup[]): CalibrationReport {
     confidence_stats: stats,
     recommendations: recommend(figures, five, stats),
     by_settlement: {
-      observed: overall(scoredOf(groups.filter(isObserved))),
-      attested: overall(scoredOf(groups.filter((group) => !isObserved(group)))),
+      observed: overall(scored.filter(({ settled_by }) => settled_by === 'observed')),
+      attested: overall(scored.filter(({ settled_by }) => settled_by !== 'observed')),
     },
+    by_reviewer: byReviewer<(typeof scored)[number], OverallFigures>((passes) => overall(scored.filter(passes))),
   }
 }
 

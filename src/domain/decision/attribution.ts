@@ -2,7 +2,7 @@
 import type { DecisionRecord, Outcome } from '../../../sdk/schema/decision.ts'
 import type { Evidence, EvidenceRecord } from '../../../sdk/storage/evidence.ts'
 import { dayMs } from '../../core/time.ts'
-import type { Attribution } from './decision.ts'
+import type { Attribution } from './outcome.ts'
 import { type ReviewCall, review } from './review.ts'
 
 /** The events of a pull request in the evidence log; only observed ones count. */

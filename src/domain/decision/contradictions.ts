@@ -39,7 +39,7 @@ async function opposites(
 /** Decisions that another has taken the place of. */
 async function superseded(store: Store, ids: readonly string[]): Promise<Set<string>> {
   const edges = await store.edges.of(ids, { direction: 'incoming', types: ['supersedes'], limit: 10_000 })
-  return new Set(edges.map(({ target_id }) => target_id))
+  return new Set(edges.filter(({ effective }) => effective).map(({ target_id }) => target_id))
 }
 
 const pair = ({ source_id, target_id }: Edge): string => [source_id, target_id].sort().join(' ')
@@ -137,6 +137,7 @@ export async function linkContradictions(call: LinkingCall, record: DecisionReco
             context,
             created_at: timestamp(call.now()),
             created_by: 'auto-link',
+            effective: true,
           }),
         now.record,
       )

@@ -1,9 +1,10 @@
 /** The life of a decision record: made, updated, reviewed. Values in, values out. */
-import type { AttributionBasis, DecisionRecord, Outcome, Review } from '../../../sdk/schema/decision.ts'
+import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import { plainText } from '../../core/quote.ts'
 import { dayMs, timestamp } from '../../core/time.ts'
 import { takeSession } from '../deliberation/inputs.ts'
 import type { Session } from '../deliberation/sessions.ts'
+import { breakerScopes } from '../guardrail/breaker.ts'
 import { extractBridge } from './bridge.ts'
 
 const titleLength = 120
@@ -93,8 +94,11 @@ export function newRecord(
     review_notes: null,
     reviewed_at: null,
     reviewed_by: null,
+    self_reviewed: null,
+    confidence_at_record: draft.confidence,
     confidence_at_review: null,
     review_history: [],
+    breaker_scopes: breakerScopes({ ...draft, agent: draft.recorded_by, project: draft.project?.name ?? null }),
     revisions: [],
     preserve: false,
     auto_attributed: false,
@@ -140,49 +144,6 @@ export function withThought(record: DecisionRecord, thought: string, agent: stri
   const deliberation = { inputs, steps: [...steps, { step, type: 'reasoning', thought, timestamp: at, agent }] }
   const next = { ...record, deliberation, updated_at: at }
   return { record: { ...next, quality: quality(next) }, step }
-}
-
-/** What a review says; null keeps what an earlier review said. */
-export interface ReviewInput {
-  outcome: Outcome
-  actual_result: string | null
-  lessons: string | null
-  notes: string | null
-}
-
-/** An outcome that was attributed by rule: by evidence, or by age. */
-export interface Attribution {
-  outcome: Outcome | null
-  basis: AttributionBasis
-  reason: string
-}
-
-/** Records an outcome. A later review keeps the fields that it does not give and never changes the confidence that is scored. */
-export function applyReview(
-  record: DecisionRecord,
-  input: ReviewInput,
-  by: string,
-  at: string,
-  attribution: Attribution | null = null,
-): DecisionRecord {
-  const review: Review = { ...input, reviewed_at: at, reviewed_by: by }
-  return {
-    ...record,
-    status: 'reviewed',
-    outcome: input.outcome,
-    actual_result: input.actual_result ?? record.actual_result,
-    lessons: input.lessons ?? record.lessons,
-    review_notes: input.notes ?? record.review_notes,
-    reviewed_at: at,
-    reviewed_by: by,
-    confidence_at_review: record.confidence_at_review ?? record.confidence,
-    review_history: [...record.review_history, review],
-    // An earlier attribution no longer counts.
-    auto_attributed: attribution !== null,
-    attribution_basis: attribution?.basis ?? null,
-    attribution_reason: attribution?.reason ?? null,
-    updated_at: at,
-  }
 }
 
 /** Path of a record's file, relative to the data directory. */

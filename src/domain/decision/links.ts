@@ -1,13 +1,14 @@
 /** Walks over the graph of decisions: breadth first, each decision once, bounded. */
 import type { DecisionRecord, EdgeType, Link } from '../../../sdk/schema/decision.ts'
 import type { Direction, GraphNode } from '../../../sdk/schema/graph.ts'
-import type { Edge, Store } from '../../../sdk/storage/store.ts'
+import type { DecisionReader, Edge, Store } from '../../../sdk/storage/store.ts'
 
 /** Edges read in one step of a walk: a hub must not hold the server up. */
 const maxEdges = 5_000
 const maxNeighbourEdges = 10_000
 
-const edgeKey = ({ source_id, target_id, edge_type }: Edge): string => `${source_id} ${target_id} ${edge_type}`
+const edgeKey = ({ source_id, target_id, edge_type, created_by }: Edge): string =>
+  `${source_id} ${target_id} ${edge_type} ${created_by}`
 
 /** The decisions within `depth` steps of one, and the edges among them. `truncated` when `limit` cut it. */
 export async function neighbourhood(
@@ -105,10 +106,50 @@ export async function neighbours(
   }
 }
 
-/** The record with this link; one of the same target and type is replaced. */
+type LinkKey = Pick<Link, 'target_id' | 'edge_type'>
+const isSame = (a: LinkKey, b: LinkKey): boolean => a.target_id === b.target_id && a.edge_type === b.edge_type
+
+/** The record with this link; one of the same target, type and maker is replaced. */
 export function withLink(record: DecisionRecord, link: Link): DecisionRecord {
-  const others = record.links.filter(
-    ({ target_id, edge_type }) => target_id !== link.target_id || edge_type !== link.edge_type,
-  )
+  const others = record.links.filter((one) => !isSame(one, link) || one.created_by !== link.created_by)
   return { ...record, links: [...others, link], updated_at: link.created_at }
+}
+
+/** The record without the links of this target and type that `mayRemove` names; null if there is none to remove. */
+export function withoutLinks(
+  record: DecisionRecord,
+  key: LinkKey,
+  mayRemove: (link: Link) => boolean,
+  at: string,
+): DecisionRecord | null {
+  const links = record.links.filter((one) => !isSame(one, key) || !mayRemove(one))
+  return links.length === record.links.length ? null : { ...record, links, updated_at: at }
+}
+
+/** Decisions that are read to see whether a chain of successors comes back to its start. */
+const maxChain = 1_000
+
+/**
+ * Whether the target was, over any number of steps, made to supersede the source. Links that ranking ignores count only if the agent
+ * made them itself: nobody can stand in the way of others by them.
+ */
+export async function closesCycle(
+  decisions: Pick<DecisionReader, 'get'>,
+  source_id: string,
+  target: DecisionRecord,
+  agent: string,
+): Promise<boolean> {
+  const seen = new Set([target.id])
+  const open = [target]
+  for (let record = open.shift(); record !== undefined; record = open.shift()) {
+    for (const { target_id, edge_type, effective, created_by } of record.links) {
+      if (edge_type !== 'supersedes' || !(effective || created_by === agent) || seen.has(target_id)) continue
+      if (target_id === source_id) return true
+      if (seen.size === maxChain) return false
+      seen.add(target_id)
+      const next = await decisions.get(target_id)
+      if (next) open.push(next.record)
+    }
+  }
+  return false
 }

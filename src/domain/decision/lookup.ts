@@ -1,7 +1,8 @@
 /** Finds the one decision that an id, or the beginning of one, identifies. */
-import { decisionNotFound, invalidParams } from '../../../sdk/errors.ts'
+import { CstpError, decisionNotFound, invalidParams } from '../../../sdk/errors.ts'
 import { boundMs, type Filters } from '../../../sdk/schema/params.ts'
 import type { DecisionFilter, DecisionReader, StoredDecision } from '../../../sdk/storage/store.ts'
+import { type Caller, mayCurate } from '../../core/caller.ts'
 
 const fullForm = /^\d{4}-\d{2}-\d{2}-decision-[0-9a-f]{12}$/
 const shownCandidates = 10
@@ -43,6 +44,20 @@ export async function requireDecision(
   const found = await decisions.get(id)
   if (!found) throw decisionNotFound(given)
   return found
+}
+
+/** A stored decision that the caller may change. @throws CstpError `decision_not_found`, `forbidden` for that of another agent */
+export async function requireOwn(
+  decisions: Pick<DecisionReader, 'get'>,
+  id: string,
+  given: string,
+  caller: Caller,
+): Promise<StoredDecision> {
+  const found = await requireDecision(decisions, id, given)
+  const { recorded_by } = found.record
+  if (recorded_by === caller.agent || mayCurate(caller)) return found
+  const message = `${id} was recorded by ${recorded_by}: only that agent and the scopes curate and admin may change it`
+  throw new CstpError('forbidden', message, { scope: 'curate' })
 }
 
 // Filters as callers write them to filters as stores take them.

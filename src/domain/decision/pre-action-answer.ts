@@ -85,9 +85,6 @@ export const notEvaluated: Check = {
   rules: [],
 }
 
-/** What a record says if the caller did not. */
-export const assumed = { category: 'uncategorized', confidence: 0.5 }
-
 /** How often each pattern is among the precedents: those of several agents, or that another agent's review or evidence confirms. */
 function patternsOf(found: SearchResult): PreActionResult['patterns_summary'] {
   const records = found.hits.map(({ record }) => record).filter(({ pattern }) => pattern)
@@ -97,19 +94,16 @@ function patternsOf(found: SearchResult): PreActionResult['patterns_summary'] {
     .sort((a, b) => b.count - a.count || (a.pattern < b.pattern ? -1 : 1))
 }
 
-/** The warning of a record that says more than the caller did, if it does. */
-function assumptions({ category, confidence }: ActionParams): Violation[] {
-  const parts = [
-    ...(category === null ? [`category ${assumed.category}`] : []),
-    ...(confidence === null ? [`confidence ${assumed.confidence}`] : []),
-  ]
+/** The warning of a record that says less than it could, if it does. */
+function omissions({ category, confidence }: ActionParams): Violation[] {
+  const parts = [...(category === null ? ['a category'] : []), ...(confidence === null ? ['a confidence'] : [])]
   if (parts.length === 0) return []
   return [
     warning(
       'defaults_assumed',
-      'Recorded with defaults',
-      `Recorded with ${parts.join(' and ')}, as none was given`,
-      'Say how sure you are and what it is about, so that calibration and search can use it',
+      'Recorded without what scores need',
+      `Recorded without ${parts.join(' and ')}`,
+      'Say how sure you are and what it is about: a decision without confidence enters no score',
     ),
   ]
 }
@@ -132,7 +126,7 @@ export function answerOf(
     ...verdict.warnings,
     // Warnings of the record only: rules that look at its quality, or its phase.
     ...(record?.guardrail_warnings ?? []).filter(({ guardrail_id }) => !known.has(guardrail_id)),
-    ...(record ? assumptions(given.action) : []),
+    ...(record ? omissions(given.action) : []),
     ...(found ? [] : [unavailable('precedents')]),
     ...(calibration ? [] : [unavailable('calibration')]),
   ]

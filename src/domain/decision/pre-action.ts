@@ -7,11 +7,12 @@ import { ActionParams } from '../../../sdk/schema/policy.ts'
 import { RecordParams, type RecordResult } from '../../../sdk/schema/record.ts'
 import { audit } from '../../core/audit.ts'
 import { checkInput, noteInput, queryInput, type TrackedCall } from '../deliberation/inputs.ts'
+import { assumedCategory, breakerScopes } from '../guardrail/breaker.ts'
 import { guardOf } from '../guardrail/guard.ts'
 import { toAction } from '../guardrail/request.ts'
 import { calibrationContext } from '../memory/profile.ts'
 import { precedents } from '../search/search.ts'
-import { answerOf, assumed, type Check, type Checks, notEvaluated, type PreActionResult } from './pre-action-answer.ts'
+import { answerOf, type Check, type Checks, notEvaluated, type PreActionResult } from './pre-action-answer.ts'
 import { prepareRecord, RecordBlocked, type RecordCall, recordOnce } from './record.ts'
 
 const d = v.description
@@ -81,8 +82,8 @@ function recordParams({
   const { description, category, confidence, stakes } = action
   const parsed = v.safeParse(RecordParams, {
     decision: description,
-    category: category ?? assumed.category,
-    confidence: confidence ?? assumed.confidence,
+    category: category ?? assumedCategory,
+    confidence,
     stakes,
     reasons,
     tags: [...new Set([...action.tags, ...tags])],
@@ -134,7 +135,8 @@ async function checkPolicy(call: PreActionCall, given: PreActionParams): Promise
   }
   try {
     const policy = await call.policy.current()
-    const guard = guardOf(call, policy, { category: inner.category, stakes: inner.stakes, tags, project, agent })
+    const scopes = breakerScopes({ category: inner.category, stakes: inner.stakes, tags, project, agent })
+    const guard = guardOf(call, policy, scopes)
     const evaluation = await guard.evaluate(action)
     const claims = agent_id == null ? {} : { claims: { agent_id } }
     const settled = await call.store.transaction((tx) => guard.settle(tx, action, evaluation, claims))

@@ -13,8 +13,7 @@ import { sessionOf } from '../deliberation/inputs.ts'
 import type { Session } from '../deliberation/sessions.ts'
 import type { Tracker } from '../deliberation/tracker.ts'
 import { type Action, recordedAction } from '../guardrail/action.ts'
-import { subjectOf } from '../guardrail/breaker.ts'
-import { type Evaluation, type GuardedCall, openGuard, withBreakers } from '../guardrail/guard.ts'
+import { type Evaluation, type GuardedCall, guardOf, withBreakers } from '../guardrail/guard.ts'
 import { type EmbeddingCall, embedInTime, keepVectors } from '../search/embeddings.ts'
 import { type Draft, newRecord, pathOf } from './decision.ts'
 import { type Commit, once } from './idempotency.ts'
@@ -73,11 +72,15 @@ interface Origin {
 const importFields = ['created_at', 'recorded_by', 'source_key'] as const
 const firstMs = Date.parse('0000-01-01T00:00:00Z')
 
-/** When the decision was made, and whether it was imported: only an administrator may give either for others. */
+/** Checks what only an import may say, and says when the decision was made and whether it was imported: only an administrator may give either for others. */
 function originOf(call: RecordCall, given: RecordParams): Origin {
   const used = importFields.filter((field) => given[field] !== null)
   if (used.length > 0 && !call.caller.scopes.has('admin')) {
     throw new CstpError('forbidden', `${used.join(', ')}: the import fields need the scope admin`, { scope: 'admin' })
+  }
+  if (given.confidence === null && used.length === 0) {
+    const expected = 'a number from 0 to 1'
+    throw invalidParams({ path: 'confidence', message: `expected ${expected}`, expected, received: 'null' })
   }
   const now_ms = call.now()
   const { created_at } = given
@@ -155,7 +158,7 @@ async function ofSource(
 
 /** Checks a planned record against policy, and returns what its transaction does with the verdict. @throws RecordBlocked */
 async function checkPolicy(call: RecordCall, planned: DecisionRecord, context: Action['context']) {
-  const guard = await openGuard(call, subjectOf(planned))
+  const guard = guardOf(call, await call.policy.current(), planned.breaker_scopes)
   const action = recordedAction(planned, context)
   const evaluation = call.record_guardrails === 'off' ? null : await guard.evaluate(action)
   const strict = call.record_guardrails === 'block'

@@ -1,17 +1,17 @@
 /** A review: the outcome on its record, its effect on circuit breakers and its audit row in one transaction; then its contradictions. */
 import type { StoredDecision } from '../../../sdk/storage/store.ts'
 import { audit } from '../../core/audit.ts'
+import { type Caller, mayCurate } from '../../core/caller.ts'
 import { timestamp } from '../../core/time.ts'
-import { reviewCounts, subjectOf } from '../guardrail/breaker.ts'
 import { type GuardedCall, guardOf } from '../guardrail/guard.ts'
 import { type LinkingCall, linkContradictions } from './contradictions.ts'
-import { type Attribution, applyReview, type ReviewInput } from './decision.ts'
+import { type Attribution, applyReview, type ReviewInput } from './outcome.ts'
 
-export type ReviewCall = GuardedCall & LinkingCall
+export type ReviewCall = GuardedCall & LinkingCall & { caller: Caller }
 
 /**
  * Reviews a decision; null if there is none.
- * @param attribution what the outcome was attributed by: then null also for a decision that was reviewed before
+ * @param attribution what the outcome was attributed by: then null also where an earlier review outweighs it, and nothing is written
  */
 export async function review(
   call: ReviewCall,
@@ -23,11 +23,21 @@ export async function review(
   const policy = await call.policy.current()
   const reviewed = await call.store.transaction(async (tx) => {
     const found = await tx.decisions.get(id)
-    if (!found || (attribution && found.record.status !== 'pending')) return null
-    const record = applyReview(found.record, input, call.caller.agent, timestamp(call.now()), attribution)
+    if (!found) return null
+    const now_ms = call.now()
+    const applied = applyReview(found.record, input, call.caller.agent, timestamp(now_ms), attribution)
+    const { record, before, counts } = applied
+    if (attribution && !counts) return null
     await tx.decisions.update(record, found.revision)
-    if (reviewCounts(found.record)) await guardOf(call, policy, subjectOf(found.record)).reviewed(tx, id, outcome)
-    await audit(call, tx, [id], attribution ? { ...attribution } : { outcome })
+    // Age proves nothing, and what was imported was decided elsewhere.
+    if (counts && attribution?.basis !== 'age' && record.imported_by === null)
+      await guardOf(call, policy, record.breaker_scopes).reviewed(tx, {
+        decision_id: id,
+        outcome,
+        before: before?.basis === 'age' ? null : before,
+        trusted: record.self_reviewed === false || mayCurate(call.caller),
+      })
+    await audit(call, tx, [id], attribution ? { ...attribution } : { outcome, counts })
     return { ...found, record }
   })
   if (reviewed) await linkContradictions(call, reviewed.record)

@@ -124,6 +124,7 @@ export function takeSession(
       context: null,
       created_at: at,
       created_by: 'auto-link',
+      effective: true,
     }),
   )
   return {

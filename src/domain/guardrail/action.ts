@@ -122,8 +122,8 @@ export function recordedAction(record: DecisionRecord, context: Action['context'
     description: record.decision,
     category: record.category,
     stakes: record.stakes,
-    // The confidence at the review: a later update does not change what was decided.
-    confidence: record.confidence_at_review ?? record.confidence,
+    // As it was recorded: a later update does not change what was decided.
+    confidence: record.confidence_at_record,
     tags: record.tags,
     project: record.project?.name ?? null,
     scope: null,

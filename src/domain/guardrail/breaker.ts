@@ -3,9 +3,10 @@
  * review closes or reopens. Pure functions over the stored state; time comes in as a value.
  */
 import { invalidParams } from '../../../sdk/errors.ts'
-import type { DecisionRecord, Outcome } from '../../../sdk/schema/decision.ts'
+import type { Outcome, Review } from '../../../sdk/schema/decision.ts'
 import type { BreakerRule } from '../../../sdk/schema/guardrail.ts'
 import type { KeyedReader, KeyedWriter } from '../../../sdk/storage/store.ts'
+import { skeleton } from './action.ts'
 
 /** State of one circuit breaker. */
 export interface Breaker {
@@ -50,6 +51,7 @@ export const putBreaker = (keyed: KeyedWriter, breaker: Breaker, version: number
 
 /** What decides which breakers a decision or an action belongs to. */
 export interface BreakerSubject {
+  /** Null of an action that names none: its record would be of {@link assumedCategory}. */
   category: string | null
   stakes: string
   /** The authenticated agent: the identity that a caller claims affects no breaker. */
@@ -58,33 +60,27 @@ export interface BreakerSubject {
   project: string | null
 }
 
-export const subjectOf = (record: DecisionRecord): BreakerSubject => ({
-  category: record.category,
-  stakes: record.stakes,
-  agent: record.recorded_by,
-  tags: record.tags,
-  project: record.project?.name ?? null,
-})
+/** The category of a record whose agent named none. */
+export const assumedCategory = 'uncategorized'
 
-/** True when the breaker of this scope watches the subject. */
-export function watches(scope: string, subject: BreakerSubject): boolean {
-  if (scope === 'global') return true
-  const colon = scope.indexOf(':')
-  const value = scope.slice(colon + 1)
-  switch (scope.slice(0, colon)) {
-    case 'category':
-      return subject.category === value
-    case 'stakes':
-      return subject.stakes === value
-    case 'agent':
-      return subject.agent === value
-    case 'tag':
-      return subject.tags.includes(value)
-    case 'project':
-      return subject.project === value
-    default:
-      return false
-  }
+/** Scopes of all breakers that could watch the subject. */
+export const breakerScopes = ({ category, stakes, agent, tags, project }: BreakerSubject): string[] => [
+  'global',
+  `category:${category ?? assumedCategory}`,
+  `stakes:${stakes}`,
+  `agent:${agent}`,
+  ...tags.map((tag) => `tag:${tag}`),
+  ...(project === null ? [] : [`project:${project}`]),
+]
+
+/** A scope as it looks, so that another spelling is no way around a breaker. Agents are authenticated, and compared exactly. */
+const folded = (scope: string): string => (scope.startsWith('agent:') ? scope : skeleton(scope))
+
+/** The rules that watch a subject of these scopes. */
+export function watching(rules: readonly BreakerRule[], scopes: readonly string[]): BreakerRule[] {
+  if (rules.length === 0) return []
+  const own = new Set(scopes.map(folded))
+  return rules.filter(({ scope }) => own.has(folded(scope)))
 }
 
 const closed = (scope: string): Breaker => ({
@@ -97,18 +93,22 @@ const closed = (scope: string): Breaker => ({
   probe_started_ms: null,
 })
 
-/** The state at this time: windows slide, cooldowns end, and a probe that nobody reviews expires. */
+/**
+ * The state at this time: windows slide, cooldowns end, and a probe that nobody reviews expires. A time further ahead than a span is
+ * that of a clock that was set back: it doesn't count.
+ */
 export function current(rule: BreakerRule, stored: Breaker | null, now_ms: number): Breaker {
   const state = stored ?? closed(rule.scope)
-  const fresh = (times: readonly number[]) => times.filter((at) => at > now_ms - rule.window_ms)
+  const isWithin = (at: number, span_ms: number) => Math.abs(now_ms - at) < span_ms
+  const fresh = (times: readonly number[]) => times.filter((at) => isWithin(at, rule.window_ms))
   const breaker: Breaker = { ...state, failures_ms: fresh(state.failures_ms), reviews_ms: fresh(state.reviews_ms) }
-  if (breaker.state === 'open' && breaker.opened_ms !== null && now_ms >= breaker.opened_ms + rule.cooldown_ms) {
+  if (breaker.state === 'open' && breaker.opened_ms !== null && !isWithin(breaker.opened_ms, rule.cooldown_ms)) {
     return { ...breaker, state: 'half_open', probe_decision_id: null, probe_started_ms: null }
   }
   if (
     breaker.state === 'half_open' &&
     breaker.probe_started_ms !== null &&
-    now_ms >= breaker.probe_started_ms + rule.cooldown_ms
+    !isWithin(breaker.probe_started_ms, rule.cooldown_ms)
   ) {
     return { ...breaker, probe_decision_id: null, probe_started_ms: null }
   }
@@ -125,33 +125,55 @@ export function afterRecord(breaker: Breaker, decision_id: string, now_ms: numbe
   return { ...breaker, probe_decision_id: decision_id, probe_started_ms: now_ms }
 }
 
+/** A review that counts, as breakers see it. */
+export interface BreakerReview {
+  decision_id: string
+  outcome: Outcome
+  /** The review of the same decision that counted before. */
+  before: Pick<Review, 'outcome' | 'reviewed_at'> | null
+  /** Whether it is evidence, another agent's or a curator's: the recorder's own success closes no breaker. */
+  trusted: boolean
+}
+
+/** Without one entry of this time. */
+const without = (times: readonly number[], at: number): number[] => {
+  const found = times.indexOf(at)
+  return found < 0 ? [...times] : times.toSpliced(found, 1)
+}
+
 /**
- * A decision was reviewed. An abandoned one says nothing about success; as a probe it expires only with its cooldown, else an agent could
- * pass a half-open breaker by abandoning one probe after the other.
+ * A decision was reviewed. It counts once, as the review that counts says. An abandoned one says nothing about success; as a probe it
+ * expires only with its cooldown, else an agent could pass a half-open breaker by abandoning one probe after the other.
  */
 export function afterReview(
   rule: BreakerRule,
   breaker: Breaker,
-  decision_id: string,
-  outcome: Outcome,
+  { decision_id, outcome, before, trusted }: BreakerReview,
   now_ms: number,
 ): Breaker {
-  if (outcome === 'abandoned') return breaker
-  const failed = outcome === 'failure'
-  const reviews_ms = [...breaker.reviews_ms, now_ms]
-  const failures_ms = failed ? [...breaker.failures_ms, now_ms] : breaker.failures_ms
-  const counted = { ...breaker, reviews_ms, failures_ms }
+  const [was, is] = [before?.outcome ?? 'abandoned', outcome]
+  const before_ms = before === null ? 0 : Date.parse(before.reviewed_at)
+  let { reviews_ms, failures_ms } = breaker
+  if (was === 'abandoned' && is !== 'abandoned') reviews_ms = [...reviews_ms, now_ms]
+  if (was !== 'abandoned' && is === 'abandoned') reviews_ms = without(reviews_ms, before_ms)
+  if (was !== 'failure' && is === 'failure') failures_ms = [...failures_ms, now_ms]
+  if (was === 'failure' && is !== 'failure') failures_ms = without(failures_ms, before_ms)
+  const counted = reviews_ms === breaker.reviews_ms && failures_ms === breaker.failures_ms
+  const next = counted ? breaker : { ...breaker, reviews_ms, failures_ms }
+  if (is === 'abandoned') return next
   const open: Breaker = {
-    ...counted,
+    ...next,
     state: 'open',
     opened_ms: now_ms,
     probe_decision_id: null,
     probe_started_ms: null,
   }
-  if (breaker.state === 'half_open' && breaker.probe_decision_id === decision_id)
-    return failed ? open : closed(rule.scope)
-  if (breaker.state === 'closed' && failures_ms.length >= rule.failure_threshold) return open
-  return counted
+  if (breaker.state === 'half_open' && breaker.probe_decision_id === decision_id) {
+    if (is === 'failure') return open
+    return trusted || rule.self_review ? closed(rule.scope) : next
+  }
+  const isNew = failures_ms.length > breaker.failures_ms.length
+  return breaker.state === 'closed' && isNew && failures_ms.length >= rule.failure_threshold ? open : next
 }
 
 /** The state after an operator's reset; null if there is nothing to reset. */
@@ -168,10 +190,6 @@ export function reset(breaker: Breaker, probe_first: boolean): Breaker | null {
       }
     : fresh
 }
-
-/** Whether a review of this record counts: once, at the first that is not `abandoned`. What was imported never counts. */
-export const reviewCounts = ({ imported_by, review_history }: DecisionRecord): boolean =>
-  imported_by === null && review_history.every(({ outcome }) => outcome === 'abandoned')
 
 /** When an action in its scope may be tried again, RFC 3339; null while it does not block. */
 export function resetAt(rule: BreakerRule, breaker: Breaker): string | null {

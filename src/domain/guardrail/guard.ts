@@ -1,6 +1,5 @@
 /** The policy for one call of a method: an action is evaluated by rules, then breakers, then recorded in the audit trail. */
 import { createHash } from 'node:crypto'
-import type { Outcome } from '../../../sdk/schema/decision.ts'
 import type { BreakerRule } from '../../../sdk/schema/guardrail.ts'
 import type { ApprovalRef, Violation } from '../../../sdk/schema/policy.ts'
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
@@ -16,14 +15,16 @@ import {
   afterRecord,
   afterReview,
   type Breaker,
+  type BreakerReview,
   type BreakerSubject,
   blocks,
+  breakerScopes,
   current,
   failureRate,
   putBreaker,
   resetAt,
   storedBreakers,
-  watches,
+  watching,
 } from './breaker.ts'
 import { evaluate, judged, type Verdict } from './evaluate.ts'
 import { openHistory } from './history.ts'
@@ -58,24 +59,27 @@ export interface Guard {
   stopped(tx: Transaction): Promise<BreakerViolation[]>
   /** Updates the breakers after a decision was recorded: in half-open state it becomes their probe. */
   recorded(tx: Transaction, decision_id: string): Promise<void>
-  /** Updates the breakers after the one review of a decision that counts. */
-  reviewed(tx: Transaction, decision_id: string, outcome: Outcome): Promise<void>
+  /** Updates the breakers after a review that counts. */
+  reviewed(tx: Transaction, review: BreakerReview): Promise<void>
 }
 
 /** Opens the policy in force for a subject. */
 export const openGuard = async (call: GuardedCall, subject: BreakerSubject): Promise<Guard> =>
-  guardOf(call, await call.policy.current(), subject)
+  guardOf(call, await call.policy.current(), breakerScopes(subject))
 
-/** The same with a policy that is already loaded, for use in a transaction, where nothing else may be awaited. */
-export function guardOf(call: GuardedCall, set: PolicySet, subject: BreakerSubject): Guard {
+/**
+ * The same with a policy that is already loaded, for use in a transaction, where nothing else may be awaited.
+ * @param scopes of the breakers that could watch what is judged: those of an action, or those that a decision was recorded with
+ */
+export function guardOf(call: GuardedCall, set: PolicySet, scopes: readonly string[]): Guard {
   const { method, request_id } = call
   const onFault = (rule: string, error: unknown) =>
     call.log('error', 'a guardrail could not be evaluated', { rule, request_id, error: String(error) })
-  const watching = set.breakers.filter(({ scope }) => watches(scope, subject))
+  const rules = watching(set.breakers, scopes)
   /** Applies a change to each breaker that watches the subject. */
   const each = async (tx: Transaction, change: (rule: BreakerRule, before: Breaker) => Breaker): Promise<void> => {
-    const stored = await storedBreakers(tx.keyed, watching)
-    for (const rule of watching) {
+    const stored = await storedBreakers(tx.keyed, rules)
+    for (const rule of rules) {
       const { breaker, version } = stored.get(rule.scope)!
       const before = current(rule, breaker, call.now())
       const after = change(rule, before)
@@ -83,8 +87,8 @@ export function guardOf(call: GuardedCall, set: PolicySet, subject: BreakerSubje
     }
   }
   const stopped = async (keyed: Pick<KeyedReader, 'get'>, now_ms: number): Promise<BreakerViolation[]> => {
-    const stored = await storedBreakers(keyed, watching)
-    return watching.flatMap((rule) => {
+    const stored = await storedBreakers(keyed, rules)
+    return rules.flatMap((rule) => {
       const breaker = current(rule, stored.get(rule.scope)!.breaker, now_ms)
       return blocks(breaker) ? [breakerViolation(rule, breaker)] : []
     })
@@ -129,8 +133,7 @@ export function guardOf(call: GuardedCall, set: PolicySet, subject: BreakerSubje
     },
     stopped: (tx) => stopped(tx.keyed, call.now()),
     recorded: (tx, decision_id) => each(tx, (_, before) => afterRecord(before, decision_id, call.now())),
-    reviewed: (tx, decision_id, outcome) =>
-      each(tx, (rule, before) => afterReview(rule, before, decision_id, outcome, call.now())),
+    reviewed: (tx, review) => each(tx, (rule, before) => afterReview(rule, before, review, call.now())),
   }
 }
 

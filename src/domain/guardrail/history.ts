@@ -3,6 +3,7 @@ import type { AggregateCondition, EvidenceRequirement, SemanticCondition } from 
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import type { DecisionFilter, Store } from '../../../sdk/storage/store.ts'
 import { dayMs } from '../../core/time.ts'
+import { brierOf, countOf, meanOf, scoredOf, statedOf } from '../calibration/figures.ts'
 import type { Follower } from '../search/follower.ts'
 import type { Action } from './action.ts'
 import type { FactName } from './facts.ts'
@@ -23,8 +24,6 @@ export interface History {
 
 /** Numbers of the records that satisfy a requirement, or which evidence is missing. */
 export type EvidenceFound = { seqs: number[] } | { missing: string }
-
-const outcomeValue = { success: 1, partial: 0.5, failure: 0 } as const
 
 /** The history in the stores. Each distinct question is asked once: several rules of one evaluation often ask the same. */
 export function openHistory(tools: {
@@ -77,20 +76,12 @@ export function openHistory(tools: {
           return { decisions, value: decisions }
         }
         const groups = await store.decisions.outcomes(filter)
-        const scored = groups.flatMap(({ outcome, ...rest }) =>
-          metric !== 'avg_confidence' && (outcome === null || outcome === 'abandoned')
-            ? []
-            : [{ ...rest, result: outcome === null || outcome === 'abandoned' ? 0 : outcomeValue[outcome] }],
-        )
-        const decisions = scored.reduce((sum, { count }) => sum + count, 0)
+        const scored = scoredOf(groups)
+        const stated = metric === 'avg_confidence' ? statedOf(groups) : scored
+        const decisions = countOf(stated)
         if (decisions === 0) return { decisions, value: null }
-        const each = (one: (typeof scored)[number]): number =>
-          metric === 'avg_confidence'
-            ? one.confidence
-            : metric === 'brier'
-              ? (one.confidence - one.result) ** 2
-              : one.result
-        return { decisions, value: scored.reduce((sum, one) => sum + each(one) * one.count, 0) / decisions }
+        if (metric === 'avg_confidence') return { decisions, value: meanOf(stated, ({ confidence }) => confidence) }
+        return { decisions, value: metric === 'brier' ? brierOf(scored) : meanOf(scored, ({ value }) => value) }
       }),
   }
 }

@@ -1,7 +1,7 @@
 /** Wisdom: what a category's reviewed decisions taught. */
 import type { WisdomEntry } from '../../../sdk/schema/memory.ts'
 import type { OutcomeGroup, Store } from '../../../sdk/storage/store.ts'
-import { brierOf, countOf, meanOf, scoredOf } from '../calibration/figures.ts'
+import { brierOf, countOf, meanOf, scoredOf, statedOf } from '../calibration/figures.ts'
 import { round } from '../calibration/report.ts'
 
 const maxPrinciples = 5
@@ -67,7 +67,7 @@ export async function wisdom(
           ({ pattern, count, example_ids }) => ({ text: pattern, confirmations: count, example_ids }),
         ),
         common_failure_mode: await modeOf(category, groups),
-        avg_confidence: figure(meanOf(groups, ({ confidence }) => confidence)),
+        avg_confidence: figure(meanOf(statedOf(groups), ({ confidence }) => confidence)),
         brier_score: figure(brierOf(scored)),
       }
     }),

@@ -18,7 +18,8 @@ async function successorEdges(store: Store, ids: readonly string[]): Promise<Map
   for (let depth = 0; open.length > 0 && depth < maxChain; depth++) {
     const edges: Edge[] = await store.edges.of(open, { direction: 'incoming', types: ['supersedes'], limit: 1_000 })
     const next: string[] = []
-    for (const { source_id, target_id } of edges) {
+    for (const { source_id, target_id, effective } of edges) {
+      if (!effective) continue
       const known = successors.get(target_id)
       if (known) known.push(source_id)
       else successors.set(target_id, [source_id])

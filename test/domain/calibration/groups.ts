@@ -1,19 +1,19 @@
 /** Groups of outcomes from decisions written down one by one. */
-import type { AttributionBasis, Outcome } from '../../../sdk/schema/decision.ts'
+import type { Outcome, Settler } from '../../../sdk/schema/decision.ts'
 import type { OutcomeGroup } from '../../../sdk/storage/store.ts'
 
 export interface Judged {
-  confidence: number
+  confidence: number | null
   outcome: Outcome | null
-  attribution_basis?: AttributionBasis | null
+  settled_by?: Settler | null
 }
 
 /** One group for each, as a store would give them where no two are alike. */
 export const groupsOf = (decisions: readonly Judged[]): OutcomeGroup[] =>
-  decisions.map(({ confidence, outcome, attribution_basis = null }) => ({
+  decisions.map(({ confidence, outcome, settled_by = outcome && 'others' }) => ({
     confidence,
     outcome,
-    attribution_basis,
+    settled_by,
     count: 1,
   }))
 

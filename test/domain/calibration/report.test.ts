@@ -1,7 +1,7 @@
 /** The calibration report: the published vectors, the laws of its figures, and the words it finds for them. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import type { Outcome } from '../../../sdk/schema/decision.ts'
+import { type Outcome, type Settler, settlers } from '../../../sdk/schema/decision.ts'
 import {
   brierOf,
   calibrationError,
@@ -40,7 +40,7 @@ const outcome = fc.constantFrom<Outcome | null>('success', 'failure', 'partial',
 const judged = fc.record({
   confidence: fc.double({ min: 0, max: 1, noNaN: true }),
   outcome,
-  attribution_basis: fc.constantFrom(null, 'age' as const, 'evidence' as const),
+  settled_by: fc.constantFrom(...settlers),
 })
 const many = fc.array(judged, { minLength: 5, maxLength: 60 })
 
@@ -73,7 +73,7 @@ describe('laws', () => {
     const exact = fc.record({
       confidence: fc.constantFrom(0.1, 0.3, 0.5, 0.7, 0.9),
       outcome,
-      attribution_basis: fc.constantFrom(null, 'age' as const, 'evidence' as const),
+      settled_by: fc.constantFrom(...settlers),
     })
     fc.assert(
       fc.property(fc.array(exact, { minLength: 5, maxLength: 60 }), (decisions) => {
@@ -90,7 +90,9 @@ describe('laws', () => {
     fc.assert(
       fc.property(many, (decisions) => {
         const { overall, buckets, reviewed_decisions, total_decisions } = report(groupsOf(decisions))
-        const sure = decisions.filter((one) => one.outcome !== null && one.outcome !== 'abandoned')
+        const sure = decisions.filter(
+          (one) => one.outcome !== null && one.outcome !== 'abandoned' && one.settled_by !== 'age',
+        )
         expect(overall.scored).toBe(sure.length)
         expect(total_decisions).toBe(decisions.length)
         expect(reviewed_decisions).toBe(decisions.filter((one) => one.outcome !== null).length)
@@ -112,12 +114,19 @@ describe('laws', () => {
     )
   })
 
-  test('observed and attested outcomes are reported apart, and neither touches the other', () => {
+  test('what others, evidence and the recorder itself settled is reported apart, and neither touches the other', () => {
     fc.assert(
       fc.property(many, (decisions) => {
         const of = (observed: boolean) =>
-          report(groupsOf(decisions.filter((one) => (one.attribution_basis === 'evidence') === observed))).overall
+          report(groupsOf(decisions.filter((one) => (one.settled_by === 'observed') === observed))).overall
         expect(report(groupsOf(decisions)).by_settlement).toEqual({ observed: of(true), attested: of(false) })
+        const by = (settler: Settler) =>
+          report(groupsOf(decisions.filter(({ settled_by }) => settled_by === settler))).overall
+        expect(report(groupsOf(decisions)).by_reviewer).toEqual({
+          self: by('self'),
+          others: by('others'),
+          observed: by('observed'),
+        })
       }),
     )
   })

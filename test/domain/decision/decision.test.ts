@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import * as v from 'valibot'
 import { DecisionRecord } from '../../../sdk/schema/decision.ts'
-import { applyReview, applyUpdate, newRecord, reviewDay, titleOf } from '../../../src/domain/decision/decision.ts'
+import { applyUpdate, newRecord, reviewDay, titleOf } from '../../../src/domain/decision/decision.ts'
 import { draftOf, recordOf, testStart } from '../../support/record.ts'
 
 describe('title', () => {
@@ -126,49 +126,5 @@ describe('an update', () => {
     const { record } = applyUpdate(recordOf(), { bridge, decision: 'New text' }, 'bob', later)
     expect(record).toMatchObject({ bridge, bridge_method: 'given', title: 'New text' })
     expect(applyUpdate(record, { decision: 'Newer' }, 'bob', later).record.bridge).toEqual(bridge)
-  })
-})
-
-describe('a review', () => {
-  const first = { outcome: 'failure', actual_result: 'broke', lessons: 'test it', notes: 'n' } as const
-  const silent = { outcome: 'success', actual_result: null, lessons: null, notes: null } as const
-
-  test('sets status, outcome and what was learnt', () => {
-    expect(applyReview(recordOf({ confidence: 0.7 }), first, 'bob', later)).toMatchObject({
-      status: 'reviewed',
-      outcome: 'failure',
-      actual_result: 'broke',
-      lessons: 'test it',
-      review_notes: 'n',
-      reviewed_at: later,
-      reviewed_by: 'bob',
-      updated_at: later,
-      confidence_at_review: 0.7,
-      review_history: [{ ...first, reviewed_at: later, reviewed_by: 'bob' }],
-    })
-  })
-
-  test('that comes second keeps what it does not give, and the confidence that is scored', () => {
-    const reviewed = applyReview(recordOf({ confidence: 0.7 }), first, 'bob', later)
-    const { record: updated } = applyUpdate(reviewed, { confidence: 0.1 }, 'bob', later)
-    const again = applyReview(updated, silent, 'eve', '2026-07-03T00:00:00.000Z')
-    expect(again).toMatchObject({
-      outcome: 'success',
-      actual_result: 'broke',
-      lessons: 'test it',
-      review_notes: 'n',
-      reviewed_by: 'eve',
-      confidence: 0.1,
-      confidence_at_review: 0.7,
-    })
-    expect(again.review_history.map(({ outcome, lessons }) => [outcome, lessons])).toEqual([
-      ['failure', 'test it'],
-      ['success', null],
-    ])
-  })
-
-  test('keeps a confidence of 0', () => {
-    const reviewed = applyReview(recordOf({ confidence: 0 }), silent, 'bob', later)
-    expect(applyReview({ ...reviewed, confidence: 1 }, silent, 'bob', later).confidence_at_review).toBe(0)
   })
 })

@@ -86,8 +86,24 @@ test('each related decision has an edge, as strong as it is near', () => {
   )
   expect(related_to.length).toBe(2)
   expect(links).toEqual([
-    { target_id: 'a', edge_type: 'relates_to', weight: 0.85, context: null, created_at: at, created_by: 'auto-link' },
-    { target_id: 'b', edge_type: 'relates_to', weight: 0, context: null, created_at: at, created_by: 'auto-link' },
+    {
+      target_id: 'a',
+      edge_type: 'relates_to',
+      weight: 0.85,
+      context: null,
+      created_at: at,
+      created_by: 'auto-link',
+      effective: true,
+    },
+    {
+      target_id: 'b',
+      edge_type: 'relates_to',
+      weight: 0,
+      context: null,
+      created_at: at,
+      created_by: 'auto-link',
+      effective: true,
+    },
   ])
   expect(pre_decision_protocol).toEqual({ query_run: true, guardrails_checked: false })
 })

@@ -5,18 +5,18 @@ import {
   afterRecord,
   afterReview,
   type Breaker,
+  type BreakerReview,
   blocks,
+  breakerScopes,
   current,
   failureRate,
   reset,
   resetAt,
-  reviewCounts,
   showBreaker,
-  watches,
+  watching,
 } from '../../../src/domain/guardrail/breaker.ts'
-import { recordOf } from '../../support/record.ts'
 
-const rule = { scope: 'global', failure_threshold: 3, window_ms: 1_000, cooldown_ms: 500 }
+const rule = { scope: 'global', failure_threshold: 3, window_ms: 1_000, cooldown_ms: 500, self_review: false }
 
 /** A breaker that time and reviews act on. */
 function machine(stored: Breaker | null = null) {
@@ -27,8 +27,11 @@ function machine(stored: Breaker | null = null) {
       state = afterRecord(current(rule, state, now), id, now)
       return this
     },
-    review(id: string, outcome: Outcome, now: number) {
-      state = afterReview(rule, current(rule, state, now), id, outcome, now)
+    review(decision_id: string, outcome: Outcome, now: number, more: Partial<BreakerReview> & { own?: boolean } = {}) {
+      const { own = false, ...rest } = more
+      const using = { ...rule, self_review: own }
+      const review = { decision_id, outcome, before: null, trusted: true, ...rest }
+      state = afterReview(using, current(rule, state, now), review, now)
       return this
     },
     reset(probe_first: boolean, now: number) {
@@ -129,21 +132,94 @@ test('reset works from open and half-open', () => {
   expect(opened().review('x', 'failure', 30).reset(false, 40)).toBe(true)
 })
 
-test('a decision counts once: at its first review that is not abandoned, and never when imported', () => {
-  const review = (outcome: Outcome) => ({ outcome }) as never
-  expect(reviewCounts(recordOf())).toBe(true)
-  expect(reviewCounts(recordOf({ review_history: [review('abandoned')] }))).toBe(true)
-  expect(reviewCounts(recordOf({ review_history: [review('abandoned'), review('failure')] }))).toBe(false)
-  expect(reviewCounts(recordOf({ review_history: [review('success')] }))).toBe(false)
-  expect(reviewCounts(recordOf({ imported_by: 'root' }))).toBe(false)
+describe('a decision counts once, as the review that counts says', () => {
+  const at = (ms: number) => new Date(ms).toISOString()
+  const after = (outcome: Outcome, ms: number) => ({ before: { outcome, reviewed_at: at(ms) } })
+
+  test('the same outcome said again changes nothing', () => {
+    const one = machine().review('a', 'failure', 1).review('a', 'failure', 2, after('failure', 1))
+    expect(one.at(2)).toMatchObject({ failures_ms: [1], reviews_ms: [1] })
+    const two = machine().review('a', 'success', 1).review('a', 'partial', 2, after('success', 1))
+    expect(two.at(2)).toMatchObject({ failures_ms: [], reviews_ms: [1] })
+  })
+
+  test('a failure that others find later counts from then on', () => {
+    const one = machine().review('a', 'success', 1).review('a', 'failure', 2, after('success', 1))
+    expect(one.at(2)).toMatchObject({ failures_ms: [2], reviews_ms: [1] })
+  })
+
+  test('a failure that others deny counts no longer, but an open breaker stays open', () => {
+    const one = machine().review('a', 'failure', 1).review('a', 'success', 2, after('failure', 1))
+    expect(one.at(2)).toMatchObject({ failures_ms: [], reviews_ms: [1] })
+    expect(opened().review('a', 'success', 30, after('failure', 0)).at(30).state).toBe('open')
+  })
+
+  test('a failure that is confirmed after a reset opens nothing again', () => {
+    const one = opened()
+    one.reset(false, 30)
+    for (const [id, ms] of [
+      ['a', 0],
+      ['b', 10],
+      ['c', 20],
+    ] as const)
+      one.review(id, 'failure', 40, after('failure', ms))
+    expect(one.at(40)).toMatchObject({ state: 'closed', failures_ms: [] })
+  })
 })
 
-test('a scope watches by exact value', () => {
+describe('the own review of a probe', () => {
+  const probing = () => opened().record('p', 600)
+
+  test('closes nothing, unless the rule says so', () => {
+    expect(probing().review('p', 'success', 700, { trusted: false }).at(700)).toMatchObject({
+      state: 'half_open',
+      probe_decision_id: 'p',
+    })
+    expect(probing().review('p', 'success', 700, { trusted: false, own: true }).at(700).state).toBe('closed')
+  })
+
+  test('opens the breaker again: nobody gains by a failure', () => {
+    expect(probing().review('p', 'failure', 700, { trusted: false }).at(700).state).toBe('open')
+  })
+
+  test('leaves the door to the review of another agent', () => {
+    const one = probing().review('p', 'success', 700, { trusted: false })
+    const before = { outcome: 'success' as const, reviewed_at: new Date(700).toISOString() }
+    expect(one.review('p', 'success', 800, { before }).at(800).state).toBe('closed')
+  })
+})
+
+test('a clock that was set back leaves a breaker open for two cooldowns at most, and drops what it wrote', () => {
+  const ahead = 10 ** 9
+  const one = machine()
+  for (const id of ['a', 'b', 'c']) one.review(id, 'failure', ahead)
+  expect(one.at(ahead).state).toBe('open')
+  expect(one.at(0)).toMatchObject({ state: 'half_open', failures_ms: [], reviews_ms: [] })
+  expect([one.at(ahead - 499).state, one.at(ahead - 500).state]).toEqual(['open', 'half_open'])
+  const probe = opened().record('p', 600)
+  expect([probe.at(101).probe_decision_id, probe.at(100).probe_decision_id]).toEqual(['p', null])
+})
+
+describe('scopes', () => {
   const subject = { category: 'a:b', stakes: 'high', agent: 'bob', tags: ['x', 'y'], project: null }
-  const scopes = ['global', 'category:a:b', 'stakes:high', 'agent:bob', 'tag:y']
-  for (const scope of scopes) expect([scope, watches(scope, subject)]).toEqual([scope, true])
-  for (const scope of ['category:a', 'stakes:low', 'agent:Bob', 'tag:z', 'project:null', 'other:x'])
-    expect([scope, watches(scope, subject)]).toEqual([scope, false])
+  const watched = (scope: string, given: Partial<typeof subject> | { category: null } = {}) =>
+    watching([{ ...rule, scope }], breakerScopes({ ...subject, ...given })).length === 1
+
+  test('watch by value', () => {
+    for (const scope of ['global', 'category:a:b', 'stakes:high', 'agent:bob', 'tag:y'])
+      expect([scope, watched(scope)]).toEqual([scope, true])
+    for (const scope of ['category:a', 'stakes:low', 'agent:Bob', 'tag:z', 'project:null', 'other:x'])
+      expect([scope, watched(scope)]).toEqual([scope, false])
+  })
+
+  test('another spelling is no way around', () => {
+    for (const category of ['Deployment', 'DEPLOYMENT', 'dерlоymеnt', 'ｄeployment'])
+      expect([category, watched('category:deployment', { category })]).toEqual([category, true])
+  })
+
+  test('an action without a category is what its record would be', () => {
+    expect(watched('category:uncategorized', { category: null })).toBe(true)
+  })
 })
 
 test('what is shown', () => {

@@ -143,6 +143,7 @@ test('a walk that meets too many edges says that it was cut', async () => {
     context: null,
     created_at: daysAgo(0),
     created_by: 'alice',
+    effective: true,
   })
   const truncated = async (count: number) => {
     const hub = recordOf({ links: Array.from({ length: count }, (_, at) => link(at)) })
@@ -207,7 +208,11 @@ describe('as Markdown', () => {
 
   test('a breaker that is closed stops nobody; a category without figures says nothing', () => {
     const calibration = { decisions: 3, reviewed: 3, brier_score: null, interpretation: 'insufficient_data' as const }
-    const breaker = showBreaker({ scope: '', failure_threshold: 3, window_ms: 1, cooldown_ms: 1 }, null, testStart)
+    const breaker = showBreaker(
+      { scope: '', failure_threshold: 3, window_ms: 1, cooldown_ms: 1, self_review: false },
+      null,
+      testStart,
+    )
     const found = toMarkdown(
       {
         ...empty,
@@ -359,7 +364,7 @@ describe('as Markdown', () => {
             circuit_breakers: [
               {
                 ...showBreaker(
-                  { scope: category, failure_threshold: 3, window_ms: 1, cooldown_ms: 1 },
+                  { scope: category, failure_threshold: 3, window_ms: 1, cooldown_ms: 1, self_review: false },
                   null,
                   testStart,
                 ),

@@ -15,6 +15,7 @@ const supersedes = (target: string): Link => ({
   context: null,
   created_at: '2026-07-01T12:00:00.000Z',
   created_by: 'alice',
+  effective: true,
 })
 
 /** A store with these decisions; `b>a` says that b supersedes a. Categories are the names. */

@@ -52,6 +52,7 @@ test('an edited file is read again: words, fields, edges and order for new vecto
     context: null,
     created_at: '',
     created_by: '',
+    effective: true,
   } as const
   const edited = recordOf(1, {
     decision: 'rewritten by hand',

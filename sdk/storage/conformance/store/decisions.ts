@@ -1,6 +1,6 @@
 /** Store suite: decisions are kept whole, found by id, and listed in a total order. */
 import type { DecisionRecord } from '../../../schema/decision.ts'
-import { fieldsOf, fieldsOrder } from '../../fields.ts'
+import { confidenceRank, fieldsOf, fieldsOrder } from '../../fields.ts'
 import { compileFilter } from '../../filter.ts'
 import type { CountKey, DecisionFields, DecisionSort, OutcomeGroup, Store } from '../../store.ts'
 import { filterOf, memberNames, random } from '../vectors/corpus.ts'
@@ -193,13 +193,14 @@ function madeUp(number: number, next: () => number): DecisionRecord {
   return recordOf(number, {
     category: pick(names),
     recorded_by: pick(names),
-    confidence: pick([0, 1e-7, 0.1, 0.30000000000000004, 0.5, 0.85, 1]),
+    confidence: pick([null, 0, 1e-7, 0.1, 0.30000000000000004, 0.5, 0.85, 1]),
     tags: names.filter(() => next() < 0.2),
     project:
       next() < 0.3
         ? null
         : { name: pick([...names, null]), feature: pick([...names, null]), pr: pick([null, 1, 47]), files: [] },
-    confidence_at_review: pick([null, 0.1, 0.5]),
+    confidence_at_record: pick([null, 0.1, 0.5]),
+    self_reviewed: pick([null, true, false]),
     attribution_basis: next() < 0.3 ? 'age' : null,
     created_at: pick([
       '1969-12-31T23:59:59.999Z',
@@ -222,16 +223,17 @@ async function embedSome(store: Store, records: readonly DecisionRecord[]): Prom
 /** The groups of `outcomes`, one look at each record. */
 function outcomesOf(passing: readonly DecisionFields[]): OutcomeGroup[] {
   const groups: OutcomeGroup[] = []
-  for (const { outcome, attribution_basis, confidence_at_review, confidence: present } of passing) {
-    const confidence = confidence_at_review ?? present
+  for (const { outcome, settled_by, confidence_at_record: confidence } of passing) {
     const same = groups.find(
-      (one) => one.confidence === confidence && one.outcome === outcome && one.attribution_basis === attribution_basis,
+      (one) => one.confidence === confidence && one.outcome === outcome && one.settled_by === settled_by,
     )
     if (same) same.count++
-    else groups.push({ confidence, outcome, attribution_basis, count: 1 })
+    else groups.push({ confidence, outcome, settled_by, count: 1 })
   }
-  const rank = (one: OutcomeGroup) => `${one.outcome ?? ''} ${one.attribution_basis ?? ''}`
-  return groups.sort((a, b) => a.confidence - b.confidence || (rank(a) < rank(b) ? -1 : 1))
+  const rank = (one: OutcomeGroup) => `${one.outcome ?? ''} ${one.settled_by ?? ''}`
+  return groups.sort(
+    (a, b) => confidenceRank(a.confidence) - confidenceRank(b.confidence) || (rank(a) < rank(b) ? -1 : 1),
+  )
 }
 
 function countedBy(passing: readonly DecisionFields[], by: CountKey): { value: string; count: number }[] {

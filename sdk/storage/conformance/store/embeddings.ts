@@ -141,6 +141,7 @@ export function testEmbeddings({ onEmpty, expect, refused }: Kit): void {
       context: weight === 1 ? null : 'why',
       created_at: '2026-01-01T00:00:00Z',
       created_by: 'ada',
+      effective: true,
     })
     const edge = (source: number, one: Link) => ({ source_id: idOf(source), ...one })
     const links = [link(3, 'supersedes'), link(2, 'refines', 0.5), link(2, 'blocks')]

@@ -1,6 +1,6 @@
 /** Store suite: decisions grouped by outcome, reason and pattern, and edges by type, against the records themselves. */
 import type { DecisionRecord, Outcome } from '../../../schema/decision.ts'
-import { compareText, fieldsOf } from '../../fields.ts'
+import { compareText, confidenceRank, fieldsOf, settlerOf } from '../../fields.ts'
 import { compileFilter } from '../../filter.ts'
 import type { Edge, Store } from '../../store.ts'
 import { random } from '../vectors/corpus.ts'
@@ -25,9 +25,10 @@ function variedRecord(number: number, next: () => number): DecisionRecord {
     confidence,
     outcome,
     status: outcome === null ? 'pending' : 'reviewed',
-    confidence_at_review: outcome === null ? null : one([confidence, 0.5]),
+    confidence_at_record: one([confidence, 0.5, null]),
     created_at: at(one(days)),
     reviewed_at: outcome === null ? null : at(one(days)),
+    self_reviewed: outcome === null ? null : one([true, false]),
     attribution_basis: outcome === null ? null : one([null, null, 'age', 'evidence']),
     pattern: one(patterns),
     recorded_by: one(['ada', 'ada', 'bob']),
@@ -45,7 +46,8 @@ function variedRecord(number: number, next: () => number): DecisionRecord {
         weight: 0.5,
         context: null,
         created_at: `2026-0${1 + Math.floor(next() * 3)}-01T00:00:00.000Z`,
-        created_by: 'ada',
+        created_by: one(['ada', 'bob']),
+        effective: next() < 0.5,
       })),
   })
 }
@@ -64,19 +66,24 @@ function tally<T extends object>(items: readonly { key: unknown[]; group: T; mor
   return [...groups.values()]
 }
 
-const scored = ({ confidence, confidence_at_review }: DecisionRecord): number => confidence_at_review ?? confidence
+/** What an outcome is grouped by. */
+const groupOf = (record: DecisionRecord) => ({
+  confidence: record.confidence_at_record,
+  outcome: record.outcome,
+  settled_by: settlerOf(record),
+})
 
 const expectedOutcomes = (records: readonly DecisionRecord[]) =>
   tally(
     records.map((record) => {
-      const group = { confidence: scored(record), outcome: record.outcome, attribution_basis: record.attribution_basis }
+      const group = groupOf(record)
       return { key: Object.values(group), group, more: { count: 1 } }
     }),
   ).sort(
     (a, b) =>
-      a.confidence - b.confidence ||
+      confidenceRank(a.confidence) - confidenceRank(b.confidence) ||
       compareText(a.outcome ?? '', b.outcome ?? '') ||
-      compareText(a.attribution_basis ?? '', b.attribution_basis ?? ''),
+      compareText(a.settled_by ?? '', b.settled_by ?? ''),
   )
 
 const expectedOver = (records: readonly DecisionRecord[], edges: { created_ms: number[]; reviewed_ms: number[] }) => {
@@ -86,9 +93,7 @@ const expectedOver = (records: readonly DecisionRecord[], edges: { created_ms: n
       .filter(({ outcome, reviewed_at }) => outcome !== null && reviewed_at !== null)
       .map((record) => {
         const group = {
-          confidence: scored(record),
-          outcome: record.outcome,
-          attribution_basis: record.attribution_basis,
+          ...groupOf(record),
           created: span(edges.created_ms, record.created_at),
           reviewed: span(edges.reviewed_ms, record.reviewed_at!),
         }
@@ -96,9 +101,9 @@ const expectedOver = (records: readonly DecisionRecord[], edges: { created_ms: n
       }),
   ).sort(
     (a, b) =>
-      a.confidence - b.confidence ||
+      confidenceRank(a.confidence) - confidenceRank(b.confidence) ||
       compareText(a.outcome ?? '', b.outcome ?? '') ||
-      compareText(a.attribution_basis ?? '', b.attribution_basis ?? '') ||
+      compareText(a.settled_by ?? '', b.settled_by ?? '') ||
       a.created - b.created ||
       a.reviewed - b.reviewed,
   )
@@ -107,11 +112,12 @@ const expectedOver = (records: readonly DecisionRecord[], edges: { created_ms: n
 const expectedReasons = (records: readonly DecisionRecord[]) =>
   tally(
     records
-      .filter(({ status }) => status === 'reviewed')
+      .filter((record) => record.status === 'reviewed' && settlerOf(record) !== 'age')
+      .filter(({ confidence_at_record }) => confidence_at_record !== null)
       .flatMap((record) =>
         [...new Set(record.reasons.map(({ type }) => type))].map((type) => {
           const own = record.reasons.filter((reason) => reason.type === type)
-          const group = { type, confidence: scored(record), outcome: record.outcome }
+          const group = { type, confidence: record.confidence_at_record!, outcome: record.outcome }
           const strength = own.reduce((sum, reason) => sum + reason.strength, 0)
           return { key: Object.values(group), group, more: { decisions: 1, uses: own.length, strength } }
         }),
@@ -131,7 +137,10 @@ function expectedPatterns(records: readonly DecisionRecord[], category: string |
   const reviewed = records
     .filter(
       (record) =>
-        record.status === 'reviewed' && record.pattern?.trim() && (category ?? record.category) === record.category,
+        record.status === 'reviewed' &&
+        settlerOf(record) !== 'age' &&
+        record.pattern?.trim() &&
+        (category ?? record.category) === record.category,
     )
     .sort((a, b) => compareText(b.created_at, a.created_at) || compareText(b.id, a.id))
   const keyOf = (record: DecisionRecord) => JSON.stringify([record.pattern!.trim().slice(0, 300), record.category])

@@ -15,6 +15,7 @@ async function everything(tx: Transaction): Promise<void> {
     context: null,
     created_at: '',
     created_by: '',
+    effective: true,
   } as const
   await tx.decisions.create(recordOf(2, { source_key: 'two', links: [link] }))
   await tx.decisions.update(recordOf(1, { category: 'changed' }), 1)

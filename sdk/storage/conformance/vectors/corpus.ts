@@ -51,7 +51,7 @@ export function fields(id: string, next: () => number): DecisionFields {
   return {
     id,
     category: pick(next, names),
-    confidence: pick(next, confidences),
+    confidence: maybe(next, confidences),
     stakes: pick(next, stakes),
     status: pick(next, ['pending', 'reviewed'] as const),
     outcome: pick(next, outcomes),
@@ -63,8 +63,8 @@ export function fields(id: string, next: () => number): DecisionFields {
     created_ms: pick(next, times),
     review_by_ms: pick(next, times),
     reviewed_ms: maybe(next, times),
-    confidence_at_review: maybe(next, confidences),
-    attribution_basis: next() < 0.5 ? 'age' : null,
+    confidence_at_record: maybe(next, confidences),
+    settled_by: next() < 0.5 ? 'age' : null,
     preserve: next() < 0.5,
     indexed: next() < 0.8,
   }

@@ -20,7 +20,7 @@ const yesOrNo = (value: boolean | undefined): string | undefined =>
 const recordRows = (one: GetDecisionResult): [name: string, value: ComponentChildren][] => [
   ['Id', <code>{one.id}</code>],
   ['Status', one.status],
-  ['Scored confidence', one.confidence_at_review === null ? null : percent(one.confidence_at_review)],
+  ['Scored confidence', one.confidence_at_record === null ? null : percent(one.confidence_at_record)],
   ['Tags', one.tags.join(', ')],
   ['Pattern', one.pattern],
   ['Project', one.project?.name],

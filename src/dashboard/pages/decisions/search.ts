@@ -53,7 +53,7 @@ export interface Row {
   title: string
   category: string
   stakes: string
-  confidence: number
+  confidence: number | null
   outcome: string | null
   date: string
   agent: string | null

@@ -40,8 +40,8 @@ const columns: readonly [name: string, type: string][] = [
   ['created_ms', 'float8'],
   ['review_by_ms', 'float8'],
   ['reviewed_ms', 'float8'],
-  ['confidence_at_review', 'float8'],
-  ['attribution_basis', 'text'],
+  ['confidence_at_record', 'float8'],
+  ['settled_by', 'text'],
   ['preserve', 'bool'],
   ['pattern', 'text'],
   ['confirmed', 'bool'],
@@ -70,8 +70,8 @@ export function valuesOf(record: DecisionRecord, length: number): unknown[] {
     fields.created_ms,
     fields.review_by_ms,
     fields.reviewed_ms,
-    fields.confidence_at_review,
-    fields.attribution_basis,
+    fields.confidence_at_record,
+    fields.settled_by,
     fields.preserve,
     toText(patternKey(record)),
     isConfirmed(record),
@@ -110,8 +110,8 @@ async function putDerived(query: Query, num: number, record: DecisionRecord, fre
   for (const edge of edgesOf(record))
     work.push(
       query(
-        `insert into edges (source_id, target_id, edge_type, weight, context, created_at, created_by)
-         values ($1, $2, $3, $4::float8, $5, $6, $7)`,
+        `insert into edges (source_id, target_id, edge_type, weight, context, created_at, created_by, effective)
+         values ($1, $2, $3, $4::float8, $5, $6, $7, $8::bool)`,
         [
           edge.source_id,
           toText(edge.target_id),
@@ -120,6 +120,7 @@ async function putDerived(query: Query, num: number, record: DecisionRecord, fre
           toText(edge.context),
           edge.created_at,
           toText(edge.created_by),
+          edge.effective,
         ],
       ),
     )

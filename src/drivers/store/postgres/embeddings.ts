@@ -101,7 +101,7 @@ type FeedRow = Partial<VectorRow> &
   Omit<DecisionFields, 'stakes' | 'tags'> & { seq: number; stakes: number; tags: string[] }
 
 const feedSql = `select c.seq::float8 as seq, d.id, d.category, d.confidence, d.stakes, d.status, d.outcome, d.project, d.feature,
-    d.pr::float8 as pr, d.tags, d.agent, d.created_ms, d.review_by_ms, d.reviewed_ms, d.confidence_at_review, d.attribution_basis, d.preserve,
+    d.pr::float8 as pr, d.tags, d.agent, d.created_ms, d.review_by_ms, d.reviewed_ms, d.confidence_at_record, d.settled_by, d.preserve,
     c.indexed, e.structure, e.function, e."both", e.shared
   from changes c join decisions d on d.num = c.num left join embeddings e on e.generation = $1::int and e.num = d.num
   where c.seq > $2::bigint and c.seq <= $4::bigint order by c.seq limit $3::int`

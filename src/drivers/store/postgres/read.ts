@@ -1,7 +1,7 @@
 /** Reads of decisions and edges, each one statement. */
 
 import { stakesValues } from '../../../../sdk/schema/decision.ts'
-import { fieldsOf } from '../../../../sdk/storage/fields.ts'
+import { confidenceRank, fieldsOf } from '../../../../sdk/storage/fields.ts'
 import { isEmptyFilter } from '../../../../sdk/storage/filter.ts'
 import type {
   CountKey,
@@ -24,7 +24,7 @@ import { holdsAll, keywordReader } from './keywords.ts'
 
 const sortColumns = {
   created_at: 'd.created_ms',
-  confidence: 'd.confidence',
+  confidence: 'coalesce(d.confidence, -1)',
   category: 'd.category',
   stakes: 'd.stakes',
   status: 'd.status',
@@ -34,7 +34,7 @@ const sortColumns = {
 function isBehind(last: DecisionFields, sort: DecisionSort, order: 'asc' | 'desc', values: unknown[]): string {
   const [value, type] = {
     created_at: [last.created_ms, 'float8'],
-    confidence: [last.confidence, 'float8'],
+    confidence: [confidenceRank(last.confidence), 'float8'],
     category: [toText(last.category), 'text'],
     stakes: [rankOf(last.stakes), 'int'],
     status: [last.status, 'text'],
@@ -55,8 +55,8 @@ const keyColumns: Record<Exclude<CountKey, 'tag'>, string> = {
   project: 'd.project',
 }
 
-const scored = `coalesce(d.confidence_at_review, d.confidence) as confidence, d.outcome, d.attribution_basis`
-const scoredOrder = `confidence, outcome nulls first, attribution_basis nulls first`
+const scored = `d.confidence_at_record as confidence, d.outcome, d.settled_by`
+const scoredOrder = `confidence nulls first, outcome nulls first, settled_by nulls first`
 
 /** Part of the id after `yyyy-mm-dd-decision-`, as the index has it. */
 const suffix = 'substr(d.id, 21) collate "C"'
@@ -186,9 +186,9 @@ export function decisionReader({ read }: Client, many_postings: number): Decisio
     },
     async reasons() {
       const rows = await read<ReasonGroup>(
-        `select r.type, coalesce(d.confidence_at_review, d.confidence) as confidence, d.outcome, count(*)::int as decisions,
+        `select r.type, d.confidence_at_record as confidence, d.outcome, count(*)::int as decisions,
            sum(r.uses)::int as uses, sum(r.strength) as strength
-         from reasons r join decisions d on d.num = r.num where d.status = 'reviewed' and d.outcome is not null
+         from reasons r join decisions d on d.num = r.num where d.status = 'reviewed' and d.settled_by <> 'age' and d.confidence_at_record is not null
          group by 1, 2, 3 order by 1, 2, 3`,
       )
       return rows.map((row) => ({ ...row, type: fromText(row.type) }))
@@ -201,7 +201,7 @@ export function decisionReader({ read }: Client, many_postings: number): Decisio
            (count(*) filter (where d.outcome = 'success' and d.confirmed))::int as confirmed,
            (count(distinct d.agent) filter (where d.outcome = 'success'))::int as recorders,
            (array_agg(d.id order by d.created_ms desc, d.id desc))[1:3] as example_ids
-         from decisions d where d.status = 'reviewed' and d.pattern is not null and d.outcome is not null
+         from decisions d where d.status = 'reviewed' and d.pattern is not null and d.settled_by <> 'age'
            and ($1::text is null or d.category = $1)
          group by 1, 2
          order by case when count(distinct d.agent) filter (where d.outcome = 'success') > 1 then count(*) filter (where d.outcome = 'success')
@@ -220,8 +220,8 @@ export function decisionReader({ read }: Client, many_postings: number): Decisio
 }
 
 export function edgeReader({ read }: Client): EdgeReader {
-  const columns = 'source_id, target_id, edge_type, weight, context, created_at, created_by'
-  const ordered = 'order by source_id, target_id, edge_type'
+  const columns = 'source_id, target_id, edge_type, weight, context, created_at, created_by, effective'
+  const ordered = 'order by source_id, target_id, edge_type, created_by'
   const edgeOf = (row: Edge): Edge => ({
     ...row,
     target_id: fromText(row.target_id),
@@ -237,7 +237,7 @@ export function edgeReader({ read }: Client): EdgeReader {
     async list({ types, limit }) {
       const rows = await read<Edge>(
         `select ${columns} from edges where edge_type = any($1::text[])
-         order by created_at desc, source_id, target_id, edge_type limit $2::int`,
+         order by created_at desc, source_id, target_id, edge_type, created_by limit $2::int`,
         [[...types], limit],
       )
       return rows.map(edgeOf)

@@ -11,7 +11,7 @@ export const decisions = pgTable(
     revision: integer().notNull(),
     source_key: text().unique(),
     category: text().notNull(),
-    confidence: doublePrecision().notNull(),
+    confidence: doublePrecision(),
     /** 0 low to 3 critical. */
     stakes: integer().notNull(),
     status: text().notNull(),
@@ -23,8 +23,8 @@ export const decisions = pgTable(
     agent: text().notNull(),
     created_ms: doublePrecision().notNull(),
     review_by_ms: doublePrecision().notNull(),
-    confidence_at_review: doublePrecision(),
-    attribution_basis: text(),
+    confidence_at_record: doublePrecision(),
+    settled_by: text(),
     preserve: boolean().notNull(),
     /** What of the pattern it is grouped by. */
     pattern: text(),
@@ -47,9 +47,9 @@ export const decisions = pgTable(
     index('decisions_suffix').on(sql`substr(id, 21) collate "C"`),
     index('decisions_tags').using('gin', table.tags),
     index('decisions_scored').on(
-      sql`coalesce(confidence_at_review, confidence)`,
+      table.confidence_at_record,
       table.outcome,
-      table.attribution_basis,
+      table.settled_by,
       table.category,
       table.agent,
       table.created_ms,
@@ -100,9 +100,10 @@ export const edges = pgTable(
     context: text(),
     created_at: text().notNull(),
     created_by: text().notNull(),
+    effective: boolean().notNull(),
   },
   (table) => [
-    primaryKey({ columns: [table.source_id, table.target_id, table.edge_type] }),
+    primaryKey({ columns: [table.source_id, table.target_id, table.edge_type, table.created_by] }),
     index('edges_target').on(table.target_id),
     index('edges_type').on(table.edge_type, table.created_at),
   ],

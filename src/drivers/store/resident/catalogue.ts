@@ -1,7 +1,7 @@
 /** The filter fields of all decisions, resident: filters, lists, counts and id prefixes without a look at the disk. */
 
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
-import { fieldsOf, fieldsOrder } from '../../../../sdk/storage/fields.ts'
+import { confidenceRank, fieldsOf, fieldsOrder } from '../../../../sdk/storage/fields.ts'
 import { isEmptyFilter } from '../../../../sdk/storage/filter.ts'
 import type {
   CountKey,
@@ -21,7 +21,11 @@ const deep = 1_000
 const groupOf =
   (sort: DecisionSort) =>
   (row: DecisionFields): string | number =>
-    sort === 'created_at' ? Math.floor(row.created_ms / dayMs) : row[sort]
+    sort === 'created_at'
+      ? Math.floor(row.created_ms / dayMs)
+      : sort === 'confidence'
+        ? confidenceRank(row.confidence)
+        : row[sort]
 
 export interface Catalogue {
   readonly size: number

@@ -1,6 +1,6 @@
 /** What decisions are counted by, as small numbers by slot: counting a hundred thousand takes a millisecond, not a map of text for each. */
 
-import { compareText } from '../../../../sdk/storage/fields.ts'
+import { compareText, confidenceRank } from '../../../../sdk/storage/fields.ts'
 import { isEmptyFilter } from '../../../../sdk/storage/filter.ts'
 import type {
   CountKey,
@@ -40,9 +40,9 @@ function edgesUpTo(edges: Float64Array, time: number): number {
 }
 
 const groupOrder = (a: Omit<OutcomeGroup, 'count'>, b: Omit<OutcomeGroup, 'count'>): number =>
-  a.confidence - b.confidence ||
+  confidenceRank(a.confidence) - confidenceRank(b.confidence) ||
   compareText(a.outcome ?? '', b.outcome ?? '') ||
-  compareText(a.attribution_basis ?? '', b.attribution_basis ?? '')
+  compareText(a.settled_by ?? '', b.settled_by ?? '')
 
 /** @param at the fields of a slot in use */
 export function columns(at: (slot: number) => DecisionFields | undefined): Columns {
@@ -88,10 +88,9 @@ export function columns(at: (slot: number) => DecisionFields | undefined): Colum
         slot,
         [...new Set(fields.tags)].map((tag) => tags.number(tag)),
       )
-      const { outcome, attribution_basis } = fields
-      const confidence = fields.confidence_at_review ?? fields.confidence
-      scored.set(slot, `${confidence} ${outcome} ${attribution_basis}`)
-      groups[scored.codes()[slot]!] ??= { confidence, outcome, attribution_basis }
+      const { outcome, settled_by, confidence_at_record: confidence } = fields
+      scored.set(slot, `${confidence} ${outcome} ${settled_by}`)
+      groups[scored.codes()[slot]!] ??= { confidence, outcome, settled_by }
     },
     remove(slot) {
       selected.remove(slot)

@@ -21,15 +21,19 @@ export const reasonUses = ({ reasons }: Pick<DecisionRecord, 'reasons'>) =>
     strength: own.reduce((sum, { strength }) => sum + strength, 0),
   }))
 
+/** Whether reasons and patterns count it: reviewed, and not settled by its age alone. */
+export const isGrouped = ({ status, outcome, attribution_basis }: DecisionRecord): boolean =>
+  status === 'reviewed' && outcome !== null && attribution_basis !== 'age'
+
 type Reviewed = DecisionRecord & { outcome: Outcome }
 const reviewed = (records: readonly DecisionRecord[]) =>
-  records.filter((record): record is Reviewed => record.status === 'reviewed' && record.outcome !== null)
+  records.filter((record): record is Reviewed => isGrouped(record))
 
 export function reasonGroups(records: readonly DecisionRecord[]): ReasonGroup[] {
   const groups = new Map<string, ReasonGroup>()
   for (const record of reviewed(records)) {
-    const { outcome } = record
-    const confidence = record.confidence_at_review ?? record.confidence
+    const { outcome, confidence_at_record: confidence } = record
+    if (confidence === null) continue
     for (const { type, uses, strength } of reasonUses(record)) {
       const key = JSON.stringify([type, confidence, outcome])
       const group = groups.get(key) ?? { type, confidence, outcome, decisions: 0, uses: 0, strength: 0 }
@@ -118,12 +122,12 @@ export function verbsOf(member: Member, translate: (error: unknown) => unknown):
 
 // The edges that a record's links stand for, and the order in which edges are listed.
 
-/** One edge for each target and type; of several the last link counts. */
+/** One edge for each target, type and maker; of several the last link counts. */
 export function edgesOf(record: DecisionRecord): Edge[] {
   const edges = new Map<string, Edge>()
-  for (const { target_id, edge_type, weight, context, created_at, created_by } of record.links) {
-    const edge = { source_id: record.id, target_id, edge_type, weight, context, created_at, created_by }
-    edges.set(`${edge_type} ${target_id}`, edge)
+  for (const { target_id, edge_type, weight, context, created_at, created_by, effective } of record.links) {
+    const edge = { source_id: record.id, target_id, edge_type, weight, context, created_at, created_by, effective }
+    edges.set(JSON.stringify([edge_type, target_id, created_by]), edge)
   }
   return [...edges.values()]
 }
@@ -131,4 +135,5 @@ export function edgesOf(record: DecisionRecord): Edge[] {
 export const edgeOrder = (a: Edge, b: Edge): number =>
   compareText(a.source_id, b.source_id) ||
   compareText(a.target_id, b.target_id) ||
-  compareText(a.edge_type, b.edge_type)
+  compareText(a.edge_type, b.edge_type) ||
+  compareText(a.created_by, b.created_by)

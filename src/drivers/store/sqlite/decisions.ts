@@ -5,7 +5,7 @@ import { fieldsOf, isConfirmed } from '../../../../sdk/storage/fields.ts'
 import type { DecisionWriter, StoredDecision, Terms } from '../../../../sdk/storage/store.ts'
 import { isUniqueViolation } from '../../shared/sqlite/connect.ts'
 import type { Verb } from '../resident/groups.ts'
-import { edgesOf, patternKey, reasonUses } from '../resident/groups.ts'
+import { edgesOf, isGrouped, patternKey, reasonUses } from '../resident/groups.ts'
 import { equalTerms, packTerms } from '../resident/postings.ts'
 import type { Group, SqliteMember } from './commit.ts'
 import type { Statements } from './connect.ts'
@@ -92,8 +92,8 @@ export function decisionTable({ statements, group, words, analyse }: TableOption
   )
   const dropEdges = prepare<unknown, [string]>('delete from edges where source_id = ?')
   const addEdge = prepare<unknown>(
-    `insert into edges (source_id, target_id, edge_type, weight, context, created_at, created_by)
-     values (?, ?, ?, ?, ?, ?, ?)`,
+    `insert into edges (source_id, target_id, edge_type, weight, context, created_at, created_by, effective)
+     values (?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   const dropReasons = prepare<unknown, [number]>('delete from reasons where num = ?')
   const addReason = prepare<unknown, [number, string, number, string, number, number]>(
@@ -125,10 +125,11 @@ export function decisionTable({ statements, group, words, analyse }: TableOption
 
   /** What a reviewed decision is grouped by. */
   function putGroups(num: number, record: DecisionRecord): void {
-    const { category, status, outcome, created_at, recorded_by, confidence, confidence_at_review } = record
-    if (status !== 'reviewed' || outcome === null) return
-    for (const { type, uses, strength } of reasonUses(record))
-      addReason.run(num, type, confidence_at_review ?? confidence, outcome, uses, strength)
+    const { category, outcome, created_at, recorded_by, confidence_at_record } = record
+    if (!isGrouped(record) || outcome === null) return
+    if (confidence_at_record !== null)
+      for (const { type, uses, strength } of reasonUses(record))
+        addReason.run(num, type, confidence_at_record, outcome, uses, strength)
     const pattern = patternKey(record)
     const confirmed = Number(isConfirmed(record))
     if (pattern !== null)
@@ -153,6 +154,7 @@ export function decisionTable({ statements, group, words, analyse }: TableOption
         edge.context,
         edge.created_at,
         edge.created_by,
+        edge.effective ? 1 : 0,
       )
   }
 

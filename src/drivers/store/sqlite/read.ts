@@ -104,13 +104,16 @@ export function decisionReader({ prepare }: Statements, { memory, documents, ref
   }
 }
 
+type EdgeRow = Omit<Edge, 'effective'> & { effective: number }
+const edgeOf = (row: EdgeRow): Edge => ({ ...row, effective: row.effective === 1 })
+
 export function edgeReader({ prepare }: Statements): EdgeReader {
-  const columns = 'source_id, target_id, edge_type, weight, context, created_at, created_by'
+  const columns = 'source_id, target_id, edge_type, weight, context, created_at, created_by, effective'
   const among = 'in (select value from json_each(?1))'
   const ofTypes = '(?2 is null or edge_type in (select value from json_each(?2)))'
-  const ordered = 'order by source_id, target_id, edge_type limit ?3'
+  const ordered = 'order by source_id, target_id, edge_type, created_by limit ?3'
   const select = (where: string) =>
-    prepare<Edge, [string, string | null, number]>(
+    prepare<EdgeRow, [string, string | null, number]>(
       `select ${columns} from edges where ${where} and ${ofTypes} ${ordered}`,
     )
   const statements = {
@@ -118,14 +121,15 @@ export function edgeReader({ prepare }: Statements): EdgeReader {
     incoming: select(`target_id ${among}`),
     both: select(`(source_id ${among} or target_id ${among})`),
   }
-  const newest = prepare<Edge, [string, number]>(
+  const newest = prepare<EdgeRow, [string, number]>(
     `select ${columns} from edges where edge_type in (select value from json_each(?1))
-     order by created_at desc, source_id, target_id, edge_type limit ?2`,
+     order by created_at desc, source_id, target_id, edge_type, created_by limit ?2`,
   )
   return {
-    list: async ({ types, limit }) => newest.all(JSON.stringify(types), limit),
+    list: async ({ types, limit }) => newest.all(JSON.stringify(types), limit).map(edgeOf),
     async of(ids, { direction, types, limit }) {
-      return statements[direction].all(JSON.stringify(ids), types === undefined ? null : JSON.stringify(types), limit)
+      const names = types === undefined ? null : JSON.stringify(types)
+      return statements[direction].all(JSON.stringify(ids), names, limit).map(edgeOf)
     },
   }
 }

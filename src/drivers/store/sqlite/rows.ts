@@ -4,12 +4,12 @@ import type { PackedTerms } from '../resident/postings.ts'
 
 /** Columns of `decisions d` that {@link fieldsOfRow} reads. */
 export const fieldColumns = `d.id, d.category, d.confidence, d.stakes, d.status, d.outcome, d.project, d.feature, d.pr, d.tags,
-  d.agent, d.created_ms, d.review_by_ms, d.reviewed_ms, d.confidence_at_review, d.attribution_basis, d.preserve`
+  d.agent, d.created_ms, d.review_by_ms, d.reviewed_ms, d.confidence_at_record, d.settled_by, d.preserve`
 
 export interface FieldRow {
   id: string
   category: string
-  confidence: number
+  confidence: number | null
   stakes: DecisionFields['stakes']
   status: DecisionFields['status']
   outcome: DecisionFields['outcome']
@@ -21,8 +21,8 @@ export interface FieldRow {
   created_ms: number
   review_by_ms: number
   reviewed_ms: number | null
-  confidence_at_review: number | null
-  attribution_basis: DecisionFields['attribution_basis']
+  confidence_at_record: number | null
+  settled_by: DecisionFields['settled_by']
   preserve: number
 }
 
@@ -42,8 +42,8 @@ export function fieldsOfRow(row: FieldRow, indexed: boolean): DecisionFields {
     created_ms: row.created_ms,
     review_by_ms: row.review_by_ms,
     reviewed_ms: row.reviewed_ms,
-    confidence_at_review: row.confidence_at_review,
-    attribution_basis: row.attribution_basis,
+    confidence_at_record: row.confidence_at_record,
+    settled_by: row.settled_by,
     preserve: row.preserve === 1,
     indexed,
   }
@@ -65,8 +65,8 @@ export const fieldValues = (fields: DecisionFields) =>
     fields.created_ms,
     fields.review_by_ms,
     fields.reviewed_ms,
-    fields.confidence_at_review,
-    fields.attribution_basis,
+    fields.confidence_at_record,
+    fields.settled_by,
     fields.preserve ? 1 : 0,
   ] as const
 
@@ -85,8 +85,8 @@ export const fieldNames = [
   'created_ms',
   'review_by_ms',
   'reviewed_ms',
-  'confidence_at_review',
-  'attribution_basis',
+  'confidence_at_record',
+  'settled_by',
   'preserve',
 ] as const
 

@@ -19,7 +19,7 @@ CREATE TABLE "decisions" (
 	"revision" integer NOT NULL,
 	"source_key" text collate "C",
 	"category" text collate "C" NOT NULL,
-	"confidence" double precision NOT NULL,
+	"confidence" double precision,
 	"stakes" integer NOT NULL,
 	"status" text collate "C" NOT NULL,
 	"outcome" text collate "C",
@@ -30,8 +30,8 @@ CREATE TABLE "decisions" (
 	"agent" text collate "C" NOT NULL,
 	"created_ms" double precision NOT NULL,
 	"review_by_ms" double precision NOT NULL,
-	"confidence_at_review" double precision,
-	"attribution_basis" text collate "C",
+	"confidence_at_record" double precision,
+	"settled_by" text collate "C",
 	"preserve" boolean NOT NULL,
 	"pattern" text collate "C",
 	"confirmed" boolean NOT NULL,
@@ -49,7 +49,8 @@ CREATE TABLE "edges" (
 	"context" text collate "C",
 	"created_at" text collate "C" NOT NULL,
 	"created_by" text collate "C" NOT NULL,
-	CONSTRAINT "edges_source_id_target_id_edge_type_pk" PRIMARY KEY("source_id","target_id","edge_type")
+	"effective" boolean NOT NULL,
+	CONSTRAINT "edges_source_id_target_id_edge_type_created_by_pk" PRIMARY KEY("source_id","target_id","edge_type","created_by")
 );
 CREATE TABLE "embeddings" (
 	"generation" integer NOT NULL,
@@ -115,7 +116,7 @@ CREATE INDEX "decisions_pending" ON "decisions" USING btree ("review_by_ms") WHE
 CREATE INDEX "decisions_pattern" ON "decisions" USING btree ("pattern","category") WHERE status = 'reviewed' and pattern is not null;
 CREATE INDEX "decisions_suffix" ON "decisions" USING btree (substr(id, 21) collate "C");
 CREATE INDEX "decisions_tags" ON "decisions" USING gin ("tags");
-CREATE INDEX "decisions_scored" ON "decisions" USING btree (coalesce(confidence_at_review, confidence),"outcome","attribution_basis","category","agent","created_ms");
+CREATE INDEX "decisions_scored" ON "decisions" USING btree ("confidence_at_record","outcome","settled_by","category","agent","created_ms");
 CREATE INDEX "edges_target" ON "edges" USING btree ("target_id");
 CREATE INDEX "edges_type" ON "edges" USING btree ("edge_type","created_at");
 CREATE INDEX "embeddings_num" ON "embeddings" USING btree ("num");

@@ -23,7 +23,7 @@ CREATE TABLE `decisions` (
 	`seq` integer NOT NULL,
 	`source_key` text,
 	`category` text NOT NULL,
-	`confidence` real NOT NULL,
+	`confidence` real,
 	`stakes` text NOT NULL,
 	`status` text NOT NULL,
 	`outcome` text,
@@ -34,8 +34,8 @@ CREATE TABLE `decisions` (
 	`agent` text NOT NULL,
 	`created_ms` real NOT NULL,
 	`review_by_ms` real NOT NULL,
-	`confidence_at_review` real,
-	`attribution_basis` text,
+	`confidence_at_record` real,
+	`settled_by` text,
 	`preserve` integer NOT NULL,
 	`reviewed_ms` real,
 	`gone` integer DEFAULT 0 NOT NULL,
@@ -58,7 +58,8 @@ CREATE TABLE `edges` (
 	`context` text,
 	`created_at` text NOT NULL,
 	`created_by` text NOT NULL,
-	PRIMARY KEY(`source_id`, `target_id`, `edge_type`)
+	`effective` integer NOT NULL,
+	PRIMARY KEY(`source_id`, `target_id`, `edge_type`, `created_by`)
 );
 CREATE INDEX `edges_target` ON `edges` (`target_id`);
 CREATE INDEX `edges_type` ON `edges` (`edge_type`,`created_at`);

@@ -1,0 +1,73 @@
+/** Outcomes of a decision: which of its reviews counts, and what a review leaves on the record. */
+import type { AttributionBasis, DecisionRecord, Outcome, Review } from '../../../sdk/schema/decision.ts'
+import { outcomeValue } from '../calibration/figures.ts'
+
+/** What a review says; null keeps what an earlier review said. */
+export interface ReviewInput {
+  outcome: Outcome
+  actual_result: string | null
+  lessons: string | null
+  notes: string | null
+}
+
+/** An outcome that was attributed by rule: by evidence, or by age. */
+export interface Attribution {
+  outcome: Outcome | null
+  basis: AttributionBasis
+  reason: string
+}
+
+/** The review that gives the outcome of a decision; null while there is none. */
+export const countedReview = ({ review_history }: Pick<DecisionRecord, 'review_history'>): Review | null =>
+  review_history.find(({ counts }) => counts) ?? null
+
+/** Whose word outweighs whose: age, the recorder itself, then others and evidence alike. */
+const weightOf = ({ basis, self_reviewed }: Review): number => (basis === 'age' ? 0 : self_reviewed ? 1 : 2)
+
+/** Whether a review takes the place of the one that counted before. */
+function replaces(before: Review, next: Review): boolean {
+  const [was, is] = [outcomeValue[before.outcome], outcomeValue[next.outcome]]
+  // A pull request that was closed says nothing about what somebody saw happen.
+  if (next.basis !== null && is === undefined && was !== undefined) return false
+  if (weightOf(next) !== weightOf(before)) return weightOf(next) > weightOf(before)
+  if (was === undefined) return true
+  if (is === undefined) return false
+  // Evidence corrects what evidence settled; a recorder may only make its own outcome worse; of others the first one counts.
+  if (next.basis !== null) return before.basis === next.basis && is !== was
+  return next.self_reviewed && is <= was
+}
+
+/** Adds a review to a record, which takes its outcome if it counts. `before` is the review that counted until then. */
+export function applyReview(
+  record: DecisionRecord,
+  input: ReviewInput,
+  by: string,
+  at: string,
+  attribution: Attribution | null = null,
+): { record: DecisionRecord; before: Review | null; counts: boolean } {
+  const basis = attribution?.basis ?? null
+  const self_reviewed = attribution === null && by === record.recorded_by
+  const review: Review = { ...input, reviewed_at: at, reviewed_by: by, self_reviewed, basis, counts: true }
+  const before = countedReview(record)
+  const counts = before === null || replaces(before, review)
+  const earlier = counts ? record.review_history.map((one) => ({ ...one, counts: false })) : record.review_history
+  const added = { ...record, review_history: [...earlier, { ...review, counts }], updated_at: at }
+  if (!counts) return { record: added, before, counts }
+  const settled = {
+    ...added,
+    status: 'reviewed' as const,
+    outcome: input.outcome,
+    actual_result: input.actual_result ?? record.actual_result,
+    lessons: input.lessons ?? record.lessons,
+    review_notes: input.notes ?? record.review_notes,
+    reviewed_at: at,
+    reviewed_by: by,
+    self_reviewed,
+    confidence_at_review: before === null ? record.confidence : record.confidence_at_review,
+    // An earlier attribution no longer counts.
+    auto_attributed: attribution !== null,
+    attribution_basis: basis,
+    attribution_reason: attribution?.reason ?? null,
+  }
+  return { record: settled, before, counts }
+}
