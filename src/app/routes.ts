@@ -3,6 +3,7 @@ import type { Dispatch } from '../calls/dispatch.ts'
 import type { Services } from '../calls/services.ts'
 import { auditAppended } from '../core/audit.ts'
 import { agentsOf, createAuthenticator, type Scope } from '../core/caller.ts'
+import type { Log } from '../core/log.ts'
 import { timestamp } from '../core/time.ts'
 import { ownCredentials } from '../core/token-file.ts'
 import { protocolVersion, serviceName, version } from '../core/version.ts'
@@ -16,16 +17,12 @@ import {
   type PageFile,
 } from '../surfaces/dashboard-api/dashboard.ts'
 import { createLogins } from '../surfaces/dashboard-api/logins.ts'
+import { type Bodies, createBodies } from '../surfaces/http/bodies.ts'
 import { evidenceRoutes } from '../surfaces/http/evidence.ts'
 import { type GithubOptions, githubRoute } from '../surfaces/http/github.ts'
+import { createGuesses, type Guesses } from '../surfaces/http/guesses.ts'
 import type { Metrics } from '../surfaces/http/metrics.ts'
-import {
-  createRateLimiter,
-  createSharedLimiter,
-  type Lease,
-  type Limiter,
-  type RateLimiter,
-} from '../surfaces/http/rate.ts'
+import { createRateLimiter, createSharedLimiter, type Lease, type Limiter } from '../surfaces/http/rate.ts'
 import type { Route } from '../surfaces/http/route.ts'
 import { bundlesPlace, grantsOf, type Settings } from './config/config.ts'
 
@@ -36,19 +33,27 @@ const readsPerMinute = 300
 interface Limits {
   /** Calls of an agent. */
   requests: Limiter
-  /** Failed logins, and failed signatures, of an address. */
-  logins: RateLimiter
+  guesses: Guesses
+  bodies: Bodies
 }
 type Access = Pick<DashboardOptions, 'authenticate' | 'agents'>
 
 /** @param lease given if servers share the rate of an agent */
-export function createLimits({ rate_limit }: Settings, lease?: Lease): Limits {
+export function createLimits(
+  settings: Settings,
+  log: Log,
+  metrics: Pick<Metrics, 'authFailure'>,
+  lease?: Lease,
+): Limits {
   const now = Date.now
-  const burst = Math.max(100, Math.ceil(rate_limit / 6))
+  const { rate_limit } = settings
+  const burst = Math.min(rate_limit, Math.max(100, Math.ceil(rate_limit / 6)))
+  const failures = { per_minute: failedLoginsPerMinute, burst: failedLoginsPerMinute, now }
   const requests = { per_minute: rate_limit, burst, now }
   return {
     requests: lease ? createSharedLimiter({ ...requests, lease }) : createRateLimiter(requests),
-    logins: createRateLimiter({ per_minute: failedLoginsPerMinute, burst: failedLoginsPerMinute, now }),
+    guesses: createGuesses({ limiter: createRateLimiter(failures), log, observe: metrics.authFailure }),
+    bodies: createBodies(settings.body_bytes_in_flight),
   }
 }
 
@@ -64,7 +69,7 @@ interface RoutesOptions {
   services: Services
   dispatch: Dispatch
   metrics: Metrics
-  logins: RateLimiter
+  guesses: Guesses
   access: Access
   mcp: Route
 }
@@ -74,7 +79,7 @@ interface RoutesOptions {
  * it. `session` finds the person behind a cookie of the dashboard.
  */
 export function createRoutes(options: RoutesOptions): { routes: Record<string, Route>; session?: Dashboard['caller'] } {
-  const { settings, services, dispatch, logins, mcp } = options
+  const { settings, services, dispatch, guesses, mcp } = options
   const { trust_proxy } = settings
   const reads = createRateLimiter({ per_minute: readsPerMinute, burst: readsPerMinute / 3, now: Date.now })
   const verifier_key = services.signer.verifier_key
@@ -86,7 +91,7 @@ export function createRoutes(options: RoutesOptions): { routes: Record<string, R
       ...(settings.github_webhook_secret !== null && {
         '/webhooks/github': githubRoute({
           secret: settings.github_webhook_secret,
-          logins,
+          guesses,
           trust_proxy,
           log: services.log,
           observe: options.metrics.delivery,
@@ -157,12 +162,12 @@ async function makePage(): Promise<Page> {
   }
 }
 
-function openDashboard({ settings, services, access, logins }: RoutesOptions): Dashboard {
+function openDashboard({ settings, services, access, guesses }: RoutesOptions): Dashboard {
   const { store, now, randomHex, log } = services
   let made: Promise<Page> | null = null
   return createDashboard({
     ...access,
-    logins,
+    guesses,
     sessions: createLogins({ store, now, randomHex }),
     public_url: settings.public_url,
     trust_proxy: settings.trust_proxy,

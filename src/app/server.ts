@@ -15,8 +15,8 @@ import { methods } from '../methods/table.ts'
 import { openPolicy } from '../policy/files.ts'
 import { createFetch, largestBody } from '../surfaces/http/http.ts'
 import { createMetrics, type Metrics } from '../surfaces/http/metrics.ts'
+import { hostsOf } from '../surfaces/http/originCheck.ts'
 import { createMcp } from '../surfaces/mcp/http.ts'
-import { hostsOf } from '../surfaces/mcp/originCheck.ts'
 import { expectedUrl, openDesk, openNotices } from './approvals.ts'
 import { refuseUnfinished } from './backup/files.ts'
 import type { Settings } from './config/config.ts'
@@ -184,11 +184,10 @@ async function serveProgram(program: Program, settings: Settings, log: Log): Pro
     dispatch,
     newRequestId,
     cors_origins,
-    hosts: hostsOf(settings),
     stopping: stopping.signal,
     log,
   })
-  const limits = createLimits(settings, shared?.lease)
+  const limits = createLimits(settings, log, metrics, shared?.lease)
   const access = await openAccess(settings)
   const options = {
     dispatch,
@@ -196,6 +195,7 @@ async function serveProgram(program: Program, settings: Settings, log: Log): Pro
     ...limits,
     cors_origins,
     max_body_bytes,
+    hosts: hostsOf(settings),
     trust_proxy,
     newRequestId,
     ready: () => ready,
@@ -203,7 +203,7 @@ async function serveProgram(program: Program, settings: Settings, log: Log): Pro
     health: () => health(started),
     card: () => card(settings.public_url ?? port.url),
     metrics: async () => ({ text: await metrics.render(services), content_type: metrics.content_type }),
-    ...createRoutes({ settings, services, dispatch, metrics, logins: limits.logins, access, mcp: mcp.route }),
+    ...createRoutes({ settings, services, dispatch, metrics, guesses: limits.guesses, access, mcp: mcp.route }),
     stopping: stopping.signal,
   }
 

@@ -155,7 +155,7 @@ describe('a call', () => {
   })
 
   test('with a body over the limit is 413, in whatever form it comes', async () => {
-    const head = `POST /cstp HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${tokens.bob}\r\nContent-Type: application/json\r\n`
+    const head = `POST /cstp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${tokens.bob}\r\nContent-Type: application/json\r\n`
     for (const size of [5_000_000, 40_000_000])
       expect(await raw(server.url, [`${head}Content-Length: ${size}\r\n\r\n`], '"}')).toMatch(
         /^HTTP\/1.1 413 .*"payload_too_large"/s,
@@ -171,7 +171,7 @@ describe('a call', () => {
 
   test('that is not UTF-8 is a parse error', async () => {
     const body = Buffer.from('{"jsonrpc":"2.0","method":"cstp.getStats\xff","id":1}', 'latin1')
-    const head = `POST /cstp HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${tokens.bob}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`
+    const head = `POST /cstp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${tokens.bob}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`
     expect(await raw(server.url, [head, body], 'null}')).toContain('"code":-32700')
   })
 })
@@ -243,7 +243,7 @@ test('while it stops, calls under way end, new ones are 503, and /health answers
   const stopping = await start()
   const { url } = stopping
   const body = JSON.stringify({ jsonrpc: '2.0', method: 'cstp.recordDecision', params: decision, id: 'late' })
-  const head = `POST /cstp HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${tokens.bob}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`
+  const head = `POST /cstp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${tokens.bob}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
   const answered = new Promise<string>((resolve) => socket.on('data', (data) => resolve(String(data))))

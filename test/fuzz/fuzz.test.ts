@@ -6,6 +6,7 @@ import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { codes } from '../../sdk/errors.ts'
 import { methods } from '../../src/methods/table.ts'
+import { createBodies } from '../../src/surfaces/http/bodies.ts'
 import { createFetch } from '../../src/surfaces/http/http.ts'
 import { ask, asking } from '../support/approvals.ts'
 import { callers, forEachBackend, type TestProgram } from '../support/program.ts'
@@ -90,7 +91,9 @@ async function sendAll(
     dispatch: program.dispatch,
     authenticate: () => callers.root,
     requests: { take: () => 0 },
-    logins: { take: () => 0, wait: () => 0 },
+    guesses: { failed: () => 0, wait: () => 0 },
+    bodies: createBodies(134_217_728),
+    hosts: null,
     cors_origins: ['*'],
     max_body_bytes: 4_194_304,
     trust_proxy: 0,

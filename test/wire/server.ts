@@ -1,6 +1,8 @@
 /** A test program behind real HTTP, with a token for each of its callers. */
 import { agentsOf, createAuthenticator, parseTokens } from '../../src/core/caller.ts'
 import { protocolVersion, serviceName, version } from '../../src/core/version.ts'
+import { createBodies } from '../../src/surfaces/http/bodies.ts'
+import { createGuesses } from '../../src/surfaces/http/guesses.ts'
 import { createFetch } from '../../src/surfaces/http/http.ts'
 import { createRateLimiter } from '../../src/surfaces/http/rate.ts'
 import { createMcp } from '../../src/surfaces/mcp/http.ts'
@@ -28,12 +30,14 @@ export function serveProgram(program: TestProgram): WireServer {
   const newRequestId = () => `wire-${requests++}`
   const stopping = new AbortController().signal
   const log = Object.assign(() => {}, { flush() {} })
-  const mcp = createMcp({ dispatch: program.dispatch, newRequestId, cors_origins: ['*'], hosts: null, stopping, log })
+  const mcp = createMcp({ dispatch: program.dispatch, newRequestId, cors_origins: ['*'], stopping, log })
   const fetch = createFetch({
     dispatch: program.dispatch,
     authenticate: createAuthenticator(agentsOf(credentials)),
     requests: free,
-    logins: free,
+    guesses: createGuesses({ limiter: free, log, observe() {} }),
+    bodies: createBodies(134_217_728),
+    hosts: null,
     cors_origins: ['*'],
     max_body_bytes: 4_194_304,
     trust_proxy: 0,

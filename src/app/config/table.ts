@@ -88,6 +88,13 @@ export const settings = {
     whole(1_024, 1_073_741_824),
     'Largest request body in bytes; agents with the evidence scope may send 16 MiB.',
   ),
+  body_bytes_in_flight: setting(
+    'server.body_bytes_in_flight',
+    'CSTP_BODY_BYTES_IN_FLIGHT',
+    134_217_728,
+    whole(1_048_576, 68_719_476_736),
+    'Bytes of request bodies in memory at once; an agent may have half of them, all requests without credentials a quarter together.',
+  ),
   rate_limit: setting(
     'server.rate_limit',
     'CSTP_RATE_LIMIT',

@@ -1,8 +1,8 @@
 /** The dashboard over HTTP: its page and files, and the login that exchanges an agent's token for a session cookie. */
 import { type Agent, type Authenticate, type Caller, clientAddress } from '../../core/caller.ts'
-import type { RateLimiter } from '../http/rate.ts'
+import type { Guesses } from '../http/guesses.ts'
 import type { Route, Visit } from '../http/route.ts'
-import { json, plainError, readBody, tooLarge, tooMany } from '../http/route.ts'
+import { json, plainError, tooMany } from '../http/route.ts'
 
 /** Sessions by their ids. */
 export interface SessionStore {
@@ -28,8 +28,7 @@ export interface DashboardOptions {
   agents: readonly Agent[]
   authenticate: Authenticate
   sessions: SessionStore
-  /** Failed logins of an address. */
-  logins: RateLimiter
+  guesses: Guesses
   public_url: string | null
   trust_proxy: number
   page(): Promise<Page>
@@ -96,7 +95,7 @@ export interface Dashboard {
 }
 
 export function createDashboard(options: DashboardOptions): Dashboard {
-  const { sessions, logins, public_url, trust_proxy, authenticate } = options
+  const { sessions, guesses, public_url, trust_proxy, authenticate } = options
   const byName = new Map(options.agents.map((agent) => [agent.caller.agent, agent]))
 
   const isSecure = (request: Request): boolean =>
@@ -136,16 +135,23 @@ export function createDashboard(options: DashboardOptions): Dashboard {
 
   const noSession = () => plainError(401, 'unauthorized', 'There is no session: log in')
 
-  const login = async (request: Request, { address, newRequestId }: Visit): Promise<Response> => {
-    const bytes = await readBody(request, largestLogin)
-    if (bytes === null) return tooLarge(largestLogin)
+  const login = async (request: Request, { address, body, newRequestId }: Visit): Promise<Response> => {
+    const from = clientAddress(address(), request.headers.get('x-forwarded-for'), trust_proxy)
+    // Before anything is checked: a right token is answered like a wrong one, so that no guess beyond the limit tells anything.
+    const early = guesses.wait(from)
+    if (early > 0) return tooMany(early, 'Too many failed logins')
+    const bytes = await body(largestLogin)
+    if (bytes instanceof Response) return bytes
     const given = readLogin(bytes)
     const caller = given && authenticate(`Bearer ${given.agent}:${given.token}`)
     if (!caller) {
-      const wait = logins.take(clientAddress(address(), request.headers.get('x-forwarded-for'), trust_proxy), 1)
+      const wait = guesses.failed('dashboard', given?.agent ?? null, from)
       if (wait > 0) return tooMany(wait, 'Too many failed logins')
       return plainError(401, 'unauthorized', 'Wrong agent or token')
     }
+    // Others may have failed while the body arrived.
+    const late = guesses.wait(from)
+    if (late > 0) return tooMany(late, 'Too many failed logins')
     // Whatever id the browser brought along ends here: a login always has a new one.
     const old = idOf(request)
     if (old !== null) await sessions.end(old)
@@ -181,6 +187,7 @@ export function createDashboard(options: DashboardOptions): Dashboard {
     return new Response(request.method === 'HEAD' ? null : packed ? gzip : body, { headers })
   }
   const pages: Route = {
+    own_pages: true,
     methods: ['GET', 'HEAD'],
     async handle(request, { path }) {
       const { html, files } = await options.page()
@@ -196,6 +203,7 @@ export function createDashboard(options: DashboardOptions): Dashboard {
       '/dashboard': pages,
       '/dashboard/': pages,
       '/dashboard/session': {
+        own_pages: true,
         methods: ['GET', 'POST', 'DELETE'],
         handle: async (request, visit) => guarded(await session(request, visit), 'no-store'),
       },

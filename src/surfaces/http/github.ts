@@ -4,9 +4,9 @@ import { CstpError } from '../../../sdk/errors.ts'
 import { isStorageError } from '../../../sdk/storage/errors.ts'
 import { clientAddress } from '../../core/caller.ts'
 import { describeError, type Log } from '../../core/log.ts'
-import type { RateLimiter } from './rate.ts'
+import type { Guesses } from './guesses.ts'
 import type { Route } from './route.ts'
-import { json, plainError, readBody, tooLarge, tooMany } from './route.ts'
+import { json, plainError, tooMany } from './route.ts'
 
 /** GitHub sends no more. */
 export const largestDelivery = 25 * 1_048_576
@@ -30,8 +30,7 @@ export type Delivered =
 
 export interface GithubOptions {
   secret: string
-  /** Failed signatures of an address. */
-  logins: RateLimiter
+  guesses: Guesses
   trust_proxy: number
   log: Log
   /** Called for every delivery. */
@@ -39,12 +38,15 @@ export interface GithubOptions {
   deliver(delivery: Delivery, request: { request_id: string; signal: AbortSignal }): Promise<Delivered>
 }
 
-/** Whether the header is `sha256=` and the HMAC of the body; takes the same time wherever they differ. */
-function signed(secret: string, body: Uint8Array, header: string | null): boolean {
-  const given = /^sha256=([0-9a-f]{64})$/i.exec(header ?? '')?.[1]
-  const expected = createHmac('sha256', secret).update(body).digest()
-  return timingSafeEqual(expected, given ? Buffer.from(given, 'hex') : Buffer.alloc(32)) && given !== undefined
+/** The signature in a header of the form `sha256=…`; null for anything else. */
+const signatureIn = (header: string | null): Buffer | null => {
+  const digits = /^sha256=([0-9a-f]{64})$/i.exec(header ?? '')?.[1]
+  return digits === undefined ? null : Buffer.from(digits, 'hex')
 }
+
+/** Whether the signature is the HMAC of the body; takes the same time wherever they differ. */
+const signed = (secret: string, body: Uint8Array, signature: Buffer): boolean =>
+  timingSafeEqual(createHmac('sha256', secret).update(body).digest(), signature)
 
 /** What GitHub shows to a person who looks at the delivery. */
 function message(kind: string, { outcome, ingested, first_seq }: Exclude<Delivered, { reason: string }>): string {
@@ -54,7 +56,7 @@ function message(kind: string, { outcome, ingested, first_seq }: Exclude<Deliver
 }
 
 export function githubRoute(options: GithubOptions): Route {
-  const { secret, logins, trust_proxy, log, observe, deliver } = options
+  const { secret, guesses, trust_proxy, log, observe, deliver } = options
 
   const refuse = (status: number, error: string, reason: string, headers?: Record<string, string>): Response => {
     observe(error)
@@ -67,14 +69,10 @@ export function githubRoute(options: GithubOptions): Route {
 
   return {
     methods: ['POST'],
-    async handle(request, { address, newRequestId, signal }) {
-      const bytes = await readBody(request, largestDelivery)
-      if (bytes === null) {
-        observe('payload_too_large')
-        return tooLarge(largestDelivery)
-      }
-      if (!signed(secret, bytes, request.headers.get('x-hub-signature-256'))) {
-        const wait = logins.take(clientAddress(address(), request.headers.get('x-forwarded-for'), trust_proxy), 1)
+    async handle(request, { address, body, newRequestId, signal }) {
+      const unsigned = (): Response => {
+        const from = clientAddress(address(), request.headers.get('x-forwarded-for'), trust_proxy)
+        const wait = guesses.failed('webhook', null, from)
         if (wait > 0) {
           observe('rate_limited')
           return tooMany(wait, 'Too many failed signatures')
@@ -82,6 +80,14 @@ export function githubRoute(options: GithubOptions): Route {
         const reason = 'X-Hub-Signature-256 must be the signature of this body with the secret of the webhook'
         return refuse(401, 'unauthorized', reason)
       }
+      const signature = signatureIn(request.headers.get('x-hub-signature-256'))
+      if (signature === null) return unsigned()
+      const bytes = await body(largestDelivery)
+      if (bytes instanceof Response) {
+        observe(bytes.status === 413 ? 'payload_too_large' : 'unavailable')
+        return bytes
+      }
+      if (!signed(secret, bytes, signature)) return unsigned()
       if (!jsonType.test(request.headers.get('content-type') ?? ''))
         return refuse(
           415,
@@ -92,9 +98,9 @@ export function githubRoute(options: GithubOptions): Route {
       if (kind === null) return refuse(400, 'invalid_request', 'X-GitHub-Event must name the kind of the event')
       const id = token(request, 'x-github-delivery')
       if (id === null) return refuse(400, 'invalid_request', 'X-GitHub-Delivery must hold the id of the delivery')
-      let body: unknown
+      let parsed: unknown
       try {
-        body = JSON.parse(strictUtf8.decode(bytes))
+        parsed = JSON.parse(strictUtf8.decode(bytes))
       } catch {
         return refuse(400, 'parse_error', 'The body is not JSON in UTF-8')
       }
@@ -109,7 +115,7 @@ export function githubRoute(options: GithubOptions): Route {
       const request_id = newRequestId()
       const body_sha256 = createHash('sha256').update(bytes).digest('hex')
       try {
-        const delivered = await deliver({ id, kind, body_sha256, body }, { request_id, signal })
+        const delivered = await deliver({ id, kind, body_sha256, body: parsed }, { request_id, signal })
         if (delivered.outcome === 'refused') return refuse(422, 'unprocessable', delivered.reason)
         observe(delivered.outcome)
         const { ingested, first_seq } = delivered

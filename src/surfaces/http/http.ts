@@ -1,5 +1,7 @@
 /** HTTP: the service's paths, and what is the same for each of them: methods, OPTIONS, CORS, logins, limits. */
-import type { Caller } from '../../core/caller.ts'
+import { type Caller, clientAddress } from '../../core/caller.ts'
+import type { GuessedAt } from './guesses.ts'
+import { hostCheck } from './originCheck.ts'
 import type { Address, DisableIdleTimeout, Route } from './route.ts'
 import { json, plainError } from './route.ts'
 import { type AdmitOptions, admission, answerRpc, type RpcOptions } from './rpc.ts'
@@ -7,6 +9,8 @@ import { type AdmitOptions, admission, answerRpc, type RpcOptions } from './rpc.
 export interface HttpOptions extends AdmitOptions, RpcOptions {
   cors_origins: readonly string[]
   max_body_bytes: number
+  /** Host names that requests may use; null for any. */
+  hosts: readonly string[] | null
   health(): unknown
   card(): unknown
   /** Whether what the server works on answers; it always does where that is its own. */
@@ -24,6 +28,7 @@ type Handler = (
 ) => Promise<Response> | Response
 interface Entry {
   methods: readonly string[]
+  own_pages?: boolean | undefined
   headers?: readonly string[] | undefined
   handle: Handler
 }
@@ -38,17 +43,18 @@ export const largestBody = (options: Pick<HttpOptions, 'max_body_bytes'>): numbe
   Math.max(options.max_body_bytes, evidenceBodyBytes)
 
 export function createFetch(options: HttpOptions): Fetch {
-  const { login, admit, admitPerson } = admission(options)
+  const { admit, admitPerson } = admission(options)
+  const { bodies, trust_proxy } = options
   const limitOf = (caller: Caller | null): number =>
     caller?.scopes.has('evidence') ? largestBody(options) : options.max_body_bytes
 
   const rpc: Handler = async (request, address) => {
-    const caller = await admitPerson(request, address)
+    const caller = await admitPerson(request, address, 'cstp')
     return caller instanceof Response ? caller : answerRpc(request, caller, limitOf(caller), options)
   }
 
   const metrics: Handler = async (request, address) => {
-    const caller = login(request, address)
+    const caller = await admit(request, address, 'metrics')
     if (caller instanceof Response) return caller
     if (!caller.scopes.has('read')) return plainError(403, 'forbidden', 'The metrics need the scope read')
     const { text, content_type } = await options.metrics()
@@ -66,13 +72,18 @@ export function createFetch(options: HttpOptions): Fetch {
     async (request, address, path, disableIdleTimeout) => {
       let caller: Caller | null = null
       if (scope) {
-        const admitted = await (sessions ? admitPerson : admit)(request, address)
+        const surface: GuessedAt = path === '/mcp' ? 'mcp' : 'other'
+        const admitted = await (sessions ? admitPerson : admit)(request, address, surface)
         if (admitted instanceof Response) return admitted
         if (scope !== 'any' && !admitted.scopes.has(scope))
           return plainError(403, 'forbidden', `This path needs the scope ${scope}`)
         caller = admitted
       }
       const { newRequestId, stopping: signal } = options
+      const sender = () =>
+        caller
+          ? { name: caller.agent, known: true }
+          : { name: clientAddress(address(), request.headers.get('x-forwarded-for'), trust_proxy), known: false }
       return handle(request, {
         caller,
         path,
@@ -80,6 +91,7 @@ export function createFetch(options: HttpOptions): Fetch {
         newRequestId,
         take: (cost) => (caller ? options.requests.take(caller.agent, cost) : 0),
         max_body_bytes: limitOf(caller),
+        body: (limit) => bodies.read(request, limit, sender),
         disableIdleTimeout,
         signal,
       })
@@ -97,14 +109,14 @@ export function createFetch(options: HttpOptions): Fetch {
   ])
   const below: [string, Entry][] = []
   for (const [path, route] of Object.entries(options.routes ?? {})) {
-    const entry = { methods: route.methods, headers: route.headers, handle: visited(route) }
+    const { methods, headers, own_pages } = route
+    const entry = { methods, headers, own_pages, handle: visited(route) }
     if (path.endsWith('/')) below.push([path, entry])
     else routes.set(path, entry)
   }
   const find = (path: string) => routes.get(path) ?? below.find(([start]) => path.startsWith(start))?.[1]
 
-  const handle: Handler = (request, address, path, disableIdleTimeout) => {
-    const route = find(path)
+  const handle = (route: Entry | undefined, ...[request, address, path, disableIdleTimeout]: Parameters<Handler>) => {
     if (!route) return plainError(404, 'not_found', 'There is nothing at this path')
     if (request.method === 'OPTIONS') return preflight(route)
     if (!route.methods.includes(request.method)) {
@@ -115,11 +127,23 @@ export function createFetch(options: HttpOptions): Fetch {
     return route.handle(request, address, path, disableIdleTimeout)
   }
 
+  async function answered(...given: Parameters<typeof handle>): Promise<Response> {
+    try {
+      return await handle(...given)
+    } finally {
+      bodies.release(given[1])
+    }
+  }
+
   const anyOrigin = options.cors_origins.includes('*')
+  const allowedHost = hostCheck(options.hosts)
   return async (request, address, disableIdleTimeout = () => {}) => {
-    const response = await handle(request, address, pathOf(request.url), disableIdleTimeout)
+    if (!allowedHost(request.headers.get('host'))) return wrongHost()
+    const path = pathOf(request.url)
+    const route = find(path)
+    const response = await answered(route, request, address, path, disableIdleTimeout)
     const origin = request.headers.get('origin')
-    if (origin !== null && (anyOrigin || options.cors_origins.includes(origin))) {
+    if (origin !== null && !route?.own_pages && (anyOrigin || options.cors_origins.includes(origin))) {
       response.headers.set('access-control-allow-origin', anyOrigin ? '*' : origin)
       response.headers.set('access-control-expose-headers', exposed)
     }
@@ -128,8 +152,12 @@ export function createFetch(options: HttpOptions): Fetch {
   }
 }
 
-function preflight({ methods, headers = [] }: Entry): Response {
+const wrongHost = (): Response =>
+  plainError(403, 'forbidden', 'The service is not asked for by this name; CSTP_PUBLIC_URL names its own')
+
+function preflight({ methods, headers = [], own_pages }: Entry): Response {
   const allow = [...methods, 'OPTIONS'].join(', ')
+  if (own_pages) return new Response(null, { status: 204, headers: { allow } })
   return new Response(null, {
     status: 204,
     headers: {

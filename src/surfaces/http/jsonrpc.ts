@@ -3,6 +3,7 @@ import { CstpError, type ErrorName } from '../../../sdk/errors.ts'
 import { type Dispatch, JsonText, toJson } from '../../calls/dispatch.ts'
 import type { Caller } from '../../core/caller.ts'
 import { exceededBound } from '../../core/json.ts'
+import { waiting } from './rate.ts'
 
 /** Most entries of a batch. */
 const maxBatch = 100
@@ -115,7 +116,7 @@ export async function answer(text: string, exchange: Exchange, dispatch: Dispatc
     )
   // The first entry was paid for before the body was read.
   const wait = await exchange.take(parsed.length - 1)
-  if (wait > 0) return refuse('rate_limited', `Rate limited: try again in ${wait} s`, wait)
+  if (wait > 0) return refuse('rate_limited', waiting(wait), Number.isFinite(wait) ? wait : 0)
   const started: ReturnType<typeof answerOne>[] = []
   for (const entry of parsed) {
     const one = answerOne(entry, exchange, dispatch)

@@ -2,10 +2,13 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Evidence } from '../../../sdk/storage/evidence.ts'
 import type { Store } from '../../../sdk/storage/store.ts'
+import type { GuessedAt } from './guesses.ts'
 
 export interface Metrics {
   call(method: string, code: number, duration_ms: number): void
   embed(kind: 'document' | 'query', texts: number, duration_ms: number, failed: boolean): void
+  /** Credentials that were wrong, and where they were shown. */
+  authFailure(surface: GuessedAt): void
   /** A delivery of GitHub and its result. */
   delivery(result: string): void
   /** How far a reindex is. */
@@ -72,6 +75,12 @@ export function createMetrics(version: string, known: ReadonlySet<string>): Metr
     labelNames: ['result'],
     registers,
   })
+  const authFailures = new Counter({
+    name: 'cstp_auth_failures_total',
+    help: 'Wrong credentials by where they were shown.',
+    labelNames: ['surface'],
+    registers,
+  })
   const reindexed = new Gauge({
     name: 'cstp_reindex_decisions',
     help: 'Decisions of the last reindex: done and in all.',
@@ -108,6 +117,7 @@ export function createMetrics(version: string, known: ReadonlySet<string>): Metr
       if (failed) embedFailures.inc({ kind })
       else embedTexts.inc({ kind }, texts)
     },
+    authFailure: (surface) => authFailures.inc({ surface }),
     delivery: (result) => deliveries.inc({ result }),
     reindex(done, total) {
       reindexed.set({ of: 'done' }, done)

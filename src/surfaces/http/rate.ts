@@ -1,16 +1,23 @@
 /** Token buckets, in memory or leased from one that servers share: how many requests an agent, or failed logins an address, may still make. */
 
-/** Seconds to wait, 0 to go on; where servers share the limit they may have to be asked. */
+/** Seconds to wait, 0 to go on, Infinity for more than the limit ever allows; if servers share the limit they may have to be asked. */
 export interface Limiter {
   take(key: string, cost: number): number | Promise<number>
 }
 
 export interface RateLimiter extends Limiter {
-  /** Takes `cost` tokens of `key`. Returns 0 when they were there, else the seconds until they will be; nothing is taken then. */
+  /**
+   * Takes `cost` tokens of `key`. Returns 0 if they were there, else the seconds until they will be, Infinity if a full bucket has fewer;
+   * nothing is taken then.
+   */
   take(key: string, cost: number): number
   /** Seconds until one token is there; 0 when it is. Takes nothing. */
   wait(key: string): number
 }
+
+/** What is said to a caller that has to wait. @param wait Infinity if waiting does not help */
+export const waiting = (wait: number, why = 'Rate limited'): string =>
+  Number.isFinite(wait) ? `${why}: try again in ${wait} s` : `${why}: a batch of so many entries is over the limit`
 
 const sweepAbove = 10_000
 
@@ -45,6 +52,7 @@ export function createRateLimiter(input: { per_minute: number; burst: number; no
 
   return {
     take(key, cost) {
+      if (cost > input.burst) return Number.POSITIVE_INFINITY
       const bucket = bucketOf(key, input.now())
       const wait = secondsFor(cost - bucket.tokens)
       if (wait === 0) bucket.tokens -= cost
@@ -112,6 +120,7 @@ export function createSharedLimiter(input: {
 
   return {
     take(key, cost) {
+      if (cost > burst) return Number.POSITIVE_INFINITY
       const own = held.get(key) ?? { tokens: 0, until: 0, blind: false, lane: Promise.resolve() }
       held.set(key, own)
       const spent = spend(own, cost)

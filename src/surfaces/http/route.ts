@@ -3,6 +3,7 @@
 import { CstpError } from '../../../sdk/errors.ts'
 import type { Caller, Scope } from '../../core/caller.ts'
 import { errorBody } from './jsonrpc.ts'
+import { waiting } from './rate.ts'
 
 /** The address of the connection; asked for only where it matters, as it costs a call of the system. */
 export type Address = () => string
@@ -14,6 +15,8 @@ export interface Route {
   methods: readonly string[]
   /** What the caller's credentials must allow, `any` for nothing special; without it the path needs none, and `visit.caller` is null. */
   scope?: Scope | 'any'
+  /** For pages of this service alone: no other origin is allowed, whatever `CSTP_CORS_ORIGINS` lists. */
+  own_pages?: boolean
   /** The session of a dashboard is as good as credentials. */
   sessions?: boolean
   /** Headers that pages may send beside Authorization and Content-Type. */
@@ -32,6 +35,8 @@ export interface Visit {
   take(cost: number): number | Promise<number>
   /** The largest body that the caller may send. */
   max_body_bytes: number
+  /** Reads the body, up to so many bytes; or the answer that refuses it. */
+  body(limit: number): Promise<Uint8Array | Response>
   /** The connection is not closed for being silent: for answers that may take long, and for streams. */
   disableIdleTimeout(): void
   /** Aborts when the server stops waiting for calls under way. */
@@ -66,8 +71,12 @@ export const tooLarge = (limit: number): Response =>
 export const rpcError = (error: CstpError, status = 200, headers: Record<string, string> = {}): Response =>
   new Response(errorBody(error), { status, headers: { ...jsonType, ...headers } })
 
-export const rateLimited = (wait: number, why = 'Rate limited'): Response =>
-  rpcError(new CstpError('rate_limited', `${why}: try again in ${wait} s`), 429, { 'retry-after': String(wait) })
+export const rateLimited = (wait: number, why?: string): Response =>
+  rpcError(
+    new CstpError('rate_limited', waiting(wait, why)),
+    429,
+    Number.isFinite(wait) ? { 'retry-after': String(wait) } : {},
+  )
 
 /** A body that is made as fast as it is read, so that it is never in memory as a whole. */
 export function streamOf(pieces: Iterable<string>): ReadableStream<Uint8Array> {
@@ -87,30 +96,17 @@ export function streamOf(pieces: Iterable<string>): ReadableStream<Uint8Array> {
 const jsonTypes = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** The body, read no further than the limit; null when it is longer. */
-export async function readBody(request: Request, limit: number): Promise<Uint8Array | null> {
-  const declared = request.headers.get('content-length')
-  // Number takes what HTTP does not; whatever is no length at all is counted like a body without one.
-  if (declared !== null && Number(declared) > limit) return null
-  // Asked for before the body: a look at that alone makes a stream.
-  if ((declared !== null && Number(declared) >= 0) || request.body === null) return request.bytes()
-  const parts: Uint8Array[] = []
-  let length = 0
-  for await (const part of request.body) {
-    length += part.length
-    if (length > limit) return null
-    parts.push(part)
-  }
-  return Buffer.concat(parts)
-}
-
-/** The text of a POST of JSON, null where it is no UTF-8, or the answer that refuses it. */
-export async function readJsonText(request: Request, limit: number): Promise<string | null | Response> {
+/** The text of a POST of JSON, null if it is not UTF-8, or the answer that refuses it. @param read reads the body up to the limit */
+export async function readJsonText(
+  request: Request,
+  limit: number,
+  read: (limit: number) => Promise<Uint8Array | Response>,
+): Promise<string | null | Response> {
   if (Number(request.headers.get('content-length') ?? 0) > limit) return tooLarge(limit)
   if (!jsonTypes.test(request.headers.get('content-type') ?? ''))
     return plainError(415, 'unsupported_media_type', 'The content type must be application/json')
-  const bytes = await readBody(request, limit)
-  if (bytes === null) return tooLarge(limit)
+  const bytes = await read(limit)
+  if (bytes instanceof Response) return bytes
   try {
     return strictUtf8.decode(bytes)
   } catch {

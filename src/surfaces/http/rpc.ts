@@ -3,16 +3,17 @@
 import { CstpError, type ErrorName } from '../../../sdk/errors.ts'
 import type { Dispatch } from '../../calls/dispatch.ts'
 import { type Authenticate, type Caller, clientAddress } from '../../core/caller.ts'
+import type { Bodies } from './bodies.ts'
+import type { GuessedAt, Guesses } from './guesses.ts'
 import { answer } from './jsonrpc.ts'
-import type { Limiter, RateLimiter } from './rate.ts'
+import type { Limiter } from './rate.ts'
 import { type Address, jsonType, plainError, rateLimited, readJsonText, rpcError, streamOf } from './route.ts'
 
 export interface AdmitOptions {
   authenticate: Authenticate
   /** Requests of an agent. */
   requests: Limiter
-  /** Failed logins of an address. */
-  logins: RateLimiter
+  guesses: Guesses
   trust_proxy: number
   ready(): boolean
   /** The person behind a request of the dashboard, asked where there are no credentials; null where there is no session. */
@@ -23,19 +24,21 @@ type Admitted = Caller | Response
 
 export interface Admit {
   /** The caller, or the answer that refuses it: 401, and 429 after too many failures of one address. */
-  login(request: Request, address: Address): Admitted
+  login(request: Request, address: Address, surface: GuessedAt): Admitted
   /** The caller, once it may spend a request; or the answer that refuses it. A promise only where somebody has to be asked. */
-  admit(request: Request, address: Address): Admitted | Promise<Admitted>
+  admit(request: Request, address: Address, surface: GuessedAt): Admitted | Promise<Admitted>
   /** The same, where the cookie of a session counts too. */
-  admitPerson(request: Request, address: Address): Admitted | Promise<Admitted>
+  admitPerson(request: Request, address: Address, surface: GuessedAt): Admitted | Promise<Admitted>
 }
 
-export function admission({ authenticate, requests, logins, trust_proxy, ready, session }: AdmitOptions): Admit {
-  function login(request: Request, address: Address): Admitted {
-    const caller = authenticate(request.headers.get('authorization'))
+export function admission({ authenticate, requests, guesses, trust_proxy, ready, session }: AdmitOptions): Admit {
+  function login(request: Request, address: Address, surface: GuessedAt): Admitted {
+    const header = request.headers.get('authorization')
+    const caller = authenticate(header)
     if (caller) return caller
     const from = clientAddress(address(), request.headers.get('x-forwarded-for'), trust_proxy)
-    const wait = logins.take(from, 1)
+    // Text without a colon may be a token alone: nothing of it is kept.
+    const wait = guesses.failed(surface, /^Bearer +([^: ][^:]*):/i.exec(header ?? '')?.[1] ?? null, from)
     if (wait > 0) return rateLimited(wait, 'Too many failed logins')
     return plainError(401, 'unauthorized', 'A valid Authorization header is needed: Bearer <agent>:<token>', {
       'www-authenticate': 'Bearer realm="cstp"',
@@ -49,9 +52,9 @@ export function admission({ authenticate, requests, logins, trust_proxy, ready, 
     return typeof wait === 'number' ? verdict(wait) : wait.then(verdict)
   }
 
-  function admit(request: Request, address: Address): Admitted | Promise<Admitted> {
+  function admit(request: Request, address: Address, surface: GuessedAt): Admitted | Promise<Admitted> {
     if (!ready()) return plainError(503, 'unavailable', 'The server is shutting down', { 'retry-after': '1' })
-    return paid(login(request, address))
+    return paid(login(request, address, surface))
   }
 
   async function person(caller: Promise<Caller | null>): Promise<Admitted> {
@@ -61,9 +64,9 @@ export function admission({ authenticate, requests, logins, trust_proxy, ready, 
   return {
     login,
     admit,
-    admitPerson(request, address) {
+    admitPerson(request, address, surface) {
       const cookie = request.headers.has('cookie') && !request.headers.has('authorization')
-      return session && cookie && ready() ? person(session(request)) : admit(request, address)
+      return session && cookie && ready() ? person(session(request)) : admit(request, address, surface)
     },
   }
 }
@@ -72,6 +75,7 @@ export function admission({ authenticate, requests, logins, trust_proxy, ready, 
 
 export interface RpcOptions {
   dispatch: Dispatch
+  bodies: Bodies
   requests: Limiter
   newRequestId(): string
   stopping: AbortSignal
@@ -84,9 +88,10 @@ export async function answerRpc(
   request: Request,
   caller: Caller,
   limit: number,
-  { dispatch, requests, newRequestId, stopping }: RpcOptions,
+  { dispatch, requests, newRequestId, stopping, bodies }: RpcOptions,
 ): Promise<Response> {
-  const text = await readJsonText(request, limit)
+  const sender = () => ({ name: caller.agent, known: true })
+  const text = await readJsonText(request, limit, (most) => bodies.read(request, most, sender))
   if (text instanceof Response) return text
   if (text === null) return rpcError(new CstpError('parse_error', 'Parse error: the body is not UTF-8'))
   const { body, error, retry_after } = await answer(

@@ -3,16 +3,14 @@ import { CstpError } from '../../../sdk/errors.ts'
 import type { Caller } from '../../core/caller.ts'
 import { exceededBound } from '../../core/json.ts'
 import { describeError } from '../../core/log.ts'
+import { allowedOrigin } from '../http/originCheck.ts'
 import type { Route, Visit } from '../http/route.ts'
 import { plainError, rateLimited, readJsonText, rpcError } from '../http/route.ts'
 import type { Engine, EngineOptions } from './engine.ts'
-import { allowedHost, allowedOrigin } from './originCheck.ts'
 
 export interface McpOptions extends EngineOptions {
   /** Origins that browsers may call from; `*` means those of this machine. */
   cors_origins: readonly string[]
-  /** Host names that requests may use; null for any. */
-  hosts: readonly string[] | null
 }
 
 export interface McpSurface {
@@ -25,7 +23,7 @@ const parseError = (message: string): Response => rpcError(new CstpError('parse_
 
 /** The JSON of a POST, or the answer that refuses it. */
 async function bodyOf(request: Request, visit: Visit): Promise<{ body: unknown } | Response> {
-  const text = await readJsonText(request, visit.max_body_bytes)
+  const text = await readJsonText(request, visit.max_body_bytes, visit.body)
   if (text instanceof Response) return text
   if (text === null) return parseError('Parse error: the body is not UTF-8')
   const beyond = exceededBound(text)
@@ -42,7 +40,7 @@ async function bodyOf(request: Request, visit: Visit): Promise<{ body: unknown }
 }
 
 export function createMcp(options: McpOptions): McpSurface {
-  const { cors_origins, hosts, log } = options
+  const { cors_origins, log } = options
   let engine: Promise<Engine> | null = null
   // Loaded with the first client: the protocol's library takes longer to load than the rest of the server.
   const load = (): Promise<Engine> => {
@@ -57,8 +55,6 @@ export function createMcp(options: McpOptions): McpSurface {
         'forbidden',
         'Pages of this origin may not call here; CSTP_CORS_ORIGINS names those that may',
       )
-    if (!allowedHost(request.headers.get('host'), hosts))
-      return plainError(403, 'forbidden', 'The service is not asked for by this name; CSTP_PUBLIC_URL names its own')
     let body: unknown
     if (request.method === 'POST') {
       const read = await bodyOf(request, visit)

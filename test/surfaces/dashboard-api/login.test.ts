@@ -1,9 +1,11 @@
 /** The dashboard's login and session: who gets one, what it opens, what ends it, and that no other site can use it. */
 import { describe, expect, test } from 'bun:test'
 import { agentsOf, createAuthenticator, parseTokens } from '../../../src/core/caller.ts'
+import type { Level } from '../../../src/core/log.ts'
 import { analyse } from '../../../src/domain/search/terms.ts'
 import { createDashboard } from '../../../src/surfaces/dashboard-api/dashboard.ts'
 import { createLogins, idle_ms, longest_ms } from '../../../src/surfaces/dashboard-api/logins.ts'
+import { createGuesses } from '../../../src/surfaces/http/guesses.ts'
 import { createRateLimiter } from '../../../src/surfaces/http/rate.ts'
 import { openMemoryStore } from '../../support/memory/store.ts'
 import { rpc, serviceOf, url } from '../http/service.ts'
@@ -26,6 +28,8 @@ function open(
   const credentials = parseTokens(given.tokens ?? 'alice:token-of-alice-0001,bob:token-of-bob-000001')
   const agents = agentsOf(credentials, { admin: ['alice'] })
   const told: string[] = []
+  const lines: object[] = []
+  const failures: string[] = []
   const dashboard = createDashboard({
     agents,
     authenticate: createAuthenticator(agents),
@@ -34,7 +38,13 @@ function open(
       now,
       randomHex: (bytes) => crypto.getRandomValues(Buffer.alloc(bytes)).toString('hex'),
     }),
-    logins: createRateLimiter({ per_minute: 20, burst: 20, now }),
+    guesses: createGuesses({
+      limiter: createRateLimiter({ per_minute: 20, burst: 20, now }),
+      log: Object.assign((_: Level, message: string, fields?: object) => void lines.push({ message, ...fields }), {
+        flush() {},
+      }),
+      observe: (surface) => void failures.push(surface),
+    }),
     public_url: given.public_url ?? null,
     trust_proxy: given.trust_proxy ?? 0,
     page: async () => ({ html: file, files: new Map([['main-1.js', file]]) }),
@@ -53,7 +63,7 @@ function open(
   const call = (cookie: string, headers: Record<string, string> = own) =>
     send('/cstp', { method: 'POST', headers: { ...headers, cookie }, body: rpc('echo', { a: 1 }) })
   const bob = async () => cookieOf(await login({ agent: 'bob', token: 'token-of-bob-000001' }))
-  return { ...service, store, told, send, login, call, bob }
+  return { ...service, lines, failures, store, told, send, login, call, bob }
 }
 const setCookie = (response: Response): string => response.headers.get('set-cookie') ?? ''
 const cookieOf = (response: Response): string => setCookie(response).split(';')[0]!
@@ -106,12 +116,26 @@ describe('login', () => {
     expect(await response.text()).not.toContain('wrong')
   })
 
-  test('failures of an address are limited, its right token is not', async () => {
-    const { login } = open()
-    const statuses = []
-    for (let at = 0; at < 21; at++) statuses.push((await login({ agent: 'bob', token: 'wrong' })).status)
+  test('after 20 failures an address is answered 429, with the right token too; each is logged by its name and counted', async () => {
+    const { login, lines, failures } = open()
+    const statuses: number[] = []
+    for (let at = 0; at < 21; at++) statuses.push((await login({ agent: 'bob', token: 'wrong-token-0001' })).status)
     expect(statuses).toEqual([...Array(20).fill(401), 429])
-    expect((await login({ agent: 'bob', token: 'token-of-bob-000001' })).status).toBe(200)
+    const right = await login({ agent: 'bob', token: 'token-of-bob-000001' })
+    expect([right.status, right.headers.get('retry-after'), setCookie(right)]).toEqual([429, '3', ''])
+    expect(failures).toEqual(Array(20).fill('dashboard'))
+    expect(lines).toHaveLength(20)
+    expect(lines[1]).toEqual({ message: 'wrong credentials', surface: 'dashboard', agent: 'bob', address: '1.1.1.1' })
+  })
+
+  test('can not be used from another origin, whichever CORS allows elsewhere', async () => {
+    const { send } = open()
+    const headers = { origin: 'https://evil.example' }
+    const asked = await send('/dashboard/session', { method: 'OPTIONS', headers })
+    expect([...asked.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([])
+    const answered = await send('/dashboard/session', { headers })
+    expect(answered.headers.get('access-control-allow-origin')).toBeNull()
+    expect((await send('/health', { headers })).headers.get('access-control-allow-origin')).toBe('*')
   })
 
   test('a long body is refused', async () => {
@@ -270,7 +294,7 @@ describe('another site', () => {
     const { send } = open()
     for (const path of ['/cstp', '/dashboard/session']) {
       const { headers } = await send(path, { method: 'OPTIONS', headers: { origin: 'https://evil.example' } })
-      expect(headers.get('access-control-allow-headers')).toBe('Authorization, Content-Type')
+      expect(headers.get('access-control-allow-headers') ?? '').not.toContain('cstp')
       expect(headers.has('access-control-allow-credentials')).toBe(false)
     }
   })

@@ -42,6 +42,34 @@ describe('credentials', () => {
     expect((await fail('1.1.1.1')).status).toBe(401)
   })
 
+  test('wrong credentials are logged with the name that was given and the address, never a token, and counted', async () => {
+    const { fetch, lines, failures } = serviceOf()
+    for (const authorization of ['Bearer bob:wrong-token', 'Bearer a-token-alone', `Bearer ${'x'.repeat(500)}:y`, null])
+      await fetch(post(rpc('echo'), { authorization }), '1.1.1.1')
+    await fetch(new Request(`${url}/metrics`), '1.1.1.1')
+    const line = { message: 'wrong credentials', surface: 'cstp', agent: null, address: '1.1.1.1' }
+    expect(lines).toEqual([
+      { ...line, agent: 'bob' },
+      line,
+      { ...line, agent: 'x'.repeat(64) },
+      line,
+      { ...line, surface: 'metrics' },
+    ])
+    expect(failures).toEqual(['cstp', 'cstp', 'cstp', 'cstp', 'metrics'])
+    for (let at = 0; at < 100; at++) await fetch(post(rpc('echo'), { authorization: null }), '1.1.1.1')
+    expect(failures).toHaveLength(105)
+    expect(lines).toHaveLength(20)
+  })
+
+  test('the metrics cost a request like every call', async () => {
+    const { fetch } = serviceOf({ requests: createRateLimiter({ per_minute: 60, burst: 2, now: () => 0 }) })
+    const headers = { authorization: `Bearer ${tokens.bob}` }
+    const statuses: number[] = []
+    for (let at = 0; at < 3; at++)
+      statuses.push((await fetch(new Request(`${url}/metrics`, { headers }), '1.1.1.1')).status)
+    expect(statuses).toEqual([200, 200, 429])
+  })
+
   test('behind a trusted proxy the client is counted, and without one nobody can pass for another', async () => {
     for (const [trust_proxy, expected] of [
       [1, 401],

@@ -2,6 +2,9 @@
 import { CstpError, invalidParams } from '../../../sdk/errors.ts'
 import { type Request as Call, type Dispatch, JsonText } from '../../../src/calls/dispatch.ts'
 import { agentsOf, createAuthenticator, parseTokens } from '../../../src/core/caller.ts'
+import type { Level } from '../../../src/core/log.ts'
+import { createBodies } from '../../../src/surfaces/http/bodies.ts'
+import { createGuesses } from '../../../src/surfaces/http/guesses.ts'
 import { createFetch, type Fetch, type HttpOptions } from '../../../src/surfaces/http/http.ts'
 import { createRateLimiter } from '../../../src/surfaces/http/rate.ts'
 
@@ -33,6 +36,9 @@ export interface Service {
   /** The same, told when the limit on silence is lifted. */
   far(request: Request, disableIdleTimeout: () => void): ReturnType<Fetch>
   calls: Call[]
+  /** What was logged of wrong credentials, and where they were shown. */
+  lines: object[]
+  failures: string[]
   clock: { now: number }
   state: { ready: boolean }
 }
@@ -43,6 +49,8 @@ export function serviceOf(options: Partial<HttpOptions> = {}): Service {
   const now = () => clock.now
   const state = { ready: true }
   const calls: Call[] = []
+  const lines: object[] = []
+  const failures: string[] = []
   const [alice, bob] = parseTokens(`${tokens.alice},${tokens.bob}`)
   const [nobody] = parseTokens([{ agent: 'nobody', token: tokens.nobody.split(':')[1]!, scopes: [] }])
   const handle = createFetch({
@@ -52,7 +60,15 @@ export function serviceOf(options: Partial<HttpOptions> = {}): Service {
     },
     authenticate: createAuthenticator(agentsOf([alice!, bob!, nobody!], { admin: ['alice'], evidence: ['alice'] })),
     requests: createRateLimiter({ per_minute: 600, burst: 100, now }),
-    logins: createRateLimiter({ per_minute: 20, burst: 20, now }),
+    guesses: createGuesses({
+      limiter: createRateLimiter({ per_minute: 20, burst: 20, now }),
+      log: Object.assign((_: Level, message: string, fields?: object) => void lines.push({ message, ...fields }), {
+        flush() {},
+      }),
+      observe: (surface) => void failures.push(surface),
+    }),
+    bodies: createBodies(134_217_728),
+    hosts: null,
     cors_origins: ['*'],
     max_body_bytes: 2_048,
     trust_proxy: 0,
@@ -68,6 +84,8 @@ export function serviceOf(options: Partial<HttpOptions> = {}): Service {
     fetch: (request, address) => handle(request, () => address),
     far: (request, disableIdleTimeout) => handle(request, () => '', disableIdleTimeout),
     calls,
+    lines,
+    failures,
     clock,
     state,
   }

@@ -6,6 +6,7 @@ import { CstpError } from '../../../sdk/errors.ts'
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import { createLog } from '../../../src/core/log.ts'
 import { type Delivered, type Delivery, githubRoute, largestDelivery } from '../../../src/surfaces/http/github.ts'
+import { createGuesses } from '../../../src/surfaces/http/guesses.ts'
 import { createRateLimiter } from '../../../src/surfaces/http/rate.ts'
 import { serviceOf, url } from './service.ts'
 
@@ -29,7 +30,11 @@ function webhook(
     routes: {
       '/webhooks/github': githubRoute({
         secret,
-        logins: createRateLimiter({ per_minute: 20, burst: 20, now: () => 0 }),
+        guesses: createGuesses({
+          limiter: createRateLimiter({ per_minute: 20, burst: 20, now: () => 0 }),
+          log,
+          observe() {},
+        }),
         trust_proxy: 1,
         log,
         observe: (result) => observed.push(result),
@@ -128,6 +133,20 @@ describe('the signature', () => {
       { numRuns: 200 },
     )
     expect(delivered).toEqual([])
+  })
+
+  test('of a form that none has is refused before a byte of the body is read', async () => {
+    const { fetch } = webhook()
+    let read = 0
+    const pull = (controller: ReadableStreamDefaultController) => {
+      read++
+      controller.enqueue(new Uint8Array(1_024))
+    }
+    const body = new ReadableStream({ pull }, { highWaterMark: 0 })
+    const headers = { 'content-type': 'application/json', 'x-hub-signature-256': 'sha256=1' }
+    const request = new Request(`${url}/webhooks/github`, { method: 'POST', headers, body })
+    expect((await fetch(request, '192.0.2.1')).status).toBe(401)
+    expect(read).toBe(0)
   })
 
   test('failures are limited by address, right deliveries are not', async () => {

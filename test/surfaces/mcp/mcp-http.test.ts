@@ -166,7 +166,7 @@ describe('what may be sent', () => {
   })
 
   test('not more often than the agent may; a batch costs each of its messages', async () => {
-    const slow = await startServing({ CSTP_RATE_LIMIT: '1' })
+    const slow = await startServing({ CSTP_RATE_LIMIT: '100' })
     try {
       const session = await openSession(slow)
       const ping = message('ping')

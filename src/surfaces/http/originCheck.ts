@@ -1,0 +1,47 @@
+/** Which web pages may call the service, and by which host names: a page of another site must not act as the user. */
+
+const loopback = new Set(['localhost', '127.0.0.1', '[::1]', '::1'])
+
+/** The host name in a URL; null if it is not a URL. */
+function nameIn(url: string): string | null {
+  return URL.canParse(url) ? new URL(url).hostname : null
+}
+
+/** Programs send no origin. Pages of the listed origins may call; `*` stands for those of this machine. */
+export function allowedOrigin(origin: string | null, listed: readonly string[]): boolean {
+  if (origin === null || listed.includes(origin)) return true
+  const name = /^https?:\/\//.test(origin) ? nameIn(origin) : null
+  return listed.includes('*') && name !== null && loopback.has(name)
+}
+
+/** A page whose origin is an address was loaded from there: nothing was rebound. */
+const isAddress = (name: string): boolean => /^(?:\d+(?:\.\d+){3}|\[[0-9a-f:.]+\])$/i.test(name)
+const mostKnown = 64
+
+/**
+ * Whether requests may name this host: a page of another site that had its own name resolve to this machine (DNS rebinding) sends that name.
+ * @param hosts host names, without a port; null for any
+ */
+export function hostCheck(hosts: readonly string[] | null): (host: string | null) => boolean {
+  if (hosts === null) return () => true
+  // The names that were found to be right: clients send the same one each time.
+  const known = new Set<string>()
+  return (host) => {
+    if (host === null || known.has(host)) return host !== null
+    const name = nameIn(`http://${host}`)
+    const allowed = name !== null && (isAddress(name) || hosts.includes(name))
+    if (allowed && known.size < mostKnown) known.add(host)
+    return allowed
+  }
+}
+
+/**
+ * The host names that requests may use: those of this machine, of the listening address and of the public address. Any, if the service
+ * listens for other machines and no public address is set: the names by which they reach it are unknown.
+ */
+export function hostsOf({ host, public_url }: { host: string; public_url: string | null }): string[] | null {
+  const name = host.includes(':') && !host.startsWith('[') ? `[${host}]` : host
+  const local = loopback.has(name) || /^127\./.test(name)
+  if (!local && public_url === null) return null
+  return [...loopback, name, ...(public_url === null ? [] : [nameIn(public_url) ?? ''])]
+}
