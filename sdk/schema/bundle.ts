@@ -37,8 +37,18 @@ export const BundleFile = v.strictObject({
   ),
   coverage: Coverage,
   decisions: v.pipe(
-    v.array(v.strictObject({ id: v.string(), sha256: v.nullable(hash) })),
-    d('Decisions that events link to, with the SHA-256 of their records as canonical JSON; null where one is gone.'),
+    v.array(
+      v.strictObject({
+        content_sha256: v.pipe(v.nullable(hash), d('SHA-256 of its content as canonical JSON; null if it is gone.')),
+        id: v.string(),
+        linked: v.pipe(
+          v.array(v.strictObject({ content_sha256: v.nullable(hash), seq: v.number() })),
+          d('Each event that links it, with the digest of its content at that time; null if it was not kept.'),
+        ),
+        sha256: v.pipe(v.nullable(hash), d('SHA-256 of its record as canonical JSON; null if it is gone.')),
+      }),
+    ),
+    d('Decisions that events link to.'),
   ),
   events: v.pipe(
     v.array(
@@ -71,6 +81,10 @@ export const BundleFile = v.strictObject({
   ),
   policy_hash: v.pipe(hash, d('SHA-256 of the guardrails in force when the bundle was made.')),
   service_version: v.string(),
+  signature: v.pipe(
+    v.string(),
+    d('C2SP signed note by the key of the log over the SHA-256 of this file without the member `signature`.'),
+  ),
   unmapped: v.array(
     v.strictObject({ event_type: v.string(), evidence_class: EvidenceClass, pr_number, seq: v.number() }),
   ),

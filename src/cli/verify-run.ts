@@ -8,12 +8,13 @@ import { Failure, misuse } from './failure.ts'
 import { fit, plain, print, type Terminal, wrap } from './terminal.ts'
 
 type VerifyRun = Pick<Run, 'words' | 'json' | 'terminal'> & {
-  flags: Record<'key' | 'witness' | 'note' | 'against', string | undefined>
+  flags: Record<'key' | 'witness' | 'note' | 'against', string | undefined> & { rules: string[] }
 }
 
 const chunkBytes = 1_048_576
 const maxKeyFileBytes = 4_096
 const maxNoteBytes = 262_144
+const maxRulesBytes = 4_194_304
 const maxStated = 300
 
 async function openFile(path: string): Promise<AsyncIterable<Uint8Array>> {
@@ -60,13 +61,27 @@ async function openNote(path: string | undefined): Promise<ReadNote | null> {
   }
 }
 
-const marks = { passed: '✓', failed: '✗', unasked: '·' } as const
+/** The digest of a set of control rules, given as a file or itself. */
+async function digestOf(given: string): Promise<string> {
+  if (/^[0-9a-f]{64}$/.test(given)) return given
+  const found = await stat(given).catch(() => null)
+  if (!found?.isFile() || found.size > maxRulesBytes) throw misuse(`--rules: ${given} is not a file of control rules`)
+  const { loadControls, PolicyError } = await import('../policy/files.ts')
+  try {
+    return loadControls([{ name: given, text: await readFile(given, 'utf8') }]).sets[0]!.digest
+  } catch (error) {
+    if (error instanceof PolicyError) throw misuse(`--rules: ${error.message}`)
+    throw error
+  }
+}
+
+const marks = { passed: '✓', failed: '✗', unasked: '·', unproved: '?' } as const
 
 /** What a bundle claims about itself, which may be megabytes. */
 const stated = (value: unknown): string => fit(plain(String(value).slice(0, maxStated)), maxStated)
 
 function reportText(path: string, report: Report, { width, paint }: Pick<Terminal, 'width' | 'paint'>): string {
-  const colours = { passed: paint.green, failed: paint.red, unasked: paint.dim } as const
+  const colours = { passed: paint.green, failed: paint.red, unasked: paint.dim, unproved: paint.yellow } as const
   const indented = (text: string, by: number): string[] =>
     wrap(plain(text), Math.max(20, width - by)).map((line, at) => (at === 0 ? line : ' '.repeat(by) + line))
   const lines: string[] = [
@@ -111,6 +126,7 @@ export async function runVerify({ words, flags, json, terminal }: VerifyRun): Pr
     key: await openKey('key', 'log', flags.key),
     witness: await openKey('witness', 'witness', flags.witness),
     note: await openNote(flags.note),
+    rules: await Promise.all(flags.rules.map(digestOf)),
     older: flags.against === undefined ? null : await openFile(flags.against),
   }
   const report = await verifyBundle(await openFile(path), wanted)

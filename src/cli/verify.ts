@@ -6,8 +6,9 @@ export const verify = defineCommand({
   usage: '<bundle.json> [flags]',
   summary: 'Check an evidence bundle, without a server.',
   about: [
-    'Reads every event of the bundle, computes the hashes, the Merkle root, the mappings and the coverage again, and verifies the signature of the checkpoint. It needs only the file: no server, no database, no network.',
-    'The file alone proves that the bundle is intact, not who made it. For that, give the key of the log with --key (it is at /.well-known/cstp-evidence-key, but get it over another channel); the key of a witness with --witness, and the checkpoint that it cosigned with --note; and an older bundle with --against, which reveals a history that was rewritten or truncated.',
+    'Reads every event of the bundle, computes the hashes, the Merkle root, the mappings and the coverage again, and verifies the signatures of the checkpoint and of the whole bundle. It needs only the file: no server, no database, no network.',
+    'The file alone proves that the bundle is intact, not who made it. For that, give the key of the log with --key (it is at /.well-known/cstp-evidence-key, but get it over another channel); the key of a witness with --witness, and the checkpoint that it cosigned with --note; and an older bundle with --against, which reveals a history that was rewritten or truncated, and a linked decision that was changed.',
+    'Control rules that this version of cstp does not ship are reported as not proved, unless their files are given with --rules.',
     'The exit status is 0 if everything is valid, 1 if something is wrong, and 2 if the command line is invalid.',
   ],
   flags: {
@@ -18,6 +19,11 @@ export const verify = defineCommand({
       value: 'file',
       about:
         'Checkpoint that the witness cosigned (its latest.note, or one of checkpoints/); by default the one in the bundle.',
+    },
+    rules: {
+      kind: 'list',
+      value: 'file',
+      about: 'Files of control rules that you trust, beside those that this version of cstp ships; or their digests.',
     },
     against: { kind: 'value', value: 'file', about: 'An older bundle of the same log.' },
   },

@@ -10,7 +10,7 @@ import { openRpc } from '../calls/openrpc.ts'
 import { methods } from '../methods/table.ts'
 import { changelog } from './changelog.ts'
 import { clientSource } from './client.ts'
-import { bundleSchema, controlsPage, controlsSchema } from './controls.ts'
+import { bundleSchema, controlsPage, controlsSchema, publishedRules } from './controls.ts'
 import { guardrailsPage, rulesSchema, testsSchema } from './guardrails.ts'
 import { mcpPage } from './mcp.ts'
 
@@ -173,6 +173,7 @@ export async function generated(): Promise<Map<string, string>> {
     ['docs/reference/drivers.md', await driversPage()],
     ['docs/reference/openrpc.json', `${JSON.stringify(openRpc(methods), null, 2)}\n`],
     ['CHANGELOG.md', await changelog()],
+    ['src/verify/published.ts', publishedRules()],
     ['sdk/client.gen.ts', clientSource(methods, await schemaComments())],
   ])
 }

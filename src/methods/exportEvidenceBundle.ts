@@ -91,7 +91,9 @@ export const exportEvidenceBundle = defineMethod({
       verifier_key: call.signer.verifier_key,
     }
     const { evidence, checkpoints, controls, breathe, bundles: files } = call
-    const sources = { evidence, checkpoints, controls, breathe, files, decisions: call.store.decisions }
+    const { decisions, audit: trail } = call.store
+    const sign = (text: string) => call.signer.sign(text)
+    const sources = { evidence, checkpoints, controls, breathe, files, decisions, audit: trail, sign }
     // The clock knows milliseconds; the rest comes from one that only goes forward.
     const now_ms = call.now() + (call.elapsed() % 1)
     const { bundle, json, pdf } = await refusing(exportBundle({ ...sources, folder, format, printer, now_ms, facts }))

@@ -5,6 +5,7 @@ import { DecisionId, whole } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
 import { auditAppended } from '../core/audit.ts'
 import { timestamp } from '../core/time.ts'
+import type { LinkDetail } from '../domain/evidence/content.ts'
 import { attestation } from '../domain/evidence/events.ts'
 
 const d = v.description
@@ -36,9 +37,10 @@ export const linkEvidence = defineMethod({
   async handle(call, link) {
     const { evidence, store, caller } = call
     const given = { agent: caller.agent, ts: timestamp(call.now()), link }
-    const { id, event } = await attestation({ decisions: store.decisions, evidence }, given)
+    const { id, event, content_sha256 } = await attestation({ decisions: store.decisions, evidence }, given)
     const { first_seq: attested_seq } = await call.chain.append([event])
-    await auditAppended(call, [id], { attested_seq, event_seqs: link.event_seqs })
+    const detail: LinkDetail = { attested_seq, event_seqs: link.event_seqs, content_sha256 }
+    await auditAppended(call, [id], { ...detail })
     return { linked: link.event_seqs.length, decision_id: id, attested_seq }
   },
 })

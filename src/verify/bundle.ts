@@ -3,9 +3,11 @@ import { createHash } from 'node:crypto'
 import { chainFormat } from '../domain/evidence/hash.ts'
 import { type Chain, openChain } from './chain.ts'
 import { type ListName, openConclusionsCheck } from './conclusions.ts'
+import { type LinkedDecision, openDecisions } from './decisions.ts'
 import { type Fields, type Findings, isFields } from './findings.ts'
-import { NoteFormError, type ReadNote, readKey, readNote, signedBy } from './note.ts'
+import { NoteFormError, type NoteKey, type ReadNote, readKey, readNote, type SignedNote, signedBy } from './note.ts'
 import { canonicalText, FormError, NotCanonical, type Part, parseCanonical, readParts } from './read.ts'
+import { checkSignature, openDigest, readSignature } from './signature.ts'
 
 const lists = ['control_rules', 'decisions', 'events', 'insufficient_evidence', 'mappings', 'unmapped'] as const
 /** Members with a single value, and its check. */
@@ -26,6 +28,7 @@ const singles: Record<string, [right: (value: unknown) => boolean, expected: str
   insufficient_evidence_count: [Number.isSafeInteger, 'a number'],
   policy_hash: [isHash, '64 hexadecimal digits'],
   service_version: [isText, 'text'],
+  signature: [isText, 'a signed note'],
 }
 const members = ['attested_only_controls', ...lists, ...Object.keys(singles)].sort()
 
@@ -44,7 +47,11 @@ export interface Walked {
   /** The checkpoint, if it can be read. */
   note: ReadNote | null
   rules: { framework: unknown; version: unknown; evidence_class: unknown; digest: string }[]
-  decisions: number
+  /** What the key of the log signed, if that is this bundle. */
+  signature: SignedNote | null
+  decisions: LinkedDecision[]
+  /** Ids of those of which it can't be said whether they changed. */
+  unproved: string[]
   counts: ReturnType<ReturnType<typeof openConclusionsCheck>['counts']>
 }
 
@@ -58,8 +65,8 @@ export async function walkBundle(
   const conclusions = openConclusionsCheck(findings)
   const stated: Fields = {}
   const alone: unknown[] = []
-  const linked = new Set<string>()
-  const digests: string[] = []
+  const decisions = openDecisions(findings)
+  const digest = openDigest()
   const rules: Walked['rules'] = []
   let last = ''
 
@@ -75,9 +82,7 @@ export async function walkBundle(
   const takeEvent = (text: string) => {
     const event = chain.take(text)
     conclusions.event(event)
-    if (event?.event_type === 'cstp_decision_linked' && event.evidence_class === 'attested') {
-      if (typeof event.payload.decision_id === 'string') linked.add(event.payload.decision_id)
-    }
+    if (event) decisions.event(event)
     seen(chain.size(), chain)
   }
   const takeItem = (part: Part) => {
@@ -102,14 +107,11 @@ export async function walkBundle(
         .digest('hex')
       if (digest !== right) findings.add('conclusions', `the rules ${String(framework)} do not give their digest`)
       rules.push({ framework, version, evidence_class, digest: right })
-    } else if (member === 'decisions') {
-      const right = isFields(value) && isText(value.id) && (value.sha256 === null || isHash(value.sha256))
-      if (right && Object.keys(value as Fields).length === 2) digests.push(String((value as Fields).id))
-      else findings.add('decisions', `entry ${digests.length + 1} is not the id of a decision with its SHA-256`)
-    }
+    } else if (member === 'decisions') decisions.entry(value)
   }
   const takeMember = (part: Part) => {
     const { member, item } = part
+    digest.take(part)
     if (member !== last || (item ?? 0) <= 0) {
       if (!members.includes(member))
         findings.add('form', `there is a member ${JSON.stringify(member.slice(0, 80))}, which no bundle has`)
@@ -143,11 +145,16 @@ export async function walkBundle(
     attested_only_controls: alone,
   })
   checkHead(chain, stated, findings)
-  const ids = [...linked].sort((a, b) => (a < b ? -1 : 1))
-  if (canonicalText(ids) !== canonicalText(digests))
-    findings.add('decisions', 'the decisions listed are not those that the events link to')
-  const note = checkNote(chain, stated, findings)
-  return { chain, stated, note, rules, decisions: digests.length, counts: conclusions.counts() }
+  decisions.end()
+  const signature = readSignature(stated.signature, digest.end(), findings)
+  const { note, key } = checkNote(chain, stated, findings)
+  if (key !== null) checkSignature('signature', signature, key, findings)
+  return {
+    ...{ chain, stated, note, signature, rules },
+    decisions: decisions.listed,
+    unproved: decisions.unproved(),
+    counts: conclusions.counts(),
+  }
 }
 
 function checkHead(chain: Chain, stated: Fields, findings: Findings): void {
@@ -157,7 +164,8 @@ function checkHead(chain: Chain, stated: Fields, findings: Findings): void {
       findings.add('head', `${name} is ${String(stated[name])}, but the events give ${String(value)}`)
 }
 
-function checkNote(chain: Chain, stated: Fields, findings: Findings): ReadNote | null {
+/** @returns the checkpoint and the key in the bundle, if they can be read */
+function checkNote(chain: Chain, stated: Fields, findings: Findings): { note: ReadNote | null; key: NoteKey | null } {
   const { note: text, verifier_key } = isFields(stated.checkpoint) ? stated.checkpoint : {}
   let note: ReadNote
   try {
@@ -165,7 +173,7 @@ function checkNote(chain: Chain, stated: Fields, findings: Findings): ReadNote |
   } catch (error) {
     if (!(error instanceof NoteFormError)) throw error
     findings.add('checkpoint', `the checkpoint ${error.message}`)
-    return null
+    return { note: null, key: null }
   }
   if (note.size !== chain.size())
     findings.add('checkpoint', `the checkpoint is of ${note.size} events, the bundle holds ${chain.size()}`)
@@ -178,9 +186,10 @@ function checkNote(chain: Chain, stated: Fields, findings: Findings): ReadNote |
     const signed = signedBy(note, key)
     if (signed === 'no') findings.add('checkpoint', 'the key in the bundle did not sign the checkpoint')
     if (signed === 'wrong') findings.add('checkpoint', 'the signature of the checkpoint does not match its text')
+    return { note, key }
   } catch (error) {
     if (!(error instanceof NoteFormError)) throw error
     findings.add('checkpoint', `the key in the bundle can't be read: ${error.message}`)
+    return { note, key: null }
   }
-  return note
 }

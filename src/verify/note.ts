@@ -42,17 +42,21 @@ export function readKey(text: string): NoteKey {
   return { name, id, kind, key: createPublicKey({ key: der, format: 'der', type: 'spki' }) }
 }
 
-export interface ReadNote {
+/** A signed note of any text. */
+export interface SignedNote {
   text: string
   signatures: { name: string; id: string; bytes: Buffer }[]
+}
+
+export interface ReadNote extends SignedNote {
   origin: string
   size: number
   /** Lowercase hex. */
   root_hash: string
 }
 
-/** Reads the note of a checkpoint, without a check of its signatures. @throws NoteFormError */
-export function readNote(note: string): ReadNote {
+/** Reads a signed note without a check of its signatures. @throws NoteFormError */
+export function readSigned(note: string): SignedNote {
   const gap = note.lastIndexOf('\n\n')
   if (gap === -1 || !note.endsWith('\n'))
     throw new NoteFormError('is not a signed note: text, an empty line, signatures')
@@ -67,6 +71,12 @@ export function readNote(note: string): ReadNote {
         throw new NoteFormError('has an invalid line among its signatures')
       return { name, id: bytes.toString('hex', 0, 4), bytes: bytes.subarray(4) }
     })
+  return { text, signatures }
+}
+
+/** Reads the note of a checkpoint, without a check of its signatures. @throws NoteFormError */
+export function readNote(note: string): ReadNote {
+  const { text, signatures } = readSigned(note)
   const [origin = '', size = '', root = ''] = text.split('\n')
   const hash = base64(root)
   if (
@@ -81,7 +91,7 @@ export function readNote(note: string): ReadNote {
 
 /** Whether a key signed a note (with the time for a witness), did not sign it, or has a wrong signature in it. */
 export function signedBy(
-  { text, signatures }: ReadNote,
+  { text, signatures }: SignedNote,
   { name, id, kind, key }: NoteKey,
 ): 'no' | 'wrong' | { at: number | null } {
   const own = signatures.find((one) => one.name === name && one.id === id)

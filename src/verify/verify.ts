@@ -1,8 +1,11 @@
 /** Verifies a bundle offline, optionally against a key, a witness or an older bundle. */
 import { type Walked, walkBundle } from './bundle.ts'
 import type { Chain } from './chain.ts'
-import { type CheckName, checks, type Finding, type Findings, openFindings } from './findings.ts'
-import { type NoteKey, openMerkle, type ReadNote, signedBy } from './note.ts'
+import { compareDecisions } from './decisions.ts'
+import { type CheckName, checks, type Finding, type Findings, isFields, openFindings } from './findings.ts'
+import { type NoteKey, openMerkle, type ReadNote, type SignedNote, signedBy } from './note.ts'
+import { publishedRules } from './published.ts'
+import { checkSignature } from './signature.ts'
 
 export interface Wanted {
   /** The log's key, from somewhere other than the bundle. */
@@ -12,12 +15,19 @@ export interface Wanted {
   note?: ReadNote | null
   /** The bytes of a bundle that was made earlier. */
   older: AsyncIterable<Uint8Array> | null
+  /** Digests of rule sets to be accepted beside the published ones. */
+  rules?: readonly string[]
 }
 
 export interface Report {
   verified: boolean
-  /** `unasked`: nothing to check it against was given. */
-  checks: { check: CheckName; question: string; result: 'passed' | 'failed' | 'unasked'; detail: string }[]
+  /** `unasked`: nothing to check it against was given. `unproved`: it can't be said. */
+  checks: {
+    check: CheckName
+    question: string
+    result: 'passed' | 'failed' | 'unasked' | 'unproved'
+    detail: string
+  }[]
   /** At most twenty of each check. */
   findings: Finding[]
   bundle: {
@@ -28,22 +38,31 @@ export interface Report {
     head_hash: string
     root_hash: string
     log: string | null
-    rules: Walked['rules']
+    rules: (Walked['rules'][number] & { published: boolean })[]
     insufficient_evidence_count: number
     decisions: number
+    /** Linked decisions of which it can't be said whether they changed. */
+    unproved_decisions: string[]
     /** Events that the witness saw; null if no witness was given. */
     witnessed: number | null
   }
 }
 
 /** Checks the signature of a key that did not come with the bundle. */
-function checkKey(check: 'key' | 'witness', key: NoteKey, note: ReadNote | null, findings: Findings): string {
+function checkKey(
+  check: 'key' | 'witness',
+  key: NoteKey,
+  note: ReadNote | null,
+  signature: SignedNote | null,
+  findings: Findings,
+): string {
   if (note === null) {
     findings.add(check, 'the bundle has no valid checkpoint')
     return ''
   }
   if (check === 'key' && key.name !== note.origin)
     findings.add(check, `the key is that of the log ${key.name}, but the checkpoint is of the log ${note.origin}`)
+  if (check === 'key') checkSignature(check, signature, key, findings)
   const signed = signedBy(note, key)
   if (signed === 'no') findings.add(check, `${key.name} with the key ${key.id} did not sign the checkpoint`)
   else if (signed === 'wrong') findings.add(check, `the signature of ${key.name} does not match the checkpoint`)
@@ -76,15 +95,28 @@ function checkSeen(seen: ReadNote, { chain, note }: Walked, findings: Findings):
 }
 
 /** Walks the older bundle beside the chain of the newer one. */
-async function checkOlder(chunks: AsyncIterable<Uint8Array>, chain: Chain, findings: Findings): Promise<string> {
+async function checkOlder(
+  chunks: AsyncIterable<Uint8Array>,
+  { chain, stated, decisions }: Walked,
+  { key }: Wanted,
+  findings: Findings,
+): Promise<string> {
   const own = openFindings()
   let forked: number | null = null
   const compare = (seq: number, older: Chain) => {
     if (forked === null && seq <= chain.size() && older.hashOf(seq) !== chain.hashOf(seq)) forked = seq
   }
   const older = await walkBundle(chunks, own, compare)
-  for (const { message, seq } of own.list) findings.add('older', `the older bundle itself is damaged: ${message}`, seq)
+  // That a decision was changed before is no damage of the older bundle.
+  for (const { check, message, seq } of own.list)
+    if (check !== 'links') findings.add('older', `the older bundle itself is damaged: ${message}`, seq)
   const size = older.chain.size()
+  const [ownKey, olderKey] = [stated, older.stated].map(({ checkpoint }) =>
+    isFields(checkpoint) ? checkpoint.verifier_key : null,
+  )
+  if (key === null && ownKey !== olderKey)
+    findings.add('older', 'the older bundle was signed with another key: give the key of the log with --key')
+  if (forked === null) compareDecisions(older.decisions, decisions, findings)
   if (forked !== null)
     findings.add('older', `event ${forked as number} was different in the older bundle: history was rewritten`, forked)
   else if (size > chain.size())
@@ -100,18 +132,30 @@ async function checkOlder(chunks: AsyncIterable<Uint8Array>, chain: Chain, findi
 export async function verifyBundle(chunks: AsyncIterable<Uint8Array>, wanted: Wanted): Promise<Report> {
   const findings = openFindings()
   const walked = await walkBundle(chunks, findings)
-  const { chain, stated, note, rules, decisions, counts } = walked
+  const { chain, stated, note, decisions, unproved, counts } = walked
+  const rules = walked.rules.map((set) => ({
+    ...set,
+    published: publishedRules.has(set.digest) || (wanted.rules ?? []).includes(set.digest),
+  }))
   const seen = wanted.note ?? note
   if (wanted.note) checkSeen(wanted.note, walked, findings)
   const details: Partial<Record<CheckName, string>> = {
     chain: `${chain.size()} events`,
     head: chain.head(),
     conclusions: rules.map(({ framework, version }) => `${String(framework)} (rules ${String(version)})`).join(', '),
-    decisions: `${decisions}`,
+    decisions: `${decisions.length}`,
+    rules: rules
+      .flatMap(({ framework, published }) => (published ? [] : [`${String(framework)}: not proved`]))
+      .join(', '),
+    links: unproved.length === 0 ? `${decisions.length}` : `${unproved.length} of ${decisions.length} not proved`,
     ...(note && { checkpoint: `${note.origin}, size ${note.size}` }),
-    ...(wanted.key && { key: checkKey('key', wanted.key, note, findings) }),
-    ...(wanted.witness && { witness: checkKey('witness', wanted.witness, seen, findings) }),
-    ...(wanted.older && { older: await checkOlder(wanted.older, chain, findings) }),
+    ...(wanted.key && { key: checkKey('key', wanted.key, note, walked.signature, findings) }),
+    ...(wanted.witness && { witness: checkKey('witness', wanted.witness, seen, null, findings) }),
+    ...(wanted.older && { older: await checkOlder(wanted.older, walked, wanted, findings) }),
+  }
+  const isOpen: Partial<Record<CheckName, boolean>> = {
+    rules: rules.some(({ published }) => !published),
+    links: unproved.length > 0,
   }
   const asked = (check: CheckName) =>
     check === 'key' || check === 'witness' || check === 'older' ? wanted[check] !== null : true
@@ -120,7 +164,7 @@ export async function verifyBundle(chunks: AsyncIterable<Uint8Array>, wanted: Wa
     checks: (Object.keys(checks) as CheckName[]).map((check) => ({
       check,
       question: checks[check],
-      result: findings.count(check) > 0 ? 'failed' : asked(check) ? 'passed' : 'unasked',
+      result: findings.count(check) > 0 ? 'failed' : isOpen[check] ? 'unproved' : asked(check) ? 'passed' : 'unasked',
       detail: details[check] ?? '',
     })),
     findings: findings.list,
@@ -134,30 +178,49 @@ export async function verifyBundle(chunks: AsyncIterable<Uint8Array>, wanted: Wa
       log: note?.origin ?? null,
       rules,
       insufficient_evidence_count: counts.insufficient,
-      decisions,
+      decisions: decisions.length,
+      unproved_decisions: unproved,
       witnessed: wanted.witness && seen ? seen.size : null,
     },
   }
 }
 
 /** What a verification proves and what it leaves open, in sentences. */
-export function meaning({ checks: results, verified, bundle: { events, witnessed } }: Report): {
+export function meaning({ checks: results, verified, findings, bundle }: Report): {
   proved: string[]
   open: string[]
 } {
+  const { events, witnessed } = bundle
   const passed = (check: CheckName) => results.some((one) => one.check === check && one.result === 'passed')
-  if (!verified) return { proved: [], open: ['The verification failed: do not rely on anything in this bundle.'] }
+  if (!verified)
+    return {
+      proved: [],
+      open: findings.every(({ check }) => check === 'links')
+        ? ['The bundle itself is intact, but linked decisions are not those that the evidence was linked to.']
+        : ['The verification failed: do not rely on anything in this bundle.'],
+    }
   const proved = [
     passed('key')
-      ? 'The holder of the key that you gave signed exactly these events in this order: none was changed, removed, inserted or moved since.'
-      : 'The bundle is consistent: the holder of the key in it signed exactly these events in this order.',
+      ? 'The holder of the key that you gave signed exactly these events in this order, and everything else in the bundle: nothing was changed, removed, inserted or moved since.'
+      : 'The bundle is consistent: the holder of the key in it signed exactly these events in this order, and everything else in it.',
     'The mappings, insufficiencies and coverage follow from these events by the rules in the bundle.',
   ]
+  if (passed('rules')) proved.push('The rules in the bundle are published ones, or those that you gave.')
+  if (bundle.decisions > 0 && passed('links'))
+    proved.push('By the audit trail of the service, the linked decisions are as they were when they were linked.')
   const open = [
     'Whether the events reported to the service are true: observed events are as reliable as their sources, attested events are self-reported.',
-    'Time of generation, policy hash, service version and digests of decisions are statements of the service; no signature covers them.',
-    'Whether the rules in the bundle are the published ones: compare their digests with docs/reference/controls.md.',
+    'Whether time of generation, policy hash, service version and digests of decisions are true: the service states and signs them.',
   ]
+  for (const { framework, digest, published } of bundle.rules)
+    if (!published)
+      open.push(
+        `Whether the rules ${String(framework).slice(0, 80)} are right: this version of cstp does not know their digest ${digest}. Give their file with --rules.`,
+      )
+  if (bundle.unproved_decisions.length > 0)
+    open.push(
+      `Whether ${bundle.unproved_decisions.length} linked decisions are as they were when they were linked: they are gone, or no digest was kept.`,
+    )
   if (!passed('key'))
     open.unshift(
       'Who made the bundle: anyone can rewrite a chain and sign it with their own key. Give the log’s key with --key.',

@@ -33,8 +33,12 @@ const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest(
 async function* whole(path: string) {
   yield await readFile(path)
 }
-const verify = (path: string) =>
-  verifyBundle(whole(path), { key: readKey(testSigner.verifier_key), witness: null, older: null })
+const verify = (path: string, older?: string) =>
+  verifyBundle(whole(path), {
+    key: readKey(testSigner.verifier_key),
+    witness: null,
+    older: older === undefined ? null : whole(older),
+  })
 
 forEachBackend((open) => {
   test('a bundle verifies with the key of the log alone, linked decisions included', async () => {
@@ -53,8 +57,37 @@ forEachBackend((open) => {
     expect(bundle).toMatchObject({ events: 11, head_hash: result.chain_head_hash, decisions: 1 })
     const { decisions, coverage, policy_hash } = JSON.parse(bytes.toString())
     expect(coverage).toEqual(result.coverage)
-    expect(decisions).toEqual([{ id: decision_id, sha256: expect.stringMatching(/^[0-9a-f]{64}$/) }])
+    const digest = expect.stringMatching(/^[0-9a-f]{64}$/)
+    expect(decisions).toEqual([
+      {
+        id: decision_id,
+        sha256: digest,
+        content_sha256: digest,
+        linked: [{ seq: 11, content_sha256: decisions[0].content_sha256 }],
+      },
+    ])
     expect(policy_hash).toMatch(/^[0-9a-f]{64}$/)
+  })
+
+  test('a decision that is rewritten after its link is reported, and one that is only reviewed is not', async () => {
+    const { run, fill, record, call } = await withBundles(await open())
+    await fill()
+    const id = await record()
+    await call('linkEvidence', { decision_id: id, event_seqs: [1] }, 'root')
+    const older = (await run()).json_path!
+    const against = async () => {
+      const report = await verify((await run()).json_path!, older)
+      return report.findings.map(({ check, message, seq }) => [check, seq, message])
+    }
+    await call('reviewDecision', { decision_id: id, outcome: 'success' })
+    expect(await against()).toEqual([])
+    await call('updateDecision', { id, updates: { decision: 'What was never approved' } })
+    expect(await against()).toEqual([
+      ['links', 11, `the decision ${id} was changed after event 11 linked it`],
+      ['older', 11, `the decision ${id} was changed since the older bundle`],
+    ])
+    await call('linkEvidence', { decision_id: id, event_seqs: [1] }, 'root')
+    expect(await against()).toEqual([])
   })
 
   test('an export makes a later truncation show, and is audited', async () => {
@@ -76,11 +109,11 @@ test('an empty chain gives a bundle of no events', async () => {
   expect(coverage.observed).toMatchObject({ total_events: 0, coverage_pct: 0 })
 })
 
-test('the same chain at the same time gives the same bytes but the id', async () => {
+test('the same chain at the same time gives the same bytes but the id and the signature', async () => {
   const { run, fill } = await withBundles(await openMemoryProgram())
   await fill()
   const texts = await Promise.all([run(), run()].map(async (one) => readFile((await one).json_path!, 'utf8')))
-  const bare = texts.map((text) => text.replace(/"bundle_id":"[^"]+"/, ''))
+  const bare = texts.map((text) => text.replace(/"bundle_id":"[^"]+"/, '').replace(/"signature":"[^"]+"/, ''))
   expect(bare[0]).toBe(bare[1]!)
   expect(texts[0]).not.toBe(texts[1]!)
 })

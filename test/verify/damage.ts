@@ -1,4 +1,6 @@
 /** Damaged bundles, made from one that holds: each case says what was done and what the verifier must find. */
+import { createHash } from 'node:crypto'
+import { contentDigest } from '../../src/domain/evidence/content.ts'
 import { compileControls } from '../../src/domain/evidence/controls.ts'
 import { recordHash } from '../../src/domain/evidence/hash.ts'
 import { parseControlFiles } from '../../src/domain/evidence/rules.ts'
@@ -26,7 +28,7 @@ export interface Case {
 }
 
 /** Few rules, so that the files stay small. */
-const rules = `framework: Example
+export const rules = `framework: Example
 version: "1"
 date: 2026-07-01
 source: none
@@ -62,7 +64,15 @@ export const good = await bundleOf(events, {
   log,
   controls: exampleControls,
   decisions: { [decision]: { id: decision } },
+  links: [{ attested_seq: 5, event_seqs: [1, 2, 4], content_sha256: contentDigest({ id: decision } as Any) }],
 })
+
+/** Signs the bundle as it is. */
+export function resign(bundle: Any, signer: ReturnType<typeof notary>): void {
+  const { signature: _, ...rest } = bundle
+  const sha256 = createHash('sha256').update(canonicalText(rest)).digest('hex')
+  bundle.signature = signer.sign(`cstp evidence bundle\nsha256:${sha256}\n`)
+}
 
 /** The hashes, the size, the root and, where a key is given, the checkpoint made to fit the events again. */
 function refit(bundle: Any, signer: ReturnType<typeof notary> | null, unlinked = 0): void {
@@ -172,6 +182,7 @@ edited(
   (b) => {
     b.events[0].payload.title = 'Nothing to see'
     refit(b, notary('log.example/1', 'forger'))
+    resign(b, notary('log.example/1', 'forger'))
   },
 )
 edited(
@@ -365,10 +376,74 @@ edited(
   'decision-added',
   'A decision is listed that nothing links to',
   'decisions',
-  (b) => b.decisions.push({ id: 'x', sha256: null }),
+  (b) => b.decisions.push({ content_sha256: null, id: 'x', linked: [], sha256: null }),
   { says: 'not those' },
 )
 edited('decision-digest', 'A digest is none', 'decisions', (b) => (b.decisions[0].sha256 = 'abc'), { says: 'SHA-256' })
+
+edited('decision-links', 'A link of a decision is left out', 'decisions', (b) => (b.decisions[0].linked = []), {
+  says: 'not those',
+})
+edited(
+  'decision-changed',
+  'The service signed that the decision was another one when it was linked',
+  'links',
+  (b) => {
+    b.decisions[0].linked[0].content_sha256 = 'a'.repeat(64)
+    resign(b, log)
+  },
+  { seq: 5, says: 'was changed after event 5 linked it' },
+)
+
+// The signature of the whole.
+const unsaid: [name: string, what: string, edit: (bundle: Any) => void][] = [
+  ['signed-time', 'The time was changed', (b) => (b.generated_at = '2030-01-01T00:00:00.000Z')],
+  ['signed-policy', 'The policy hash was changed', (b) => (b.policy_hash = 'b'.repeat(64))],
+  ['signed-version', 'The version was changed', (b) => (b.service_version = '9.9.9')],
+  ['signed-id', 'The id was changed', (b) => (b.bundle_id = '11111111-0000-4000-8000-000000000000')],
+  ['signed-decision', 'The digest of a decision was changed', (b) => (b.decisions[0].sha256 = 'b'.repeat(64))],
+  [
+    'signed-content',
+    'The content of a decision was changed, at its link too',
+    (b) => {
+      b.decisions[0].content_sha256 = b.decisions[0].linked[0].content_sha256 = 'b'.repeat(64)
+    },
+  ],
+  [
+    'signed-rules',
+    'A rule was weakened, with its digest and all that follows from it',
+    (b) => {
+      b.control_rules[0].rules[0].match.conditions = []
+      const { digest: _, ...set } = b.control_rules[0]
+      b.control_rules[0].digest = createHash('sha256').update(canonicalText(set)).digest('hex')
+      b.mappings.push({ ...b.mappings[0], seq: 3 })
+      b.insufficient_evidence = []
+      b.insufficient_evidence_count = 0
+      b.unmapped = b.unmapped.filter((one: Any) => one.seq !== 3)
+      Object.assign(b.coverage.observed, { mapped_events: 2, unmapped_events: 2, coverage_pct: 50 })
+    },
+  ],
+]
+for (const [name, what, edit] of unsaid) edited(name, what, 'signature', edit, { says: 'changed after it was signed' })
+edited('signature-checkpoint', 'The note of the checkpoint is used as signature', 'signature', (b) => {
+  b.signature = b.checkpoint.note
+})
+edited('signature-none', 'The signature is no note', 'signature', (b) => (b.signature = 'trust me'), {
+  says: 'not a signed note',
+})
+edited('signature-missing', 'The signature is missing', 'form', (b) => delete b.signature, {
+  says: 'signature is missing',
+})
+edited(
+  'signature-forged',
+  'Another key of the same name signed it after a change',
+  'signature',
+  (b) => {
+    b.policy_hash = 'b'.repeat(64)
+    resign(b, notary('log.example/1', 'forger'))
+  },
+  { says: 'did not sign this bundle' },
+)
 
 // The file.
 edited('member-missing', 'A member is missing', 'form', (b) => delete b.unmapped, { says: 'unmapped is missing' })

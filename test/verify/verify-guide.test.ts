@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { bundleOf } from '../support/evidence/bundles.ts'
 import { witness } from '../support/evidence/notary.ts'
 import { cstp, main, root } from '../support/process.ts'
-import { cases, events, exampleControls, log } from './damage.ts'
+import { cases, events, exampleControls, rules as exampleRules, log } from './damage.ts'
 
 const guide = await readFile(join(root, 'docs/guide/evidence.md'), 'utf8')
 const commands = (kind: 'hold' | 'fail') =>
@@ -58,6 +58,12 @@ describe('what holds', () => {
   })
 })
 
+test('rules that are not published are not proved, unless their file is given', async () => {
+  await writeFile(join(folder, 'example.yaml'), exampleRules)
+  expect((await run('cstp verify evidence.json')).out).toMatch(/\? The rules are published ones[^✓]*not proved/)
+  expect((await run('cstp verify evidence.json --rules example.yaml')).out).toContain('✓ The rules are published ones')
+})
+
 describe('what does not', () => {
   test.each(commands('fail'))('%s', async (line) => {
     const { out, status } = await run(line)
@@ -75,6 +81,8 @@ describe('what is misunderstood', () => {
     ['cstp verify evidence.json --key nonsense', '--key: expected a key'],
     ['cstp verify evidence.json --key witness.key', 'is the key of a witness'],
     ['cstp verify evidence.json --witness log.key', 'is the key of a log'],
+    ['cstp verify evidence.json --rules missing.yaml', 'is not a file of control rules'],
+    ['cstp verify evidence.json --rules evidence.json', '--rules: '],
     ['cstp verify evidence.json --against missing.json', "can't read missing.json"],
   ])('%s', async (line, said) => {
     const { err, status } = await run(line)

@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto'
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import type { Evidence, EvidenceFact, EvidenceRecord } from '../../../sdk/storage/evidence.ts'
 import { noHash } from '../../../sdk/storage/evidence-checks.ts'
-import type { DecisionReader } from '../../../sdk/storage/store.ts'
-import { stableJson } from '../../core/json.ts'
-import { canonical, NotInteroperable } from './canonical.ts'
+import type { AuditReader, DecisionReader } from '../../../sdk/storage/store.ts'
+import { canonical } from './canonical.ts'
+import { contentDigest, linkedDigests, recordDigest } from './content.ts'
 import { type ControlRules, type Mapped, mapEvidence } from './controls.ts'
 import { chainFormat, recordHash } from './hash.ts'
 import { listText } from './mapped-text.ts'
@@ -27,15 +27,22 @@ interface BundleHead {
 export interface BundleSources {
   evidence: Pick<Evidence, 'read' | 'facts'>
   decisions: Pick<DecisionReader, 'getMany'>
+  audit: Pick<AuditReader, 'list'>
+  /** Signs a note with the key of the log. */
+  sign(text: string): string
   controls: ControlRules
   breathe(): Promise<void>
 }
 
-/** A decision that the evidence is linked to. */
+/** A decision that the evidence is linked to. Digests are lowercase hex. */
 interface DecisionDigest {
   id: string
-  /** SHA-256 of the record as canonical JSON, lowercase hex; null if the decision no longer exists. */
+  /** SHA-256 of the record as canonical JSON; null if the decision no longer exists. */
   sha256: string | null
+  /** The same of its content alone. */
+  content_sha256: string | null
+  /** Each link, with the content as it was then; null if that was not kept. */
+  linked: { seq: number; content_sha256: string | null }[]
 }
 
 /** A bundle before it is written, without the events. */
@@ -52,26 +59,26 @@ export interface Bundle {
   decisions: DecisionDigest[]
 }
 
-/** RFC 8785 of a decision; an integer that I-JSON would refuse is written as JavaScript does. */
-function decisionText(record: unknown): string {
-  try {
-    // Undefined members are left out.
-    return canonical(JSON.parse(JSON.stringify(record)))
-  } catch (error) {
-    if (error instanceof NotInteroperable) return stableJson(record)
-    throw error
-  }
-}
-
-async function digests(decisions: BundleSources['decisions'], ids: readonly string[]): Promise<DecisionDigest[]> {
+/** @param linked numbers of the attested records by decision */
+async function digests(
+  { decisions, audit }: Pick<BundleSources, 'decisions' | 'audit'>,
+  linked: ReadonlyMap<string, readonly number[]>,
+): Promise<DecisionDigest[]> {
+  if (linked.size === 0) return []
+  const then = await linkedDigests(audit)
+  const ids = [...linked.keys()].sort((a, b) => (a < b ? -1 : 1))
   const found: DecisionDigest[] = []
   for (let from = 0; from < ids.length; from += pageSize) {
     const page = ids.slice(from, from + pageSize)
     const records = new Map((await decisions.getMany(page)).map(({ record }) => [record.id, record]))
     for (const id of page) {
       const record = records.get(id)
-      const sha256 = record ? createHash('sha256').update(decisionText(record)).digest('hex') : null
-      found.push({ id, sha256 })
+      found.push({
+        id,
+        sha256: record ? recordDigest(record) : null,
+        content_sha256: record ? contentDigest(record) : null,
+        linked: linked.get(id)!.map((seq) => ({ seq, content_sha256: then.get(seq) ?? null })),
+      })
     }
   }
   return found
@@ -83,14 +90,16 @@ export async function prepareBundle(
   head: BundleHead,
   facts: Omit<Bundle, 'head' | 'mapped' | 'decisions'>,
 ): Promise<Bundle> {
-  const linked = new Set<string>()
-  const look = ({ event_type, evidence_class }: EvidenceFact, { decision_id }: Record<string, unknown>) => {
-    if (event_type === 'cstp_decision_linked' && evidence_class === 'attested' && typeof decision_id === 'string')
-      linked.add(decision_id)
+  const linked = new Map<string, number[]>()
+  const look = ({ seq, event_type, evidence_class }: EvidenceFact, { decision_id }: Record<string, unknown>) => {
+    if (event_type !== 'cstp_decision_linked' || evidence_class !== 'attested' || typeof decision_id !== 'string')
+      return
+    const before = linked.get(decision_id)
+    if (before) before.push(seq)
+    else linked.set(decision_id, [seq])
   }
   const mapped = await mapEvidence(sources.evidence, sources.controls, head.size, sources.breathe, look)
-  const ids = [...linked].sort((a, b) => (a < b ? -1 : 1))
-  return { ...facts, head, mapped, decisions: await digests(sources.decisions, ids) }
+  return { ...facts, head, mapped, decisions: await digests(sources, linked) }
 }
 
 const broken = (seq: number): StorageError =>
@@ -129,11 +138,8 @@ async function* eventsText({ evidence, breathe }: BundleSources, head: BundleHea
   if (hash !== head.head_hash) throw broken(seq)
 }
 
-/**
- * The bundle as canonical JSON: keys in order, no space. Equal chains, times and ids give equal bytes.
- * @throws StorageError `corrupt` if the chain is not intact
- */
-export async function* bundleText(bundle: Bundle, sources: BundleSources): AsyncGenerator<string> {
+/** The members before the signature, the brace at the start included, and the one after it. */
+async function* signedText(bundle: Bundle, sources: BundleSources): AsyncGenerator<string> {
   const { head, mapped } = bundle
   const text = canonical
   yield [
@@ -156,7 +162,30 @@ export async function* bundleText(bundle: Bundle, sources: BundleSources): Async
   yield* listText(mapped, 'insufficient_evidence')
   yield `,"insufficient_evidence_count":${mapped.insufficient_evidence_count},"mappings":`
   yield* listText(mapped, 'mappings')
-  yield `,"policy_hash":${text(bundle.policy_hash)},"service_version":${text(bundle.service_version)},"unmapped":`
+  yield `,"policy_hash":${text(bundle.policy_hash)},"service_version":${text(bundle.service_version)}`
+}
+
+function* restText({ mapped }: Bundle): Generator<string> {
+  yield `,"unmapped":`
   yield* listText(mapped, 'unmapped')
   yield '}'
+}
+
+/** What is signed: never the text of a checkpoint, whose second line is a number. @param sha256 of the bundle without its signature */
+const bundleNote = (sha256: string): string => `cstp evidence bundle\nsha256:${sha256}\n`
+
+/**
+ * The bundle as canonical JSON: keys in order, no space. Equal chains, times, keys and ids give equal bytes.
+ * @throws StorageError `corrupt` if the chain is not intact
+ */
+export async function* bundleText(bundle: Bundle, sources: BundleSources): AsyncGenerator<string> {
+  const digest = createHash('sha256')
+  for await (const piece of signedText(bundle, sources)) {
+    digest.update(piece)
+    yield piece
+  }
+  // The signature comes before the last member, as keys are in order: that one is made twice.
+  for (const piece of restText(bundle)) digest.update(piece)
+  yield `,"signature":${canonical(sources.sign(bundleNote(digest.digest('hex'))))}`
+  yield* restText(bundle)
 }

@@ -8,6 +8,7 @@ import { resolveId } from '../decision/lookup.ts'
 import { skeleton } from '../guardrail/action.ts'
 import { canonical, NotInteroperable } from './canonical.ts'
 import type { NewEvent } from './chain.ts'
+import { contentDigest } from './content.ts'
 
 /** Events per batch. */
 export const maxEvents = 10_000
@@ -142,12 +143,13 @@ async function checkEvents(evidence: Evidence, seqs: readonly number[]): Promise
 /**
  * The attestation as an event to append. Its statements about the decision are those of the decision's record.
  * @param input.ts RFC 3339
+ * @returns also the digest of the decision's content, to be kept beside the record
  * @throws CstpError `decision_not_found`, or `invalid_params` for events that can't be linked and for statements that contradict the decision
  */
 export async function attestation(
   { decisions, evidence }: { decisions: DecisionReader; evidence: Evidence },
   { agent, ts, link }: { agent: string; ts: string; link: Link },
-): Promise<{ id: string; event: NewEvent }> {
+): Promise<{ id: string; event: NewEvent; content_sha256: string }> {
   const id = await resolveId(decisions, link.decision_id, 'decision_id')
   const found = await decisions.get(id)
   if (!found) throw decisionNotFound(link.decision_id)
@@ -165,5 +167,6 @@ export async function attestation(
   await checkEvents(evidence, link.event_seqs)
   const payload = canonical({ decision_id: id, event_seqs: link.event_seqs, ...own })
   const event_type = 'cstp_decision_linked'
-  return { id, event: { ts, source: `cstp:${agent}`, event_type, evidence_class: 'attested', payload } }
+  const event: NewEvent = { ts, source: `cstp:${agent}`, event_type, evidence_class: 'attested', payload }
+  return { id, event, content_sha256: contentDigest(found.record) }
 }

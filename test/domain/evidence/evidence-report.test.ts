@@ -83,7 +83,7 @@ test('the document says what it can’t print, and shows hashes, key and note wh
     verifier_key: `log+00000000+${'k'.repeat(44)}`,
     head: { size: 2, head_hash: 'a'.repeat(64), root_hash: 'b'.repeat(64), note: 'log\n2\nroot\n\n— log signature\n' },
     mapped,
-    decisions: [{ id: 'd', sha256: null }],
+    decisions: [{ id: 'd', sha256: null, content_sha256: null, linked: [] }],
   }
   const text = async (from: Bundle) => JSON.stringify(await reportDocument(from, { evidence, controls }, printer, null))
   const whole = await text(bundle)

@@ -2,6 +2,7 @@
 import type { DecisionReader } from '../../../sdk/storage/store.ts'
 import { bundleText, prepareBundle } from '../../../src/domain/evidence/bundle.ts'
 import type { NewEvent } from '../../../src/domain/evidence/chain.ts'
+import type { LinkDetail } from '../../../src/domain/evidence/content.ts'
 import type { ControlRules } from '../../../src/domain/evidence/controls.ts'
 import { rootOf } from '../../../src/domain/evidence/tree.ts'
 import { loadControls } from '../../../src/policy/files.ts'
@@ -17,6 +18,8 @@ export interface Made {
   controls?: ControlRules
   /** Records by id. */
   decisions?: Record<string, unknown>
+  /** Rows of the audit trail on links. */
+  links?: LinkDetail[]
 }
 
 const shipped = loadControls()
@@ -29,7 +32,8 @@ export async function bundleOf(events: readonly NewEvent[], made: Made = {}): Pr
   const known = {
     getMany: async (ids: readonly string[]) => ids.flatMap((id) => (decisions[id] ? { record: decisions[id] } : [])),
   } as unknown as DecisionReader
-  const sources = { evidence, decisions: known, controls, breathe: async () => {} }
+  const audit = { list: async () => (made.links ?? []).map((detail, seq) => ({ seq, detail })) } as never
+  const sources = { evidence, decisions: known, audit, sign: log.sign, controls, breathe: async () => {} }
   const head = { size: seq, head_hash: hash, root_hash, note: note(log.note(seq, root_hash)) }
   const bundle = await prepareBundle(sources, head, {
     bundle_id: made.bundle_id ?? '00000000-0000-4000-8000-000000000000',

@@ -20,12 +20,12 @@ function named(name: string, type: number, seed: string) {
 /** A log of a name; the seed makes its key. */
 export function notary(name = 'log.example/1', seed = 'log') {
   const { key, line, text } = named(name, 1, seed)
+  const signed = (body: string): string => `${body}\n${line(sign(null, Buffer.from(body), key))}`
   return {
     verifier_key: text,
-    note(size: number, root_hash: string): string {
-      const body = `${name}\n${size}\n${Buffer.from(root_hash, 'hex').toString('base64')}\n`
-      return `${body}\n${line(sign(null, Buffer.from(body), key))}`
-    },
+    sign: signed,
+    note: (size: number, root_hash: string): string =>
+      signed(`${name}\n${size}\n${Buffer.from(root_hash, 'hex').toString('base64')}\n`),
   }
 }
 

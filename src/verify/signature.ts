@@ -1,0 +1,61 @@
+/** The signature of a bundle: over everything in it but the signature itself. */
+import { createHash } from 'node:crypto'
+import type { Findings } from './findings.ts'
+import { NoteFormError, type NoteKey, readSigned, type SignedNote, signedBy } from './note.ts'
+import type { Part } from './read.ts'
+
+/** Hashes a bundle as it is read, without its signature. */
+export function openDigest() {
+  const digest = createHash('sha256')
+  let inList = false
+  let first = true
+  const endList = () => {
+    if (inList) digest.update(']')
+    inList = false
+  }
+  return {
+    take({ member, item, text }: Part): void {
+      if (item === null || item <= 0) endList()
+      if (member === 'signature') return
+      if (item === null || item <= 0) {
+        digest.update(`${first ? '{' : ','}${JSON.stringify(member)}:`)
+        first = false
+      }
+      if (item === null) digest.update(text)
+      else {
+        inList = true
+        digest.update(item <= 0 ? `[${text}` : `,${text}`)
+      }
+    },
+    /** Lowercase hex. */
+    end(): string {
+      endList()
+      return digest.update('}').digest('hex')
+    },
+  }
+}
+
+/** Reads the signature and compares what it signs. Null if there is no valid note. */
+export function readSignature(stated: unknown, sha256: string, findings: Findings): SignedNote | null {
+  try {
+    const note = readSigned(String(stated))
+    if (note.text === `cstp evidence bundle\nsha256:${sha256}\n`) return note
+    findings.add('signature', 'the bundle was changed after it was signed: its digest is not the one that is signed')
+  } catch (error) {
+    if (!(error instanceof NoteFormError)) throw error
+    findings.add('signature', `the signature ${error.message}`)
+  }
+  return null
+}
+
+/** Checks that a key signed the bundle. */
+export function checkSignature(
+  check: 'signature' | 'key',
+  note: SignedNote | null,
+  key: NoteKey,
+  findings: Findings,
+): void {
+  const signed = note === null ? 'no' : signedBy(note, key)
+  if (signed === 'no') findings.add(check, `${key.name} with the key ${key.id} did not sign this bundle`)
+  else if (signed === 'wrong') findings.add(check, `the signature of ${key.name} does not match the bundle`)
+}
