@@ -500,6 +500,7 @@ export interface GetConsistencyProofResult {
 /** Parameters of `cstp.getDecision`. */
 export interface GetDecisionParams {
   /** Full id, or a unique prefix of 8 or more characters. */ id: string
+  /** Add every update with the values before it. Default `false`. */ revisions?: boolean | undefined
   /** Identity beside the credentials; scopes the tracked deliberation, never trusted. */
   agent_id?: string | null | undefined
   /** Scope of the tracked deliberation; recordDecision takes it up by its `decision_id`. */
@@ -507,7 +508,68 @@ export interface GetDecisionParams {
 }
 
 /** Result of `cstp.getDecision`. */
-export type GetDecisionResult = DecisionRecord
+export interface GetDecisionResult {
+  /** `<yyyy-mm-dd>-decision-<12 hex>`; opaque. */ id: string
+  /** Decision text cut at 120 characters on a word. */ title: string
+  /** Decision text. */ decision: string
+  /** What kind of decision it is; an open list. */ category: string
+  /** How sure the agent is, 0 to 1; null if it did not say. */ confidence: number | null
+  /** What was at risk. */ stakes: Stakes
+  /** `pending` until the first review. */ status: Status
+  /** The outcome; null while pending. */ outcome: Outcome | null
+  /** Day of `created_at`, UTC. */ date: string
+  /** The situation in which it was decided. */ context: string | null
+  /** Why. */ reasons: Reason[]
+  /** What was rejected. */
+  alternatives_considered: (string | {
+    /** What was rejected. */ option: string
+    [field: string]: unknown
+  })[]
+  /** Review cadence, such as 24h, 3d, 7d, 30d. */ review_in: string
+  /** Day on which the review is due. */ review_by: string
+  /** The project concerned. */ project: Project | null
+  /** Steps of the reasoning. */ reasoning_trace: (string | DeliberationStep)[]
+  /** What it looks like and what it is for; search by meaning compares these. */ bridge: Bridge
+  /** `rule` when it was extracted from the text. */ bridge_method: 'rule' | 'given'
+  /** What led to it; grows only. */ deliberation: Deliberation | null
+  /** Tags for finding it again. */ tags: string[]
+  /** The abstract principle behind the decision. */ pattern: string | null
+  /** What was done before deciding. */
+  pre_decision_protocol: {
+    /** Whether precedents were asked for. */ query_run: boolean
+    /** Whether guardrails were checked. */ guardrails_checked: boolean
+    [field: string]: unknown
+  } | null
+  /** How much of what makes a record useful was given. */ quality: Quality
+  /** Precedents that were found before deciding, nearest first. */ related_to: RelatedDecision[]
+  /** Edges that start at this decision. */ links: Link[]
+  /** The authenticated agent that recorded it. */ recorded_by: string
+  /** Identity that the caller gave beside its credentials; never trusted. */ agent_id: string | null
+  /** The agent that imported it; null where it was recorded directly. */ imported_by: string | null
+  /** Key in the system that the decision was imported from. */ source_key: string | null
+  /** RFC 3339, UTC. */ created_at: string
+  /** Time of the last change, RFC 3339, UTC. */ updated_at: string
+  /** What happened. */ actual_result: string | null
+  /** What to do otherwise next time. */ lessons: string | null
+  /** Anything else that a review said. */ review_notes: string | null
+  /** Time of the review that counts, RFC 3339, UTC. */ reviewed_at: string | null
+  /** The agent whose review counts. */ reviewed_by: string | null
+  /** Whether the review that counts is by the recorder itself; null while pending. */ self_reviewed: boolean | null
+  /** Confidence when it was recorded, which scores use; null enters no score. */ confidence_at_record: number | null
+  /** Confidence at the first review; never scored. */ confidence_at_review: number | null
+  /** Every review, oldest first. */ review_history: Review[]
+  /** Scopes of the circuit breakers that watch it, by what it said when it was recorded. */ breaker_scopes: string[]
+  /** Updates so far; getDecision shows them with `revisions: true`. */ revision_count: number
+  /** True keeps the record at full detail in compaction. */ preserve: boolean
+  /** True if the outcome was attributed, not reviewed. */ auto_attributed: boolean
+  /**
+   * What an attributed outcome rests on: `evidence` of its pull request, or the `age` of the decision alone; null
+   * where it was reviewed.
+   */
+  attribution_basis: AttributionBasis | null
+  /** Why the outcome was attributed. */ attribution_reason: string | null
+  /** Every update, oldest first; only with `revisions: true`. */ revisions?: Revision[] | undefined
+}
 
 /** Parameters of `cstp.getGraph`. */
 export interface GetGraphParams {
@@ -862,7 +924,67 @@ export interface ListDecisionsParams {
 
 /** Result of `cstp.listDecisions`. */
 export interface ListDecisionsResult {
-  /** Full records without their deliberation. */ decisions: Omit<DecisionRecord, 'deliberation'>[]
+  /** Full records without their deliberation. */
+  decisions: {
+    /** `<yyyy-mm-dd>-decision-<12 hex>`; opaque. */ id: string
+    /** Decision text cut at 120 characters on a word. */ title: string
+    /** Decision text. */ decision: string
+    /** What kind of decision it is; an open list. */ category: string
+    /** How sure the agent is, 0 to 1; null if it did not say. */ confidence: number | null
+    /** What was at risk. */ stakes: Stakes
+    /** `pending` until the first review. */ status: Status
+    /** The outcome; null while pending. */ outcome: Outcome | null
+    /** Day of `created_at`, UTC. */ date: string
+    /** The situation in which it was decided. */ context: string | null
+    /** Why. */ reasons: Reason[]
+    /** What was rejected. */
+    alternatives_considered: (string | {
+      /** What was rejected. */ option: string
+      [field: string]: unknown
+    })[]
+    /** Review cadence, such as 24h, 3d, 7d, 30d. */ review_in: string
+    /** Day on which the review is due. */ review_by: string
+    /** The project concerned. */ project: Project | null
+    /** Steps of the reasoning. */ reasoning_trace: (string | DeliberationStep)[]
+    /** What it looks like and what it is for; search by meaning compares these. */ bridge: Bridge
+    /** `rule` when it was extracted from the text. */ bridge_method: 'rule' | 'given'
+    /** Tags for finding it again. */ tags: string[]
+    /** The abstract principle behind the decision. */ pattern: string | null
+    /** What was done before deciding. */
+    pre_decision_protocol: {
+      /** Whether precedents were asked for. */ query_run: boolean
+      /** Whether guardrails were checked. */ guardrails_checked: boolean
+      [field: string]: unknown
+    } | null
+    /** How much of what makes a record useful was given. */ quality: Quality
+    /** Precedents that were found before deciding, nearest first. */ related_to: RelatedDecision[]
+    /** Edges that start at this decision. */ links: Link[]
+    /** The authenticated agent that recorded it. */ recorded_by: string
+    /** Identity that the caller gave beside its credentials; never trusted. */ agent_id: string | null
+    /** The agent that imported it; null where it was recorded directly. */ imported_by: string | null
+    /** Key in the system that the decision was imported from. */ source_key: string | null
+    /** RFC 3339, UTC. */ created_at: string
+    /** Time of the last change, RFC 3339, UTC. */ updated_at: string
+    /** What happened. */ actual_result: string | null
+    /** What to do otherwise next time. */ lessons: string | null
+    /** Anything else that a review said. */ review_notes: string | null
+    /** Time of the review that counts, RFC 3339, UTC. */ reviewed_at: string | null
+    /** The agent whose review counts. */ reviewed_by: string | null
+    /** Whether the review that counts is by the recorder itself; null while pending. */ self_reviewed: boolean | null
+    /** Confidence when it was recorded, which scores use; null enters no score. */ confidence_at_record: number | null
+    /** Confidence at the first review; never scored. */ confidence_at_review: number | null
+    /** Every review, oldest first. */ review_history: Review[]
+    /** Scopes of the circuit breakers that watch it, by what it said when it was recorded. */ breaker_scopes: string[]
+    /** Updates so far; getDecision shows them with `revisions: true`. */ revision_count: number
+    /** True keeps the record at full detail in compaction. */ preserve: boolean
+    /** True if the outcome was attributed, not reviewed. */ auto_attributed: boolean
+    /**
+     * What an attributed outcome rests on: `evidence` of its pull request, or the `age` of the decision alone; null
+     * where it was reviewed.
+     */
+    attribution_basis: AttributionBasis | null
+    /** Why the outcome was attributed. */ attribution_reason: string | null
+  }[]
   /** Decisions that pass the filters. */ total: number
   /** Most results. */ limit: number
   /** Results skipped. */ offset: number
@@ -1470,69 +1592,6 @@ export interface Coverage {
   /** Records that agents made about themselves. */ attested: ClassCoverage
 }
 
-/** A decision with everything that is kept of it; its YAML file holds exactly this. */
-export interface DecisionRecord {
-  /** `<yyyy-mm-dd>-decision-<12 hex>`; opaque. */ id: string
-  /** Decision text cut at 120 characters on a word. */ title: string
-  /** Decision text. */ decision: string
-  /** What kind of decision it is; an open list. */ category: string
-  /** How sure the agent is, 0 to 1; null if it did not say. */ confidence: number | null
-  /** What was at risk. */ stakes: Stakes
-  /** `pending` until the first review. */ status: Status
-  /** The outcome; null while pending. */ outcome: Outcome | null
-  /** Day of `created_at`, UTC. */ date: string
-  /** The situation in which it was decided. */ context: string | null
-  /** Why. */ reasons: Reason[]
-  /** What was rejected. */
-  alternatives_considered: (string | {
-    /** What was rejected. */ option: string
-    [field: string]: unknown
-  })[]
-  /** Review cadence, such as 24h, 3d, 7d, 30d. */ review_in: string
-  /** Day on which the review is due. */ review_by: string
-  /** The project concerned. */ project: Project | null
-  /** Steps of the reasoning. */ reasoning_trace: (string | DeliberationStep)[]
-  /** What it looks like and what it is for; search by meaning compares these. */ bridge: Bridge
-  /** `rule` when it was extracted from the text. */ bridge_method: 'rule' | 'given'
-  /** What led to it; grows only. */ deliberation: Deliberation | null
-  /** Tags for finding it again. */ tags: string[]
-  /** The abstract principle behind the decision. */ pattern: string | null
-  /** What was done before deciding. */
-  pre_decision_protocol: {
-    /** Whether precedents were asked for. */ query_run: boolean
-    /** Whether guardrails were checked. */ guardrails_checked: boolean
-    [field: string]: unknown
-  } | null
-  /** How much of what makes a record useful was given. */ quality: Quality
-  /** Precedents that were found before deciding, nearest first. */ related_to: RelatedDecision[]
-  /** Edges that start at this decision. */ links: Link[]
-  /** The authenticated agent that recorded it. */ recorded_by: string
-  /** Identity that the caller gave beside its credentials; never trusted. */ agent_id: string | null
-  /** The agent that imported it; null where it was recorded directly. */ imported_by: string | null
-  /** Key in the system that the decision was imported from. */ source_key: string | null
-  /** RFC 3339, UTC. */ created_at: string
-  /** Time of the last change, RFC 3339, UTC. */ updated_at: string
-  /** What happened. */ actual_result: string | null
-  /** What to do otherwise next time. */ lessons: string | null
-  /** Anything else that a review said. */ review_notes: string | null
-  /** Time of the review that counts, RFC 3339, UTC. */ reviewed_at: string | null
-  /** The agent whose review counts. */ reviewed_by: string | null
-  /** Whether the review that counts is by the recorder itself; null while pending. */ self_reviewed: boolean | null
-  /** Confidence when it was recorded, which scores use; null enters no score. */ confidence_at_record: number | null
-  /** Confidence at the first review; never scored. */ confidence_at_review: number | null
-  /** Every review, oldest first. */ review_history: Review[]
-  /** Scopes of the circuit breakers that watch it, by what it said when it was recorded. */ breaker_scopes: string[]
-  /** Every update with the values before it, oldest first. */ revisions: Revision[]
-  /** True keeps the record at full detail in compaction. */ preserve: boolean
-  /** True if the outcome was attributed, not reviewed. */ auto_attributed: boolean
-  /**
-   * What an attributed outcome rests on: `evidence` of its pull request, or the `age` of the decision alone; null
-   * where it was reviewed.
-   */
-  attribution_basis: AttributionBasis | null
-  /** Why the outcome was attributed. */ attribution_reason: string | null
-}
-
 /** How a decision came about. */
 export interface Deliberation {
   /** What was looked at, in order. */ inputs: DeliberationInput[]
@@ -1850,12 +1909,13 @@ export interface Review {
   /** Whether it gives the outcome of the decision; of all reviews, one does. */ counts: boolean
 }
 
-/** One update: who changed what, and the values before. */
+/** One update: who changed what, and the values before, or their digest where they are too old to be kept. */
 export interface Revision {
   /** When it was changed, RFC 3339, UTC. */ updated_at: string
   /** The agent that changed it. */ updated_by: string
   /** Names of the fields that were changed. */ fields: string[]
-  /** Their values before, by name. */ old_values: Record<string, unknown>
+  /** The values before; null for updates before the newest 200. */ old_values: Record<string, unknown> | null
+  /** SHA-256 of the values before, as JSON with sorted keys. */ digest: string
 }
 
 /** What is wrong in a rule file, and where. */

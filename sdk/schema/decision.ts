@@ -157,12 +157,16 @@ export const Review = v.object({
 /** One review, as the history keeps it. */
 export type Review = v.InferOutput<typeof Review>
 
-/** One update: who changed what, and the values before. */
+/** One update: who changed what, and the values before, or their digest where they are too old to be kept. */
 export const Revision = v.object({
   updated_at: v.string(),
   updated_by: v.string(),
   fields: v.array(v.string()),
-  old_values: v.record(v.string(), v.unknown()),
+  old_values: v.pipe(
+    v.nullable(v.record(v.string(), v.unknown())),
+    d('The values before; null for updates before the newest 200.'),
+  ),
+  digest: v.pipe(v.string(), d('SHA-256 of the values before, as JSON with sorted keys.')),
 })
 /** One update: who changed what, and the values before. */
 export type Revision = v.InferOutput<typeof Revision>
@@ -227,7 +231,7 @@ export const DecisionRecord = v.object({
     v.array(v.string()),
     d('Scopes of the circuit breakers that watch it, by what it said when it was recorded.'),
   ),
-  revisions: v.pipe(v.array(Revision), d('Every update with the values before it, oldest first.')),
+  revision_count: v.pipe(v.number(), d('Updates so far; getDecision shows them with `revisions: true`.')),
   preserve: v.pipe(v.boolean(), d('True keeps the record at full detail in compaction.')),
   auto_attributed: v.pipe(v.boolean(), d('True if the outcome was attributed, not reviewed.')),
   attribution_basis: v.pipe(

@@ -1,28 +1,40 @@
 /** cstp.getDecision: one full record. */
 import * as v from 'valibot'
 import { decisionNotFound } from '../../sdk/errors.ts'
-import { DecisionRecord } from '../../sdk/schema/decision.ts'
+import { DecisionRecord, Revision } from '../../sdk/schema/decision.ts'
 import { DecisionId, trackedParams } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
 import type { Call } from '../calls/services.ts'
 import { resolveId } from '../domain/decision/lookup.ts'
+import { revisionsOf } from '../domain/decision/revisions.ts'
 import { inputTypes, noteInput } from '../domain/deliberation/inputs.ts'
 
-const params = v.object({ id: DecisionId, ...trackedParams })
+const params = v.object({
+  id: DecisionId,
+  revisions: v.pipe(v.optional(v.boolean(), false), v.description('Add every update with the values before it.')),
+  ...trackedParams,
+})
 
-async function find(call: Call, { id: given, ...names }: v.InferOutput<typeof params>): Promise<string> {
+async function find(call: Call, { id: given, revisions: shown, ...names }: v.InferOutput<typeof params>) {
   const { decisions } = call.store
   const id = await resolveId(decisions, given, 'id')
   const record = await decisions.json(id)
   if (record === null) throw decisionNotFound(given)
   noteInput(call, names, { type: inputTypes.lookup, text: `Looked at ${id}`, data: { id } })
-  return record
+  if (!shown) return record
+  const revisions = await revisionsOf(call.store.keyed, id)
+  return `${record.slice(0, -1)},"revisions":${JSON.stringify(revisions)}}`
 }
 
 export const getDecision = defineMethod({
   summary: 'Returns the full record of a decision.',
   params,
-  result: DecisionRecord,
+  result: v.object({
+    ...DecisionRecord.entries,
+    revisions: v.optional(
+      v.pipe(v.array(Revision), v.description('Every update, oldest first; only with `revisions: true`.')),
+    ),
+  }),
   scope: 'read',
   effect: 'read',
   mcp: {

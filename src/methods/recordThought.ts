@@ -7,6 +7,7 @@ import { audit } from '../core/audit.ts'
 import { timestamp } from '../core/time.ts'
 import { withThought } from '../domain/decision/decision.ts'
 import { requireOwn, resolveId } from '../domain/decision/lookup.ts'
+import { requireSize } from '../domain/decision/revisions.ts'
 import { sessionOf } from '../domain/deliberation/inputs.ts'
 
 const d = v.description
@@ -62,7 +63,7 @@ export const recordThought = defineMethod({
     const step_number = await call.store.transaction(async (tx) => {
       const found = await requireOwn(tx.decisions, id, decision_id, call.caller)
       const { record, step } = withThought(found.record, text, call.caller.agent, timestamp(call.now()))
-      await tx.decisions.update(record, found.revision)
+      await tx.decisions.update(requireSize(record), found.revision)
       await audit(call, tx, [id], { step })
       return step
     })

@@ -8,6 +8,7 @@ import { timestamp } from '../core/time.ts'
 import { sideTexts } from '../domain/decision/bridge.ts'
 import { applyUpdate, type Updates } from '../domain/decision/decision.ts'
 import { given, requireOwn, resolveId } from '../domain/decision/lookup.ts'
+import { keepRevision, requireSize } from '../domain/decision/revisions.ts'
 import { embedInTime, keepVectors } from '../domain/search/embeddings.ts'
 
 const updates = v.pipe(
@@ -57,8 +58,9 @@ export const updateDecision = defineMethod({
     return call.store.transaction(async (tx) => {
       // Another update may have been committed since: this one is applied to the current record, so that neither is lost.
       const now = await requireOwn(tx.decisions, id, params.id, call.caller)
-      const { record, applied } = applyUpdate(now.record, changes, call.caller.agent, at)
-      await tx.decisions.update(record, now.revision)
+      const { record, applied, revision } = applyUpdate(now.record, changes, call.caller.agent, at)
+      await tx.decisions.update(requireSize(record), now.revision)
+      await keepRevision(tx, id, record.revision_count, revision)
       await audit(call, tx, [id], { applied })
       const texts = textsOf(record.bridge)
       if (texts === textsOf(now.record.bridge)) return { success: true, id, applied, indexed: now.indexed }

@@ -20,7 +20,7 @@ forEachBackend((open) => {
     const result = await call('updateDecision', { id, updates })
     expect(result).toEqual({ success: true, id, applied: expect.any(Array), indexed: true })
     expect(result.applied.sort()).toEqual(Object.keys(updates).sort())
-    expect(await call('getDecision', { id })).toMatchObject({
+    expect(await call('getDecision', { id, revisions: true })).toMatchObject({
       ...updates,
       title: 'Use Postgres',
       bridge_method: 'given',
@@ -40,8 +40,8 @@ forEachBackend((open) => {
     const { call, record } = await open()
     const id = await record({ confidence: 0.1 })
     for (const confidence of [0.2, 0.3]) await call('updateDecision', { decisionId: id, updates: { confidence } })
-    const { revisions } = await call('getDecision', { id })
-    expect(revisions.map(({ fields, old_values }) => [fields, old_values])).toEqual([
+    const { revisions } = await call('getDecision', { id, revisions: true })
+    expect(revisions!.map(({ fields, old_values }) => [fields, old_values])).toEqual([
       [['confidence'], { confidence: 0.1 }],
       [['confidence'], { confidence: 0.2 }],
     ])
@@ -141,6 +141,58 @@ forEachBackend((open) => {
       expect((await call('updateDecision', { id, updates: { tags: [as] } }, as)).applied).toEqual(['tags'])
   })
 
+  test('120 growing updates: earlier values are apart from the record, so that lists neither grow nor slow down', async () => {
+    const { call, record, store } = await open()
+    const id = await record()
+    const context = (at: number) =>
+      String(at)
+        .padStart(1_000 * (at + 1), '.')
+        .slice(0, 100_000)
+    for (let at = 0; at < 120; at++) await call('updateDecision', { id, updates: { context: context(at) } })
+    const { decisions } = await call('listDecisions')
+    expect(decisions[0]).toMatchObject({ id, revision_count: 120, context: context(119) })
+    expect(JSON.stringify(decisions).length).toBeLessThan(115_000)
+    expect((await store.decisions.json(id))!.length).toBeLessThan(115_000)
+    expect(decisions[0]).not.toHaveProperty('revisions')
+    expect(await call('getDecision', { id })).not.toHaveProperty('revisions')
+    const { revisions = [] } = await call('getDecision', { id, revisions: true })
+    expect(revisions.map(({ old_values }) => old_values?.context)).toEqual([
+      // An answer has at most 8 MiB of them.
+      ...Array(revisions.filter(({ old_values }) => old_values === null).length).fill(undefined),
+      null,
+      ...Array.from({ length: 119 }, (_, at) => context(at)),
+    ])
+  })
+
+  test('the newest 200 updates are kept in full, older ones as digests', async () => {
+    const { call, record } = await open()
+    const id = await record()
+    for (let at = 0; at < 203; at++) await call('updateDecision', { id, updates: { confidence: at / 1_000 } })
+    const { revisions = [], revision_count } = await call('getDecision', { id, revisions: true })
+    expect([revisions.length, revision_count]).toEqual([203, 203])
+    expect(revisions.filter(({ old_values }) => old_values === null)).toEqual(revisions.slice(0, 3))
+    expect(revisions[0]).toMatchObject({ fields: ['confidence'], digest: expect.stringMatching(/^[0-9a-f]{64}$/) })
+    expect(revisions[3]!.old_values).toEqual({ confidence: 0.002 })
+  })
+
+  test('a decision of more than 256 KiB is refused, when it is recorded and when it grows', async () => {
+    const { call, record, refused } = await open()
+    const reasons = Array.from({ length: 30 }, () => ({ type: 'analysis', text: 'x'.repeat(9_000) }))
+    const large = { decision: 'Use SQLite', confidence: 0.8, category: 'architecture', reasons }
+    const id = await record()
+    for (const [method, given] of [
+      ['recordDecision', large],
+      ['updateDecision', { id, updates: { reasons } }],
+    ] as const) {
+      const error = await refused(method, given)
+      expect([error.error, error.message]).toEqual([
+        'invalid_params',
+        expect.stringContaining('at most 262144 bytes (256 KiB)'),
+      ])
+    }
+    expect(await call('getDecision', { id, revisions: true })).toMatchObject({ reasons: [], revisions: [] })
+  })
+
   test('twenty at once on two servers lose nothing', async () => {
     const one = await open()
     const two = await one.second()
@@ -151,9 +203,9 @@ forEachBackend((open) => {
         (index % 2 ? one : two).call('updateDecision', { id, updates: { confidence, decision: `Text ${index}` } }),
       ),
     )
-    const { revisions, confidence } = await two.call('getDecision', { id })
+    const { revisions = [], confidence } = await two.call('getDecision', { id, revisions: true })
     expect(revisions).toHaveLength(20)
-    const seen = [...revisions.slice(1).map(({ old_values }) => old_values.confidence), confidence]
+    const seen = [...revisions.slice(1).map(({ old_values }) => old_values!.confidence), confidence]
     expect(seen.map(Number).sort((a, b) => a - b)).toEqual(values)
   })
 

@@ -4,6 +4,7 @@ import { sides } from '../../../sdk/storage/vectors.ts'
 import { noticeCollection } from '../../domain/approval/notices.ts'
 import { approvalCollections } from '../../domain/approval/requests.ts'
 import { resultCollection } from '../../domain/decision/idempotency.ts'
+import { revisionCollection } from '../../domain/decision/revisions.ts'
 import { sessionCollections } from '../../domain/deliberation/sessions.ts'
 import { grow } from '../../domain/evidence/tree.ts'
 import { policyCollections } from '../../domain/guardrail/archive.ts'
@@ -87,6 +88,7 @@ const collections = {
   breakers: [breakerCollection],
   approvals: [...Object.values(approvalCollections), noticeCollection],
   results: [resultCollection],
+  revisions: [revisionCollection],
   policies: [policyCollections.archive, policyCollections.in_force],
 } as const
 

@@ -1,11 +1,12 @@
 /** The life of a decision record: made, updated, reviewed. Values in, values out. */
-import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
+import type { DecisionRecord, Revision } from '../../../sdk/schema/decision.ts'
 import { plainText } from '../../core/quote.ts'
 import { dayMs, timestamp } from '../../core/time.ts'
 import { takeSession } from '../deliberation/inputs.ts'
 import type { Session } from '../deliberation/sessions.ts'
 import { breakerScopes } from '../guardrail/breaker.ts'
 import { extractBridge } from './bridge.ts'
+import { revisionOf } from './revisions.ts'
 
 const titleLength = 120
 
@@ -99,7 +100,7 @@ export function newRecord(
     confidence_at_review: null,
     review_history: [],
     breaker_scopes: breakerScopes({ ...draft, agent: draft.recorded_by, project: draft.project?.name ?? null }),
-    revisions: [],
+    revision_count: 0,
     preserve: false,
     auto_attributed: false,
     attribution_basis: null,
@@ -115,7 +116,7 @@ export type Updates = Partial<Pick<DecisionRecord, (typeof updatableFields)[numb
 const bridgeSources: readonly string[] = ['decision', 'context', 'pattern', 'reasons']
 
 /**
- * Applies an update and keeps the earlier values in `revisions`. New text renews the title and a bridge that was extracted by rule;
+ * Applies an update; the earlier values are in its revision. New text renews the title and a bridge that was extracted by rule;
  * a given bridge stays.
  */
 export function applyUpdate(
@@ -123,9 +124,8 @@ export function applyUpdate(
   updates: Updates,
   by: string,
   at: string,
-): { record: DecisionRecord; applied: string[] } {
+): { record: DecisionRecord; applied: string[]; revision: Revision } {
   const applied = updatableFields.filter((field) => updates[field] !== undefined)
-  const old_values = Object.fromEntries(applied.map((field) => [field, record[field]]))
   const next: DecisionRecord = { ...record, ...updates, updated_at: at }
   if (updates.tags) next.tags = [...new Set(updates.tags)]
   if (updates.bridge) next.bridge_method = 'given'
@@ -133,8 +133,8 @@ export function applyUpdate(
     next.bridge = extractBridge(next)
   next.title = titleOf(next.decision)
   next.quality = quality(next)
-  next.revisions = [...record.revisions, { updated_at: at, updated_by: by, fields: applied, old_values }]
-  return { record: next, applied }
+  next.revision_count++
+  return { record: next, applied, revision: revisionOf(record, applied, by, at) }
 }
 
 /** The record with a thought as the last step of its deliberation. */

@@ -17,6 +17,7 @@ import { type Evaluation, type GuardedCall, guardOf, withBreakers } from '../gua
 import { type EmbeddingCall, embedInTime, keepVectors } from '../search/embeddings.ts'
 import { type Draft, newRecord, pathOf } from './decision.ts'
 import { type Commit, once } from './idempotency.ts'
+import { requireSize } from './revisions.ts'
 
 /** What recording needs of a call. */
 export interface RecordCall extends GuardedCall, EmbeddingCall {
@@ -126,7 +127,7 @@ export async function prepareRecord(
   await call.tracker.flush()
   // Rules see the record with what its agent noted before; the transaction takes that session.
   const noted = imported ? null : await call.tracker.peek(name)
-  const planned = build(noted)
+  const planned = requireSize(build(noted))
   // An import was decided long ago: no rule checks it, and no breaker takes it as its probe.
   const policy = imported ? null : await checkPolicy(call, planned, context)
   const vectors = await embedInTime(call, planned.id, planned.bridge)
@@ -136,7 +137,7 @@ export async function prepareRecord(
     await policy?.confirm(tx)
     const session = imported ? null : await call.tracker.consume(tx, name, planned.id)
     const whole = inputIds(session) === inputIds(noted) ? planned : build(session)
-    await tx.decisions.create(whole)
+    await tx.decisions.create(requireSize(whole))
     const indexed = await keepVectors(tx, call, whole.id, vectors)
     if (policy) await policy.recorded(tx, whole.id, given.agent_id)
     else await audit(call, tx, [whole.id])

@@ -77,19 +77,15 @@ describe('an update', () => {
     const changed = applyUpdate(record, { confidence: 0.9, tags: ['b', 'c', 'b'], context: undefined }, 'bob', later)
     expect(changed.applied).toEqual(['confidence', 'tags'])
     expect(changed.record).toMatchObject({ confidence: 0.9, tags: ['b', 'c'], updated_at: later, title: record.title })
-    expect(changed.record.revisions).toEqual([
-      {
-        updated_at: later,
-        updated_by: 'bob',
-        fields: ['confidence', 'tags'],
-        old_values: { confidence: 0.5, tags: ['a'] },
-      },
-    ])
+    expect(changed.revision).toEqual({
+      updated_at: later,
+      updated_by: 'bob',
+      fields: ['confidence', 'tags'],
+      old_values: { confidence: 0.5, tags: ['a'] },
+      digest: new Bun.CryptoHasher('sha256').update('{"confidence":0.5,"tags":["a"]}').digest('hex'),
+    })
     const again = applyUpdate(changed.record, { confidence: 1 }, 'eve', later)
-    expect(again.record.revisions.map(({ old_values }) => old_values)).toEqual([
-      { confidence: 0.5, tags: ['a'] },
-      { confidence: 0.9 },
-    ])
+    expect([again.record.revision_count, again.revision.old_values]).toEqual([2, { confidence: 0.9 }])
   })
 
   test('does not touch the record that it was given', () => {

@@ -70,7 +70,7 @@ export function recordOf(number: number, changes: Partial<DecisionRecord> = {}):
     confidence_at_review: reviewed ? (number % 11) / 10 : null,
     review_history: [],
     breaker_scopes: ['global', 'agent:ada'],
-    revisions: [],
+    revision_count: 0,
     preserve: number % 8 === 0,
     auto_attributed: number % 9 === 0,
     attribution_basis: number % 9 === 0 ? 'age' : null,
@@ -119,9 +119,6 @@ export function oddRecord(number: number): DecisionRecord {
       })),
       steps: [{ step: 1, thought: '\0', [odd[4]!]: -1e21, '': { true: false } }],
     },
-    revisions: [
-      { updated_at: '', updated_by: '', fields: odd, old_values: JSON.parse('{"__proto__":{"a":1},"constructor":2}') },
-    ],
   })
 }
 

@@ -42,7 +42,7 @@ const recordRows = (one: GetDecisionResult): [name: string, value: ComponentChil
 
 export function Decision({ place, session }: View) {
   const id = decodeURIComponent(place.path.slice('/decisions/'.length))
-  const loaded = useCall(id, (signal) => service.getDecision({ id }, { signal }))
+  const loaded = useCall(id, (signal) => service.getDecision({ id, revisions: true }, { signal }))
   const mayWrite = session.scopes.includes('write')
   return (
     <>
@@ -153,13 +153,13 @@ const shown = (value: unknown): string => (typeof value === 'string' ? value : J
 function History({ record }: { record: GetDecisionResult }) {
   const events = [
     { at: record.created_at, by: record.imported_by ?? record.recorded_by, what: <>recorded</> },
-    ...record.revisions.map(({ updated_at, updated_by, old_values }) => ({
+    ...(record.revisions ?? []).map(({ updated_at, updated_by, old_values }) => ({
       at: updated_at,
       by: updated_by,
       what: (
         <>
           changed{' '}
-          {Object.entries(old_values).map(([name, value]) => (
+          {Object.entries(old_values ?? {}).map(([name, value]) => (
             <span key={name}>
               {name}, before: <q class="prose">{shown(value)}</q>{' '}
             </span>
