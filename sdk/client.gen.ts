@@ -862,6 +862,8 @@ export interface ListApprovalsParams {
 export interface ListApprovalsResult {
   approvals: Approval[]
   /** In this state, on all pages. */ total: number
+  /** True if the page ends early, as its answer would be over 32 MiB; the next page goes on. */
+  shortened?: boolean | undefined
 }
 
 /** Parameters of `cstp.listAudit`. */
@@ -890,6 +892,8 @@ export interface ListAuditResult {
     /** Of an evaluation: digest and redacted copy of the input, verdict, policy hash, duration. */ detail: unknown
   }[]
   /** Null on the last page. */ next_cursor: number | null
+  /** True if the page ends early, as its answer would be over 32 MiB; the next page goes on. */
+  shortened?: boolean | undefined
 }
 
 /** Parameters of `cstp.listBreakers`. */
@@ -988,6 +992,8 @@ export interface ListDecisionsResult {
   /** Decisions that pass the filters. */ total: number
   /** Most results. */ limit: number
   /** Results skipped. */ offset: number
+  /** True if the page ends early, as its answer would be over 32 MiB; the next page goes on. */
+  shortened?: boolean | undefined
 }
 
 /** Parameters of `cstp.listEvidence`. */
@@ -1007,6 +1013,8 @@ export interface ListEvidenceResult {
    * the last.
    */
   next_seq: number | null
+  /** True if the page ends early, as its answer would be over 32 MiB; the next page goes on. */
+  shortened?: boolean | undefined
 }
 
 /** Parameters of `cstp.listGuardrails`. */
@@ -1184,6 +1192,8 @@ export interface QueryDecisionsResult {
     /** What was searched for. */ by: string
   }[]
   /** True when the embedder was unavailable: keyword results only. */ degraded: boolean
+  /** True if the page ends early, as its answer would be over 32 MiB; the next page goes on. */
+  shortened?: boolean | undefined
 }
 
 /** Parameters of `cstp.ready`. */

@@ -40,6 +40,14 @@ export function boundMs(value: string, end: boolean): number | null {
   return Number.isNaN(ms) ? null : ms
 }
 
+/** A field of results that are pages. */
+export const shortened = v.optional(
+  v.pipe(
+    v.boolean(),
+    v.description('True if the page ends early, as its answer would be over 32 MiB; the next page goes on.'),
+  ),
+)
+
 /** A whole number within bounds. */
 export const whole = (min: number, max: number) =>
   v.pipe(

@@ -6,7 +6,8 @@ import { isStorageError, type StorageErrorKind } from '../../sdk/storage/errors.
 import type { Caller } from '../core/caller.ts'
 import { describeError } from '../core/log.ts'
 import { compileParams } from '../core/params.ts'
-import type { MethodTable } from './method.ts'
+import type { Method, MethodTable } from './method.ts'
+import { printPage } from './page.ts'
 import type { Call, Services } from './services.ts'
 
 /** A call before it is known to be right. */
@@ -89,6 +90,13 @@ async function describeMethods(methods: MethodTable, { caller, params, prints }:
   return prints ? new JsonText(text) : JSON.parse(text)
 }
 
+/** The result for a caller that prints it. */
+async function print(method: Method, call: Call, params: Record<string, unknown>): Promise<unknown> {
+  if (method.json) return new JsonText(await method.json(call, params))
+  const result = await method.handle(call, params)
+  return method.page ? new JsonText(printPage(result, method.page)) : result
+}
+
 /**
  * @param options.verify_results checks every result against its schema; for tests
  */
@@ -117,10 +125,7 @@ export function createDispatch(
     const call: Call = { ...services, ...request }
     try {
       const params = parse(request.params)
-      const result =
-        request.prints && method.json
-          ? new JsonText(await method.json(call, params))
-          : await method.handle(call, params)
+      const result = request.prints ? await print(method, call, params) : await method.handle(call, params)
       if (!options.verify_results) return result
       const text = toJson(result)
       v.parse(method.result, JSON.parse(text))

@@ -3,6 +3,7 @@ import type * as v from 'valibot'
 import type { Effect } from '../../sdk/client/options.ts'
 import type { ErrorName } from '../../sdk/errors.ts'
 import type { Scope } from '../core/caller.ts'
+import type { Page } from './page.ts'
 import type { Call } from './services.ts'
 
 /** Any object schema: methods take their parameters by name. */
@@ -83,6 +84,8 @@ export interface Method<P extends ParamsSchema = ParamsSchema, R extends ResultS
    * as they are sent.
    */
   json?(call: Call, params: v.InferOutput<P>): Promise<string | Iterable<string>>
+  /** If the result is a page of a list: it ends early if the answer would be too long, with `shortened`. */
+  page?: Page
 }
 
 /** Declares a method; the identity, with types inferred from the schemas. */

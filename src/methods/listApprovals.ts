@@ -1,7 +1,7 @@
 /** cstp.listApprovals: requests for approval, the newest first. */
 import * as v from 'valibot'
 import { Approval, ApprovalState } from '../../sdk/schema/approval.ts'
-import { whole } from '../../sdk/schema/params.ts'
+import { shortened, whole } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
 import { listApprovals as list, viewerOf } from '../domain/approval/answers.ts'
 import { show } from '../domain/approval/approval.ts'
@@ -15,8 +15,13 @@ export const listApprovals = defineMethod({
     limit: v.pipe(v.optional(whole(1, 500), 50), d('Most approvals.')),
     offset: v.pipe(v.optional(whole(0, 1_000_000), 0), d('How many to skip.')),
   }),
-  result: v.object({ approvals: v.array(Approval), total: v.pipe(v.number(), d('In this state, on all pages.')) }),
+  result: v.object({
+    approvals: v.array(Approval),
+    total: v.pipe(v.number(), d('In this state, on all pages.')),
+    shortened,
+  }),
   scope: 'read',
+  page: { list: 'approvals' },
   effect: 'read',
   failure: 'internal_error',
   async handle({ store, caller, now, desk, roles }, query) {

@@ -1,7 +1,7 @@
 /** cstp.listAudit: the audit trail, newest first. */
 import * as v from 'valibot'
 import { filledText } from '../../sdk/schema/decision.ts'
-import { boundMs, DateBound, whole } from '../../sdk/schema/params.ts'
+import { boundMs, DateBound, shortened, whole } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
 import { given } from '../domain/decision/lookup.ts'
 
@@ -39,8 +39,10 @@ export const listAudit = defineMethod({
       d('The lines, newest first.'),
     ),
     next_cursor: v.pipe(v.nullable(v.number()), d('Null on the last page.')),
+    shortened,
   }),
   scope: 'admin',
+  page: { list: 'entries', after: (kept: { seq: number }[]) => ({ next_cursor: kept.at(-1)!.seq }) },
   effect: 'read',
   failure: 'internal_error',
   async handle({ store }, { since, limit, ...rest }) {

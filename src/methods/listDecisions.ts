@@ -1,7 +1,7 @@
 /** cstp.listDecisions: decisions by their fields, sorted and paged. */
 import * as v from 'valibot'
 import { DecisionRecord, text } from '../../sdk/schema/decision.ts'
-import { ListFilters, whole } from '../../sdk/schema/params.ts'
+import { ListFilters, shortened, whole } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
 import { createdBetween, given, listed } from '../domain/decision/lookup.ts'
 import { queryTerms } from '../domain/search/terms.ts'
@@ -27,8 +27,10 @@ export const listDecisions = defineMethod({
     total: v.pipe(v.number(), v.description('Decisions that pass the filters.')),
     limit: v.number(),
     offset: v.number(),
+    shortened,
   }),
   scope: 'read',
+  page: { list: 'decisions' },
   effect: 'read',
   failure: 'internal_error',
   async handle(

@@ -2,7 +2,7 @@
 import * as v from 'valibot'
 import { filledText } from '../../sdk/schema/decision.ts'
 import { EvidenceClass, EvidenceEntry } from '../../sdk/schema/evidence.ts'
-import { whole } from '../../sdk/schema/params.ts'
+import { shortened, whole } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
 import { listEvidence as list } from '../domain/evidence/events.ts'
 
@@ -26,8 +26,10 @@ export const listEvidence = defineMethod({
         'Number to continue from; null on the last page. A page of a rare type may hold few records and still not be the last.',
       ),
     ),
+    shortened,
   }),
   scope: 'read',
+  page: { list: 'events', after: (kept: { seq: number }[]) => ({ next_seq: kept.at(-1)!.seq + 1 }) },
   effect: 'read',
   failure: 'internal_error',
   async handle({ evidence }, query) {

@@ -1,7 +1,7 @@
 /** cstp.queryDecisions: precedents by meaning, by keyword, or both. */
 import * as v from 'valibot'
 import { filledText, fraction, QueryHit, Stakes } from '../../sdk/schema/decision.ts'
-import { Filters, trackedParams, whole } from '../../sdk/schema/params.ts'
+import { Filters, shortened, trackedParams, whole } from '../../sdk/schema/params.ts'
 import { sides } from '../../sdk/storage/vectors.ts'
 import { defineMethod, toolInput } from '../calls/method.ts'
 import { toFilter } from '../domain/decision/lookup.ts'
@@ -50,8 +50,10 @@ export const queryDecisions = defineMethod({
       d('Words of the question that no decision holds, and the near ones that were searched for instead.'),
     ),
     degraded: v.pipe(v.boolean(), d('True when the embedder was unavailable: keyword results only.')),
+    shortened,
   }),
   scope: 'read',
+  page: { list: 'decisions' },
   effect: 'read',
   failure: 'query_failed',
   mcp: {

@@ -94,6 +94,8 @@ interface EvidenceQuery {
 /** Records that one page reads at most, however few match. */
 const mostSeen = 20_000
 const pageSize = 1_000
+/** Characters of payloads after which a page ends. */
+const mostCharacters = 16 * 1_048_576
 
 /** Matching records, ascending, and the number of the next page; null at the end. */
 export async function listEvidence(
@@ -101,17 +103,20 @@ export async function listEvidence(
   { seq_from, seq_to, event_type, evidence_class, limit }: EvidenceQuery,
 ): Promise<{ records: EvidenceRecord[]; next_seq: number | null }> {
   const records: EvidenceRecord[] = []
+  let characters = 0
   const plain = event_type === undefined && evidence_class === undefined
   const size = plain ? Math.min(pageSize, limit + 1) : pageSize
   for (let seq = seq_from; seq - seq_from < mostSeen; seq += size) {
     const page = await evidence.read(seq, size)
     for (const record of page) {
       if (record.seq > seq_to) return { records, next_seq: null }
-      if (records.length === limit) return { records, next_seq: record.seq }
+      if (records.length === limit || characters > mostCharacters) return { records, next_seq: record.seq }
       const matches =
         (event_type === undefined || record.event_type === event_type) &&
         (evidence_class === undefined || record.evidence_class === evidence_class)
-      if (matches) records.push(record)
+      if (!matches) continue
+      records.push(record)
+      characters += record.payload.length
     }
     if (page.length < size) return { records, next_seq: null }
   }

@@ -1,6 +1,7 @@
 /** JSON-RPC 2.0: single requests, batches and notifications, from text to text. */
 import { CstpError, type ErrorName } from '../../../sdk/errors.ts'
 import { type Dispatch, JsonText, toJson } from '../../calls/dispatch.ts'
+import { isTooLong, maxAnswerBytes } from '../../calls/page.ts'
 import type { Caller } from '../../core/caller.ts'
 import { exceededBound } from '../../core/json.ts'
 import { waiting } from './rate.ts'
@@ -82,18 +83,64 @@ async function answerOne(
     const [start, end] = ['{"jsonrpc":"2.0","result":', `,"id":${JSON.stringify(id)}}`]
     if (result instanceof JsonText && typeof result.text !== 'string')
       return { body: around(start, result.text, end), error: null }
-    return { body: start + toJson(result) + end, error: null }
+    const body = start + toJson(result) + end
+    if (isTooLong(body)) throw tooLong('The answer')
+    return { body, error: null }
   } catch (error) {
     if (!(error instanceof CstpError)) throw error
     return { body: id === undefined ? null : errorBody(error, id), error: error.error }
   }
 }
 
+const tooLong = (what: string): CstpError =>
+  new CstpError('invalid_request', `${what} would be over ${maxAnswerBytes} bytes: ask for less at once`)
+
+/**
+ * The answers of a batch, as long as one answer may be: what does not fit is replaced by an error, and what follows is not called.
+ * @param most bytes of all of them
+ */
+async function answerBatch(
+  entries: unknown[],
+  exchange: Exchange,
+  dispatch: Dispatch,
+  most: number,
+): Promise<string[]> {
+  let left = most
+  const fitted = async (entry: unknown): Promise<string | null> => {
+    const envelope = readEnvelope(entry)
+    const refused = (what: string) => (envelope.id === undefined ? null : errorBody(tooLong(what), envelope.id))
+    if (left <= 0) return refused('This entry was not called: the answer to the batch')
+    const { body } = await answerOne(entry, exchange, dispatch)
+    if (body === null) return null
+    const parts: string[] = []
+    for (const part of typeof body === 'string' ? [body] : body) {
+      left -= Buffer.byteLength(part) + 1
+      if (left < 0) return refused('This entry was called; with its result the answer to the batch')
+      parts.push(part)
+    }
+    return parts.join('')
+  }
+  const started: Promise<string | null>[] = []
+  for (const entry of entries) {
+    const one = fitted(entry)
+    // It is awaited with the others; until then its failure is nobody's.
+    one.catch(() => {})
+    started.push(one)
+    await turn()
+  }
+  return (await Promise.all(started)).filter((body) => body !== null)
+}
+
 /** Resolves when other requests had their turn: a batch of expensive calls must not block the server for their sum. */
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-/** Answers one body. Never throws for what the caller sent. */
-export async function answer(text: string, exchange: Exchange, dispatch: Dispatch): Promise<Answer> {
+/** Answers one body. Never throws for what the caller sent. @param max_answer_bytes of a batch */
+export async function answer(
+  text: string,
+  exchange: Exchange,
+  dispatch: Dispatch,
+  max_answer_bytes = maxAnswerBytes,
+): Promise<Answer> {
   const refuse = (name: ErrorName, message: string, retry_after = 0): Answer => ({
     body: errorBody(new CstpError(name, message)),
     error: name,
@@ -117,16 +164,6 @@ export async function answer(text: string, exchange: Exchange, dispatch: Dispatc
   // The first entry was paid for before the body was read.
   const wait = await exchange.take(parsed.length - 1)
   if (wait > 0) return refuse('rate_limited', waiting(wait), Number.isFinite(wait) ? wait : 0)
-  const started: ReturnType<typeof answerOne>[] = []
-  for (const entry of parsed) {
-    const one = answerOne(entry, exchange, dispatch)
-    // It is awaited with the others; until then its failure is nobody's.
-    one.catch(() => {})
-    started.push(one)
-    await turn()
-  }
-  const bodies = (await Promise.all(started)).flatMap(({ body }) =>
-    body === null ? [] : typeof body === 'string' ? body : [...body].join(''),
-  )
+  const bodies = await answerBatch(parsed, exchange, dispatch, max_answer_bytes)
   return { body: bodies.length === 0 ? null : `[${bodies.join(',')}]`, error: null, retry_after: 0 }
 }

@@ -2,6 +2,7 @@
 import type { CallToolResult, Tool } from '@modelcontextprotocol/server'
 import { CstpError, codes, type Issue } from '../../../sdk/errors.ts'
 import { type Method, type ParamsSchema, type ResultSchema, toolNames } from '../../calls/method.ts'
+import { isTooLong, maxAnswerBytes } from '../../calls/page.ts'
 import { type JsonSchema, jsonSchema } from '../../core/json-schema.ts'
 import { compileParams } from '../../core/params.ts'
 import { visibleJson } from '../../core/quote.ts'
@@ -81,7 +82,11 @@ export async function callTool(
   try {
     const result = await call(entry.method, entry.toParams(input), signal)
     const structuredContent = result as Record<string, unknown>
-    return { content: [{ type: 'text', text: visibleJson(JSON.stringify(result)) }], structuredContent }
+    const text = JSON.stringify(result)
+    // It is sent twice: as text and as it is.
+    if (isTooLong(text, maxAnswerBytes / 2))
+      throw new CstpError('invalid_request', 'The answer would be too long: ask for less at once')
+    return { content: [{ type: 'text', text: visibleJson(text) }], structuredContent }
   } catch (error) {
     const refusal = toolError(error, name, entry.fields)
     return { content: [{ type: 'text', text: visibleJson(JSON.stringify(refusal)) }], isError: true }

@@ -247,6 +247,36 @@ test('a body of more values than any batch of evidence needs is refused before i
     })
 })
 
+test('the answer to a batch is bounded: what does not fit is an error of its entry, and what follows is not called', async () => {
+  const called: string[] = []
+  const { signal } = new AbortController()
+  const exchange = { caller: { agent: 'a', scopes: new Set<never>() }, signal, newRequestId: () => 'r', take: () => 0 }
+  const dispatch = async ({ method }: { method: string }) => {
+    called.push(method)
+    return 'x'.repeat(method === 'long' ? 900 : 10)
+  }
+  const text = JSON.stringify(
+    ['short', 'long', 'long', 'short', 'note'].map((method, id) => ({
+      jsonrpc: '2.0',
+      method,
+      ...(method !== 'note' && { id }),
+    })),
+  )
+  const { body } = await answer(text, exchange, dispatch, 1_200)
+  const answers = JSON.parse(body as string) as { id: number; result?: string; error?: { message: string } }[]
+  expect(answers.map(({ id, result }) => [id, result?.length])).toEqual([
+    [0, 10],
+    [1, 900],
+    [2, undefined],
+    [3, undefined],
+  ])
+  expect(answers.slice(2).map(({ error }) => error?.message.split(':')[0])).toEqual([
+    expect.stringContaining('This entry was called; with its result'),
+    expect.stringContaining('This entry was not called'),
+  ])
+  expect(called).toEqual(['short', 'long', 'long'])
+})
+
 test('between the entries of a batch other work has its turn', async () => {
   const order: string[] = []
   const { signal } = new AbortController()

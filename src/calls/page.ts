@@ -1,0 +1,36 @@
+/** The length of answers: pages that would be longer than one may be end early, and say so. */
+
+/** Most bytes of an answer, and of the answer to a batch. */
+export const maxAnswerBytes = 32 * 1_048_576
+/** Kept free for what is around the list of a page. */
+const reserveBytes = 65_536
+
+/** How a result is a page of a list. */
+export interface Page {
+  /** The field with the list. */
+  list: string
+  /** What else changes if the page ends after these entries: where the next one begins. */
+  after?(kept: never[]): object
+}
+
+/** Whether a text is longer in UTF-8 than an answer may be. */
+export const isTooLong = (text: string, most = maxAnswerBytes): boolean =>
+  text.length * 3 > most && Buffer.byteLength(text) > most
+
+/** A result as JSON; a page as far as an answer may be long. */
+export function printPage(result: unknown, page: Page, most = maxAnswerBytes): string {
+  const text = JSON.stringify(result)
+  if (!isTooLong(text, most)) return text
+  const { [page.list]: entries, ...rest } = result as Record<string, unknown>
+  const list = entries as never[]
+  let left = most - Math.min(reserveBytes, most / 2) - Buffer.byteLength(JSON.stringify(rest))
+  let kept = 0
+  for (const entry of list) {
+    left -= Buffer.byteLength(JSON.stringify(entry)) + 1
+    // The first entry always stays: a page without one would never end.
+    if (left < 0 && kept > 0) break
+    kept++
+  }
+  const shown = list.slice(0, kept)
+  return JSON.stringify({ [page.list]: shown, ...rest, ...page.after?.(shown), shortened: true })
+}
