@@ -69,3 +69,55 @@ export const actionFields = {
 } as const satisfies Record<string, ActionField>
 
 export type ActionFieldName = keyof typeof actionFields
+
+const names = v.optional(v.array(filledText(256)), () => [])
+
+/**
+ * What the service itself knows of the past of an action, for conditions that name it; no caller can give it. It is looked up only if a
+ * rule of the set asks for it. The part before the dot names what is looked up at once.
+ */
+export const factFields = {
+  'session.actions': {
+    kind: 'list',
+    schema: names,
+    about:
+      'What the agent was allowed to do before in this session: tools (`context.tool`), else categories, each once.',
+  },
+  'session.classifications': {
+    kind: 'list',
+    schema: names,
+    about: 'Tags (`tag`) of the rules that fired on those actions.',
+  },
+  'session.request': {
+    kind: 'string',
+    schema: name,
+    about: 'The task that the session began with, if it was given (getSessionContext).',
+  },
+  'precedents.failed': {
+    kind: 'number',
+    schema: count,
+    range: [0, Number.POSITIVE_INFINITY],
+    about: 'How many of the precedents failed.',
+  },
+  'precedents.n': {
+    kind: 'number',
+    schema: count,
+    range: [0, Number.POSITIVE_INFINITY],
+    about: 'Precedents with an outcome: of the 50 nearest decisions those that are nearer than chance.',
+  },
+  'calibration.gap': {
+    kind: 'number',
+    schema: v.optional(v.pipe(v.number(), v.minValue(-1, 'at least -1'), v.maxValue(1, 'at most 1'))),
+    range: [-1, 1],
+    about:
+      'Mean outcome less mean confidence of the agent in the category, or in all if the action names none: below 0 it is overconfident. Absent without reviews. Only reviews by others and by evidence count.',
+  },
+  'calibration.n': {
+    kind: 'number',
+    schema: count,
+    range: [0, Number.POSITIVE_INFINITY],
+    about: 'Decisions from which the gap is computed.',
+  },
+} as const satisfies Record<string, ActionField>
+
+export type FactName = keyof typeof factFields

@@ -44,6 +44,14 @@ export const FieldCondition = v.strictObject({
       ),
     ),
   ),
+  min_decisions: v.optional(
+    v.pipe(
+      count,
+      d(
+        'For `precedents.failed` and `calibration.gap`: with fewer decisions the action is deferred, as nothing can be said.',
+      ),
+    ),
+  ),
 })
 
 /** Looks for past decisions with a similar meaning. */

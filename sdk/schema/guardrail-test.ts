@@ -1,6 +1,6 @@
 /** Table tests of guardrails: actions and the verdicts that rules must give on them. */
 import * as v from 'valibot'
-import { type ActionFieldName, actionFields } from './action.ts'
+import { type ActionFieldName, actionFields, type FactName, factFields } from './action.ts'
 import { filledText } from './decision.ts'
 
 const d = v.description
@@ -17,8 +17,26 @@ const TestAction = v.strictObject({
   context: v.optional(v.record(v.string(), v.unknown()), () => ({})),
 })
 
+/** The facts of a group, such as `session.actions` as `session: { actions }`. */
+const factsOf = (group: string) =>
+  v.optional(
+    v.pipe(
+      v.strictObject(
+        Object.fromEntries(
+          (Object.keys(factFields) as FactName[])
+            .filter((one) => one.startsWith(`${group}.`))
+            .map((one) => [one.slice(group.length + 1), factFields[one].schema as v.GenericSchema]),
+        ),
+      ),
+      d(`What fields \`${group}.…\` are.`),
+    ),
+  )
+
 /** What conditions on past decisions find in a case. */
 export const Past = v.strictObject({
+  session: factsOf('session'),
+  precedents: factsOf('precedents'),
+  calibration: factsOf('calibration'),
   similar: v.pipe(v.optional(count, 0), d('Past decisions that every semantic condition finds.')),
   count: v.pipe(v.optional(count, 0), d('Decisions that every temporal condition counts.')),
   aggregate: v.pipe(

@@ -97,6 +97,12 @@ export const Rule = v.strictObject({
     ),
   ),
   message: v.optional(v.pipe(filledText(2_000), d('Message for the caller.'))),
+  tag: v.optional(
+    v.pipe(
+      v.union([name, v.pipe(v.array(name), v.minLength(1, 'at least one tag'))]),
+      d('If the rule fires on an action that is allowed, the session is classified so: `session.classifications`.'),
+    ),
+  ),
   suggestion: v.optional(v.pipe(filledText(2_000), d('What the caller can do.'))),
   conditions: v.pipe(
     v.optional(v.array(Condition), () => []),

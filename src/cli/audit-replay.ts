@@ -1,50 +1,106 @@
-/** cstp audit replay: the stored inputs evaluated by the current rules. */
-import { loadRules, type Replayed, replay } from '../policy/check.ts'
-import type { Result } from './connection.ts'
+/** cstp audit replay: the stored inputs evaluated again, by the archived rules of their time and by the current ones. */
+import { CstpError } from '../../sdk/errors.ts'
+import { compileArchived, loadRules, type Replayed, replay } from '../policy/check.ts'
+import type { Connection, Result } from './connection.ts'
 import { fit, plain, print, type Terminal } from './terminal.ts'
 
 interface Report {
   /** Entries that were evaluated again. */
   evaluations: number
-  /** Those whose verdict depends on redacted text or on past state that is no longer known, changed or not. */
+  /** Those to which the archived rules of their time give the same verdict, byte by byte. */
+  repeated: number
+  /** Those that can't be repeated, by reason. */
+  not_repeatable: Record<string, number>
+  /** Those that get another verdict by the rules of their time. */
+  different: Replayed[]
+  /** Those whose verdict of today depends on redacted text or on past state that was not recorded, changed or not. */
   uncertain: number
+  /** Those to which the current rules give another verdict. */
   changed: Replayed[]
 }
 
-function render({ evaluations, uncertain, changed }: Report, { width, paint }: Terminal): string {
-  const colour = { pass: paint.green, warn: paint.yellow, block: paint.red }
-  const lines = changed.flatMap((one) => {
-    const mark = one.uncertain.length > 0 ? paint.yellow(`  uncertain: ${one.uncertain.join(', ')}`) : ''
-    const removed = one.rules_before.filter((id) => !one.rules_after.includes(id)).map((id) => `-${id}`)
-    const added = one.rules_after.filter((id) => !one.rules_before.includes(id)).map((id) => `+${id}`)
-    return [
-      `${one.at.slice(0, 19).replace('T', ' ')}  ${plain(one.agent)}  ${colour[one.before](one.before)} → ${colour[one.after](one.after)}${mark}`,
-      `  ${fit(plain(one.description), width - 2)}`,
-      paint.dim(`  ${plain([...removed, ...added].join(' '))}`),
-    ]
-  })
-  const doubt = uncertain === 0 ? '' : `; ${uncertain} depend on redacted text or on past state that is no longer known`
-  return `${[...lines, `${changed.length} of ${evaluations} verdicts would change${doubt}`].join('\n')}\n`
+function lineOf(one: Replayed, { width, paint }: Terminal, mark: string): string[] {
+  const colour = { pass: paint.green, warn: paint.yellow, modify: paint.yellow, block: paint.red }
+  const painted = (answer: Replayed['before']) => (answer in colour ? colour[answer as 'pass'] : paint.red)(answer)
+  const removed = one.rules_before.filter((id) => !one.rules_after.includes(id)).map((id) => `-${id}`)
+  const added = one.rules_after.filter((id) => !one.rules_before.includes(id)).map((id) => `+${id}`)
+  return [
+    `${one.at.slice(0, 19).replace('T', ' ')}  ${plain(one.agent)}  ${painted(one.before)} → ${painted(one.after)}${mark}`,
+    `  ${fit(plain(one.description), width - 2)}`,
+    paint.dim(`  ${plain([...removed, ...added].join(' '))}`),
+  ]
+}
+
+function render(report: Report, terminal: Terminal): string {
+  const { evaluations, repeated, not_repeatable, different, uncertain, changed } = report
+  const { paint } = terminal
+  const doubt = uncertain === 0 ? '' : `; ${uncertain} depend on redacted text or on past state that was not recorded`
+  const reasons = Object.entries(not_repeatable).map(([why, count]) => `; ${count} can't be repeated: ${why}`)
+  return `${[
+    ...changed.flatMap((one) => {
+      const mark = one.uncertain.length > 0 ? paint.yellow(`  uncertain: ${one.uncertain.join(', ')}`) : ''
+      return lineOf(one, terminal, mark)
+    }),
+    ...different.map(
+      ({ seq, at, agent, by_its_rules: { why } }) =>
+        `${paint.red('not the verdict of its rules')}: entry ${seq}, ${at}, ${plain(agent)}${why === null ? '' : `: ${why}`}`,
+    ),
+    `By the rules of their time ${repeated} of ${evaluations} verdicts are the same, byte by byte; ${different.length} differ${reasons.join('')}`,
+    `By the current rules ${changed.length} of ${evaluations} verdicts would change${doubt}`,
+  ].join('\n')}\n`
+}
+
+/** The archived sets by hash, each fetched once. */
+function archive({ call }: Connection) {
+  const known = new Map<string, ReturnType<typeof fetchSet>>()
+  const fetchSet = async (policy_hash: string) => {
+    try {
+      return compileArchived(await call('getPolicy', { policy_hash }))
+    } catch (error) {
+      // The trail may be older than the archive.
+      if (error instanceof CstpError && error.error === 'invalid_params') return null
+      throw error
+    }
+  }
+  return (hash: string) => {
+    const found = known.get(hash) ?? fetchSet(hash)
+    known.set(hash, found)
+    return found
+  }
 }
 
 /**
  * @param paths of the current rules; null for the shipped ones
  * @param entries of the trail, which are not asked for before the rules are loaded
+ * @returns the exit status: 1 if a verdict is not the one of its rules
  */
 export async function runReplay(
   paths: readonly string[] | null,
+  connection: Connection,
   entries: AsyncIterable<Result<'listAudit'>['entries'][number]>,
   run: { terminal: Terminal; json: boolean },
 ): Promise<number> {
   const set = await loadRules(paths)
-  const report: Report = { evaluations: 0, uncertain: 0, changed: [] }
+  const archived = archive(connection)
+  const report: Report = {
+    evaluations: 0,
+    repeated: 0,
+    not_repeatable: {},
+    different: [],
+    uncertain: 0,
+    changed: [],
+  }
   for await (const entry of entries) {
-    const found = await replay(set, entry)
+    const found = await replay(set, archived, entry)
     if (!found) continue
     report.evaluations++
+    const { outcome, why } = found.by_its_rules
+    if (outcome === 'same') report.repeated++
+    else if (outcome === 'different') report.different.push(found)
+    else report.not_repeatable[why!] = (report.not_repeatable[why!] ?? 0) + 1
     if (found.uncertain.length > 0) report.uncertain++
     if (found.before !== found.after) report.changed.push(found)
   }
   await print(run, report, () => render(report, run.terminal))
-  return 0
+  return report.different.length > 0 ? 1 : 0
 }

@@ -1,9 +1,10 @@
 /** cstp audit: the trail of verdicts and writes, and what the current rules would say of its inputs. */
 import { boundMs } from '../../sdk/schema/params.ts'
 import { numberOf } from './args.ts'
-import { defineCommand, type Run } from './command.ts'
-import { connectionFlags, openConnection, type Params, type Result } from './connection.ts'
+import { defineCommand } from './command.ts'
+import { connectionFlags, type Result, withConnection } from './connection.ts'
 import { misuse } from './failure.ts'
+import { auditEntries } from './pages.ts'
 import { type Column, jsonLine, type Paint, plain, table } from './terminal.ts'
 
 const defaultLimit = 50
@@ -48,10 +49,11 @@ function aboutOf({ detail, ids }: AuditEntry): string {
 export const audit = defineCommand({
   name: 'audit',
   usage: '[replay] [flags]',
-  summary: 'Show the audit trail, or evaluate its inputs by the current rules.',
+  summary: 'Show the audit trail, or evaluate its inputs again.',
   about: [
     'Every evaluation of guardrails and every write is kept as an entry: who, when, which method, the verdict and the rules that fired. Newest first. With --json each line is an object with the input without its secrets, its digest, the hash of the rules and the duration.',
-    'replay evaluates the stored inputs by the current rule files (GUARDRAILS_PATHS, whether a server has loaded them or not) and shows each verdict that would change: use it before a change goes live. A verdict that depends on redacted text or on past state (similar decisions, counts, rates, circuit breakers) is marked uncertain.',
+    'replay evaluates the stored inputs again. By the archived rules of their time, with what the trail kept of the past: each verdict must be the same, byte by byte; if one is not, the exit status is 1. An entry whose text was redacted, or whose rules were not archived, can’t be repeated, and is counted so.',
+    'And by the current rule files (GUARDRAILS_PATHS, whether a server has loaded them or not): it shows each verdict that would change. Use it before a change goes live. A verdict that depends on redacted text, on past state that was not recorded, or on circuit breakers is marked uncertain.',
   ],
   flags,
   words: [0, 1],
@@ -80,13 +82,18 @@ export const audit = defineCommand({
     if (words[0] === 'replay') {
       const { runReplay } = await import('./audit-replay.ts')
       const { guardrails_paths } = (await run.configuration()).settings
-      return runReplay(guardrails_paths, trail(caller, { ...filter, ...(limit !== undefined && { limit }) }), run)
+      return withConnection(caller, (connection) => {
+        const entries = auditEntries(connection, { ...filter, ...(limit !== undefined && { limit }) })
+        return runReplay(guardrails_paths, connection, entries, run)
+      })
     }
     const entries: AuditEntry[] = []
-    for await (const entry of trail(caller, { ...filter, limit: limit ?? defaultLimit })) {
-      if (json) await terminal.out(jsonLine(entry))
-      else entries.push(entry)
-    }
+    await withConnection(caller, async (connection) => {
+      for await (const entry of auditEntries(connection, { ...filter, limit: limit ?? defaultLimit })) {
+        if (json) await terminal.out(jsonLine(entry))
+        else entries.push(entry)
+      }
+    })
     if (json) return 0
     const lines = table(entries, columns(terminal.paint), terminal.width, terminal.paint.bold)
     await terminal.out(entries.length === 0 ? 'No entry matches.\n' : `${lines.join('\n')}\n`)
@@ -95,31 +102,6 @@ export const audit = defineCommand({
 })
 
 type AuditEntry = Result<'listAudit'>['entries'][number]
-
-/** Yields the entries page by page, newest first, up to `limit` if given. */
-async function* trail(
-  run: Run<typeof connectionFlags>,
-  { limit, ...filter }: Omit<Params<'listAudit'>, 'cursor'>,
-): AsyncGenerator<AuditEntry> {
-  const connection = await openConnection(run, { signal: run.signal })
-  try {
-    let left = limit ?? Number.POSITIVE_INFINITY
-    let cursor: number | null = null
-    while (left > 0) {
-      const page: Result<'listAudit'> = await connection.call('listAudit', {
-        ...filter,
-        limit: Math.min(500, left),
-        ...(cursor !== null && { cursor }),
-      })
-      yield* page.entries
-      left -= page.entries.length
-      cursor = page.next_cursor
-      if (cursor === null) return
-    }
-  } finally {
-    await connection.close()
-  }
-}
 
 const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const
 

@@ -1,11 +1,19 @@
 /** The work of cstp guardrails: checking rule files, running their table tests, and backtesting rules that are not active. */
 import type { RuleProblem } from '../../sdk/schema/policy.ts'
-import { type Backtest, backtest, checkRules, loadRules, type Tally } from '../policy/check.ts'
+import {
+  type Backtest,
+  backtest,
+  backtestShadows,
+  checkRules,
+  loadRules,
+  shadowsOf,
+  type Tally,
+} from '../policy/check.ts'
 import { testRules } from '../policy/tables.ts'
 import type { Run } from './command.ts'
 import { type Connection, type connectionFlags, withConnection } from './connection.ts'
 import { Failure } from './failure.ts'
-import { fullRecords, pages } from './pages.ts'
+import { auditEntries, fullRecords, pages } from './pages.ts'
 import { type Column, type Paint, plain, plural, print, type Terminal, table } from './terminal.ts'
 
 type Output = Pick<Run, 'terminal' | 'json'>
@@ -70,10 +78,10 @@ const percent = (share: number | null): string => (share === null ? '–' : `${M
 const interval = ({ failure_low, failure_high }: Tally): string =>
   failure_low === null ? '' : `${percent(failure_low)} to ${percent(failure_high)}`
 
-function render({ all, stopped, rules, uncertain }: Backtest, { width, paint }: Terminal): string {
+function render({ all, stopped, rules, uncertain }: Backtest, about: string, { width, paint }: Terminal): string {
   const rows: (Tally & { name: string })[] = [
     ...rules.map((rule) => ({ name: `${rule.id} (${rule.action})`, ...rule })),
-    { name: 'stopped by any block rule', ...stopped },
+    { name: 'stopped by any rule', ...stopped },
     { name: 'all reviewed decisions', ...all },
   ]
   const number = (title: string, text: (row: Tally) => number): Column<Tally & { name: string }> => ({
@@ -99,15 +107,31 @@ function render({ all, stopped, rules, uncertain }: Backtest, { width, paint }: 
     uncertain === 0
       ? []
       : [`On ${uncertain} of them a rule depends on past state that is no longer known; it counts as not fired there.`]
-  const about = 'Rules see what is stored of a decision; the context of its check is not stored.'
-  return `${[...lines, '', ...note, paint.dim(about)].join('\n')}\n`
+  const of =
+    stopped.failure_low === null
+      ? ''
+      : `; failure rate ${percent(stopped.failure_rate)}, 95 % interval ${interval(stopped)}`
+  const whole = `Would have stopped ${stopped.decisions} of ${plural(all.decisions, 'reviewed decision')}: ${stopped.failed} failed, ${stopped.succeeded} succeeded${of}.`
+  return `${[...lines, '', whole, ...note, paint.dim(about)].join('\n')}\n`
 }
 
-/** @throws PolicyError if the file does not load */
-export async function runBacktest(path: string, run: Run<typeof connectionFlags>): Promise<number> {
+/**
+ * @param path of rules that are not in force; null for the rules in shadow mode of those that are
+ * @throws PolicyError if the file does not load
+ */
+export async function runBacktest(path: string | null, run: Run<typeof connectionFlags>): Promise<number> {
   // Before anything is fetched: most first attempts have a typo.
-  const set = await loadRules([path])
-  const found = await withConnection(run, (connection) => backtest(set, reviewed(connection)))
-  await print(run, found, () => render(found, run.terminal))
+  const set = await loadRules(path === null ? (await run.configuration()).settings.guardrails_paths : [path])
+  if (path === null && !set.rules.some(({ rule }) => rule.mode === 'shadow'))
+    throw new Failure('no rule in force is in shadow mode; to test a file: cstp guardrails backtest <file>')
+  const found = await withConnection(run, async (connection) => {
+    if (path !== null) return backtest(set, reviewed(connection))
+    return backtestShadows(set, await shadowsOf(auditEntries(connection, {})), reviewed(connection))
+  })
+  const about =
+    path === null
+      ? 'By what the trail says that the rules in shadow mode would have stopped when it was decided.'
+      : 'Rules see what is stored of a decision; the context of its check is not stored.'
+  await print(run, found, () => render(found, about, run.terminal))
   return 0
 }

@@ -12,14 +12,14 @@ const shipped = join(import.meta.dir, beside)
 
 export const guardrails = defineCommand({
   name: 'guardrails',
-  usage: 'check|test [folder] | reload | backtest <file> [flags]',
+  usage: 'check|test [folder] | reload | backtest [file] [flags]',
   summary: 'Check, test, reload and backtest guardrail files.',
   about: [
     'check reports what does not load, with file, line and column, and what loads but is suspicious: fields that were probably meant to be others, and rules that never fire, that another rule covers, that contradict, or that block without a message. The exit status is 1 if a file does not load.',
     'test runs the tables beside the rules (*.test.yaml: an action, the expected verdict) and names the rules that no case fires. The exit status is 1 if a case fails.',
     'Both take a folder; by default those of GUARDRAILS_PATHS, else the shipped rules. Neither needs a server.',
     'reload makes a server reload its guardrails now (scope admin); otherwise it does so every five minutes.',
-    'backtest takes a file of rules that is not active and evaluates the recorded decisions whose outcome is known: how many the rules would have stopped, and how many of those failed or succeeded, with the 95 % interval of the failure rate.',
+    'backtest takes a file of rules that is not active and evaluates the recorded decisions whose outcome is known: how many the rules would have stopped, and how many of those failed or succeeded, with the 95 % interval of the failure rate. Without a file it does so for the rules in force that are in shadow mode, by what the audit trail says that they would have stopped (scope admin).',
   ],
   flags: connectionFlags,
   words: [1, 2],
@@ -40,8 +40,7 @@ export const guardrails = defineCommand({
         return (await import('./guardrails-run.ts')).test(folders, run)
       }
       case 'backtest':
-        if (path === undefined) throw misuse('missing file: cstp guardrails backtest <file>')
-        return (await import('./guardrails-run.ts')).runBacktest(path, run)
+        return (await import('./guardrails-run.ts')).runBacktest(path ?? null, run)
       case 'reload': {
         if (path !== undefined)
           throw misuse(`unexpected argument ${JSON.stringify(path)}; usage: cstp guardrails reload`)

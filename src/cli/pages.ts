@@ -1,7 +1,7 @@
 /** Reads every stored decision through a connection: pages by creation, full records, and a wait where the server limits the rate. */
 import { CstpError } from '../../sdk/errors.ts'
 import type { DecisionRecord } from '../../sdk/schema/decision.ts'
-import { type Connection, connect, type Result } from './connection.ts'
+import { type Connection, connect, type Params, type Result } from './connection.ts'
 
 const pageSize = 200
 
@@ -67,4 +67,24 @@ export function retryWhenRateLimited(
     }
   }
   return connect(send, connection.close)
+}
+
+/** Entries of the audit trail, newest first, up to `limit` if given. */
+export async function* auditEntries(
+  { call }: Connection,
+  { limit, ...filter }: Omit<Params<'listAudit'>, 'cursor'>,
+): AsyncGenerator<Result<'listAudit'>['entries'][number]> {
+  let left = limit ?? Number.POSITIVE_INFINITY
+  let cursor: number | null = null
+  while (left > 0) {
+    const page: Result<'listAudit'> = await call('listAudit', {
+      ...filter,
+      limit: Math.min(500, left),
+      ...(cursor !== null && { cursor }),
+    })
+    yield* page.entries
+    left -= page.entries.length
+    cursor = page.next_cursor
+    if (cursor === null) return
+  }
 }

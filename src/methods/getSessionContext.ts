@@ -3,6 +3,7 @@ import * as v from 'valibot'
 import { text } from '../../sdk/schema/decision.ts'
 import { trackedParams, whole } from '../../sdk/schema/params.ts'
 import { defineMethod, toolInput } from '../calls/method.ts'
+import { noteRequest } from '../domain/guardrail/guard.ts'
 import { parts, SessionContext, sessionContext, toMarkdown } from '../domain/memory/session-context.ts'
 
 const d = v.description
@@ -45,6 +46,7 @@ export const getSessionContext = defineMethod({
   failure: 'internal_error',
   async handle(call, { task_description, include, decisions_limit, ready_limit, format, token_budget }) {
     const start = call.elapsed()
+    if (task_description?.trim()) await noteRequest(call, task_description)
     const context = await sessionContext(call, {
       task: task_description?.trim() ? task_description : null,
       parts: include?.length ? include : parts,

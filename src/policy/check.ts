@@ -47,7 +47,9 @@ export async function checkRules(paths: readonly string[] | null): Promise<Check
 }
 
 // The command line may not import the domain; these are what it needs of it.
-export { type Backtest, backtest, type Replayed, replay, type Tally } from '../domain/guardrail/backtest.ts'
+export { compileArchived } from '../domain/guardrail/archive.ts'
+export { type Backtest, backtest, backtestShadows, shadowsOf, type Tally } from '../domain/guardrail/backtest.ts'
+export { type Replayed, replay } from '../domain/guardrail/replay.ts'
 
 /** @param paths directories, or one file; null for the shipped rules. @throws PolicyError with everything that is wrong */
 export async function loadRules(paths: readonly string[] | null): Promise<PolicySet> {

@@ -1,6 +1,6 @@
 /** cstp.getPolicy: the archive keeps every rule set that was in force under its hash, with its times. */
 import { expect, test } from 'bun:test'
-import { policyHash } from '../../src/domain/guardrail/set.ts'
+import { compileArchived } from '../../src/domain/guardrail/archive.ts'
 import { forEachBackend } from '../support/program.ts'
 
 const first = '- { id: one, message: m, condition_stakes: critical }'
@@ -36,7 +36,8 @@ forEachBackend((open) => {
     const two = await call('getPolicy')
     expect(two.circuit_breakers).toMatchObject([{ scope: 'global', failure_threshold: 1 }])
     // The content proves itself: its hash is its name.
-    expect(policyHash(two.guardrails as never, two.circuit_breakers as never)).toBe(two.policy_hash)
+    expect(compileArchived(two)).toMatchObject({ hash: two.policy_hash })
+    expect(compileArchived({ ...two, guardrails: one.guardrails })).toBe('altered')
     clock.now += hour
     await program.rules(first)
     expect((await call('getPolicy')).periods).toEqual([

@@ -6,7 +6,7 @@ import type { BreakerRule } from '../../../sdk/schema/guardrail.ts'
 import type { Store, Transaction } from '../../../sdk/storage/store.ts'
 import { timestamp } from '../../core/time.ts'
 import type { LoadedRule } from './parse.ts'
-import { fileName, type PolicySet } from './set.ts'
+import { compileSet, fileName, type PolicySet } from './set.ts'
 
 /** When a set was in force, RFC 3339; `until` is null while it is. */
 export interface Period {
@@ -66,4 +66,18 @@ export function enact(store: Pick<Store, 'transaction'>, set: PolicySet, now_ms:
 export async function archivedPolicy({ keyed }: Pick<Store, 'keyed'>, hash: string): Promise<ArchivedPolicy | null> {
   const [found] = await keyed.get(archive, [hash])
   return (found?.value as ArchivedPolicy | undefined) ?? null
+}
+
+/** What getPolicy returns, compiled; `altered` if it is not what its hash says. */
+export function compileArchived(given: {
+  policy_hash: string
+  guardrails: readonly object[]
+  circuit_breakers: readonly object[]
+}): PolicySet | 'altered' {
+  try {
+    const set = compileSet(given.guardrails as LoadedRule[], given.circuit_breakers as BreakerRule[])
+    return set.hash === given.policy_hash ? set : 'altered'
+  } catch {
+    return 'altered'
+  }
 }

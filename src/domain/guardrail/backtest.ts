@@ -1,103 +1,10 @@
-/** Evaluates rules on the past: what the stored inputs would get today, and what a rule would have stopped. */
+/** Evaluates rules on the past: which decisions they would have stopped, and what came of those. */
 import type { DecisionRecord, Outcome } from '../../../sdk/schema/decision.ts'
 import type { StoredAuditEntry } from '../../../sdk/storage/store.ts'
 import { wilson } from '../calibration/figures.ts'
-import type { Action } from './action.ts'
 import { recordedAction } from './action.ts'
-import { evaluate, type Verdict } from './evaluate.ts'
-import { breakerId } from './guard.ts'
-import type { History } from './history.ts'
+import { evaluatePast } from './replay.ts'
 import type { PolicySet } from './set.ts'
-
-/** A history of which only the time is known; a rule that asks for more can't be evaluated. */
-function unknownHistory(at: string): History {
-  const unknown = async (): Promise<never> => {
-    throw new Error('past state is not known')
-  }
-  return {
-    now: () => Date.parse(at),
-    similar: unknown,
-    count: unknown,
-    aggregate: unknown,
-    fact: unknown,
-    evidence: unknown,
-  }
-}
-
-/** Evaluates an action of the past. `unknown` are the rules that depend on past state. */
-async function evaluatePast(
-  set: PolicySet,
-  action: Action,
-  at: string,
-): Promise<{ verdict: Verdict; unknown: Set<string> }> {
-  const unknown = new Set<string>()
-  const verdict = await evaluate(set.rules, action, unknownHistory(at), (rule) => void unknown.add(rule))
-  return { verdict, unknown }
-}
-
-type Answer = 'pass' | 'warn' | 'block'
-
-export interface Replayed {
-  seq: number
-  at: string
-  agent: string
-  method: string
-  description: string
-  before: Answer
-  after: Answer
-  /** Rules and breakers that fired then, and those that would fire today. */
-  rules_before: string[]
-  rules_after: string[]
-  /** Why the verdict of today is not certain; empty if it is. */
-  uncertain: ('redacted text' | 'past state')[]
-}
-
-interface Detail {
-  input: Action
-  redacted: boolean
-  violations: string[]
-  warnings: string[]
-}
-
-const isDetail = (detail: unknown): detail is Detail =>
-  detail !== null &&
-  typeof detail === 'object' &&
-  'input' in detail &&
-  'violations' in detail &&
-  Array.isArray(detail.violations) &&
-  'warnings' in detail
-
-const answerOf = (blocks: number, warnings: number): Answer => (blocks > 0 ? 'block' : warnings > 0 ? 'warn' : 'pass')
-
-/** Evaluates an entry of the audit trail by the current rules; null if it is not an evaluation. */
-export async function replay(set: PolicySet, entry: StoredAuditEntry): Promise<Replayed | null> {
-  const { seq, at, agent, method, detail } = entry
-  if (!isDetail(detail)) return null
-  const { verdict, unknown } = await evaluatePast(set, detail.input, at)
-  const then = new Set([...detail.violations, ...detail.warnings])
-  // A rule that depends on past state is assumed to answer as it did; so is a breaker, while it is declared.
-  const counts = ({ guardrail_id: id }: { guardrail_id: string }) => !unknown.has(id) || then.has(id)
-  const breakers = new Set(set.breakers.map(({ scope }) => breakerId(scope)))
-  const stopped = detail.violations.filter((id) => breakers.has(id))
-  const blocks = [...verdict.violations.filter(counts).map((one) => one.guardrail_id), ...stopped]
-  const warnings = verdict.warnings.filter(counts).map((one) => one.guardrail_id)
-  const onPastState = unknown.size > 0 || detail.violations.some((id) => id.startsWith(breakerId('')))
-  return {
-    seq,
-    at,
-    agent,
-    method,
-    description: detail.input.description,
-    before: answerOf(detail.violations.length, detail.warnings.length),
-    after: answerOf(blocks.length, warnings.length),
-    rules_before: [...then],
-    rules_after: [...blocks, ...warnings],
-    uncertain: [
-      ...(detail.redacted ? (['redacted text'] as const) : []),
-      ...(onPastState ? (['past state'] as const) : []),
-    ],
-  }
-}
 
 /** The outcomes of the decisions that something applied to. */
 export interface Tally {
@@ -115,7 +22,7 @@ export interface Tally {
 export interface Backtest {
   /** Every reviewed decision. */
   all: Tally
-  /** Those that a block rule would have stopped. */
+  /** Those that a rule would have stopped. */
   stopped: Tally
   rules: ({ id: string; action: string } & Tally)[]
   /** Decisions on which some rule depends on past state; such a rule counts as not fired. */
@@ -139,26 +46,76 @@ function tally(outcomes: readonly Outcome[]): Tally {
   }
 }
 
-/** Evaluates recorded decisions by a set of rules. Those without an outcome are left out. */
-export async function backtest(set: PolicySet, records: AsyncIterable<DecisionRecord>): Promise<Backtest> {
+/** What rules say of a decision: those that fire, those of them that would stop it, and those that can't be known any more. */
+interface Said {
+  fired: readonly string[]
+  stopping: readonly string[]
+  unknown: ReadonlySet<string>
+}
+
+/** Evaluates each of the decisions that have an outcome. @param rules those of the report */
+async function compare(
+  rules: readonly { id: string; action: string }[],
+  records: AsyncIterable<DecisionRecord>,
+  say: (record: DecisionRecord) => Promise<Said>,
+): Promise<Backtest> {
   const all: Outcome[] = []
   const stopped: Outcome[] = []
-  const fired = new Map<string, Outcome[]>(set.rules.map(({ rule }) => [rule.id, []]))
+  const fired = new Map<string, Outcome[]>(rules.map(({ id }) => [id, []]))
   let uncertain = 0
   for await (const record of records) {
-    if (record.outcome === null) continue
     const { outcome } = record
+    if (outcome === null) continue
     all.push(outcome)
-    const { verdict, unknown } = await evaluatePast(set, recordedAction(record), record.created_at)
-    if (unknown.size > 0) uncertain++
-    const isKnown = (id: string) => !unknown.has(id)
-    if (verdict.violations.some(({ guardrail_id }) => isKnown(guardrail_id))) stopped.push(outcome)
-    for (const id of verdict.fired.filter(isKnown)) fired.get(id)!.push(outcome)
+    const said = await say(record)
+    if (said.unknown.size > 0) uncertain++
+    const isKnown = (id: string) => !said.unknown.has(id)
+    if (said.stopping.some(isKnown)) stopped.push(outcome)
+    for (const id of said.fired.filter(isKnown)) fired.get(id)?.push(outcome)
   }
   return {
     all: tally(all),
     stopped: tally(stopped),
-    rules: set.rules.map(({ rule: { id, action } }) => ({ id, action, ...tally(fired.get(id)!) })),
+    rules: rules.map(({ id, action }) => ({ id, action, ...tally(fired.get(id)!) })),
     uncertain,
   }
+}
+
+/** Evaluates recorded decisions by a set of rules, those in shadow mode too. Decisions without an outcome are left out. */
+export function backtest(set: PolicySet, records: AsyncIterable<DecisionRecord>): Promise<Backtest> {
+  return compare(
+    set.rules.map(({ rule }) => rule),
+    records,
+    async (record) => {
+      const { verdict, unknown } = await evaluatePast(set, recordedAction(record), record.created_at)
+      const stopping = [...verdict.asks.map(({ rule }) => rule), ...verdict.would_block]
+      return { fired: verdict.fired, stopping, unknown }
+    },
+  )
+}
+
+/** What the shadow rules of a trail would have stopped, by id of the decision. */
+export async function shadowsOf(entries: AsyncIterable<StoredAuditEntry>): Promise<Map<string, string[]>> {
+  const found = new Map<string, string[]>()
+  for await (const { ids, detail } of entries) {
+    const rules = (detail as { would_block?: string[] } | null)?.would_block ?? []
+    for (const id of rules.length > 0 ? ids : []) found.set(id, [...new Set([...(found.get(id) ?? []), ...rules])])
+  }
+  return found
+}
+
+/** The same for rules in shadow mode, by what the trail says that they would have stopped when it was decided. */
+export function backtestShadows(
+  set: PolicySet,
+  would_block: ReadonlyMap<string, string[]>,
+  records: AsyncIterable<DecisionRecord>,
+): Promise<Backtest> {
+  return compare(
+    set.rules.flatMap(({ rule }) => (rule.mode === 'shadow' ? [rule] : [])),
+    records,
+    async ({ id }) => {
+      const stopping = would_block.get(id) ?? []
+      return { fired: stopping, stopping, unknown: new Set() }
+    },
+  )
 }

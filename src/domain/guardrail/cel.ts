@@ -4,6 +4,7 @@ import { Environment } from '@marcbachmann/cel-js'
 import { actionFields } from '../../../sdk/schema/action.ts'
 import { messageOf } from '../../core/log.ts'
 import { type Action, isNullable } from './action.ts'
+import { type FactGroup, type Facts, factGroups } from './facts.ts'
 import { EvaluationError } from './operators.ts'
 
 const celTypes = { string: 'string', number: 'dyn', boolean: 'bool', list: 'list<string>' } as const
@@ -16,6 +17,7 @@ const schema = {
   // Never null, but rules that compare it with null have always compiled.
   agent_id: 'dyn',
   context: 'map<string, dyn>',
+  ...Object.fromEntries(factGroups.map((group) => [group, 'map<string, dyn>'])),
 }
 
 const environment = new Environment({
@@ -45,7 +47,7 @@ export interface CompiledCel {
   /** What is wrong with the expression; null if nothing is. */
   error: string | null
   /** @throws EvaluationError when a key is absent, types do not match, or the result is not a boolean */
-  evaluate(action: Action): boolean
+  evaluate(action: Action, facts: Partial<Record<FactGroup, Facts>>): boolean
 }
 
 const firstLine = (error: unknown): string => messageOf(error).split('\n')[0]!
@@ -67,10 +69,10 @@ export function compileCel(expression: string): CompiledCel {
     if (reason !== null) return refuse(reason)
     return {
       error: null,
-      evaluate(action) {
+      evaluate(action, facts) {
         let answer: unknown
         try {
-          answer = program({ action })
+          answer = program({ action: Object.keys(facts).length === 0 ? action : { ...action, ...facts } })
         } catch (error) {
           throw new EvaluationError(firstLine(error))
         }

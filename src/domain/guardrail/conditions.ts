@@ -17,8 +17,9 @@ import type { DecisionFilter } from '../../../sdk/storage/store.ts'
 import { type Action, actionField, compileField } from './action.ts'
 import { compileCel } from './cel.ts'
 import { onClock } from './clock.ts'
+import { allFacts, type FactName, factField, groupOf, groupsIn, isFact } from './facts.ts'
 import type { History } from './history.ts'
-import { compareNumbers, EvaluationError, holds } from './operators.ts'
+import { compareNumbers, EvaluationError, holds, SampleError } from './operators.ts'
 
 /** True when the condition holds. @throws EvaluationError when it can't be evaluated */
 export type Test = (action: Action, history: History) => boolean | Promise<boolean>
@@ -44,6 +45,7 @@ export const conditionKinds: { [T in Condition['type']]: ConditionKind<Extract<C
       const { field: name, operator, value, when_missing } = condition
       const field = compileField(name)
       const absent = (operator === 'exists' && value === false) || when_missing === 'match'
+      if (isFact(name)) return compileFact(name, condition, absent)
       return (action) => {
         const actual = field.value(action)
         if (actual !== undefined) return holds(condition, actual)
@@ -103,9 +105,23 @@ export const conditionKinds: { [T in Condition['type']]: ConditionKind<Extract<C
     problem: ({ expression }) => compileCel(expression).error,
     compile({ expression }) {
       const { evaluate } = compileCel(expression)
-      return (action) => evaluate(action)
+      const groups = groupsIn(expression)
+      if (groups.length === 0) return (action) => evaluate(action, {})
+      return async (action, history) => evaluate(action, await allFacts(groups, (name) => history.fact(name, action)))
     },
   },
+}
+
+/** A condition on what the service knows of the past. @param absent the answer if there is no such fact */
+function compileFact(name: FactName, condition: FieldCondition, absent: boolean): Test {
+  const { min_decisions } = condition
+  const sample = `${groupOf(name)}.n`
+  return async (action, history) => {
+    const n = min_decisions !== undefined && isFact(sample) ? Number(await history.fact(sample, action)) : 0
+    if (n < (min_decisions ?? 0)) throw new SampleError(`${sample} is ${n}; ${name} needs ${min_decisions}`)
+    const actual = (await history.fact(name, action)) ?? undefined
+    return actual === undefined ? absent : holds(condition, actual)
+  }
 }
 
 // A row takes conditions of its own kind only, which the compiler can't follow through the lookup.
@@ -184,8 +200,10 @@ function valueProblem({ operator, value }: FieldCondition): string | null {
 }
 
 /** A field of the action has one kind: a value of another one could never be compared with it. */
-function kindProblem({ field, operator, value }: FieldCondition): string | null {
-  const kind = actionField(field)?.kind
+function kindProblem({ field, operator, value, min_decisions }: FieldCondition): string | null {
+  if (min_decisions !== undefined && !/^(?:precedents|calibration)\.(?!n$)/.test(field))
+    return 'min_decisions is for precedents.failed and calibration.gap'
+  const kind = (actionField(field) ?? factField(field))?.kind
   if (kind === undefined || operator === 'exists') return null
   const values = Array.isArray(value) ? value : [value]
   if (kind === 'list')

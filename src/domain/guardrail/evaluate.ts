@@ -6,7 +6,7 @@ import { type Action, compileField, type Field } from './action.ts'
 import { compileAll, type Test } from './conditions.ts'
 import type { History } from './history.ts'
 import { compileModify, givenOf, type Modification } from './modify.ts'
-import { EvaluationError } from './operators.ts'
+import { EvaluationError, SampleError } from './operators.ts'
 import type { LoadedRule } from './parse.ts'
 
 export interface Verdict {
@@ -17,6 +17,8 @@ export interface Verdict {
   warnings: Violation[]
   /** Ids of the rules that fired, including those that only log and those in shadow mode. */
   fired: string[]
+  /** Tags of those rules. */
+  tags: string[]
   /** Number of rules loaded. */
   evaluated: number
   /** What each rule that stops the action asks for, so that an approval can lift its part of the verdict. */
@@ -99,8 +101,14 @@ async function missingOf(compiled: CompiledRule, action: Action, history: Histor
 }
 
 /** The verdict that a violated rule asks for. */
-function askedFor({ action }: LoadedRule, { fields, evidence, approvers }: Missing, failed: boolean): VerdictValue {
+function askedFor(
+  { action }: LoadedRule,
+  { fields, evidence, approvers }: Missing,
+  failed: boolean,
+  isSmall: boolean,
+): VerdictValue {
   if (action === 'warn' || action === 'log') return 'allow'
+  if (isSmall) return 'defer'
   if (action === 'defer' || action === 'step_up') return action
   if (failed) return 'deny'
   if (action === 'modify') return 'modify'
@@ -160,6 +168,7 @@ export async function evaluate(
   const violations: Violation[] = []
   const warnings: Violation[] = []
   const fired: string[] = []
+  const tags: string[] = []
   const asks: Ask[] = []
   const would_block: string[] = []
   const changes: Change[] = []
@@ -174,8 +183,10 @@ export async function evaluate(
       continue
     }
     let error: string | null = null
+    let isSmall = false
     let missing = complete
     const fault = (thrown: unknown) => {
+      isSmall ||= thrown instanceof SampleError
       if (!(thrown instanceof EvaluationError)) onFault(rule.id, thrown)
       error = reasonOf(thrown)
     }
@@ -194,7 +205,8 @@ export async function evaluate(
     const lacks = missing.fields.length + missing.evidence.length + missing.approvers.length > 0
     if (error === null && requiresAny(compiled) && !lacks) continue
     fired.push(rule.id)
-    let asked = askedFor(rule, missing, error !== null)
+    if (rule.tag !== undefined) tags.push(...[rule.tag].flat())
+    let asked = askedFor(rule, missing, error !== null, isSmall)
     if (rule.mode === 'shadow') {
       if (asked !== 'allow' && asked !== 'modify') would_block.push(rule.id)
       continue
@@ -222,6 +234,7 @@ export async function evaluate(
     violations,
     warnings,
     fired,
+    tags,
     evaluated: rules.length,
     asks,
     would_block,

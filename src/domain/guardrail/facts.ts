@@ -1,9 +1,105 @@
-/** Facts that rules may see beside the action: what happened before in its session, and what its kind of decision came to. */
-import type { ActionField } from '../../../sdk/schema/action.ts'
+/** What rules may ask about the past of an action beside its own fields: which facts a rule set asks for, and how they are looked up. */
+import { type ActionField, type FactName, factFields } from '../../../sdk/schema/action.ts'
+import type { Condition } from '../../../sdk/schema/guardrail.ts'
+import type { Embedder } from '../../../sdk/storage/embedder.ts'
+import type { Store } from '../../../sdk/storage/store.ts'
+import { countOf, meanOf, scoredOf } from '../calibration/figures.ts'
+import type { Follower } from '../search/follower.ts'
+import type { Action } from './action.ts'
+import { readSession } from './session.ts'
 
-/** Every fact by the name that a rule uses. */
-export const facts = {} as const satisfies Record<string, ActionField>
+export type { FactName }
 
-export type FactName = keyof typeof facts
+/** What is looked up at once: the part of a fact's name before the dot. */
+export const factGroups = ['session', 'precedents', 'calibration'] as const
+export type FactGroup = (typeof factGroups)[number]
+/** The facts of a group by their name behind the dot; null where there is none. */
+export type Facts = Readonly<Record<string, unknown>>
 
-export const isFact = (name: string): name is FactName => Object.hasOwn(facts, name)
+export const isFact = (name: string): name is FactName => Object.hasOwn(factFields, name)
+
+/** The row of a fact; undefined for any other name. */
+export const factField = (name: string): ActionField | undefined => (isFact(name) ? factFields[name] : undefined)
+
+export const factNames = Object.keys(factFields) as FactName[]
+const splitAt = (name: string): number => name.indexOf('.')
+export const groupOf = (name: FactName): FactGroup => name.slice(0, splitAt(name)) as FactGroup
+export const keyOf = (name: FactName): string => name.slice(splitAt(name) + 1)
+
+/** The facts of these groups, as an expression sees them. */
+export async function allFacts(
+  groups: readonly FactGroup[],
+  lookUp: (name: FactName) => Promise<unknown>,
+): Promise<Partial<Record<FactGroup, Facts>>> {
+  const found = await Promise.all(
+    groups.map(async (group) => {
+      const names = factNames.filter((name) => groupOf(name) === group)
+      const values = await Promise.all(names.map(async (name) => [keyOf(name), (await lookUp(name)) ?? null] as const))
+      return [group, Object.fromEntries(values)] as const
+    }),
+  )
+  return Object.fromEntries(found)
+}
+
+/** The groups that a CEL expression names. */
+export const groupsIn = (expression: string): FactGroup[] =>
+  factGroups.filter((group) =>
+    new RegExp(`\\baction\\s*(?:\\.\\s*${group}\\b|\\[\\s*["']${group}["'])`).test(expression),
+  )
+
+function groupsOf(condition: Condition): FactGroup[] {
+  switch (condition.type) {
+    case 'field':
+      return isFact(condition.field) ? [groupOf(condition.field)] : []
+    case 'cel':
+      return groupsIn(condition.expression)
+    case 'compound':
+      return condition.conditions.flatMap(groupsOf)
+    default:
+      return []
+  }
+}
+
+/** Whether some rule asks for what happened before in the session: only then is it kept. */
+export const asksForSession = (rules: readonly { rule: { conditions: readonly Condition[] } }[]): boolean =>
+  rules.some(({ rule }) => rule.conditions.flatMap(groupsOf).includes('session'))
+
+export interface FactTools {
+  store: Store
+  index: Follower
+  embedder: Embedder
+  signal: AbortSignal
+  tracker_ttl_ms: number
+}
+
+const precedentsLooked = 50
+
+/** Looks up a group. @param embed the vector of the action's description */
+export async function lookUp(
+  { store, index, embedder, tracker_ttl_ms: ttl_ms }: FactTools,
+  group: FactGroup,
+  action: Action,
+  now_ms: number,
+  embed: () => Promise<Float32Array>,
+): Promise<Facts> {
+  const { agent_id: agent, category } = action
+  if (group === 'session') {
+    const { updated_ms: _, ...session } = await readSession(store.keyed, agent, { now_ms, ttl_ms })
+    return session
+  }
+  if (group === 'calibration') {
+    const groups = await store.decisions.outcomes({ agent, ...(category !== null && { category }) })
+    const scored = scoredOf(groups.filter(({ settled_by }) => settled_by === 'others' || settled_by === 'observed'))
+    const n = countOf(scored)
+    return { n, gap: n === 0 ? null : meanOf(scored, ({ value, confidence }) => value - confidence) }
+  }
+  await index.sync()
+  const generation = index.generation()
+  if (!generation) return { n: 0, failed: 0 }
+  const vector = (await embed()).subarray(0, generation.dimensions)
+  const hits = await index.nearest({ vector, embedder: embedder.id, side: 'both', k: precedentsLooked, filter: {} })
+  const near = hits.filter(({ distance }) => distance <= embedder.noise_distance).map(({ id }) => id)
+  const outcomes = (await store.decisions.getMany(near)).map(({ record }) => record.outcome)
+  const settled = outcomes.filter((outcome) => outcome !== null && outcome !== 'abandoned')
+  return { n: settled.length, failed: settled.filter((outcome) => outcome === 'failure').length }
+}

@@ -1,10 +1,8 @@
 /** The policy for one call of a method: an action is evaluated by rules, then breakers, then recorded in the audit trail. */
-import { createHash } from 'node:crypto'
 import type { BreakerRule } from '../../../sdk/schema/guardrail.ts'
 import type { ApprovalRef, Violation } from '../../../sdk/schema/policy.ts'
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import type { KeyedReader, Store, Transaction } from '../../../sdk/storage/store.ts'
-import { stableJson } from '../../core/json.ts'
 import { redact } from '../../core/redact.ts'
 import { timestamp } from '../../core/time.ts'
 import type { Follower } from '../search/follower.ts'
@@ -26,8 +24,11 @@ import {
   storedBreakers,
   watching,
 } from './breaker.ts'
+import { inputDigest, verdictDigest } from './digest.ts'
 import { evaluate, judged, type Verdict } from './evaluate.ts'
-import { openHistory } from './history.ts'
+import { asksForSession } from './facts.ts'
+import { type Answers, openHistory } from './history.ts'
+import { addToSession, namesOf } from './session.ts'
 import type { Policy, PolicySet } from './set.ts'
 
 /** The parts of a call that evaluation needs. */
@@ -40,6 +41,7 @@ export interface GuardedCall {
   method: string
   request_id: string
   signal: AbortSignal
+  tracker_ttl_ms: number
   log(level: 'error', message: string, detail: Record<string, unknown>): void
   randomHex(bytes: number): string
   /** Without it no approval is ever granted. */
@@ -96,38 +98,52 @@ export function guardOf(call: GuardedCall, set: PolicySet, scopes: readonly stri
   return {
     async evaluate(action) {
       await enact(call.store, set, call.now())
-      const history = openHistory(call)
+      const answers: Answers = {}
+      const history = openHistory(call, answers)
       const start = call.elapsed()
       const verdict = await evaluate(set.rules, action, history, onFault)
       const open = await stopped(call.store.keyed, history.now())
-      const duration_ms = call.elapsed() - start
-      const record_id = `${timestamp(call.now()).slice(0, 10)}-evaluation-${call.randomHex(6)}`
-      return withBreakers({ ...verdict, policy_hash: set.hash, duration_ms, record_id, approval: null }, open)
+      const [duration_ms, at_ms] = [call.elapsed() - start, history.now()]
+      const record_id = `${timestamp(at_ms).slice(0, 10)}-evaluation-${call.randomHex(6)}`
+      const more = { policy_hash: set.hash, duration_ms, at_ms, answers, record_id, approval: null }
+      return withBreakers({ ...verdict, ...more }, open)
     },
     async settle(tx, action, evaluation, { ids = [], claims, dry_run = false } = {}) {
       const settled = await approved(tx, call, action, evaluation, dry_run)
       const { allowed, verdict, violations, warnings, fired, policy_hash, duration_ms } = settled
-      const { record_id, would_block, changes, satisfied_by, approval } = settled
+      const { record_id, would_block, changes, satisfied_by, approval, tags, answers, at_ms } = settled
+      const breakers = violations.filter(({ state }) => state !== undefined)
       const { value: input, redacted } = redact(action)
+      // One by one: the name of a question is not that of a secret.
+      const told = Object.entries(answers).map(([question, answer]) => [question, redact(answer)] as const)
       const idsOf = (list: readonly Violation[]) => list.map(({ guardrail_id }) => guardrail_id)
       const detail = {
-        digest: createHash('sha256').update(stableJson(action)).digest('hex'),
+        digest: inputDigest(action),
         input,
-        redacted,
+        redacted: redacted || told.some(([, answer]) => answer.redacted),
         ...(claims && { claims: redact(claims).value }),
         violations: idsOf(violations),
         warnings: idsOf(warnings),
+        ...(tags.length > 0 && { tags }),
+        ...(told.length > 0 && { answers: Object.fromEntries(told.map(([name, { value }]) => [name, value])) }),
         policy_hash,
         duration_ms: Math.round(duration_ms * 1_000) / 1_000,
         record_id,
         verdict,
+        verdict_digest: verdictDigest(settled),
+        ...(breakers.length > 0 && { breakers }),
         ...(would_block.length > 0 && { would_block }),
         ...(changes.length > 0 && { changes: redact(changes).value }),
         ...(satisfied_by.length > 0 && { satisfied_by }),
         ...(approval && { approval_id: approval.id }),
         ...(dry_run && { dry_run }),
       }
-      const at = timestamp(call.now())
+      // An action that was allowed is part of the session; its record is not another one.
+      if (allowed && !dry_run && action.phase !== 'record' && asksForSession(set.rules)) {
+        const time = { now_ms: at_ms, ttl_ms: call.tracker_ttl_ms }
+        await addToSession(tx, action.agent_id, { actions: namesOf(action), classifications: tags }, time)
+      }
+      const at = timestamp(at_ms)
       await tx.audit.append({ at, agent: call.caller.agent, method, request_id, ids, allowed, rules: fired, detail })
       return settled
     },
@@ -135,6 +151,16 @@ export function guardOf(call: GuardedCall, set: PolicySet, scopes: readonly stri
     recorded: (tx, decision_id) => each(tx, (_, before) => afterRecord(before, decision_id, call.now())),
     reviewed: (tx, review) => each(tx, (rule, before) => afterReview(rule, before, review, call.now())),
   }
+}
+
+/** Keeps the task that a session begins with, if some rule asks for sessions. */
+export async function noteRequest(
+  call: Pick<GuardedCall, 'policy' | 'store' | 'caller' | 'tracker_ttl_ms' | 'now'>,
+  request: string,
+): Promise<void> {
+  if (!asksForSession((await call.policy.current()).rules)) return
+  const time = { now_ms: call.now(), ttl_ms: call.tracker_ttl_ms }
+  await call.store.transaction((tx) => addToSession(tx, call.caller.agent, { request }, time))
 }
 
 /** A breaker's entry among the violations. */
@@ -147,6 +173,10 @@ export interface Evaluation extends Verdict {
   /** Names the evaluation in the trail. */
   record_id: string
   approval: ApprovalRef | null
+  /** When, milliseconds since 1970. */
+  at_ms: number
+  /** What it was told of the past. */
+  answers: Answers
 }
 
 /** An evaluation whose step-ups were approved, or that refers to the approval it waits for. */
@@ -157,15 +187,23 @@ async function approved(
   evaluation: Evaluation,
   dry_run: boolean,
 ): Promise<Evaluation> {
-  const { verdict, asks, violations, policy_hash, record_id } = evaluation
+  const { verdict, asks, policy_hash, record_id } = evaluation
   if (verdict !== 'step_up' || !approvals) return evaluation
   const rules = asks.flatMap(({ rule, message, step_up }) => (step_up ? [{ id: rule, message, step_up }] : []))
   const request = { evaluation_id: record_id, requester: caller.agent, action, policy_hash, rules, dry_run }
   const { granted, approval } = await approvals.settle(tx, request)
   if (!granted) return { ...evaluation, approval }
-  const lifted = new Set(rules.map(({ id }) => id))
-  const rest = violations.filter(({ guardrail_id }) => !lifted.has(guardrail_id))
-  return judged({ ...evaluation, asks: asks.filter(({ rule }) => !lifted.has(rule)), violations: rest, approval })
+  return { ...lifted(evaluation), approval }
+}
+
+/** A verdict without its step-ups, which were approved. */
+export function lifted<V extends Verdict>(verdict: V): V {
+  const approved = new Set(verdict.asks.filter(({ step_up }) => step_up !== null).map(({ rule }) => rule))
+  return judged({
+    ...verdict,
+    asks: verdict.asks.filter(({ rule }) => !approved.has(rule)),
+    violations: verdict.violations.filter(({ guardrail_id }) => !approved.has(guardrail_id)),
+  })
 }
 
 export interface SettleMore {
@@ -200,7 +238,7 @@ function breakerViolation(rule: BreakerRule, breaker: Breaker): BreakerViolation
 }
 
 /** An evaluation with the breakers that stop the action too. */
-export function withBreakers(evaluation: Evaluation, stopped: readonly BreakerViolation[]): Evaluation {
+export function withBreakers<V extends Verdict>(evaluation: V, stopped: readonly BreakerViolation[]): V {
   if (stopped.length === 0) return evaluation
   const asks = stopped.map(({ guardrail_id: rule, message }) => ({
     rule,

@@ -1,12 +1,10 @@
-/** What conditions can ask about past decisions: similar ones, counts and figures; and the bounds of an action's context. */
+/** What conditions can ask about the past: similar decisions, counts, figures and facts; and the bounds of an action's context. */
 import type { AggregateCondition, EvidenceRequirement, SemanticCondition } from '../../../sdk/schema/guardrail.ts'
-import type { Embedder } from '../../../sdk/storage/embedder.ts'
-import type { DecisionFilter, Store } from '../../../sdk/storage/store.ts'
+import type { DecisionFilter } from '../../../sdk/storage/store.ts'
 import { dayMs } from '../../core/time.ts'
 import { brierOf, countOf, meanOf, scoredOf, statedOf } from '../calibration/figures.ts'
-import type { Follower } from '../search/follower.ts'
 import type { Action } from './action.ts'
-import type { FactName } from './facts.ts'
+import { type FactGroup, type FactName, type Facts, type FactTools, groupOf, keyOf, lookUp } from './facts.ts'
 
 export interface History {
   /** How many past decisions are at least so similar to the text, counted up to `min_matches`. */
@@ -15,61 +13,106 @@ export interface History {
   count(filter: DecisionFilter): Promise<number>
   /** The metric, and over how many decisions; the value is null if there are none. */
   aggregate(condition: AggregateCondition): Promise<{ decisions: number; value: number | null }>
-  /** A fact about the world outside of the action, fetched once and only if a rule asks; undefined if it is not known. */
+  /** What the service itself knows of the past of an action; null or undefined if it is not known. */
   fact(name: FactName, action: Action): Promise<unknown>
   /** The records of evidence that satisfy a requirement, or what is missing. */
   evidence(requirement: EvidenceRequirement, action: Action): Promise<EvidenceFound>
   now(): number
 }
 
+/** Answers by their question: what an evaluation was told of the past. */
+export type Answers = Record<string, unknown>
+
 /** Numbers of the records that satisfy a requirement, or which evidence is missing. */
 export type EvidenceFound = { seqs: number[] } | { missing: string }
 
-/** The history in the stores. Each distinct question is asked once: several rules of one evaluation often ask the same. */
-export function openHistory(tools: {
-  store: Store
-  index: Follower
-  embedder: Embedder
-  signal: AbortSignal
-  now(): number
-}): History {
+/** The names of questions, alike in a history of the stores and in one of recorded answers. The text is always the description. */
+const questions = {
+  similar: ({ threshold, outcome, within_days, min_matches }: SemanticCondition) =>
+    JSON.stringify(['similar', threshold, outcome, within_days, min_matches]),
+  count: (filter: DecisionFilter) => JSON.stringify(['count', filter]),
+  aggregate: ({ category, metric, window_days }: AggregateCondition) =>
+    JSON.stringify(['aggregate', category, metric, window_days]),
+  fact: (name: FactName) => name,
+  evidence: (requirement: EvidenceRequirement) => JSON.stringify(['evidence', requirement]),
+}
+
+/** A history of recorded answers. A rule that asks for another one can't be evaluated. */
+export function recordedHistory(at_ms: number, answers: Answers): History {
+  const recall = async (question: string): Promise<never> => {
+    if (!Object.hasOwn(answers, question)) throw new Error('this part of the past was not recorded')
+    return answers[question] as never
+  }
+  return {
+    now: () => at_ms,
+    similar: (_, condition) => recall(questions.similar(condition)),
+    count: (filter) => recall(questions.count(filter)),
+    aggregate: (condition) => recall(questions.aggregate(condition)),
+    fact: (name) => recall(questions.fact(name)),
+    evidence: (requirement) => recall(questions.evidence(requirement)),
+  }
+}
+
+/**
+ * The history in the stores. Each distinct question is asked once: several rules of one evaluation often ask the same.
+ * @param answers gets every answer
+ */
+export function openHistory(tools: FactTools & { now(): number }, answers: Answers = {}): History {
   const { store, index, embedder, signal } = tools
   const now_ms = tools.now()
   const asked = new Map<string, Promise<unknown>>()
-  const onceFor = <T>(key: unknown, ask: () => Promise<T>): Promise<T> => {
-    const name = JSON.stringify(key)
+  const onceFor = <T>(name: string, ask: () => Promise<T>): Promise<T> => {
     const known = asked.get(name) as Promise<T> | undefined
     if (known) return known
-    const answer = ask()
+    const answer = ask().then((told) => {
+      answers[name] = told
+      return told
+    })
     asked.set(name, answer)
     return answer
+  }
+  let embedded: Promise<Float32Array[]> | null = null
+  /** The vector of the description: nothing else is embedded. */
+  const embed = async (text: string): Promise<Float32Array> => {
+    embedded ??= embedder.embed([text], 'query', signal)
+    return (await embedded)[0]!
+  }
+  const looked = new Map<FactGroup, Promise<Facts>>()
+  const factsOf = (group: FactGroup, action: Action): Promise<Facts> => {
+    const found = looked.get(group) ?? lookUp(tools, group, action, now_ms, () => embed(action.description))
+    looked.set(group, found)
+    return found
   }
   const since = (days: number | undefined): DecisionFilter =>
     days === undefined ? {} : { created_from_ms: now_ms - days * dayMs }
 
   return {
     now: () => now_ms,
-    fact: async () => undefined,
-    evidence: async ({ evidence }) => ({ missing: `no ${evidence} was observed` }),
-    count: (filter) => onceFor(['count', filter], () => store.decisions.count(filter)),
-    similar: (text, { threshold, outcome, within_days, min_matches }) =>
-      onceFor(['similar', text, threshold, outcome, within_days, min_matches], async () => {
+    count: (filter) => onceFor(questions.count(filter), () => store.decisions.count(filter)),
+    fact: (name, action) =>
+      onceFor(questions.fact(name), async () => (await factsOf(groupOf(name), action))[keyOf(name)] ?? null),
+    evidence: (requirement) =>
+      onceFor(questions.evidence(requirement), async () => ({ missing: `no ${requirement.evidence} was observed` })),
+    similar(text, condition) {
+      const { threshold, outcome, within_days, min_matches } = condition
+      return onceFor(questions.similar(condition), async () => {
         await index.sync()
         const generation = index.generation()
         if (!generation) return 0
-        const [vector] = await onceFor(['embed', text], () => embedder.embed([text], 'query', signal))
         const filter: DecisionFilter = { ...since(within_days), ...(outcome && { outcome: [outcome] }) }
         const near = await index.nearest({
-          vector: vector!.subarray(0, generation.dimensions),
+          vector: (await embed(text)).subarray(0, generation.dimensions),
           embedder: embedder.id,
           side: 'both',
           k: min_matches,
           filter,
         })
         return near.filter(({ distance }) => 1 - distance >= threshold).length
-      }),
-    aggregate: ({ category, metric, window_days }) =>
-      onceFor(['aggregate', category, metric, window_days], async () => {
+      })
+    },
+    aggregate(condition) {
+      const { category, metric, window_days } = condition
+      return onceFor(questions.aggregate(condition), async () => {
         const filter: DecisionFilter = { ...since(window_days), ...(category !== undefined && { category }) }
         if (metric === 'count') {
           const decisions = await store.decisions.count(filter)
@@ -82,7 +125,8 @@ export function openHistory(tools: {
         if (decisions === 0) return { decisions, value: null }
         if (metric === 'avg_confidence') return { decisions, value: meanOf(stated, ({ confidence }) => confidence) }
         return { decisions, value: metric === 'brier' ? brierOf(scored) : meanOf(scored, ({ value }) => value) }
-      }),
+      })
+    },
   }
 }
 

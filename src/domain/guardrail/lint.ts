@@ -5,6 +5,7 @@ import type { Condition, FieldCondition, Rule } from '../../../sdk/schema/guardr
 import { stableJson } from '../../core/json.ts'
 import { actionField, isNullable } from './action.ts'
 import { scopesOf } from './evaluate.ts'
+import { factField, factNames, isFact } from './facts.ts'
 import type { LoadedRule } from './parse.ts'
 
 export interface LintFinding {
@@ -25,8 +26,8 @@ const namesIn = (conditions: readonly Condition[]): string[] =>
 /** Bare names that look like a field of the action but are looked up in the context. The prefix `context.` says that this is intended. */
 function unknownFields({ conditions, requirements }: Rule): Found[] {
   return [...new Set([...namesIn(conditions), ...requirements])].flatMap((name): Found[] => {
-    if (actionField(name) || name.includes('.')) return []
-    const near = nearest(name, Object.keys(actionFields))
+    if (actionField(name) || isFact(name)) return []
+    const near = nearest(name, name.includes('.') ? factNames : Object.keys(actionFields))
     const message = `${name} is looked up in the context; did you mean ${near}? If not, write context.${name}`
     return near ? [['unknown_field', message]] : []
   })
@@ -115,7 +116,7 @@ export function lintRules(rules: readonly LoadedRule[]): LintFinding[] {
 
 /** One name for a field however it is written. */
 const fieldName = (field: string): string =>
-  actionField(field) || field.startsWith('context.') ? field : `context.${field}`
+  actionField(field) || isFact(field) || field.startsWith('context.') ? field : `context.${field}`
 
 /** The values that pass: those between the bounds, and of them only `among` if that is known. */
 interface Range {
@@ -152,7 +153,8 @@ const within = (range: Range, value: unknown): boolean =>
     (range.highOpen ? value < range.high : value <= range.high))
 
 function hasValue(field: string, conditions: readonly FieldCondition[]): boolean {
-  const { values, range: bounds = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY] } = actionField(field) ?? {}
+  const { values, range: bounds = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY] } =
+    actionField(field) ?? factField(field) ?? {}
   const start: Range = {
     low: bounds[0],
     lowOpen: false,

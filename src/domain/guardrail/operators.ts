@@ -6,6 +6,11 @@ export class EvaluationError extends Error {
   override name = 'EvaluationError'
 }
 
+/** Thrown when there are fewer decisions than a condition needs. */
+export class SampleError extends EvaluationError {
+  override name = 'SampleError'
+}
+
 const kindOf = (value: unknown): string =>
   Array.isArray(value)
     ? 'a list'

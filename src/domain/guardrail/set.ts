@@ -30,7 +30,7 @@ export interface Policy {
 }
 
 /** SHA-256 over the rules and breakers by id and scope, without their positions. */
-export function policyHash(rules: readonly LoadedRule[], breakers: readonly BreakerRule[]): string {
+function policyHash(rules: readonly LoadedRule[], breakers: readonly BreakerRule[]): string {
   const bare = rules
     .map(({ file: _, line: __, column: ___, assumed_match: ____, ...rule }) => ({
       ...rule,
@@ -86,9 +86,14 @@ export async function buildPolicy(
   }
   for (const file of files) await take(file)
   if (errors.length > 0) return { set: null, errors }
-  const [all, watched] = [[...rules.values()], [...breakers.values()]]
-  return { set: { rules: compileRules(all), breakers: watched, hash: policyHash(all, watched) }, errors }
+  return { set: compileSet([...rules.values()], [...breakers.values()]), errors }
 }
+
+export const compileSet = (rules: readonly LoadedRule[], breakers: BreakerRule[]): PolicySet => ({
+  rules: compileRules(rules),
+  breakers,
+  hash: policyHash(rules, breakers),
+})
 
 /** The name of a rule file; its path is not for callers. */
 export const fileName = (path: string): string => path.split('/').at(-1) ?? path

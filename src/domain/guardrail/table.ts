@@ -6,6 +6,7 @@ import type { RuleProblem } from '../../../sdk/schema/policy.ts'
 import type { Action } from './action.ts'
 import { type CompiledRule, evaluate, type Verdict } from './evaluate.ts'
 import { explain } from './explain.ts'
+import { type FactGroup, type Facts, groupOf, keyOf } from './facts.ts'
 import type { History } from './history.ts'
 import { readYaml } from './positions.ts'
 
@@ -61,16 +62,22 @@ export interface CaseResult {
 const actionOf = ({ action }: TestCase): Action =>
   ({ ...Object.fromEntries(Object.keys(actionFields).map((name) => [name, null])), ...action }) as Action
 
+const noFacts: Record<FactGroup, Facts> = {
+  session: { actions: [], classifications: [] },
+  precedents: { n: 0, failed: 0 },
+  calibration: { n: 0 },
+}
+
 /** A history of constants. @param now_ms the time if the case names none */
-function pastOf({ now, past: { similar, count, aggregate } }: TestCase, now_ms: number): History {
+function pastOf({ now, past: { similar, count, aggregate, ...facts } }: TestCase, now_ms: number): History {
   const at = now === undefined ? now_ms : Date.parse(now)
   return {
     now: () => at,
     similar: async () => similar,
-    fact: async () => undefined,
     evidence: async ({ evidence }) => ({ missing: `no ${evidence} was observed` }),
     count: async () => count,
     aggregate: async () => aggregate ?? { decisions: 0, value: null },
+    fact: async (name) => ({ ...noFacts[groupOf(name)], ...facts[groupOf(name)] })[keyOf(name)],
   }
 }
 

@@ -53,7 +53,7 @@ describe('refused when loaded', () => {
     const { error, evaluate } = compileCel(expression)
     expect(error).toStartWith('expression: ')
     expect(error).toContain(wanted)
-    expect(() => evaluate(actionOf())).toThrow()
+    expect(() => evaluate(actionOf(), {})).toThrow()
   })
 })
 

@@ -31,9 +31,9 @@ export const past = (given: Partial<History> = {}): History => ({
   now: () => testStart,
   count: async () => 0,
   similar: async () => 0,
-  fact: async () => undefined,
   evidence: async ({ evidence }) => ({ missing: `no ${evidence} was observed` }),
   aggregate: async () => ({ decisions: 0, value: null }),
+  fact: async () => null,
   ...given,
 })
 

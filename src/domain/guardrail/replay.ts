@@ -1,0 +1,139 @@
+/**
+ * Repeats evaluations of the audit trail: by the rules of their time, which must give the same verdict byte by byte, and by other rules,
+ * to see what would change.
+ */
+import type { VerdictValue } from '../../../sdk/schema/policy.ts'
+import type { StoredAuditEntry } from '../../../sdk/storage/store.ts'
+import type { Action } from './action.ts'
+import { inputDigest, verdictDigest } from './digest.ts'
+import { evaluate, judged, type Verdict } from './evaluate.ts'
+import { type BreakerViolation, breakerId, lifted, withBreakers } from './guard.ts'
+import { type Answers, recordedHistory } from './history.ts'
+import type { PolicySet } from './set.ts'
+
+/** Evaluates an action of the past. `unknown` are the rules that depend on what was not recorded of its time. */
+export async function evaluatePast(
+  set: PolicySet,
+  action: Action,
+  at: string,
+  answers: Answers = {},
+): Promise<{ verdict: Verdict; unknown: Set<string> }> {
+  const unknown = new Set<string>()
+  const history = recordedHistory(Date.parse(at), answers)
+  const verdict = await evaluate(set.rules, action, history, (rule) => void unknown.add(rule))
+  return { verdict, unknown }
+}
+
+/** `pass` and `warn` are allowed as they are, `block` is the verdict `deny`. */
+type Answer = 'pass' | 'warn' | 'block' | Exclude<VerdictValue, 'allow' | 'deny'>
+
+/** What the rules of its time say of an entry: the verdict that was given, another one, or nothing certain. */
+interface Repeated {
+  outcome: 'same' | 'different' | 'unknown'
+  /** Why it is not the same; null if it is, or if nothing explains it. */
+  why: string | null
+}
+
+export interface Replayed {
+  seq: number
+  at: string
+  agent: string
+  method: string
+  description: string
+  policy_hash: string
+  by_its_rules: Repeated
+  before: Answer
+  after: Answer
+  /** Rules and breakers that fired then, and those that would fire today. */
+  rules_before: string[]
+  rules_after: string[]
+  /** Why the verdict of today is not certain; empty if it is. */
+  uncertain: ('redacted text' | 'past state')[]
+}
+
+/** What the trail keeps of an evaluation. */
+interface Detail {
+  input: Action
+  digest: string
+  redacted: boolean
+  violations: string[]
+  warnings: string[]
+  policy_hash: string
+  verdict: VerdictValue
+  verdict_digest: string
+  answers?: Answers
+  breakers?: BreakerViolation[]
+  approval_id?: string
+}
+
+const isDetail = (detail: unknown): detail is Detail =>
+  detail !== null && typeof detail === 'object' && 'input' in detail && 'verdict_digest' in detail
+
+const answerOf = (verdict: VerdictValue, warnings: number): Answer =>
+  verdict === 'allow' ? (warnings > 0 ? 'warn' : 'pass') : verdict === 'deny' ? 'block' : verdict
+
+/** The verdict with what was settled beside the rules: breakers that stopped the action, and an approval. */
+function settled(verdict: Verdict, breakers: readonly BreakerViolation[], isApproved: boolean): Verdict {
+  const whole = withBreakers(verdict, breakers)
+  return isApproved && whole.verdict === 'step_up' ? lifted(whole) : whole
+}
+
+/** Repeats an entry by the archived rules of its time. @param set null if there are none, `altered` if they are not what their hash says */
+async function repeat(
+  set: PolicySet | 'altered' | null,
+  detail: Detail,
+  at: string,
+  isApproved: boolean,
+): Promise<Repeated> {
+  if (set === null) return { outcome: 'unknown', why: 'rules not archived' }
+  if (set === 'altered') return { outcome: 'different', why: 'archived rules altered' }
+  if (detail.redacted) return { outcome: 'unknown', why: 'redacted text' }
+  if (inputDigest(detail.input) !== detail.digest) return { outcome: 'different', why: 'input altered' }
+  const { verdict, unknown } = await evaluatePast(set, detail.input, at, detail.answers)
+  if (verdictDigest(settled(verdict, detail.breakers ?? [], isApproved)) === detail.verdict_digest)
+    return { outcome: 'same', why: null }
+  return unknown.size > 0 ? { outcome: 'unknown', why: 'past state' } : { outcome: 'different', why: null }
+}
+
+/** Evaluates an entry of the trail again; null if it is not an evaluation. @param archived the set of a hash */
+export async function replay(
+  now: PolicySet,
+  archived: (hash: string) => Promise<PolicySet | 'altered' | null>,
+  entry: StoredAuditEntry,
+): Promise<Replayed | null> {
+  const { seq, at, agent, method, detail, rules: rules_before } = entry
+  if (!isDetail(detail)) return null
+  const isApproved = detail.approval_id !== undefined && detail.verdict !== 'step_up'
+  const { verdict, unknown } = await evaluatePast(now, detail.input, at, detail.answers)
+  const then = new Set(rules_before)
+  // A rule that depends on past state is assumed to answer as it did; so is a breaker, while it is declared.
+  const counts = (rule: string) => !unknown.has(rule) || then.has(rule)
+  const declared = new Set(now.breakers.map(({ scope }) => breakerId(scope)))
+  const stopped = (detail.breakers ?? []).filter(({ guardrail_id }) => declared.has(guardrail_id))
+  const known = judged({
+    ...verdict,
+    violations: verdict.violations.filter((one) => counts(one.guardrail_id)),
+    warnings: verdict.warnings.filter((one) => counts(one.guardrail_id)),
+    asks: verdict.asks.filter((one) => counts(one.rule)),
+    fired: verdict.fired.filter(counts),
+  })
+  const after = settled(known, stopped, isApproved)
+  const onPastState = unknown.size > 0 || (detail.breakers ?? []).length > 0
+  return {
+    seq,
+    at,
+    agent,
+    method,
+    description: detail.input.description,
+    policy_hash: detail.policy_hash,
+    by_its_rules: await repeat(await archived(detail.policy_hash), detail, at, isApproved),
+    before: answerOf(detail.verdict, detail.warnings.length),
+    after: answerOf(after.verdict, after.warnings.length),
+    rules_before,
+    rules_after: after.fired,
+    uncertain: [
+      ...(detail.redacted ? (['redacted text'] as const) : []),
+      ...(onPastState ? (['past state'] as const) : []),
+    ],
+  }
+}

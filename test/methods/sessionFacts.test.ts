@@ -1,0 +1,86 @@
+/** What a rule may see of the past of an action: its session, precedents that failed, and the agent's calibration. */
+import { expect, test } from 'bun:test'
+import { forEachBackend, type TestProgram } from '../support/program.ts'
+
+const sessions = `
+- { id: reads-people, action: log, tag: pii, condition_context.path: contains customers }
+- id: no-mail-after-people
+  message: Nothing that was read of people leaves
+  condition_category: mail
+  condition_session.classifications: contains pii
+- id: after-deploy
+  action: warn
+  message: It was deployed in this session
+  conditions: [{ type: cel, expression: "action.session.actions.exists(a, a == 'deploy')" }]
+- { id: asked-to-delete, action: log, condition_session.request: contains delete }
+`
+const check = (program: TestProgram, action: object, as: 'alice' | 'bob' = 'alice') =>
+  program.call('checkGuardrails', { action: { description: 'Do it', ...action } }, as)
+const read = { category: 'tool_use', context: { tool: 'Read', path: '/data/customers.csv' } }
+const mail = { category: 'mail' }
+
+forEachBackend((open) => {
+  test('what was read before decides what may leave, until the session ends', async () => {
+    const program = await open()
+    await program.rules(sessions)
+    expect((await check(program, mail)).allowed).toBe(true)
+    await check(program, read)
+    expect((await check(program, mail)).violations.map((one) => one.guardrail_id)).toEqual(['no-mail-after-people'])
+    // Neither another name of the session nor the own word for it changes that; another agent has its own session.
+    const named = { action: { description: 'Do it', ...mail, context: { 'session.classifications': [] } } }
+    for (const names of [{ agent_id: 'other' }, { tracker_scope: 'new' }])
+      expect((await program.call('checkGuardrails', { ...named, ...names })).allowed).toBe(false)
+    await program.record()
+    expect((await check(program, mail)).allowed).toBe(false)
+    expect((await check(program, mail, 'bob')).allowed).toBe(true)
+    const other = await program.second()
+    await other.rules(sessions)
+    expect((await check(other, mail)).allowed).toBe(false)
+    program.clock.now += 121 * 60_000
+    expect((await check(program, mail)).allowed).toBe(true)
+  })
+
+  test('actions that were allowed, and the task that the session began with', async () => {
+    const program = await open()
+    await program.rules(`${sessions}
+- { id: no-staging, message: m, condition_category: deploy, condition_context.target: staging }`)
+    await check(program, { category: 'deploy', context: { target: 'staging' } })
+    expect((await check(program, {})).warnings).toEqual([])
+    await program.call('checkGuardrails', { action: { description: 'Deploy', category: 'deploy' }, dry_run: true })
+    expect((await check(program, {})).warnings).toEqual([])
+    await check(program, { category: 'deploy' })
+    expect((await check(program, {})).warnings).toMatchObject([{ guardrail_id: 'after-deploy' }])
+    await program.call('getSessionContext', { task_description: 'Delete old builds' })
+    await program.call('getSessionContext', { task_description: 'Something harmless' })
+    await check(program, {})
+    const { entries } = await program.call('listAudit', { limit: 1 }, 'root')
+    expect(entries[0]!.rules).toContain('asked-to-delete')
+    expect(entries[0]!.detail).toMatchObject({ answers: { 'session.request': 'Delete old builds' } })
+  })
+
+  test('nothing is kept of sessions while no rule asks', async () => {
+    const program = await open()
+    await program.rules('- { id: r, message: m, tag: pii, action: log, condition_category: tool_use }')
+    await check(program, read)
+    await program.call('getSessionContext', { task_description: 'Delete old builds' })
+    expect(await program.store.keyed.list('action_session', { limit: 10 })).toEqual([])
+    const { entries } = await program.call('listAudit', { limit: 1, method: 'cstp.checkGuardrails' }, 'root')
+    expect(entries[0]!.detail).toMatchObject({ tags: ['pii'] })
+    expect(entries[0]!.detail).not.toHaveProperty('answers')
+  })
+
+  test('precedents that failed are counted among those with an outcome', async () => {
+    const program = await open()
+    await program.rules('- { id: failed-before, message: m, condition_precedents.failed: ">= 2" }')
+    const action = { description: 'Rewrite the parser by hand' }
+    for (const outcome of ['failure', 'failure', 'success', null]) {
+      expect((await check(program, action)).allowed).toBe(outcome !== null && outcome !== 'success')
+      const id = await program.record({ decision: 'Rewrite the parser by hand' })
+      if (outcome !== null) await program.call('reviewDecision', { id, outcome })
+    }
+    await check(program, action)
+    const { entries } = await program.call('listAudit', { limit: 1, method: 'cstp.checkGuardrails' }, 'root')
+    expect(entries[0]!.detail).toMatchObject({ answers: { 'precedents.failed': 2 } })
+    expect((await check(program, { description: 'Order lunch for everybody in the office' })).allowed).toBe(true)
+  })
+})
