@@ -15,7 +15,8 @@ async function rulesIn(dir: string, files: Record<string, string>): Promise<stri
   }
   return folder
 }
-const amount = '- { id: amount, message: too much, condition_context.amount: "> 5000" }\n'
+const amount =
+  '- { id: amount, message: too much, conditions: [{ type: field, field: context.amount, operator: ">", value: 5000, when_missing: no_match }] }\n'
 
 describe('cstp guardrails check', () => {
   test('names what is wrong and what is suspicious, and fails on the first only', () =>

@@ -6,9 +6,11 @@ import { type Replayed, replay } from '../../src/domain/guardrail/replay.ts'
 import type { PolicySet } from '../../src/domain/guardrail/set.ts'
 import { forEachBackend, type TestProgram } from '../support/program.ts'
 
+const above = (amount: number) =>
+  `conditions: [{ type: field, field: context.amount, operator: ">", value: ${amount}, when_missing: no_match }]`
 const rules = `
 guardrails:
-  - { id: large, message: too much, condition_context.amount: "> 5000" }
+  - { id: large, message: too much, ${above(5000)} }
   - { id: noted, action: warn, message: mind it, condition_category: payment }
   - { id: often, message: too often, conditions: [{ type: temporal, field: category, value: payment, window_hours: 1, max_occurrences: 2 }] }
   - { id: weak, action: warn, message: weak, conditions: [{ type: aggregate, metric: success_rate, operator: "<", value: 0.5 }] }
@@ -16,10 +18,10 @@ guardrails:
   - { id: learned, message: failed twice, condition_precedents.failed: ">= 2" }
   - { id: left, message: left, condition_category: mail, condition_session.actions: contains payment }
   - { id: people, message: asks, action: step_up, condition_category: hiring }
-  - { id: trial, mode: shadow, message: m, condition_context.amount: "> 50" }
+  - { id: trial, mode: shadow, message: m, ${above(50)} }
 circuit_breakers: [{ scope: "category:payment", failure_threshold: 2, window_ms: 86400000, cooldown_ms: 3600000 }]
 `
-const relaxed = '- { id: large, message: too much, condition_context.amount: "> 7000" }'
+const relaxed = `- { id: large, message: too much, ${above(7000)} }`
 
 async function replayed(program: TestProgram, entries?: StoredAuditEntry[]): Promise<Replayed[]> {
   const now = await program.services.policy.current()

@@ -43,8 +43,8 @@ forEachBackend((open) => {
   test('actions that were allowed, and the task that the session began with', async () => {
     const program = await open()
     await program.rules(`${sessions}
-- { id: no-staging, message: m, condition_category: deploy, condition_context.target: staging }`)
-    await check(program, { category: 'deploy', context: { target: 'staging' } })
+- { id: no-staging, message: m, condition_category: deploy, condition_scope: staging }`)
+    await check(program, { category: 'deploy', scope: 'staging' })
     expect((await check(program, {})).warnings).toEqual([])
     await program.call('checkGuardrails', { action: { description: 'Deploy', category: 'deploy' }, dry_run: true })
     expect((await check(program, {})).warnings).toEqual([])

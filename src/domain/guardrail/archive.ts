@@ -17,7 +17,7 @@ export interface Period {
 /** An archived set. */
 export interface ArchivedPolicy {
   /** In the order of the files. */
-  rules: LoadedRule[]
+  rules: Omit<LoadedRule, 'column' | 'assumed_match'>[]
   breakers: BreakerRule[]
   /** Oldest first; of a set that came and went often, the last ones. */
   periods: Period[]
@@ -43,7 +43,8 @@ async function put(tx: Transaction, { hash, rules, breakers }: PolicySet, at: st
   }
   const own = known.get(hash)?.value as ArchivedPolicy | undefined
   const periods = [...(own?.periods ?? []), { from: at, until: null }].slice(-periodsKept)
-  const bare = () => rules.map(({ rule }) => ({ ...rule, file: fileName(rule.file) }))
+  const bare = () =>
+    rules.map(({ rule: { column: _, assumed_match: __, ...rule } }) => ({ ...rule, file: fileName(rule.file) }))
   const value: ArchivedPolicy = own ? { ...own, periods } : { rules: bare(), breakers, periods }
   await tx.keyed.put(archive, hash, value)
   await tx.keyed.put(in_force, latest, { policy_hash: hash })
