@@ -1191,7 +1191,14 @@ export interface QueryDecisionsResult {
     /** As it was written. */ word: string
     /** What was searched for. */ by: string
   }[]
-  /** True when the embedder was unavailable: keyword results only. */ degraded: boolean
+  /** True when the embedder was unavailable (keyword results only), or when decisions are not indexed yet. */
+  degraded: boolean
+  /** While it is incomplete, `no_precedent` is never true. */
+  index: {
+    /** True when every decision can be found by meaning. */ complete: boolean
+    /** Decisions that can. */ indexed: number
+    /** All decisions. */ total: number
+  }
   /** True if the page ends early, as its answer would be over 32 MiB; the next page goes on. */
   shortened?: boolean | undefined
 }

@@ -132,7 +132,9 @@ export const examples: Readonly<Record<string, Example>> = {
       retrieval_mode: 'hybrid',
       scores: { [id]: { semantic: 0.6873, keyword: 0.412, combined: 0.6047 } },
       no_precedent: false,
+      corrections: [],
       degraded: false,
+      index: { complete: true, indexed: 26, total: 26 },
     },
   },
   checkGuardrails: {

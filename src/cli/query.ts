@@ -128,8 +128,9 @@ export const query = defineCommand({
 })
 
 function render(found: Result<'queryDecisions'>, { width, paint }: { width: number; paint: Paint }): string {
-  const { decisions, total, query_time_ms, no_precedent, retrieval_mode, degraded, corrections } = found
-  const notes = degraded ? [paint.yellow('Embedder unavailable; keyword results only.')] : []
+  const { decisions, total, query_time_ms, no_precedent, retrieval_mode, degraded, index, corrections } = found
+  const partial = `Index incomplete: ${index.indexed} of ${index.total} decisions are searched by meaning.`
+  const notes = degraded ? [paint.yellow(index.complete ? 'Embedder unavailable; keyword results only.' : partial)] : []
   for (const { word, by } of corrections) notes.push(paint.yellow(`No decision holds "${word}"; searched for "${by}".`))
   if (decisions.length === 0) return `${[...notes, 'No precedent: no decision matches.'].join('\n')}\n`
   // Keyword scores rarely reach the bound, even of exact hits; the reader can tell.

@@ -63,6 +63,7 @@ forEachBackend((open) => {
       no_precedent: true,
       corrections: [],
       degraded: false,
+      index: { complete: true, indexed: 0, total: 0 },
     })
   })
 
@@ -238,6 +239,29 @@ forEachBackend((open) => {
       const words = await program.call('queryDecisions', { query: 'redis stream', retrieval_mode: 'keyword' })
       expect(words).toMatchObject({ degraded: false, total: 2 })
       expect(words.decisions).toEqual(hybrid.decisions)
+    })
+
+    test('decisions that are still to be indexed may be the precedent: the answer says so until they are', async () => {
+      const program = await open()
+      await fill(program)
+      program.embedder.health = 'away'
+      const { indexed } = await program.call('recordDecision', {
+        decision: 'Prune the orchard',
+        confidence: 0.6,
+        category: 'garden',
+      })
+      expect(indexed).toBe(false)
+      program.embedder.health = 'up'
+      const ask = (retrieval_mode: 'semantic' | 'hybrid' | 'keyword') =>
+        program.call('queryDecisions', { query: 'zzz qqq xxx', retrieval_mode })
+      const partial = { complete: false, indexed: 5, total: 6 }
+      expect(await ask('semantic')).toMatchObject({ index: partial, degraded: true, no_precedent: false })
+      expect(await ask('hybrid')).toMatchObject({ index: partial, degraded: true, no_precedent: false })
+      expect(await ask('keyword')).toMatchObject({ index: partial, degraded: false, no_precedent: true })
+      program.clock.now += 3_600_000
+      await program.services.outbox.drain()
+      const complete = { complete: true, indexed: 6, total: 6 }
+      expect(await ask('semantic')).toMatchObject({ index: complete, degraded: false, no_precedent: true })
     })
 
     test('or is another one than made the vectors, semantic fails until a reindex', async () => {

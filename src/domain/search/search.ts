@@ -26,6 +26,14 @@ interface SearchInput {
   limit: number
 }
 
+/** How much of the corpus can be searched by meaning. */
+export const IndexState = v.object({
+  complete: v.pipe(v.boolean(), v.description('True when every decision can be found by meaning.')),
+  indexed: v.pipe(v.number(), v.description('Decisions that can.')),
+  total: v.pipe(v.number(), v.description('All decisions.')),
+})
+type IndexState = v.InferOutput<typeof IndexState>
+
 export const Scores = v.object({ semantic: v.number(), keyword: v.number(), combined: v.number() })
 
 export interface Hit {
@@ -64,8 +72,9 @@ export interface SearchResult {
   hits: Hit[]
   total: number
   no_precedent: boolean
-  /** True when hybrid had to answer by keyword alone. */
+  /** True when hybrid had to answer by keyword alone, or when decisions are missing from the search by meaning. */
   degraded: boolean
+  index: IndexState
   /** Words of the question that no decision holds, and what was searched for instead. */
   corrections: Spelled['replaced']
 }
@@ -134,6 +143,11 @@ async function embedQuery({ index, embedder, signal }: SearchTools, query: strin
 
 const exactScores = async (store: Store, terms: readonly string[], ids: readonly string[]) =>
   (await store.decisions.keyword({ terms, filter: {}, limit: 0, also: ids, counted: false })).also
+
+async function indexState({ decisions }: Store): Promise<IndexState> {
+  const [total, indexed] = await Promise.all([decisions.count({}), decisions.count({ indexed: true })])
+  return { complete: indexed === total, indexed, total }
+}
 
 /** Scores decisions exactly in both parts, beyond what is known of them already. */
 async function rate(
@@ -220,8 +234,11 @@ export async function search(tools: SearchTools, given: SearchInput): Promise<Se
   const { text, replaced } = await correctSpelling(tools.store, given.query)
   const input = { ...given, query: text }
   const { question, ranked, total, degraded } = await modes[input.mode](tools, input)
+  const index = await indexState(tools.store)
+  const partial = input.mode !== 'keyword' && !index.complete
   const near = ranked.some(({ distance }) => distance !== null && distance <= tools.embedder.noise_distance)
-  const no_precedent = !near && !ranked.some((one) => one.keyword >= keywordPrecedent)
+  // What is not indexed yet may be the precedent.
+  const no_precedent = !partial && !near && !ranked.some((one) => one.keyword >= keywordPrecedent)
 
   const head = ranked.slice(0, input.offset + input.limit)
   const order = await successorsFirst(
@@ -252,7 +269,7 @@ export async function search(tools: SearchTools, given: SearchInput): Promise<Se
     const distance = one.distance === null ? null : round4(one.distance)
     return [{ record, distance, scores: input.mode === 'semantic' ? null : scores, superseded_by }]
   })
-  return { hits, total, no_precedent, degraded, corrections: replaced }
+  return { hits, total, no_precedent, degraded: degraded || partial, index, corrections: replaced }
 }
 
 /** Precedents of a plan or a task, by meaning and by keyword. */

@@ -62,7 +62,13 @@ export function Decisions({ place }: View) {
               {found.no_precedent && (
                 <p class="notice">No precedent: even the nearest hits are no closer to the question than chance.</p>
               )}
-              {found.degraded && <p class="notice warn">Embedder unavailable; keyword results only.</p>}
+              {found.degraded && (
+                <p class="notice warn">
+                  {found.partial
+                    ? `Index incomplete: ${found.partial.indexed} of ${found.partial.total} decisions are searched by meaning.`
+                    : 'Embedder unavailable; keyword results only.'}
+                </p>
+              )}
               {rows.length > 0 && (
                 <Listed
                   found={found}

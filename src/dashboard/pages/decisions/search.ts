@@ -69,6 +69,8 @@ export interface Found {
   ms: number | null
   no_precedent: boolean
   degraded: boolean
+  /** Decisions that are searched by meaning, while some are not; null if all are, or if there was no question. */
+  partial: { indexed: number; total: number } | null
 }
 
 const given = <T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined | ''> } =>
@@ -106,7 +108,7 @@ export async function search(wanted: Wanted, page: number, signal: AbortSignal):
       scores: null,
       superseded_by: null,
     }))
-    return { rows, total: answer.total, offset, ms: null, no_precedent: false, degraded: false }
+    return { rows, total: answer.total, offset, ms: null, no_precedent: false, degraded: false, partial: null }
   }
   const answer = await service.queryDecisions(
     {
@@ -133,8 +135,16 @@ export async function search(wanted: Wanted, page: number, signal: AbortSignal):
     agent: null,
     scores: (answer.scores[one.id] as Row['scores'] | undefined) ?? null,
   }))
-  const { total, degraded, query_time_ms } = answer
+  const { total, degraded, index, query_time_ms } = answer
   // Keyword scores hardly ever reach the bound of a precedent, even for exact hits.
   const no_precedent = answer.no_precedent && mode !== 'keyword' && !degraded
-  return { rows, total, offset, ms: Math.round(query_time_ms), no_precedent, degraded: degraded === true }
+  return {
+    rows,
+    total,
+    offset,
+    ms: Math.round(query_time_ms),
+    no_precedent,
+    degraded,
+    partial: index.complete ? null : index,
+  }
 }
