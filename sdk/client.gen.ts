@@ -10,8 +10,8 @@ import type { CallOptions, Effect } from './client/options.ts'
  */
 export interface Methods {
   /**
-   * Attributes outcomes to pending decisions by the stability of their pull requests. Scope `write`, effect
-   * `write`, engine failure `attribution_failed`.
+   * Attributes outcomes to decisions by the evidence of their pull requests. Scope `write`, effect `write`, engine
+   * failure `attribution_failed`.
    */
   attributeOutcomes(params: AttributeOutcomesParams, options?: CallOptions): Promise<AttributeOutcomesResult>
   /**
@@ -114,8 +114,8 @@ export interface Methods {
    */
   linkDecisions(params: LinkDecisionsParams, options?: CallOptions): Promise<LinkDecisionsResult>
   /**
-   * Links a decision to observed events by one attested record at the end of the evidence chain. Scope `evidence`,
-   * effect `write`.
+   * Links a decision to observed events by one attested record at the end of the evidence chain. A decision
+   * without a pull request takes that of the events. Scope `evidence`, effect `write`.
    */
   linkEvidence(params: LinkEvidenceParams, options?: CallOptions): Promise<LinkEvidenceResult>
   /**
@@ -253,13 +253,17 @@ export const methods = {
 export interface AttributeOutcomesParams {
   /** Project name. */ project: string
   /** Look-back: a number of days, or a date. Default `"30d"`. */ since?: string | undefined
-  /** Days after which a merged pull request counts as stable. Default `7`. */ stability_days?: number | undefined
+  /**
+   * Days after which a merged pull request counts as stable; 7, or the minimum that the operator sets if that is
+   * more. Less than the minimum needs the scope admin.
+   */
+  stability_days?: number | undefined
   /** Dry run: only shows what would be done. Default `false`. */ dry_run?: boolean | undefined
 }
 
 /** Result of `cstp.attributeOutcomes`. */
 export interface AttributeOutcomesResult {
-  /** Pending decisions with a pull request. */ processed: number
+  /** Pending decisions with a pull request, and settled ones whose outcome evidence corrects. */ processed: number
   /** Decisions that got an outcome, or would get one. */ attributed: number
   /** Decisions that can not be settled yet. */ skipped: number
   /** Whether nothing was written. */ dry_run: boolean

@@ -110,6 +110,10 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
       desk: openDesk(settings, () => place.url, now),
       roles: settings.approver_roles,
       record_guardrails: settings.record_guardrails,
+      attribution: {
+        min_stability_days: settings.min_stability_days,
+        by_age: settings.attribute_by_age === 'on',
+      },
       tracker,
       tracker_ttl_ms,
       embed_wait_ms: embedWaitMs,

@@ -5,6 +5,7 @@ import type { Store } from '../../sdk/storage/store.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Log } from '../core/log.ts'
 import type { Desk } from '../domain/approval/approval.ts'
+import type { AttributionSettings } from '../domain/decision/attribution.ts'
 import type { Tracker } from '../domain/deliberation/tracker.ts'
 import type { Chain } from '../domain/evidence/chain.ts'
 import type { Checkpoints } from '../domain/evidence/checkpoints.ts'
@@ -49,6 +50,8 @@ export interface Services {
   roles: Readonly<Record<string, readonly string[]>>
   /** What a violation at recording does. */
   record_guardrails: 'off' | 'warn' | 'block'
+  /** What an operator sets for outcomes that are attributed. */
+  attribution: AttributionSettings
   /** Milliseconds of a clock that only goes forward. */
   elapsed(): number
   /** How long a record waits for its vectors, in milliseconds. */

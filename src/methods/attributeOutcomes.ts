@@ -19,18 +19,23 @@ function sinceMs(since: string, now_ms: number): number {
 }
 
 export const attributeOutcomes = defineMethod({
-  summary: 'Attributes outcomes to pending decisions by the stability of their pull requests.',
+  summary: 'Attributes outcomes to decisions by the evidence of their pull requests.',
   params: v.object({
     project: v.pipe(filledText(256), d('Project name.')),
     since: v.pipe(v.optional(v.string(), '30d'), d('Look-back: a number of days, or a date.')),
     stability_days: v.pipe(
-      v.optional(whole(0, 3_650), 7),
-      d('Days after which a merged pull request counts as stable.'),
+      v.optional(whole(0, 3_650)),
+      d(
+        'Days after which a merged pull request counts as stable; 7, or the minimum that the operator sets if that is more. Less than the minimum needs the scope admin.',
+      ),
     ),
     dry_run: v.pipe(v.optional(v.boolean(), false), d('Dry run: only shows what would be done.')),
   }),
   result: v.object({
-    processed: v.pipe(v.number(), d('Pending decisions with a pull request.')),
+    processed: v.pipe(
+      v.number(),
+      d('Pending decisions with a pull request, and settled ones whose outcome evidence corrects.'),
+    ),
     attributed: v.pipe(v.number(), d('Decisions that got an outcome, or would get one.')),
     skipped: v.pipe(v.number(), d('Decisions that can not be settled yet.')),
     dry_run: v.pipe(v.boolean(), d('Whether nothing was written.')),
@@ -48,9 +53,20 @@ export const attributeOutcomes = defineMethod({
   scope: 'write',
   effect: 'write',
   failure: 'attribution_failed',
-  async handle(call, { project, since, stability_days, dry_run }) {
+  async handle(call, { project, since, stability_days: wanted, dry_run }) {
+    const { min_stability_days, by_age } = call.attribution
+    const stability_days = wanted ?? Math.max(7, min_stability_days)
+    if (stability_days < min_stability_days && !call.caller.scopes.has('admin')) {
+      const expected = `at least ${min_stability_days}, unless with the scope admin`
+      throw invalidParams({
+        path: 'stability_days',
+        message: `expected ${expected}`,
+        expected,
+        received: String(stability_days),
+      })
+    }
     const created_from_ms = sinceMs(since, call.now())
-    const decisions = await attributePending(call, { project, created_from_ms, stability_days, dry_run })
+    const decisions = await attributePending(call, { project, created_from_ms, stability_days, by_age, dry_run })
     const attributed = decisions.filter(({ outcome }) => outcome !== null).length
     return { processed: decisions.length, attributed, skipped: decisions.length - attributed, dry_run, decisions }
   },

@@ -5,13 +5,15 @@ import { DecisionId, whole } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
 import { auditAppended } from '../core/audit.ts'
 import { timestamp } from '../core/time.ts'
+import { bindPullRequest } from '../domain/decision/attribution.ts'
 import type { LinkDetail } from '../domain/evidence/content.ts'
 import { attestation } from '../domain/evidence/events.ts'
 
 const d = v.description
 
 export const linkEvidence = defineMethod({
-  summary: 'Links a decision to observed events by one attested record at the end of the evidence chain.',
+  summary:
+    'Links a decision to observed events by one attested record at the end of the evidence chain. A decision without a pull request takes that of the events.',
   params: v.object({
     decision_id: DecisionId,
     event_seqs: v.pipe(
@@ -37,7 +39,11 @@ export const linkEvidence = defineMethod({
   async handle(call, link) {
     const { evidence, store, caller } = call
     const given = { agent: caller.agent, ts: timestamp(call.now()), link }
-    const { id, event, content_sha256 } = await attestation({ decisions: store.decisions, evidence }, given)
+    const stores = { decisions: store.decisions, evidence }
+    // What can't be linked is refused before the decision takes the pull request of the events.
+    const { id } = await attestation(stores, given)
+    await bindPullRequest(call, id, link.event_seqs)
+    const { event, content_sha256 } = await attestation(stores, given)
     const { first_seq: attested_seq } = await call.chain.append([event])
     const detail: LinkDetail = { attested_seq, event_seqs: link.event_seqs, content_sha256 }
     await auditAppended(call, [id], { ...detail })

@@ -61,6 +61,7 @@ export async function openEngine(): Promise<Engine> {
       desk: { now, randomHex: () => '', approvalUrl: (id) => id, notifies: false },
       roles: {},
       record_guardrails: 'off',
+      attribution: { min_stability_days: 3, by_age: false },
       elapsed: () => performance.now(),
       controls: loadControls(),
       bundles: openBundleFiles('/nowhere'),

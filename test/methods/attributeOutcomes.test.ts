@@ -1,4 +1,4 @@
-/** cstp.attributeOutcomes: outcomes by age, a dry run, the look-back, and who is told, on every store. */
+/** cstp.attributeOutcomes: outcomes by evidence, and by age where that is on; a dry run, the look-back, and what follows, on every store. */
 import { expect, test } from 'bun:test'
 import { attribute } from '../../src/domain/decision/attribution.ts'
 import { canonical } from '../../src/domain/evidence/canonical.ts'
@@ -17,6 +17,7 @@ forEachBackend((open) => {
 
   test('what has stood long enough succeeded; the rest waits', async () => {
     const program = await open()
+    program.services.attribution.by_age = true
     const [old, exact, young] = [await decided(program, 20), await decided(program, 7), await decided(program, 6.99)]
     await decided(program, 20, { project: { name } })
     await decided(program, 20, { project: { name: 'other', pr: 7 } })
@@ -49,6 +50,7 @@ forEachBackend((open) => {
 
   test('a dry run shows the same and writes nothing', async () => {
     const program = await open()
+    program.services.attribution.by_age = true
     const id = await decided(program, 20)
     const { entries: before } = await program.call('listAudit', {}, 'root')
     expect(await program.call('attributeOutcomes', { project: name, dry_run: true })).toMatchObject({
@@ -62,6 +64,7 @@ forEachBackend((open) => {
 
   test('the look-back is a number of days or a date; stability is in days', async () => {
     const program = await open()
+    program.services.attribution.by_age = true
     for (const days of [5, 40, 100]) await decided(program, days)
     const processed = async (given: object) =>
       (await program.call('attributeOutcomes', { project: name, dry_run: true, ...given })).processed
@@ -70,7 +73,7 @@ forEachBackend((open) => {
     expect(await processed({ since: '2026-01-01' })).toBe(3)
     expect(await processed({ since: '2026-06-26T12:00:00Z' })).toBe(1)
     const attributed = async (stability_days: number) =>
-      (await program.call('attributeOutcomes', { project: name, since: '365d', dry_run: true, stability_days }))
+      (await program.call('attributeOutcomes', { project: name, since: '365d', dry_run: true, stability_days }, 'root'))
         .attributed
     expect([await attributed(0), await attributed(41), await attributed(101)]).toEqual([3, 1, 0])
     for (const given of [
@@ -83,22 +86,46 @@ forEachBackend((open) => {
       expect((await program.refused('attributeOutcomes', { project: name, ...given })).error).toBe('invalid_params')
   })
 
-  test('breakers and search are told; a later review is the agent’s own word again', async () => {
-    const program = await open()
-    await program.rules(
-      'circuit_breakers: [{ scope: "category:architecture", failure_threshold: 1, window_ms: 86400000, cooldown_ms: 1000 }]',
+  const observe = (program: TestProgram, pr: number, told: [event_type: string, at_ms: number][]) =>
+    appendEvents(
+      program.services.evidence,
+      told.map(([event_type, at_ms]) => ({
+        ts: new Date(at_ms).toISOString(),
+        source: 'github',
+        event_type,
+        evidence_class: 'observed' as const,
+        payload: canonical({ pr_number: pr, repo: name }),
+      })),
     )
-    await program.call('reviewDecision', { id: await program.record({ project: { name, pr: 7 } }), outcome: 'failure' })
-    program.clock.now += 1_000
+  const breaker =
+    'circuit_breakers: [{ scope: "category:architecture", failure_threshold: 1, window_ms: 8640000000, cooldown_ms: 864000000 }]'
+
+  test('by default age settles nothing', async () => {
+    const program = await open()
+    await decided(program, 300)
+    expect(await program.call('attributeOutcomes', { project: name, since: '365d' })).toMatchObject({
+      processed: 1,
+      attributed: 0,
+      decisions: [{ outcome: null, basis: 'age', applied: false }],
+    })
+  })
+
+  test('what age settled enters no score and closes no breaker; evidence and agents correct it', async () => {
+    const program = await open()
+    program.services.attribution.by_age = true
+    await program.rules(breaker)
+    await program.call('reviewDecision', { id: await program.record(), outcome: 'failure' })
+    program.clock.now += 11 * day
     const probe = await program.record({ project: { name, pr: 7 } })
-    await program.call('attributeOutcomes', { project: name, stability_days: 0 })
-    const { state } = await program.call('getCircuitState', { scope: 'category:architecture' })
-    expect(state).toBe('closed')
-    const filters = { has_outcome: true }
-    expect(
-      (await program.call('queryDecisions', { query: 'SQLite', filters })).decisions.map(({ id }) => id),
-    ).toContain(probe)
-    await program.call('reviewDecision', { id: probe, outcome: 'failure' })
+    program.clock.now += 8 * day
+    await program.call('attributeOutcomes', { project: name })
+    expect(await program.call('getDecision', { id: probe })).toMatchObject({ attribution_basis: 'age' })
+    expect(await program.call('getCircuitState', { scope: 'category:architecture' })).toMatchObject({
+      state: 'half_open',
+      probe_decision_id: probe,
+    })
+    expect((await program.call('getCalibration')).overall.scored).toBe(1)
+    await program.call('reviewDecision', { id: probe, outcome: 'failure' }, 'bob')
     expect(await program.call('getDecision', { id: probe })).toMatchObject({
       outcome: 'failure',
       auto_attributed: false,
@@ -107,8 +134,99 @@ forEachBackend((open) => {
     })
   })
 
+  test('evidence closes a breaker whose probe its recorder praised in vain', async () => {
+    const program = await open()
+    await program.rules(breaker)
+    await program.call('reviewDecision', { id: await program.record(), outcome: 'failure' })
+    program.clock.now += 11 * day
+    const probe = await program.record({ project: { name, pr: 7 } })
+    await program.call('reviewDecision', { id: probe, outcome: 'success' })
+    const state = async () => (await program.call('getCircuitState', { scope: 'category:architecture' })).state
+    expect(await state()).toBe('half_open')
+    await observe(program, 7, [['pr_merged', program.clock.now + day]])
+    program.clock.now += 9 * day
+    expect(await program.call('attributeOutcomes', { project: name })).toMatchObject({ processed: 1, attributed: 1 })
+    expect(await state()).toBe('closed')
+    const filters = { has_outcome: true }
+    const { decisions } = await program.call('queryDecisions', { query: 'SQLite', filters })
+    expect(decisions.map(({ id }) => id)).toContain(probe)
+  })
+
+  test('a late revert replaces the outcome that was attributed, and nothing brings it back', async () => {
+    const program = await open()
+    const id = await program.record({ project: { name, pr: 7 } })
+    await observe(program, 7, [['pr_merged', program.clock.now + day]])
+    program.clock.now += 8 * day
+    await program.call('attributeOutcomes', { project: name })
+    expect((await program.call('getDecision', { id })).outcome).toBe('success')
+    program.clock.now += 10 * day
+    await observe(program, 7, [['pr_reverted', program.clock.now - day]])
+    expect(await program.call('attributeOutcomes', { project: name })).toMatchObject({
+      processed: 1,
+      decisions: [{ id, outcome: 'failure', basis: 'evidence', applied: true }],
+    })
+    await program.call('reviewDecision', { id, outcome: 'success' })
+    expect(await program.call('attributeOutcomes', { project: name, stability_days: 3 })).toMatchObject({
+      processed: 0,
+    })
+    const { outcome, review_history } = await program.call('getDecision', { id })
+    expect(outcome).toBe('failure')
+    expect(review_history.map((one) => [one.outcome, one.basis, one.counts])).toEqual([
+      ['success', 'evidence', false],
+      ['failure', 'evidence', true],
+      ['success', null, false],
+    ])
+  })
+
+  test('a merge before the decision was recorded counts for nothing', async () => {
+    const program = await open()
+    await observe(program, 7, [['pr_merged', program.clock.now - 1]])
+    const id = await program.record({ project: { name, pr: 7 } })
+    program.clock.now += 20 * day
+    expect((await program.call('attributeOutcomes', { project: name })).decisions).toMatchObject([
+      { id, outcome: null, basis: 'evidence', applied: false },
+    ])
+  })
+
+  test('nobody but an administrator goes below the minimum of stability', async () => {
+    const program = await open()
+    const id = await program.record({ project: { name, pr: 7 } })
+    await observe(program, 7, [['pr_merged', program.clock.now + 1]])
+    program.clock.now += 2 * day
+    expect(await program.refused('attributeOutcomes', { project: name, stability_days: 2 })).toMatchObject({
+      code: -32602,
+      data: { issues: [{ path: 'stability_days' }] },
+    })
+    expect(await program.call('attributeOutcomes', { project: name, stability_days: 3 })).toMatchObject({
+      attributed: 0,
+    })
+    program.services.attribution.min_stability_days = 10
+    expect((await program.call('attributeOutcomes', { project: name })).decisions[0]!.reason).toContain('10 days')
+    expect(
+      (await program.call('attributeOutcomes', { project: name, stability_days: 1 }, 'root')).decisions,
+    ).toMatchObject([{ id, outcome: 'success', applied: true }])
+  })
+
+  test('a decision that evidence was linked to is settled by the pull request of that evidence', async () => {
+    const program = await open()
+    const id = await program.record()
+    const other = await program.record({ project: { name: 'acme/other' } })
+    await observe(program, 8, [
+      ['pr_opened', program.clock.now],
+      ['pr_merged', program.clock.now + day],
+    ])
+    await program.call('linkEvidence', { decision_id: id, event_seqs: [1, 2] }, 'root')
+    await program.call('linkEvidence', { decision_id: other, event_seqs: [1, 2] }, 'root')
+    program.clock.now += 9 * day
+    expect((await program.call('attributeOutcomes', { project: name })).decisions).toMatchObject([
+      { id, pr: 8, outcome: 'success', basis: 'evidence', applied: true },
+    ])
+    expect((await program.call('getDecision', { id: other })).project).toMatchObject({ name: 'acme/other', pr: null })
+  })
+
   test('more than a page is settled without a gap, in any mixture, and many of one instant too', async () => {
     const program = await open()
+    program.services.attribution.by_age = true
     const drafts = Array.from({ length: 450 }, (_, at) => ({
       days: at < 300 ? 20 : at % 3 === 0 ? 6 : 21,
       project: { name, pr: at % 5 === 4 ? null : 7 },
@@ -134,6 +252,7 @@ forEachBackend((open) => {
 
   test('each outcome stands in the audit trail with what it rests on, and contradictions are looked for', async () => {
     const program = await open()
+    program.services.attribution.by_age = true
     const bridge = { structure: 'a queue', function: 'to keep orders when the shop is down' }
     const failed = await program.record({ bridge, project: { name } })
     await program.call('reviewDecision', { id: failed, outcome: 'failure' })
@@ -151,6 +270,7 @@ forEachBackend((open) => {
   test('two servers at once settle each decision once', async () => {
     const one = await open()
     const two = await one.second()
+    for (const { services } of [one, two]) services.attribution.by_age = true
     for (let at = 0; at < 6; at++) await decided(one, 20)
     const found = await Promise.all([one, two].map((program) => program.call('attributeOutcomes', { project: name })))
     const applied = found.flatMap(({ decisions }) => decisions.filter((each) => each.applied).map(({ id }) => id))
@@ -272,9 +392,9 @@ const histories: [string, Told[], string, string | null][] = [
     'evidence',
     'abandoned',
   ],
-  ['another pull request', [['pr_closed', 3, { pr_number: 9_999 }]], 'age', 'success'],
-  ['a number that is text', [['pr_closed', 3, { pr_number: '115' }]], 'age', 'success'],
-  ['the number of another repository', [['pr_closed', 3, { repo: 'acme/other' }]], 'age', 'success'],
+  ['another pull request', [['pr_closed', 3, { pr_number: 9_999 }]], 'age', null],
+  ['a number that is text', [['pr_closed', 3, { pr_number: '115' }]], 'age', null],
+  ['the number of another repository', [['pr_closed', 3, { repo: 'acme/other' }]], 'age', null],
   [
     'two repositories',
     [
@@ -301,9 +421,9 @@ const histories: [string, Told[], string, string | null][] = [
       ['pr_opened', 1, { repo: 'x' }],
     ],
     'age',
-    'success',
+    null,
   ],
-  ['attested, not observed', [['pr_closed', 3, {}, { evidence_class: 'attested' }]], 'age', 'success'],
+  ['attested, not observed', [['pr_closed', 3, {}, { evidence_class: 'attested' }]], 'age', null],
 ]
 
 forEachBackend((open) => {
@@ -348,7 +468,7 @@ test.each<[string, Parameters<typeof attribute>[1], number, string | null]>([
   const found = attribute(
     recordOf({ project: { name, feature: null, pr: 7, files: [] } }),
     history,
-    7,
+    { stability_days: 7, by_age: false },
     testStart + days * day,
   )
   expect([found.basis, found.outcome]).toEqual(['evidence', outcome as never])

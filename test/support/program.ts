@@ -201,6 +201,7 @@ async function openOn(backend: Backend, dir: string, clock: { now: number }): Pr
     },
     roles: { 'release-managers': ['carol'] },
     record_guardrails: 'warn',
+    attribution: { min_stability_days: 3, by_age: false },
     elapsed: () => performance.now(),
     store,
     evidence,

@@ -231,6 +231,20 @@ export const settings = {
     'Secret that signs the notices (Standard Webhooks): whsec_ and 24 to 64 bytes in base64.',
     true,
   ),
+  min_stability_days: setting(
+    'attribution.min_stability_days',
+    'CSTP_MIN_STABILITY_DAYS',
+    3,
+    whole(0, 3_650),
+    'Fewest days without a revert after which attributeOutcomes may call a merged pull request stable; less needs the scope admin.',
+  ),
+  attribute_by_age: setting(
+    'attribution.by_age',
+    'CSTP_ATTRIBUTE_BY_AGE',
+    'off',
+    oneOf('on', 'off'),
+    'Whether age alone settles decisions of whose pull request nothing is known; such outcomes enter no score and no breaker.',
+  ),
   tracker_ttl_minutes: setting(
     'tracker.ttl_minutes',
     'CSTP_TRACKER_TTL_MINUTES',

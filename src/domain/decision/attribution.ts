@@ -1,8 +1,10 @@
-/** Outcomes of pending decisions from their pull requests: by evidence if there is any, else by age. */
+/** Outcomes of decisions from the evidence of their pull requests. */
 import type { DecisionRecord, Outcome } from '../../../sdk/schema/decision.ts'
 import type { Evidence, EvidenceRecord } from '../../../sdk/storage/evidence.ts'
-import { dayMs } from '../../core/time.ts'
-import type { Attribution } from './outcome.ts'
+import { settlerOf } from '../../../sdk/storage/fields.ts'
+import { dayMs, timestamp } from '../../core/time.ts'
+import { applyUpdate } from './decision.ts'
+import { type Attribution, applyReview } from './outcome.ts'
 import { type ReviewCall, review } from './review.ts'
 
 /** The events of a pull request in the evidence log; only observed ones count. */
@@ -15,40 +17,52 @@ interface PullRequestHistory {
 
 const days = (count: number): string => `${count} ${count === 1 ? 'day' : 'days'}`
 
-/** The outcome of a decision by its pull request: the events of that are stronger than age. */
+/** What an operator sets for outcomes that are attributed. */
+export interface AttributionSettings {
+  /** Days of stability that a caller may not go below. */
+  min_stability_days: number
+  /** Whether age alone settles a decision of whose pull request nothing is known. Such an outcome enters no score and no breaker. */
+  by_age: boolean
+}
+
+/** The outcome of a decision by its pull request; by its age only where the operator allows it and there is no evidence. */
 export function attribute(
   record: DecisionRecord,
   history: PullRequestHistory | null,
-  stability_days: number,
+  { stability_days, by_age }: { stability_days: number; by_age: boolean },
   now_ms: number,
 ): Attribution {
   const pr = record.project?.pr
   const stable_ms = stability_days * dayMs
+  const created_ms = Date.parse(record.created_at)
   if (history === null) {
-    const age_ms = now_ms - Date.parse(record.created_at)
-    const age = Math.floor(age_ms / dayMs)
-    return age_ms >= stable_ms
-      ? {
-          outcome: 'success',
-          basis: 'age',
-          reason: `No evidence was found for PR ${pr}; the decision is ${days(age)} old`,
-        }
-      : {
-          outcome: null,
-          basis: 'age',
-          reason: `No evidence was found for PR ${pr}; the decision is ${days(age)} old, ${days(stability_days)} are needed`,
-        }
+    const age = (outcome: Outcome | null, more: string): Attribution => ({
+      outcome,
+      basis: 'age',
+      reason: `No evidence was found for PR ${pr}; ${more}`,
+    })
+    if (!by_age) return age(null, 'age settles nothing')
+    const age_ms = now_ms - created_ms
+    const old = `the decision is ${days(Math.floor(age_ms / dayMs))} old`
+    return age_ms >= stable_ms ? age('success', old) : age(null, `${old}, ${days(stability_days)} are needed`)
   }
   const { merged_at, reverted_at, closed_at } = history
   const evidence = (outcome: Outcome | null, reason: string): Attribution => ({ outcome, basis: 'evidence', reason })
+  const isEarlier = (at: string): boolean => Date.parse(at) < created_ms
   if (merged_at === null) {
-    return closed_at === null
-      ? evidence(null, `PR ${pr} is not merged yet`)
+    if (closed_at === null) return evidence(null, `PR ${pr} is not merged yet`)
+    return isEarlier(closed_at)
+      ? evidence(null, `PR ${pr} was closed before the decision was recorded`)
       : evidence('abandoned', `PR ${pr} was closed without a merge`)
   }
+  if (isEarlier(merged_at)) return evidence(null, `PR ${pr} was merged before the decision was recorded`)
   const merged_ms = Date.parse(merged_at)
-  if (reverted_at !== null && Date.parse(reverted_at) - merged_ms <= stable_ms) {
-    return evidence('failure', `PR ${pr} was reverted within ${days(stability_days)} of its merge`)
+  if (reverted_at !== null) {
+    const reverted_ms = Date.parse(reverted_at)
+    if (reverted_ms - merged_ms <= stable_ms)
+      return evidence('failure', `PR ${pr} was reverted within ${days(stability_days)} of its merge`)
+    if (record.auto_attributed && reverted_ms > Date.parse(record.reviewed_at!))
+      return evidence('failure', `PR ${pr} was reverted after it had been attributed as stable`)
   }
   if (now_ms - merged_ms < stable_ms) return evidence(null, `PR ${pr} was merged less than ${days(stability_days)} ago`)
   return evidence('success', `PR ${pr} was merged and not reverted for ${days(stability_days)}`)
@@ -97,15 +111,48 @@ async function pullRequestHistory(evidence: Evidence, project: string, pr: numbe
   return history
 }
 
-// The run over all pending decisions of a project.
+/**
+ * Notes the pull request of linked events in a decision that names none, so that it can settle the decision. Nothing is noted if the
+ * events are of several pull requests, or of another project than the decision.
+ */
+export async function bindPullRequest(
+  call: Pick<ReviewCall, 'store' | 'caller' | 'now'> & { evidence: Evidence },
+  id: string,
+  seqs: readonly number[],
+): Promise<void> {
+  const pulls = new Map<string, { repo: unknown; pr: number }>()
+  for (const seq of seqs) {
+    const [event] = await call.evidence.read(seq, 1)
+    const { repo, pr_number: pr } = JSON.parse(event?.payload ?? '{}') as { repo?: unknown; pr_number?: unknown }
+    if (typeof pr === 'number' && Number.isSafeInteger(pr) && pr > 0)
+      pulls.set(JSON.stringify([repo, pr]), { repo, pr })
+  }
+  const [pull] = pulls.values()
+  if (pull === undefined || pulls.size > 1) return
+  await call.store.transaction(async (tx) => {
+    const found = await tx.decisions.get(id)
+    if (!found || found.record.project?.pr) return
+    const { name = null, feature = null, files = [] } = found.record.project ?? {}
+    const repo = typeof pull.repo === 'string' ? pull.repo : name
+    if (repo === null || (name ?? repo) !== repo) return
+    const project = { name: repo, feature, pr: pull.pr, files }
+    const { record } = applyUpdate(found.record, { project }, call.caller.agent, timestamp(call.now()))
+    await tx.decisions.update(record, found.revision)
+  })
+}
+
+// The run over all decisions of a project that evidence may settle.
 
 const batch = 200
 
-/** Pending decisions of the project with a pull request, oldest first, a page at a time. Decisions settled meanwhile skip none. */
+/**
+ * Decisions of the project with a pull request, oldest first, a page at a time, that nobody but their recorder or a rule settled.
+ * Decisions settled meanwhile skip none.
+ */
 async function* candidates({ store }: ReviewCall, project: string, created_from_ms: number) {
   for (let after: DecisionRecord | undefined; ; ) {
     const { records } = await store.decisions.list({
-      filter: { project, status: ['pending'], created_from_ms },
+      filter: { project, created_from_ms },
       sort: 'created_at',
       order: 'asc',
       ...(after && { after }),
@@ -114,24 +161,33 @@ async function* candidates({ store }: ReviewCall, project: string, created_from_
     })
     for (const record of records) {
       const pr = record.project?.pr
-      if (pr != null) yield { record, pr }
+      if (pr != null && settlerOf(record) !== 'others') yield { record, pr }
     }
     after = records.at(-1)
     if (records.length < batch || after === undefined) return
   }
 }
 
-/** Attributes outcomes to the pending decisions of a project, and records them unless it is a dry run. */
+const inputOf = (outcome: Outcome, notes: string) => ({ outcome, actual_result: null, lessons: null, notes })
+
+/** Whether an attribution would change the outcome of a decision that has one. */
+function corrects({ agent }: ReviewCall['caller'], record: DecisionRecord, found: Attribution): boolean {
+  const { outcome, reason } = found
+  return outcome !== null && applyReview(record, inputOf(outcome, reason), agent, record.updated_at, found).counts
+}
+
+/** Attributes outcomes to the decisions of a project, and records them unless it is a dry run. */
 export async function attributePending(
   call: ReviewCall & { evidence: Evidence },
-  query: { project: string; created_from_ms: number; stability_days: number; dry_run: boolean },
+  query: { project: string; created_from_ms: number; stability_days: number; by_age: boolean; dry_run: boolean },
 ): Promise<(Attribution & { id: string; pr: number; applied: boolean })[]> {
   const decisions = []
   for await (const { record, pr } of candidates(call, query.project, query.created_from_ms)) {
     const history = await pullRequestHistory(call.evidence, query.project, pr)
-    const found = attribute(record, history, query.stability_days, call.now())
+    const found = attribute(record, history, query, call.now())
+    if (record.status !== 'pending' && !corrects(call.caller, record, found)) continue
     const { outcome, reason } = found
-    const input = outcome && { outcome, actual_result: null, lessons: null, notes: reason }
+    const input = outcome && inputOf(outcome, reason)
     const applied = !query.dry_run && input !== null && (await review(call, record.id, input, found)) !== null
     decisions.push({ id: record.id, pr, ...found, applied })
   }

@@ -109,7 +109,16 @@ export function newRecord(
 }
 
 /** Fields that updateDecision may change. */
-const updatableFields = ['decision', 'confidence', 'context', 'tags', 'pattern', 'reasons', 'bridge'] as const
+const updatableFields = [
+  'decision',
+  'confidence',
+  'context',
+  'tags',
+  'pattern',
+  'reasons',
+  'bridge',
+  'project',
+] as const
 export type Updates = Partial<Pick<DecisionRecord, (typeof updatableFields)[number]>>
 
 /** What a bridge is extracted from. */

@@ -30,10 +30,10 @@ function replaces(before: Review, next: Review): boolean {
   // A pull request that was closed says nothing about what somebody saw happen.
   if (next.basis !== null && is === undefined && was !== undefined) return false
   if (weightOf(next) !== weightOf(before)) return weightOf(next) > weightOf(before)
-  if (was === undefined) return true
+  if (was === undefined) return is !== undefined || next.basis === null
   if (is === undefined) return false
-  // Evidence corrects what evidence settled; a recorder may only make its own outcome worse; of others the first one counts.
-  if (next.basis !== null) return before.basis === next.basis && is !== was
+  // A rule corrects only what a rule settled, and a recorder only its own outcome: both for the worse. Of others the first one counts.
+  if (next.basis !== null) return before.basis === next.basis && is < was
   return next.self_reviewed && is <= was
 }
 

@@ -78,6 +78,8 @@ test.each<[string[], Outcome, string]>([
   [['alice failure', 'evidence abandoned'], 'failure', 'self'],
   [['evidence failure', 'alice success', 'bob success'], 'failure', 'observed'],
   [['evidence success', 'evidence failure'], 'failure', 'observed'],
+  [['evidence failure', 'evidence success'], 'failure', 'observed'],
+  [['evidence abandoned', 'evidence success'], 'success', 'observed'],
   [['bob success', 'evidence failure'], 'success', 'others'],
   [['age success', 'evidence failure'], 'failure', 'observed'],
   [['age success', 'alice failure'], 'failure', 'self'],
