@@ -6,6 +6,7 @@ import { dayMs, timestamp } from '../../core/time.ts'
 import { applyUpdate } from './decision.ts'
 import { type Attribution, applyReview } from './outcome.ts'
 import { type ReviewCall, review } from './review.ts'
+import { keepRevision } from './revisions.ts'
 
 /** The events of a pull request in the evidence log; only observed ones count. */
 interface PullRequestHistory {
@@ -136,8 +137,9 @@ export async function bindPullRequest(
     const repo = typeof pull.repo === 'string' ? pull.repo : name
     if (repo === null || (name ?? repo) !== repo) return
     const project = { name: repo, feature, pr: pull.pr, files }
-    const { record } = applyUpdate(found.record, { project }, call.caller.agent, timestamp(call.now()))
+    const { record, revision } = applyUpdate(found.record, { project }, call.caller.agent, timestamp(call.now()))
     await tx.decisions.update(record, found.revision)
+    await keepRevision(tx, id, record.revision_count, revision)
   })
 }
 
