@@ -89,6 +89,8 @@ const tones: Record<string, string> = {
   warning: 'warn',
   allowed: 'good',
   blocked: 'bad',
+  approved: 'good',
+  denied: 'bad',
   observed: 'good',
   attested: 'warn',
   INSUFFICIENT: 'warn',

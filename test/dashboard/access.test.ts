@@ -7,7 +7,16 @@ import { executable, launch, logIn, open, settled, visit } from './browser.ts'
 import { type DashboardPlace, people, startPlace } from './place.ts'
 
 setDefaultTimeout(120_000)
-const titles = ['Overview', 'Decisions', 'Calibration', 'Guardrails', 'Breakers', 'Evidence', 'Deliberation']
+const titles = [
+  'Overview',
+  'Decisions',
+  'Calibration',
+  'Guardrails',
+  'Breakers',
+  'Approvals',
+  'Evidence',
+  'Deliberation',
+]
 const pathOf = (title: string) => (title === 'Overview' ? '' : `/${title.toLowerCase()}`)
 
 /** A node of the tree that a screen reader is given. */

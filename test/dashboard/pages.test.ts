@@ -17,6 +17,7 @@ const pages: [path: string, title: string][] = [
   ['/calibration', 'Calibration'],
   ['/guardrails', 'Guardrails'],
   ['/breakers', 'Breakers'],
+  ['/approvals', 'Approvals'],
   ['/evidence', 'Evidence'],
   ['/deliberation', 'Deliberation'],
 ]

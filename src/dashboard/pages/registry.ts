@@ -1,6 +1,7 @@
 /** The pages and their addresses. The menu shows them in this order. */
 import type { FunctionComponent } from 'preact'
 import type { View } from '../route.tsx'
+import { Approval, Approvals } from './approvals.tsx'
 import { Breakers } from './breakers.tsx'
 import { Calibration } from './calibration/page.tsx'
 import { Decision } from './decision/page.tsx'
@@ -23,12 +24,19 @@ export const pages: Page[] = [
   { path: '/calibration', title: 'Calibration', inMenu: true, View: Calibration },
   { path: '/guardrails', title: 'Guardrails', inMenu: true, View: Guardrails },
   { path: '/breakers', title: 'Breakers', inMenu: true, View: Breakers },
+  { path: '/approvals', title: 'Approvals', inMenu: true, View: Approvals },
   { path: '/evidence', title: 'Evidence', inMenu: true, View: Evidence },
   { path: '/deliberation', title: 'Deliberation', inMenu: true, View: Deliberation },
 ]
 
-const decision: Page = { path: '/decisions/', title: 'Decision', inMenu: false, View: Decision }
+/** Pages of one thing, whose name follows the path. */
+const single: Page[] = [
+  { path: '/decisions/', title: 'Decision', inMenu: false, View: Decision },
+  { path: '/approvals/', title: 'Approval', inMenu: false, View: Approval },
+]
 
 /** The page of an address; null if there is none. */
 export const pageAt = (path: string): Page | null =>
-  pages.find((page) => page.path === path) ?? (/^\/decisions\/[^/]+$/.test(path) ? decision : null)
+  pages.find((page) => page.path === path) ??
+  single.find((page) => path.startsWith(page.path) && /^[^/]+$/.test(path.slice(page.path.length))) ??
+  null
