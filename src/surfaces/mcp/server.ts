@@ -6,6 +6,7 @@ import type { Dispatch } from '../../calls/dispatch.ts'
 import { toolNames } from '../../calls/method.ts'
 import type { Caller } from '../../core/caller.ts'
 import { serviceName, version } from '../../core/version.ts'
+import { orElicit } from './approvals.ts'
 import { getPrompt, instructions, prompts } from './prompts.ts'
 import { listResources, readResource, templates } from './resources.ts'
 import { type CallMethod, callTool, listTools } from './tools.ts'
@@ -41,6 +42,8 @@ const unknown = (what: string, name: string, known: readonly string[]): Protocol
 export function createServer({ caller, dispatch, newRequestId, stopping }: Client): Server {
   const call: CallMethod = (method, params, signal) =>
     dispatch({ method, params, caller, request_id: newRequestId(), signal: AbortSignal.any([signal, stopping]) })
+  /** Approvals that the client was led to. */
+  const asked = new Set<string>()
   const server = new Server(
     { name: serviceName, title: 'Decision memory', version },
     {
@@ -55,14 +58,11 @@ export function createServer({ caller, dispatch, newRequestId, stopping }: Clien
     },
   )
   server.setRequestHandler('tools/list', () => ({ tools: listTools() }))
-  server.setRequestHandler(
-    'tools/call',
-    async ({ params: { name, arguments: input = {} } }, { mcpReq: { signal } }) => {
-      const result = await callTool(name, input, call, signal)
-      if (result === null) throw unknown('tool', name, toolNames)
-      return result
-    },
-  )
+  server.setRequestHandler('tools/call', async ({ params: { name, arguments: input = {} } }, context) => {
+    const result = await callTool(name, input, call, context.mcpReq.signal)
+    if (result === null) throw unknown('tool', name, toolNames)
+    return orElicit(result, server, context, asked)
+  })
   server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: templates }))
   server.setRequestHandler('resources/list', async (_, { mcpReq: { signal } }) => {
     const resources = await listResources(call, signal).catch((error) => {
