@@ -30,7 +30,7 @@ export const StepUp = v.strictObject({
   ),
   separation: v.pipe(
     v.optional(v.boolean(), true),
-    d('The approver must not have recorded or reviewed what the request is about. The requester never approves.'),
+    d('Also refuses whom the requester says that it acts for. The requester never approves.'),
   ),
 })
 export type StepUp = v.InferOutput<typeof StepUp>

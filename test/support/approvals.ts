@@ -48,5 +48,8 @@ export const asking = (
 })
 
 /** Settles it in a transaction of its own. */
-export const ask = (program: TestProgram, request = asking(program), looks = false): Promise<Settled> =>
-  program.store.transaction((tx) => settle(tx, request, looks))
+export const ask = (
+  program: TestProgram,
+  request = asking(program),
+  how: 'use' | 'ask' | 'look' = 'use',
+): Promise<Settled> => program.store.transaction((tx) => settle(tx, request, how))

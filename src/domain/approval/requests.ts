@@ -98,9 +98,9 @@ const tooLarge = (): Settled => ({
 
 /**
  * Looks for the grants of an evaluation, uses them up if all are there, and asks for those that are missing.
- * @param looks true to change nothing
+ * @param how `use` for an action that goes on if all are granted, `ask` for one that was refused already, `look` to change nothing
  */
-export async function settle(tx: Transaction, asking: Asking, looks = false): Promise<Settled> {
+export async function settle(tx: Transaction, asking: Asking, how: 'use' | 'ask' | 'look' = 'use'): Promise<Settled> {
   const now_ms = asking.desk.now()
   let groups: ReturnType<typeof groupsOf>
   try {
@@ -118,7 +118,9 @@ export async function settle(tx: Transaction, asking: Asking, looks = false): Pr
   const stateOf = (one: Approval | null): ApprovalState | null => one && current(one, now_ms).state
   if (groups.every((group) => stateOf(of(group)) === 'approved')) {
     const grants = groups.map((group) => consume(of(group)!, now_ms)!)
-    if (!looks) for (const grant of grants) await keep(tx, asking, grant, 'consumed')
+    if (how === 'ask')
+      return { granted: false, approval: of(groups[0]!), message: `approval ${grants[0]!.id} is granted: try again` }
+    if (how === 'use') for (const grant of grants) await keep(tx, asking, grant, 'consumed')
     return { granted: true, approval: grants[0]!, message: null }
   }
   let first: Approval | null = null
@@ -126,7 +128,7 @@ export async function settle(tx: Transaction, asking: Asking, looks = false): Pr
     const known = of(group)
     if (stateOf(known) === 'approved') continue
     let approval: Approval | null = known && holds(known, now_ms) ? known : null
-    if (approval === null && looks) continue
+    if (approval === null && how === 'look') continue
     approval ??= await request(tx, asking, group)
     if (approval === null)
       return {

@@ -4,8 +4,7 @@ import { QueryHit } from '../../../sdk/schema/decision.ts'
 import { type ActionParams, Violation, verdictEntries } from '../../../sdk/schema/policy.ts'
 import type { RecordResult } from '../../../sdk/schema/record.ts'
 import { isConfirmed } from '../../../sdk/storage/fields.ts'
-import type { CompiledRule } from '../guardrail/evaluate.ts'
-import type { Evaluation } from '../guardrail/guard.ts'
+import type { CompiledRule, Evaluation } from '../guardrail/evaluate.ts'
 import { generalWarnings, shownVerdict, warning } from '../guardrail/request.ts'
 import { CalibrationContext } from '../memory/profile.ts'
 import { hitOf, type SearchResult } from '../search/search.ts'
@@ -85,6 +84,7 @@ export const notEvaluated: Check = {
   answers: {},
   record_id: null,
   approval: null,
+  approved_rules: [],
   rules: [],
 }
 

@@ -13,7 +13,9 @@ import { sessionOf } from '../deliberation/inputs.ts'
 import type { Session } from '../deliberation/sessions.ts'
 import type { Tracker } from '../deliberation/tracker.ts'
 import { type Action, recordedAction } from '../guardrail/action.ts'
-import { type Evaluation, type GuardedCall, guardOf, withBreakers } from '../guardrail/guard.ts'
+import type { Evaluation } from '../guardrail/evaluate.ts'
+import { type GuardedCall, guardOf, withBreakers } from '../guardrail/guard.ts'
+import { lifted } from '../guardrail/step-up.ts'
 import { type EmbeddingCall, embedInTime, keepVectors } from '../search/embeddings.ts'
 import { type Draft, newRecord, pathOf } from './decision.ts'
 import { type Commit, once } from './idempotency.ts'
@@ -31,15 +33,16 @@ export interface RecordCall extends GuardedCall, EmbeddingCall {
 /** Policy refuses the record. */
 export class RecordBlocked extends CstpError {
   readonly violations: readonly Violation[]
-  /** Writes the audit row of the evaluation, after the record's transaction was rolled back. */
-  readonly audit: () => Promise<void>
+  /** Settles the evaluation after the record's transaction was rolled back: its audit row, and the approval that it waits for. */
+  readonly settle: () => Promise<Evaluation>
 
-  constructor(violations: readonly Violation[], audit: () => Promise<void>) {
+  constructor({ violations, approval }: Evaluation, settle: () => Promise<Evaluation>) {
     super('record_failed', `Blocked by ${violations.map(({ guardrail_id }) => guardrail_id).join(', ')}`, {
       violations,
+      ...(approval && { approval }),
     })
     this.violations = violations
-    this.audit = audit
+    this.settle = settle
   }
 }
 
@@ -60,7 +63,7 @@ export async function recordOnce<T>(...request: Parameters<typeof once<T>>): Pro
   try {
     return await once<T>(...request)
   } catch (error) {
-    if (error instanceof RecordBlocked) await error.audit()
+    if (error instanceof RecordBlocked) throw new RecordBlocked(await error.settle(), error.settle)
     throw error
   }
 }
@@ -110,6 +113,7 @@ function draftOf({ caller }: RecordCall, given: RecordParams, imported: boolean)
 /**
  * Does everything that must not be done in the record's transaction, and returns what must.
  * @param context the action's context, for rules
+ * @param approved rules whose step-up was approved for this action just before
  * @throws RecordBlocked, here or in the transaction
  */
 export async function prepareRecord(
@@ -117,6 +121,7 @@ export async function prepareRecord(
   given: RecordParams,
   { imported, created_ms }: Origin = { imported: false, created_ms: call.now() },
   context: Action['context'] = {},
+  approved: readonly string[] = [],
 ): Promise<Commit<RecordResult>> {
   const existing = await ofSource(call.store.decisions, given.source_key)
   if (existing) return async () => existing
@@ -129,7 +134,7 @@ export async function prepareRecord(
   const noted = imported ? null : await call.tracker.peek(name)
   const planned = requireSize(build(noted))
   // An import was decided long ago: no rule checks it, and no breaker takes it as its probe.
-  const policy = imported ? null : await checkPolicy(call, planned, context)
+  const policy = imported ? null : await checkPolicy(call, planned, context, approved)
   const vectors = await embedInTime(call, planned.id, planned.bridge)
   return async (tx) => {
     const other = await ofSource(tx.decisions, given.source_key)
@@ -158,16 +163,25 @@ async function ofSource(
 }
 
 /** Checks a planned record against policy, and returns what its transaction does with the verdict. @throws RecordBlocked */
-async function checkPolicy(call: RecordCall, planned: DecisionRecord, context: Action['context']) {
+async function checkPolicy(
+  call: RecordCall,
+  planned: DecisionRecord,
+  context: Action['context'],
+  approved: readonly string[],
+) {
   const guard = guardOf(call, await call.policy.current(), planned.breaker_scopes)
   const action = recordedAction(planned, context)
-  const evaluation = call.record_guardrails === 'off' ? null : await guard.evaluate(action)
+  const judged = call.record_guardrails === 'off' ? null : await guard.evaluate(action)
+  const evaluation = judged && {
+    ...lifted(judged, approved),
+    approved_rules: approved.filter((id) => judged.fired.includes(id)),
+  }
   const strict = call.record_guardrails === 'block'
   const refusal = (refused: Evaluation): RecordBlocked =>
-    new RecordBlocked(refused.violations, () =>
-      call.store.transaction((tx) => guard.settle(tx, action, refused).then(() => {})),
+    new RecordBlocked(refused, () =>
+      call.store.transaction((tx) => guard.settle(tx, action, refused, { approvals: 'ask' })),
     )
-  if (evaluation && strict && !evaluation.allowed) throw refusal(evaluation)
+  if (evaluation && strict && !evaluation.allowed && evaluation.verdict !== 'step_up') throw refusal(evaluation)
   return {
     evaluation,
     /** Of two records that were checked at once, only one can be the probe. @throws RecordBlocked */
@@ -178,8 +192,13 @@ async function checkPolicy(call: RecordCall, planned: DecisionRecord, context: A
     async recorded(tx: Transaction, id: string, agent_id: string | null): Promise<void> {
       await guard.recorded(tx, id)
       const claims = agent_id === null ? {} : { claims: { agent_id } }
-      if (evaluation) await guard.settle(tx, action, evaluation, { ids: [id], ...claims })
-      else await audit(call, tx, [id])
+      if (!evaluation) return audit(call, tx, [id])
+      const settled = await guard.settle(tx, action, evaluation, {
+        ids: [id],
+        ...claims,
+        approvals: strict ? 'use' : 'leave',
+      })
+      if (strict && !settled.allowed) throw refusal(evaluation)
     },
   }
 }

@@ -1,10 +1,16 @@
 /** Evaluates rules against an action: allowed or not, and why. A rule that can't be evaluated counts against the action. */
 import * as v from 'valibot'
 import { type EvidenceRequirement, type Rule, StepUp } from '../../../sdk/schema/guardrail.ts'
-import { type Change, type VerdictValue, type Violation, verdictValues } from '../../../sdk/schema/policy.ts'
+import {
+  type ApprovalRef,
+  type Change,
+  type VerdictValue,
+  type Violation,
+  verdictValues,
+} from '../../../sdk/schema/policy.ts'
 import { type Action, compileField, type Field } from './action.ts'
 import { compileAll, type Test } from './conditions.ts'
-import type { History } from './history.ts'
+import type { Answers, History } from './history.ts'
 import { compileModify, givenOf, type Modification } from './modify.ts'
 import { EvaluationError, SampleError } from './operators.ts'
 import type { LoadedRule } from './parse.ts'
@@ -30,6 +36,21 @@ export interface Verdict {
   changes: Change[]
   satisfied_by: { rule: string; seqs: number[] }[]
   skipped_for_scope: string[]
+}
+
+/** A verdict with the breakers considered, and what the audit trail keeps of it. */
+export interface Evaluation extends Verdict {
+  policy_hash: string
+  duration_ms: number
+  /** Names the evaluation in the trail. */
+  record_id: string
+  approval: ApprovalRef | null
+  /** When, milliseconds since 1970. */
+  at_ms: number
+  /** What it was told of the past. */
+  answers: Answers
+  /** Rules whose step-up was approved. */
+  approved_rules: string[]
 }
 
 /** A rule's part of a verdict. */
@@ -146,9 +167,10 @@ const reasonOf = (error: unknown): string =>
 const complete: Missing = { fields: [], evidence: [], approvers: [], seqs: [] }
 const defaultStepUp = v.parse(StepUp, {})
 
-const stepUpOf = ({ step_up }: LoadedRule, approvers: readonly string[]): StepUp => {
+/** What a rule asks people for: the approval of its own action, and each that it requires. */
+function stepUpsOf({ action, step_up }: LoadedRule, approvers: readonly string[]): StepUp[] {
   const own = step_up ?? defaultStepUp
-  return { ...own, approvers: [...new Set([...own.approvers, ...approvers])] }
+  return [...(action === 'step_up' ? [own] : []), ...approvers.map((one) => ({ ...own, approvers: [one] }))]
 }
 
 /** An action that names neither project nor scope is outside of every scope. */
@@ -226,8 +248,8 @@ export async function evaluate(
     if (found.severity === 'block') violations.push(found)
     else if (rule.action !== 'log') warnings.push(found)
     if (asked === 'deny' || asked === 'defer' || asked === 'step_up') {
-      const step_up = asked === 'step_up' ? stepUpOf(rule, missing.approvers) : null
-      asks.push({ rule: rule.id, verdict: asked, message: found.message, step_up })
+      const step_ups = asked === 'step_up' ? stepUpsOf(rule, missing.approvers) : [null]
+      for (const step_up of step_ups) asks.push({ rule: rule.id, verdict: asked, message: found.message, step_up })
     }
   }
   return judged({

@@ -1,13 +1,13 @@
 /** The policy for one call of a method: an action is evaluated by rules, then breakers, then recorded in the audit trail. */
 import type { BreakerRule } from '../../../sdk/schema/guardrail.ts'
-import type { ApprovalRef, Violation } from '../../../sdk/schema/policy.ts'
+import type { Violation } from '../../../sdk/schema/policy.ts'
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import type { KeyedReader, Store, Transaction } from '../../../sdk/storage/store.ts'
 import { redact } from '../../core/redact.ts'
 import { timestamp } from '../../core/time.ts'
+import type { Desk } from '../approval/approval.ts'
 import type { Follower } from '../search/follower.ts'
 import type { Action } from './action.ts'
-import type { Approvals } from './approvals.ts'
 import { enact } from './archive.ts'
 import {
   afterRecord,
@@ -25,11 +25,12 @@ import {
   watching,
 } from './breaker.ts'
 import { inputDigest, verdictDigest } from './digest.ts'
-import { evaluate, judged, type Verdict } from './evaluate.ts'
+import { type Evaluation, evaluate, judged, type Verdict } from './evaluate.ts'
 import { asksForSession } from './facts.ts'
 import { type Answers, openHistory } from './history.ts'
 import { addToSession, namesOf } from './session.ts'
 import type { Policy, PolicySet } from './set.ts'
+import { approved } from './step-up.ts'
 
 /** The parts of a call that evaluation needs. */
 export interface GuardedCall {
@@ -44,8 +45,8 @@ export interface GuardedCall {
   tracker_ttl_ms: number
   log(level: 'error', message: string, detail: Record<string, unknown>): void
   randomHex(bytes: number): string
-  /** Without it no approval is ever granted. */
-  approvals?: Approvals
+  /** What approvals need. */
+  desk: Desk
   now(): number
   elapsed(): number
 }
@@ -105,11 +106,17 @@ export function guardOf(call: GuardedCall, set: PolicySet, scopes: readonly stri
       const open = await stopped(call.store.keyed, history.now())
       const [duration_ms, at_ms] = [call.elapsed() - start, history.now()]
       const record_id = `${timestamp(at_ms).slice(0, 10)}-evaluation-${call.randomHex(6)}`
-      const more = { policy_hash: set.hash, duration_ms, at_ms, answers, record_id, approval: null }
+      const more = { policy_hash: set.hash, duration_ms, at_ms, answers, record_id, approval: null, approved_rules: [] }
       return withBreakers({ ...verdict, ...more }, open)
     },
-    async settle(tx, action, evaluation, { ids = [], claims, dry_run = false } = {}) {
-      const settled = await approved(tx, call, action, evaluation, dry_run)
+    async settle(
+      tx,
+      action,
+      evaluation,
+      { ids = [], claims, dry_run = false, approvals = dry_run ? 'look' : 'use' } = {},
+    ) {
+      const settled =
+        approvals === 'leave' ? evaluation : await approved(tx, call, set, action, evaluation, claims ?? {}, approvals)
       const { allowed, verdict, violations, warnings, fired, policy_hash, duration_ms } = settled
       const { record_id, would_block, changes, satisfied_by, approval, tags, answers, at_ms } = settled
       const breakers = violations.filter(({ state }) => state !== undefined)
@@ -130,12 +137,14 @@ export function guardOf(call: GuardedCall, set: PolicySet, scopes: readonly stri
         duration_ms: Math.round(duration_ms * 1_000) / 1_000,
         record_id,
         verdict,
-        verdict_digest: verdictDigest(settled),
+        // Without the ids of approvals, so that the verdict can be repeated.
+        verdict_digest: verdictDigest(allowed ? settled : evaluation),
         ...(breakers.length > 0 && { breakers }),
         ...(would_block.length > 0 && { would_block }),
         ...(changes.length > 0 && { changes: redact(changes).value }),
         ...(satisfied_by.length > 0 && { satisfied_by }),
         ...(approval && { approval_id: approval.id }),
+        ...(settled.approved_rules.length > 0 && { approved_rules: settled.approved_rules }),
         ...(dry_run && { dry_run }),
       }
       // An action that was allowed is part of the session; its record is not another one.
@@ -166,51 +175,16 @@ export async function noteRequest(
 /** A breaker's entry among the violations. */
 export type BreakerViolation = Violation & Required<Pick<Violation, 'state' | 'failure_rate' | 'reset_at'>>
 
-/** A verdict with the breakers considered, and what the audit trail keeps of it. */
-export interface Evaluation extends Verdict {
-  policy_hash: string
-  duration_ms: number
-  /** Names the evaluation in the trail. */
-  record_id: string
-  approval: ApprovalRef | null
-  /** When, milliseconds since 1970. */
-  at_ms: number
-  /** What it was told of the past. */
-  answers: Answers
-}
-
-/** An evaluation whose step-ups were approved, or that refers to the approval it waits for. */
-async function approved(
-  tx: Transaction,
-  { approvals, caller }: GuardedCall,
-  action: Action,
-  evaluation: Evaluation,
-  dry_run: boolean,
-): Promise<Evaluation> {
-  const { verdict, asks, policy_hash, record_id } = evaluation
-  if (verdict !== 'step_up' || !approvals) return evaluation
-  const rules = asks.flatMap(({ rule, message, step_up }) => (step_up ? [{ id: rule, message, step_up }] : []))
-  const request = { evaluation_id: record_id, requester: caller.agent, action, policy_hash, rules, dry_run }
-  const { granted, approval } = await approvals.settle(tx, request)
-  if (!granted) return { ...evaluation, approval }
-  return { ...lifted(evaluation), approval }
-}
-
-/** A verdict without its step-ups, which were approved. */
-export function lifted<V extends Verdict>(verdict: V): V {
-  const approved = new Set(verdict.asks.filter(({ step_up }) => step_up !== null).map(({ rule }) => rule))
-  return judged({
-    ...verdict,
-    asks: verdict.asks.filter(({ rule }) => !approved.has(rule)),
-    violations: verdict.violations.filter(({ guardrail_id }) => !approved.has(guardrail_id)),
-  })
-}
-
 export interface SettleMore {
   /** Decisions that the evaluation is about. */
   ids?: string[]
   /** Nothing is used or requested; the row says so. */
   dry_run?: boolean
+  /**
+   * What happens to approvals: by default grants are used up and missing ones requested; `ask` only requests, for what was refused
+   * already; `leave` does neither, for an evaluation that stops nothing.
+   */
+  approvals?: 'use' | 'ask' | 'look' | 'leave'
   /** What the caller claims about itself: recorded, never trusted. */
   claims?: Record<string, unknown>
 }

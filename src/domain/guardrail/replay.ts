@@ -7,9 +7,10 @@ import type { StoredAuditEntry } from '../../../sdk/storage/store.ts'
 import type { Action } from './action.ts'
 import { inputDigest, verdictDigest } from './digest.ts'
 import { evaluate, judged, type Verdict } from './evaluate.ts'
-import { type BreakerViolation, breakerId, lifted, withBreakers } from './guard.ts'
+import { type BreakerViolation, breakerId, withBreakers } from './guard.ts'
 import { type Answers, recordedHistory } from './history.ts'
 import type { PolicySet } from './set.ts'
+import { lifted } from './step-up.ts'
 
 /** Evaluates an action of the past. `unknown` are the rules that depend on what was not recorded of its time. */
 export async function evaluatePast(
@@ -63,7 +64,8 @@ interface Detail {
   verdict_digest: string
   answers?: Answers
   breakers?: BreakerViolation[]
-  approval_id?: string
+  /** Rules whose step-up was approved. */
+  approved_rules?: string[]
 }
 
 const isDetail = (detail: unknown): detail is Detail =>
@@ -73,24 +75,19 @@ const answerOf = (verdict: VerdictValue, warnings: number): Answer =>
   verdict === 'allow' ? (warnings > 0 ? 'warn' : 'pass') : verdict === 'deny' ? 'block' : verdict
 
 /** The verdict with what was settled beside the rules: breakers that stopped the action, and an approval. */
-function settled(verdict: Verdict, breakers: readonly BreakerViolation[], isApproved: boolean): Verdict {
+function settled(verdict: Verdict, breakers: readonly BreakerViolation[], approved: readonly string[]): Verdict {
   const whole = withBreakers(verdict, breakers)
-  return isApproved && whole.verdict === 'step_up' ? lifted(whole) : whole
+  return approved.length > 0 ? lifted(whole, approved) : whole
 }
 
 /** Repeats an entry by the archived rules of its time. @param set null if there are none, `altered` if they are not what their hash says */
-async function repeat(
-  set: PolicySet | 'altered' | null,
-  detail: Detail,
-  at: string,
-  isApproved: boolean,
-): Promise<Repeated> {
+async function repeat(set: PolicySet | 'altered' | null, detail: Detail, at: string): Promise<Repeated> {
   if (set === null) return { outcome: 'unknown', why: 'rules not archived' }
   if (set === 'altered') return { outcome: 'different', why: 'archived rules altered' }
   if (detail.redacted) return { outcome: 'unknown', why: 'redacted text' }
   if (inputDigest(detail.input) !== detail.digest) return { outcome: 'different', why: 'input altered' }
   const { verdict, unknown } = await evaluatePast(set, detail.input, at, detail.answers)
-  if (verdictDigest(settled(verdict, detail.breakers ?? [], isApproved)) === detail.verdict_digest)
+  if (verdictDigest(settled(verdict, detail.breakers ?? [], detail.approved_rules ?? [])) === detail.verdict_digest)
     return { outcome: 'same', why: null }
   return unknown.size > 0 ? { outcome: 'unknown', why: 'past state' } : { outcome: 'different', why: null }
 }
@@ -103,7 +100,6 @@ export async function replay(
 ): Promise<Replayed | null> {
   const { seq, at, agent, method, detail, rules: rules_before } = entry
   if (!isDetail(detail)) return null
-  const isApproved = detail.approval_id !== undefined && detail.verdict !== 'step_up'
   const { verdict, unknown } = await evaluatePast(now, detail.input, at, detail.answers)
   const then = new Set(rules_before)
   // A rule that depends on past state is assumed to answer as it did; so is a breaker, while it is declared.
@@ -117,7 +113,7 @@ export async function replay(
     asks: verdict.asks.filter((one) => counts(one.rule)),
     fired: verdict.fired.filter(counts),
   })
-  const after = settled(known, stopped, isApproved)
+  const after = settled(known, stopped, detail.approved_rules ?? [])
   const onPastState = unknown.size > 0 || (detail.breakers ?? []).length > 0
   return {
     seq,
@@ -126,7 +122,7 @@ export async function replay(
     method,
     description: detail.input.description,
     policy_hash: detail.policy_hash,
-    by_its_rules: await repeat(await archived(detail.policy_hash), detail, at, isApproved),
+    by_its_rules: await repeat(await archived(detail.policy_hash), detail, at),
     before: answerOf(detail.verdict, detail.warnings.length),
     after: answerOf(after.verdict, after.warnings.length),
     rules_before,

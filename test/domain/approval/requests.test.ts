@@ -21,7 +21,8 @@ forEachBackend((open) => {
     expect((await program.call('listApprovals', {}, 'carol')).total).toBe(1)
     await approve(program, id.replace('-', '').toLowerCase())
     // A look changes nothing.
-    expect(await ask(program, asking(program), true)).toMatchObject({ granted: true })
+    expect(await ask(program, asking(program), 'look')).toMatchObject({ granted: true })
+    expect(await ask(program, asking(program), 'ask')).toMatchObject({ granted: false })
     expect(await ask(program)).toMatchObject({ granted: true, approval: { id, state: 'consumed' }, message: null })
     const again = await ask(program)
     expect(again.granted).toBe(false)
