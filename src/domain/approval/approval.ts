@@ -103,6 +103,7 @@ export function show(stored: Approval, now_ms: number, urlOf: (id: string) => st
     approved_until_ms,
     consumed_ms,
     separation: _,
+    lasts_ms: __,
     ...rest
   } = current(stored, now_ms)
   return {
