@@ -330,6 +330,8 @@ export interface CheckGuardrailsResult {
     seqs: number[]
   }[]
   /** Rules for other projects or scopes, which were not evaluated. */ skipped_for_scope: string[]
+  /** Rules in shadow mode that would have stopped the action; left out if there are none. */
+  would_block?: string[] | undefined
   /** Why it is blocked. */ violations: Violation[]
   /** What needs attention. */ warnings: Violation[]
   /** Number of guardrails loaded, out of scope ones too. */ evaluated: number
@@ -1123,6 +1125,8 @@ export interface PreActionResult {
     seqs: number[]
   }[]
   /** Rules for other projects or scopes, which were not evaluated. */ skipped_for_scope: string[]
+  /** Rules in shadow mode that would have stopped the action; left out if there are none. */
+  would_block?: string[] | undefined
   /** The recorded decision; null when it was blocked or not to be recorded. */ decision_id: string | null
   /** Precedents, best first. */ relevant_decisions: QueryHit[]
   /** One entry for each rule: those that fired first. */

@@ -73,6 +73,12 @@ export const verdictEntries = {
     d('Records of evidence that satisfied what a rule requires.'),
   ),
   skipped_for_scope: v.pipe(v.array(v.string()), d('Rules for other projects or scopes, which were not evaluated.')),
+  would_block: v.optional(
+    v.pipe(
+      v.array(v.string()),
+      d('Rules in shadow mode that would have stopped the action; left out if there are none.'),
+    ),
+  ),
 } as const
 
 /** The current state of a circuit breaker. */

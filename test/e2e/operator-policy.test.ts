@@ -154,6 +154,36 @@ describe('a server', () => {
 })
 
 describe('the past', () => {
+  test('rules in shadow mode: what they would have stopped, and how that turned out', () =>
+    inTemporaryDir(async (dir) => {
+      const folder = await rulesIn(dir, {
+        'a.yaml': '- { id: trial, mode: shadow, message: m, condition_confidence: "< 0.5" }\n',
+      })
+      const server = await startServer({
+        dir,
+        env: { GUARDRAILS_PATHS: folder, CSTP_AUTH_TOKENS: 'local:secret-secret-secret' },
+      })
+      for (const [confidence, outcome] of [
+        [0.2, 'failure'],
+        [0.3, 'success'],
+        [0.9, 'success'],
+      ] as const) {
+        const { decision_id } = await server.call('recordDecision', { decision: 'Do it', category: 'x', confidence })
+        await server.call('reviewDecision', { decision_id, outcome })
+      }
+      const before = await server.call('getPolicy', {})
+      await rulesIn(dir, { 'a.yaml': '- { id: trial, mode: shadow, message: m, condition_confidence: "< 0.4" }\n' })
+      server.process.kill('SIGHUP')
+      await until('reload', async () => (await server.call('getPolicy', {})).policy_hash !== before.policy_hash)
+      const replaced = await server.call('getPolicy', { policy_hash: before.policy_hash })
+      expect(replaced.in_force_until).toBe((await server.call('getPolicy', {})).in_force_from as string)
+      await server.kill()
+      const env = bareEnv(dir, { CSTP_LOG_LEVEL: 'error', GUARDRAILS_PATHS: folder })
+      const { out, err, status } = await cstp(['guardrails', 'backtest', '--local'], env)
+      expect([err, status]).toEqual(['', 0])
+      expect(out).toContain('Would have stopped 2 of 3 reviewed decisions: 1 failed, 1 succeeded; failure rate 50 %')
+    }))
+
   test('audit, replay and backtest', () =>
     inTemporaryDir(async (dir) => {
       const folder = await rulesIn(dir, { 'a.yaml': amount })
@@ -205,7 +235,7 @@ describe('the past', () => {
       expect([misuse.status, misuse.err]).toEqual([2, expect.stringContaining('--since needs a date')])
 
       expect(await run('audit', 'replay', '--local')).toContain(
-        '0 of 8 verdicts would change; 1 depend on redacted text',
+        "By the rules of their time 7 of 8 verdicts are the same, byte by byte; 0 differ; 1 can't be repeated: redacted text\nBy the current rules 0 of 8 verdicts would change; 1 depend on redacted text",
       )
       await rulesIn(dir, {
         'a.yaml': `${amount.replace('5000', '7000')}- { id: sure, action: warn, condition_confidence: "< 0.25" }\n`,
@@ -229,6 +259,11 @@ describe('the past', () => {
       expect(figures.stopped.failure_low).toBeCloseTo(0.2077, 4)
       expect(figures.stopped.failure_high).toBeCloseTo(0.9385, 4)
       expect(await run('guardrails', 'backtest', rule, '--local')).toContain('21 % to 94 %')
+      expect(await run('guardrails', 'backtest', rule, '--local')).toContain(
+        'Would have stopped 3 of 5 reviewed decisions: 2 failed, 1 succeeded; failure rate 67 %, 95 % interval 21 % to 94 %.',
+      )
+      const none = await cstp(['guardrails', 'backtest', '--local'], env)
+      expect([none.status, none.err]).toEqual([1, expect.stringContaining('no rule in force is in shadow mode')])
       await writeFile(rule, 'nonsense')
       const wrong = await cstp(['guardrails', 'backtest', rule, '--local'], env)
       expect([wrong.status, wrong.err]).toEqual([1, expect.stringContaining('new.yaml:1:1')])

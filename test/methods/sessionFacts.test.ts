@@ -83,4 +83,66 @@ forEachBackend((open) => {
     expect(entries[0]!.detail).toMatchObject({ answers: { 'precedents.failed': 2 } })
     expect((await check(program, { description: 'Order lunch for everybody in the office' })).allowed).toBe(true)
   })
+
+  test('calibration counts what others and evidence say of an agent, never its own reviews; below its sample it is deferred', async () => {
+    const program = await open()
+    await program.rules(`
+- id: overconfident
+  message: Your confidence has meant less than you said
+  conditions: [{ type: field, field: calibration.gap, operator: "<", value: -0.2, min_decisions: 3 }]
+- id: by-expression
+  action: warn
+  message: m
+  conditions: [{ type: cel, expression: "action.calibration.n >= 3 && action.calibration.gap < -0.2" }]`)
+    const action = { category: 'architecture' }
+    const decide = async (outcome: string, by: 'alice' | 'bob') => {
+      const id = await program.record({ confidence: 0.9 })
+      await program.call('reviewDecision', { id, outcome }, by)
+    }
+    for (let at = 0; at < 4; at++) await decide('failure', 'alice')
+    const deferred = await check(program, action)
+    expect(deferred).toMatchObject({
+      allowed: false,
+      verdict: 'defer',
+      violations: [{ guardrail_id: 'overconfident', error: 'calibration.n is 0; calibration.gap needs 3' }],
+      warnings: [],
+    })
+    for (let at = 0; at < 3; at++) await decide('success', 'bob')
+    expect((await check(program, action)).allowed).toBe(true)
+    for (let at = 0; at < 3; at++) await decide('failure', 'bob')
+    const denied = await check(program, action)
+    expect(denied).toMatchObject({ verdict: 'deny', violations: [{ guardrail_id: 'overconfident', error: null }] })
+    expect(denied.warnings).toMatchObject([{ guardrail_id: 'by-expression' }])
+    // Successes that it grants itself change nothing; another category and another agent are judged by their own.
+    for (let at = 0; at < 10; at++) await decide('success', 'alice')
+    expect((await check(program, action)).verdict).toBe('deny')
+    expect((await check(program, { category: 'process' })).verdict).toBe('defer')
+    expect((await check(program, action, 'bob')).verdict).toBe('defer')
+  })
+
+  test('a rule in shadow mode stops nothing; the result and the trail say what it would have done', async () => {
+    const program = await open()
+    await program.rules(`
+- { id: trial, mode: shadow, message: m, condition_category: deploy }
+- { id: other, mode: shadow, action: warn, message: m, condition_category: deploy }`)
+    const found = await check(program, { category: 'deploy' })
+    expect(found).toMatchObject({
+      allowed: true,
+      verdict: 'allow',
+      violations: [],
+      warnings: [],
+      would_block: ['trial'],
+    })
+    expect(await check(program, { category: 'mail' })).not.toHaveProperty('would_block')
+    const given = { action: { description: 'Deploy', category: 'deploy', confidence: 0.5 } }
+    const acted = await program.call('preAction', given)
+    expect(acted).toMatchObject({ allowed: true, would_block: ['trial'] })
+    const { entries } = await program.call('listAudit', { rule: 'trial' }, 'root')
+    // The two checks, and the record with its decision.
+    expect(entries.map(({ ids, detail }) => [ids, (detail as { would_block: string[] }).would_block])).toEqual([
+      [[acted.decision_id!], ['trial']],
+      [[], ['trial']],
+      [[], ['trial']],
+    ])
+  })
 })

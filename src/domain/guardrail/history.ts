@@ -20,7 +20,7 @@ export interface History {
   now(): number
 }
 
-/** Answers by their question: what an evaluation was told of the past. */
+/** Answers by their question: what an evaluation learnt of the past. */
 export type Answers = Record<string, unknown>
 
 /** Numbers of the records that satisfy a requirement, or which evidence is missing. */

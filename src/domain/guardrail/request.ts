@@ -63,6 +63,7 @@ export const shownVerdict = ({
   changes,
   satisfied_by,
   skipped_for_scope,
+  would_block,
 }: Omit<Evaluation, 'record_id'> & { record_id: string | null }) => ({
   verdict,
   record_id,
@@ -71,4 +72,5 @@ export const shownVerdict = ({
   changes,
   satisfied_by,
   skipped_for_scope,
+  ...(would_block.length > 0 && { would_block }),
 })
