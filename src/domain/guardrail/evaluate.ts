@@ -47,7 +47,7 @@ export interface Evaluation extends Verdict {
   approval: ApprovalRef | null
   /** When, milliseconds since 1970. */
   at_ms: number
-  /** What it was told of the past. */
+  /** Its answers about the past. */
   answers: Answers
   /** Rules whose step-up was approved. */
   approved_rules: string[]
