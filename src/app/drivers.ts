@@ -1,4 +1,6 @@
 /** Opens the drivers that the settings name; the libraries of a driver are loaded only when it is chosen. */
+import { rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { Embedder } from '../../sdk/storage/embedder.ts'
 import type { Evidence } from '../../sdk/storage/evidence.ts'
 import type { Store, StoreOptions } from '../../sdk/storage/store.ts'
@@ -35,8 +37,6 @@ export async function openEmbedder(settings: Settings, log: Log, failed?: (error
 /** What servers that work on one database share besides the store. */
 export interface Shared {
   lease: Lease
-  /** Whether the database answers. */
-  reachable(): Promise<boolean>
 }
 
 const pingMs = 2_000
@@ -57,19 +57,50 @@ function reachableBy(ping: () => Promise<void>): () => Promise<boolean> {
   }
 }
 
-/** Opens the store. `shared` is set if other servers may use it too. */
+/** Bytes that a probe of the disk writes. */
+const probeBytes = 65_536
+const probeEveryMs = 5_000
+
+/** Whether the disk of a folder takes writes; anyone may ask, so it is tried every five seconds at most. */
+export function writable(dir: string, every_ms = probeEveryMs): () => Promise<boolean> {
+  const file = join(dir, `.ready.${process.pid}.tmp`)
+  const zeros = new Uint8Array(probeBytes)
+  let works = true
+  let asked = Number.NEGATIVE_INFINITY
+  let probing: Promise<void> = Promise.resolve()
+  const probe = async (): Promise<void> => {
+    try {
+      await writeFile(file, zeros, { mode: 0o600, flush: true })
+      works = true
+    } catch {
+      works = false
+    }
+    await rm(file, { force: true }).catch(() => {})
+  }
+  return async () => {
+    if (performance.now() - asked >= every_ms) {
+      asked = performance.now()
+      probing = probing.then(probe)
+    }
+    // A slow disk is not one that refuses: until it has answered, what it did last counts.
+    await Promise.race([probing, Bun.sleep(pingMs)])
+    return works
+  }
+}
+
+/** Opens the store. `shared` is set if other servers may use it too; `reachable` is whether it can be written to now. */
 export async function openStore(
   { store_url, data_dir }: Settings,
   options: StoreOptions & { log: Log },
-): Promise<{ store: Store; shared?: Shared; close(): Promise<void> }> {
+): Promise<{ store: Store; shared?: Shared; reachable(): Promise<boolean>; close(): Promise<void> }> {
   if (store_url === null) {
     const { openSqliteStore } = await import('../drivers/store/sqlite/driver.ts')
     const store = await openSqliteStore({ ...options, dir: data_dir })
-    return { store, close: store.close }
+    return { store, reachable: writable(data_dir), close: store.close }
   }
   const { openPostgresStore } = await import('../drivers/store/postgres/driver.ts')
   const { lease, ping, ...store } = await openPostgresStore({ ...options, url: store_url })
-  return { store, shared: { lease, reachable: reachableBy(ping) }, close: store.close }
+  return { store, shared: { lease }, reachable: reachableBy(ping), close: store.close }
 }
 
 /** Opens the evidence log that the settings name. */

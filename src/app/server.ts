@@ -41,6 +41,8 @@ interface Program {
   metrics: Metrics
   /** Set if other servers work on the same database. */
   shared: Shared | undefined
+  /** Whether the store can be written to now. */
+  reachable(): Promise<boolean>
   /** Rejects if the embedder, which loads beside the first calls, can't load; never resolves. */
   failure: Promise<never>
   /** Where people reach the service. */
@@ -69,7 +71,7 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
     ] as const
     // If one fails, those that open after it have to be closed too.
     await Promise.allSettled(opening)
-    const [{ store, shared }, bare, evidence] = await Promise.all(opening)
+    const [{ store, shared, reachable }, bare, evidence] = await Promise.all(opening)
     const embedder = metered(bare, metrics)
     const index = keep(await openIndex(settings, store, embedder.id, log))
 
@@ -129,7 +131,7 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
     }
 
     const dispatch = createDispatch(methods, services, observing(metrics, log))
-    return { services, dispatch, metrics, shared, failure, place, close }
+    return { services, dispatch, metrics, shared, reachable, failure, place, close }
   } catch (error) {
     await close()
     throw error
@@ -173,7 +175,7 @@ export async function serve(settings: Settings, log: Log): Promise<Serving> {
 }
 
 async function serveProgram(program: Program, settings: Settings, log: Log): Promise<Serving> {
-  const { services, dispatch, metrics, shared } = program
+  const { services, dispatch, metrics, shared, reachable } = program
   const { cors_origins, max_body_bytes, trust_proxy } = settings
   await enact(services.store, await services.policy.current(), services.now())
   const stopping = new AbortController()
@@ -203,7 +205,7 @@ async function serveProgram(program: Program, settings: Settings, log: Log): Pro
     trust_proxy,
     newRequestId,
     ready: () => ready,
-    ...(shared && { reachable: shared.reachable }),
+    reachable,
     health: () => health(started),
     card: () => card(settings.public_url ?? port.url),
     metrics: async () => ({ text: await metrics.render(services), content_type: metrics.content_type }),

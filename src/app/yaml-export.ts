@@ -1,15 +1,24 @@
 /** Exports decisions as the YAML files of the embedded store. */
-import { mkdir, writeFile } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { mkdir, open } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { DecisionRecord } from '../../sdk/schema/decision.ts'
 import { relativePath } from '../drivers/store/sqlite/files.ts'
 import { yamlOf } from '../drivers/store/sqlite/yaml.ts'
+
+const { O_CREAT, O_NOFOLLOW, O_TRUNC, O_WRONLY } = constants
 
 /** Writes each below `<folder>/decisions`; an existing file is replaced. */
 export async function writeYaml(folder: string, records: readonly DecisionRecord[]): Promise<void> {
   for (const record of records) {
     const path = join(folder, 'decisions', relativePath(record.id))
     await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-    await writeFile(path, yamlOf(record), { mode: 0o600 })
+    // A link of this name is not followed: what it names may be any file.
+    const file = await open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o600)
+    try {
+      await file.writeFile(yamlOf(record))
+    } finally {
+      await file.close()
+    }
   }
 }

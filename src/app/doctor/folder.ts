@@ -80,6 +80,7 @@ export const checkFolder: Check = {
     yield* writable(data_dir, found.uid)
     yield* room(data_dir)
     yield* leftovers(data_dir)
+    for (const name of ['cstp.db', 'cstp.db-wal', 'cstp.db-shm', 'provenance.db']) yield* exposed(join(data_dir, name))
     for (const { agent, file } of ownAgents) {
       const path = tokenPath(data_dir, agent)
       const token = exists(path)

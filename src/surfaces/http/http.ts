@@ -13,7 +13,7 @@ export interface HttpOptions extends AdmitOptions, RpcOptions {
   hosts: readonly string[] | null
   health(): unknown
   card(): unknown
-  /** Whether what the server works on answers; it always does where that is its own. */
+  /** Whether what the server works on takes writes; it does if this is not given. */
   reachable?(): Promise<boolean>
   metrics(): Promise<{ text: string; content_type: string }>
   /** Further paths. One that ends with a slash serves everything below it. */

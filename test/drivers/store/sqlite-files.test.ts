@@ -1,11 +1,26 @@
 /** The SQLite store and people: files added, edited, touched, broken, taken away and brought back. */
 import { expect, setDefaultTimeout, test } from 'bun:test'
-import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import { createAll, idOf, oddRecord, recordOf, suiteOptions } from '../../../sdk/storage/conformance/store/records.ts'
 import type { Store } from '../../../sdk/storage/store.ts'
+import { openExisting } from '../../../src/drivers/shared/sqlite/connect.ts'
 import { openSqliteStore } from '../../../src/drivers/store/sqlite/driver.ts'
+import { compareFiles } from '../../../src/drivers/store/sqlite/inspect.ts'
 import { yamlOf } from '../../../src/drivers/store/sqlite/yaml.ts'
 import { behind, differences, freshDir, openAt, pathOf } from './sqlite-tools.ts'
 
@@ -150,6 +165,70 @@ test('a broken file is named; its decision stays as it was, and a write keeps th
     await store.transaction((tx) => tx.decisions.update(recordOf(1), 2))
     expect(readFileSync(`${pathOf(dir, idOf(1))}.broken`, 'utf8')).toBe(broken)
   })
+})
+
+test('links are not followed, to files or to folders: they are reported, and the decisions stay as they were', async () => {
+  const dir = await prepared()
+  const outside = freshDir()
+  const secret = join(outside, 'secret.yaml')
+  writeFileSync(secret, 'password: hunter2\n')
+  rmSync(pathOf(dir, idOf(1)))
+  symlinkSync(secret, pathOf(dir, idOf(1)))
+  mkdirSync(join(outside, '06'))
+  writeFileSync(join(outside, '06', '2021-06-01-decision-000000000000.yaml'), 'password: hunter2\n')
+  mkdirSync(join(dir, 'decisions/2021'))
+  symlinkSync(join(outside, '06'), join(dir, 'decisions/2021/06'))
+  const lines: string[] = []
+  const log = (_: string, message: string, data?: object) => void lines.push(message, JSON.stringify(data ?? {}))
+  const store = await openSqliteStore({ ...suiteOptions, dir, log })
+  const { findings } = await store.status()
+  expect(findings).toEqual(
+    ['2021/06', relative(1)]
+      .sort()
+      .map((path) => ({ path, kind: 'broken', message: 'it is a symbolic link, which is not followed' })),
+  )
+  expect(await store.decisions.get(idOf(1))).toMatchObject({ record: recordOf(1) })
+  expect(await store.decisions.count({})).toBe(3)
+  // A write puts a file in the place of the link, and nothing behind it.
+  await store.transaction((tx) => tx.decisions.update(recordOf(1, { preserve: true }), 1))
+  expect(readFileSync(secret, 'utf8')).toBe('password: hunter2\n')
+  expect(lstatSync(pathOf(dir, idOf(1))).isFile()).toBe(true)
+  await store.close()
+  expect(lines.join('\n')).not.toContain('hunter2')
+  const db = openExisting(join(dir, 'cstp.db'))
+  expect([...compareFiles(db, join(dir, 'decisions'))].map(({ path, kind }) => [path, kind])).toEqual([
+    ['2021/06', 'broken'],
+  ])
+  db.close()
+})
+
+test('nothing of a broken file reaches the log: it may be any file', async () => {
+  const dir = await prepared()
+  const texts = [
+    'hunter2',
+    'a: *hunter2',
+    'a: !hunter2 b',
+    'hunter2: [',
+    `id: ${idOf(1)}\nhunter2: 1\nstakes: hunter2`,
+    '"hunter2',
+  ]
+  for (const text of texts) {
+    writeFileSync(pathOf(dir, idOf(1)), text)
+    const lines: string[] = []
+    const log = (_: string, message: string, data?: object) => void lines.push(message, JSON.stringify(data ?? {}))
+    const store = await openSqliteStore({ ...suiteOptions, dir, log })
+    await store.close()
+    expect(lines.join('\n')).toContain(`decision file broken: ${relative(1)}`)
+    expect(lines.join('\n')).not.toContain('hunter2')
+  }
+})
+
+test('the catalogue is for its owner alone, and one that was not becomes so', async () => {
+  const dir = freshDir()
+  const modes = () => ['cstp.db', 'cstp.db-wal', 'cstp.db-shm'].map((name) => statSync(join(dir, name)).mode & 0o777)
+  await using(dir, async () => expect(modes()).toEqual([0o600, 0o600, 0o600]))
+  chmodSync(join(dir, 'cstp.db'), 0o644)
+  await using(dir, async () => expect(modes()).toEqual([0o600, 0o600, 0o600]))
 })
 
 test('a file that is about to be put in place is not missed', async () => {

@@ -1,6 +1,6 @@
 /** Opens the connections of an evidence database: one that writes, and any number that only read. */
 import type { Database } from 'bun:sqlite'
-import { closeSync, mkdirSync, openSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { connectReader, connectWriter, migrate, openWithRetries, storageErrorOf } from '../../shared/sqlite/connect.ts'
@@ -16,8 +16,6 @@ export const openWriter = (path: string): Promise<Database> =>
   openWithRetries(
     named(path, () => {
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-      // Created here, as SQLite would let others read it; the files beside it get the same mode.
-      closeSync(openSync(path, 'a', 0o600))
       return connectWriter(path, (db) => {
         migrate(db, path, migrations)
         checkOurs(db, path)

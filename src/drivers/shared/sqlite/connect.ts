@@ -1,6 +1,7 @@
 /** Connections to SQLite, and how processes on one database wait for each other without holding up their event loops. */
 
 import { Database, SQLiteError } from 'bun:sqlite'
+import { chmodSync, closeSync, openSync, statSync } from 'node:fs'
 import { isStorageError, StorageError } from '../../../../sdk/storage/errors.ts'
 import { messageOf } from '../../../core/log.ts'
 
@@ -45,11 +46,25 @@ export async function begin(db: Database, deadline: number): Promise<void> {
   }
 }
 
+/** The database and the files beside it are for their owner: created here, as SQLite would let others read them. */
+function makePrivate(path: string): void {
+  closeSync(openSync(path, 'a', 0o600))
+  for (const file of [path, `${path}-wal`, `${path}-shm`]) {
+    const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0
+    try {
+      if ((mode & 0o077) !== 0) chmodSync(file, 0o600)
+    } catch {
+      // It belongs to another user; cstp doctor reports it.
+    }
+  }
+}
+
 /**
  * A connection that writes, durably with each commit; a missing database is created. After `prepare` a busy database is reported at once,
  * so that {@link begin} can wait for it without blocking.
  */
 export function connectWriter(path: string, prepare: (db: Database) => void): Database {
+  makePrivate(path)
   const db = new Database(path, { create: true, readwrite: true, strict: true })
   try {
     db.run(`PRAGMA busy_timeout = ${busy_ms}`)

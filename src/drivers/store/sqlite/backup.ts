@@ -1,8 +1,7 @@
 /** Copies a database that others are writing to, and the decision files that belong to the copy. */
-import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openExisting, storageErrorOf, versionOf } from '../../shared/sqlite/connect.ts'
-import { hashOf, relativePath } from './files.ts'
+import { filesBelow, hashOf, readPlain, relativePath } from './files.ts'
 import { yamlOf } from './yaml.ts'
 
 /**
@@ -69,13 +68,12 @@ export function* decisionFiles(dir: string, copy: string): Generator<{ path: str
         else if (content !== null) yield { path, content }
       }
     }
-    for (const name of readdirSync(root, { recursive: true, encoding: 'utf8' })) {
-      const path = name.replaceAll('\\', '/')
-      if (!/\.yaml(?:\.broken)?$/.test(path) || known.has(path)) continue
+    for (const { path, link } of filesBelow(root)) {
+      if (link || !/\.yaml(?:\.broken)?$/.test(path) || known.has(path)) continue
       const id = path.slice(path.lastIndexOf('/') + 1, -'.yaml'.length)
       // Newer than the copy.
       if (liveRow.get(id)?.gone === 0) continue
-      const content = read(join(root, name))
+      const content = read(join(root, path))
       if (content !== null) yield { path, content }
     }
   } finally {
@@ -86,9 +84,9 @@ export function* decisionFiles(dir: string, copy: string): Generator<{ path: str
 
 function read(path: string): Uint8Array | null {
   try {
-    return readFileSync(path)
+    return readPlain(path)
   } catch (error) {
-    if (['ENOENT', 'EISDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return null
+    if (['ENOENT', 'EISDIR', 'ELOOP'].includes((error as NodeJS.ErrnoException).code ?? '')) return null
     throw error
   }
 }

@@ -1,6 +1,19 @@
 /** The YAML files of the decisions: where they lie, and how they are put in place so that none is ever seen half written. */
 import { createHash, randomBytes } from 'node:crypto'
-import { closeSync, fstatSync, fsync, mkdirSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  fsync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 
@@ -28,9 +41,32 @@ export const isTemp = (name: string): boolean => /\.yaml\.\d+-[0-9a-f]{6}\.tmp$/
 
 export const hashOf = (content: string | Uint8Array): string => createHash('sha256').update(content).digest('hex')
 
-/** Size and time of a file, or null when there is none. */
+/** What is said of a symbolic link below the folder of the decisions. */
+export const linkProblem = 'it is a symbolic link, which is not followed'
+
+/** Files and symbolic links below a folder, by their paths with slashes, in order. Links are not followed, so that none leads elsewhere. */
+export function filesBelow(root: string, at = ''): { path: string; link: boolean }[] {
+  return readdirSync(join(root, at), { withFileTypes: true })
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .flatMap((entry) => {
+      const path = at === '' ? entry.name : `${at}/${entry.name}`
+      return entry.isDirectory() ? filesBelow(root, path) : { path, link: entry.isSymbolicLink() }
+    })
+}
+
+/** The content of a file. @throws an error of the system, `ELOOP` for a symbolic link */
+export function readPlain(path: string): Uint8Array {
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW)
+  try {
+    return readFileSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** Size and time of a file; null if there is none, or a link. */
 export function fileStat(path: string): { size: number; mtime: number } | null {
-  const stat = statSync(path, { throwIfNoEntry: false })
+  const stat = lstatSync(path, { throwIfNoEntry: false })
   return stat === undefined || !stat.isFile() ? null : { size: stat.size, mtime: stat.mtimeMs }
 }
 

@@ -1,11 +1,10 @@
 /** Looks into a catalogue without opening the store, which would fix some of what is to be found. */
 
 import type { Database } from 'bun:sqlite'
-import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { messageOf } from '../../../core/log.ts'
-import { hashOf, isTemp, relativePath } from './files.ts'
+import { filesBelow, hashOf, isTemp, linkProblem, readPlain, relativePath } from './files.ts'
 import { parseRecord } from './parse.ts'
 import { yamlOf } from './yaml.ts'
 
@@ -52,8 +51,12 @@ function compare(row: Row | undefined, id: string, path: string, content: Uint8A
 /** Compares the files below `decisions/` with the catalogue, both ways. */
 export function* compareFiles(db: Database, root: string): Generator<FileFinding> {
   const known = rows(db)
-  for (const name of readdirSync(root, { recursive: true, encoding: 'utf8' }).sort()) {
-    const path = name.replaceAll('\\', '/')
+  for (const { path, link } of filesBelow(root)) {
+    if (link) {
+      yield { path, kind: 'broken', detail: linkProblem }
+      for (const id of known.keys()) if (`${relativePath(id)}/`.startsWith(`${path}/`)) known.delete(id)
+      continue
+    }
     if (isTemp(path)) yield { path, kind: 'stale', detail: '' }
     else if (path.endsWith('.yaml.broken')) yield { path, kind: 'kept', detail: '' }
     if (!path.endsWith('.yaml')) continue
@@ -64,7 +67,7 @@ export function* compareFiles(db: Database, root: string): Generator<FileFinding
     }
     let content: Uint8Array
     try {
-      content = readFileSync(join(root, path))
+      content = readPlain(join(root, path))
     } catch (error) {
       yield { path, kind: 'broken', detail: messageOf(error) }
       known.delete(id)

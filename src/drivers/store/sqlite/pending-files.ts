@@ -1,10 +1,10 @@
 /** Files that a process committed to and did not live to put in place: written from the rows. */
 import type { Database } from 'bun:sqlite'
-import { readdirSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { begin } from '../../shared/sqlite/connect.ts'
 import type { Statements } from './connect.ts'
-import { isTemp, place, syncFolders, writeTemps } from './files.ts'
+import { filesBelow, isTemp, place, syncFolders, writeTemps } from './files.ts'
 import { yamlOf } from './yaml.ts'
 
 export interface PendingFiles {
@@ -42,7 +42,9 @@ export function pendingFiles(db: Database, { prepare }: Statements, root: string
   return {
     write,
     async settleAll() {
-      const temps = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(isTemp)
+      const temps = filesBelow(root)
+        .map(({ path }) => path)
+        .filter(isTemp)
       if (temps.length === 0 && pending.get(1) === null) return
       await begin(db, performance.now() + 10_000)
       try {

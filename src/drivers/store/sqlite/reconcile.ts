@@ -9,7 +9,7 @@
  * What looks wrong without the lock is looked at again under it, so that another process's files in flight are never mistaken.
  */
 
-import { existsSync, readdirSync, readFileSync, renameSync } from 'node:fs'
+import { existsSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { isStorageError } from '../../../../sdk/storage/errors.ts'
 import type { StoreStatus } from '../../../../sdk/storage/store.ts'
@@ -17,7 +17,7 @@ import { type LogWriter, messageOf } from '../../../core/log.ts'
 import type { Committer } from './commit.ts'
 import type { Statements } from './connect.ts'
 import type { DecisionTable } from './decisions.ts'
-import { fileStat, hashOf, relativePath } from './files.ts'
+import { fileStat, filesBelow, hashOf, linkProblem, readPlain, relativePath } from './files.ts'
 import type { Followed } from './follow.ts'
 import { type ParsedFile, parseRecord } from './parse.ts'
 
@@ -70,11 +70,15 @@ export function reconciler({ statements, root, followed, table, commits, now, lo
     const hashes = new Map<string, string>()
     const ids: string[] = []
     const findings: Finding[] = []
-    const names = readdirSync(root, { recursive: true, encoding: 'utf8' }).sort()
-    for (const [at, name] of names.entries()) {
+    for (const [at, { path, link }] of filesBelow(root).entries()) {
       if (at % 2_000 === 1_999) await Bun.sleep(0)
-      if (!name.endsWith('.yaml')) continue
-      const path = name.replaceAll('\\', '/')
+      if (link) {
+        findings.push({ path, kind: 'broken', message: linkProblem })
+        // What is behind it is left as it is in the catalogue.
+        for (const id of known.keys()) if (`${relativePath(id)}/`.startsWith(`${path}/`)) known.delete(id)
+        continue
+      }
+      if (!path.endsWith('.yaml')) continue
       const id = path.slice(path.lastIndexOf('/') + 1, -'.yaml'.length)
       if (path !== relativePath(id)) {
         findings.push({ path, kind: 'broken', message: `a file of this name belongs at ${relativePath(id)}` })
@@ -82,7 +86,7 @@ export function reconciler({ statements, root, followed, table, commits, now, lo
       }
       const state = known.get(id)
       known.delete(id)
-      const stat = fileStat(join(root, name))
+      const stat = fileStat(join(root, path))
       if (stat === null || (state && !state.gone && stat.size === state.size && stat.mtime === state.mtime)) continue
       ids.push(id)
       if (state) hashes.set(id, state.hash)
@@ -96,7 +100,7 @@ export function reconciler({ statements, root, followed, table, commits, now, lo
     if (stat === null) return { id, path, file: null }
     let content: Uint8Array
     try {
-      content = readFileSync(join(root, path))
+      content = readPlain(join(root, path))
     } catch (error) {
       const problem = `cannot be read: ${messageOf(error)}`
       return { id, path, file: { ...stat, hash: '', parsed: () => ({ problem }) } }
@@ -168,8 +172,13 @@ export function reconciler({ statements, root, followed, table, commits, now, lo
       }
       const added = findings.filter(({ kind }) => kind === 'added').length
       if (added > 0) log('info', 'decisions taken in from their files', { added })
-      for (const { path, kind, message } of findings)
-        if (kind !== 'added') log(kind === 'broken' ? 'error' : 'warn', `decision file ${kind}: ${path}: ${message}`)
+      for (const { path, kind, message } of findings) {
+        // What is wrong with a file may quote it, and it may be any file: the log has the line alone.
+        const line = /^line \d+/.exec(message)?.[0]
+        if (kind === 'broken')
+          log('error', `decision file broken: ${path}${line ? `, ${line}` : ''}; cstp doctor says what is wrong`)
+        else if (kind !== 'added') log('warn', `decision file ${kind}: ${path}: ${message}`)
+      }
       const rank = { broken: 0, deleted: 1, changed: 2, added: 3 }
       return findings.sort((a, b) => rank[a.kind] - rank[b.kind]).slice(0, mostListed)
     },
