@@ -189,6 +189,11 @@ export interface Methods {
    */
   setPreserve(params: SetPreserveParams, options?: CallOptions): Promise<SetPreserveResult>
   /**
+   * Removes the edge of this source, target and type that the caller made; with the scope curate also those of
+   * others. Scope `write`, effect `write`.
+   */
+  unlinkDecisions(params: UnlinkDecisionsParams, options?: CallOptions): Promise<UnlinkDecisionsResult>
+  /**
    * Changes fields of a decision that the caller recorded (others: scope curate); earlier values stay in its
    * revisions. Scope `write`, effect `write`.
    */
@@ -245,6 +250,7 @@ export const methods = {
   resetCircuit: 'write',
   reviewDecision: 'write',
   setPreserve: 'write',
+  unlinkDecisions: 'write',
   updateDecision: 'write',
   verifyEvidenceChain: 'read',
 } as const satisfies Record<keyof Methods, Effect>
@@ -1390,6 +1396,18 @@ export interface SetPreserveResult {
   /** True when it was done. */ success: boolean
   /** Id of the decision. */ decision_id: string
   /** The value now. */ preserve: boolean
+}
+
+/** Parameters of `cstp.unlinkDecisions`. */
+export interface UnlinkDecisionsParams {
+  /** Full id, or a unique prefix of 8 or more characters. */ source_id: string
+  /** Full id, or a unique prefix of 8 or more characters. */ target_id: string
+  /** What the source is to the target. */ edge_type: EdgeType
+}
+
+/** Result of `cstp.unlinkDecisions`. */
+export interface UnlinkDecisionsResult {
+  /** False if there was no such edge. */ removed: boolean
 }
 
 /** Parameters of `cstp.updateDecision`. */

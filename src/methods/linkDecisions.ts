@@ -10,7 +10,7 @@ import { mayCurate } from '../core/caller.ts'
 import { timestamp } from '../core/time.ts'
 import { closesCycle, withLink } from '../domain/decision/links.ts'
 import { requireDecision, resolveId } from '../domain/decision/lookup.ts'
-import { requireSize } from '../domain/decision/revisions.ts'
+import { requireRoom } from '../domain/decision/revisions.ts'
 
 export const linkDecisions = defineMethod({
   summary: 'Links two decisions; the same source, target and type replaces the edge that the same agent made before.',
@@ -58,7 +58,7 @@ export const linkDecisions = defineMethod({
       }
       const effective = !supersedes || replaced.recorded_by === agent || mayCurate(call.caller)
       const link = { target_id: target, ...given, created_at: timestamp(call.now()), created_by: agent, effective }
-      await tx.decisions.update(requireSize(withLink(found.record, link)), found.revision)
+      await tx.decisions.update(requireRoom(withLink(found.record, link), agent), found.revision)
       await audit(call, tx, [source, target], { edge_type: given.edge_type, effective })
       return { source_id: source, ...link }
     })

@@ -34,7 +34,7 @@ async function prepared(): Promise<{ program: TestProgram; calls: Record<MethodN
   const id = await program.record()
   const other = await program.record({ decision: 'Use WAL mode' })
   await program.call('linkDecisions', { source_id: other, target_id: id, edge_type: 'depends_on' })
-  const event = { event_type: 'pr_merged', ts: '2026-07-01T10:00:00Z', payload: { pr_number: 7 } }
+  const event = { event_type: 'pr_merged', ts: '2026-07-01T13:00:00Z', payload: { pr_number: 7 } }
   await program.call('ingestEvidence', { source: 'github', events: [event] }, 'root')
   const action = { description: 'Drop the table', category: 'deploy', stakes: 'high', confidence: 0.9 }
   await program.record({ project: { name: 'acme/shop', pr: 7 } })
@@ -84,6 +84,7 @@ async function prepared(): Promise<{ program: TestProgram; calls: Record<MethodN
     resetCircuit: { scope: breaker },
     reviewDecision: { id, outcome: 'success' },
     setPreserve: { id, preserve: true },
+    unlinkDecisions: { source_id: other, target_id: id, edge_type: 'depends_on' },
     updateDecision: { id, updates: { confidence: 0.7 } },
     verifyEvidenceChain: {},
   }

@@ -9,6 +9,7 @@ const writing = [
   'updateDecision',
   'reviewDecision',
   'linkDecisions',
+  'unlinkDecisions',
   'recordThought',
   'attributeOutcomes',
   'preAction',

@@ -115,16 +115,15 @@ export function withLink(record: DecisionRecord, link: Link): DecisionRecord {
   return { ...record, links: [...others, link], updated_at: link.created_at }
 }
 
-/** The record without the links of this target and type that `mayRemove` names; null if there is none to remove. */
-export function withoutLinks(
-  record: DecisionRecord,
-  key: LinkKey,
-  mayRemove: (link: Link) => boolean,
-  at: string,
-): DecisionRecord | null {
-  const links = record.links.filter((one) => !isSame(one, key) || !mayRemove(one))
-  return links.length === record.links.length ? null : { ...record, links, updated_at: at }
-}
+/** The links of a record to this target of this type, one of each maker. */
+export const sameLinks = ({ links }: DecisionRecord, key: LinkKey): Link[] => links.filter((one) => isSame(one, key))
+
+/** The record without these of its links. */
+export const withoutLinks = (record: DecisionRecord, removed: readonly Link[], at: string): DecisionRecord => ({
+  ...record,
+  links: record.links.filter((one) => !removed.includes(one)),
+  updated_at: at,
+})
 
 /** Decisions that are read to see whether a chain of successors comes back to its start. */
 const maxChain = 1_000

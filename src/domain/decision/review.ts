@@ -6,7 +6,7 @@ import { timestamp } from '../../core/time.ts'
 import { type GuardedCall, guardOf } from '../guardrail/guard.ts'
 import { type LinkingCall, linkContradictions } from './contradictions.ts'
 import { type Attribution, applyReview, type ReviewInput } from './outcome.ts'
-import { requireSize } from './revisions.ts'
+import { requireRoom } from './revisions.ts'
 
 export type ReviewCall = GuardedCall & LinkingCall & { caller: Caller }
 
@@ -29,7 +29,9 @@ export async function review(
     const applied = applyReview(found.record, input, call.caller.agent, timestamp(now_ms), attribution)
     const { record, before, counts } = applied
     if (attribution && !counts) return null
-    await tx.decisions.update(requireSize(record), found.revision)
+    // A review that counts for more than the recorder's own word always fits: nobody escapes it by a record that is full.
+    const fits = counts && !record.self_reviewed
+    await tx.decisions.update(fits ? record : requireRoom(record, call.caller.agent), found.revision)
     // Age proves nothing, and what was imported was decided elsewhere.
     if (counts && attribution?.basis !== 'age' && record.imported_by === null)
       await guardOf(call, policy, record.breaker_scopes).reviewed(tx, {

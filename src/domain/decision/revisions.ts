@@ -68,3 +68,22 @@ export function requireSize(record: DecisionRecord): DecisionRecord {
   const expected = `at most ${maxRecordBytes} bytes (256 KiB) of JSON for the whole decision`
   throw invalidParams({ path: '', message: `expected ${expected}, received ${bytes}`, expected, received: `${bytes}` })
 }
+
+/** Bytes of what other agents may add to a decision, links and reviews that do not count: the rest is left to its recorder. */
+const maxForeignBytes = 64 * 1_024
+
+/** The same after an agent added to it. @throws CstpError `invalid_params` too if other agents have added too much */
+export function requireRoom(record: DecisionRecord, agent: string): DecisionRecord {
+  const { recorded_by, links, review_history } = record
+  if (agent !== recorded_by) {
+    const foreign = [
+      ...links.filter(({ created_by }) => created_by !== recorded_by),
+      ...review_history.filter(({ reviewed_by, counts }) => reviewed_by !== recorded_by && !counts),
+    ]
+    if (Buffer.byteLength(JSON.stringify(foreign)) > maxForeignBytes) {
+      const expected = `at most ${maxForeignBytes} bytes (64 KiB) of links and further reviews by others than its recorder`
+      throw invalidParams({ path: '', message: `expected ${expected}`, expected, received: 'more' })
+    }
+  }
+  return requireSize(record)
+}
