@@ -48,7 +48,7 @@ export const checkGuardrails = defineMethod({
     name: 'check_action',
     title: 'Check guardrails',
     description:
-      'Check a planned action against the guardrails and circuit breakers before you do it. With `allowed: false` do not act: `violations` say why and what to do instead. The verdict enters the audit trail; no decision is recorded. pre_action checks and records in one call.',
+      'Check a planned action against the guardrails and circuit breakers before you do it. With `allowed: false` do not act: `violations` say why and what to do instead; a pending `approval` is granted by a person at its url, then the same call passes. The verdict enters the audit trail; no decision is recorded. pre_action checks and records in one call.',
     input: toolInput(
       v.object({
         description: ActionParams.entries.description,

@@ -109,7 +109,7 @@ export function Approval({ place, session }: View) {
                   </details>
                 ))}
               </Panel>
-              <Answer of={one} may={session.scopes.includes('approve')} changed={loaded.again} agent={session.agent} />
+              <Answer of={one} changed={loaded.again} agent={session.agent} />
               <Before agent={one.requester} admin={session.scopes.includes('admin')} />
               <Precedents text={one.action.description} />
             </div>
@@ -121,17 +121,7 @@ export function Approval({ place, session }: View) {
 }
 
 /** The answer, or the form that gives it. */
-function Answer({
-  of,
-  may,
-  agent,
-  changed,
-}: {
-  of: GetApprovalResult
-  may: boolean
-  agent: string
-  changed: () => void
-}) {
+function Answer({ of, agent, changed }: { of: GetApprovalResult; agent: string; changed: () => void }) {
   const { error, busy, run } = useJob<void>()
   const [result, show] = useResult()
   const decide = (decision: 'approve' | 'deny') => (read: Read) =>
@@ -157,8 +147,6 @@ function Answer({
         />
       ) : agent === of.requester ? (
         <p>Your agent requested it, so somebody else decides.</p>
-      ) : !may ? (
-        <p>To decide it your agent needs the scope approve.</p>
       ) : (
         (['approve', 'deny'] as const).map((decision) => (
           <Form key={decision} submit={decide(decision)} aria-label={decision}>
