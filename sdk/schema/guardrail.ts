@@ -38,7 +38,7 @@ export type StepUp = v.InferOutput<typeof StepUp>
 /** Why an action can't be judged now. */
 export const Defer = v.strictObject({
   reason: v.pipe(filledText(2_000), d('What is not known yet.')),
-  expires: v.pipe(v.optional(duration, '1h'), d('After this time the caller has to treat it as denied.')),
+  expires: v.pipe(v.optional(duration, '1h'), d('After this time the same action is denied, for a day.')),
 })
 
 /** How an action is changed before it may go on. */

@@ -9,6 +9,7 @@ import { sessionCollections } from '../../domain/deliberation/sessions.ts'
 import { grow } from '../../domain/evidence/tree.ts'
 import { policyCollections } from '../../domain/guardrail/archive.ts'
 import { breakerCollection } from '../../domain/guardrail/breaker.ts'
+import { deferralCollection } from '../../domain/guardrail/deferral.ts'
 import { actionSessionCollection } from '../../domain/guardrail/session.ts'
 import { decisionsOf, keyedOf, type Side, trail } from './sides.ts'
 
@@ -85,7 +86,7 @@ export async function copyVectors({ from, to, now_ms, signal, progress }: Copyin
 
 /** State that servers share besides decisions, without the logins at the dashboard: people log in again. */
 const collections = {
-  sessions: [sessionCollections.waiting, sessionCollections.consumed, actionSessionCollection],
+  sessions: [sessionCollections.waiting, sessionCollections.consumed, actionSessionCollection, deferralCollection],
   breakers: [breakerCollection],
   approvals: [...Object.values(approvalCollections), noticeCollection],
   results: [resultCollection],

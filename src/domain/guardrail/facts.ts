@@ -6,6 +6,7 @@ import type { Store } from '../../../sdk/storage/store.ts'
 import { countOf, meanOf, scoredOf } from '../calibration/figures.ts'
 import type { Follower } from '../search/follower.ts'
 import type { Action } from './action.ts'
+import { EvaluationError } from './operators.ts'
 import { readSession } from './session.ts'
 
 export type { FactName }
@@ -84,8 +85,10 @@ export async function lookUp(
 ): Promise<Facts> {
   const { agent_id: agent, category } = action
   if (group === 'session') {
-    const { updated_ms: _, ...session } = await readSession(store.keyed, agent, { now_ms, ttl_ms })
-    return session
+    const { actions, classifications, request, full } = await readSession(store.keyed, agent, { now_ms, ttl_ms })
+    // Or an agent could do 200 other things first, so that what it does next is not seen.
+    if (full) throw new EvaluationError('more happened in the session than is kept of it')
+    return { actions, classifications, request }
   }
   if (group === 'calibration') {
     const groups = await store.decisions.outcomes({ agent, ...(category !== null && { category }) })

@@ -24,6 +24,7 @@ import {
   storedBreakers,
   watching,
 } from './breaker.ts'
+import { overdue } from './deferral.ts'
 import { inputDigest, verdictDigest } from './digest.ts'
 import { type Evaluation, evaluate, judged, type Verdict } from './evaluate.ts'
 import { asksForSession } from './facts.ts'
@@ -115,8 +116,11 @@ export function guardOf(call: GuardedCall, set: PolicySet, scopes: readonly stri
       evaluation,
       { ids = [], claims, dry_run = false, approvals = dry_run ? 'look' : 'use' } = {},
     ) {
-      const settled =
-        approvals === 'leave' ? evaluation : await approved(tx, call, set, action, evaluation, claims ?? {}, approvals)
+      let settled = evaluation
+      if (approvals !== 'leave') {
+        settled = await approved(tx, call, set, action, evaluation, claims ?? {}, approvals)
+        settled = await overdue(tx, set, action, settled, { now_ms: evaluation.at_ms, looks: approvals === 'look' })
+      }
       const { allowed, verdict, violations, warnings, fired, policy_hash, duration_ms } = settled
       const { record_id, would_block, changes, satisfied_by, approval, tags, answers, at_ms } = settled
       const breakers = violations.filter(({ state }) => state !== undefined)

@@ -15,6 +15,8 @@ export interface SessionFacts {
 
 interface Stored extends SessionFacts {
   updated_ms: number
+  /** More happened than a session keeps: what it lacks is not known. */
+  full?: boolean
 }
 
 /** Name of the collection, for moving it to another store. */
@@ -28,7 +30,7 @@ export async function readSession(
   keyed: Pick<KeyedReader, 'get'>,
   agent: string,
   { now_ms, ttl_ms }: { now_ms: number; ttl_ms: number },
-): Promise<SessionFacts & { updated_ms: number | null }> {
+): Promise<SessionFacts & { updated_ms: number | null; full?: boolean }> {
   const [found] = await keyed.get(actionSessionCollection, [agent])
   const stored = found?.value as Stored | undefined
   return stored && stored.updated_ms >= now_ms - ttl_ms
@@ -53,7 +55,12 @@ export async function addToSession(
     request: before.request ?? request?.slice(0, maxRequest) ?? null,
     updated_ms: time.now_ms,
   }
+  const happened = new Set([...before.actions, ...actions]).size
+  const full =
+    before.full || Math.max(happened, new Set([...before.classifications, ...classifications]).size) > namesKept
+  if (full) after.full = true
   const same =
+    after.full === before.full &&
     after.actions.length === before.actions.length &&
     after.classifications.length === before.classifications.length &&
     after.request === before.request

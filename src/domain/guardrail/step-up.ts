@@ -76,7 +76,7 @@ function askingRules({ asks }: Evaluation, { rules }: PolicySet): AskingRule[] {
 const unitMs: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }
 
 /** Milliseconds of a duration such as `1h`. */
-const durationMs = (text: string): number => Number.parseInt(text, 10) * unitMs[text.at(-1)!]!
+export const durationMs = (text: string): number => Number.parseInt(text, 10) * unitMs[text.at(-1)!]!
 
 /** The rules that ask for an approval. */
 const waitingFor = ({ asks }: Verdict): string[] => asks.filter(({ step_up }) => step_up).map(({ rule }) => rule)

@@ -1,0 +1,53 @@
+/** A deferred action waits for what is not known yet, but not for ever: after the time that its rules give, the same action is denied. */
+import { createHash } from 'node:crypto'
+import type { Transaction } from '../../../sdk/storage/store.ts'
+import { stableJson } from '../../core/json.ts'
+import { dayMs, timestamp } from '../../core/time.ts'
+import type { Action } from './action.ts'
+import { type Evaluation, judged } from './evaluate.ts'
+import { givenOf } from './modify.ts'
+import type { PolicySet } from './set.ts'
+import { durationMs } from './step-up.ts'
+
+/** Name of the collection, for moving it to another store. */
+export const deferralCollection = 'deferral'
+/** How long the denial lasts, if the action is still not judged by then. */
+const deniedMs = dayMs
+const expiredAtOnce = 100
+const defaultWait = '1h'
+
+/** The evaluation, denied if its action was deferred before and the wait is over. @param looks nothing is kept */
+export async function overdue(
+  { keyed }: Pick<Transaction, 'keyed'>,
+  { rules }: PolicySet,
+  action: Action,
+  evaluation: Evaluation,
+  { now_ms, looks }: { now_ms: number; looks: boolean },
+): Promise<Evaluation> {
+  if (evaluation.verdict !== 'defer') return evaluation
+  const deferring = new Set(evaluation.asks.filter(({ verdict }) => verdict === 'defer').map(({ rule }) => rule))
+  const asked = { agent: action.agent_id, action: givenOf(action), rules: [...deferring].sort() }
+  const key = createHash('sha256').update(stableJson(asked)).digest('hex')
+  const [found] = await keyed.get(deferralCollection, [key])
+  const known = found?.value as { until_ms: number } | undefined
+  if (known === undefined || now_ms > known.until_ms + deniedMs) {
+    if (looks) return evaluation
+    // The first of the rules to end the wait ends it.
+    const waits = rules
+      .filter(({ rule }) => deferring.has(rule.id))
+      .map(({ rule }) => rule.defer?.expires ?? defaultWait)
+    const until_ms = now_ms + Math.min(...waits.map(durationMs))
+    await keyed.expire(deferralCollection, now_ms, expiredAtOnce)
+    await keyed.put(deferralCollection, key, { until_ms }, { expires_ms: until_ms + deniedMs })
+    return evaluation
+  }
+  if (now_ms < known.until_ms) return evaluation
+  const why = `deferred, and not resolved by ${timestamp(known.until_ms)}`
+  return judged({
+    ...evaluation,
+    asks: evaluation.asks.map((one) => ({ ...one, verdict: 'deny' as const })),
+    violations: evaluation.violations.map(({ verdict: _, ...one }) =>
+      deferring.has(one.guardrail_id) ? { ...one, message: `${one.message} (${why})` } : one,
+    ),
+  })
+}
