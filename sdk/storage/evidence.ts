@@ -97,6 +97,8 @@ export interface Evidence {
   facts(seq: number, limit: number): Promise<EvidenceFact[]>
   /** Records of any source from `seq` on whose payload has this integer as `pr_number`, ascending, at most `limit`; by an index. */
   ofPullRequest(pr_number: number, seq: number, limit: number): Promise<EvidenceRecord[]>
+  /** Likewise, whose payload has this hash of a commit (40 or 64 lower-case hexadecimal digits) as `sha` or `merge_commit_sha`. */
+  ofCommit(sha: string, seq: number, limit: number): Promise<EvidenceRecord[]>
   /** Hashes of the records from `seq` on, ascending, at most `limit`. */
   hashes(seq: number, limit: number): Promise<string[]>
   /** Hashes of the stored nodes of a level from `index` on, ascending, at most `limit`; it ends before the first one that is missing. */

@@ -145,12 +145,13 @@ export function evidenceConformance(
     )
 
     /** One record for each payload, in one batch. */
-    const holding = (log: Evidence, payloads: [source: string, payload: string][]) =>
+    const holding = (log: Evidence, payloads: (string | [source: string, payload: string])[]) =>
       log.append((head) =>
         batchOf(
           head,
           recordsAfter(head, payloads.length).map((record, index) => {
-            const [source, payload] = payloads[index]!
+            const given = payloads[index]!
+            const [source, payload] = typeof given === 'string' ? ['suite', given] : given
             return { ...record, source, payload }
           }),
         ),
@@ -158,36 +159,37 @@ export function evidenceConformance(
     const numbers = (records: readonly EvidenceRecord[]) => records.map(({ seq }) => seq)
 
     test(
-      'records of a pull request are found by its number, from any source',
+      'records of a pull request are found by its number, an integer, from any source',
       using(async (log) => {
-        await holding(log, [
-          ['suite', '{"pr_number":7}'],
-          ['webhook:suite', '{"n":1,"pr_number":7}'],
-          ['suite', '{"pr_number":77}'],
-          ['suite', '{"inner":{"pr_number":7}}'],
-          ['suite', '{"pr_number":7,"title":"Zoë"}'],
-        ])
+        const others = ['{"pr_number":77}', '{"inner":{"pr_number":7}}', '{"pr_number":7,"title":"Zoë"}']
+        await holding(log, ['{"pr_number":7}', ['webhook:suite', '{"n":1,"pr_number":7}'], ...others])
         const found = await log.ofPullRequest(7, 1, 10)
         expect(numbers(found)).toEqual([1, 2, 5])
         expect(found[2]).toEqual((await log.read(5, 1))[0]!)
         expect(numbers(await log.ofPullRequest(7, 2, 1))).toEqual([2])
         expect(numbers(await log.ofPullRequest(7, 3, 10))).toEqual([5])
         expect(await log.ofPullRequest(8, 1, 10)).toEqual([])
+        const values = ['"1"', 'true', '1.5', '[1]', 'null', '1']
+        await holding(
+          log,
+          values.map((value) => `{"pr_number":${value}}`),
+        )
+        expect(numbers(await log.ofPullRequest(1, 1, 10))).toEqual([11])
       }),
     )
 
     test(
-      'a pull request is an integer and nothing that looks like one',
+      'a commit is found by its hash, as head or as merge commit, each record once',
       using(async (log) => {
-        await holding(log, [
-          ['suite', '{"pr_number":"1"}'],
-          ['suite', '{"pr_number":true}'],
-          ['suite', '{"pr_number":1.5}'],
-          ['suite', '{"pr_number":[1]}'],
-          ['suite', '{"pr_number":null}'],
-          ['suite', '{"pr_number":1}'],
-        ])
-        expect(numbers(await log.ofPullRequest(1, 1, 10))).toEqual([6])
+        const [one, two] = ['a'.repeat(40), 'b'.repeat(64)]
+        const [long, loud] = ['x'.repeat(100_000), one.toUpperCase()]
+        const both = [two, one].map((sha) => `{"merge_commit_sha":"${one}","sha":"${sha}"}`)
+        const others = [`{"inner":{"sha":"${one}"}}`, `{"sha":["${one}"]}`, `{"sha":"${long}"}`, `{"sha":"${loud}"}`]
+        await holding(log, [`{"sha":"${one}"}`, ['webhook:suite', both[0]!], both[1]!, ...others])
+        expect(numbers(await log.ofCommit(one, 1, 10))).toEqual([1, 2, 3])
+        expect((await log.ofCommit(two, 1, 10))[0]).toEqual((await log.read(2, 1))[0]!)
+        expect(numbers(await log.ofCommit(one, 2, 1))).toEqual([2])
+        expect(await log.ofCommit('c'.repeat(40), 1, 10)).toEqual([])
       }),
     )
 

@@ -27,6 +27,7 @@ import {
 import { overdue } from './deferral.ts'
 import { inputDigest, verdictDigest } from './digest.ts'
 import { type Evaluation, evaluate, judged, type Verdict } from './evaluate.ts'
+import type { EvidenceReader } from './evidence.ts'
 import { asksForSession } from './facts.ts'
 import { type Answers, openHistory } from './history.ts'
 import { addToSession, namesOf } from './session.ts'
@@ -39,6 +40,8 @@ export interface GuardedCall {
   store: Store
   index: Follower
   embedder: Embedder
+  /** Where rules look for the evidence that they require. */
+  evidence: EvidenceReader
   caller: { agent: string }
   method: string
   request_id: string

@@ -4,6 +4,7 @@ import type { DecisionFilter } from '../../../sdk/storage/store.ts'
 import { dayMs } from '../../core/time.ts'
 import { brierOf, countOf, meanOf, scoredOf, statedOf } from '../calibration/figures.ts'
 import type { Action } from './action.ts'
+import { type EvidenceFound, type EvidenceReader, findEvidence, type Known, knownOf } from './evidence.ts'
 import { type FactGroup, type FactName, type Facts, type FactTools, groupOf, keyOf, lookUp } from './facts.ts'
 
 export interface History {
@@ -22,9 +23,6 @@ export interface History {
 
 /** Answers by their question: what an evaluation learnt of the past. */
 export type Answers = Record<string, unknown>
-
-/** Numbers of the records that satisfy a requirement, or which evidence is missing. */
-export type EvidenceFound = { seqs: number[] } | { missing: string }
 
 /** The names of questions, alike in a history of the stores and in one of recorded answers. The text is always the description. */
 const questions = {
@@ -57,8 +55,13 @@ export function recordedHistory(at_ms: number, answers: Answers): History {
  * The history in the stores. Each distinct question is asked once: several rules of one evaluation often ask the same.
  * @param answers gets every answer
  */
-export function openHistory(tools: FactTools & { now(): number }, answers: Answers = {}): History {
+export function openHistory(
+  tools: FactTools & { evidence: EvidenceReader; now(): number },
+  answers: Answers = {},
+): History {
   const { store, index, embedder, signal } = tools
+  /** By project and target: several requirements often ask for the same. */
+  const known = new Map<string, Promise<Known>>()
   const now_ms = tools.now()
   const asked = new Map<string, Promise<unknown>>()
   const onceFor = <T>(name: string, ask: () => Promise<T>): Promise<T> => {
@@ -91,8 +94,15 @@ export function openHistory(tools: FactTools & { now(): number }, answers: Answe
     count: (filter) => onceFor(questions.count(filter), () => store.decisions.count(filter)),
     fact: (name, action) =>
       onceFor(questions.fact(name), async () => (await factsOf(groupOf(name), action))[keyOf(name)] ?? null),
-    evidence: (requirement) =>
-      onceFor(questions.evidence(requirement), async () => ({ missing: `no ${requirement.evidence} was observed` })),
+    evidence: (requirement, action) =>
+      onceFor(questions.evidence(requirement), () =>
+        findEvidence(requirement, action, now_ms, (project, target) => {
+          const key = JSON.stringify([project, target])
+          const looked = known.get(key) ?? knownOf(tools.evidence, project, target)
+          known.set(key, looked)
+          return looked
+        }),
+      ),
     similar(text, condition) {
       const { threshold, outcome, within_days, min_matches } = condition
       return onceFor(questions.similar(condition), async () => {

@@ -78,3 +78,11 @@ export function webhookKeysOf(payload: Record<string, unknown>): WebhookKey[] {
     return typeof value === 'string' || typeof value === 'number' ? [{ field, value }] : []
   })
 }
+
+/** The commits that a payload names by their hash, each once. */
+export const commitsOf = ({ sha, merge_commit_sha }: Record<string, unknown>): string[] => [
+  ...new Set([sha, merge_commit_sha].filter((one) => typeof one === 'string' && isCommit(one)).map(String)),
+]
+
+/** What is no hash may be of any length, which no index takes. */
+const isCommit = (text: string): boolean => /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/.test(text)

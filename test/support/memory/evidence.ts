@@ -44,6 +44,12 @@ export function openMemoryEvidence(): Evidence {
         .filter((record) => holds(record, 'pr_number', pr_number))
         .slice(0, limit)
         .map(copy),
+    ofCommit: async (sha, seq, limit) =>
+      records
+        .slice(Math.max(0, seq - 1))
+        .filter((record) => holds(record, 'sha', sha) || holds(record, 'merge_commit_sha', sha))
+        .slice(0, limit)
+        .map(copy),
     hashes: async (seq, limit) => page(seq, limit).map(({ hash }) => hash),
     async nodes(level, index, limit) {
       const found: string[] = []

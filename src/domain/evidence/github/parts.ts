@@ -107,8 +107,12 @@ export function authorship(author: Account, bots: readonly string[]): Record<str
 
 /** Accounts whose approval counts. @see docs/guide/github.md */
 const insiders: ReadonlySet<unknown> = new Set(['OWNER', 'MEMBER', 'COLLABORATOR'])
+export const isInsider = (association: unknown): boolean => insiders.has(association)
 
-interface Review {
+/** The latest opinion of a reviewer. */
+export interface Review {
+  /** Of its event, if that is in the log. */
+  seq: number
   id: unknown
   approves: boolean
   human: boolean
@@ -117,7 +121,34 @@ interface Review {
   at: number
 }
 
-const plainLogin = (login: unknown): string | null => (typeof login === 'string' ? login.toLowerCase() : null)
+/** A login, or the name of a repository, in lower case: GitHub compares both without regard to case. */
+export const loginOf = (login: unknown): string | null => (typeof login === 'string' ? login.toLowerCase() : null)
+
+/**
+ * Approvals in force: the latest review of each reviewer that approves or requests changes, if it approves and was not dismissed. The
+ * author's own do not count.
+ * @param seen events of this pull request, in the order of the log
+ */
+export function latestReviews(
+  seen: readonly (Seen & { seq?: number })[],
+  { author, until = Number.POSITIVE_INFINITY }: Pick<Counted, 'author' | 'until'>,
+): Review[] {
+  const dismissed = new Set<unknown>()
+  const latest = new Map<unknown, Review>()
+  for (const { ts, payload, seq = 0 } of seen) {
+    const { review_id: id, state, actor_is_human } = payload
+    const reviewer = loginOf(payload.reviewer)
+    const at = Date.parse(ts)
+    if (id === undefined || reviewer === null || reviewer === loginOf(author) || !(at <= until)) continue
+    if (state === 'dismissed') dismissed.add(id)
+    if (state !== 'approved' && state !== 'changes_requested') continue
+    const [human, inside] = [actor_is_human === true, isInsider(payload.author_association)]
+    const review = { seq, id, approves: state === 'approved', human, inside, sha: payload.reviewed_sha, at }
+    // Deliveries may arrive in another order than the reviews.
+    if (review.at >= (latest.get(reviewer)?.at ?? Number.NEGATIVE_INFINITY)) latest.set(reviewer, review)
+  }
+  return [...latest.values()].filter(({ id, approves }) => approves && !dismissed.has(id))
+}
 
 /** What is counted for whom. */
 export interface Counted {
@@ -138,37 +169,18 @@ export interface ApprovalCounts {
 }
 
 /**
- * Approvals that count: the latest review of each reviewer that approves or requests changes, by an owner, member or collaborator, of
- * the head. Dismissed reviews, comments and the author's own reviews do not count. Logins are compared without regard to case, as
- * GitHub does.
+ * Approvals that count: those in force by an owner, member or collaborator, of the head.
  * @param seen events of this pull request, in the order of the log
  */
-export function approvals(
-  seen: readonly Seen[],
-  { author, head, until = Number.POSITIVE_INFINITY }: Counted,
-): ApprovalCounts {
-  const dismissed = new Set<unknown>()
-  const latest = new Map<unknown, Review>()
-  for (const { ts, payload } of seen) {
-    const { review_id: id, state, actor_is_human } = payload
-    const reviewer = plainLogin(payload.reviewer)
-    const at = Date.parse(ts)
-    if (id === undefined || reviewer === null || reviewer === plainLogin(author) || !(at <= until)) continue
-    if (state === 'dismissed') dismissed.add(id)
-    if (state !== 'approved' && state !== 'changes_requested') continue
-    const [human, inside] = [actor_is_human === true, insiders.has(payload.author_association)]
-    const review = { id, approves: state === 'approved', human, inside, sha: payload.reviewed_sha, at }
-    // Deliveries may arrive in another order than the reviews.
-    if (review.at >= (latest.get(reviewer)?.at ?? Number.NEGATIVE_INFINITY)) latest.set(reviewer, review)
-  }
-  const approving = [...latest.values()].filter(({ id, approves }) => approves && !dismissed.has(id))
+export function approvals(seen: readonly Seen[], { head, ...counted }: Counted): ApprovalCounts {
+  const approving = latestReviews(seen, counted)
   const inside = approving.filter((review) => review.inside)
-  const counted = inside.filter(({ sha }) => sha === head)
+  const current = inside.filter(({ sha }) => sha === head)
   const people = (reviews: readonly Review[]) => reviews.filter(({ human }) => human).length
   return {
-    approval_count: counted.length,
-    human_approval_count: people(counted),
-    stale_approval_count: people(inside) - people(counted),
+    approval_count: current.length,
+    human_approval_count: people(current),
+    stale_approval_count: people(inside) - people(current),
     outside_approval_count: people(approving) - people(inside),
   }
 }

@@ -10,7 +10,7 @@ import type { EvidenceBatch, EvidenceHead, EvidenceRecord, WebhookKey } from '..
 import { type Client, isRetryable, type Query, storageErrorOf } from '../../shared/postgres/client.ts'
 import { toText } from '../../shared/postgres/filter.ts'
 import type { Transact, Writing } from '../group.ts'
-import { checkEnd, type HeadRow, headOf, isWebhook, webhookKeysOf } from '../rows.ts'
+import { checkEnd, commitsOf, type HeadRow, headOf, isWebhook, webhookKeysOf } from '../rows.ts'
 import { recordColumns, recordOf, selectHead } from './read.ts'
 
 const attempts = 5
@@ -88,7 +88,7 @@ async function insert<Row extends object>(
 
 async function write(query: Query, batches: readonly EvidenceBatch[], head: EvidenceHead): Promise<void> {
   const records = batches.flatMap((batch) => batch.records)
-  const { webhook, pullRequests } = keysOf(records)
+  const { webhook, pullRequests, commits } = keysOf(records)
   const text = 'text'
   await insert<EvidenceRecord>(
     query,
@@ -109,6 +109,7 @@ async function write(query: Query, batches: readonly EvidenceBatch[], head: Evid
   await insert(query, 'nodes', { level: 'int', index: 'bigint', hash: text }, nodes)
   await insert(query, 'webhook_keys', { field: text, value: text, seq: 'bigint' }, webhook)
   await insert(query, 'pull_requests', { pr_number: 'bigint', seq: 'bigint' }, pullRequests)
+  await insert(query, 'commits', { sha: text, seq: 'bigint' }, commits)
   await query('update head set seq = $1::bigint, hash = $2, frontier = $3', [
     head.seq,
     head.hash,
@@ -122,17 +123,19 @@ const keyText = (value: string | number): string => JSON.stringify(value)
 interface Keys {
   webhook: { field: string; value: string; seq: number }[]
   pullRequests: { pr_number: number; seq: number }[]
+  commits: { sha: string; seq: number }[]
 }
 
 /** Of the records that hold any. @throws SyntaxError for a payload that is not JSON */
 function keysOf(records: readonly EvidenceRecord[]): Keys {
-  const keys: Keys = { webhook: [], pullRequests: [] }
+  const keys: Keys = { webhook: [], pullRequests: [], commits: [] }
   for (const record of records) {
     const { seq, payload } = record
-    // Most records are of neither: their payload is not parsed.
-    if (!isWebhook(record) && !payload.includes('"pr_number"')) continue
+    // Most records are of none: their payload is not parsed.
+    if (!isWebhook(record) && !/"(?:pr_number|sha|merge_commit_sha)"/.test(payload)) continue
     const values = JSON.parse(payload) as Record<string, unknown>
     if (Number.isSafeInteger(values.pr_number)) keys.pullRequests.push({ pr_number: values.pr_number as number, seq })
+    for (const sha of commitsOf(values)) keys.commits.push({ sha, seq })
     if (!isWebhook(record)) continue
     for (const { field, value } of webhookKeysOf(values)) keys.webhook.push({ field, value: keyText(value), seq })
   }

@@ -1,7 +1,7 @@
 /** Reads of the log. */
 import type { EvidenceFact, EvidenceRecord, StoredCheckpoint } from '../../../../sdk/storage/evidence.ts'
 import type { Client } from '../../shared/postgres/client.ts'
-import { fromText } from '../../shared/postgres/filter.ts'
+import { fromText, toText } from '../../shared/postgres/filter.ts'
 import { checkpointColumns, contiguous, type EvidenceReads, type HeadRow, headOf } from '../rows.ts'
 
 const factColumns = 'e.seq::float8 as seq, e.source, e.event_type, e.evidence_class, e.payload'
@@ -59,6 +59,14 @@ export function reads({ read }: Pick<Client, 'read'>): EvidenceReads {
         `select ${recordColumns} from pull_requests p join events e on e.seq = p.seq
          where p.pr_number = $1::bigint and p.seq >= $2::bigint order by p.seq limit $3::int`,
         [pr_number, seq, limit],
+      )
+      return rows.map(recordOf)
+    },
+    async ofCommit(sha, seq, limit) {
+      const rows = await read<EvidenceRecord>(
+        `select ${recordColumns} from commits c join events e on e.seq = c.seq
+         where c.sha = $1 and c.seq >= $2::bigint order by c.seq limit $3::int`,
+        [toText(sha), seq, limit],
       )
       return rows.map(recordOf)
     },

@@ -55,3 +55,8 @@ export const webhook_keys = pgTable(
 export const pull_requests = pgTable('pull_requests', { pr_number: big().notNull(), seq: big().notNull() }, (table) => [
   primaryKey({ columns: [table.pr_number, table.seq] }),
 ])
+
+/** The records of each commit; written with them. */
+export const commits = pgTable('commits', { sha: text().notNull(), seq: big().notNull() }, (table) => [
+  primaryKey({ columns: [table.sha, table.seq] }),
+])

@@ -5,13 +5,13 @@ import type { Evidence, EvidenceBatch, EvidenceHead, StoredCheckpoint } from '..
 import { begin, storageErrorOf } from '../../shared/sqlite/connect.ts'
 import { groupCommit } from '../group.ts'
 import { checkEnd, checkpointColumns, checkpointValues } from '../rows.ts'
-import { pullRequestIndex, webhookKeys } from './lookup.ts'
+import { payloadIndex, webhookKeys } from './lookup.ts'
 import { headReader } from './read.ts'
 
 interface Committer {
   append: Evidence['append']
-  /** Brings {@link pullRequestIndex} up to the end of the log. */
-  indexPullRequests(): Promise<void>
+  /** Brings {@link payloadIndex} up to the end of the log. */
+  indexPayloads(): Promise<void>
   saveCheckpoint(checkpoint: StoredCheckpoint): Promise<void>
   /** Refuses further writes, and resolves when those under way have ended. */
   end(): Promise<void>
@@ -32,7 +32,7 @@ export function committer(db: Database): Committer {
   const setHead = db.prepare('update head set seq = ?, hash = ?, frontier = ?')
   const insertCheckpoint = db.prepare(`insert into checkpoints (${checkpointColumns}) values (?, ?, ?, ?, ?)`)
   const keys = webhookKeys(db)
-  const index = pullRequestIndex(db)
+  const index = payloadIndex(db)
   let lane: Promise<unknown> = Promise.resolve()
   let closed = false
 
@@ -75,7 +75,7 @@ export function committer(db: Database): Committer {
   }
   return {
     append: group.append,
-    async indexPullRequests() {
+    async indexPayloads() {
       open()
       for (let more = index.isBehind(); more; ) more = await transaction(async () => index.advance())
     },

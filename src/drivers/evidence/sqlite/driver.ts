@@ -34,8 +34,12 @@ export async function openSqliteEvidence(path: string): Promise<Evidence> {
       ...translatedReads<EvidenceReads>({
         ...read,
         async ofPullRequest(pr_number, seq, limit) {
-          await commits.indexPullRequests()
+          await commits.indexPayloads()
           return read.ofPullRequest(pr_number, seq, limit)
+        },
+        async ofCommit(sha, seq, limit) {
+          await commits.indexPayloads()
+          return read.ofCommit(sha, seq, limit)
         },
       }),
       append: commits.append,

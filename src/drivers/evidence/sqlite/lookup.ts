@@ -1,9 +1,9 @@
-/** Finds records by what their payloads hold: those of webhooks by their keys, those of pull requests by number. */
+/** Finds records by what their payloads hold: those of webhooks by their keys, those of pull requests by number, those of commits by hash. */
 import type { Database } from 'bun:sqlite'
 import type { EvidenceRecord, WebhookKey } from '../../../../sdk/storage/evidence.ts'
 import { isWebhook, keyFields, webhookKeysOf } from '../rows.ts'
 import { openReader } from './connect.ts'
-import { columns, prNumber } from './read.ts'
+import { columns, commitIn, prNumber } from './read.ts'
 
 /** The keys of webhooks' records, written in the transaction of the records. */
 export function webhookKeys(db: Database) {
@@ -29,11 +29,13 @@ export function webhookKeys(db: Database) {
   }
 }
 
+/** The fields of a payload that name a commit. */
+const commitFields = ['sha', 'merge_commit_sha']
 /** Records that are indexed in one transaction; appends have their turn in between. */
 const atOnce = 10_000
 
-/** The index by pull request, a step at a time. */
-export function pullRequestIndex(db: Database) {
+/** The index by pull request and by commit, a step at a time. */
+export function payloadIndex(db: Database) {
   const position = db.prepare<{ indexed: number; last: number }, []>(
     'select (select seq from indexed) as indexed, (select coalesce(max(seq), 0) from events) as last',
   )
@@ -41,6 +43,13 @@ export function pullRequestIndex(db: Database) {
     `insert or ignore into pull_requests (pr_number, seq)
      select pr_number, seq from (select ${prNumber('payload')} as pr_number, seq from events where seq > ? and seq <= ?)
      where pr_number is not null`,
+  )
+  const addCommits = commitFields.map((field) =>
+    db.prepare(
+      `insert or ignore into commits (sha, seq)
+       select sha, seq from (select ${commitIn('payload', field)} as sha, seq from events where seq > ? and seq <= ?)
+       where sha is not null`,
+    ),
   )
   const move = db.prepare('update indexed set seq = ?')
   return {
@@ -54,7 +63,7 @@ export function pullRequestIndex(db: Database) {
       const { indexed, last } = position.get()!
       const end = Math.min(indexed + atOnce, last)
       if (end <= indexed) return false
-      add.run(indexed, end)
+      for (const one of [add, ...addCommits]) one.run(indexed, end)
       move.run(end)
       return end < last
     },
@@ -71,6 +80,12 @@ const unindexedByKey = `select min(e.seq) as seq from events e join json_each(?)
 const unindexedByNumber = `select min(e.seq) as seq from events e where e.seq <= (select seq from indexed) and ${prNumber('e.payload')} is not null
   and not exists (select 1 from pull_requests p where p.pr_number = ${prNumber('e.payload')} and p.seq = e.seq)`
 
+const unindexedByCommit = commitFields.map(
+  (field) => `select min(e.seq) as seq from events e where e.seq <= (select seq from indexed)
+  and ${commitIn('e.payload', field)} is not null
+  and not exists (select 1 from commits c where c.sha = ${commitIn('e.payload', field)} and c.seq = e.seq)`,
+)
+
 /** Records that count as indexed before they are written never will be. */
 const ahead = `select seq from indexed where seq > (select coalesce(max(seq), 0) from events)`
 
@@ -84,7 +99,7 @@ export function firstUnindexed(path: string): number | null {
     const rows = [
       db.query<{ seq: number | null }, [string]>(unindexedByKey).get(JSON.stringify(keyFields)),
       db.query<{ seq: number | null }, []>(unindexedByNumber).get(),
-      db.query<{ seq: number | null }, []>(ahead).get(),
+      ...[...unindexedByCommit, ahead].map((query) => db.query<{ seq: number | null }, []>(query).get()),
     ]
     const found = rows.flatMap((row) => row?.seq ?? [])
     return found.length === 0 ? null : Math.min(...found)

@@ -14,6 +14,13 @@ export const prNumber = (payload: string): string =>
   `case when json_valid(${payload}) then case when json_type(${payload}, '$.pr_number') = 'integer'
    then json_extract(${payload}, '$.pr_number') end end`
 
+/** SQL of the hash of a commit that a payload has in a field; null if it has none, or is not JSON. */
+export const commitIn = (payload: string, field: string): string => {
+  const value = `json_extract(${payload}, '$.${field}')`
+  return `case when json_valid(${payload}) then case when json_type(${payload}, '$.${field}') = 'text'
+   and length(${value}) in (40, 64) and ${value} not glob '*[^0-9a-f]*' then ${value} end end`
+}
+
 /** Reads the stored head. @throws StorageError `corrupt` when it can't be one */
 export function headReader(db: Database): () => EvidenceHead {
   const select = db.prepare<HeadRow, []>('select seq, hash, frontier from head')
@@ -65,6 +72,11 @@ export function reads(db: Database): EvidenceReads {
     `select e.seq, ${columns.map((name) => `e.${name}`)} from pull_requests p join events e on e.seq = p.seq
      where p.pr_number = ? and p.seq >= ? and ${prNumber('e.payload')} = p.pr_number order by p.seq limit ?`,
   )
+  const ofCommit = db.prepare<EvidenceRecord, [string, number, number]>(
+    `select e.seq, ${columns.map((name) => `e.${name}`)} from commits c join events e on e.seq = c.seq
+     where c.sha = ? and c.seq >= ? and c.sha in (${commitIn('e.payload', 'sha')}, ${commitIn('e.payload', 'merge_commit_sha')})
+     order by c.seq limit ?`,
+  )
   const last = db.prepare<{ seq: number | null }, []>('select max(seq) as seq from events')
   const found = db.prepare<{ seq: number }, [number, number, string]>(
     'select seq from events where seq > ? and seq <= ? and hash = ? limit 1',
@@ -80,6 +92,7 @@ export function reads(db: Database): EvidenceReads {
     hashes: async (seq, limit) => hashes.all(Math.max(1, seq), limit).map(({ hash }) => hash),
     nodes: async (level, index, limit) => contiguous(nodes.all(level, index, limit), index),
     ofPullRequest: async (pr_number, seq, limit) => ofPullRequest.all(pr_number, seq, limit),
+    ofCommit: async (sha, seq, limit) => ofCommit.all(sha, seq, limit),
     async find(hash) {
       const end = last.get()?.seq ?? 0
       for (let seq = 0; seq < end; seq += searched) {

@@ -58,9 +58,14 @@ export const pull_requests = sqliteTable(
   (table) => [primaryKey({ columns: [table.pr_number, table.seq] })],
 )
 
+/** The records of each commit, filled likewise. */
+export const commits = sqliteTable('commits', { sha: text().notNull(), seq: integer().notNull() }, (table) => [
+  primaryKey({ columns: [table.sha, table.seq] }),
+])
+
 export const indexed = sqliteTable('indexed', { id: integer().primaryKey(), seq: integer().notNull() }, () => [
   check('indexed_is_one', sql`id = 1`),
 ])
 
 /** Tables that are their primary key's index, which Drizzle can't say. */
-export const without_rowid = [meta, nodes, webhook_keys, pull_requests]
+export const without_rowid = [meta, nodes, webhook_keys, pull_requests, commits]

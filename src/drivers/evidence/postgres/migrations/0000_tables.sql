@@ -6,6 +6,11 @@ CREATE TABLE "checkpoints" (
 	"created_at" text collate "C" NOT NULL,
 	"exported" boolean NOT NULL
 );
+CREATE TABLE "commits" (
+	"sha" text collate "C" NOT NULL,
+	"seq" bigint NOT NULL,
+	CONSTRAINT "commits_sha_seq_pk" PRIMARY KEY("sha","seq")
+);
 CREATE TABLE "events" (
 	"seq" bigint PRIMARY KEY NOT NULL,
 	"ts" text collate "C" NOT NULL,

@@ -8,6 +8,7 @@ CREATE TRIGGER nodes_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON nodes FO
 CREATE TRIGGER checkpoints_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON checkpoints FOR EACH STATEMENT EXECUTE FUNCTION evidence_is_append_only();
 CREATE TRIGGER webhook_keys_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON webhook_keys FOR EACH STATEMENT EXECUTE FUNCTION evidence_is_append_only();
 CREATE TRIGGER pull_requests_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON pull_requests FOR EACH STATEMENT EXECUTE FUNCTION evidence_is_append_only();
+CREATE TRIGGER commits_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON commits FOR EACH STATEMENT EXECUTE FUNCTION evidence_is_append_only();
 CREATE TRIGGER head_no_delete BEFORE DELETE OR TRUNCATE ON head FOR EACH STATEMENT EXECUTE FUNCTION evidence_is_append_only();
 
 -- Once for each statement, whatever it adds: the records follow the last one and each other without a gap.

@@ -6,6 +6,11 @@ CREATE TABLE `checkpoints` (
 	`created_at` text NOT NULL,
 	`exported` integer NOT NULL
 );
+CREATE TABLE `commits` (
+	`sha` text NOT NULL,
+	`seq` integer NOT NULL,
+	PRIMARY KEY(`sha`, `seq`)
+) WITHOUT ROWID;
 CREATE TABLE `events` (
 	`seq` integer PRIMARY KEY NOT NULL,
 	`ts` text NOT NULL,
