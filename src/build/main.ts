@@ -3,21 +3,26 @@ import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { bundle } from '../app/dashboard-bundle.ts'
+import { licenses } from '../app/licenses.ts'
 import { nativeRuntime } from './native.ts'
 import { startUp } from './start-up.ts'
 
 const root = join(import.meta.dir, '../..')
 
-/** A plugin of the bundler that puts the files of the dashboard into the program, which can't bundle them when it runs. */
-const dashboardFiles = (contents: string, loaded: () => void): Bun.BunPlugin => ({
-  name: 'dashboard',
-  setup(build) {
-    build.onLoad({ filter: /app[\\/]dashboard-bundle\.ts$/ }, () => {
-      loaded()
-      return { contents, loader: 'js' }
-    })
-  },
-})
+/** A plugin of the bundler that puts a value into the program, which can't make it when it runs, in the place of the module that makes it. */
+function madeBefore(module: string, name: string, value: unknown): Bun.BunPlugin & { loaded(): boolean } {
+  let loaded = false
+  return {
+    name: module,
+    loaded: () => loaded,
+    setup(build) {
+      build.onLoad({ filter: new RegExp(`app[\\\\/]${module}\\.ts$`) }, () => {
+        loaded = true
+        return { contents: `export const ${name} = async () => (${JSON.stringify(value)})`, loader: 'js' }
+      })
+    },
+  }
+}
 
 /** A target of the bundler as the program will see it. */
 function machineOf(target: string | undefined): { platform: string; arch: string } {
@@ -42,8 +47,10 @@ export async function build(target: string | undefined, given: string | undefine
   const name = `${target ? target.replace(/^bun-/, 'cstp-') : 'cstp'}${platform === 'win32' ? '.exe' : ''}`
   const outfile = resolve(given ?? join(root, 'dist', name))
   mkdirSync(dirname(outfile), { recursive: true })
-  const page = `export const bundle = async () => (${JSON.stringify(await bundle())})`
-  let hasPage = false
+  const made = [
+    madeBefore('dashboard-bundle', 'bundle', await bundle()),
+    madeBefore('licenses', 'licenses', await licenses()),
+  ]
   await Bun.build({
     root: join(root, 'src'),
     // Each thread is a program of its own.
@@ -52,12 +59,7 @@ export async function build(target: string | undefined, given: string | undefine
       ...new Bun.Glob('src/**/*worker.ts').scanSync({ cwd: root, absolute: true }),
     ],
     // Native onnxruntime is built for the GNU C library; elsewhere its WebAssembly build serves.
-    plugins: [
-      dashboardFiles(page, () => {
-        hasPage = true
-      }),
-      nativeRuntime(platform, target?.includes('musl') ? 'musl' : arch),
-    ],
+    plugins: [...made, nativeRuntime(platform, target?.includes('musl') ? 'musl' : arch)],
     target: 'bun',
     format: 'esm',
     // Parsed beforehand, and in parts that are loaded when they are needed: a start takes a fifth of the time.
@@ -74,7 +76,8 @@ export async function build(target: string | undefined, given: string | undefine
       autoloadBunfig: false,
     },
   })
-  if (!hasPage) throw new Error('src/app/dashboard-bundle.ts was not found: the program would have no dashboard')
+  for (const { name, loaded } of made)
+    if (!loaded()) throw new Error(`src/app/${name}.ts was not found: the program would not have what it makes`)
   return outfile
 }
 

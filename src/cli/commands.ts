@@ -10,6 +10,7 @@ import { evidence } from './evidence.ts'
 import { exportDecisions } from './export.ts'
 import { guardrails } from './guardrails.ts'
 import { importDecisions } from './import.ts'
+import { licenses } from './licenses.ts'
 import { mcp } from './mcp.ts'
 import { migrate } from './migrate.ts'
 import { query } from './query.ts'
@@ -38,4 +39,5 @@ export const commands: readonly Command[] = [
   migrate,
   doctor,
   config,
+  licenses,
 ]

@@ -56,6 +56,7 @@ test('serves, records, finds by meaning and stops, and leaves nothing but its da
   const { status, version: served } = (await (await fetch(`${service.url}/health`)).json()) as Record<string, string>
   expect(status).toBe('ok')
   expect((await cstp(['--version'])).out).toBe(`${served}\n`)
+  expect((await cstp(['licenses'])).out).toContain('\nonnxruntime-node ')
   expect(served).toBe(version)
   const page = await (await fetch(`${service.url}/dashboard/`)).text()
   const [, script] = /<script type="module" src="([^"]+)"/.exec(page) ?? []
