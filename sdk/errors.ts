@@ -29,7 +29,8 @@ export const meanings: Record<ErrorName, string> = {
     'A parameter is missing, unknown or of the wrong form; `data.issues` says which and what was expected.',
   internal_error: 'Something unexpected failed in the server; its log has `data.request_id`.',
   forbidden: 'The credentials are valid but lack the scope that the method needs.',
-  rate_limited: 'The agent has used up its requests for now; `Retry-After` says in how many seconds to try again.',
+  rate_limited:
+    'The agent has used up its requests for now, or the bytes that it may write today (`data.limit_bytes`); `Retry-After`, or `data.retry_after`, says in how many seconds to try again.',
   query_failed: 'The engine failed while it searched decisions.',
   guardrail_eval_failed: 'The engine failed while it evaluated guardrails.',
   record_failed:

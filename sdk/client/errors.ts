@@ -51,7 +51,7 @@ export interface ErrorData {
   /** The scope that is missing. */
   forbidden: { scope: string }
   /** `retry_after`: seconds. */
-  rate_limited: { retry_after?: number } | undefined
+  rate_limited: { retry_after?: number; written_bytes?: number; limit_bytes?: number } | undefined
   query_failed: EngineFailure
   guardrail_eval_failed: EngineFailure
   /** `violations`: guardrails that blocked the record; nothing was written. */

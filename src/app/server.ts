@@ -116,6 +116,7 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
         min_stability_days: settings.min_stability_days,
         by_age: settings.attribute_by_age === 'on',
       },
+      agent_bytes_per_day: settings.agent_bytes_per_day,
       tracker,
       tracker_ttl_ms,
       embed_wait_ms: embedWaitMs,

@@ -8,6 +8,7 @@ import { describeError } from '../core/log.ts'
 import { compileParams } from '../core/params.ts'
 import type { Method, MethodTable } from './method.ts'
 import { printPage } from './page.ts'
+import { openQuota } from './quota.ts'
 import type { Call, Services } from './services.ts'
 
 /** A call before it is known to be right. */
@@ -106,6 +107,7 @@ export function createDispatch(
   observe: Observe,
   options: { verify_results?: boolean } = {},
 ): Dispatch {
+  const quota = openQuota(services)
   const names = [...methods.keys()]
   const table = new Map([...methods].map(([name, method]) => [name, { method, parse: compileParams(method.params) }]))
 
@@ -122,8 +124,15 @@ export function createDispatch(
     if (!request.caller.scopes.has(method.scope)) {
       throw new CstpError('forbidden', `${request.method} needs the scope ${method.scope}`, { scope: method.scope })
     }
-    const call: Call = { ...services, ...request }
+    const { agent } = request.caller
+    const call: Call = {
+      ...services,
+      ...request,
+      store: quota.storeOf(agent),
+      wrote: (bytes) => quota.add(agent, bytes),
+    }
     try {
+      if (method.effect !== 'read') await quota.require(agent)
       const params = parse(request.params)
       const result = request.prints ? await print(method, call, params) : await method.handle(call, params)
       if (!options.verify_results) return result

@@ -54,6 +54,8 @@ export interface Services {
   attribution: AttributionSettings
   /** Milliseconds of a clock that only goes forward. */
   elapsed(): number
+  /** Bytes that an agent may write in a day (UTC); 0 for no limit. */
+  agent_bytes_per_day: number
   /** How long a record waits for its vectors, in milliseconds. */
   embed_wait_ms: number
   /** The path of a folder relative to the data directory, links resolved; null if it does not exist or is outside. */
@@ -72,6 +74,8 @@ export interface Services {
 /** One call of a method. */
 export interface Call extends Services {
   caller: Caller
+  /** Counts bytes that the caller wrote elsewhere than in the store. */
+  wrote(bytes: number): void
   /** Wire name of the method. */
   method: string
   request_id: string

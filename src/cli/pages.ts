@@ -60,6 +60,8 @@ export function retryWhenRateLimited(
       } catch (error) {
         // Such a call was refused before it was read: sending it again does nothing twice.
         if (!(error instanceof CstpError) || error.error !== 'rate_limited') throw error
+        // What an agent may write today is used up: that takes longer than anyone waits.
+        if (error.data?.limit_bytes !== undefined) throw error
         const seconds = Math.min(60, Math.max(1, Number(error.data?.retry_after ?? 1)))
         waiting(seconds)
         await Bun.sleep(seconds * 1_000)

@@ -62,6 +62,7 @@ export async function openEngine(): Promise<Engine> {
       roles: {},
       record_guardrails: 'off',
       attribution: { min_stability_days: 3, by_age: false },
+      agent_bytes_per_day: 0,
       elapsed: () => performance.now(),
       controls: loadControls(),
       bundles: openBundleFiles('/nowhere'),

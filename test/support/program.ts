@@ -202,6 +202,7 @@ async function openOn(backend: Backend, dir: string, clock: { now: number }): Pr
     roles: { 'release-managers': ['carol'] },
     record_guardrails: 'warn',
     attribution: { min_stability_days: 3, by_age: false },
+    agent_bytes_per_day: 1_073_741_824,
     elapsed: () => performance.now(),
     store,
     evidence,

@@ -209,6 +209,13 @@ export const settings = {
     oneOf('off', 'warn', 'block'),
     'What a violated guardrail does when a decision is recorded: nothing, a warning in the answer, or a refusal.',
   ),
+  agent_bytes_per_day: setting(
+    'store.agent_bytes_per_day',
+    'CSTP_AGENT_BYTES_PER_DAY',
+    1_073_741_824,
+    whole(0, Number.MAX_SAFE_INTEGER),
+    'Bytes that an agent may write in a day (UTC): decisions, thoughts, evidence, and lines of the trail that its checks leave; 0 for no limit.',
+  ),
   approver_roles: setting(
     'approvals.roles',
     'CSTP_APPROVER_ROLES',

@@ -1,0 +1,157 @@
+/**
+ * Bytes that an agent may write in a day (UTC): decisions, thoughts, lines of the trail, evidence. They are counted where they are written. The
+ * count is added to the store by a transaction of the agent's own, once for every 256 KiB, so that servers share it and no call writes for it alone.
+ */
+import { CstpError } from '../../sdk/errors.ts'
+import type { Store, Transaction } from '../../sdk/storage/store.ts'
+import { dayMs, timestamp } from '../core/time.ts'
+
+/** Name of the collection; not moved to another store. */
+const collection = 'agent_bytes'
+/** What a server keeps to itself before it adds it to the count of all: so much, and no more than a part of the limit. */
+const unsharedBytes = 262_144
+const unsharedPart = 1 / 64
+/** How long a server goes without a look at what others have written. */
+const staleMs = 10_000
+const expiredAtOnce = 10
+
+interface Count {
+  /** Start of the day, milliseconds since 1970. */
+  day_ms: number
+  /** Bytes of all servers, when this one looked last. */
+  shared: number
+  /** Bytes of this server that are not among them yet. */
+  pending: number
+  looked_ms: number
+}
+
+export interface Quota {
+  /** The store, as an agent writes to it. */
+  storeOf(agent: string): Store
+  /** Counts what is written elsewhere than in the store. */
+  add(agent: string, bytes: number): void
+  /** @throws CstpError `rate_limited` once the agent has written what it may write today */
+  require(agent: string): Promise<void>
+}
+
+interface QuotaOptions {
+  store: Store
+  now(): number
+  /** 0 for no limit. */
+  agent_bytes_per_day: number
+}
+
+const sizeOf = (value: unknown): number => JSON.stringify(value ?? null).length
+
+/** The verbs that write, with what they write counted. */
+function counting(tx: Transaction, count: (bytes: number) => void): Transaction {
+  const counted =
+    <A extends unknown[]>(size: (...args: A) => unknown, run: (...args: A) => Promise<void>) =>
+    (...args: A) => {
+      count(sizeOf(size(...args)))
+      return run(...args)
+    }
+  const { decisions, keyed, audit } = tx
+  return {
+    ...tx,
+    decisions: {
+      ...decisions,
+      create: counted((record) => record, decisions.create),
+      update: counted((record) => record, decisions.update),
+    },
+    keyed: { ...keyed, put: counted((_, __, value) => value, keyed.put) },
+    audit: { ...audit, append: counted((entry) => entry, audit.append) },
+  }
+}
+
+export function openQuota({ store, now, agent_bytes_per_day }: QuotaOptions): Quota {
+  const unshared = Math.min(unsharedBytes, Math.ceil(agent_bytes_per_day * unsharedPart) || unsharedBytes)
+  const counts = new Map<string, Count>()
+  const stores = new Map<string, Store>()
+  const keyOf = (agent: string, { day_ms }: Count) => `${timestamp(day_ms).slice(0, 10)} ${agent}`
+
+  function countOf(agent: string): Count {
+    const day_ms = Math.floor(now() / dayMs) * dayMs
+    const known = counts.get(agent)
+    if (known?.day_ms === day_ms) return known
+    const fresh = { day_ms, shared: 0, pending: 0, looked_ms: Number.NEGATIVE_INFINITY }
+    counts.set(agent, fresh)
+    return fresh
+  }
+
+  /** Adds bytes to the count of all, in the transaction that makes them too many to be kept back. */
+  async function share(tx: Transaction, agent: string, count: Count, bytes: number): Promise<void> {
+    const key = keyOf(agent, count)
+    const [stored] = await tx.keyed.get(collection, [key])
+    const shared = ((stored?.value as number | undefined) ?? 0) + bytes
+    await tx.keyed.put(collection, key, shared, { expires_ms: count.day_ms + 2 * dayMs })
+    await tx.keyed.expire(collection, now(), expiredAtOnce)
+    count.shared = Math.max(count.shared, shared)
+  }
+
+  function storeOf(agent: string): Store {
+    const known = stores.get(agent)
+    if (known) return known
+    // Reads are those of the store itself.
+    const counted: Store = Object.assign(Object.create(store) as Store, {
+      async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+        const count = countOf(agent)
+        // Bytes of earlier transactions that this one adds to the count of all.
+        let claimed = 0
+        let own = 0
+        let sharing = false
+        try {
+          const result = await store.transaction(async (tx) => {
+            // It may run again from its start.
+            own = 0
+            const value = await work(
+              counting(tx, (bytes) => {
+                own += bytes
+              }),
+            )
+            claimed += count.pending
+            count.pending = 0
+            sharing = own + claimed >= unshared
+            if (sharing) await share(tx, agent, count, own + claimed)
+            return value
+          })
+          if (!sharing) count.pending += own + claimed
+          return result
+        } catch (error) {
+          count.pending += claimed
+          throw error
+        }
+      },
+    })
+    stores.set(agent, counted)
+    return counted
+  }
+
+  return {
+    storeOf,
+    add(agent, bytes) {
+      countOf(agent).pending += bytes
+    },
+    async require(agent) {
+      if (agent_bytes_per_day === 0) return
+      const count = countOf(agent)
+      if (now() - count.looked_ms >= staleMs) {
+        count.looked_ms = now()
+        const [stored] = await store.keyed.get(collection, [keyOf(agent, count)])
+        count.shared = Math.max(count.shared, (stored?.value as number | undefined) ?? 0)
+      }
+      const written = count.shared + count.pending
+      if (written < agent_bytes_per_day) return
+      const resets_ms = count.day_ms + dayMs
+      throw new CstpError(
+        'rate_limited',
+        `${agent} has written ${written} bytes today, and may write ${agent_bytes_per_day} (CSTP_AGENT_BYTES_PER_DAY); again from ${timestamp(resets_ms)}`,
+        {
+          written_bytes: written,
+          limit_bytes: agent_bytes_per_day,
+          retry_after: Math.ceil((resets_ms - now()) / 1_000),
+        },
+      )
+    },
+  }
+}

@@ -1,0 +1,96 @@
+/** Bytes that an agent may write in a day: what counts, what is refused, and that servers share the count, on every store. */
+import { describe, expect, test } from 'bun:test'
+import type { CstpError } from '../../sdk/errors.ts'
+import { createDispatch } from '../../src/calls/dispatch.ts'
+import { methods } from '../../src/methods/table.ts'
+import { event } from '../support/evidence/ingest.ts'
+import { type As, callers, forEachBackend, type TestProgram } from '../support/program.ts'
+
+const limit = 100_000
+const dayMs = 86_400_000
+
+/** The program with a low limit: calls end with an error's name or null. */
+function limited(program: TestProgram, agent_bytes_per_day = limit) {
+  const dispatch = createDispatch(methods, { ...program.services, agent_bytes_per_day }, () => {})
+  const { signal } = new AbortController()
+  return (method: string, params: object, as: As = 'alice') =>
+    dispatch({ method: `cstp.${method}`, params, caller: callers[as], request_id: 'r', signal }).then(
+      () => null,
+      (error: unknown) => error as CstpError,
+    )
+}
+type Limited = ReturnType<typeof limited>
+
+/** Calls until one is refused. @returns how many were not */
+async function exhaust(calls: readonly Limited[], method: string, params: object, as?: As): Promise<number> {
+  for (let made = 0; made < 500; made++) {
+    const error = await calls[made % calls.length]!(method, params, as)
+    if (error) {
+      expect([error.error, error.code]).toEqual(['rate_limited', -32002])
+      return made
+    }
+  }
+  throw new Error('never refused')
+}
+
+const long = 'x'.repeat(5_000)
+const check = { action: { description: 'Do it', context: { long } } }
+
+forEachBackend((open) => {
+  describe('bytes that an agent may write', () => {
+    test('records count; beyond the limit writes are refused until the next day, with a clear message; reads and other agents go on', async () => {
+      const program = await open()
+      const call = limited(program)
+      const given = { decision: 'Use SQLite', confidence: 0.8, category: 'architecture', context: long }
+      expect(await exhaust([call], 'recordDecision', given)).toBeWithin(5, 20)
+      const error = (await call('recordThought', { text: 'one more' }))!
+      expect(error.message).toMatch(
+        /^alice has written \d+ bytes today, and may write 100000 \(CSTP_AGENT_BYTES_PER_DAY\); again from 2026-07-02T00:00/,
+      )
+      expect(error.data).toMatchObject({ limit_bytes: limit, retry_after: 43_200 })
+      expect(await call('queryDecisions', { query: 'SQLite' })).toBeNull()
+      expect(await call('recordDecision', given, 'bob')).toBeNull()
+      program.clock.now += dayMs
+      expect(await call('recordDecision', given)).toBeNull()
+    })
+
+    test('checks by an agent that may only read count as well: they leave a line of the trail each', async () => {
+      const call = limited(await open())
+      expect(await exhaust([call], 'checkGuardrails', check, 'reader')).toBeLessThan(100)
+      expect(await call('checkGuardrails', check, 'bob')).toBeNull()
+      expect(await call('listDecisions', {}, 'reader')).toBeNull()
+    })
+
+    test('thoughts count, and evidence', async () => {
+      const call = limited(await open())
+      expect(await exhaust([call], 'recordThought', { text: long })).toBeLessThan(50)
+      const events = [event({ long })]
+      expect(await exhaust([call], 'ingestEvidence', { source: 'ci', events }, 'root')).toBeLessThan(50)
+    })
+
+    test('two servers share the count, and a restart does not begin it again', async () => {
+      const one = await open()
+      const two = await one.second()
+      const alone = await exhaust([limited(one)], 'checkGuardrails', check, 'bob')
+      const calls = [limited(one), limited(two)]
+      const step: Limited = (...given) => {
+        // What others have written is looked at every ten seconds.
+        one.clock.now += 1_000
+        return calls[Math.random() < 0.5 ? 0 : 1]!(...given)
+      }
+      const shared = await exhaust([step], 'checkGuardrails', check, 'reader')
+      expect(shared).toBeLessThan(alone * 1.5)
+      const again = limited(one)
+      expect(await exhaust([again], 'checkGuardrails', check, 'reader')).toBeLessThan(5)
+    })
+
+    test('0 is no limit; what is rolled back does not count', async () => {
+      const program = await open()
+      const free = limited(program, 0)
+      for (let at = 0; at < 30; at++) expect(await free('checkGuardrails', check, 'bob')).toBeNull()
+      const call = limited(program)
+      const missing = { id: '2026-01-01-decision-000000000000', updates: { context: 'x'.repeat(90_000) } }
+      for (let at = 0; at < 5; at++) expect((await call('updateDecision', missing))!.error).toBe('decision_not_found')
+    })
+  })
+})
