@@ -3,8 +3,9 @@ import { join, resolve } from 'node:path'
 import { parseDocument } from 'yaml'
 import { type Credential, type Grants, grantedScopes, type Scope } from '../../core/caller.ts'
 import { ownAgents } from '../../core/token-file.ts'
+import type { Setting } from './read.ts'
 import { isPostgres } from './read.ts'
-import { type Setting, settings } from './table.ts'
+import { settings } from './table.ts'
 
 export { isPostgres, settings }
 

@@ -1,4 +1,4 @@
-/** Readers of settings, from a YAML value or from text. Each throws an Error that says what was expected. */
+/** How a setting is declared, and readers of settings, from a YAML value or from text. Each throws an Error that says what was expected. */
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { type Credential, parseTokens, type Scope, scopes } from '../../core/caller.ts'
@@ -127,3 +127,36 @@ export const webhookSecret = (value: unknown): string => {
   const bytes = base64 === undefined ? 0 : Buffer.from(base64, 'base64').length
   return bytes >= 24 && bytes <= 64 ? given : expected('whsec_ and 24 to 64 bytes in base64')
 }
+
+export interface Setting<T> {
+  /** Path in the YAML file. */
+  yaml: string
+  env: string
+  flag: string
+  default: T | (() => T)
+  /** One sentence for the reference and the help. */
+  about: string
+  secret?: boolean
+  /** Reads a value of the YAML file or a text. @throws Error whose message says what was expected */
+  read(value: unknown): T
+}
+
+export const setting = <T>(
+  yaml: string,
+  env: string,
+  fallback: T | (() => T),
+  read: (value: unknown) => T,
+  about: string,
+  secret = false,
+): Setting<T> => ({
+  yaml,
+  env,
+  flag: `--${env
+    .replace(/^CSTP_/, '')
+    .toLowerCase()
+    .replaceAll('_', '-')}`,
+  default: fallback,
+  read,
+  about,
+  secret,
+})

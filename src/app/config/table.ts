@@ -11,45 +11,13 @@ import {
   paths,
   postgresUrl,
   roles,
+  setting,
   text,
   url,
   vectorUrl,
   webhookSecret,
   whole,
 } from './read.ts'
-
-export interface Setting<T> {
-  /** Path in the YAML file. */
-  yaml: string
-  env: string
-  flag: string
-  default: T | (() => T)
-  /** One sentence for the reference and the help. */
-  about: string
-  secret?: boolean
-  /** Reads a value of the YAML file or a text. @throws Error whose message says what was expected */
-  read(value: unknown): T
-}
-
-const setting = <T>(
-  yaml: string,
-  env: string,
-  fallback: T | (() => T),
-  read: (value: unknown) => T,
-  about: string,
-  secret = false,
-): Setting<T> => ({
-  yaml,
-  env,
-  flag: `--${env
-    .replace(/^CSTP_/, '')
-    .toLowerCase()
-    .replaceAll('_', '-')}`,
-  default: fallback,
-  read,
-  about,
-  secret,
-})
 
 export const settings = {
   data_dir: setting(
