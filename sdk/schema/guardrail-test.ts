@@ -37,6 +37,10 @@ export const Past = v.strictObject({
   session: factsOf('session'),
   precedents: factsOf('precedents'),
   calibration: factsOf('calibration'),
+  evidence: v.pipe(
+    v.optional(v.array(filledText(128)), () => []),
+    d('Types of events that satisfy what a rule requires of them; none by default.'),
+  ),
   similar: v.pipe(v.optional(count, 0), d('Past decisions that every semantic condition finds.')),
   count: v.pipe(v.optional(count, 0), d('Decisions that every temporal condition counts.')),
   aggregate: v.pipe(
@@ -53,7 +57,7 @@ export const TestCase = v.strictObject({
     v.pipe(v.string(), v.isoTimestamp('a time such as 2026-07-01T10:00:00Z'), d('The time of the check.')),
   ),
   past: v.pipe(
-    v.optional(Past, () => ({ similar: 0, count: 0 })),
+    v.optional(Past, () => ({ evidence: [], similar: 0, count: 0 })),
     d('What conditions on past decisions find; nothing by default.'),
   ),
   expect: v.pipe(

@@ -21,25 +21,33 @@ type Output = Pick<Run, 'terminal' | 'json'>
 const errorLine = ({ file, line, column, message }: RuleProblem, paint: Paint): string =>
   `${plain(file)}:${line}:${column}: ${paint.red('error')}: ${plain(message)}`
 
-/** Resolves with the exit status: 1 if something does not load. */
+/** Findings that fail the check although a server loads the rules. */
+const failing = ({ kind }: { kind: string }): boolean => kind === 'claims_only'
+
+/** Resolves with the exit status: 1 if something does not load, or a file does not keep the trust that it states. */
 export async function check(paths: string[] | null, run: Output): Promise<number> {
   const report = await checkRules(paths)
-  const { errors, findings, rules, circuit_breakers } = report
+  const { errors, findings, claims, rules, circuit_breakers } = report
+  const failed = findings.filter(failing).length
   await print(run, report, () => {
     const { paint } = run.terminal
     const lines = [
       ...errors.map((error) => errorLine(error, paint)),
-      ...findings.map(
-        ({ file, line, rule, message }) =>
-          `${plain(file)}:${line}: ${paint.yellow('warning')}: ${rule}: ${plain(message)}`,
+      ...findings.map((one) => {
+        const word = failing(one) ? paint.red('error') : paint.yellow('warning')
+        return `${plain(one.file)}:${one.line}: ${word}: ${one.rule}: ${plain(one.message)}`
+      }),
+      ...claims.map(
+        ({ file, line, rule, fields }) =>
+          `${plain(file)}:${line}: ${paint.dim('note')}: ${rule}: only the agent vouches for ${plain(fields.join(', '))}`,
       ),
       errors.length > 0
         ? `${plural(errors.length, 'error')}, ${plural(findings.length, 'warning')}: a server does not start with these files`
-        : `${plural(rules, 'rule')}, ${plural(circuit_breakers, 'circuit breaker')}, ${plural(findings.length, 'warning')}`,
+        : `${plural(rules, 'rule')}, ${plural(circuit_breakers, 'circuit breaker')}, ${failed > 0 ? `${plural(failed, 'error')}, ` : ''}${plural(findings.length - failed, 'warning')}`,
     ]
     return `${lines.join('\n')}\n`
   })
-  return errors.length > 0 ? 1 : 0
+  return errors.length + failed > 0 ? 1 : 0
 }
 
 /** Resolves with the exit status: 1 if a case fails or a file does not load. */

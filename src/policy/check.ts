@@ -2,7 +2,7 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { RuleProblem } from '../../sdk/schema/policy.ts'
-import { type LintFinding, lintRules } from '../domain/guardrail/lint.ts'
+import { type Claims, claimsIn, type LintFinding, lintRules } from '../domain/guardrail/lint.ts'
 import type { PolicySet } from '../domain/guardrail/set.ts'
 import { PolicyError, readFiles, readPolicy, ruleFilesIn } from './files.ts'
 
@@ -13,6 +13,8 @@ interface CheckReport {
   policy_hash: string | null
   errors: RuleProblem[]
   findings: LintFinding[]
+  /** Of each rule the fields that only the agent vouches for. */
+  claims: Claims[]
 }
 
 const isDirectory = async (path: string): Promise<boolean> => (await stat(path)).isDirectory()
@@ -30,19 +32,18 @@ export async function checkRules(paths: readonly string[] | null): Promise<Check
   for (const path of paths ?? []) ((await isDirectory(path)) ? directories : files).push(path)
   const main = files.length > 0 ? await readFiles(files) : await readPolicy(paths === null ? null : directories)
   const sets = [main, ...(await Promise.all(directories.map(templatesIn))).flat()]
-  const seen = new Set<string>()
-  const findings = sets
-    .flatMap(({ set }) => lintRules(set?.rules.map(({ rule }) => rule) ?? []))
-    .filter((one) => {
-      const key = `${one.file}:${one.line}:${one.message}`
-      return !seen.has(key) && seen.add(key)
-    })
+  const loaded = sets.map(({ set }) => set?.rules.map(({ rule }) => rule) ?? [])
+  // A template that a file names is in two sets.
+  const once = <T extends { file: string; line: number }>(all: readonly T[], keyOf: (one: T) => string): T[] => [
+    ...new Map(all.map((one) => [`${one.file}:${one.line}:${keyOf(one)}`, one])).values(),
+  ]
   return {
     rules: main.set?.rules.length ?? 0,
     circuit_breakers: main.set?.breakers.length ?? 0,
     policy_hash: main.set?.hash ?? null,
     errors: sets.flatMap(({ errors }) => errors),
-    findings,
+    findings: once(loaded.flatMap(lintRules), ({ message }) => message),
+    claims: once(loaded.flatMap(claimsIn), ({ rule }) => rule),
   }
 }
 

@@ -7,12 +7,13 @@ import { actionField, isNullable } from './action.ts'
 import { scopesOf } from './evaluate.ts'
 import { factField, factNames, isFact } from './facts.ts'
 import type { LoadedRule } from './parse.ts'
+import { claimsOf, satisfiedByClaims } from './trust.ts'
 
 export interface LintFinding {
   rule: string
   file: string
   line: number
-  kind: 'unknown_field' | 'never_fires' | 'shadowed' | 'contradiction' | 'no_message'
+  kind: 'unknown_field' | 'never_fires' | 'shadowed' | 'contradiction' | 'no_message' | 'claims_only'
   message: string
 }
 
@@ -42,7 +43,7 @@ function neverFires(rule: Rule): Found[] {
   const found = [...mustHold(rule)]
     .filter(([field, conditions]) => !isPossible(field, conditions))
     .map(([field]): Found => ['never_fires', `no value of ${field} meets all of its conditions`])
-  if (rule.requirements.length > 0 && rule.requirements.every((field) => isTrue(rule, field)))
+  if (rule.requirements.length > 0 && asksOf(rule).every((field) => isTrue(rule, field)))
     found.push(['never_fires', 'it applies only if everything it requires is already true'])
   return found
 }
@@ -62,7 +63,7 @@ function contradictions(rule: Rule, all: readonly Rule[]): Found[] {
       (other) =>
         other !== rule &&
         other.action === 'block' &&
-        other.requirements.length === 0 &&
+        asksOf(other).length === 0 &&
         other.conditions.length === 1 &&
         isTrue(other, field) &&
         overlap(rule, other),
@@ -74,15 +75,17 @@ function contradictions(rule: Rule, all: readonly Rule[]): Found[] {
 const isTrueCondition = (field: string) =>
   ({ type: 'field', field, operator: '=', value: true, when_missing: 'no_match' }) as const
 
+/** Everything that a rule requires, as text. */
+const asksOf = ({ requirements, requires }: Rule): string[] => [...requirements, ...requires.map(stableJson)]
+
 /** True when every action that fires `b` fires `a` too: a's conditions are among b's, its scope is no narrower, and it is at least as strict. */
 function covers(a: Rule, b: Rule): boolean {
   const conditions = new Set(b.conditions.map(stableJson))
   const wider =
     scopesOf(a).length === 0 || (scopesOf(b).length > 0 && scopesOf(b).every((one) => scopesOf(a).includes(one)))
   const strict = { block: 5, defer: 4, step_up: 3, modify: 2, warn: 1, log: 0 }
-  const requires =
-    a.requirements.length === 0 ||
-    (b.requirements.length > 0 && b.requirements.every((one) => a.requirements.includes(one)))
+  const [ofA, ofB] = [asksOf(a), asksOf(b)]
+  const requires = ofA.length === 0 || (ofB.length > 0 && ofB.every((one) => ofA.includes(one)))
   return (
     wider &&
     requires &&
@@ -96,6 +99,9 @@ function shadows(rule: Rule, index: number, all: readonly Rule[]): Found[] {
   return cover ? [['shadowed', `${cover.id} catches everything that it catches`]] : []
 }
 
+const claimsOnly = (claims: readonly string[]): string =>
+  `its file has trust: evidence, and only the agent vouches for what satisfies it (${claims.join(', ')}); ask for evidence or an approval with requires`
+
 /** Findings over a set of rules, in the order of the rules. */
 export function lintRules(rules: readonly LoadedRule[]): LintFinding[] {
   return rules.flatMap((rule, index) => {
@@ -107,6 +113,8 @@ export function lintRules(rules: readonly LoadedRule[]): LintFinding[] {
     ]
     if (rule.action === 'block' && rule.message === undefined)
       found.push(['no_message', 'a blocked agent does not learn why: add a message'])
+    const claims = rule.trust === 'evidence' ? satisfiedByClaims(rule) : null
+    if (claims !== null) found.push(['claims_only', claimsOnly(claims)])
     const { id, file, line } = rule
     return found.map(([kind, message]) => ({ rule: id, file, line, kind, message }))
   })
@@ -193,3 +201,17 @@ function mustHold({ conditions }: Rule): Map<string, FieldCondition[]> {
   conditions.forEach(take)
   return found
 }
+
+/** The fields that only the agent vouches for, of each rule that looks at any. */
+export interface Claims {
+  rule: string
+  file: string
+  line: number
+  fields: string[]
+}
+
+export const claimsIn = (rules: readonly LoadedRule[]): Claims[] =>
+  rules.flatMap((rule) => {
+    const fields = claimsOf(rule)
+    return fields.length === 0 ? [] : [{ rule: rule.id, file: rule.file, line: rule.line, fields }]
+  })

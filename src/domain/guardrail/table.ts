@@ -69,12 +69,16 @@ const noFacts: Record<FactGroup, Facts> = {
 }
 
 /** A history of constants. @param now_ms the time if the case names none */
-function pastOf({ now, past: { similar, count, aggregate, ...facts } }: TestCase, now_ms: number): History {
+function pastOf(
+  { now, past: { evidence: observed, similar, count, aggregate, ...facts } }: TestCase,
+  now_ms: number,
+): History {
   const at = now === undefined ? now_ms : Date.parse(now)
   return {
     now: () => at,
     similar: async () => similar,
-    evidence: async ({ evidence }) => ({ missing: `no ${evidence} was observed` }),
+    evidence: async ({ evidence }) =>
+      observed.includes(evidence) ? { seqs: [1] } : { missing: `no ${evidence} was observed` },
     count: async () => count,
     aggregate: async () => aggregate ?? { decisions: 0, value: null },
     fact: async (name) => ({ ...noFacts[groupOf(name)], ...facts[groupOf(name)] })[keyOf(name)],

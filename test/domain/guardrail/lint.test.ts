@@ -1,6 +1,6 @@
 /** What is suspicious about rules that load. */
 import { describe, expect, test } from 'bun:test'
-import { lintRules } from '../../../src/domain/guardrail/lint.ts'
+import { claimsIn, lintRules } from '../../../src/domain/guardrail/lint.ts'
 import { policyOf } from './rules.ts'
 
 /** `rule kind` of each finding; every rule gets a message, so that only what is asked for is found. */
@@ -76,4 +76,53 @@ test('a block without a message', async () => {
   expect(lintRules(rules.map(({ rule }) => rule)).map(({ rule, kind, line }) => [rule, kind, line])).toEqual([
     ['r', 'no_message', 1],
   ])
+})
+
+describe('trust', () => {
+  const kinds = async (trust: string, ...given: object[]) => {
+    const text = JSON.stringify({ trust, guardrails: given.map((rule) => ({ message: 'm', ...rule })) })
+    const { rules } = await policyOf(text)
+    return lintRules(rules.map(({ rule }) => rule)).filter(({ kind }) => kind === 'claims_only')
+  }
+  const approval = { requires: [{ evidence: 'pr_review_approved' }] }
+
+  test.each<[string, object]>([
+    ['a requirement that the context satisfies', { condition_category: 'a', requires_code_review: true }],
+    ['two of them', { requires_code_review: true, 'requires_context.tested': true }],
+    ['a prohibition that another value evades', { 'condition_context.environment': 'production' }],
+    ['one beside a field that the agent gives', { 'condition_context.amount': '> 5', condition_stakes: 'high' }],
+    ['an expression', { conditions: [{ type: 'cel', expression: 'action.context.amount > 5' }] }],
+    ['what is deferred', { action: 'defer', defer: { reason: 'x' }, 'condition_context.amount': '> 5' }],
+  ])('with trust: evidence, %s is an error', async (_, rule) => {
+    const [found, ...more] = await kinds('evidence', r(rule))
+    expect(more).toEqual([])
+    expect(found!.message).toContain('only the agent vouches for')
+    expect(await kinds('claims', r(rule))).toEqual([])
+  })
+
+  test.each<[string, object]>([
+    ['evidence', { 'condition_context.environment': 'production', ...approval }],
+    ['a claim and evidence', { requires_code_review: true, ...approval }],
+    ['an approval', { 'condition_context.environment': 'x', requires: [{ approval: 'release' }] }],
+    ['what the service tracked', { condition_stakes: 'high', requires_has_query: true }],
+    ['what the agent asks for', { condition_stakes: 'high', condition_confidence: '< 0.5' }],
+    ['counts', { conditions: [{ type: 'aggregate', metric: 'count', operator: '>', value: 5, window_days: 1 }] }],
+    ['a fact', { 'condition_context.environment': 'x', 'condition_precedents.failed': '> 2' }],
+    ['a person', { action: 'step_up', 'condition_context.environment': 'production' }],
+    ['nobody: it only warns', { action: 'warn', requires_code_review: true }],
+  ])('%s satisfies it', async (_, rule) => expect(await kinds('evidence', r(rule))).toEqual([]))
+
+  test('of each rule it is said which fields only the agent vouches for', async () => {
+    const { rules } = await policyOf(
+      JSON.stringify([
+        r({ condition_category: 'a', condition_agent_id: 'b', requires_tested: true, ...approval }),
+        r({ id: 's', requires_has_query: true, condition_phase: 'record' }),
+        r({ id: 't', conditions: [{ type: 'cel', expression: 'action.context.n > 1 && action.stakes == "high"' }] }),
+      ]),
+    )
+    expect(claimsIn(rules.map(({ rule }) => rule)).map(({ rule, fields }) => [rule, fields])).toEqual([
+      ['r', ['category', 'context.tested']],
+      ['t', ['context.n', 'stakes']],
+    ])
+  })
 })
