@@ -140,6 +140,24 @@ describe('forms', () => {
   })
 })
 
+test('notices of a webhook are signed, and neither secret nor address is shown', async () => {
+  const webhook = { CSTP_WEBHOOK_URL: 'https://chat.example/hooks/T0/B0' }
+  expect(await problems({ env: webhook })).toEqual([
+    'CSTP_WEBHOOK_SECRET: required with CSTP_WEBHOOK_URL: notices are signed',
+  ])
+  for (const secret of ['hunter2', `whsec_${btoa('short')}`, `whsec_${btoa('x'.repeat(65))}`]) {
+    const [problem] = await problems({ env: { ...webhook, CSTP_WEBHOOK_SECRET: secret } })
+    expect(problem).toEndWith('expected whsec_ and 24 to 64 bytes in base64')
+  }
+  const env = { ...webhook, CSTP_WEBHOOK_SECRET: `whsec_${btoa('x'.repeat(24))}` }
+  const { settings: found } = await load({ env })
+  expect([shownValue('webhook_url', found.webhook_url), shownValue('webhook_secret', found.webhook_secret)]).toEqual([
+    '****',
+    '****',
+  ])
+  expect(shownValue('approver_roles', { a: ['b', 'c'], d: ['e'] })).toBe('a=b+c,d=e')
+})
+
 describe('the file', () => {
   test('takes ${VAR} from the environment, anywhere in a text', async () => {
     const yaml =
@@ -219,6 +237,24 @@ describe('credentials', () => {
     ])
     expect(await problems({ env: { CSTP_APPROVERS: 'local' } })).toHaveLength(1)
     expect((await load({ env: { ...env, CSTP_ADMIN_AGENTS: 'a,b' } })).settings.approvers).toEqual(['a', 'b'])
+  })
+
+  test('of the roles that approve', async () => {
+    const yaml =
+      'auth: { tokens: [{ agent: a, token: token-of-a-000001, scopes: [read, approve] }, { agent: b, token: token-of-b-000001 }] }'
+    const roles = async (text: string) => (await load({ yaml, env: { CSTP_APPROVER_ROLES: text } })).settings
+    expect((await roles('release-managers=a, security = a')).approver_roles).toEqual({
+      'release-managers': ['a'],
+      security: ['a'],
+    })
+    expect((await load({ yaml: `${yaml}\napprovals: { roles: { money: [a] } }` })).settings.approver_roles).toEqual({
+      money: ['a'],
+    })
+    expect(await problems({ yaml, env: { CSTP_APPROVER_ROLES: 'money=a+b+c' } })).toEqual([
+      'CSTP_APPROVER_ROLES: the role money names agents without the scope approve: b, c',
+    ])
+    for (const wrong of ['money', 'money=', 'money=a=b', '=a'])
+      expect(await problems({ yaml, env: { CSTP_APPROVER_ROLES: wrong } })).toHaveLength(1)
   })
 
   test('hold tokens of at least 16 characters', async () => {

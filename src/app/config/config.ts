@@ -122,6 +122,14 @@ function accessProblems(values: Partial<Settings>, sources: Partial<Record<Setti
     if (unknown.length > 0)
       problems.push(`${settings[name].env} (${sources[name]}): no token for ${unknown.join(', ')}`)
   }
+  const mayApprove = (name: string) => agents.some(({ agent, scopes }) => agent === name && scopes.includes('approve'))
+  for (const [role, members] of Object.entries(values.approver_roles ?? {})) {
+    const others = members.filter((name) => !mayApprove(name))
+    if (others.length > 0)
+      problems.push(
+        `CSTP_APPROVER_ROLES: the role ${role} names agents without the scope approve: ${others.join(', ')}`,
+      )
+  }
   for (const { agent, scopes } of agents)
     if (scopes.includes('approve') && scopes.includes('write') && !scopes.includes('admin'))
       problems.push(

@@ -197,6 +197,7 @@ export const settings = {
     null,
     optional(url('http', 'https')),
     'Address that receives signed notices of approvals; redirects are not followed.',
+    true,
   ),
   webhook_secret: setting(
     'approvals.webhook_secret',
