@@ -36,11 +36,23 @@ afterAll(() => port.close())
 test.concurrent.each([
   ['a call', '/call', 'POST', 'done'],
   ['what says that it takes long', '/get', 'GET', 'done'],
+  ['a call without a body', '/call', 'GET', 'done'],
   ['a stream of events', '/stream', 'GET', 'ab'],
 ])('%s is not cut while it is silent', async (_, path, method, said) => {
   const body = method === 'POST' ? '{}' : null
   expect(await (await fetch(port.url + path, { method, body })).text()).toBe(said)
 })
+
+test.concurrent('one that never sends anything, or only half a head, gives its descriptor back', async () => {
+  const lasted = (text: string) =>
+    new Promise<number>((resolve) => {
+      const start = performance.now()
+      const socket = connect(Number(new URL(port.url).port), '127.0.0.1', () => socket.write(text))
+      socket.on('close', () => resolve(performance.now() - start))
+      socket.on('error', () => {})
+    })
+  for (const ms of await Promise.all(['', 'GET / HT'].map(lasted))) expect(ms).toBeLessThan(16_000)
+}, 30_000)
 
 test.concurrent('a connection that may be silent once is closed when nobody uses it again', async () => {
   const { promise: closed, resolve } = Promise.withResolvers<string>()
