@@ -49,3 +49,16 @@ export function redact(value: unknown): { value: unknown; redacted: boolean } {
   }
   return { value: visit(value, false), redacted }
 }
+
+const maxCopy = 8_192
+const maxText = 2_000
+const maxMember = 3_000
+
+/** The copy of an action, in about 8 KiB of JSON: of what is larger, the beginnings of its description and its context. */
+export function bounded<T extends { description: string; context: unknown }>(copy: T) {
+  if (JSON.stringify(copy).length <= maxCopy) return { value: copy, truncated: false }
+  const context = JSON.stringify(copy.context)
+  const description = copy.description.slice(0, maxText).toWellFormed()
+  const shown = context.length <= maxMember ? copy.context : { truncated: context.slice(0, maxMember).toWellFormed() }
+  return { value: { ...copy, description, context: shown }, truncated: true }
+}

@@ -82,6 +82,22 @@ forEachBackend((open) => {
     expect(guardrail_warnings.map(({ guardrail_id }) => guardrail_id)).toEqual(['injected'])
   })
 
+  test('the trail keeps a bounded copy of what was asked: of large inputs the digest and the beginning', async () => {
+    const program = await open()
+    const long = 'Ä'.repeat(9_000)
+    await check(program, { description: `${long}!`, tags: ['a'], context: { payload: [long, { token: 'secret' }] } })
+    await check(program, { description: 'small', context: { payload: 'x'.repeat(5_000) } })
+    const [small, large] = (await trail(program)).map(({ detail }) => detail as Detail)
+    expect(JSON.stringify(large).length).toBeLessThan(9_000)
+    expect(large).toMatchObject({ truncated: true, redacted: true, digest: expect.stringMatching(/^[0-9a-f]{64}$/) })
+    expect(large!.input).toMatchObject({
+      description: long.slice(0, 2_000),
+      tags: ['a'],
+      context: { truncated: expect.stringContaining('{"payload":["ÄÄÄ') },
+    })
+    expect(small).toMatchObject({ redacted: false, input: { context: { payload: 'x'.repeat(5_000) } } })
+  })
+
   test('every evaluation leaves one line, with what was asked and what came of it', async () => {
     const program = await open()
     await program.rules(rules)

@@ -3,7 +3,7 @@ import type { BreakerRule } from '../../../sdk/schema/guardrail.ts'
 import type { Violation } from '../../../sdk/schema/policy.ts'
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import type { KeyedReader, Store, Transaction } from '../../../sdk/storage/store.ts'
-import { redact } from '../../core/redact.ts'
+import { bounded, redact } from '../../core/redact.ts'
 import { timestamp } from '../../core/time.ts'
 import type { Desk } from '../approval/approval.ts'
 import type { Follower } from '../search/follower.ts'
@@ -127,14 +127,16 @@ export function guardOf(call: GuardedCall, set: PolicySet, scopes: readonly stri
       const { allowed, verdict, violations, warnings, fired, policy_hash, duration_ms } = settled
       const { record_id, would_block, changes, satisfied_by, approval, tags, answers, at_ms } = settled
       const breakers = violations.filter(({ state }) => state !== undefined)
-      const { value: input, redacted } = redact(action)
+      const { value: copy, redacted } = redact(action)
+      const { value: input, truncated } = bounded(copy as Action)
       // One by one: the name of a question is not that of a secret.
       const told = Object.entries(answers).map(([question, answer]) => [question, redact(answer)] as const)
       const idsOf = (list: readonly Violation[]) => list.map(({ guardrail_id }) => guardrail_id)
       const detail = {
         digest: inputDigest(action),
         input,
-        redacted: redacted || told.some(([, answer]) => answer.redacted),
+        redacted: redacted || truncated || told.some(([, answer]) => answer.redacted),
+        ...(truncated && { truncated }),
         ...(claims && { claims: redact(claims).value }),
         violations: idsOf(violations),
         warnings: idsOf(warnings),
@@ -148,7 +150,7 @@ export function guardOf(call: GuardedCall, set: PolicySet, scopes: readonly stri
         verdict_digest: verdictDigest(allowed ? settled : evaluation),
         ...(breakers.length > 0 && { breakers }),
         ...(would_block.length > 0 && { would_block }),
-        ...(changes.length > 0 && { changes: redact(changes).value }),
+        ...(changes.length > 0 && !truncated && { changes: redact(changes).value }),
         ...(satisfied_by.length > 0 && { satisfied_by }),
         ...(approval && { approval_id: approval.id }),
         ...(settled.approved_rules.length > 0 && { approved_rules: settled.approved_rules }),
