@@ -49,40 +49,68 @@ forEachBackend((open) => {
     expect((await program.refused('getCalibration', { window: '7d' })).error).toBe('invalid_params')
   })
 
-  test('the confidence of the first review is scored: a later update does not polish it', async () => {
+  test('the confidence at recording is scored: no later update polishes it, before the review or after', async () => {
     const program = await open()
-    const ids = []
-    for (let at = 0; at < 5; at++) ids.push(await decided(program, 1, { confidence: 0.9 }, 'failure'))
-    const before = (await program.call('getCalibration')).overall
+    const ids: string[] = []
+    for (let at = 0; at < 5; at++) ids.push(await decided(program, 1, { confidence: 0.9, recorded_by: 'alice' }))
+    const polish = async () => {
+      for (const id of ids) await program.call('updateDecision', { id, updates: { confidence: 0.1 } })
+      for (const id of ids) await program.call('reviewDecision', { id, outcome: 'failure' })
+      return (await program.call('getCalibration')).overall
+    }
+    const before = await polish()
     expect(before).toMatchObject({ brier_score: 0.81, calibration_gap: -0.9, interpretation: 'overconfident' })
-    for (const id of ids) await program.call('updateDecision', { id, updates: { confidence: 0.1 } })
-    for (const id of ids) await program.call('reviewDecision', { id, outcome: 'failure' })
-    expect((await program.call('getCalibration')).overall).toEqual(before)
+    expect(await polish()).toEqual(before)
   })
 
-  test('only what evidence settled is observed: age and the agent’s own word are attested', async () => {
+  test('a decision without confidence enters no score', async () => {
     const program = await open()
-    const project = { name: 'acme/app', pr: 7 }
-    for (let at = 0; at < 6; at++) await decided(program, 9, { project })
-    await program.call('attributeOutcomes', { project: 'acme/app' })
-    await decidedOften(program, 5, 1, {}, 'failure')
-    const { by_settlement, overall } = await program.call('getCalibration')
-    expect(by_settlement).toMatchObject({ observed: { scored: 0, accuracy: null }, attested: { scored: 11 } })
-    expect(overall.scored).toBe(11)
-    // As an attribution by evidence leaves it.
-    const { decisions } = await program.call('listDecisions', { project: 'acme/app' })
-    await program.store.transaction(async (tx) => {
-      for (const { id } of decisions) {
-        const { record, revision } = (await tx.decisions.get(id))!
-        await tx.decisions.update({ ...record, attribution_basis: 'evidence' }, revision)
-      }
+    await decidedOften(program, 5, 1, { confidence: 0.9 }, 'failure')
+    const before = await program.call('getCalibration')
+    await decidedOften(program, 3, 1, { confidence: null }, 'success')
+    const { decision_id } = await program.call('preAction', { action: { description: 'No idea', category: 'x' } })
+    await program.call('reviewDecision', { id: decision_id!, outcome: 'success' }, 'bob')
+    const { overall, by_reviewer, confidence_stats, total_decisions, reviewed_decisions } =
+      await program.call('getCalibration')
+    expect({ overall, by_reviewer, confidence_stats }).toEqual({
+      overall: before.overall,
+      by_reviewer: before.by_reviewer,
+      confidence_stats: before.confidence_stats,
     })
-    const { by_settlement: apart } = await program.call('getCalibration')
-    expect(apart).toMatchObject({ observed: { scored: 6, accuracy: 1 }, attested: { scored: 5, accuracy: 0 } })
-    await program.call('reviewDecision', { id: decisions[0]!.id, outcome: 'success' })
-    expect((await program.call('getCalibration')).by_settlement).toMatchObject({
-      observed: { scored: 5 },
-      attested: { scored: 6 },
+    expect([total_decisions, reviewed_decisions]).toEqual([9, 9])
+    expect((await program.refused('recordDecision', { decision: 'x', category: 'y', confidence: null })).error).toBe(
+      'invalid_params',
+    )
+  })
+
+  test('what evidence, others and the recorder settled is told apart; what age settled is in no score', async () => {
+    const program = await open()
+    const as = (attribution_basis: 'evidence' | 'age' | null, self_reviewed: boolean) => ({
+      attribution_basis,
+      self_reviewed,
+    })
+    const kinds = [as('evidence', false), as('age', false), as(null, true), as(null, false)]
+    for (const [at, kind] of kinds.entries()) {
+      const ids = await decidedOften(program, 5, 200 * (at % 2), {}, at < 2 ? 'success' : 'failure')
+      await program.store.transaction(async (tx) => {
+        for (const id of ids) {
+          const { record, revision } = (await tx.decisions.get(id))!
+          await tx.decisions.update({ ...record, ...kind }, revision)
+        }
+      })
+    }
+    const { by_settlement, by_reviewer, overall } = await program.call('getCalibration')
+    expect(overall.scored).toBe(15)
+    expect(by_settlement).toMatchObject({ observed: { scored: 5, accuracy: 1 }, attested: { scored: 10, accuracy: 0 } })
+    expect(by_reviewer).toMatchObject({
+      self: { scored: 5, accuracy: 0 },
+      others: { scored: 5, accuracy: 0 },
+      observed: { scored: 5, accuracy: 1 },
+    })
+    expect((await program.call('checkDrift')).by_reviewer).toMatchObject({
+      self: { recent_scored: 5, historical_scored: 0, brier_score: null },
+      others: { recent_scored: 0, historical_scored: 5 },
+      observed: { recent_scored: 5, historical_scored: 0 },
     })
   })
 })

@@ -78,6 +78,95 @@ forEachBackend((open) => {
     expect((await state(program)).state).toBe('open')
   })
 
+  const halfOpen = async (text = rules) => {
+    const program = await open()
+    await program.rules(text)
+    await fail(program)
+    program.clock.now += hourMs
+    return { program, probe: await program.record(deploy) }
+  }
+
+  test('the recorder of a probe closes nothing by its own review; others, curators and evidence do', async () => {
+    for (const as of ['bob', 'curator', 'root'] as const) {
+      const { program, probe } = await halfOpen()
+      for (const outcome of ['success', 'partial'] as const) {
+        await review(program, probe, outcome, 'alice')
+        expect(await state(program)).toMatchObject({ state: 'half_open', probe_decision_id: probe })
+        expect((await check(program)).allowed).toBe(false)
+      }
+      await review(program, probe, 'success', as)
+      expect([as, (await state(program)).state]).toEqual([as, 'closed'])
+    }
+  })
+
+  test('a recorder that may curate closes its own probe, and any one where the rule says so', async () => {
+    const { program, probe } = await halfOpen(rules.replace('cooldown_ms', 'self_review: true, cooldown_ms'))
+    await review(program, probe, 'success', 'alice')
+    expect((await state(program)).state).toBe('closed')
+    const other = await halfOpen()
+    other.program.clock.now += hourMs
+    const own = await other.program.record(deploy, 'curator')
+    await review(other.program, own, 'success', 'curator')
+    expect((await state(other.program)).state).toBe('closed')
+  })
+
+  test('a failure that the recorder admits opens it', async () => {
+    const program = await ready()
+    for (let at = 0; at < 2; at++) await review(program, await program.record(deploy), 'failure', 'alice')
+    expect((await state(program)).state).toBe('open')
+  })
+
+  test('a failure that others find counts, whatever the recorder said before', async () => {
+    const program = await ready()
+    for (let at = 0; at < 2; at++) {
+      const id = await program.record(deploy)
+      await review(program, id, 'success', 'alice')
+      await review(program, id, 'failure')
+      await review(program, id, 'success', 'alice')
+    }
+    expect(await state(program)).toMatchObject({ state: 'open', failure_count: 2 })
+  })
+
+  test('a breaker watches what was recorded: a tag that is dropped later still counts', async () => {
+    const program = await open()
+    const tag = 'tag:risky'
+    await program.rules(
+      `circuit_breakers: [{ scope: "${tag}", failure_threshold: 1, window_ms: ${hourMs}, cooldown_ms: ${hourMs} }]`,
+    )
+    const id = await program.record({ tags: ['risky'] })
+    await program.call('updateDecision', { id, updates: { tags: [] } })
+    await review(program, id, 'failure')
+    expect((await program.call('getCircuitState', { scope: tag })).state).toBe('open')
+    // Nor does a tag that is added later close the breaker of another.
+    program.clock.now += hourMs
+    const probe = await program.record({ tags: ['Risky'] })
+    expect((await program.call('getCircuitState', { scope: tag })).probe_decision_id).toBe(probe)
+  })
+
+  test('preAction without a category meets the breaker that its record would meet', async () => {
+    const program = await open()
+    await program.rules(
+      `circuit_breakers: [{ scope: "category:uncategorized", failure_threshold: 1, window_ms: ${hourMs}, cooldown_ms: ${hourMs} }]`,
+    )
+    const act = async () => program.call('preAction', { action: { description: 'Just do it' } })
+    const { decision_id } = await act()
+    await review(program, decision_id!, 'failure')
+    expect(await act()).toMatchObject({
+      allowed: false,
+      decision_id: null,
+      violations: [{ guardrail_id: 'circuit_breaker:category:uncategorized' }],
+    })
+  })
+
+  test('a clock that was set back does not leave it open that long', async () => {
+    const program = await ready()
+    program.clock.now += 1_000 * hourMs
+    await fail(program)
+    program.clock.now -= 1_000 * hourMs
+    expect((await check(program)).allowed).toBe(true)
+    expect(await state(program)).toMatchObject({ state: 'half_open', cooldown_remaining_ms: 0 })
+  })
+
   test('imported decisions open nothing and probe nothing', async () => {
     const program = await ready()
     const imported = (key: string) =>

@@ -57,7 +57,7 @@ forEachBackend((open) => {
     const other = await program.record({ pattern }, 'bob')
     await program.call('reviewDecision', { id: other, outcome: 'success' }, 'bob')
     expect(await told()).toEqual([13])
-    await program.call('reviewDecision', { id: other, outcome: 'abandoned' }, 'bob')
+    await program.call('reviewDecision', { id: other, outcome: 'abandoned' }, 'alice')
     expect(await told()).toEqual([1])
   })
 

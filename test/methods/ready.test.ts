@@ -143,8 +143,10 @@ forEachBackend((open) => {
     expect(await shown(program, { category: 'trading' })).toEqual([])
     program.clock.now += 1_000
     const probe = await program.record()
-    expect((await program.call('ready')).actions).toMatchObject([{ decision_id: probe, suggestion: `Review ${probe}` }])
-    await program.call('reviewDecision', { id: probe, outcome: 'success' })
+    expect((await program.call('ready')).actions).toMatchObject([
+      { decision_id: probe, suggestion: `Have another agent review ${probe}` },
+    ])
+    await program.call('reviewDecision', { id: probe, outcome: 'success' }, 'bob')
     expect(await shown(program)).toEqual([])
   })
 
@@ -185,7 +187,7 @@ forEachBackend((open) => {
       { type: 'contradiction', decision_id: bad, detail: { other_id: good } },
     ])
     // A later review that agrees ends it.
-    await program.call('reviewDecision', { id: bad, outcome: 'success' })
+    await program.call('reviewDecision', { id: bad, outcome: 'success' }, 'bob')
     expect((await program.call('getSessionContext')).contradictions).toEqual([])
   })
 

@@ -89,7 +89,7 @@ forEachBackend((open) => {
     const imported = await program.call('recordDecision', { ...given, source_key: 'a' }, 'root')
     expect(imported.guardrails_checked).toBe(false)
     const id = imported.decision_id
-    expect((await program.call('updateDecision', { id, updates: { confidence: 0.1 } })).success).toBe(true)
+    expect((await program.call('updateDecision', { id, updates: { confidence: 0.1 } }, 'root')).success).toBe(true)
     expect((await program.call('reviewDecision', { decision_id: id, outcome: 'failure' })).success).toBe(true)
   })
 

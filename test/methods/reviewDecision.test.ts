@@ -1,6 +1,6 @@
 /** cstp.reviewDecision: outcomes, and what a second review keeps, on every store. */
 import { expect, test } from 'bun:test'
-import { forEachBackend } from '../support/program.ts'
+import { type As, forEachBackend } from '../support/program.ts'
 
 forEachBackend((open) => {
   test('records the outcome', async () => {
@@ -50,6 +50,58 @@ forEachBackend((open) => {
     expect(found.review_history.map(({ outcome, reviewed_by }) => [outcome, reviewed_by])).toEqual([
       ['failure', 'alice'],
       ['success', 'bob'],
+    ])
+  })
+
+  test('the first review by others counts, and the recorder never replaces it', async () => {
+    const { call, record } = await open()
+    const id = await record({ confidence: 0.9 })
+    const now = async () => {
+      const { outcome, self_reviewed, review_history } = await call('getDecision', { id })
+      return [outcome, self_reviewed, review_history.map(({ counts }) => counts)]
+    }
+    const review = (outcome: string, as: As) => call('reviewDecision', { id, outcome }, as)
+    await review('failure', 'alice')
+    await review('success', 'alice')
+    expect(await now()).toEqual(['failure', true, [true, false]])
+    await review('partial', 'bob')
+    expect(await now()).toEqual(['partial', false, [false, false, true]])
+    await review('success', 'alice')
+    await review('success', 'root')
+    expect(await now()).toEqual(['partial', false, [false, false, true, false, false]])
+  })
+
+  test('neither confidence nor outcome is raised afterwards: the score stays that of the record', async () => {
+    const { call, record } = await open()
+    for (let at = 0; at < 5; at++) {
+      const id = await record({ confidence: 0.9 })
+      await call('updateDecision', { id, updates: { confidence: 0 } })
+      await call('reviewDecision', { id, outcome: 'failure' })
+      await call('reviewDecision', { id, outcome: 'success' })
+      await call('reviewDecision', { id, outcome: 'abandoned' })
+    }
+    const { overall, by_reviewer } = await call('getCalibration')
+    expect(overall).toMatchObject({ scored: 5, brier_score: 0.81, accuracy: 0 })
+    expect(by_reviewer).toMatchObject({ self: { scored: 5 }, others: { scored: 0 }, observed: { scored: 0 } })
+  })
+
+  test('a record that is full is reviewed by others all the same; what others may add besides is bounded', async () => {
+    const { call, refused, record } = await open()
+    const id = await record({ context: 'x'.repeat(100_000), reasons: [] })
+    await call('updateDecision', { id, updates: { pattern: 'é'.repeat(10_000), context: 'é'.repeat(100_000) } })
+    const long = { actual_result: 'x'.repeat(10_000), lessons: 'x'.repeat(10_000), notes: 'x'.repeat(10_000) }
+    expect((await refused('reviewDecision', { id, outcome: 'success', ...long })).error).toBe('invalid_params')
+    expect((await call('reviewDecision', { id, outcome: 'failure', ...long }, 'bob')).outcome).toBe('failure')
+    const small = await record()
+    await call('reviewDecision', { id: small, outcome: 'success' }, 'bob')
+    const errors: unknown[] = []
+    for (let at = 0; at < 4; at++)
+      errors.push(
+        await call('reviewDecision', { id: small, outcome: 'failure', ...long }, 'root').catch(({ error }) => error),
+      )
+    expect(errors.at(-1)).toBe('invalid_params')
+    expect((await call('updateDecision', { id: small, updates: { context: 'still mine' } })).applied).toEqual([
+      'context',
     ])
   })
 

@@ -22,8 +22,10 @@ export async function decidedOften(
   days: number,
   given: Record<string, unknown>,
   outcome: string,
-): Promise<void> {
-  for (let at = 0; at < count; at++) await decided(program, days, given, outcome)
+): Promise<string[]> {
+  const ids: string[] = []
+  for (let at = 0; at < count; at++) ids.push(await decided(program, days, given, outcome))
+  return ids
 }
 
 /** The same, recorded by alice and reviewed as a success unless `outcome` says otherwise. */

@@ -211,7 +211,7 @@ function breakerViolation(rule: BreakerRule, breaker: Breaker): BreakerViolation
       : `The circuit breaker ${rule.scope} is open after ${breaker.failures_ms.length} failures`,
     severity: 'block',
     suggestion: probing
-      ? `Review ${breaker.probe_decision_id}, or wait until ${reset_at}`
+      ? `${rule.self_review ? 'Review' : 'Have another agent review'} ${breaker.probe_decision_id}, or wait until ${reset_at}`
       : `Find out what fails; one probe is let through from ${reset_at}`,
     error: null,
     state: breaker.state,

@@ -137,7 +137,7 @@ async function stopped({ store, breakers, now_ms }: ReadyTools): Promise<ReadyAc
         title: null,
         reason: `The circuit breaker ${scope} is ${state}`,
         suggestion: probe_decision_id
-          ? `Review ${probe_decision_id}`
+          ? `Have another agent review ${probe_decision_id}`
           : 'Find out what fails before the next decision of this kind',
         detail: { scope, state, failure_count, cooldown_remaining_ms },
       }),
