@@ -77,7 +77,11 @@ export async function openWorld(program: TestProgram): Promise<World> {
   await record('alice0', alice, { decision: 'Use PostgreSQL for the ledger', tags: ['ledger'] })
   await record('alice1', alice, { decision: 'Rotate the signing keys every quarter', tags: ['keys'] })
   await record('alice2', alice, { decision: 'Keep backups in another region for a year', tags: ['backup'] })
-  await record('alice3', alice, { decision: 'Encrypt backups with the customer key', tags: ['backup'] })
+  await record('alice3', alice, {
+    decision: 'Encrypt backups with the customer key',
+    tags: ['backup'],
+    project: { name: 'team/app', pr: 7 },
+  })
   for (const key of Object.keys(verdicts))
     await record(key, mallory, { decision: `Deploy service ${key}`, category: category.broken, tags: ['risky'] })
   const review = (key: string, by: Caller, outcome: string) =>
@@ -86,14 +90,18 @@ export async function openWorld(program: TestProgram): Promise<World> {
   await review('alice1', alice, 'success')
   await review('mallory0', bob, 'failure')
   await review('mallory1', bob, 'failure')
-  const run = { event_type: 'ci_completed', ts: '2026-07-01T12:00:00Z' }
+  const ts = new Date(program.clock.now).toISOString()
+  const event = (event_type: string, payload: object) => ({ event_type, ts, payload })
   await as(connector, 'ingestEvidence', {
     source: 'github',
     events: [
-      { ...run, payload: { repo: 'team/other', pr_number: 7, conclusion: 'success' } },
-      { ...run, payload: { repo: 'team/app', pr_number: 7, conclusion: 'failure' } },
+      event('ci_completed', { repo: 'team/other', pr_number: 7, conclusion: 'success' }),
+      event('ci_completed', { repo: 'team/app', pr_number: 7, conclusion: 'failure' }),
+      // Merged after all of these decisions were recorded: it belongs to the one that named it before.
+      event('pr_merged', { repo: 'team/app', pr_number: 7 }),
     ],
   })
+  program.clock.now += minute_ms
   // What the adversary may want to use: a grant of somebody else's request, and a request of its own that waits.
   for (const [at, by] of [bob, mallory].entries()) {
     const { approval } = (await as(by, 'checkGuardrails', { action: purchase })) as { approval: { id: string } | null }
@@ -191,13 +199,14 @@ export async function untouchable(world: World): Promise<Record<string, unknown>
     // A pending one may be reviewed by anybody, in their own name; a review by another agent is the one that counts.
     if (key === '@alice0') decisions.outcome = found.outcome
   }
-  const own = new Set([...ids].filter(([key]) => key.startsWith('@alice')).map(([, id]) => id))
+  const own = new Map([...ids].filter(([key]) => key.startsWith('@alice')).map(([key, id]) => [id, key]))
   const ranks: unknown[] = []
-  for (const text of ['Use PostgreSQL for the ledger', 'Keep backups in another region for a year']) {
-    const { decisions: hits } = (await as(alice, 'queryDecisions', { query: text, limit: 50 })) as {
+  for (const query of ['Use PostgreSQL for the ledger', 'Keep backups in another region for a year']) {
+    const { decisions: hits } = (await as(alice, 'queryDecisions', { query, limit: 50 })) as {
       decisions: { id: string; superseded_by?: string | null }[]
     }
-    ranks.push(hits.filter(({ id }) => own.has(id)).map(({ id, superseded_by }) => ({ id, superseded_by })))
+    const known = hits.filter(({ id }) => own.has(id))
+    ranks.push(known.map((hit) => nameOf(own, hit)))
   }
   const { events } = (await as(connector, 'listEvidence', { evidence_class: 'observed', limit: 100 })) as {
     events: unknown[]
@@ -207,14 +216,20 @@ export async function untouchable(world: World): Promise<Record<string, unknown>
   }
   return {
     decisions,
-    ranks: ranks.map((hits) => (hits as { id: string }[]).map((hit) => ({ ...hit, id: nameOf(world, hit.id) }))),
+    ranks,
     observed: events.length,
     by_others: calibration.by_reviewer?.others,
     by_evidence: calibration.by_reviewer?.observed,
   }
 }
 
-const nameOf = ({ ids }: World, id: string): string | undefined => [...ids].find(([, one]) => one === id)?.[0]
+const nameOf = (
+  names: ReadonlyMap<string, string>,
+  { id, superseded_by }: { id: string; superseded_by?: string | null },
+) => ({
+  id: names.get(id),
+  superseded_by,
+})
 
 /** All methods that there are, by their short names. */
 export const names = [...methods.keys()].map((name) => name.replace('cstp.', ''))
