@@ -546,12 +546,14 @@ export interface GetDecisionResult {
   /** What led to it; grows only. */ deliberation: Deliberation | null
   /** Tags for finding it again. */ tags: string[]
   /** The abstract principle behind the decision. */ pattern: string | null
-  /** What was done before deciding. */
+  /** What was done before deciding; with `given: true` the caller says so, which satisfies no rule. */
   pre_decision_protocol: {
     /** Whether precedents were asked for. */ query_run: boolean
     /** Whether guardrails were checked. */ guardrails_checked: boolean
+    given?: boolean | undefined
     [field: string]: unknown
   } | null
+  /** The verdict with which it was recorded; null if none was asked for. */ verdict: RecordedVerdict | null
   /** How much of what makes a record useful was given. */ quality: Quality
   /** Precedents that were found before deciding, nearest first. */ related_to: RelatedDecision[]
   /** Edges that start at this decision. */ links: Link[]
@@ -966,12 +968,14 @@ export interface ListDecisionsResult {
     /** `rule` when it was extracted from the text. */ bridge_method: 'rule' | 'given'
     /** Tags for finding it again. */ tags: string[]
     /** The abstract principle behind the decision. */ pattern: string | null
-    /** What was done before deciding. */
+    /** What was done before deciding; with `given: true` the caller says so, which satisfies no rule. */
     pre_decision_protocol: {
       /** Whether precedents were asked for. */ query_run: boolean
       /** Whether guardrails were checked. */ guardrails_checked: boolean
+      given?: boolean | undefined
       [field: string]: unknown
     } | null
+    /** The verdict with which it was recorded; null if none was asked for. */ verdict: RecordedVerdict | null
     /** How much of what makes a record useful was given. */ quality: Quality
     /** Precedents that were found before deciding, nearest first. */ related_to: RelatedDecision[]
     /** Edges that start at this decision. */ links: Link[]
@@ -1241,8 +1245,10 @@ export interface RecordDecisionParams {
   /** How sure the agent is that it will turn out well, 0 to 1; null in an import only: it enters no score. */
   confidence: number | null
   /** Open list: architecture, process, tooling, trading, deployment … */ category: string
-  /** What is at risk. Default `"medium"`. */ stakes?: Stakes | undefined
+  /** What is at risk; by default `medium`. Default `"medium"`. */ stakes?: Stakes | undefined
   /** The situation in which it was decided. */ context?: string | null | undefined
+  /** What rules see as `context`; at most 64 KiB and 8 deep. Default `{}`. */
+  action_context?: Record<string, unknown> | undefined
   /** Why. Default `[]`. */ reasons?: ReasonInput[] | undefined
   /** What was rejected: texts, or objects with `option` and `reason`. Default `[]`. */
   alternatives_considered?: (string | {
@@ -1260,13 +1266,13 @@ export interface RecordDecisionParams {
   })[] | undefined
   /** What the decision looks like and what it is for; extracted from the text where not given. */
   bridge?: BridgeInput | null | undefined
-  /** What was done before deciding. */
+  /** What was done before deciding; marked `given`, it satisfies no rule. */
   pre_decision_protocol?: {
     /** A query for precedents was made before. Default `false`. */ query_run?: boolean | undefined
     /** Guardrails were checked before. Default `false`. */ guardrails_checked?: boolean | undefined
     [field: string]: unknown
   } | null | undefined
-  /** Inputs and steps that led to the decision. */
+  /** Inputs and steps that led to the decision; marked `given`, they satisfy no rule. */
   deliberation?: {
     /** What was looked at, in order. Default `[]`. */
     inputs?: {
@@ -1455,10 +1461,11 @@ export interface VerifyEvidenceChainResult {
 export interface ActionParams {
   /** What the agent intends to do. */ description: string
   /** Decision category. */ category?: string | null | undefined
-  /** What is at risk. Default `"medium"`. */ stakes?: Stakes | undefined
+  /** What is at risk; by default `medium`. Default `"medium"`. */ stakes?: Stakes | undefined
   /** How sure the agent is, 0 to 1. */ confidence?: number | null | undefined
   /** Tags for finding it again. Default `[]`. */ tags?: string[] | undefined
   /** Project that the action belongs to. */ project?: string | null | undefined
+  /** Pull request of the project that the action belongs to. */ pr?: number | null | undefined
   /** Scope of rules that apply beside those of the project. */ scope?: string | null | undefined
   /** Any fields for conditions to look at; at most 64 KiB and 8 deep. Default `{}`. */
   context?: Record<string, unknown> | undefined
@@ -1639,6 +1646,8 @@ export interface Coverage {
 export interface Deliberation {
   /** What was looked at, in order. */ inputs: DeliberationInput[]
   /** The thoughts, in order. */ steps: DeliberationStep[]
+  /** True if the caller gave some of it. Each part that was given says so too, and satisfies no rule. */
+  given?: boolean | undefined
 }
 
 /** Something that was asked, checked or read before the decision. */
@@ -1930,6 +1939,15 @@ export interface RecordResult {
   /** Related decisions that were attached. */ related_count: number
   /** How much of what makes a record useful was given. */ quality: Quality
   /** One sentence for a person. */ message: string
+}
+
+/** The verdict with which a decision was recorded. */
+export interface RecordedVerdict {
+  /** False if rules stopped the action, and recording it only warned. */ allowed: boolean
+  verdict: 'deny' | 'defer' | 'step_up' | 'modify' | 'allow'
+  /** Ids of the rules that fired. */ rules: string[]
+  /** SHA-256 of the rules. */ policy_hash: string
+  /** Id of the evaluation in the trail. */ record_id: string
 }
 
 /** A precedent that was found before deciding. */

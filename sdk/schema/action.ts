@@ -13,6 +13,8 @@ export interface ActionField {
   about: string
   /** Every value that it can have. */
   values?: readonly unknown[]
+  /** What it is compared as if it is absent and the condition does not say what absence means. */
+  assumed?: string
   /** Bounds of a number, both included. */
   range?: readonly [low: number, high: number]
 }
@@ -32,13 +34,16 @@ export const actionFields = {
   category: { kind: 'string', schema: v.optional(filledText(64)), about: 'Category, if given.' },
   stakes: {
     kind: 'string',
-    schema: v.optional(Stakes, 'medium'),
+    schema: v.optional(Stakes),
     values: stakesValues,
-    about: '`low`, `medium`, `high` or `critical`.',
+    assumed: 'medium',
+    about:
+      '`low`, `medium`, `high` or `critical`. Compared as `medium` if not given, unless the condition has `when_missing`.',
   },
   confidence: { ...share, about: '0 to 1, if given.' },
   tags: { kind: 'list', schema: v.optional(v.array(filledText(64)), () => []), about: 'Tags; use `contains`.' },
   project: { kind: 'string', schema: name, about: 'Project, if given.' },
+  pr: { kind: 'number', schema: count, range: [1, Number.POSITIVE_INFINITY], about: 'Pull request, if given.' },
   scope: { kind: 'string', schema: name, about: 'Scope that the caller names in addition to the project.' },
   agent_id: {
     kind: 'string',

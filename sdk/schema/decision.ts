@@ -1,5 +1,6 @@
 /** The decision record: what is stored in its YAML file and what getDecision answers. */
 import * as v from 'valibot'
+import { RecordedVerdict } from './verdict.ts'
 
 const d = v.description
 
@@ -96,7 +97,16 @@ export const DeliberationInput = v.looseObject({ type: v.string(), content: v.st
 /** One step on the way to the decision. */
 export const DeliberationStep = v.looseObject({ step: v.number(), thought: v.string() })
 /** How a decision came about. */
-export const Deliberation = v.object({ inputs: v.array(DeliberationInput), steps: v.array(DeliberationStep) })
+export const Deliberation = v.object({
+  inputs: v.array(DeliberationInput),
+  steps: v.array(DeliberationStep),
+  given: v.optional(
+    v.pipe(
+      v.boolean(),
+      d('True if the caller gave some of it. Each part that was given says so too, and satisfies no rule.'),
+    ),
+  ),
+})
 /** How a decision came about. */
 export type Deliberation = v.InferOutput<typeof Deliberation>
 
@@ -202,7 +212,16 @@ export const DecisionRecord = v.object({
   deliberation: v.pipe(v.nullable(Deliberation), d('What led to it; grows only.')),
   tags: v.pipe(v.array(v.string()), d('Tags for finding it again.')),
   pattern: v.pipe(nullableText, d('The abstract principle behind the decision.')),
-  pre_decision_protocol: v.nullable(v.looseObject({ query_run: v.boolean(), guardrails_checked: v.boolean() })),
+  pre_decision_protocol: v.pipe(
+    v.nullable(
+      v.looseObject({ query_run: v.boolean(), guardrails_checked: v.boolean(), given: v.optional(v.boolean()) }),
+    ),
+    d('What was done before deciding; with `given: true` the caller says so, which satisfies no rule.'),
+  ),
+  verdict: v.pipe(
+    v.nullable(RecordedVerdict),
+    d('The verdict with which it was recorded; null if none was asked for.'),
+  ),
   quality: Quality,
   related_to: v.array(RelatedDecision),
   links: v.pipe(v.array(Link), d('Edges that start at this decision.')),

@@ -1,6 +1,7 @@
 /** What the policy methods return. */
 import * as v from 'valibot'
 import { filledText, fraction, Stakes } from './decision.ts'
+import { verdictValues } from './verdict.ts'
 
 const d = v.description
 
@@ -29,10 +30,6 @@ export const Violation = v.object({
   ),
 })
 export type Violation = v.InferOutput<typeof Violation>
-
-/** The verdicts, the strictest first. */
-export const verdictValues = ['deny', 'defer', 'step_up', 'modify', 'allow'] as const
-export type VerdictValue = (typeof verdictValues)[number]
 
 /** An approval, as a verdict refers to it. */
 export const ApprovalRef = v.object({
@@ -105,21 +102,32 @@ export const RuleProblem = v.object({
 export type RuleProblem = v.InferOutput<typeof RuleProblem>
 
 /** A record schema would accept a list, and drop keys such as `constructor`: rules and audit trail see what was sent. */
-const Context = v.pipe(
+export const Context = v.pipe(
   v.unknown() as v.GenericSchema<Record<string, unknown>>,
   v.check((value) => value !== null && typeof value === 'object' && !Array.isArray(value), 'an object'),
   // For JSON Schema, which can't see what the check says.
   v.metadata({ type: 'object', additionalProperties: {} }),
 )
 
+/** Stakes as they are given: rules see whether they were. */
+export const givenStakes = v.pipe(
+  v.optional(Stakes),
+  d('What is at risk; by default `medium`.'),
+  v.metadata({ default: 'medium' }),
+)
+
 /** A proposed action, as checkGuardrails and preAction take it. */
 export const ActionParams = v.object({
   description: v.pipe(filledText(10_000), d('What the agent intends to do.')),
   category: v.pipe(v.nullish(filledText(64), null), d('Decision category.')),
-  stakes: v.pipe(v.optional(Stakes, 'medium'), d('What is at risk.')),
+  stakes: givenStakes,
   confidence: v.pipe(v.nullish(fraction, null), d('How sure the agent is, 0 to 1.')),
   tags: v.optional(v.pipe(v.array(filledText(64)), v.maxLength(50, 'at most 50 entries')), () => []),
   project: v.pipe(v.nullish(filledText(256), null), d('Project that the action belongs to.')),
+  pr: v.pipe(
+    v.nullish(v.pipe(v.number(), v.safeInteger('a whole number'), v.minValue(1, 'at least 1')), null),
+    d('Pull request of the project that the action belongs to.'),
+  ),
   scope: v.pipe(v.nullish(filledText(256), null), d('Scope of rules that apply beside those of the project.')),
   context: v.pipe(
     v.optional(Context, () => ({})),

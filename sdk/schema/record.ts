@@ -10,10 +10,9 @@ import {
   Project,
   Quality,
   Reason,
-  Stakes,
   text,
 } from './decision.ts'
-import { Violation } from './policy.ts'
+import { Context, givenStakes, Violation } from './policy.ts'
 
 /** Form of a review cadence: a number of hours, days, weeks or months. */
 const reviewInForm = /^[1-9]\d{0,3}[hdwm]$/
@@ -40,8 +39,12 @@ export const RecordParams = v.object({
     d('How sure the agent is that it will turn out well, 0 to 1; null in an import only: it enters no score.'),
   ),
   category: Category,
-  stakes: v.pipe(v.optional(Stakes, 'medium'), d('What is at risk.')),
+  stakes: givenStakes,
   context: v.pipe(v.nullish(text(100_000), null), d('The situation in which it was decided.')),
+  action_context: v.pipe(
+    v.optional(Context, () => ({})),
+    d('What rules see as `context`; at most 64 KiB and 8 deep.'),
+  ),
   reasons: v.pipe(listUpTo(Reason, 100), d('Why.')),
   alternatives_considered: v.pipe(
     listUpTo(v.union([text(10_000), v.looseObject({ option: text(10_000), reason: v.optional(text(10_000)) })]), 50),
@@ -75,8 +78,14 @@ export const RecordParams = v.object({
     v.nullish(Bridge, null),
     d('What the decision looks like and what it is for; extracted from the text where not given.'),
   ),
-  pre_decision_protocol: v.pipe(v.nullish(Protocol, null), d('What was done before deciding.')),
-  deliberation: v.pipe(v.nullish(GivenDeliberation, null), d('Inputs and steps that led to the decision.')),
+  pre_decision_protocol: v.pipe(
+    v.nullish(Protocol, null),
+    d('What was done before deciding; marked `given`, it satisfies no rule.'),
+  ),
+  deliberation: v.pipe(
+    v.nullish(GivenDeliberation, null),
+    d('Inputs and steps that led to the decision; marked `given`, they satisfy no rule.'),
+  ),
   tags: v.pipe(listUpTo(filledText(64), 50), d('Tags for finding it again.')),
   pattern: v.pipe(v.nullish(text(10_000), null), d('The abstract principle behind it.')),
   agent_id: v.pipe(v.nullish(filledText(256), null), d('Identity beside the credentials; recorded, never trusted.')),

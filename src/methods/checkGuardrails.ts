@@ -6,6 +6,7 @@ import { ActionParams, Violation, verdictEntries } from '../../sdk/schema/policy
 import { defineMethod, toolInput } from '../calls/method.ts'
 import { timestamp } from '../core/time.ts'
 import { checkInput, hasQuery, hasThought, noteInput, sessionOf } from '../domain/deliberation/inputs.ts'
+import { assumedStakes } from '../domain/guardrail/action.ts'
 import { openGuard } from '../domain/guardrail/guard.ts'
 import { generalWarnings, shownVerdict, toAction } from '../domain/guardrail/request.ts'
 
@@ -71,7 +72,7 @@ export const checkGuardrails = defineMethod({
       has_query: hasQuery(session),
       has_check: true,
     }
-    const guard = await openGuard(call, { ...given, agent: call.caller.agent })
+    const guard = await openGuard(call, { ...given, stakes: given.stakes ?? assumedStakes, agent: call.caller.agent })
     const evaluation = await guard.evaluate(action)
     const settled = await call.store.transaction((tx) =>
       guard.settle(tx, action, evaluation, { ...(agent && { claims: agent }), dry_run }),

@@ -23,7 +23,7 @@ const title = `three servers, ${clients} clients: nothing that was acknowledged 
 const hour = 3_600_000
 /** One breaker that trips and recovers all the time, and one that only counts. */
 const rules = `
-guardrails: [{ id: never, message: m, condition_context.never: true }]
+guardrails: [{ id: never, message: m, conditions: [{ type: field, field: context.never, operator: "=", value: true, when_missing: no_match }] }]
 circuit_breakers:
   - { scope: "category:${tripped}", failure_threshold: 2, window_ms: ${hour}, cooldown_ms: 700 }
   - { scope: "category:${counted}", failure_threshold: 1000000, window_ms: ${hour}, cooldown_ms: ${hour} }

@@ -55,7 +55,10 @@ forEachBackend((open) => {
         error: null,
       },
     ])
-    expect(blocked.warnings.map(({ guardrail_id, severity }) => [guardrail_id, severity])).toEqual([['amount', 'warn']])
+    expect(blocked.warnings.map(({ guardrail_id, severity }) => [guardrail_id, severity])).toEqual([
+      ['skipped_for_scope', 'warn'],
+      ['amount', 'warn'],
+    ])
     expect((await check(program, { context: { x: 1 } })).allowed).toBe(true)
     expect((await check(program, { project: 'acme/app', context: { x: 1 } })).allowed).toBe(false)
     expect((await check(program, { scope: 'trading', context: { x: 1 } })).allowed).toBe(false)
@@ -138,7 +141,7 @@ forEachBackend((open) => {
     const program = await open()
     await program.rules(`
 guardrails:
-  - { id: amount, message: too much, condition_context.amount: "> 5000" }
+  - { id: amount, message: too much, conditions: [{ type: field, field: context.amount, operator: ">", value: 5000, when_missing: no_match }] }
   - { id: unseen, action: warn, message: m, conditions: [{ type: field, field: has_query, operator: "=", value: false }] }
 circuit_breakers: [{ scope: "category:deploy", failure_threshold: 1, window_ms: 86400000, cooldown_ms: 3600000 }]
 `)
@@ -146,7 +149,8 @@ circuit_breakers: [{ scope: "category:deploy", failure_threshold: 1, window_ms: 
     await program.call('reviewDecision', { decision_id: failed, outcome: 'failure' })
     const left = async () => {
       await program.services.tracker.flush()
-      const { entries } = await program.call('listAudit', { limit: 500 }, 'root')
+      const rows = (await program.call('listAudit', { limit: 500 }, 'root')).entries
+      const entries = rows.filter(({ detail }) => (detail as { dry_run?: boolean } | null)?.dry_run !== true)
       const { sessions, consumed } = await program.call('debugTracker', {}, 'root')
       return { entries, sessions, consumed, breakers: await program.store.keyed.list(breakerCollection, { limit: 9 }) }
     }
@@ -159,7 +163,9 @@ circuit_breakers: [{ scope: "category:deploy", failure_threshold: 1, window_ms: 
         expect(dry_run).toBe(true)
         expect(await left()).toEqual(before)
         const real = await check(program, action)
-        expect(real).toStrictEqual(told)
+        expect({ ...real, record_id: null }).toStrictEqual({ ...told, record_id: null })
+        const rows = (await program.call('listAudit', { limit: 2 }, 'root')).entries
+        expect(rows.map(({ detail }) => (detail as { dry_run?: boolean }).dry_run)).toEqual([undefined, true])
         expect(real).not.toHaveProperty('dry_run')
         // What the real one leaves is taken for the next comparison.
         Object.assign(before, await left())

@@ -4,7 +4,7 @@ import { StorageError } from '../../sdk/storage/errors.ts'
 import { forEachBackend, type TestProgram } from '../support/program.ts'
 
 const rules = `
-- { id: amount, message: too much, condition_context.amount: "> 5000" }
+- { id: amount, message: too much, conditions: [{ type: field, field: context.amount, operator: ">", value: 5000, when_missing: no_match }] }
 - { id: careful, action: warn, condition_stakes: high }
 - { id: thin, message: too thin, condition_phase: record, condition_quality_score: "< 0.05" }
 - { id: long, action: warn, condition_phase: record, condition_reason_count: "< 1" }
@@ -98,7 +98,8 @@ forEachBackend((open) => {
     const blocked = await program.call('preAction', { action: { ...action, context: { amount: 6 } } })
     expect(blocked).toMatchObject({ allowed: false, decision_id: null, violations: [{ guardrail_id: 'r' }] })
     expect(await total(program)).toBe(0)
-    expect((await program.call('preAction', { action })).allowed).toBe(true)
+    expect((await program.call('preAction', { action })).violations).toMatchObject([{ guardrail_id: 'r' }])
+    expect((await program.call('preAction', { action: { ...action, context: { amount: 5 } } })).allowed).toBe(true)
   })
 
   test('auto_record off records nothing', async () => {

@@ -117,7 +117,13 @@ forEachBackend((open) => {
     })
     const [full, bare] = await trail(program)
     expect(bare!.rules).toEqual([])
-    expect(full!.rules).toEqual(['quality', 'query', 'check', 'reasoning', 'deliberation', 'project', 'tag'])
+    // What the caller says of its own deliberation satisfies no field.
+    expect(full!.rules).toEqual(['quality', 'project', 'tag'])
+    await program.call('queryDecisions', { query: 'less' })
+    await program.call('checkGuardrails', { action: { description: 'Do less' } })
+    await program.call('recordThought', { text: 'less is more' })
+    await program.call('recordDecision', given)
+    expect((await trail(program))[0]!.rules).toEqual(['query', 'check', 'reasoning', 'deliberation'])
   })
 
   test('a failing store leaves neither record nor line', async () => {

@@ -38,6 +38,7 @@ export const asking = (
       confidence: 0.9,
       tags: [],
       project: null,
+      pr: null,
       scope: null,
       context,
     },

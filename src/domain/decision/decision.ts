@@ -88,6 +88,7 @@ export function newRecord(
     quality: quality({ ...given, bridge_method }),
     related_to,
     links,
+    verdict: null,
     created_at,
     updated_at,
     actual_result: null,

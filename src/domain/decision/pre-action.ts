@@ -7,6 +7,7 @@ import { ActionParams } from '../../../sdk/schema/policy.ts'
 import { RecordParams, type RecordResult } from '../../../sdk/schema/record.ts'
 import { audit } from '../../core/audit.ts'
 import { checkInput, noteInput, queryInput, type TrackedCall } from '../deliberation/inputs.ts'
+import { assumedStakes } from '../guardrail/action.ts'
 import { assumedCategory, breakerScopes } from '../guardrail/breaker.ts'
 import { guardOf } from '../guardrail/guard.ts'
 import { toAction } from '../guardrail/request.ts'
@@ -135,7 +136,13 @@ async function checkPolicy(call: PreActionCall, given: PreActionParams): Promise
   }
   try {
     const policy = await call.policy.current()
-    const scopes = breakerScopes({ category: inner.category, stakes: inner.stakes, tags, project, agent })
+    const scopes = breakerScopes({
+      category: inner.category,
+      stakes: inner.stakes ?? assumedStakes,
+      tags,
+      project,
+      agent,
+    })
     const guard = guardOf(call, policy, scopes)
     const evaluation = await guard.evaluate(action)
     const claims = agent_id == null ? {} : { claims: { agent_id } }

@@ -9,12 +9,13 @@ import { audit } from '../../core/audit.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Log } from '../../core/log.ts'
 import { instantMs } from '../../core/time.ts'
-import { sessionOf } from '../deliberation/inputs.ts'
+import { markGiven, sessionOf } from '../deliberation/inputs.ts'
 import type { Session } from '../deliberation/sessions.ts'
 import type { Tracker } from '../deliberation/tracker.ts'
-import { type Action, recordedAction } from '../guardrail/action.ts'
+import { type Action, assumedStakes, recordedAction } from '../guardrail/action.ts'
 import type { Evaluation } from '../guardrail/evaluate.ts'
 import { type GuardedCall, guardOf, withBreakers } from '../guardrail/guard.ts'
+import { contextProblem } from '../guardrail/history.ts'
 import { lifted } from '../guardrail/step-up.ts'
 import { type EmbeddingCall, embedInTime, keepVectors } from '../search/embeddings.ts'
 import { type Draft, newRecord, pathOf } from './decision.ts'
@@ -49,8 +50,12 @@ export class RecordBlocked extends CstpError {
 /** Records a decision, once for each idempotency key and each source key. @throws RecordBlocked */
 export async function record(call: RecordCall, given: RecordParams): Promise<RecordResult> {
   const origin = originOf(call, given)
+  const marked = origin.imported ? given : { ...given, ...markGiven(given) }
+  const context = given.action_context
+  const problem = contextProblem(context)
+  if (problem) throw invalidParams({ path: 'action_context', ...problem })
   try {
-    return await recordOnce(call, given.idempotency_key, given, () => prepareRecord(call, given, origin))
+    return await recordOnce(call, given.idempotency_key, given, () => prepareRecord(call, marked, origin, context))
   } catch (error) {
     // Of two imports of one source key at once, this one lost: it finds the other's record.
     if (isStorageError(error, 'conflict') && given.source_key !== null) return record(call, given)
@@ -100,9 +105,10 @@ function originOf(call: RecordCall, given: RecordParams): Origin {
 }
 
 function draftOf({ caller }: RecordCall, given: RecordParams, imported: boolean): Draft {
-  const { decision_id: _, idempotency_key: __, created_at: ___, recorded_by, ...rest } = given
+  const { decision_id: _, idempotency_key: __, created_at: ___, action_context: ____, recorded_by, ...rest } = given
   return {
     ...rest,
+    stakes: given.stakes ?? assumedStakes,
     tags: [...new Set(given.tags)],
     deliberation: given.deliberation as Deliberation | null,
     recorded_by: recorded_by ?? caller.agent,
@@ -134,7 +140,7 @@ export async function prepareRecord(
   const noted = imported ? null : await call.tracker.peek(name)
   const planned = requireSize(build(noted))
   // An import was decided long ago: no rule checks it, and no breaker takes it as its probe.
-  const policy = imported ? null : await checkPolicy(call, planned, context, approved)
+  const policy = imported ? null : await checkPolicy(call, planned, { context, stakes: given.stakes ?? null }, approved)
   const vectors = await embedInTime(call, planned.id, planned.bridge)
   return async (tx) => {
     const other = await ofSource(tx.decisions, given.source_key)
@@ -166,11 +172,11 @@ async function ofSource(
 async function checkPolicy(
   call: RecordCall,
   planned: DecisionRecord,
-  context: Action['context'],
+  seen: Pick<Action, 'context' | 'stakes'>,
   approved: readonly string[],
 ) {
   const guard = guardOf(call, await call.policy.current(), planned.breaker_scopes)
-  const action = recordedAction(planned, context)
+  const action = recordedAction(planned, seen.context, seen.stakes)
   const judged = call.record_guardrails === 'off' ? null : await guard.evaluate(action)
   const evaluation = judged && {
     ...lifted(judged, approved),

@@ -1,5 +1,6 @@
 /** Inputs of a deliberation: what calls note for the agent's next decision, and what its record takes from them. */
 import type { DecisionRecord, Deliberation, Link } from '../../../sdk/schema/decision.ts'
+import type { RecordParams } from '../../../sdk/schema/record.ts'
 import type { Hit } from '../search/search.ts'
 import type { Session, SessionInput } from './sessions.ts'
 import type { InputDraft, SessionName, Tracker } from './tracker.ts'
@@ -105,8 +106,21 @@ export function deliberationOf(given: Deliberation | null, session: Session): De
       steps.push({ step, type, thought: text, timestamp, input_id: id })
     }
   }
-  return { inputs, steps }
+  return { inputs, steps, ...(given?.given && { given: true }) }
 }
+
+/** A deliberation and a protocol as the caller gave them: marked, so that nobody takes them for what was noted. */
+export const markGiven = ({
+  deliberation,
+  pre_decision_protocol: protocol,
+}: Pick<RecordParams, 'deliberation' | 'pre_decision_protocol'>) => ({
+  deliberation: deliberation && {
+    inputs: deliberation.inputs.map((one) => ({ ...one, given: true })),
+    steps: deliberation.steps.map((one) => ({ ...one, given: true })),
+    given: true,
+  },
+  pre_decision_protocol: protocol && { ...protocol, given: true },
+})
 
 /** The fields of a new record that its agent's session fills. */
 export function takeSession(

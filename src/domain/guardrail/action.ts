@@ -3,6 +3,7 @@ import type * as v from 'valibot'
 import { type ActionField, type ActionFieldName, actionFields } from '../../../sdk/schema/action.ts'
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import { instructionLike, textsOf } from '../decision/instructions.ts'
+import { EvaluationError } from './operators.ts'
 
 type Given<N extends ActionFieldName> = v.InferOutput<(typeof actionFields)[N]['schema']>
 
@@ -24,19 +25,37 @@ export const isNullable = ({ schema }: ActionField): boolean =>
 const isPlain = (value: unknown): value is Record<string, unknown> =>
   value !== null && typeof value === 'object' && !Array.isArray(value)
 
-/** A value inside plain objects, by own keys only; undefined if there is none. */
-function inside(value: unknown, path: readonly string[]): unknown {
-  let found = value
-  for (const step of path) {
-    if (!isPlain(found) || !Object.hasOwn(found, step)) return undefined
-    found = found[step]
+/** Every value at a path, by own keys only. A key may hold several steps, as in `{"a.b": 1}`. */
+function* valuesAt(level: unknown, steps: readonly string[], from = 0): Generator {
+  if (from === steps.length) {
+    yield level
+    return
   }
-  return found
+  if (!isPlain(level)) return
+  for (let end = from + 1; end <= steps.length; end++) {
+    const key = end === from + 1 ? steps[from]! : steps.slice(from, end).join('.')
+    if (Object.hasOwn(level, key)) yield* valuesAt(level[key], steps, end)
+  }
+}
+
+/** A key on the path that looks like a part of it and is another one; null if there is none. */
+function lookalikeAt(level: unknown, steps: readonly string[], from = 0): string | null {
+  if (!isPlain(level)) return null
+  for (let end = from + 1; end <= steps.length; end++) {
+    const key = steps.slice(from, end).join('.')
+    const fake = keysBySkeleton(level)
+      .get(skeleton(key))
+      ?.find((one) => one !== key)
+    if (fake !== undefined) return fake
+    const below = Object.hasOwn(level, key) ? lookalikeAt(level[key], steps, end) : null
+    if (below !== null) return below
+  }
+  return null
 }
 
 /** A field that a rule names, compiled once and read from many actions. */
 export interface Field {
-  /** The value; undefined if it is absent or null. */
+  /** The value; undefined if it is absent or null. @throws EvaluationError if the context has two values for it */
   value(action: Action): unknown
   /** A key of the context that looks like the field and is another one, so that a rule would miss it; null if there is none. */
   lookalikeOf(action: Action): string | null
@@ -57,21 +76,14 @@ export function compileField(name: string): Field {
   }
   const path = name.startsWith('context.') ? name.slice('context.'.length) : name
   const steps = path.split('.')
-  const wanted = steps.map(skeleton)
   return {
-    value: ({ context }) => (Object.hasOwn(context, path) ? context[path] : inside(context, steps)) ?? undefined,
-    lookalikeOf({ context }) {
-      let level: unknown = context
-      for (const [depth, step] of steps.entries()) {
-        if (!isPlain(level)) return null
-        const fake = keysBySkeleton(level)
-          .get(wanted[depth]!)
-          ?.find((key) => key !== step)
-        if (fake !== undefined) return fake
-        level = Object.hasOwn(level, step) ? level[step] : null
-      }
-      return null
+    value({ context }) {
+      if (steps.length === 1) return (Object.hasOwn(context, path) ? context[path] : undefined) ?? undefined
+      const found = [...valuesAt(context, steps)]
+      if (found.length > 1) throw new EvaluationError(`the context has ${found.length} values for ${name}`)
+      return found[0] ?? undefined
     },
+    lookalikeOf: ({ context }) => lookalikeAt(context, steps),
   }
 }
 
@@ -82,13 +94,34 @@ const lookAlikes: ReadonlyMap<string, string> = new Map(
     .flatMap(([latin, ...others]) => others.map((other): [string, string] => [other, latin!])),
 )
 
-/** A key as it looks: compatible forms, marks and invisible characters folded away. */
-export function skeleton(key: string): string {
-  const folded = key
+/** A text as it looks: case, compatible forms, marks, white space and invisible characters folded away. */
+export function skeleton(text: string): string {
+  // Most names are plain already.
+  if (/^[!-@[-~]*$/.test(text)) return text
+  const folded = text
     .normalize('NFKD')
-    .replace(/[\p{M}\p{Cf}\p{Zs}]/gu, '')
+    .replace(/[\p{M}\p{Cf}\s]/gu, '')
     .toLowerCase()
+  if (/^[!-~]*$/.test(folded)) return folded
   return [...folded].map((letter) => lookAlikes.get(letter) ?? letter).join('')
+}
+
+/** Texts of an action as they look, cached for each action: many rules compare the same ones. */
+const folds = new WeakMap<Action, Map<string, string>>()
+
+/** A text of the action as it looks. */
+export function fold(action: Action, text: string): string {
+  let known = folds.get(action)
+  if (!known) {
+    known = new Map()
+    folds.set(action, known)
+  }
+  let folded = known.get(text)
+  if (folded === undefined) {
+    folded = skeleton(text)
+    known.set(text, folded)
+  }
+  return folded
 }
 
 /** Keys by their skeleton, cached for each object: many rules look at one context. */
@@ -109,33 +142,42 @@ function keysBySkeleton(level: Record<string, unknown>): Map<string, string[]> {
   return found
 }
 
-const hasThought = ({ deliberation }: DecisionRecord): boolean =>
-  deliberation?.steps.some(({ type }) => type === 'reasoning') ?? false
+/** What a record says if its agent did not. */
+export const assumedStakes = actionFields.stakes.assumed
 
 /**
- * The action that a recorded decision amounts to.
+ * The action that a recorded decision amounts to. What the caller said of its own deliberation proves nothing: only what the service
+ * noted while the agent asked, checked and thought satisfies a `has_…` field.
  * @param context of the action; the record's own text is not a context for rules
+ * @param stakes as they were given
  */
-export function recordedAction(record: DecisionRecord, context: Action['context'] = {}): Action {
+export function recordedAction(
+  record: DecisionRecord,
+  context: Action['context'] = {},
+  stakes: Action['stakes'] = record.stakes,
+): Action {
   const protocol = record.pre_decision_protocol
+  const tracked = (record.deliberation?.steps ?? []).filter(({ given }) => given !== true)
+  const noted = (type: string) => tracked.some((step) => step.type === type)
   return {
     description: record.decision,
     category: record.category,
-    stakes: record.stakes,
+    stakes,
     // As it was recorded: a later update does not change what was decided.
     confidence: record.confidence_at_record,
     tags: record.tags,
     project: record.project?.name ?? null,
+    pr: record.project?.pr ?? null,
     scope: null,
     agent_id: record.recorded_by,
     phase: 'record',
     reason_count: record.reasons.length,
     quality_score: record.quality.score,
     instruction_like: instructionLike(textsOf(record)),
-    has_deliberation: record.deliberation !== null,
-    has_reasoning: record.reasoning_trace.length > 0 || hasThought(record),
-    has_query: protocol?.query_run ?? false,
-    has_check: protocol?.guardrails_checked ?? false,
+    has_deliberation: tracked.length > 0,
+    has_reasoning: noted('reasoning'),
+    has_query: noted('query') || (protocol?.query_run === true && protocol.given !== true),
+    has_check: noted('guardrail_check') || (protocol?.guardrails_checked === true && protocol.given !== true),
     context,
   }
 }

@@ -3,7 +3,7 @@
 import { Environment } from '@marcbachmann/cel-js'
 import { actionFields } from '../../../sdk/schema/action.ts'
 import { messageOf } from '../../core/log.ts'
-import { type Action, isNullable } from './action.ts'
+import { type Action, isNullable, skeleton } from './action.ts'
 import { type FactGroup, type Facts, factGroups } from './facts.ts'
 import { EvaluationError } from './operators.ts'
 
@@ -12,7 +12,10 @@ const celTypes = { string: 'string', number: 'dyn', boolean: 'bool', list: 'list
 /** The CEL types of the action's fields; `dyn` for a value that may be null. */
 const schema = {
   ...Object.fromEntries(
-    Object.entries(actionFields).map(([name, field]) => [name, isNullable(field) ? 'dyn' : celTypes[field.kind]]),
+    Object.entries(actionFields).map(([name, field]) => [
+      name,
+      isNullable(field) && !('assumed' in field) ? 'dyn' : celTypes[field.kind],
+    ]),
   ),
   // Never null, but rules that compare it with null have always compiled.
   agent_id: 'dyn',
@@ -23,7 +26,11 @@ const schema = {
 const environment = new Environment({
   unlistedVariablesAreDyn: false,
   limits: { maxAstNodes: 500, maxDepth: 50, maxListElements: 500, maxMapEntries: 100, maxCallArguments: 16 },
-}).registerVariable({ name: 'action', schema })
+})
+  .registerVariable({ name: 'action', schema })
+  .registerFunction('fold(string): string', skeleton)
+
+const assumedStakes = actionFields.stakes.assumed
 
 const loops = new Set(['all', 'exists', 'exists_one', 'map', 'filter'])
 
@@ -72,7 +79,11 @@ export function compileCel(expression: string): CompiledCel {
       evaluate(action, facts) {
         let answer: unknown
         try {
-          answer = program({ action: Object.keys(facts).length === 0 ? action : { ...action, ...facts } })
+          // Without stakes it is judged as what its record would say.
+          const isWhole = action.stakes !== null && Object.keys(facts).length === 0
+          answer = program({
+            action: isWhole ? action : { ...action, stakes: action.stakes ?? assumedStakes, ...facts },
+          })
         } catch (error) {
           throw new EvaluationError(firstLine(error))
         }

@@ -14,12 +14,12 @@ import {
   TemporalCondition,
 } from '../../../sdk/schema/guardrail.ts'
 import type { DecisionFilter } from '../../../sdk/storage/store.ts'
-import { type Action, actionField, compileField } from './action.ts'
+import { type Action, actionField, compileField, fold, skeleton } from './action.ts'
 import { compileCel } from './cel.ts'
 import { onClock } from './clock.ts'
 import { allFacts, type FactName, factField, groupOf, groupsIn, isFact } from './facts.ts'
 import type { History } from './history.ts'
-import { compareNumbers, EvaluationError, holds, SampleError } from './operators.ts'
+import { compareNumbers, compileComparison, EvaluationError, SampleError } from './operators.ts'
 
 /** True when the condition holds. @throws EvaluationError when it can't be evaluated */
 export type Test = (action: Action, history: History) => boolean | Promise<boolean>
@@ -43,12 +43,15 @@ export const conditionKinds: { [T in Condition['type']]: ConditionKind<Extract<C
     problem: (condition) => valueProblem(condition) ?? kindProblem(condition),
     compile(condition) {
       const { field: name, operator, value, when_missing } = condition
-      const field = compileField(name)
       const absent = (operator === 'exists' && value === false) || when_missing === 'match'
       if (isFact(name)) return compileFact(name, condition, absent)
+      const compare = compileComparison(condition, skeleton)
+      const field = compileField(name)
+      // An absent value has a default of its own, unless the condition says what absence means.
+      const assumed = when_missing === undefined ? actionField(name)?.assumed : undefined
       return (action) => {
-        const actual = field.value(action)
-        if (actual !== undefined) return holds(condition, actual)
+        const actual = field.value(action) ?? assumed
+        if (actual !== undefined) return compare(actual, (text) => fold(action, text))
         if (field.lookalikeOf(action) !== null)
           throw new EvaluationError(`the context has a key that looks like ${name} but is not`)
         return absent
@@ -116,11 +119,12 @@ export const conditionKinds: { [T in Condition['type']]: ConditionKind<Extract<C
 function compileFact(name: FactName, condition: FieldCondition, absent: boolean): Test {
   const { min_decisions } = condition
   const sample = `${groupOf(name)}.n`
+  const compare = compileComparison(condition, skeleton)
   return async (action, history) => {
     const n = min_decisions !== undefined && isFact(sample) ? Number(await history.fact(sample, action)) : 0
     if (n < (min_decisions ?? 0)) throw new SampleError(`${sample} is ${n}; ${name} needs ${min_decisions}`)
     const actual = (await history.fact(name, action)) ?? undefined
-    return actual === undefined ? absent : holds(condition, actual)
+    return actual === undefined ? absent : compare(actual, (text) => fold(action, text))
   }
 }
 

@@ -1,14 +1,9 @@
 /** Evaluates rules against an action: allowed or not, and why. A rule that can't be evaluated counts against the action. */
 import * as v from 'valibot'
 import { type EvidenceRequirement, type Rule, StepUp } from '../../../sdk/schema/guardrail.ts'
-import {
-  type ApprovalRef,
-  type Change,
-  type VerdictValue,
-  type Violation,
-  verdictValues,
-} from '../../../sdk/schema/policy.ts'
-import { type Action, compileField, type Field } from './action.ts'
+import type { ApprovalRef, Change, Violation } from '../../../sdk/schema/policy.ts'
+import { type VerdictValue, verdictValues } from '../../../sdk/schema/verdict.ts'
+import { type Action, compileField, type Field, fold, skeleton } from './action.ts'
 import { compileAll, type Test } from './conditions.ts'
 import type { Answers, History } from './history.ts'
 import { compileModify, givenOf, type Modification } from './modify.ts'
@@ -85,7 +80,7 @@ export const compileRules = (rules: readonly LoadedRule[]): CompiledRule[] =>
     required: rule.requirements.map((name) => ({ name, field: compileField(name) })),
     evidence: rule.requires.filter((one) => 'evidence' in one),
     approvers: rule.requires.flatMap((one) => ('approval' in one ? [one.approval] : [])),
-    scopes: scopesOf(rule),
+    scopes: scopesOf(rule).map(skeleton),
     change: rule.modify ? compileModify(rule.id, rule.modify) : null,
   }))
 
@@ -174,8 +169,8 @@ function stepUpsOf({ action, step_up }: LoadedRule, approvers: readonly string[]
 }
 
 /** An action that names neither project nor scope is outside of every scope. */
-const inScope = (scopes: readonly string[], names: readonly unknown[]): boolean =>
-  scopes.length === 0 || names.some((one) => typeof one === 'string' && scopes.includes(one))
+const inScope = (scopes: readonly string[], names: readonly string[]): boolean =>
+  scopes.length === 0 || names.some((one) => scopes.includes(one))
 
 /**
  * Evaluates every rule.
@@ -196,7 +191,9 @@ export async function evaluate(
   const changes: Change[] = []
   const satisfied_by: Verdict['satisfied_by'] = []
   const skipped_for_scope: string[] = []
-  const names = [action.project ?? action.context.project, action.scope]
+  const names = [action.project ?? action.context.project, action.scope].flatMap((one) =>
+    typeof one === 'string' ? [fold(action, one)] : [],
+  )
   let modified = action
   for (const compiled of rules) {
     const { rule, test, change, scopes } = compiled

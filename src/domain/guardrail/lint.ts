@@ -3,7 +3,7 @@ import { nearest } from '../../../sdk/nearest.ts'
 import { actionFields } from '../../../sdk/schema/action.ts'
 import type { Condition, FieldCondition, Rule } from '../../../sdk/schema/guardrail.ts'
 import { stableJson } from '../../core/json.ts'
-import { actionField, isNullable } from './action.ts'
+import { actionField, isNullable, skeleton } from './action.ts'
 import { scopesOf } from './evaluate.ts'
 import { factField, factNames, isFact } from './facts.ts'
 import type { LoadedRule } from './parse.ts'
@@ -13,7 +13,7 @@ export interface LintFinding {
   rule: string
   file: string
   line: number
-  kind: 'unknown_field' | 'never_fires' | 'shadowed' | 'contradiction' | 'no_message' | 'claims_only'
+  kind: 'assumed_match' | 'unknown_field' | 'never_fires' | 'shadowed' | 'contradiction' | 'no_message' | 'claims_only'
   message: string
 }
 
@@ -24,11 +24,14 @@ const namesIn = (conditions: readonly Condition[]): string[] =>
     one.type === 'field' ? [one.field] : one.type === 'compound' ? namesIn(one.conditions) : [],
   )
 
+/** A name of two letters is near to most others. */
+const longNames = Object.keys(actionFields).filter(({ length }) => length > 2)
+
 /** Bare names that look like a field of the action but are looked up in the context. The prefix `context.` says that this is intended. */
 function unknownFields({ conditions, requirements }: Rule): Found[] {
   return [...new Set([...namesIn(conditions), ...requirements])].flatMap((name): Found[] => {
     if (actionField(name) || isFact(name)) return []
-    const near = nearest(name, name.includes('.') ? factNames : Object.keys(actionFields))
+    const near = nearest(name, name.includes('.') ? factNames : longNames)
     const message = `${name} is looked up in the context; did you mean ${near}? If not, write context.${name}`
     return near ? [['unknown_field', message]] : []
   })
@@ -101,6 +104,8 @@ function shadows(rule: Rule, index: number, all: readonly Rule[]): Found[] {
 
 const claimsOnly = (claims: readonly string[]): string =>
   `its file has trust: evidence, and only the agent vouches for what satisfies it (${claims.join(', ')}); ask for evidence or an approval with requires`
+const absence = (fields: readonly string[]): string =>
+  `it applies to actions without ${[...new Set(fields)].join(', ')}, as it blocks; write when_missing: match if this is intended, else no_match`
 
 /** Findings over a set of rules, in the order of the rules. */
 export function lintRules(rules: readonly LoadedRule[]): LintFinding[] {
@@ -115,6 +120,7 @@ export function lintRules(rules: readonly LoadedRule[]): LintFinding[] {
       found.push(['no_message', 'a blocked agent does not learn why: add a message'])
     const claims = rule.trust === 'evidence' ? satisfiedByClaims(rule) : null
     if (claims !== null) found.push(['claims_only', claimsOnly(claims)])
+    if (rule.assumed_match.length > 0) found.push(['assumed_match', absence(rule.assumed_match)])
     const { id, file, line } = rule
     return found.map(([kind, message]) => ({ rule: id, file, line, kind, message }))
   })
@@ -137,13 +143,14 @@ interface Range {
 
 function narrow(range: Range, { operator, value }: FieldCondition): Range {
   const next = { ...range }
+  const look = (one: unknown) => (typeof one === 'string' ? skeleton(one) : one)
   const keep = (values: Set<unknown>) => {
     next.among = next.among === null ? values : new Set([...next.among].filter((one) => values.has(one)))
   }
-  if (operator === '=' || operator === '==') keep(new Set([value]))
-  if (operator === 'in') keep(new Set(value as unknown[]))
+  if (operator === '=' || operator === '==') keep(new Set([look(value)]))
+  if (operator === 'in') keep(new Set((value as unknown[]).map(look)))
   if ((operator === '!=' || operator === 'not_in') && next.among) {
-    const out = new Set<unknown>([value].flat())
+    const out = new Set<unknown>([value].flat().map(look))
     next.among = new Set([...next.among].filter((one) => !out.has(one)))
   }
   if (typeof value === 'number') {

@@ -39,37 +39,54 @@ export function compareNumbers(a: number, operator: Operator, b: number): boolea
   return compare(a, b)
 }
 
+/** Compares a present value with what a condition wants. @throws EvaluationError if the operator can't compare the value */
+export type Comparison = (actual: unknown, fold: (text: string) => string) => boolean
+
 /**
- * Whether a present value meets a condition. Equality with a value of another kind is an error rather than false: `"5000"` must not slip
- * past a rule about 5000. Lists and objects equal nothing.
- * @throws EvaluationError if the operator can't compare the value
+ * Compiles the comparison of a condition. Texts compare as they look, unless it is exact. Equality with a value of another kind is an
+ * error rather than false: `"5000"` must not slip past a rule about 5000. Lists and objects equal nothing.
+ * @param look what a text of the condition looks like
  */
-export function holds({ field, operator, value: wanted }: FieldCondition, actual: unknown): boolean {
+export function compileComparison(
+  { field, operator, value: wanted, exact }: FieldCondition,
+  look: (text: string) => string,
+): Comparison {
+  const own = (value: unknown): unknown => (typeof value === 'string' && !exact ? look(value) : value)
+  const want = Array.isArray(wanted) ? wanted.map(own) : own(wanted)
+  const seen = (actual: unknown, fold: (text: string) => string): unknown =>
+    typeof actual === 'string' && !exact ? fold(actual) : actual
   switch (operator) {
     case 'exists':
-      return wanted !== false
+      return () => want !== false
     case '=':
     case '==':
-      if (typeof actual !== typeof wanted) throw wrongKind(field, operator, actual, `a ${typeof wanted}`)
-      return actual === wanted
+      return (actual, fold) => {
+        if (typeof actual !== typeof want) throw wrongKind(field, operator, actual, `a ${typeof want}`)
+        return seen(actual, fold) === want
+      }
     case '!=':
-      return actual !== wanted
+      return (actual, fold) => seen(actual, fold) !== want
     case 'in':
     case 'not_in': {
-      const list = wanted as unknown[]
-      const within = list.includes(actual)
-      if (!within && operator === 'in' && list.length > 0 && !list.some((one) => typeof one === typeof actual)) {
-        throw wrongKind(field, operator, actual, `a ${typeof list[0]}`)
+      const list = want as unknown[]
+      return (actual, fold) => {
+        const within = list.includes(seen(actual, fold))
+        if (!within && operator === 'in' && list.length > 0 && !list.some((one) => typeof one === typeof actual)) {
+          throw wrongKind(field, operator, actual, `a ${typeof list[0]}`)
+        }
+        return within === (operator === 'in')
       }
-      return within === (operator === 'in')
     }
     case 'contains':
-      if (Array.isArray(actual)) return actual.includes(wanted)
-      if (typeof actual === 'string' && typeof wanted === 'string')
-        return actual.toLowerCase().includes(wanted.toLowerCase())
-      throw wrongKind(field, operator, actual, 'a text or a list')
+      return (actual, fold) => {
+        if (Array.isArray(actual)) return actual.some((one) => seen(one, fold) === want)
+        if (typeof actual === 'string' && typeof want === 'string') return String(seen(actual, fold)).includes(want)
+        throw wrongKind(field, operator, actual, 'a text or a list')
+      }
     default:
-      if (typeof actual !== 'number') throw wrongKind(field, operator, actual, 'a number')
-      return compareNumbers(actual, operator, wanted as number)
+      return (actual) => {
+        if (typeof actual !== 'number') throw wrongKind(field, operator, actual, 'a number')
+        return compareNumbers(actual, operator, want as number)
+      }
   }
 }

@@ -99,7 +99,7 @@ function withDefaults(rule: Rule): Rule & Pick<LoadedRule, 'assumed_match'> {
   const filled = (one: Condition, applies: boolean): Condition => {
     if (one.type === 'compound')
       return { ...one, conditions: one.conditions.map((inner) => filled(inner, applies !== (one.operator === 'not'))) }
-    if (one.type !== 'field' || one.when_missing !== undefined) return one
+    if (one.type !== 'field' || one.when_missing !== undefined || actionField(one.field)?.assumed) return one
     const guarded =
       rule.action === 'block' && one.operator !== 'exists' && !actionField(one.field) && !isFact(one.field)
     if (guarded) assumed_match.push(one.field)

@@ -2,7 +2,7 @@
  * Repeats evaluations of the audit trail: by the rules of their time, which must give the same verdict byte by byte, and by other rules,
  * to see what would change.
  */
-import type { VerdictValue } from '../../../sdk/schema/policy.ts'
+import type { VerdictValue } from '../../../sdk/schema/verdict.ts'
 import type { StoredAuditEntry } from '../../../sdk/storage/store.ts'
 import type { Action } from './action.ts'
 import { inputDigest, verdictDigest } from './digest.ts'

@@ -12,6 +12,7 @@ export function toAction(agent_id: string, given: ActionParams, phase: Phase): A
   if (problem) throw invalidParams({ path: 'action.context', ...problem })
   return {
     ...given,
+    stakes: given.stakes ?? null,
     agent_id,
     phase,
     reason_count: null,

@@ -76,6 +76,7 @@ export async function guardrails(bench: Bench): Promise<void> {
     ...action,
     tags: [],
     project: null,
+    pr: null,
     scope: null,
     agent_id: 'bench',
     phase: 'check' as const,

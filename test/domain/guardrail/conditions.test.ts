@@ -133,7 +133,9 @@ describe('rules', () => {
     expect(await fired({})).toEqual([])
     expect(await fired({ project: 'acme/app' })).toEqual(['one'])
     expect(await fired({ project: 'acme/app', scope: 'trading' })).toEqual(['one', 'two'])
-    expect(await fired({ context: { project: 'acme/app', scope: 'trading' } })).toEqual([])
+    expect(await fired({ context: { project: 'acme/app', scope: 'trading' } })).toEqual(['one'])
+    expect(await fired({ project: 'other', context: { project: 'acme/app' } })).toEqual([])
+    expect(await fired({ project: 'Acme/App' })).toEqual(['one'])
   })
 
   test('a violation tells name, message and suggestion', async () => {

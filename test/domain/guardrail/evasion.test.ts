@@ -10,9 +10,9 @@ const rules = `
   conditions:
     - { type: field, field: stakes, operator: in, value: [high, critical] }
     - { type: field, field: confidence, operator: "<", value: 0.5, when_missing: match }
-- { id: production, condition_environment: production, requires_reviewed: true }
-- { id: amount, condition_context.amount: "> 5000" }
-- { id: nested, condition_context.deploy.target: production }
+- { id: production, action: warn, condition_environment: production, requires_reviewed: true }
+- { id: amount, action: warn, condition_context.amount: "> 5000" }
+- { id: nested, action: warn, condition_context.deploy.target: production }
 `
 const fired = async (action: Partial<Action>) => (await verdictOf(rules, action)).fired
 const given = (context: unknown) => fired({ context: context as Record<string, unknown> })
@@ -67,7 +67,7 @@ describe('keys', () => {
     const production = JSON.parse('{"environment": "production", "__proto__": {"reviewed": true}}')
     expect(await given(production)).toEqual(['production'])
     const own =
-      '[{ id: r, condition_context.__proto__.polluted: true }, { id: s, condition_x: 1, requires_toString: true }]'
+      '[{ id: r, action: warn, condition_context.__proto__.polluted: true }, { id: s, condition_x: 1, requires_toString: true }]'
     expect((await verdictOf(own, { context: { x: 1 } })).fired).toEqual(['s'])
     expect(({} as Record<string, unknown>).polluted).toBeUndefined()
   })
@@ -110,14 +110,18 @@ describe('size', () => {
   })
 
   test('a thousand rules on the widest context are evaluated in no time', async () => {
-    const many = Array.from({ length: 1_000 }, (_, at) => ({ id: `r${at}`, [`condition_context.key${at}x`]: '> 5' }))
+    const many = Array.from({ length: 1_000 }, (_, at) => ({
+      id: `r${at}`,
+      action: 'warn',
+      [`condition_context.key${at}x`]: '> 5',
+    }))
     const { rules: compiled } = await policyOf(JSON.stringify(many))
     const { evaluate } = await import('../../../src/domain/guardrail/evaluate.ts')
     const { actionOf, past } = await import('./rules.ts')
     const context = Object.fromEntries(Array.from({ length: 6_000 }, (_, at) => [`k${at}`, 1]))
     const start = performance.now()
-    const { allowed } = await evaluate(compiled, actionOf({ context }), past(), () => {})
-    expect(allowed).toBe(true)
+    const { allowed, warnings } = await evaluate(compiled, actionOf({ context }), past(), () => {})
+    expect([allowed, warnings]).toEqual([true, []])
     expect(performance.now() - start).toBeLessThan(500)
   })
 })

@@ -73,7 +73,7 @@ describe('files', () => {
       fc.property(rule, (given) => {
         const first = parseRules(stringify([given]), 'f')
         expect(first.errors).toEqual([])
-        const { file: _, line: __, column: ___, ...loaded } = first.rules[0]!
+        const { file: _, line: __, column: ___, trust: ____, assumed_match: _____, ...loaded } = first.rules[0]!
         expect(loaded).toMatchObject(given as never)
         const again = parseRules(stringify({ guardrails: [loaded] }), 'f')
         expect(again.errors).toEqual([])
@@ -93,7 +93,7 @@ describe('files', () => {
         const { rules, errors } = parseRules(file, 'f')
         expect(errors).toEqual([])
         expect(rules[0]!.conditions as unknown).toEqual([
-          { type: 'field', field, operator, value, when_missing: 'no_match' },
+          { type: 'field', field, operator, value, when_missing: operator === 'exists' ? 'no_match' : 'match' },
         ])
       }),
       runs,

@@ -6,9 +6,12 @@ import { policyOf } from './rules.ts'
 /** `rule kind` of each finding; every rule gets a message, so that only what is asked for is found. */
 const found = async (...rules: object[]) => {
   const { rules: loaded } = await policyOf(JSON.stringify(rules.map((rule) => ({ message: 'm', ...rule }))))
-  return lintRules(loaded.map(({ rule }) => rule)).map(({ rule, kind }) => `${rule} ${kind}`)
+  return lintRules(loaded.map(({ rule }) => rule)).flatMap(({ rule, kind }) =>
+    kind === 'assumed_match' ? [] : [`${rule} ${kind}`],
+  )
 }
-const r = (given: object) => ({ id: 'r', ...given })
+/** A rule that says nothing of absent fields, and lets them pass. */
+const r = (given: object) => ({ id: 'r', action: 'warn', ...given })
 
 describe('rules that can never fire', () => {
   test.each([
@@ -71,8 +74,20 @@ test('rules that another one covers', async () => {
   expect(await found(wide, { id: 'twin', condition_x: '> 5' })).toEqual(['twin shadowed'])
 })
 
+test('a rule that blocks where a field is absent, and does not say so', async () => {
+  const kinds = async (text: string) =>
+    lintRules((await policyOf(text)).rules.map(({ rule }) => rule)).map(({ kind, message }) => [kind, message])
+  const field = '{ type: field, field: context.environment, operator: "=", value: production'
+  expect(await kinds(`[{ id: r, message: m, conditions: [${field} }] }]`)).toEqual([
+    ['assumed_match', expect.stringContaining('actions without context.environment')],
+  ])
+  for (const said of ['match', 'no_match'])
+    expect(await kinds(`[{ id: r, message: m, conditions: [${field}, when_missing: ${said} }] }]`)).toEqual([])
+  expect(await kinds(`[{ id: r, message: m, action: warn, conditions: [${field} }] }]`)).toEqual([])
+})
+
 test('a block without a message', async () => {
-  const { rules } = await policyOf('[{ id: r, condition_x: 1 }, { id: s, action: warn, condition_y: 1 }]')
+  const { rules } = await policyOf('[{ id: r, condition_stakes: high }, { id: s, action: warn, condition_y: 1 }]')
   expect(lintRules(rules.map(({ rule }) => rule)).map(({ rule, kind, line }) => [rule, kind, line])).toEqual([
     ['r', 'no_message', 1],
   ])

@@ -8,7 +8,7 @@ const field = (name: string, operator: string, value?: unknown) => ({
   field: name,
   operator,
   ...(value !== undefined && { value }),
-  when_missing: 'no_match',
+  when_missing: operator === 'exists' ? 'no_match' : 'match',
 })
 
 const conditionsOf = (text: string) => {
@@ -169,7 +169,7 @@ describe('policy hash', () => {
     const long = `
 guardrails:
   - { id: s, action: block, conditions: [{ type: field, field: y, operator: "=", value: 1 }] }
-  - conditions: [{ value: 1, operator: ">", field: x, type: field, when_missing: no_match }]
+  - conditions: [{ value: 1, operator: ">", field: x, type: field, when_missing: match }]
     scope: [a]
     id: r
 `

@@ -12,6 +12,7 @@ export const actionOf = (given: Partial<Action> = {}): Action => ({
   confidence: null,
   tags: [],
   project: null,
+  pr: null,
   scope: null,
   agent_id: 'alice',
   phase: 'check',

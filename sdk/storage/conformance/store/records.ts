@@ -75,6 +75,7 @@ export function recordOf(number: number, changes: Partial<DecisionRecord> = {}):
     auto_attributed: number % 9 === 0,
     attribution_basis: number % 9 === 0 ? 'age' : null,
     attribution_reason: null,
+    verdict: null,
     ...changes,
   }
 }

@@ -1,0 +1,17 @@
+/** Verdicts on actions, and the one that a decision keeps. */
+import * as v from 'valibot'
+
+const d = v.description
+
+/** The verdicts, the strictest first. */
+export const verdictValues = ['deny', 'defer', 'step_up', 'modify', 'allow'] as const
+export type VerdictValue = (typeof verdictValues)[number]
+
+/** The verdict with which a decision was recorded. */
+export const RecordedVerdict = v.object({
+  allowed: v.pipe(v.boolean(), d('False if rules stopped the action, and recording it only warned.')),
+  verdict: v.picklist(verdictValues),
+  rules: v.pipe(v.array(v.string()), d('Ids of the rules that fired.')),
+  policy_hash: v.pipe(v.string(), d('SHA-256 of the rules.')),
+  record_id: v.pipe(v.string(), d('Id of the evaluation in the trail.')),
+})
