@@ -131,3 +131,22 @@ forEachBackend((open) => {
     expect(await program.call('checkGuardrails', { action })).toMatchObject({ allowed: true })
   })
 })
+
+forEachBackend((open) => {
+  test('a rule that asks for records only answers through preAction too', async () => {
+    const program = await open()
+    program.services.record_guardrails = 'block'
+    await program.rules('- { id: keep, action: step_up, message: Ask, condition_phase: record }')
+    const first = await program.call('preAction', { action, agent_id: 'erin' })
+    expect(first).toMatchObject({
+      allowed: false,
+      verdict: 'step_up',
+      decision_id: null,
+      approval: { state: 'pending' },
+    })
+    const { id } = first.approval!
+    expect(await program.call('getApproval', { id })).toMatchObject({ on_behalf_of: 'erin' })
+    await approve(program, id)
+    expect((await program.call('preAction', { action, agent_id: 'erin' })).decision_id).toBeString()
+  })
+})

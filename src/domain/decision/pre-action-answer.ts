@@ -151,7 +151,6 @@ export function answerOf(
   return {
     allowed: violations.length === 0,
     ...shownVerdict(verdict),
-    ...(blocked.length > 0 && { verdict: 'deny' as const }),
     decision_id: record?.decision_id ?? null,
     relevant_decisions: found?.hits.map(hitOf) ?? [],
     guardrail_results: [...fired, ...passed],

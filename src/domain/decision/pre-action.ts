@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import { invalidParams } from '../../../sdk/errors.ts'
 import { filledText, Reason, text } from '../../../sdk/schema/decision.ts'
 import { trackedParams, whole } from '../../../sdk/schema/params.ts'
-import { ActionParams } from '../../../sdk/schema/policy.ts'
+import { ActionParams, type Violation } from '../../../sdk/schema/policy.ts'
 import { RecordParams, type RecordResult } from '../../../sdk/schema/record.ts'
 import { audit } from '../../core/audit.ts'
 import { checkInput, noteInput, queryInput, type TrackedCall } from '../deliberation/inputs.ts'
@@ -54,7 +54,7 @@ export async function preAction(call: PreActionCall, given: PreActionParams): Pr
   const duration_ms = () => Math.round(call.elapsed() - start)
   if (recorded === null) return answerOf(given, await runChecks(call, given), null, [], duration_ms())
   let checks: Checks = { verdict: notEvaluated, found: null, calibration: null }
-  const answer = (record: RecordResult | null, blocked: RecordBlocked['violations'] = []) =>
+  const answer = (record: RecordResult | null, blocked: readonly Violation[] = []) =>
     answerOf(given, checks, record, blocked, duration_ms())
   try {
     return await recordOnce(call, given.idempotency_key, given, async () => {
@@ -65,8 +65,10 @@ export async function preAction(call: PreActionCall, given: PreActionParams): Pr
       return async (tx) => answer(await commit(tx))
     })
   } catch (error) {
-    if (error instanceof RecordBlocked) return answer(null, error.violations)
-    throw error
+    if (!(error instanceof RecordBlocked)) throw error
+    const { verdict, approval, violations } = error.evaluation
+    checks = { ...checks, verdict: { ...checks.verdict, verdict, approval: approval ?? checks.verdict.approval } }
+    return answer(null, violations)
   }
 }
 

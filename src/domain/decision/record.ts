@@ -1,7 +1,6 @@
 /** The record service: checks what is given, builds the record, applies policy, embeds it, and commits all of it in one transaction. */
 import { CstpError, invalidParams } from '../../../sdk/errors.ts'
 import type { DecisionRecord, Deliberation } from '../../../sdk/schema/decision.ts'
-import type { Violation } from '../../../sdk/schema/policy.ts'
 import type { RecordParams, RecordResult } from '../../../sdk/schema/record.ts'
 import { isStorageError } from '../../../sdk/storage/errors.ts'
 import type { DecisionReader, StoredDecision, Transaction } from '../../../sdk/storage/store.ts'
@@ -33,16 +32,17 @@ export interface RecordCall extends GuardedCall, EmbeddingCall {
 
 /** Policy refuses the record. */
 export class RecordBlocked extends CstpError {
-  readonly violations: readonly Violation[]
+  readonly evaluation: Evaluation
   /** Settles the evaluation after the record's transaction was rolled back: its audit row, and the approval that it waits for. */
   readonly settle: () => Promise<Evaluation>
 
-  constructor({ violations, approval }: Evaluation, settle: () => Promise<Evaluation>) {
+  constructor(evaluation: Evaluation, settle: () => Promise<Evaluation>) {
+    const { violations, approval } = evaluation
     super('record_failed', `Blocked by ${violations.map(({ guardrail_id }) => guardrail_id).join(', ')}`, {
       violations,
       ...(approval && { approval }),
     })
-    this.violations = violations
+    this.evaluation = evaluation
     this.settle = settle
   }
 }
@@ -150,7 +150,7 @@ export async function prepareRecord(
     const whole = inputIds(session) === inputIds(noted) ? planned : build(session)
     await tx.decisions.create(requireSize(whole))
     const indexed = await keepVectors(tx, call, whole.id, vectors)
-    if (policy) await policy.recorded(tx, whole.id, given.agent_id)
+    if (policy) await policy.recorded(tx, whole.id)
     else await audit(call, tx, [whole.id])
     return resultOf(whole, { indexed, evaluation: policy?.evaluation, session })
   }
@@ -167,6 +167,8 @@ async function ofSource(
   const found: StoredDecision | null = id === null ? null : await decisions.get(id)
   return found && resultOf(found.record, { indexed: found.indexed, existing: true })
 }
+
+const claimsOf = ({ agent_id }: DecisionRecord) => (agent_id === null ? {} : { claims: { agent_id } })
 
 /** Checks a planned record against policy, and returns what its transaction does with the verdict. @throws RecordBlocked */
 async function checkPolicy(
@@ -185,7 +187,7 @@ async function checkPolicy(
   const strict = call.record_guardrails === 'block'
   const refusal = (refused: Evaluation): RecordBlocked =>
     new RecordBlocked(refused, () =>
-      call.store.transaction((tx) => guard.settle(tx, action, refused, { approvals: 'ask' })),
+      call.store.transaction((tx) => guard.settle(tx, action, refused, { ...claimsOf(planned), approvals: 'ask' })),
     )
   if (evaluation && strict && !evaluation.allowed && evaluation.verdict !== 'step_up') throw refusal(evaluation)
   return {
@@ -195,13 +197,12 @@ async function checkPolicy(
       const stopped = evaluation && strict ? await guard.stopped(tx) : []
       if (evaluation && stopped.length > 0) throw refusal(withBreakers(evaluation, stopped))
     },
-    async recorded(tx: Transaction, id: string, agent_id: string | null): Promise<void> {
+    async recorded(tx: Transaction, id: string): Promise<void> {
       await guard.recorded(tx, id)
-      const claims = agent_id === null ? {} : { claims: { agent_id } }
       if (!evaluation) return audit(call, tx, [id])
       const settled = await guard.settle(tx, action, evaluation, {
         ids: [id],
-        ...claims,
+        ...claimsOf(planned),
         approvals: strict ? 'use' : 'leave',
       })
       if (strict && !settled.allowed) throw refusal(evaluation)
