@@ -130,7 +130,7 @@ const maxChain = 1_000
 
 /**
  * Whether the target was, over any number of steps, made to supersede the source. Links that ranking ignores count only if the agent
- * made them itself: nobody can stand in the way of others by them.
+ * made them itself: nobody can block others by them.
  */
 export async function closesCycle(
   decisions: Pick<DecisionReader, 'get'>,
