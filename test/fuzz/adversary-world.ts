@@ -200,13 +200,16 @@ export async function untouchable(world: World): Promise<Record<string, unknown>
     if (key === '@alice0') decisions.outcome = found.outcome
   }
   const own = new Map([...ids].filter(([key]) => key.startsWith('@alice')).map(([key, id]) => [id, key]))
+  // Their order among themselves may change: who recorded a decision may say that one of these replaced it.
+  const named = (hits: { id: string; superseded_by?: string | null }[]) =>
+    Object.fromEntries(hits.map(({ id, superseded_by }) => [own.get(id)!, superseded_by]))
   const ranks: unknown[] = []
   for (const query of ['Use PostgreSQL for the ledger', 'Keep backups in another region for a year']) {
     const { decisions: hits } = (await as(alice, 'queryDecisions', { query, limit: 50 })) as {
       decisions: { id: string; superseded_by?: string | null }[]
     }
     const known = hits.filter(({ id }) => own.has(id))
-    ranks.push(known.map((hit) => nameOf(own, hit)))
+    ranks.push(named(known))
   }
   const { events } = (await as(connector, 'listEvidence', { evidence_class: 'observed', limit: 100 })) as {
     events: unknown[]
@@ -222,14 +225,6 @@ export async function untouchable(world: World): Promise<Record<string, unknown>
     by_evidence: calibration.by_reviewer?.observed,
   }
 }
-
-const nameOf = (
-  names: ReadonlyMap<string, string>,
-  { id, superseded_by }: { id: string; superseded_by?: string | null },
-) => ({
-  id: names.get(id),
-  superseded_by,
-})
 
 /** All methods that there are, by their short names. */
 export const names = [...methods.keys()].map((name) => name.replace('cstp.', ''))
