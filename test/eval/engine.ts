@@ -24,7 +24,7 @@ export interface Engine {
   close(): Promise<void>
 }
 
-const noRules = { rules: [], breakers: [], hash: '' }
+const noRules = { rules: [], breakers: [], hash: '', keeps_sessions: false }
 
 export async function openEngine(): Promise<Engine> {
   const now = Date.now

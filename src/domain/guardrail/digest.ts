@@ -11,18 +11,18 @@ export const inputDigest = (action: Action): string => sha256(action)
 const byRule = <T>(list: readonly T[], rule: (one: T) => string): T[] =>
   [...list].sort((a, b) => (rule(a) < rule(b) ? -1 : rule(a) > rule(b) ? 1 : 0))
 
-/** Of everything that a caller is told, whatever the order of the rules in their files. */
-export const verdictDigest = (verdict: Verdict): string =>
-  sha256({
-    allowed: verdict.allowed,
-    verdict: verdict.verdict,
+/** Of everything that a caller is told, whatever the order of the rules in their files. What is empty is left out. */
+export function verdictDigest(verdict: Verdict): string {
+  const lists: Record<string, readonly unknown[]> = {
     violations: byRule(verdict.violations, (one) => one.guardrail_id),
     warnings: byRule(verdict.warnings, (one) => one.guardrail_id),
-    fired: [...verdict.fired].sort(),
-    tags: [...verdict.tags].sort(),
-    would_block: [...verdict.would_block].sort(),
-    modified_action: verdict.modified_action,
+    fired: byRule(verdict.fired, (id) => id),
+    tags: byRule(verdict.tags, (tag) => tag),
+    would_block: byRule(verdict.would_block, (id) => id),
     satisfied_by: byRule(verdict.satisfied_by, (one) => one.rule),
-    skipped_for_scope: [...verdict.skipped_for_scope].sort(),
-    evaluated: verdict.evaluated,
-  })
+    skipped_for_scope: byRule(verdict.skipped_for_scope, (id) => id),
+  }
+  const { allowed, verdict: value, evaluated, modified_action } = verdict
+  const filled = Object.entries(lists).filter(([, list]) => list.length > 0)
+  return sha256({ allowed, verdict: value, evaluated, modified_action, ...Object.fromEntries(filled) })
+}

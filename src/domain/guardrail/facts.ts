@@ -61,9 +61,9 @@ function groupsOf(condition: Condition): FactGroup[] {
   }
 }
 
-/** Whether some rule asks for what happened before in the session: only then is it kept. */
-export const asksForSession = (rules: readonly { rule: { conditions: readonly Condition[] } }[]): boolean =>
-  rules.some(({ rule }) => rule.conditions.flatMap(groupsOf).includes('session'))
+/** Whether some rule asks for what happened before in the session. */
+export const asksForSession = (rules: readonly { conditions: readonly Condition[] }[]): boolean =>
+  rules.some(({ conditions }) => conditions.flatMap(groupsOf).includes('session'))
 
 export interface FactTools {
   store: Store

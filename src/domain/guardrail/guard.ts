@@ -28,7 +28,6 @@ import { overdue } from './deferral.ts'
 import { inputDigest, verdictDigest } from './digest.ts'
 import { type Evaluation, evaluate, judged, type Verdict } from './evaluate.ts'
 import type { EvidenceReader } from './evidence.ts'
-import { asksForSession } from './facts.ts'
 import { type Answers, openHistory } from './history.ts'
 import { addToSession, namesOf } from './session.ts'
 import type { Policy, PolicySet } from './set.ts'
@@ -157,7 +156,7 @@ export function guardOf(call: GuardedCall, set: PolicySet, scopes: readonly stri
         ...(dry_run && { dry_run }),
       }
       // An action that was allowed is part of the session; its record is not another one.
-      if (allowed && !dry_run && action.phase !== 'record' && asksForSession(set.rules)) {
+      if (allowed && !dry_run && action.phase !== 'record' && set.keeps_sessions) {
         const time = { now_ms: at_ms, ttl_ms: call.tracker_ttl_ms }
         await addToSession(tx, action.agent_id, { actions: namesOf(action), classifications: tags }, time)
       }
@@ -176,7 +175,7 @@ export async function noteRequest(
   call: Pick<GuardedCall, 'policy' | 'store' | 'caller' | 'tracker_ttl_ms' | 'now'>,
   request: string,
 ): Promise<void> {
-  if (!asksForSession((await call.policy.current()).rules)) return
+  if (!(await call.policy.current()).keeps_sessions) return
   const time = { now_ms: call.now(), ttl_ms: call.tracker_ttl_ms }
   await call.store.transaction((tx) => addToSession(tx, call.caller.agent, { request }, time))
 }

@@ -4,6 +4,7 @@ import type { BreakerRule } from '../../../sdk/schema/guardrail.ts'
 import type { RuleProblem } from '../../../sdk/schema/policy.ts'
 import { stableJson } from '../../core/json.ts'
 import { type CompiledRule, compileRules } from './evaluate.ts'
+import { asksForSession } from './facts.ts'
 import { type LoadedRule, parseRules } from './parse.ts'
 
 export interface PolicyFile {
@@ -17,6 +18,8 @@ export interface PolicySet {
   breakers: BreakerRule[]
   /** SHA-256 of the canonical rules and breakers, lowercase hex: equal for equal policies, wherever their files are. */
   hash: string
+  /** Whether some rule asks for what happened before in the session: only then is that kept. */
+  keeps_sessions: boolean
 }
 
 /** The rules in force. */
@@ -93,6 +96,7 @@ export const compileSet = (rules: readonly LoadedRule[], breakers: BreakerRule[]
   rules: compileRules(rules),
   breakers,
   hash: policyHash(rules, breakers),
+  keeps_sessions: asksForSession(rules),
 })
 
 /** The name of a rule file; its path is not for callers. */
