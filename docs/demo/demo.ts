@@ -69,7 +69,7 @@ async function demo(terminal: Terminal): Promise<void> {
     const log = openLog(configuration)
     const serving = await serve(configuration.settings, log)
     try {
-      const { send, get } = await openRemote({ url: serving.url, data_dir })
+      const { send, get } = await openRemote({ url: serving.url, data_dir, admin: 'always' })
       const connection = connect(send)
       const material = (args.includes(small) ? null : await pepMaterial()) ?? shopMaterial()
       await takeIn(material, connection, get, terminal)

@@ -49,11 +49,13 @@ interface Options {
   signal?: AbortSignal
   /** Reports the progress of a reindex, if this process does it. */
   reindexProgress?(done: number, total: number): void
+  /** What is done belongs to an administrator, all of it. */
+  admin?: 'always'
 }
 
 export async function openConnection(
   run: Run<typeof connectionFlags>,
-  { signal, reindexProgress }: Options = {},
+  { signal, reindexProgress, admin }: Options = {},
 ): Promise<Connection> {
   const { flags, env } = run
   const configuration = await run.configuration()
@@ -67,6 +69,7 @@ export async function openConnection(
       agent,
       token,
       data_dir: settings.data_dir,
+      admin: admin ?? 'if_needed',
       ...(signal && { signal }),
     })
     return { ...connect(send), get }

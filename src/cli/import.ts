@@ -94,7 +94,7 @@ export const importDecisions = defineCommand({
     const { terminal, signal, json, flags } = run
     const { stream, bytes } = await open(run.words[0]!)
     // Not closed by the signal: calls under way complete.
-    const opened = flags['dry-run'] ? null : await openConnection(run)
+    const opened = flags['dry-run'] ? null : await openConnection(run, { admin: 'always' })
     const problems: { line: number; reason: string }[] = []
     let read = 0
     try {

@@ -78,12 +78,20 @@ export async function openRemote(options: {
   token?: string | undefined
   /** Directory with the tokens of the agents local and admin. */
   data_dir: string
+  /** A person calls: as agent admin what needs the scope admin or approve, or all of it, if the token of admin is there. */
+  admin?: 'if_needed' | 'always'
   signal?: AbortSignal
 }): Promise<{ send: Send; get: Get }> {
   const { url, agent, token, data_dir, signal } = options
-  const headers = { authorization: await authorization(agent, token, data_dir) }
   // Commands of operators need no other flags: what local may not do is sent again as admin. That token leaves the machine by request only.
-  const mayBeAdmin = agent === undefined && token === undefined && loopback.test(new URL(url).hostname)
+  const mayBeAdmin =
+    options.admin !== undefined &&
+    agent === undefined &&
+    token === undefined &&
+    loopback.test(new URL(url).hostname) &&
+    (await readToken(data_dir, adminAgent).catch(() => null)) !== null
+  const chosen = mayBeAdmin && options.admin === 'always' ? adminAgent : agent
+  const headers = { authorization: await authorization(chosen, token, data_dir) }
   const asAdmin = new Set<string>()
   const request = async (path: string, init: RequestInit): Promise<Response> => {
     const ended = init.signal && signal ? AbortSignal.any([init.signal, signal]) : (init.signal ?? signal)
@@ -121,8 +129,9 @@ export async function openRemote(options: {
       try {
         return await post(headers)
       } catch (error) {
-        const refused = error instanceof CstpError && error.error === 'forbidden'
-        if (!mayBeAdmin || !refused || (await readToken(data_dir, adminAgent).catch(() => null)) === null) throw error
+        const missing = error instanceof CstpError && error.error === 'forbidden' ? error.data?.scope : undefined
+        const refused = missing === 'admin' || missing === 'approve'
+        if (!mayBeAdmin || !refused) throw error
         asAdmin.add(method)
         return admin()
       }

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { openRemote } from '../../src/cli/remote.ts'
 import { bareEnv, cstp, inTemporaryDir, root, run, type Service, serve, temporaryDir } from '../support/process.ts'
 
 // Each test starts several processes.
@@ -140,6 +141,7 @@ describe('help', () => {
         'migrate',
         'doctor',
         'config',
+        'licenses',
       ])
       for (const name of names) {
         const { status, out } = await cstp([name, '--help'], env)
@@ -359,6 +361,32 @@ test('an import waits where the server limits the rate', () =>
       const { status, out } = await cstp(['import', '-', '--url', service.url, '--json'], bareEnv(dir), input)
       expect(JSON.parse(out)).toMatchObject({ imported: 220, skipped: 0 })
       expect(status).toBe(0)
+    } finally {
+      await service.stop()
+    }
+  }))
+
+test('commands of operators take the token of admin by themselves; a model behind cstp mcp never does', () =>
+  inTemporaryDir(async (dir) => {
+    const service = await serve(bareEnv(dir))
+    try {
+      const at = ['--url', service.url]
+      expect((await cstp(['call', 'reindex', ...at], bareEnv(dir))).status).toBe(0)
+      const { agent } = JSON.parse((await cstp(['call', 'listAudit', '{"limit":1}', ...at], bareEnv(dir))).out)
+        .entries[0]
+      expect(agent).toBe('admin')
+      const named = await cstp(['call', 'reindex', ...at, '--agent', 'local'], bareEnv(dir))
+      expect(named.err).toContain('needs the scope admin (-32001)')
+      const forEvidence = await cstp(['call', 'ingestEvidence', '{"source":"ci","events":[]}', ...at], bareEnv(dir))
+      expect(forEvidence.err).toContain('needs the scope evidence (-32001)')
+      const { send } = await openRemote({
+        url: service.url,
+        agent: undefined,
+        token: undefined,
+        data_dir: dir,
+      })
+      await expect(send('cstp.reindex', {})).rejects.toThrow('needs the scope admin')
+      expect(await send('cstp.getStats', {})).toMatchObject({ total: 0 })
     } finally {
       await service.stop()
     }

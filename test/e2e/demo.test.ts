@@ -58,7 +58,7 @@ test('what was taken in is found by meaning, alike on exact search and LanceDB',
     }
 
     const onExact = await serve(env)
-    const { send, get } = await openRemote({ url: onExact.url, data_dir: dir })
+    const { send, get } = await openRemote({ url: onExact.url, data_dir: dir, admin: 'always' })
     const connection = connect(send)
     const problems: string[] = []
     const done = await load(lines, { connection, problem: (line, reason) => problems.push(`${line}: ${reason}`) })
