@@ -156,4 +156,15 @@ forEachBackend((open) => {
     expect([page.approvals.length, page.total]).toEqual([5, mostWaiting])
     expect(await ask(program, asking(program, { text: 'x'.repeat(40_000) }))).toMatchObject({ approval: null })
   })
+
+  test('two servers at once: one request for the same action, and no more than may wait', async () => {
+    const program = await open()
+    const other = await program.second()
+    const both = (context: Record<string, unknown>) => [program, other].map((one) => ask(one, asking(one, context)))
+    const same = await Promise.all([...both({ amount: 0 }), ...both({ amount: 0 })])
+    expect(new Set(same.map(({ approval }) => approval!.id)).size).toBe(1)
+    const many = await Promise.all(Array.from({ length: mostWaiting + 5 }, (_, amount) => both({ amount })).flat())
+    expect(new Set(many.flatMap(({ approval }) => approval?.id ?? [])).size).toBe(mostWaiting)
+    expect((await other.call('listApprovals', { state: 'pending' })).total).toBe(mostWaiting)
+  })
 })
