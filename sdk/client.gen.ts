@@ -874,7 +874,7 @@ export interface ListApprovalsParams {
 
 /** Result of `cstp.listApprovals`. */
 export interface ListApprovalsResult {
-  approvals: Approval[]
+  /** The requests. */ approvals: Approval[]
   /** In this state, on all pages. */ total: number
   /** True if the page ends early, as its answer would be over 32 MiB; the next page goes on. */
   shortened?: boolean | undefined
@@ -1475,7 +1475,7 @@ export interface ActionParams {
 export interface Approval {
   /** Short code, such as 7F3K-Q2MX. */ id: string
   /** Where a person decides it. */ url: string
-  state: ApprovalState
+  /** `consumed` is a grant that an action has used. */ state: ApprovalState
   /** RFC 3339. Without an answer until then it is denied. */ expires_at: string
   /** The evaluation that asked, as the audit trail names it. */ evaluation_id: string
   /** SHA-256 of the JCS of agent, tool, arguments, resource and policy_hash. */ request_digest: string
@@ -1485,26 +1485,26 @@ export interface Approval {
   /** Session of the requester, if it named one. */ session: string | null
   /** What is to be approved, secrets redacted. */
   action: {
-    description: string
+    /** What the agent intends to do. */ description: string
     /** What kind of decision it is. */ category: string | null
     /** What is at risk. */ stakes: string | null
     /** How sure the agent was, 0 to 1. */ confidence: number | null
     /** Tags for finding it again. */ tags: string[]
-    project: string | null
-    scope: string | null
+    /** Project of the action. */ project: string | null
+    /** Scope of the action. */ scope: string | null
     /** The situation, in words. */ context: Record<string, unknown>
   }
   /** The rules that asked. */
   rules: {
-    /** Id of the rule or breaker. */ guardrail_id: string
-    name: string
+    /** Id of the rule. */ guardrail_id: string
+    /** Short name of the rule. */ name: string
     /** What the rule says to the caller. */ message: string
     /** The rule as canonical JSON. */ text: string
   }[]
   /** Who may decide: agents or roles; empty for everybody with the scope approve. */ approvers: string[]
   /** `none`: the next action uses a grant up. `exact:24h`: the same action passes for so long. */ remember: string
   /** RFC 3339. */ requested_at: string
-  decided_by: string | null
+  /** Who answered. */ decided_by: string | null
   /** RFC 3339. */ decided_at: string | null
   /** Why it was decided so. */ reason: string | null
   /** RFC 3339. Until then a grant can be used. */ approved_until: string | null

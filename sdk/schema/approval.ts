@@ -10,21 +10,21 @@ export type ApprovalState = v.InferOutput<typeof ApprovalState>
 
 /** A rule that asked for the approval, as it was at the request. */
 const ApprovalRule = v.object({
-  guardrail_id: v.string(),
-  name: v.string(),
+  guardrail_id: v.pipe(v.string(), d('Id of the rule.')),
+  name: v.pipe(v.string(), d('Short name of the rule.')),
   message: v.pipe(v.string(), d('What the rule says to the caller.')),
   text: v.pipe(v.string(), d('The rule as canonical JSON.')),
 })
 
 /** The action to approve, secrets redacted. */
 const ApprovalAction = v.object({
-  description: v.string(),
+  description: v.pipe(v.string(), d('What the agent intends to do.')),
   category: v.nullable(v.string()),
   stakes: v.nullable(v.string()),
   confidence: v.nullable(v.number()),
   tags: v.array(v.string()),
-  project: v.nullable(v.string()),
-  scope: v.nullable(v.string()),
+  project: v.pipe(v.nullable(v.string()), d('Project of the action.')),
+  scope: v.pipe(v.nullable(v.string()), d('Scope of the action.')),
   context: v.record(v.string(), v.unknown()),
 })
 
@@ -32,7 +32,7 @@ const ApprovalAction = v.object({
 export const Approval = v.object({
   id: v.pipe(v.string(), d('Short code, such as 7F3K-Q2MX.')),
   url: v.pipe(v.string(), d('Where a person decides it.')),
-  state: ApprovalState,
+  state: v.pipe(ApprovalState, d('`consumed` is a grant that an action has used.')),
   expires_at: v.pipe(v.string(), d('RFC 3339. Without an answer until then it is denied.')),
   evaluation_id: v.pipe(v.string(), d('The evaluation that asked, as the audit trail names it.')),
   request_digest: v.pipe(v.string(), d('SHA-256 of the JCS of agent, tool, arguments, resource and policy_hash.')),
@@ -51,7 +51,7 @@ export const Approval = v.object({
     d('`none`: the next action uses a grant up. `exact:24h`: the same action passes for so long.'),
   ),
   requested_at: v.pipe(v.string(), d('RFC 3339.')),
-  decided_by: v.nullable(v.string()),
+  decided_by: v.pipe(v.nullable(v.string()), d('Who answered.')),
   decided_at: v.pipe(v.nullable(v.string()), d('RFC 3339.')),
   reason: v.pipe(v.nullable(v.string()), d('Why it was decided so.')),
   approved_until: v.pipe(v.nullable(v.string()), d('RFC 3339. Until then a grant can be used.')),

@@ -149,6 +149,13 @@ export const examples: Readonly<Record<string, Example>> = {
     },
     result: {
       allowed: true,
+      verdict: 'allow',
+      record_id: '2026-07-01-evaluation-9b1f04c7d2aa',
+      approval: null,
+      modified_action: null,
+      changes: [],
+      satisfied_by: [],
+      skipped_for_scope: [],
       violations: [],
       warnings: [],
       evaluated: 5,

@@ -16,7 +16,7 @@ export const listApprovals = defineMethod({
     offset: v.pipe(v.optional(whole(0, 1_000_000), 0), d('How many to skip.')),
   }),
   result: v.object({
-    approvals: v.array(Approval),
+    approvals: v.pipe(v.array(Approval), d('The requests.')),
     total: v.pipe(v.number(), d('In this state, on all pages.')),
     shortened,
   }),
