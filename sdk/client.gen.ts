@@ -1437,6 +1437,8 @@ export interface UpdateDecisionResult {
   /** Id of the decision. */ id: string
   /** Names of the fields that were changed. */ applied: string[]
   /** Whether it can be found by its new meaning already. */ indexed: boolean
+  /** True if the given bridge is too far from the decision's own text: it is kept, and searches use the text. */
+  bridge_too_far?: boolean | undefined
 }
 
 /** Parameters of `cstp.verifyEvidenceChain`. */
@@ -1934,6 +1936,8 @@ export interface RecordResult {
   /** Whether guardrails were checked. */ guardrails_checked: boolean
   /** Violations and warnings that did not stop it. */ guardrail_warnings: Violation[]
   /** Whether the bridge was extracted. */ bridge_auto: boolean
+  /** True if the given bridge is too far from the decision's own text: it is kept, and searches use the text. */
+  bridge_too_far?: boolean | undefined
   /** Whether tracked deliberation was attached. */ deliberation_auto: boolean
   /** Inputs of the attached deliberation. */ deliberation_inputs_count: number
   /** Related decisions that were attached. */ related_count: number

@@ -2,6 +2,7 @@
 import * as v from 'valibot'
 import {
   Bridge,
+  BridgeTooFar,
   Category,
   DeliberationInput,
   DeliberationStep,
@@ -119,6 +120,7 @@ export const RecordResult = v.object({
   guardrails_checked: v.boolean(),
   guardrail_warnings: v.pipe(v.array(Violation), d('Violations and warnings that did not stop it.')),
   bridge_auto: v.pipe(v.boolean(), d('Whether the bridge was extracted.')),
+  bridge_too_far: v.optional(BridgeTooFar),
   deliberation_auto: v.pipe(v.boolean(), d('Whether tracked deliberation was attached.')),
   deliberation_inputs_count: v.number(),
   related_count: v.number(),

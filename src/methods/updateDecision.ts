@@ -1,15 +1,14 @@
 /** cstp.updateDecision: changes fields of a decision, and keeps their earlier values. */
 import * as v from 'valibot'
-import { Bridge, filledText, fraction, Reason, text } from '../../sdk/schema/decision.ts'
+import { Bridge, BridgeTooFar, filledText, fraction, Reason, text } from '../../sdk/schema/decision.ts'
 import { DecisionId } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
 import { timestamp } from '../core/time.ts'
-import { sideTexts } from '../domain/decision/bridge.ts'
 import { applyUpdate, type Updates } from '../domain/decision/decision.ts'
 import { given, requireOwn, resolveId } from '../domain/decision/lookup.ts'
 import { keepRevision, requireSize } from '../domain/decision/revisions.ts'
-import { embedInTime, keepVectors } from '../domain/search/embeddings.ts'
+import { type Embedded, embeddedTexts, embedInTime, keepVectors } from '../domain/search/embeddings.ts'
 
 const updates = v.pipe(
   v.object({
@@ -25,7 +24,7 @@ const updates = v.pipe(
   v.description('Fields to change; `deliberation` grows through recordThought only.'),
 )
 
-const textsOf = (bridge: Bridge): string => JSON.stringify(sideTexts(bridge))
+const textsOf = (record: Embedded): string => JSON.stringify(embeddedTexts(record))
 
 export const updateDecision = defineMethod({
   summary:
@@ -36,6 +35,7 @@ export const updateDecision = defineMethod({
     id: v.string(),
     applied: v.pipe(v.array(v.string()), v.description('Names of the fields that were changed.')),
     indexed: v.pipe(v.boolean(), v.description('Whether it can be found by its new meaning already.')),
+    bridge_too_far: v.optional(BridgeTooFar),
   }),
   scope: 'write',
   effect: 'write',
@@ -52,9 +52,9 @@ export const updateDecision = defineMethod({
     const changes = given(params.updates) as Updates
     const at = timestamp(call.now())
     const before = await requireOwn(call.store.decisions, id, params.id, call.caller)
-    const planned = applyUpdate(before.record, changes, call.caller.agent, at).record.bridge
+    const planned = applyUpdate(before.record, changes, call.caller.agent, at).record
     const plannedTexts = textsOf(planned)
-    const made = plannedTexts === textsOf(before.record.bridge) ? null : await embedInTime(call, id, planned)
+    const made = plannedTexts === textsOf(before.record) ? null : await embedInTime(call, id, planned)
     return call.store.transaction(async (tx) => {
       // Another update may have been committed since: this one is applied to the current record, so that neither is lost.
       const now = await requireOwn(tx.decisions, id, params.id, call.caller)
@@ -62,11 +62,12 @@ export const updateDecision = defineMethod({
       await tx.decisions.update(requireSize(record), now.revision)
       await keepRevision(tx, id, record.revision_count, revision)
       await audit(call, tx, [id], { applied })
-      const texts = textsOf(record.bridge)
-      if (texts === textsOf(now.record.bridge)) return { success: true, id, applied, indexed: now.indexed }
+      const texts = textsOf(record)
+      if (texts === textsOf(now.record)) return { success: true, id, applied, indexed: now.indexed }
       await tx.embeddings.drop(id)
-      const indexed = await keepVectors(tx, call, id, texts === plannedTexts ? made : null)
-      return { success: true, id, applied, indexed }
+      const fitting = texts === plannedTexts ? made : null
+      const indexed = await keepVectors(tx, call, id, fitting?.vectors ?? null)
+      return { success: true, id, applied, indexed, ...(fitting?.bridge_too_far && { bridge_too_far: true }) }
     })
   },
 })

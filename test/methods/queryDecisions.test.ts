@@ -179,7 +179,8 @@ forEachBackend((open) => {
 
   test('the side of the bridge that is asked is the one that is compared', async () => {
     const { call, record } = await open()
-    const bridge = (structure: string, purpose: string) => ({ bridge: { structure, function: purpose } })
+    const decision = 'Paint the fence and the wood, to protect it'
+    const bridge = (structure: string, purpose: string) => ({ decision, bridge: { structure, function: purpose } })
     const painted = await record(bridge('paint the fence', 'protect the wood'))
     const oiled = await record(bridge('protect the wood', 'paint the fence'))
     const first = async (bridge_side: string) => {
@@ -190,6 +191,41 @@ forEachBackend((open) => {
     expect(await first('function')).toEqual([oiled, 0])
     const [, both] = await first('both')
     expect(both).toBeGreaterThan(0.05)
+  })
+
+  test('a bridge that is far from the decision’s own text is kept, and not searched by', async () => {
+    const { call, services, store, clock } = await open()
+    const query = 'roll back broken deployments'
+    const honest = { structure: 'Paint the fence', function: 'protect the wood' }
+    const distance = async () => {
+      const { decisions } = await call('queryDecisions', { query, bridge_side: 'both' })
+      const sides = await Promise.all(
+        (['structure', 'function'] as const).map((bridge_side) => call('queryDecisions', { query, bridge_side })),
+      )
+      return Math.min(...[decisions, ...sides.map((one) => one.decisions)].map(([hit]) => hit!.distance!))
+    }
+    const given = { decision: 'Paint the fence to protect the wood', confidence: 0.8, category: 'architecture' }
+    for (const bridge of [
+      { ...honest, structure: query },
+      { ...honest, function: query },
+    ]) {
+      const result = await call('recordDecision', { ...given, bridge })
+      expect([result.bridge_too_far, result.message]).toEqual([true, expect.stringContaining('too far')])
+      expect((await call('getDecision', { id: result.decision_id })).bridge).toMatchObject(bridge)
+    }
+    const fine = await call('recordDecision', { ...given, bridge: honest })
+    expect(fine).not.toHaveProperty('bridge_too_far')
+    const updates = { bridge: { ...honest, function: query } }
+    expect(await call('updateDecision', { id: fine.decision_id, updates })).toMatchObject({ bridge_too_far: true })
+    expect(await distance()).toBeGreaterThan(0.5)
+    // Nor are vectors that are made later.
+    await store.transaction(async (tx) => {
+      await tx.embeddings.drop(fine.decision_id)
+      await tx.outbox.add(fine.decision_id, clock.now)
+    })
+    expect(await services.outbox.drain()).toBe(1)
+    expect((await call('queryDecisions', { query, bridge_side: 'function' })).decisions).toHaveLength(3)
+    expect(await distance()).toBeGreaterThan(0.5)
   })
 
   describe('no precedent', () => {

@@ -72,8 +72,14 @@ export function extractBridge(given: {
   }
 }
 
+export interface SideTexts {
+  structure: string
+  function: string
+  both: string
+}
+
 /** The text that is embedded for each side. */
-export function sideTexts(bridge: Bridge): { structure: string; function: string; both: string } {
+export function sideTexts(bridge: Bridge): SideTexts {
   const { structure, function: purpose } = bridge
   return { structure, function: purpose, both: structure.includes(purpose) ? structure : `${structure}\n${purpose}` }
 }

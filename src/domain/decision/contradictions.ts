@@ -5,9 +5,8 @@ import { fieldsOf } from '../../../sdk/storage/fields.ts'
 import { compileFilter } from '../../../sdk/storage/filter.ts'
 import type { DecisionFilter, Edge, Store } from '../../../sdk/storage/store.ts'
 import { timestamp } from '../../core/time.ts'
-import { type EmbeddingCall, embedSignal } from '../search/embeddings.ts'
+import { type EmbeddingCall, embedDecision, embedSignal } from '../search/embeddings.ts'
 import type { Follower } from '../search/follower.ts'
-import { sideTexts } from './bridge.ts'
 import { withLink } from './links.ts'
 
 /** Purposes at most this far apart are the same purpose. */
@@ -113,8 +112,8 @@ async function purposeOf(call: LinkingCall, record: DecisionRecord): Promise<Flo
   await call.index.sync()
   const generation = call.index.generation()
   if (generation?.embedder !== call.embedder.id) return null
-  const [vector] = await call.embedder.embed([sideTexts(record.bridge).function], 'document', embedSignal(call))
-  return vector!.subarray(0, generation.dimensions)
+  const { vectors } = await embedDecision(call.embedder, record, embedSignal(call))
+  return vectors.function.subarray(0, generation.dimensions)
 }
 
 /** Links a decision with those of the same purpose and project with the opposite outcome. A failure is logged: the review is done. */

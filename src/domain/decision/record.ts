@@ -141,7 +141,7 @@ export async function prepareRecord(
   const planned = requireSize(build(noted))
   // An import was decided long ago: no rule checks it, and no breaker takes it as its probe.
   const policy = imported ? null : await checkPolicy(call, planned, { context, stakes: given.stakes ?? null }, approved)
-  const vectors = await embedInTime(call, planned.id, planned.bridge)
+  const made = await embedInTime(call, planned.id, planned)
   return async (tx) => {
     const other = await ofSource(tx.decisions, given.source_key)
     if (other) return other
@@ -149,10 +149,13 @@ export async function prepareRecord(
     const session = imported ? null : await call.tracker.consume(tx, name, planned.id)
     const whole = inputIds(session) === inputIds(noted) ? planned : build(session)
     await tx.decisions.create(requireSize(whole))
-    const indexed = await keepVectors(tx, call, whole.id, vectors)
+    const indexed = await keepVectors(tx, call, whole.id, made?.vectors ?? null)
     if (policy) await policy.recorded(tx, whole.id)
     else await audit(call, tx, [whole.id])
-    return resultOf(whole, { indexed, evaluation: policy?.evaluation, session })
+    const result = resultOf(whole, { indexed, evaluation: policy?.evaluation, session })
+    if (!made?.bridge_too_far) return result
+    const message = `${result.message}. The bridge is too far from the decision's own text: it is kept, and the text is searched by`
+    return { ...result, bridge_too_far: true, message }
   }
 }
 

@@ -1,10 +1,10 @@
 /** The vectors of a decision: embedded from its bridge, stored with its record, or left to the outbox. */
-import type { Bridge } from '../../../sdk/schema/decision.ts'
+import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import type { Transaction } from '../../../sdk/storage/store.ts'
 import type { VectorSet } from '../../../sdk/storage/vectors.ts'
 import { type Log, messageOf } from '../../core/log.ts'
-import { sideTexts } from '../decision/bridge.ts'
+import { extractBridge, type SideTexts, sideTexts } from '../decision/bridge.ts'
 
 /** What embedding needs of a call. */
 export interface EmbeddingCall {
@@ -17,25 +17,77 @@ export interface EmbeddingCall {
   now(): number
 }
 
-/** Embeds each distinct text once; vectors hold the effective dimensions only. @throws StorageError if the embedder is unavailable */
-export async function embedBridge(embedder: Embedder, bridge: Bridge, signal: AbortSignal): Promise<VectorSet> {
-  const texts = sideTexts(bridge)
-  const distinct = [...new Set(Object.values(texts))]
+/** What the vectors of a decision are made of. */
+export type Embedded = Pick<DecisionRecord, 'decision' | 'context' | 'pattern' | 'reasons' | 'bridge' | 'bridge_method'>
+
+/** Characters of the decision's own text that a given bridge is compared with. */
+const maxOwnText = 2_000
+
+/** The texts that decide about a decision's vectors: those of its bridge, and of a given bridge also those that it is compared with. */
+export function embeddedTexts(record: Embedded): { given: SideTexts; own: SideTexts | null; text: string } {
+  const given = sideTexts(record.bridge)
+  const own = record.bridge_method === 'rule' ? null : sideTexts(extractBridge(record))
+  return { given, own, text: own ? record.decision.slice(0, maxOwnText).toWellFormed() : given.structure }
+}
+
+function distanceOf(a: Float32Array, b: Float32Array): number {
+  let [dot, aa, bb] = [0, 0, 0]
+  for (let at = 0; at < a.length; at++) {
+    dot += a[at]! * b[at]!
+    aa += a[at]! ** 2
+    bb += b[at]! ** 2
+  }
+  return aa === 0 || bb === 0 ? 1 : 1 - dot / Math.sqrt(aa * bb)
+}
+
+/** Vectors that a decision is found by, and whether they are those of a bridge that was given but is too far from its text. */
+export interface DecisionVectors {
+  vectors: VectorSet
+  bridge_too_far: boolean
+}
+
+/**
+ * Embeds each distinct text once; vectors hold the effective dimensions only. A given bridge of which a side is farther from all of the
+ * decision's own texts than noise is not searched by: the one that the rule makes of the text takes its place.
+ * @throws StorageError if the embedder is unavailable
+ */
+export async function embedDecision(
+  embedder: Embedder,
+  record: Embedded,
+  signal: AbortSignal,
+): Promise<DecisionVectors> {
+  const { given, own, text } = embeddedTexts(record)
+  const distinct = [...new Set([...Object.values(given), ...(own ? [...Object.values(own), text] : [])])]
   const vectors = await embedder.embed(distinct, 'document', signal)
   const made = new Map(
-    distinct.map((text, index) => [text, vectors[index]!.subarray(0, embedder.effective_dimensions)]),
+    distinct.map((one, index) => [one, vectors[index]!.subarray(0, embedder.effective_dimensions)] as const),
   )
-  return { structure: made.get(texts.structure)!, function: made.get(texts.function)!, both: made.get(texts.both)! }
+  const vectorOf = (one: string) => made.get(one)!
+  const far = (side: string): boolean =>
+    own !== null &&
+    [own.structure, own.function, own.both, text].every(
+      (one) => distanceOf(vectorOf(side), vectorOf(one)) > embedder.noise_distance,
+    )
+  const bridge_too_far = far(given.structure) || far(given.function)
+  const texts = bridge_too_far && own ? own : given
+  return {
+    vectors: {
+      structure: vectorOf(texts.structure),
+      function: vectorOf(texts.function),
+      both: vectorOf(texts.both),
+    },
+    bridge_too_far,
+  }
 }
 
 /** Aborts with the call, or when it has waited long enough for the embedder. */
 export const embedSignal = ({ signal, embed_wait_ms }: Pick<EmbeddingCall, 'signal' | 'embed_wait_ms'>): AbortSignal =>
   AbortSignal.any([signal, AbortSignal.timeout(embed_wait_ms)])
 
-/** The vectors of a bridge; null if they are not there in time: then the outbox makes them. */
-export async function embedInTime(call: EmbeddingCall, id: string, bridge: Bridge): Promise<VectorSet | null> {
+/** The vectors of a decision; null if they are not there in time: then the outbox makes them. */
+export async function embedInTime(call: EmbeddingCall, id: string, record: Embedded): Promise<DecisionVectors | null> {
   try {
-    return await embedBridge(call.embedder, bridge, embedSignal(call))
+    return await embedDecision(call.embedder, record, embedSignal(call))
   } catch (error) {
     call.log('warn', 'vectors follow later', {
       request_id: call.request_id,

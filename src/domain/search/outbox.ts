@@ -3,7 +3,7 @@ import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import { isStorageError } from '../../../sdk/storage/errors.ts'
 import type { OutboxEntry, Store } from '../../../sdk/storage/store.ts'
 import { messageOf } from '../../core/log.ts'
-import { embedBridge, putVectors } from './embeddings.ts'
+import { embedDecision, putVectors } from './embeddings.ts'
 
 export interface Outbox {
   /** Looks for work now rather than at the next round. */
@@ -37,13 +37,13 @@ export function startOutbox({ store, embedder, now, after, failed }: OutboxOptio
   const one = async (entry: OutboxEntry): Promise<boolean> => {
     try {
       const before = await store.decisions.get(entry.id)
-      const vectors = before && (await embedBridge(embedder, before.record.bridge, stop.signal))
+      const made = before && (await embedDecision(embedder, before.record, stop.signal))
       return await store.transaction(async (tx) => {
         const current = await tx.decisions.get(entry.id)
         // The text changed meanwhile: leave the entry, it comes round again.
         if (current && current.revision !== before?.revision)
           return tx.outbox.finish(entry, { due_ms: now(), error: 'changed meanwhile' }).then(() => false)
-        if (current) await putVectors(tx, embedder, entry.id, vectors)
+        if (current) await putVectors(tx, embedder, entry.id, made?.vectors ?? null)
         await tx.outbox.finish(entry)
         return Boolean(current)
       })

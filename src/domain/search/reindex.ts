@@ -2,7 +2,7 @@
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import type { Generation, Store, StoredDecision } from '../../../sdk/storage/store.ts'
-import { embedBridge } from './embeddings.ts'
+import { embedDecision } from './embeddings.ts'
 import type { Follower } from './follower.ts'
 
 export interface ReindexTools {
@@ -33,7 +33,7 @@ async function embedAll(
   const one = async ({ record, revision }: StoredDecision): Promise<void> => {
     signal.throwIfAborted()
     try {
-      const vectors = await embedBridge(embedder, record.bridge, signal)
+      const { vectors } = await embedDecision(embedder, record, signal)
       const kept = await store.transaction(async (tx) => {
         const now = await tx.decisions.get(record.id)
         // Changed meanwhile: its own update saw to the vectors, in this generation too.
