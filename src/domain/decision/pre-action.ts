@@ -61,7 +61,7 @@ export async function preAction(call: PreActionCall, given: PreActionParams): Pr
       checks = await runChecks(call, given)
       // Without a record no key is used up: the same call may be allowed later.
       if (!checks.verdict.allowed) return { unkept: answer(null) }
-      const commit = await prepareRecord(call, recorded, undefined, given.action.context, checks.verdict.approved_rules)
+      const commit = await prepareRecord(call, recorded, undefined, given.action.context, checks.verdict)
       return async (tx) => answer(await commit(tx))
     })
   } catch (error) {

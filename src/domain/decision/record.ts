@@ -73,6 +73,9 @@ export async function recordOnce<T>(...request: Parameters<typeof once<T>>): Pro
   }
 }
 
+/** Rules whose step-up was approved, and the policy that they are of. */
+type Approved = Pick<Evaluation, 'approved_rules' | 'policy_hash'>
+
 interface Origin {
   imported: boolean
   created_ms: number
@@ -119,7 +122,7 @@ function draftOf({ caller }: RecordCall, given: RecordParams, imported: boolean)
 /**
  * Does everything that must not be done in the record's transaction, and returns what must.
  * @param context the action's context, for rules
- * @param approved rules whose step-up was approved for this action just before
+ * @param approved what was approved for this action just before
  * @throws RecordBlocked, here or in the transaction
  */
 export async function prepareRecord(
@@ -127,7 +130,7 @@ export async function prepareRecord(
   given: RecordParams,
   { imported, created_ms }: Origin = { imported: false, created_ms: call.now() },
   context: Action['context'] = {},
-  approved: readonly string[] = [],
+  approved: Approved | null = null,
 ): Promise<Commit<RecordResult>> {
   const existing = await ofSource(call.store.decisions, given.source_key)
   if (existing) return async () => existing
@@ -178,14 +181,16 @@ async function checkPolicy(
   call: RecordCall,
   planned: DecisionRecord,
   seen: Pick<Action, 'context' | 'stakes'>,
-  approved: readonly string[],
+  approved: Approved | null,
 ) {
   const guard = guardOf(call, await call.policy.current(), planned.breaker_scopes)
   const action = recordedAction(planned, seen.context, seen.stakes)
   const judged = call.record_guardrails === 'off' ? null : await guard.evaluate(action)
+  // Rules that changed since ask again.
+  const passed = approved?.policy_hash === judged?.policy_hash ? (approved?.approved_rules ?? []) : []
   const evaluation = judged && {
-    ...lifted(judged, approved),
-    approved_rules: approved.filter((id) => judged.fired.includes(id)),
+    ...lifted(judged, passed),
+    approved_rules: passed.filter((id) => judged.fired.includes(id)),
   }
   const strict = call.record_guardrails === 'block'
   const refusal = (refused: Evaluation): RecordBlocked =>
