@@ -18,12 +18,15 @@ export type EvidenceReader = Pick<Evidence, 'ofPullRequest' | 'ofCommit'>
 type Target = { pr: number } | { commit: string }
 
 /** Fields that name the pull request or the commit if the requirement does not say which. */
-const ownFields = ['context.pr', 'context.pr_number', 'context.commit', 'context.sha'].map(compileField)
+const prFields = ['pr', 'context.pr'].map(compileField)
+const ownFields = [...prFields, ...['context.pr_number', 'context.commit', 'context.sha'].map(compileField)]
 const named = new WeakMap<EvidenceRequirement, typeof ownFields>()
 
 function fieldsOf(requirement: EvidenceRequirement): typeof ownFields {
   if (requirement.for === undefined) return ownFields
-  const known = named.get(requirement) ?? [compileField(requirement.for)]
+  // The action has a field for the pull request, which counts if the context has none.
+  const isPr = requirement.for === 'pr' || requirement.for === 'context.pr'
+  const known = named.get(requirement) ?? [compileField(requirement.for), ...(isPr ? prFields : [])]
   named.set(requirement, known)
   return known
 }

@@ -109,10 +109,10 @@ describe('trust', () => {
     ['an expression', { conditions: [{ type: 'cel', expression: 'action.context.amount > 5' }] }],
     ['what is deferred', { action: 'defer', defer: { reason: 'x' }, 'condition_context.amount': '> 5' }],
   ])('with trust: evidence, %s is an error', async (_, rule) => {
-    const [found, ...more] = await kinds('evidence', r(rule))
+    const [found, ...more] = await kinds('evidence', r({ action: 'block', ...rule }))
     expect(more).toEqual([])
     expect(found!.message).toContain('only the agent vouches for')
-    expect(await kinds('claims', r(rule))).toEqual([])
+    expect(await kinds('claims', r({ action: 'block', ...rule }))).toEqual([])
   })
 
   test.each<[string, object]>([
@@ -125,7 +125,7 @@ describe('trust', () => {
     ['a fact', { 'condition_context.environment': 'x', 'condition_precedents.failed': '> 2' }],
     ['a person', { action: 'step_up', 'condition_context.environment': 'production' }],
     ['nobody: it only warns', { action: 'warn', requires_code_review: true }],
-  ])('%s satisfies it', async (_, rule) => expect(await kinds('evidence', r(rule))).toEqual([]))
+  ])('%s satisfies it', async (_, rule) => expect(await kinds('evidence', r({ action: 'block', ...rule }))).toEqual([]))
 
   test('of each rule it is said which fields only the agent vouches for', async () => {
     const { rules } = await policyOf(

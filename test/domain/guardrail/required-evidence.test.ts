@@ -212,3 +212,20 @@ test('a merge that was reverted is no evidence of a merge', async () => {
   await deliver(gh.merged({ number: 9, title: 'Revert "x"', body: `Reverts ${gh.repo}#7`, at: 9 }))
   expect((await check({ pr: 7 })).violations[0]!.message).toContain('it was reverted')
 })
+
+test('the pull request of the action itself counts if the context names none', async () => {
+  const { check, deliver } = await withRule(await openMemoryProgram(), approved)
+  await deliver(opened, approval)
+  expect((await check({}, { pr: 7 })).allowed).toBe(true)
+  expect((await check({ pr: 8 }, { pr: 7 })).allowed).toBe(false)
+})
+
+test('a record in block mode needs the evidence too, of its own project and pull request', async () => {
+  const { deliver, record, refused, services } = await withRule(await openMemoryProgram(), approved)
+  services.record_guardrails = 'block'
+  const decision = { decision: 'Deploy', category: 'deployment', project: { name: gh.repo, pr: 7 } }
+  const error = await refused('recordDecision', { ...decision, confidence: 0.9, action_context: { approved: true } })
+  expect(JSON.stringify(error.data)).toContain('missing evidence')
+  await deliver(opened, approval)
+  expect(await record(decision)).toContain('-decision-')
+})
