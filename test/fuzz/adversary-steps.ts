@@ -40,7 +40,22 @@ const confidence = one(0, 0.01, 0.5, 0.9, 1)
 const outcome = one('success', 'partial', 'failure', 'abandoned')
 const stakes = one('low', 'medium', 'high', 'critical')
 const project = one(null, { name: 'team/app' }, { name: 'team/app', pr: 7 }, { name: 'team/app', pr: 8 })
-const spelled = one(...Object.values(category))
+/** As it is spelled, and as it might be spelled to be taken for another. */
+const spelled = fc
+  .tuple(
+    one(...Object.values(category)),
+    one<(word: string) => string>(
+      (word) => word,
+      (word) => word.toUpperCase(),
+      (word) => word[0]!.toUpperCase() + word.slice(1),
+      (word) => word.replaceAll('e', 'е'),
+      (word) => word.replaceAll('a', 'ａ'),
+      (word) => `${word} `,
+      (word) => `${word[0]}\u200b${word.slice(1)}`,
+      (word) => word.replaceAll('o', 'ο'),
+    ),
+  )
+  .map(([word, spell]) => spell(word))
 const claims: Made = some({
   pr: one<unknown>(7, 8, '7', 'team/app#7', 'team/other#7'),
   repo: one('team/app', 'team/other'),
@@ -48,6 +63,8 @@ const claims: Made = some({
   evidence: one<unknown>({ ci_completed: { conclusion: 'success' } }, 'ci_completed'),
   'evidence.ci_completed': one('success'),
   code_review: one(true),
+  payment: one({ amount: 1 }, { amount: 9_000 }),
+  'payment.amount': one(1),
   approval: one<unknown>('granted', { state: 'approved' }),
   approved_by: one('alice'),
   human_approval_count: one(3),
