@@ -44,6 +44,9 @@ async function history(program: TestProgram): Promise<void> {
   await ask({ ...pay, context: { amount: 60 } })
   await ask({ category: 'mail' })
   await ask({ category: 'hiring' })
+  for (let at = 0; at < 101; at++)
+    await program.call('checkGuardrails', { action: { description: 'Look', context: { tool: `t${at}` } } }, 'bob')
+  await program.call('checkGuardrails', { action: { description: 'Write', category: 'mail' } }, 'bob')
   for (let at = 0; at < 2; at++) {
     const id = await program.record({ decision: 'Pay the invoice', ...pay })
     await program.call('reviewDecision', { id, outcome: 'failure' }, 'bob')

@@ -58,6 +58,23 @@ forEachBackend((open) => {
     expect(entries[0]!.detail).toMatchObject({ answers: { 'session.request': 'Delete old builds' } })
   })
 
+  test('names that mean nothing keep out none that matters: of too many, rules on them apply', async () => {
+    const program = await open()
+    await program.rules(`
+- { id: once, message: m, condition_category: payment, condition_session.actions: contains payment }
+- { id: by-expression, message: m, condition_category: mail, conditions: [{ type: cel, expression: "action.session.actions.exists(a, a == 'payment')" }] }`)
+    for (let at = 0; at < 101; at++) await check(program, { context: { tool: `${at}`.padEnd(300, 'x') } })
+    for (const [category, id] of [
+      ['payment', 'once'],
+      ['mail', 'by-expression'],
+    ] as const)
+      expect((await check(program, { category })).violations).toMatchObject([
+        { guardrail_id: id, error: expect.any(String) },
+      ])
+    const [entry] = await program.store.audit.list({ limit: 1 })
+    expect(JSON.stringify(entry).length).toBeLessThan(4_000)
+  })
+
   test('nothing is kept of sessions while no rule asks', async () => {
     const program = await open()
     await program.rules('- { id: r, message: m, tag: pii, action: log, condition_category: tool_use }')

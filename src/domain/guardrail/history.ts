@@ -6,6 +6,7 @@ import { brierOf, countOf, meanOf, scoredOf, statedOf } from '../calibration/fig
 import type { Action } from './action.ts'
 import { type EvidenceFound, type EvidenceReader, findEvidence, type Known, knownOf } from './evidence.ts'
 import { type FactGroup, type FactName, type Facts, type FactTools, groupOf, keyOf, lookUp } from './facts.ts'
+import { EvaluationError } from './operators.ts'
 
 export interface History {
   /** How many past decisions are at least so similar to the text, counted up to `min_matches`. */
@@ -35,11 +36,20 @@ const questions = {
   evidence: (requirement: EvidenceRequirement) => JSON.stringify(['evidence', requirement]),
 }
 
+/** Recorded in place of an answer: why there was none. */
+interface Refusal {
+  refused: string
+}
+const isRefusal = (answer: unknown): answer is Refusal =>
+  answer !== null && typeof answer === 'object' && 'refused' in answer
+
 /** A history of recorded answers. A rule that asks for another one can't be evaluated. */
 export function recordedHistory(at_ms: number, answers: Answers): History {
   const recall = async (question: string): Promise<never> => {
     if (!Object.hasOwn(answers, question)) throw new Error('this part of the past was not recorded')
-    return answers[question] as never
+    const answer = answers[question]
+    if (isRefusal(answer)) throw new EvaluationError(answer.refused)
+    return answer as never
   }
   return {
     now: () => at_ms,
@@ -67,10 +77,16 @@ export function openHistory(
   const onceFor = <T>(name: string, ask: () => Promise<T>): Promise<T> => {
     const known = asked.get(name) as Promise<T> | undefined
     if (known) return known
-    const answer = ask().then((told) => {
-      answers[name] = told
-      return told
-    })
+    const answer = ask().then(
+      (told) => {
+        answers[name] = told
+        return told
+      },
+      (error: unknown) => {
+        if (error instanceof EvaluationError) answers[name] = { refused: error.message } satisfies Refusal
+        throw error
+      },
+    )
     asked.set(name, answer)
     return answer
   }

@@ -22,7 +22,8 @@ interface Stored extends SessionFacts {
 /** Name of the collection, for moving it to another store. */
 export const actionSessionCollection = 'action_session'
 /** Names of each kind that a session keeps: the first ones. */
-const namesKept = 200
+const namesKept = 100
+const maxName = 64
 const maxRequest = 2_000
 
 /** The session of an agent; an empty one if it has none, or nothing happened in it for `ttl_ms`. */
@@ -72,5 +73,5 @@ export async function addToSession(
 export function namesOf({ category, context }: Action): string[] {
   const { tool } = context
   const found = typeof tool === 'string' && tool !== '' ? tool : category
-  return found === null ? [] : [found.slice(0, 256)]
+  return found === null ? [] : [found.slice(0, maxName)]
 }
