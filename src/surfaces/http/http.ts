@@ -127,21 +127,18 @@ export function createFetch(options: HttpOptions): Fetch {
     return route.handle(request, address, path, disableIdleTimeout)
   }
 
-  async function answered(...given: Parameters<typeof handle>): Promise<Response> {
-    try {
-      return await handle(...given)
-    } finally {
-      bodies.release(given[1])
-    }
-  }
-
   const anyOrigin = options.cors_origins.includes('*')
   const allowedHost = hostCheck(options.hosts)
   return async (request, address, disableIdleTimeout = () => {}) => {
     if (!allowedHost(request.headers.get('host'))) return wrongHost()
     const path = pathOf(request.url)
     const route = find(path)
-    const response = await answered(route, request, address, path, disableIdleTimeout)
+    let response: Response
+    try {
+      response = await handle(route, request, address, path, disableIdleTimeout)
+    } finally {
+      bodies.release(request)
+    }
     const origin = request.headers.get('origin')
     if (origin !== null && !route?.own_pages && (anyOrigin || options.cors_origins.includes(origin))) {
       response.headers.set('access-control-allow-origin', anyOrigin ? '*' : origin)
