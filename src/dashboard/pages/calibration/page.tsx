@@ -151,12 +151,17 @@ export function Calibration({ place }: View) {
                 <Panel title="Is it getting worse?" wide>
                   <Drift of={of} />
                 </Panel>
-                <Panel title="By source of outcome" lead="Evidence and reviews are kept apart." wide>
+                <Panel
+                  title="By source of outcome"
+                  lead="Evidence, reviews by others, and an agent's own reviews are kept apart."
+                  wide
+                >
                   <Breakdown
                     first="Source of outcome"
                     rows={[
-                      { name: 'observed evidence', overall: report.by_settlement.observed },
-                      { name: 'attested by an agent', overall: report.by_settlement.attested },
+                      { name: 'observed evidence', overall: report.by_reviewer.observed },
+                      { name: 'reviewed by another agent', overall: report.by_reviewer.others },
+                      { name: 'reviewed by the recorder', overall: report.by_reviewer.self },
                     ]}
                   />
                 </Panel>

@@ -167,12 +167,12 @@ function History({ record }: { record: GetDecisionResult }) {
         </>
       ),
     })),
-    ...record.review_history.map(({ reviewed_at, reviewed_by, outcome, actual_result }) => ({
+    ...record.review_history.map(({ reviewed_at, reviewed_by, outcome, actual_result, counts }) => ({
       at: reviewed_at,
       by: reviewed_by,
       what: (
         <>
-          reviewed <Badge of={outcome} /> {actual_result}
+          reviewed <Badge of={outcome} /> {actual_result} {counts ? '' : '(does not count)'}
         </>
       ),
     })),
