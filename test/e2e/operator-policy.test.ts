@@ -28,13 +28,18 @@ describe('cstp guardrails check', () => {
       expect(fine.out).toContain(
         `${folder}/a.yaml:2: warning: slip: confidense is looked up in the context; did you mean confidence?`,
       )
-      expect(fine.out).toContain('2 rules, 0 circuit breakers, 2 warnings')
+      expect(fine.out).toContain('2 rules, 0 circuit breakers, 3 warnings')
+      expect(fine.out).toContain(`${folder}/a.yaml:2: note: slip: only the agent vouches for context.confidense`)
       await rulesIn(dir, { 'templates/t.yaml': '- id: t\n  acton: block\n' })
       const wrong = await cstp(['guardrails', 'check', folder], env)
       expect(wrong.status).toBe(1)
       expect(wrong.out).toContain(`${folder}/templates/t.yaml:2:3: error: unknown key acton; did you mean action?`)
       const json = JSON.parse((await cstp(['guardrails', 'check', '--json'], { ...env, GUARDRAILS_PATHS: folder })).out)
-      expect(json).toMatchObject({ rules: 2, errors: [{ line: 2, column: 3 }], findings: [{ rule: 'slip' }, {}] })
+      expect(json).toMatchObject({
+        rules: 2,
+        errors: [{ line: 2, column: 3 }],
+        findings: [{ rule: 'slip' }, {}, { kind: 'assumed_match' }],
+      })
       expect(await cstp(['guardrails', 'check'], env)).toMatchObject({ status: 0 })
       const none = await cstp(['guardrails', 'check', join(dir, 'none')], env)
       expect([none.status, none.err]).toEqual([1, expect.stringContaining('ENOENT')])
@@ -48,7 +53,7 @@ describe('cstp guardrails test', () => {
       const table = (expected: string) =>
         `cases:\n  - { name: large, action: { description: Pay, context: { amount: 9000 } }, expect: ${expected} }\n`
       const folder = await rulesIn(dir, {
-        'a.yaml': `${amount}- { id: idle, message: m, condition_x: 1 }\n`,
+        'a.yaml': `${amount}- { id: idle, message: m, condition_stakes: critical }\n`,
         'a.test.yaml': table('block'),
         'b.yaml': '- { id: alone, message: m, condition_y: 1 }\n',
       })
