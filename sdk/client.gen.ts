@@ -1165,6 +1165,16 @@ export interface PreActionResult {
   }[]
   /** Messages of the violations. */ block_reasons: string[]
   /** Milliseconds that the search took. */ query_time_ms: number
+  /** True if an earlier call with the same key gave this answer. */ replayed?: true | undefined
+  /** With `replayed`: the verdict of today, which uses no approval. */
+  present?: {
+    /** Whether the action may go on. */ allowed: boolean
+    /** The strictest of all rules. `allowed` is true for `allow` and `modify` only. */
+    verdict: 'deny' | 'defer' | 'step_up' | 'modify' | 'allow'
+    /** Why it is not allowed. */ violations: Violation[]
+    /** SHA-256 of the rules in force. */ policy_hash: string
+    record_id: string | null
+  } | undefined
 }
 
 /** Parameters of `cstp.queryDecisions`. */
@@ -1943,6 +1953,7 @@ export interface RecordResult {
   /** Related decisions that were attached. */ related_count: number
   /** How much of what makes a record useful was given. */ quality: Quality
   /** One sentence for a person. */ message: string
+  /** True if an earlier call with the same key gave this answer. */ replayed?: true | undefined
 }
 
 /** The verdict with which a decision was recorded. */

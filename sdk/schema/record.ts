@@ -126,5 +126,6 @@ export const RecordResult = v.object({
   related_count: v.number(),
   quality: Quality,
   message: v.string(),
+  replayed: v.pipe(v.optional(v.literal(true)), d('True if an earlier call with the same key gave this answer.')),
 })
 export type RecordResult = v.InferOutput<typeof RecordResult>

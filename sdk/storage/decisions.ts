@@ -211,6 +211,13 @@ export interface KeywordResult {
 /** Decisions inside a transaction. */
 export interface DecisionWriter extends Pick<DecisionReader, 'get' | 'idOfSource'> {
   /**
+   * As the reader's `count` and `outcomes`, over what was committed before this transaction: no other transaction that counts commits
+   * until this one did. Call them before the transaction's own writes.
+   */
+  count: DecisionReader['count']
+  outcomes: DecisionReader['outcomes']
+
+  /**
    * Adds a decision: document, filter fields, keywords and the edges of its `links`.
    * @throws StorageError `conflict` when the id or the source key is taken
    */

@@ -22,13 +22,15 @@ const input = toolInput(
     tags: v.pipe(PreActionParams.entries.tags, d('Tags for finding it again.')),
     pattern: v.pipe(PreActionParams.entries.pattern, d('The abstract principle behind it.')),
     project: v.optional(v.pipe(filledText(256), d('Project, as owner/repo.'))),
+    pr: entries.pr,
+    scope: entries.scope,
     auto_record: v.pipe(v.optional(v.boolean(), true), d('Record the decision when it is allowed.')),
     query_limit: v.pipe(v.optional(whole(1, 50), 5), d('Most precedents.')),
     agent_id: trackedParams.agent_id,
     idempotency_key: PreActionParams.entries.idempotency_key,
   }),
-  ({ description, category, stakes, confidence, context, auto_record, query_limit, ...rest }) => ({
-    action: { description, category, stakes, confidence, context },
+  ({ description, category, stakes, confidence, context, project, pr, scope, auto_record, query_limit, ...rest }) => ({
+    action: { description, category, stakes, confidence, context, project, pr, scope },
     options: { auto_record, query_limit },
     ...rest,
   }),

@@ -16,6 +16,7 @@ const LogDecision = toolInput(
     category: v.pipe(Category, d('architecture, process, integration, tooling, security, or another one.')),
     stakes: entries.stakes,
     context: entries.context,
+    action_context: entries.action_context,
     reasons: entries.reasons,
     tags: entries.tags,
     project: v.optional(v.pipe(filledText(256), d('Project, as owner/repo.'))),

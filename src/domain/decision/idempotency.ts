@@ -23,8 +23,8 @@ const expiredAtOnce = 100
 
 const digestOf = (params: unknown): string => createHash('sha256').update(stableJson(params)).digest('hex')
 
-function replay<T>(found: IdempotentResult, digest: string, key: string): T {
-  if (found.digest === digest) return found.result as T
+function replay<T extends object>(found: IdempotentResult, digest: string, key: string): Replayable<T> {
+  if (found.digest === digest) return { ...(found.result as T), replayed: true }
   const message = 'was used before with other parameters'
   throw invalidParams({
     path: 'idempotency_key',
@@ -33,6 +33,9 @@ function replay<T>(found: IdempotentResult, digest: string, key: string): T {
     received: key,
   })
 }
+
+/** A result, marked if an earlier call gave it. */
+export type Replayable<T> = T & { replayed?: true }
 
 /** The part of a write that its transaction runs. */
 export type Commit<T> = (tx: Transaction) => Promise<T>
@@ -43,12 +46,12 @@ export type Commit<T> = (tx: Transaction) => Promise<T>
  * @param key null runs it without a key
  * @throws CstpError `invalid_params` when the key was used with other parameters
  */
-export async function once<T>(
+export async function once<T extends object>(
   call: { store: Store; caller: { agent: string }; now(): number },
   key: string | null,
   params: unknown,
   prepare: () => Promise<Commit<T> | { unkept: T }>,
-): Promise<T> {
+): Promise<Replayable<T>> {
   const { store, caller } = call
   if (key === null) {
     const work = await prepare()

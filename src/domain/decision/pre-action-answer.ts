@@ -39,6 +39,19 @@ export const PreActionResult = v.object({
   ),
   block_reasons: v.pipe(v.array(v.string()), d('Messages of the violations.')),
   query_time_ms: v.number(),
+  replayed: v.pipe(v.optional(v.literal(true)), d('True if an earlier call with the same key gave this answer.')),
+  present: v.pipe(
+    v.optional(
+      v.object({
+        allowed: v.boolean(),
+        verdict: verdictEntries.verdict,
+        violations: v.array(Violation),
+        policy_hash: v.string(),
+        record_id: v.nullable(v.string()),
+      }),
+    ),
+    d('With `replayed`: the verdict of today, which uses no approval.'),
+  ),
 })
 export type PreActionResult = v.InferOutput<typeof PreActionResult>
 
@@ -54,6 +67,21 @@ export interface Checks {
   found: SearchResult | null
   calibration: CalibrationContext | null
 }
+
+/** The verdict of today, beside a replayed one. */
+export const presentOf = ({
+  allowed,
+  verdict,
+  violations,
+  policy_hash,
+  record_id,
+}: Check): PreActionResult['present'] => ({
+  allowed,
+  verdict,
+  violations,
+  policy_hash,
+  record_id,
+})
 
 export const notEvaluated: Check = {
   allowed: false,

@@ -13,7 +13,14 @@ import { guardOf } from '../guardrail/guard.ts'
 import { toAction } from '../guardrail/request.ts'
 import { calibrationContext } from '../memory/profile.ts'
 import { precedents } from '../search/search.ts'
-import { answerOf, type Check, type Checks, notEvaluated, type PreActionResult } from './pre-action-answer.ts'
+import {
+  answerOf,
+  type Check,
+  type Checks,
+  notEvaluated,
+  type PreActionResult,
+  presentOf,
+} from './pre-action-answer.ts'
 import { prepareRecord, RecordBlocked, type RecordCall, recordOnce } from './record.ts'
 
 const d = v.description
@@ -57,13 +64,15 @@ export async function preAction(call: PreActionCall, given: PreActionParams): Pr
   const answer = (record: RecordResult | null, blocked: readonly Violation[] = []) =>
     answerOf(given, checks, record, blocked, duration_ms())
   try {
-    return await recordOnce(call, given.idempotency_key, given, async () => {
+    const result = await recordOnce(call, given.idempotency_key, given, async () => {
       checks = await runChecks(call, given)
       // Without a record no key is used up: the same call may be allowed later.
       if (!checks.verdict.allowed) return { unkept: answer(null) }
       const commit = await prepareRecord(call, recorded, undefined, given.action.context, checks.verdict)
       return async (tx) => answer(await commit(tx))
     })
+    // The action was recorded before; whether it is allowed today is another question.
+    return result.replayed ? { ...result, present: presentOf(await checkPolicy(call, given, true)) } : result
   } catch (error) {
     if (!(error instanceof RecordBlocked)) throw error
     const { verdict, approval, violations } = error.evaluation
@@ -88,10 +97,15 @@ function recordParams({
     category: category ?? assumedCategory,
     confidence,
     stakes,
+    context: Object.keys(action.context).length > 0 ? JSON.stringify(action.context) : null,
     reasons,
     tags: [...new Set([...action.tags, ...tags])],
     pattern,
-    project: project ?? action.project,
+    project:
+      project ??
+      (action.project === null && action.pr === null
+        ? null
+        : { name: action.project, feature: null, pr: action.pr, files: [] }),
     agent_id,
     decision_id: tracker_scope,
     pre_decision_protocol: { query_run: true, guardrails_checked: true },
@@ -127,13 +141,13 @@ async function orNull<T>(call: PreActionCall, message: string, work: Promise<T>)
 }
 
 /** The verdict of rules and breakers; if there is none, the action is not allowed. */
-async function checkPolicy(call: PreActionCall, given: PreActionParams): Promise<Check> {
+async function checkPolicy(call: PreActionCall, given: PreActionParams, dry_run = false): Promise<Check> {
   const { action: inner, agent_id } = given
   const tags = [...new Set([...inner.tags, ...given.tags])]
   const project = inner.project ?? given.project?.name ?? null
   const { agent } = call.caller
   const action = {
-    ...toAction(agent, { ...inner, tags, project }, 'pre_action'),
+    ...toAction(agent, { ...inner, tags, project, pr: inner.pr ?? given.project?.pr ?? null }, 'pre_action'),
     reason_count: given.reasons.length,
   }
   try {
@@ -148,7 +162,7 @@ async function checkPolicy(call: PreActionCall, given: PreActionParams): Promise
     const guard = guardOf(call, policy, scopes)
     const evaluation = await guard.evaluate(action)
     const claims = agent_id == null ? {} : { claims: { agent_id } }
-    const settled = await call.store.transaction((tx) => guard.settle(tx, action, evaluation, claims))
+    const settled = await call.store.transaction((tx) => guard.settle(tx, action, evaluation, { ...claims, dry_run }))
     return { ...settled, rules: policy.rules }
   } catch (error) {
     call.log('error', 'guardrails could not be evaluated', { request_id: call.request_id, error: String(error) })

@@ -13,12 +13,12 @@ import type { Session } from '../deliberation/sessions.ts'
 import type { Tracker } from '../deliberation/tracker.ts'
 import { type Action, assumedStakes, recordedAction } from '../guardrail/action.ts'
 import type { Evaluation } from '../guardrail/evaluate.ts'
-import { type GuardedCall, guardOf, withBreakers } from '../guardrail/guard.ts'
+import { type GuardedCall, guardOf } from '../guardrail/guard.ts'
 import { contextProblem } from '../guardrail/history.ts'
 import { lifted } from '../guardrail/step-up.ts'
 import { type EmbeddingCall, embedInTime, keepVectors } from '../search/embeddings.ts'
 import { type Draft, newRecord, pathOf } from './decision.ts'
-import { type Commit, once } from './idempotency.ts'
+import { type Commit, once, type Replayable } from './idempotency.ts'
 import { requireSize } from './revisions.ts'
 
 /** What recording needs of a call. */
@@ -64,7 +64,7 @@ export async function record(call: RecordCall, given: RecordParams): Promise<Rec
 }
 
 /** As {@link once}; a refusal by policy is in the audit trail before it is thrown. */
-export async function recordOnce<T>(...request: Parameters<typeof once<T>>): Promise<T> {
+export async function recordOnce<T extends object>(...request: Parameters<typeof once<T>>): Promise<Replayable<T>> {
   try {
     return await once<T>(...request)
   } catch (error) {
@@ -148,19 +148,28 @@ export async function prepareRecord(
   return async (tx) => {
     const other = await ofSource(tx.decisions, given.source_key)
     if (other) return other
-    await policy?.confirm(tx)
+    const settled = (await policy?.settle(tx, planned.id)) ?? null
     const session = imported ? null : await call.tracker.consume(tx, name, planned.id)
-    const whole = inputIds(session) === inputIds(noted) ? planned : build(session)
+    const built = inputIds(session) === inputIds(noted) ? planned : build(session)
+    const whole: DecisionRecord = { ...built, verdict: settled && keptVerdict(settled) }
     await tx.decisions.create(requireSize(whole))
     const indexed = await keepVectors(tx, call, whole.id, made?.vectors ?? null)
     if (policy) await policy.recorded(tx, whole.id)
-    else await audit(call, tx, [whole.id])
-    const result = resultOf(whole, { indexed, evaluation: policy?.evaluation, session })
+    if (!settled) await audit(call, tx, [whole.id])
+    const result = resultOf(whole, { indexed, evaluation: settled, session })
     if (!made?.bridge_too_far) return result
     const message = `${result.message}. The bridge is too far from the decision's own text: it is kept, and the text is searched by`
     return { ...result, bridge_too_far: true, message }
   }
 }
+
+const keptVerdict = ({ allowed, verdict, fired, policy_hash, record_id }: Evaluation): DecisionRecord['verdict'] => ({
+  allowed,
+  verdict,
+  rules: fired,
+  policy_hash,
+  record_id,
+})
 
 const inputIds = (session: Session | null): string | undefined => session?.inputs.map(({ id }) => id).join(' ')
 
@@ -199,22 +208,21 @@ async function checkPolicy(
     )
   if (evaluation && strict && !evaluation.allowed && evaluation.verdict !== 'step_up') throw refusal(evaluation)
   return {
-    evaluation,
-    /** Of two records that were checked at once, only one can be the probe. @throws RecordBlocked */
-    async confirm(tx: Transaction): Promise<void> {
-      const stopped = evaluation && strict ? await guard.stopped(tx) : []
-      if (evaluation && stopped.length > 0) throw refusal(withBreakers(evaluation, stopped))
+    /**
+     * What was counted, and breakers, are looked at again: of many records that were checked at once, no more pass than rules allow.
+     * Null if recording asks no rules.
+     * @throws RecordBlocked
+     */
+    async settle(tx: Transaction, id: string): Promise<Evaluation | null> {
+      if (!evaluation) return null
+      const seen = await guard.again(tx, action, evaluation)
+      if (strict && !seen.allowed && seen.verdict !== 'step_up') throw refusal(seen)
+      const approvals = strict ? ('use' as const) : ('leave' as const)
+      const settled = await guard.settle(tx, action, seen, { ids: [id], ...claimsOf(planned), approvals })
+      if (strict && !settled.allowed) throw refusal(seen)
+      return settled
     },
-    async recorded(tx: Transaction, id: string): Promise<void> {
-      await guard.recorded(tx, id)
-      if (!evaluation) return audit(call, tx, [id])
-      const settled = await guard.settle(tx, action, evaluation, {
-        ids: [id],
-        ...claimsOf(planned),
-        approvals: strict ? 'use' : 'leave',
-      })
-      if (strict && !settled.allowed) throw refusal(evaluation)
-    },
+    recorded: (tx: Transaction, id: string) => guard.recorded(tx, id),
   }
 }
 

@@ -28,10 +28,10 @@ import { overdue } from './deferral.ts'
 import { inputDigest, verdictDigest } from './digest.ts'
 import { type Evaluation, evaluate, judged, type Verdict } from './evaluate.ts'
 import type { EvidenceReader } from './evidence.ts'
-import { type Answers, openHistory } from './history.ts'
+import { type Answers, openHistory, recordedHistory, recounted } from './history.ts'
 import { addToSession, namesOf } from './session.ts'
 import type { Policy, PolicySet } from './set.ts'
-import { approved } from './step-up.ts'
+import { approved, lifted } from './step-up.ts'
 
 /** The parts of a call that evaluation needs. */
 export interface GuardedCall {
@@ -61,8 +61,8 @@ export interface Guard {
    * trail. Returns the verdict to answer.
    */
   settle(tx: Transaction, action: Action, evaluation: Evaluation, more?: SettleMore): Promise<Evaluation>
-  /** The breakers that stop the subject, as the transaction sees them. */
-  stopped(tx: Transaction): Promise<BreakerViolation[]>
+  /** The evaluation as its transaction sees the past: with the decisions and the breakers of others that came first. */
+  again(tx: Transaction, action: Action, evaluation: Evaluation): Promise<Evaluation>
   /** Updates the breakers after a decision was recorded: in half-open state it becomes their probe. */
   recorded(tx: Transaction, decision_id: string): Promise<void>
   /** Updates the breakers after a review that counts. */
@@ -164,7 +164,18 @@ export function guardOf(call: GuardedCall, set: PolicySet, scopes: readonly stri
       await tx.audit.append({ at, agent: call.caller.agent, method, request_id, ids, allowed, rules: fired, detail })
       return settled
     },
-    stopped: (tx) => stopped(tx.keyed, call.now()),
+    async again(tx, action, evaluation) {
+      const { at_ms, approved_rules } = evaluation
+      const answers = await recounted(tx.decisions, evaluation.answers, at_ms)
+      const fresh = answers && (await evaluate(set.rules, action, recordedHistory(at_ms, answers), onFault))
+      const seen = fresh ? lifted({ ...evaluation, ...fresh, answers }, approved_rules) : evaluation
+      const known = new Set(seen.violations.map(({ guardrail_id }) => guardrail_id))
+      const open = await stopped(tx.keyed, call.now())
+      return withBreakers(
+        seen,
+        open.filter(({ guardrail_id }) => !known.has(guardrail_id)),
+      )
+    },
     recorded: (tx, decision_id) => each(tx, (_, before) => afterRecord(before, decision_id, call.now())),
     reviewed: (tx, review) => each(tx, (rule, before) => afterReview(rule, before, review, call.now())),
   }

@@ -1,6 +1,6 @@
 /** What conditions can ask about the past: similar decisions, counts, figures and facts; and the bounds of an action's context. */
 import type { AggregateCondition, EvidenceRequirement, SemanticCondition } from '../../../sdk/schema/guardrail.ts'
-import type { DecisionFilter } from '../../../sdk/storage/store.ts'
+import type { DecisionFilter, DecisionReader } from '../../../sdk/storage/store.ts'
 import { dayMs } from '../../core/time.ts'
 import { brierOf, countOf, meanOf, scoredOf, statedOf } from '../calibration/figures.ts'
 import type { Action } from './action.ts'
@@ -61,6 +61,9 @@ export function recordedHistory(at_ms: number, answers: Answers): History {
   }
 }
 
+const since = (days: number | undefined, now_ms: number): DecisionFilter =>
+  days === undefined ? {} : { created_from_ms: now_ms - days * dayMs }
+
 /**
  * The history in the stores. Each distinct question is asked once: several rules of one evaluation often ask the same.
  * @param answers gets every answer
@@ -102,8 +105,6 @@ export function openHistory(
     looked.set(group, found)
     return found
   }
-  const since = (days: number | undefined): DecisionFilter =>
-    days === undefined ? {} : { created_from_ms: now_ms - days * dayMs }
 
   return {
     now: () => now_ms,
@@ -125,7 +126,7 @@ export function openHistory(
         await index.sync()
         const generation = index.generation()
         if (!generation) return 0
-        const filter: DecisionFilter = { ...since(within_days), ...(outcome && { outcome: [outcome] }) }
+        const filter: DecisionFilter = { ...since(within_days, now_ms), ...(outcome && { outcome: [outcome] }) }
         const near = await index.nearest({
           vector: (await embed(text)).subarray(0, generation.dimensions),
           embedder: embedder.id,
@@ -137,23 +138,52 @@ export function openHistory(
       })
     },
     aggregate(condition) {
-      const { category, metric, window_days } = condition
-      return onceFor(questions.aggregate(condition), async () => {
-        const filter: DecisionFilter = { ...since(window_days), ...(category !== undefined && { category }) }
-        if (metric === 'count') {
-          const decisions = await store.decisions.count(filter)
-          return { decisions, value: decisions }
-        }
-        const groups = await store.decisions.outcomes(filter)
-        const scored = scoredOf(groups)
-        const stated = metric === 'avg_confidence' ? statedOf(groups) : scored
-        const decisions = countOf(stated)
-        if (decisions === 0) return { decisions, value: null }
-        if (metric === 'avg_confidence') return { decisions, value: meanOf(stated, ({ confidence }) => confidence) }
-        return { decisions, value: metric === 'brier' ? brierOf(scored) : meanOf(scored, ({ value }) => value) }
-      })
+      return onceFor(questions.aggregate(condition), () => figureOf(store.decisions, condition, now_ms))
     },
   }
+}
+
+type Counts = Pick<DecisionReader, 'count' | 'outcomes'>
+
+/** A figure over past decisions. */
+async function figureOf(
+  decisions: Counts,
+  { category, metric, window_days }: Pick<AggregateCondition, 'category' | 'metric' | 'window_days'>,
+  now_ms: number,
+): Promise<{ decisions: number; value: number | null }> {
+  const filter: DecisionFilter = { ...since(window_days, now_ms), ...(category !== undefined && { category }) }
+  if (metric === 'count') {
+    const count = await decisions.count(filter)
+    return { decisions: count, value: count }
+  }
+  const groups = await decisions.outcomes(filter)
+  const scored = scoredOf(groups)
+  const stated = metric === 'avg_confidence' ? statedOf(groups) : scored
+  const count = countOf(stated)
+  if (count === 0) return { decisions: count, value: null }
+  if (metric === 'avg_confidence') return { decisions: count, value: meanOf(stated, ({ confidence }) => confidence) }
+  return { decisions: count, value: metric === 'brier' ? brierOf(scored) : meanOf(scored, ({ value }) => value) }
+}
+
+/** Asks again for every count and figure among the answers; null if all are as they were. */
+export async function recounted(decisions: Counts, answers: Answers, at_ms: number): Promise<Answers | null> {
+  const fresh: Answers = { ...answers }
+  let changed = false
+  for (const [question, before] of Object.entries(answers)) {
+    const isCount = question.startsWith('["count",')
+    if (!isCount && !question.startsWith('["aggregate",')) continue
+    const [, first, metric, window_days] = JSON.parse(question)
+    const now = isCount
+      ? await decisions.count(first)
+      : await figureOf(
+          decisions,
+          { category: first ?? undefined, metric, window_days: window_days ?? undefined },
+          at_ms,
+        )
+    fresh[question] = now
+    changed ||= JSON.stringify(now) !== JSON.stringify(before)
+  }
+  return changed ? fresh : null
 }
 
 const maxBytes = 65_536

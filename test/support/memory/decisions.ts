@@ -2,8 +2,9 @@
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import { fieldsOf } from '../../../sdk/storage/fields.ts'
-import type { DecisionWriter, EmbeddingWriter, Generation, Terms } from '../../../sdk/storage/store.ts'
+import type { DecisionFilter, DecisionWriter, EmbeddingWriter, Generation, Terms } from '../../../sdk/storage/store.ts'
 import type { VectorSet } from '../../../sdk/storage/vectors.ts'
+import type { Catalogue } from '../../../src/drivers/store/resident/catalogue.ts'
 import type { Verb } from '../../../src/drivers/store/resident/groups.ts'
 import { edgesOf } from '../../../src/drivers/store/resident/groups.ts'
 import { equalTerms, packTerms } from '../../../src/drivers/store/resident/postings.ts'
@@ -11,11 +12,17 @@ import { checkVectors } from '../../../src/drivers/store/shared.ts'
 import { count, generationIn, type Layers, storedDecision, vectorKey } from './state.ts'
 
 export interface DecisionTools {
+  /** Over what is committed. */
+  committed: Pick<Catalogue, 'count' | 'outcomes'>
   analyse(record: DecisionRecord): Terms
   numberOf(term: string): number
 }
 
-export function decisionWriter(layers: Layers, verb: Verb, { analyse, numberOf }: DecisionTools): DecisionWriter {
+export function decisionWriter(
+  layers: Layers,
+  verb: Verb,
+  { analyse, numberOf, committed }: DecisionTools,
+): DecisionWriter {
   function write(record: DecisionRecord, revision: number): void {
     fieldsOf(record, false)
     const before = layers.decisions.get(record.id)
@@ -37,6 +44,8 @@ export function decisionWriter(layers: Layers, verb: Verb, { analyse, numberOf }
 
   return {
     get: verb((id: string) => storedDecision(layers, id)),
+    count: verb((filter: DecisionFilter) => committed.count(filter)),
+    outcomes: verb((filter: DecisionFilter) => committed.outcomes(filter)),
     idOfSource: verb((key: string) => layers.sources.get(key) ?? null),
     create: verb((record: DecisionRecord) => {
       if (layers.decisions.get(record.id) !== undefined)

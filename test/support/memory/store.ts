@@ -49,7 +49,11 @@ export function openMemoryStore(options: StoreOptions): Store {
     const verb = verbsOf(member, (error) => error)
     try {
       const result = await work({
-        decisions: decisionWriter(layers, verb, { analyse: options.analyse, numberOf }),
+        decisions: decisionWriter(layers, verb, {
+          analyse: options.analyse,
+          numberOf,
+          committed: memory.catalogue,
+        }),
         embeddings: embeddingWriter(layers, verb),
         keyed: keyedWriter(layers, verb),
         audit: auditWriter(layers, verb),

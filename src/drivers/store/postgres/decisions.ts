@@ -2,11 +2,11 @@
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { fieldsOf, isConfirmed } from '../../../../sdk/storage/fields.ts'
-import type { DecisionWriter, StoredDecision } from '../../../../sdk/storage/store.ts'
+import type { DecisionFilter, DecisionWriter, StoredDecision } from '../../../../sdk/storage/store.ts'
 import type { Query } from '../../shared/postgres/client.ts'
 import { rankOf, toText } from '../../shared/postgres/filter.ts'
 import { edgesOf, patternKey } from '../resident/groups.ts'
-import { holdsVectors } from './filter.ts'
+import { holdsVectors, whereOf } from './filter.ts'
 import { type Analyse, putTerms } from './keywords.ts'
 import type { Connection, Verb } from './transaction.ts'
 
@@ -127,7 +127,15 @@ async function putDerived(query: Query, num: number, record: DecisionRecord, fre
   await Promise.all(work)
 }
 
-export function decisionWriter({ query, lock, touch }: Connection, verb: Verb, analyse: Analyse): DecisionWriter {
+export function decisionWriter(
+  { query, lock, touch }: Connection,
+  verb: Verb,
+  analyse: Analyse,
+  outcomes: DecisionWriter['outcomes'],
+): DecisionWriter {
+  /** What is counted stays true until the commit, as nobody else who counts gets further. */
+  const counting = () => lock('counts', 'all')
+
   const sourceTaken = (record: DecisionRecord) =>
     new StorageError('conflict', `the id or source key of decision ${record.id} is taken`)
 
@@ -142,6 +150,20 @@ export function decisionWriter({ query, lock, touch }: Connection, verb: Verb, a
       await lock('decision', id)
       const [row] = await query<StoredRow>(`select ${storedColumns} from decisions d where d.id = $1`, [toText(id)])
       return row === undefined ? null : storedOf(row)
+    }),
+    count: verb(async (filter: DecisionFilter) => {
+      await counting()
+      const values: unknown[] = []
+      const where = whereOf(filter, values)
+      const [row] = await query<{ count: number }>(
+        `select count(*)::int as count from decisions d where ${where}`,
+        values,
+      )
+      return row!.count
+    }),
+    outcomes: verb(async (filter: DecisionFilter) => {
+      await counting()
+      return outcomes(filter)
     }),
     idOfSource: verb(holderOf),
     create: verb(async (record: DecisionRecord) => {

@@ -15,7 +15,7 @@ import {
 import { decisionWriter } from './decisions.ts'
 import { embeddingReader, embeddingWriter, feedReader } from './embeddings.ts'
 import { migrations } from './migrate.ts'
-import { decisionReader, edgeReader } from './read.ts'
+import { decisionReader, edgeReader, outcomesOf } from './read.ts'
 import { transact } from './transaction.ts'
 
 export type PostgresStoreOptions = StoreOptions &
@@ -67,7 +67,7 @@ export async function openPostgresStore({
     transaction: (work) =>
       transact(client, (connection, verb) =>
         work({
-          decisions: decisionWriter(connection, verb, analyse),
+          decisions: decisionWriter(connection, verb, analyse, outcomesOf(connection.query)),
           embeddings: embeddingWriter(connection, verb),
           keyed: keyedWriter(connection, verb),
           audit: auditWriter(connection, verb),

@@ -16,7 +16,7 @@ import type {
   ReasonGroup,
   TimedOutcomeGroup,
 } from '../../../../sdk/storage/store.ts'
-import type { Client } from '../../shared/postgres/client.ts'
+import type { Client, Query } from '../../shared/postgres/client.ts'
 import { fromText, rankOf, toText } from '../../shared/postgres/filter.ts'
 import { type StoredRow, storedColumns, storedOf } from './decisions.ts'
 import { whereOf } from './filter.ts'
@@ -58,14 +58,9 @@ const keyColumns: Record<Exclude<CountKey, 'tag'>, string> = {
 const scored = `d.confidence_at_record as confidence, d.outcome, d.settled_by`
 const scoredOrder = `confidence nulls first, outcome nulls first, settled_by nulls first`
 
-/** Part of the id after `yyyy-mm-dd-decision-`, as the index has it. */
-const suffix = 'substr(d.id, 21) collate "C"'
-
-/** The first text after all that start with `prefix`, by bytes. */
-const endOf = (prefix: string): string => `${prefix}\u{10ffff}`
-
-export function decisionReader({ read }: Client, many_postings: number): DecisionReader {
-  const outcomes = async (filter: DecisionFilter): Promise<OutcomeGroup[]> => {
+export const outcomesOf =
+  (read: Query) =>
+  async (filter: DecisionFilter): Promise<OutcomeGroup[]> => {
     const values: unknown[] = []
     return read<OutcomeGroup>(
       `select ${scored}, count(*)::int as count from decisions d where ${whereOf(filter, values)}
@@ -73,6 +68,15 @@ export function decisionReader({ read }: Client, many_postings: number): Decisio
       values,
     )
   }
+
+/** Part of the id after `yyyy-mm-dd-decision-`, as the index has it. */
+const suffix = 'substr(d.id, 21) collate "C"'
+
+/** The first text after all that start with `prefix`, by bytes. */
+const endOf = (prefix: string): string => `${prefix}\u{10ffff}`
+
+export function decisionReader({ read }: Client, many_postings: number): DecisionReader {
+  const outcomes = outcomesOf(read)
   /** All of them are counted already, in a handful of rows; those without vectors have an index of their own. */
   const countSql = (filter: DecisionFilter, values: unknown[]): string => {
     const { indexed, ...rest } = filter

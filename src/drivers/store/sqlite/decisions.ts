@@ -9,6 +9,7 @@ import { edgesOf, isGrouped, patternKey, reasonUses } from '../resident/groups.t
 import { equalTerms, packTerms } from '../resident/postings.ts'
 import type { Group, SqliteMember } from './commit.ts'
 import type { Statements } from './connect.ts'
+import { decisionCounts } from './counts.ts'
 import type { FileState } from './files.ts'
 import { bytesOf, fieldNames, fieldValues, isIndexed, termsOfRow } from './rows.ts'
 import { yamlOf } from './yaml.ts'
@@ -210,12 +211,15 @@ export function decisionWriter(statements: Statements, table: DecisionTable) {
     'insert or replace into pending_files (num, revision) values (?, ?)',
   )
 
+  const counts = decisionCounts(statements)
+
   return (member: SqliteMember, verb: Verb): DecisionWriter => {
     function queueFile(num: number, revision: number, record: DecisionRecord): void {
       queue.run(num, revision)
       member.files.set(record.id, { num, revision, text: yamlOf(record) })
     }
     return {
+      ...counts(verb),
       get: verb((id: string) => table.get(id)),
       idOfSource: verb((key: string) => table.idOfSource(key)),
       create: verb((record: DecisionRecord) => queueFile(table.insert(record), 1, record)),

@@ -1,0 +1,72 @@
+/** What recordDecision keeps of its verdict, and rules that count: none can be outrun by many records at once. */
+import { expect, test } from 'bun:test'
+import { forEachBackend } from '../support/program.ts'
+
+const given = { decision: 'Pay the invoice', confidence: 0.9, category: 'payment' }
+const twoAnHour = `
+- id: two-an-hour
+  message: Two payments an hour
+  condition_category: payment
+  conditions: [{ type: temporal, field: category, value: payment, window_hours: 1, max_occurrences: 2 }]
+`
+
+forEachBackend((open) => {
+  test('of many records at once no more pass than a rule of two an hour allows', async () => {
+    const program = await open()
+    program.services.record_guardrails = 'block'
+    await program.rules(twoAnHour)
+    const many = Array.from({ length: 20 }, (_, at) =>
+      program.call('recordDecision', { ...given, decision: `Pay invoice ${at}` }).then(
+        () => 'recorded',
+        () => 'refused',
+      ),
+    )
+    expect((await Promise.all(many)).filter((one) => one === 'recorded')).toHaveLength(2)
+    expect((await program.call('listDecisions')).total).toBe(2)
+    program.clock.now += 3_600_001
+    expect((await program.call('recordDecision', given)).success).toBe(true)
+  })
+
+  test('the record keeps the verdict that it passed, also where it only warns', async () => {
+    const program = await open()
+    program.services.record_guardrails = 'warn'
+    await program.rules('- { id: never, message: m, condition_category: payment }')
+    const { decision_id: id } = await program.call('recordDecision', given)
+    const decision = (await program.store.decisions.get(id))?.record
+    expect(decision!.verdict).toEqual({
+      allowed: false,
+      verdict: 'deny',
+      rules: ['never'],
+      policy_hash: (await program.services.policy.current()).hash,
+      record_id: expect.stringMatching(/^2026-07-01-evaluation-/),
+    })
+    const { entries } = await program.call('listAudit', { rule: 'never' }, 'root')
+    expect(entries[0]).toMatchObject({ ids: [id], detail: { record_id: decision!.verdict!.record_id } })
+  })
+
+  test('rules see action_context as the context of the record', async () => {
+    const program = await open()
+    program.services.record_guardrails = 'block'
+    await program.rules('- { id: large, message: m, condition_context.amount: "> 5000" }')
+    await program.refused('recordDecision', { ...given, action_context: { amount: 6000 } })
+    await program.refused('recordDecision', given)
+    expect((await program.call('recordDecision', { ...given, action_context: { amount: 5 } })).success).toBe(true)
+  })
+
+  test('a replayed key answers with the first result and the verdict of today', async () => {
+    const program = await open()
+    await program.rules('- { id: idle, action: warn, message: m, condition_category: other }')
+    const action = { description: 'Pay the invoice', category: 'payment', confidence: 0.9, context: { amount: 7 } }
+    const first = await program.call('preAction', { action, idempotency_key: 'k' })
+    const decision = (await program.store.decisions.get(first.decision_id!))?.record
+    expect(decision!.context).toBe('{"amount":7}')
+    await program.rules('- { id: never, message: m, condition_category: payment }')
+    const again = await program.call('preAction', { action, idempotency_key: 'k' })
+    expect(again).toMatchObject({
+      allowed: true,
+      replayed: true,
+      decision_id: first.decision_id,
+      present: { allowed: false, verdict: 'deny', violations: [{ guardrail_id: 'never' }] },
+    })
+  })
+})
