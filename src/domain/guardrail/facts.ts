@@ -86,7 +86,7 @@ export async function lookUp(
   const { agent_id: agent, category } = action
   if (group === 'session') {
     const { actions, classifications, request, full } = await readSession(store.keyed, agent, { now_ms, ttl_ms })
-    // Or an agent could do 200 other things first, so that what it does next is not seen.
+    // Or an agent could do as many other things first as are kept, so that what it does next is not seen.
     if (full) throw new EvaluationError('more happened in the session than is kept of it')
     return { actions, classifications, request }
   }
