@@ -87,7 +87,7 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
       }),
     )
     const ofEvidence = await evidenceServices(settings, evidence, now, log)
-    const policy = await openPolicy(settings.guardrails_paths, log, now, (set) => enact(store, set, now()))
+    const policy = await openPolicy(settings.guardrails_paths, log, now, (set) => enact(store, set, now()), settings)
     const tracker_ttl_ms = settings.tracker_ttl_minutes * 60_000
     const tracker = keep(
       startTracker({

@@ -1,5 +1,6 @@
 /** cstp audit replay: the stored inputs evaluated again, by the archived rules of their time and by the current ones. */
 import { CstpError } from '../../sdk/errors.ts'
+import type { Settings } from '../app/config/config.ts'
 import { compileArchived, loadRules, type Replayed, replay } from '../policy/check.ts'
 import type { Connection, Result } from './connection.ts'
 import { fit, plain, print, type Terminal } from './terminal.ts'
@@ -70,17 +71,17 @@ function archive({ call }: Connection) {
 }
 
 /**
- * @param paths of the current rules; null for the shipped ones
+ * @param settings of the current rules
  * @param entries of the trail, which are not asked for before the rules are loaded
  * @returns the exit status: 1 if a verdict is not the one of its rules
  */
 export async function runReplay(
-  paths: readonly string[] | null,
+  { guardrails_paths, ...lists }: Pick<Settings, 'guardrails_paths' | 'categories' | 'environments'>,
   connection: Connection,
   entries: AsyncIterable<Result<'listAudit'>['entries'][number]>,
   run: { terminal: Terminal; json: boolean },
 ): Promise<number> {
-  const set = await loadRules(paths)
+  const set = await loadRules(guardrails_paths, lists)
   const archived = archive(connection)
   const report: Report = {
     evaluations: 0,

@@ -81,10 +81,10 @@ export const audit = defineCommand({
     const caller = { ...run, flags: { ...given, agent: given.as } }
     if (words[0] === 'replay') {
       const { runReplay } = await import('./audit-replay.ts')
-      const { guardrails_paths } = (await run.configuration()).settings
+      const { settings } = await run.configuration()
       return withConnection(caller, (connection) => {
         const entries = auditEntries(connection, { ...filter, ...(limit !== undefined && { limit }) })
-        return runReplay(guardrails_paths, connection, entries, run)
+        return runReplay(settings, connection, entries, run)
       })
     }
     const entries: AuditEntry[] = []

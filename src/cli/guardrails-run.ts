@@ -1,5 +1,7 @@
 /** The work of cstp guardrails: checking rule files, running their table tests, and backtesting rules that are not active. */
+
 import type { RuleProblem } from '../../sdk/schema/policy.ts'
+import type { Settings } from '../app/config/config.ts'
 import {
   type Backtest,
   backtest,
@@ -25,8 +27,12 @@ const errorLine = ({ file, line, column, message }: RuleProblem, paint: Paint): 
 const failing = ({ kind }: { kind: string }): boolean => kind === 'claims_only'
 
 /** Resolves with the exit status: 1 if something does not load, or a file does not keep the trust that it states. */
-export async function check(paths: string[] | null, run: Output): Promise<number> {
-  const report = await checkRules(paths)
+export async function check(
+  paths: string[] | null,
+  run: Output,
+  lists?: Pick<Settings, 'categories' | 'environments'>,
+): Promise<number> {
+  const report = await checkRules(paths, lists)
   const { errors, findings, claims, rules, circuit_breakers } = report
   const failed = findings.filter(failing).length
   await print(run, report, () => {

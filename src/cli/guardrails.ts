@@ -30,10 +30,11 @@ export const guardrails = defineCommand({
   ],
   async run(run) {
     const [verb, path] = run.words
-    const paths = async () => (path === undefined ? (await run.configuration()).settings.guardrails_paths : [path])
+    const own = async () => (path === undefined ? (await run.configuration()).settings : undefined)
+    const paths = async () => (await own())?.guardrails_paths ?? (path === undefined ? null : [path])
     switch (verb) {
       case 'check':
-        return (await import('./guardrails-run.ts')).check(await paths(), run)
+        return (await import('./guardrails-run.ts')).check(await paths(), run, await own())
       case 'test': {
         const folders = (await paths()) ?? (existsSync(shipped) ? [shipped] : null)
         if (folders === null) throw misuse('missing folder: cstp guardrails test <folder>')

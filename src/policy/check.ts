@@ -2,6 +2,7 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { RuleProblem } from '../../sdk/schema/policy.ts'
+import { openLists } from '../domain/guardrail/closed.ts'
 import { type Claims, claimsIn, type LintFinding, lintRules } from '../domain/guardrail/lint.ts'
 import type { PolicySet } from '../domain/guardrail/set.ts'
 import { PolicyError, readFiles, readPolicy, ruleFilesIn } from './files.ts'
@@ -26,11 +27,11 @@ async function templatesIn(directory: string): Promise<{ set: PolicySet | null; 
 }
 
 /** Checks directories or files, with the templates beside them; the shipped rules for null. */
-export async function checkRules(paths: readonly string[] | null): Promise<CheckReport> {
+export async function checkRules(paths: readonly string[] | null, lists = openLists): Promise<CheckReport> {
   const files: string[] = []
   const directories: string[] = []
   for (const path of paths ?? []) ((await isDirectory(path)) ? directories : files).push(path)
-  const main = files.length > 0 ? await readFiles(files) : await readPolicy(paths === null ? null : directories)
+  const main = files.length > 0 ? await readFiles(files) : await readPolicy(paths === null ? null : directories, lists)
   const sets = [main, ...(await Promise.all(directories.map(templatesIn))).flat()]
   const loaded = sets.map(({ set }) => set?.rules.map(({ rule }) => rule) ?? [])
   // A template that a file names is in two sets.
@@ -53,10 +54,10 @@ export { type Backtest, backtest, backtestShadows, shadowsOf, type Tally } from 
 export { type Replayed, replay } from '../domain/guardrail/replay.ts'
 
 /** @param paths directories, or one file; null for the shipped rules. @throws PolicyError with everything that is wrong */
-export async function loadRules(paths: readonly string[] | null): Promise<PolicySet> {
+export async function loadRules(paths: readonly string[] | null, lists = openLists): Promise<PolicySet> {
   const [first] = paths ?? []
   const single = first !== undefined && paths!.length === 1 && !(await isDirectory(first))
-  const { set, errors } = single ? await readFiles([first]) : await readPolicy(paths)
+  const { set, errors } = single ? await readFiles([first], lists) : await readPolicy(paths, lists)
   if (!set) throw new PolicyError(errors)
   return set
 }

@@ -13,6 +13,7 @@ import type { RuleProblem } from '../../sdk/schema/policy.ts'
 import type { Log } from '../core/log.ts'
 import { type ControlRules, compileControls } from '../domain/evidence/controls.ts'
 import { parseControlFiles } from '../domain/evidence/rules.ts'
+import { type ClosedLists, closedLists, openLists } from '../domain/guardrail/closed.ts'
 import { buildPolicy, type Policy, type PolicyFile, type PolicySet } from '../domain/guardrail/set.ts'
 
 const freshMs = 300_000
@@ -59,7 +60,10 @@ async function readTemplate(name: string, { name: beside }: PolicyFile): Promise
 }
 
 /** Reads these files as one set. A file that can't be read is an error like any other. */
-export async function readFiles(names: readonly string[]): Promise<{ set: PolicySet | null; errors: RuleProblem[] }> {
+export async function readFiles(
+  names: readonly string[],
+  lists = openLists,
+): Promise<{ set: PolicySet | null; errors: RuleProblem[] }> {
   const errors: RuleProblem[] = []
   const files = await Promise.all(
     names.map(async (name): Promise<PolicyFile[]> => {
@@ -71,15 +75,16 @@ export async function readFiles(names: readonly string[]): Promise<{ set: Policy
       }
     }),
   )
-  const built = await buildPolicy(files.flat(), readTemplate)
+  const built = await buildPolicy([...closedLists(lists), ...files.flat()], readTemplate)
   return errors.length > 0 ? { set: null, errors: [...errors, ...built.errors] } : built
 }
 
-/** Reads the directories once; the shipped rules for null. */
+/** Reads the directories once; the shipped rules for null. The settings' closed lists are rules of the set. */
 export async function readPolicy(
   directories: readonly string[] | null,
+  lists: ClosedLists = openLists,
 ): Promise<{ set: PolicySet | null; errors: RuleProblem[] }> {
-  if (directories === null) return buildPolicy(shippedRules, readTemplate)
+  if (directories === null) return buildPolicy([...closedLists(lists), ...shippedRules], readTemplate)
   const errors: RuleProblem[] = []
   const names: string[] = []
   for (const directory of directories) {
@@ -90,7 +95,7 @@ export async function readPolicy(
     }
   }
   try {
-    const built = await readFiles(names)
+    const built = await readFiles(names, lists)
     return errors.length > 0 ? { set: null, errors: [...errors, ...built.errors] } : built
   } catch (error) {
     return { set: null, errors: [...errors, unreadable('templates', error)] }
@@ -104,8 +109,9 @@ export async function openPolicy(
   now: () => number,
   /** Called with a changed set before it comes into force; if it fails, the last set stays. */
   enact: (set: PolicySet) => Promise<void>,
+  lists = openLists,
 ): Promise<Policy> {
-  const first = await readPolicy(directories)
+  const first = await readPolicy(directories, lists)
   if (!first.set) throw new PolicyError(first.errors)
   let set = first.set
   let errors: RuleProblem[] = []
@@ -113,7 +119,7 @@ export async function openPolicy(
   let reading: Promise<RuleProblem[]> | null = null
 
   const read = async (): Promise<RuleProblem[]> => {
-    const found = await readPolicy(directories)
+    const found = await readPolicy(directories, lists)
     if (found.set && found.set.hash !== set.hash) await enact(found.set)
     errors = found.errors
     read_ms = now()

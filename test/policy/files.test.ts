@@ -158,3 +158,16 @@ describe('in force', () => {
     expect((await policy.current()).rules.map((one) => one.rule.id)).toEqual(['b'])
   })
 })
+
+test('closed lists of the settings are rules in front of those in files, also after a reload', async () => {
+  await put('a.yaml', rule('a'))
+  const lists = { categories: ['payment'], environments: null }
+  const policy = await openPolicy([dir], log(), () => 0, enact, lists)
+  const ids = async () => (await policy.current()).rules.map((one) => one.rule.id)
+  expect(await ids()).toEqual(['unknown_category', 'a'])
+  await put('b.yaml', rule('b'))
+  expect(await policy.reload()).toEqual([])
+  expect(await ids()).toEqual(['unknown_category', 'a', 'b'])
+  await put('b.yaml', rule('unknown_category'))
+  expect(await policy.reload()).toMatchObject([{ message: 'the id unknown_category is taken by settings:1' }])
+})

@@ -20,6 +20,7 @@ import { openChain } from '../../src/domain/evidence/chain.ts'
 import { createCheckpoints } from '../../src/domain/evidence/checkpoints.ts'
 import { signerOf } from '../../src/domain/evidence/note.ts'
 import { enact } from '../../src/domain/guardrail/archive.ts'
+import { type ClosedLists, closedLists, openLists } from '../../src/domain/guardrail/closed.ts'
 import { buildPolicy, type PolicySet } from '../../src/domain/guardrail/set.ts'
 import { openFollower } from '../../src/domain/search/follower.ts'
 import { startOutbox } from '../../src/domain/search/outbox.ts'
@@ -68,8 +69,8 @@ export interface TestProgram {
   /** Moves only when a test moves it. */
   clock: { now: number }
   embedder: { health: Health; id: string }
-  /** Puts rules in force, as YAML; none are at first. */
-  rules(text: string): Promise<void>
+  /** Puts rules in force, as YAML, and the closed lists of the settings; none are at first. */
+  rules(text: string, lists?: ClosedLists): Promise<void>
   /** Folders that exist in the data directory, for reindex. */
   folders: Set<string>
   /** Calls `cstp.<name>`, by default as alice; the result was checked against its schema. @throws CstpError */
@@ -153,8 +154,9 @@ async function switchableEmbedder(state: { health: Health; id: string }): Promis
 }
 
 /** A policy of one file. @throws with all that is wrong */
-async function policyOf(text: string): Promise<PolicySet> {
-  const { set, errors } = await buildPolicy([{ name: 'test.yaml', text }], async () => null)
+async function policyOf(text: string, lists = openLists): Promise<PolicySet> {
+  const files = [...closedLists(lists), { name: 'test.yaml', text }]
+  const { set, errors } = await buildPolicy(files, async () => null)
   if (!set) throw new Error(JSON.stringify(errors, null, 2))
   return set
 }
@@ -247,8 +249,8 @@ async function openOn(backend: Backend, dir: string, clock: { now: number }): Pr
     clock,
     embedder: state,
     folders,
-    async rules(text) {
-      policy.set = await policyOf(text)
+    async rules(text, lists) {
+      policy.set = await policyOf(text, lists)
       await enact(store, policy.set, now())
     },
     call: (name, params = {}, as = 'alice') => send(name, params, as) as Promise<Result<typeof name>>,

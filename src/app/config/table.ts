@@ -170,6 +170,20 @@ export const settings = {
     optional(paths),
     'Directories of guardrail files, separated by colons; by default the shipped rules.',
   ),
+  categories: setting(
+    'guardrails.categories',
+    'CSTP_CATEGORIES',
+    null,
+    optional(list),
+    'The only categories that are allowed, comma-separated; by default any.',
+  ),
+  environments: setting(
+    'guardrails.environments',
+    'CSTP_ENVIRONMENTS',
+    null,
+    optional(list),
+    'The only values of context.environment that are allowed, comma-separated; by default any.',
+  ),
   record_guardrails: setting(
     'guardrails.record',
     'CSTP_RECORD_GUARDRAILS',

@@ -1,0 +1,29 @@
+/** The rules that settings make: categories and environments that are not in a closed list. As rules they are archived and repeated. */
+import type { PolicyFile } from './set.ts'
+
+/** The only values that are allowed; null for any. */
+export interface ClosedLists {
+  categories: readonly string[] | null
+  environments: readonly string[] | null
+}
+
+/** What is absent is not outside of a list: rules on the field itself say what that means. */
+const ruleOf = (id: string, field: string, allowed: readonly string[]) => ({
+  id,
+  description: `The settings list the allowed values of ${field}`,
+  action: 'block',
+  conditions: [{ type: 'field', field, operator: 'not_in', value: allowed, when_missing: 'no_match' }],
+  message: `${field} is none of those allowed here`,
+  suggestion: `Use one of ${allowed.join(', ')}`.slice(0, 2_000),
+})
+
+export const openLists: ClosedLists = { categories: null, environments: null }
+
+/** As a file of rules, to be read before all others; none if both lists are open. */
+export function closedLists({ categories, environments }: ClosedLists): PolicyFile[] {
+  const rules = [
+    ...(categories ? [ruleOf('unknown_category', 'category', categories)] : []),
+    ...(environments ? [ruleOf('unknown_environment', 'context.environment', environments)] : []),
+  ]
+  return rules.length > 0 ? [{ name: 'settings', text: JSON.stringify(rules) }] : []
+}
