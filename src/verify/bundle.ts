@@ -6,7 +6,7 @@ import { type ListName, openConclusionsCheck } from './conclusions.ts'
 import { type LinkedDecision, openDecisions } from './decisions.ts'
 import { type Fields, type Findings, isFields } from './findings.ts'
 import { NoteFormError, type NoteKey, type ReadNote, readKey, readNote, type SignedNote, signedBy } from './note.ts'
-import { canonicalText, FormError, NotCanonical, type Part, parseCanonical, readParts } from './read.ts'
+import { canonicalText, FormError, NotCanonical, type Part, parseCanonical, readParts, shown } from './read.ts'
 import { checkSignature, openDigest, readSignature } from './signature.ts'
 
 const lists = ['control_rules', 'decisions', 'events', 'insufficient_evidence', 'mappings', 'unmapped'] as const
@@ -105,7 +105,7 @@ export async function walkBundle(
       const right = createHash('sha256')
         .update(canonicalText({ ...rest, framework, version, evidence_class }))
         .digest('hex')
-      if (digest !== right) findings.add('conclusions', `the rules ${String(framework)} do not give their digest`)
+      if (digest !== right) findings.add('conclusions', `the rules ${shown(framework)} do not give their digest`)
       rules.push({ framework, version, evidence_class, digest: right })
     } else if (member === 'decisions') decisions.entry(value)
   }
@@ -161,7 +161,7 @@ function checkHead(chain: Chain, stated: Fields, findings: Findings): void {
   const right: Fields = { chain_size: chain.size(), chain_head_hash: chain.head(), chain_root_hash: chain.root() }
   for (const [name, value] of Object.entries(right))
     if (stated[name] !== value)
-      findings.add('head', `${name} is ${String(stated[name])}, but the events give ${String(value)}`)
+      findings.add('head', `${name} is ${shown(stated[name])}, but the events give ${shown(value)}`)
 }
 
 /** @returns the checkpoint and the key in the bundle, if they can be read */
@@ -169,7 +169,7 @@ function checkNote(chain: Chain, stated: Fields, findings: Findings): { note: Re
   const { note: text, verifier_key } = isFields(stated.checkpoint) ? stated.checkpoint : {}
   let note: ReadNote
   try {
-    note = readNote(String(text))
+    note = readNote(shown(text))
   } catch (error) {
     if (!(error instanceof NoteFormError)) throw error
     findings.add('checkpoint', `the checkpoint ${error.message}`)
@@ -180,7 +180,7 @@ function checkNote(chain: Chain, stated: Fields, findings: Findings): { note: Re
   else if (note.root_hash !== chain.root())
     findings.add('checkpoint', 'the checkpoint is of other events: its root is not that of the events in the bundle')
   try {
-    const key = readKey(String(verifier_key))
+    const key = readKey(shown(verifier_key))
     if (key.name !== note.origin)
       findings.add('checkpoint', `the checkpoint is of the log ${note.origin}, the key in the bundle of ${key.name}`)
     const signed = signedBy(note, key)

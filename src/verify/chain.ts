@@ -2,7 +2,7 @@
 import { recordHash } from '../domain/evidence/hash.ts'
 import { type Fields, type Findings, isFields } from './findings.ts'
 import { openMerkle } from './note.ts'
-import { NotCanonical, parseCanonical } from './read.ts'
+import { NotCanonical, parseCanonical, shown } from './read.ts'
 
 const hex = /^[0-9a-f]{64}$/
 const zeros = '0'.repeat(64)
@@ -48,7 +48,7 @@ function readEvent(text: string): { event: Fields; payload: string } {
   for (const name of ['event_type', 'source', 'ts'])
     if (typeof event[name] !== 'string' || event[name] === '') throw new NotCanonical(`has no ${name}`)
   for (const name of ['hash', 'prev_hash'])
-    if (!hex.test(String(event[name]))) throw new NotCanonical(`has a ${name} that is not 64 hexadecimal digits`)
+    if (!hex.test(shown(event[name]))) throw new NotCanonical(`has a ${name} that is not 64 hexadecimal digits`)
   if (event.evidence_class !== 'observed' && event.evidence_class !== 'attested')
     throw new NotCanonical('has an evidence_class that is neither observed nor attested')
   if (!isFields(event.payload)) throw new NotCanonical('has a payload that is not an object')

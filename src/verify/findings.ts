@@ -1,4 +1,5 @@
 /** The checks of a verification and their findings, and the verifier's own reading of control rules. */
+import { shown } from './read.ts'
 
 /** Every check with its question, in the order of the report. */
 export const checks = {
@@ -142,7 +143,7 @@ function fieldOf(payload: Fields, path: string): unknown {
 }
 
 function holds(condition: Fields, payload: Fields): boolean {
-  const value = fieldOf(payload, String(condition.field))
+  const value = fieldOf(payload, shown(condition.field))
   if ('equals' in condition) return value === condition.equals
   if ('gt' in condition) return typeof value === 'number' && typeof condition.gt === 'number' && value > condition.gt
   if ('lt' in condition) return typeof value === 'number' && typeof condition.lt === 'number' && value < condition.lt

@@ -163,6 +163,9 @@ function write(value: unknown): string {
   return `{${members.join(',')}}`
 }
 
+/** A value of the file as text: text is itself. What is hostile may have no text of its own, so all else is JSON. */
+export const shown = (value: unknown): string => (typeof value === 'string' ? value : String(JSON.stringify(value)))
+
 /** The canonical text of a value. @throws NotCanonical for what I-JSON can't carry */
 export function canonicalText(value: unknown): string {
   try {

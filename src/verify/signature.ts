@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { Findings } from './findings.ts'
 import { NoteFormError, type NoteKey, readSigned, type SignedNote, signedBy } from './note.ts'
-import type { Part } from './read.ts'
+import { type Part, shown } from './read.ts'
 
 /** Hashes a bundle as it is read, without its signature. */
 export function openDigest() {
@@ -38,7 +38,7 @@ export function openDigest() {
 /** Reads the signature and compares what it signs. Null if there is no valid note. */
 export function readSignature(stated: unknown, sha256: string, findings: Findings): SignedNote | null {
   try {
-    const note = readSigned(String(stated))
+    const note = readSigned(shown(stated))
     if (note.text === `cstp evidence bundle\nsha256:${sha256}\n`) return note
     findings.add('signature', 'the bundle was changed after it was signed: its digest is not the one that is signed')
   } catch (error) {

@@ -5,6 +5,7 @@ import { compareDecisions } from './decisions.ts'
 import { type CheckName, checks, type Finding, type Findings, isFields, openFindings } from './findings.ts'
 import { type NoteKey, openMerkle, type ReadNote, type SignedNote, signedBy } from './note.ts'
 import { publishedRules } from './published.ts'
+import { shown } from './read.ts'
 import { checkSignature } from './signature.ts'
 
 export interface Wanted {
@@ -142,10 +143,10 @@ export async function verifyBundle(chunks: AsyncIterable<Uint8Array>, wanted: Wa
   const details: Partial<Record<CheckName, string>> = {
     chain: `${chain.size()} events`,
     head: chain.head(),
-    conclusions: rules.map(({ framework, version }) => `${String(framework)} (rules ${String(version)})`).join(', '),
+    conclusions: rules.map(({ framework, version }) => `${shown(framework)} (rules ${shown(version)})`).join(', '),
     decisions: `${decisions.length}`,
     rules: rules
-      .flatMap(({ framework, published }) => (published ? [] : [`${String(framework)}: not proved`]))
+      .flatMap(({ framework, published }) => (published ? [] : [`${shown(framework)}: not proved`]))
       .join(', '),
     links: unproved.length === 0 ? `${decisions.length}` : `${unproved.length} of ${decisions.length} not proved`,
     ...(note && { checkpoint: `${note.origin}, size ${note.size}` }),
@@ -215,7 +216,7 @@ export function meaning({ checks: results, verified, findings, bundle }: Report)
   for (const { framework, digest, published } of bundle.rules)
     if (!published)
       open.push(
-        `Whether the rules ${String(framework).slice(0, 80)} are right: this version of cstp does not know their digest ${digest}. Give their file with --rules.`,
+        `Whether the rules ${shown(framework).slice(0, 80)} are right: this version of cstp does not know their digest ${digest}. Give their file with --rules.`,
       )
   if (bundle.unproved_decisions.length > 0)
     open.push(

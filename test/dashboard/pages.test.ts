@@ -285,11 +285,12 @@ describe.skipIf(!runs)('the dashboard', () => {
     expect(await page.getByRole('tooltip').count()).toBe(0)
   })
 
-  test('an action is tried out: which rules match and why, and nothing is recorded', async () => {
+  test('an action is tried out: which rules match and why; no decision is recorded, and the trail says that it was a dry run', async () => {
     await visit(page, url, '/guardrails')
     const { total } = (await place.server.call('getStats', {})) as { total: number }
-    const newest = async () => JSON.stringify(await place.server.call('listAudit', { limit: 1 }))
-    const trailBefore = await newest()
+    const newest = async (limit: number) =>
+      ((await place.server.call('listAudit', { limit })) as { entries: object[] }).entries
+    const trailBefore = await newest(1)
     await page.getByLabel('Planned action').fill('Deploy to production')
     await page.getByLabel('Context as JSON').fill('{"affects_production": true')
     await page.getByRole('button', { name: 'Try it' }).click()
@@ -302,7 +303,11 @@ describe.skipIf(!runs)('the dashboard', () => {
     await page.getByLabel('Context as JSON').fill('{"affects_production": false}')
     await page.getByRole('button', { name: 'Try it' }).click()
     await page.getByText('Allowed.').waitFor()
-    expect(await newest()).toBe(trailBefore)
+    const [allowed, blocked, ...before] = await newest(3)
+    const tried = { agent: 'root', method: 'cstp.checkGuardrails', detail: expect.objectContaining({ dry_run: true }) }
+    expect(allowed).toMatchObject({ ...tried, allowed: true, rules: [] })
+    expect(blocked).toMatchObject({ ...tried, allowed: false })
+    expect(before).toEqual(trailBefore)
     expect(((await place.server.call('getStats', {})) as { total: number }).total).toBe(total)
     await page.getByLabel('Verdict').selectOption('no')
     await page.waitForURL(/allowed=no/)

@@ -1,6 +1,7 @@
 /** A log behind a real socket whose history a test can exchange, as whoever has the server's disk could. */
 import { generateKeyPairSync } from 'node:crypto'
 import type { Evidence } from '../../../sdk/storage/evidence.ts'
+import type { Store } from '../../../sdk/storage/store.ts'
 import { createDispatch } from '../../../src/calls/dispatch.ts'
 import type { Services } from '../../../src/calls/services.ts'
 import { createCheckpoints } from '../../../src/domain/evidence/checkpoints.ts'
@@ -37,8 +38,8 @@ export async function serveLog(first: Evidence, signer: Signer): Promise<LogServ
   let routed: ReturnType<typeof serviceOf>
   const show = (evidence: Evidence, own = signer) => {
     const checkpoints = createCheckpoints({ evidence, signer: own, now: Date.now })
-    // The methods of the log use nothing else.
-    const services: Partial<Services> = { evidence, signer: own, checkpoints, log, now: Date.now }
+    // The methods of the log use nothing else, and write nothing to the store.
+    const services: Partial<Services> = { store: {} as Store, evidence, signer: own, checkpoints, log, now: Date.now }
     const routes = evidenceRoutes({
       dispatch: createDispatch(methods, services as Services, () => {}, { verify_results: true }),
       reads: createRateLimiter({ per_minute: 0, burst: 0, now: Date.now }),

@@ -11,45 +11,37 @@ const call = (method: string, params: object) =>
   JSON.stringify({ jsonrpc: '2.0', id: 1, method: `cstp.${method}`, params })
 const record = (more: object) => call('recordDecision', { decision: 'a', confidence: 1, category: 'c', ...more })
 const batch = (entry: string) => `[${many(100, () => entry).join(',')}]`
-const reasons = (text: (index: number) => string) => ({
-  reasons: many(100, (index) => ({ type: 'a', text: text(index) })),
+const reasons = (count: number, text: (index: number) => string) => ({
+  reasons: many(count, (index) => ({ type: 'a', text: text(index) })),
 })
+const newWords = (index: number) => many(1_100, (word) => `w${index * 1_100 + word}`).join(' ')
+const letters = (length: number) => fill('a\u0301\u0323', length)
+const marks = () => fill('\u0323\u0301', 10_000)
+const wide = (size: number) => ({
+  alternatives_considered: [{ option: 'x', ...Object.fromEntries(many(size, (index) => [`k${index}`, index])) }],
+})
+const long = (size: number) => ({ alternatives_considered: [{ option: 'x', a: many(size, () => 0) }] })
 
-/** What is sent, and the codes that may come back (0 is success). */
+/** What is sent, and the codes that may come back (0 is success). What is longer than a record may be is refused. */
 const bodies: [string, number[], () => string][] = [
   ['brackets', [-32600], () => '['.repeat(2 * megabyte) + ']'.repeat(2 * megabyte)],
   ['open brackets', [-32600], () => '['.repeat(4 * megabyte)],
   ['objects in objects', [-32600], () => `${'{"a":'.repeat(650_000)}1${'}'.repeat(650_000)}`],
   ['a batch of numbers', [-32600], () => `[${fill('1,', 4 * megabyte - 10)}1]`],
   ['a batch of brackets', [-32600], () => batch('['.repeat(15_000) + ']'.repeat(15_000))],
-  ['a thousand steps', [0], () => record({ reasoning_trace: many(400, () => 'x'.repeat(10_000)) })],
-  ['Han reasons', [0], () => record(reasons(() => fill('数', 10_000)))],
-  [
-    'reasons of new words',
-    [0],
-    () => record(reasons((index) => many(1_100, (word) => `w${index * 1_100 + word}`).join(' '))),
-  ],
-  [
-    'combining marks',
-    [0],
-    () => record({ context: fill('a\u0301\u0323', 100_000), ...reasons(() => fill('\u0323\u0301', 10_000)) }),
-  ],
+  ['steps of four megabytes', [-32602], () => record({ reasoning_trace: many(400, () => 'x'.repeat(10_000)) })],
+  ['steps that fit', [0], () => record({ reasoning_trace: many(25, () => 'x'.repeat(10_000)) })],
+  ['Han reasons', [-32602], () => record(reasons(100, () => fill('数', 10_000)))],
+  ['Han reasons that fit', [0], () => record(reasons(8, () => fill('数', 10_000)))],
+  ['reasons of new words', [-32602], () => record(reasons(100, newWords))],
+  ['reasons of new words that fit', [0], () => record(reasons(28, newWords))],
+  ['combining marks', [-32602], () => record({ context: letters(100_000), ...reasons(100, marks) })],
+  ['combining marks that fit', [0], () => record({ context: letters(70_000), ...reasons(6, marks) })],
   ['purposes', [0], () => record({ decision: fill('to to. ', 10_000), context: fill('so that because to ', 100_000) })],
-  [
-    'a wide free-form object',
-    [0],
-    () =>
-      record({
-        alternatives_considered: [
-          { option: 'x', ...Object.fromEntries(many(200_000, (index) => [`k${index}`, index])) },
-        ],
-      }),
-  ],
-  [
-    'a long free-form list',
-    [0],
-    () => record({ alternatives_considered: [{ option: 'x', a: many(490_000, () => 0) }] }),
-  ],
+  ['a wide free-form object', [-32602], () => record(wide(200_000))],
+  ['a wide free-form object that fits', [0], () => record(wide(15_000))],
+  ['a long free-form list', [-32602], () => record(long(490_000))],
+  ['a long free-form list that fits', [0], () => record(long(125_000))],
   [
     'unknown keys',
     [-32602],

@@ -43,7 +43,11 @@ export function TryOut() {
     })
   }
   return (
-    <Panel title="Try an action" lead="See which rules match and why. This is a dry run. Nothing is recorded." wide>
+    <Panel
+      title="Try an action"
+      lead="See which rules match and why. This is a dry run: it records no decision, and its row in the audit trail says so."
+      wide
+    >
       <Form submit={submit}>
         <Field
           label="Planned action"
