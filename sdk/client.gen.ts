@@ -332,8 +332,8 @@ export interface CheckGuardrailsResult {
   /** How `modified_action` differs from the given action. */ changes: Change[]
   /** Records of evidence that satisfied what a rule requires. */
   satisfied_by: {
-    rule: string
-    seqs: number[]
+    /** Id of the rule. */ rule: string
+    /** Evidence records that satisfy it. */ seqs: number[]
   }[]
   /** Rules for other projects or scopes, which were not evaluated. */ skipped_for_scope: string[]
   /** Rules in shadow mode that would have stopped the action; left out if there are none. */
@@ -550,7 +550,7 @@ export interface GetDecisionResult {
   pre_decision_protocol: {
     /** Whether precedents were asked for. */ query_run: boolean
     /** Whether guardrails were checked. */ guardrails_checked: boolean
-    given?: boolean | undefined
+    /** True if the caller gave it: it satisfies no rule. */ given?: boolean | undefined
     [field: string]: unknown
   } | null
   /** The verdict with which it was recorded; null if none was asked for. */ verdict: RecordedVerdict | null
@@ -972,7 +972,7 @@ export interface ListDecisionsResult {
     pre_decision_protocol: {
       /** Whether precedents were asked for. */ query_run: boolean
       /** Whether guardrails were checked. */ guardrails_checked: boolean
-      given?: boolean | undefined
+      /** True if the caller gave it: it satisfies no rule. */ given?: boolean | undefined
       [field: string]: unknown
     } | null
     /** The verdict with which it was recorded; null if none was asked for. */ verdict: RecordedVerdict | null
@@ -1131,8 +1131,8 @@ export interface PreActionResult {
   /** How `modified_action` differs from the given action. */ changes: Change[]
   /** Records of evidence that satisfied what a rule requires. */
   satisfied_by: {
-    rule: string
-    seqs: number[]
+    /** Id of the rule. */ rule: string
+    /** Evidence records that satisfy it. */ seqs: number[]
   }[]
   /** Rules for other projects or scopes, which were not evaluated. */ skipped_for_scope: string[]
   /** Rules in shadow mode that would have stopped the action; left out if there are none. */
@@ -1173,7 +1173,7 @@ export interface PreActionResult {
     verdict: 'deny' | 'defer' | 'step_up' | 'modify' | 'allow'
     /** Why it is not allowed. */ violations: Violation[]
     /** SHA-256 of the rules in force. */ policy_hash: string
-    record_id: string | null
+    /** Id of its evaluation in the trail. */ record_id: string | null
   } | undefined
 }
 
@@ -1959,7 +1959,7 @@ export interface RecordResult {
 /** The verdict with which a decision was recorded. */
 export interface RecordedVerdict {
   /** False if rules stopped the action, and recording it only warned. */ allowed: boolean
-  verdict: 'deny' | 'defer' | 'step_up' | 'modify' | 'allow'
+  /** The strictest of what the rules say. */ verdict: 'deny' | 'defer' | 'step_up' | 'modify' | 'allow'
   /** Ids of the rules that fired. */ rules: string[]
   /** SHA-256 of the rules. */ policy_hash: string
   /** Id of the evaluation in the trail. */ record_id: string

@@ -32,7 +32,7 @@ test.each([
   ['src/calls/method.ts', 'export const defineMethod'],
   ['sdk/errors.ts', 'export const codes'],
   ['sdk/errors.ts', 'export const meanings'],
-  ['sdk/schema/guardrail.ts', 'export const Condition'],
+  ['sdk/schema/condition.ts', 'export const Condition'],
   ['src/domain/guardrail/operators.ts', 'class EvaluationError'],
 ])('%s has %s, as the checklists say', async (path, declaration) => {
   expect(await readFile(join(root, path), 'utf8')).toContain(declaration)

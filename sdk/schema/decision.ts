@@ -220,7 +220,11 @@ export const DecisionRecord = v.object({
   pattern: v.pipe(nullableText, d('The abstract principle behind the decision.')),
   pre_decision_protocol: v.pipe(
     v.nullable(
-      v.looseObject({ query_run: v.boolean(), guardrails_checked: v.boolean(), given: v.optional(v.boolean()) }),
+      v.looseObject({
+        query_run: v.boolean(),
+        guardrails_checked: v.boolean(),
+        given: v.optional(v.pipe(v.boolean(), d('True if the caller gave it: it satisfies no rule.'))),
+      }),
     ),
     d('What was done before deciding; with `given: true` the caller says so, which satisfies no rule.'),
   ),

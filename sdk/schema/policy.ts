@@ -66,7 +66,12 @@ export const verdictEntries = {
   ),
   changes: v.pipe(v.array(Change), d('How `modified_action` differs from the given action.')),
   satisfied_by: v.pipe(
-    v.array(v.object({ rule: v.string(), seqs: v.array(v.number()) })),
+    v.array(
+      v.object({
+        rule: v.pipe(v.string(), d('Id of the rule.')),
+        seqs: v.pipe(v.array(v.number()), d('Evidence records that satisfy it.')),
+      }),
+    ),
     d('Records of evidence that satisfied what a rule requires.'),
   ),
   skipped_for_scope: v.pipe(v.array(v.string()), d('Rules for other projects or scopes, which were not evaluated.')),

@@ -10,7 +10,7 @@ export type VerdictValue = (typeof verdictValues)[number]
 /** The verdict with which a decision was recorded. */
 export const RecordedVerdict = v.object({
   allowed: v.pipe(v.boolean(), d('False if rules stopped the action, and recording it only warned.')),
-  verdict: v.picklist(verdictValues),
+  verdict: v.pipe(v.picklist(verdictValues), d('The strictest of what the rules say.')),
   rules: v.pipe(v.array(v.string()), d('Ids of the rules that fired.')),
   policy_hash: v.pipe(v.string(), d('SHA-256 of the rules.')),
   record_id: v.pipe(v.string(), d('Id of the evaluation in the trail.')),

@@ -107,12 +107,14 @@ test('a read leaves nothing behind, and every other method does', async () => {
   }
 })
 
-test('an evaluation that is only tried leaves nothing behind', async () => {
+test('an evaluation that is only tried leaves its row in the trail, marked, and nothing else', async () => {
   const { program, calls } = await prepared()
   try {
     const before = await lasting(program)
     await program.call('checkGuardrails', { ...calls.checkGuardrails, dry_run: true }, 'root')
-    expect(await lasting(program)).toEqual(before)
+    const after = (await lasting(program)) as { audit: unknown[] }
+    expect(after.audit[0]).toMatchObject({ method: 'cstp.checkGuardrails', detail: { dry_run: true } })
+    expect({ ...after, audit: after.audit.slice(1) }).toEqual(before as typeof after)
   } finally {
     await program.close()
   }

@@ -10,9 +10,10 @@ forEachBackend((open) => {
       const { call, store } = await open()
       const given = { ...required, idempotency_key: 'k1' }
       const first = await call('recordDecision', given)
-      expect(await call('recordDecision', { ...given, idempotencyKey: 'k1', idempotency_key: undefined })).toEqual(
-        first,
-      )
+      expect(await call('recordDecision', { ...given, idempotencyKey: 'k1', idempotency_key: undefined })).toEqual({
+        ...first,
+        replayed: true,
+      })
       expect(await store.decisions.count({})).toBe(1)
       expect(await store.audit.list({ limit: 10 })).toHaveLength(1)
     })
@@ -118,7 +119,10 @@ forEachBackend((open) => {
     test('with an idempotency key too obeys both', async () => {
       const { call, refused } = await open()
       const first = await call('recordDecision', { ...imported, idempotency_key: 'k' }, 'root')
-      expect(await call('recordDecision', { ...imported, idempotency_key: 'k' }, 'root')).toEqual(first)
+      expect(await call('recordDecision', { ...imported, idempotency_key: 'k' }, 'root')).toEqual({
+        ...first,
+        replayed: true,
+      })
       expect(
         await refused('recordDecision', { ...imported, confidence: 1, idempotency_key: 'k' }, 'root'),
       ).toMatchObject({

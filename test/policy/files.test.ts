@@ -141,7 +141,7 @@ describe('in force', () => {
     )
     const ids = async () => (await policy.current()).rules.map((one) => one.rule.id)
     await put('a.yaml', rule('b'))
-    expect(policy.reload()).rejects.toThrow('the store is unavailable')
+    await expect(policy.reload()).rejects.toThrow('the store is unavailable')
     expect(await ids()).toEqual(['a'])
     archive = async () => {}
     expect(await policy.reload()).toEqual([])

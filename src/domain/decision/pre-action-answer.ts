@@ -47,7 +47,7 @@ export const PreActionResult = v.object({
         verdict: verdictEntries.verdict,
         violations: v.array(Violation),
         policy_hash: v.string(),
-        record_id: v.nullable(v.string()),
+        record_id: v.pipe(v.nullable(v.string()), v.description('Id of its evaluation in the trail.')),
       }),
     ),
     d('With `replayed`: the verdict of today, which uses no approval.'),

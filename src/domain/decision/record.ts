@@ -55,7 +55,9 @@ export async function record(call: RecordCall, given: RecordParams): Promise<Rec
   const problem = contextProblem(context)
   if (problem) throw invalidParams({ path: 'action_context', ...problem })
   try {
-    return await recordOnce(call, given.idempotency_key, given, () => prepareRecord(call, marked, origin, context))
+    // What is assumed when it is left out is the same request when it is written out.
+    const request = { ...given, stakes: given.stakes ?? assumedStakes }
+    return await recordOnce(call, given.idempotency_key, request, () => prepareRecord(call, marked, origin, context))
   } catch (error) {
     // Of two imports of one source key at once, this one lost: it finds the other's record.
     if (isStorageError(error, 'conflict') && given.source_key !== null) return record(call, given)
