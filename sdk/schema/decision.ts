@@ -76,12 +76,6 @@ export const Bridge = v.object({
 /** What a decision looks like and what it is for. */
 export type Bridge = v.InferOutput<typeof Bridge>
 
-/** Whether a given bridge is not searched by. */
-export const BridgeTooFar = v.pipe(
-  v.boolean(),
-  d("True if the given bridge is too far from the decision's own text: it is kept, and searches use the text."),
-)
-
 /** Where a decision belongs: repository, feature, pull request, files. */
 export const Project = v.object({
   name: v.pipe(v.nullish(filledText(256), null), d('Project, often owner/repo.')),

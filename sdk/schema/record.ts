@@ -2,7 +2,6 @@
 import * as v from 'valibot'
 import {
   Bridge,
-  BridgeTooFar,
   Category,
   DeliberationInput,
   DeliberationStep,
@@ -19,6 +18,12 @@ import { Context, givenStakes, Violation } from './policy.ts'
 const reviewInForm = /^[1-9]\d{0,3}[hdwm]$/
 
 const d = v.description
+
+/** Whether a given bridge is not searched by. */
+export const BridgeTooFar = v.pipe(
+  v.boolean(),
+  d("True if the given bridge is too far from the decision's own text: it is kept, and searches use the text."),
+)
 const listUpTo = <T extends v.GenericSchema>(item: T, most: number) =>
   v.optional(v.pipe(v.array(item), v.maxLength(most, `at most ${most} entries`)), () => [])
 

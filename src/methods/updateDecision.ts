@@ -1,7 +1,8 @@
 /** cstp.updateDecision: changes fields of a decision, and keeps their earlier values. */
 import * as v from 'valibot'
-import { Bridge, BridgeTooFar, filledText, fraction, Reason, text } from '../../sdk/schema/decision.ts'
+import { Bridge, filledText, fraction, Reason, text } from '../../sdk/schema/decision.ts'
 import { DecisionId } from '../../sdk/schema/params.ts'
+import { BridgeTooFar } from '../../sdk/schema/record.ts'
 import { defineMethod } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
 import { timestamp } from '../core/time.ts'

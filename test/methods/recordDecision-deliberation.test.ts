@@ -131,7 +131,10 @@ forEachBackend((open) => {
     await think(program, 'first')
     const first = await program.call('recordDecision', { ...record, idempotency_key: 'k' })
     await think(program, 'second')
-    expect(await program.call('recordDecision', { ...record, idempotency_key: 'k' })).toEqual({ ...first, replayed: true })
+    expect(await program.call('recordDecision', { ...record, idempotency_key: 'k' })).toEqual({
+      ...first,
+      replayed: true,
+    })
     expect(await stepsOf(program, await program.record())).toEqual(['second'])
   })
 
