@@ -1259,6 +1259,7 @@ export interface RecordDecisionParams {
   /** The situation in which it was decided. */ context?: string | null | undefined
   /** What rules see as `context`; at most 64 KiB and 8 deep. Default `{}`. */
   action_context?: Record<string, unknown> | undefined
+  /** Scope of rules that apply beside those of the project; not kept. */ scope?: string | null | undefined
   /** Why. Default `[]`. */ reasons?: ReasonInput[] | undefined
   /** What was rejected: texts, or objects with `option` and `reason`. Default `[]`. */
   alternatives_considered?: (string | {
@@ -1963,6 +1964,8 @@ export interface RecordedVerdict {
   /** Ids of the rules that fired. */ rules: string[]
   /** SHA-256 of the rules. */ policy_hash: string
   /** Id of the evaluation in the trail. */ record_id: string
+  /** With `modify` in preAction: the action as it was given; the decision is the one that was allowed. */
+  original?: Record<string, unknown> | undefined
 }
 
 /** A precedent that was found before deciding. */

@@ -14,4 +14,8 @@ export const RecordedVerdict = v.object({
   rules: v.pipe(v.array(v.string()), d('Ids of the rules that fired.')),
   policy_hash: v.pipe(v.string(), d('SHA-256 of the rules.')),
   record_id: v.pipe(v.string(), d('Id of the evaluation in the trail.')),
+  original: v.pipe(
+    v.optional(v.record(v.string(), v.unknown())),
+    d('With `modify` in preAction: the action as it was given; the decision is the one that was allowed.'),
+  ),
 })

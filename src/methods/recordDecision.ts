@@ -17,6 +17,7 @@ const LogDecision = toolInput(
     stakes: entries.stakes,
     context: entries.context,
     action_context: entries.action_context,
+    scope: entries.scope,
     reasons: entries.reasons,
     tags: entries.tags,
     project: v.optional(v.pipe(filledText(256), d('Project, as owner/repo.'))),

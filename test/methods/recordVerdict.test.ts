@@ -69,4 +69,46 @@ forEachBackend((open) => {
       present: { allowed: false, verdict: 'deny', violations: [{ guardrail_id: 'never' }] },
     })
   })
+
+  test('an action that rules change is recorded as it was allowed; its verdict keeps what was asked for', async () => {
+    for (const mode of ['off', 'warn', 'block'] as const) {
+      const program = await open()
+      program.services.record_guardrails = mode
+      await program.rules(`
+- id: plan-first
+  action: modify
+  message: Plans only
+  condition_category: deployment
+  modify:
+    set: { description: Plan the deployment, category: planning, project: acme/plans, context.command: terraform plan }
+    remove: [tags, context.auto_approve]
+`)
+      const action = {
+        description: 'Deploy',
+        category: 'deployment',
+        confidence: 0.9,
+        context: { command: 'terraform apply', auto_approve: true },
+      }
+      const project = { name: 'acme/app', feature: 'checkout', pr: 7 }
+      const answer = await program.call('preAction', { action, tags: ['now'], project })
+      expect(answer).toMatchObject({ allowed: true, verdict: 'modify' })
+      const decision = (await program.store.decisions.get(answer.decision_id!))!.record
+      expect(decision).toMatchObject({
+        decision: 'Plan the deployment',
+        category: 'planning',
+        stakes: 'medium',
+        confidence: 0.9,
+        tags: [],
+        context: '{"command":"terraform plan"}',
+        project: { name: 'acme/plans', feature: 'checkout', pr: 7 },
+        verdict: {
+          allowed: true,
+          verdict: 'modify',
+          rules: ['plan-first'],
+          original: { ...action, tags: ['now'], project: 'acme/app', pr: 7 },
+        },
+      })
+      expect(decision.breaker_scopes).toContain('category:planning')
+    }
+  })
 })

@@ -57,18 +57,24 @@ interface PreActionCall extends RecordCall {
 /** Runs all checks, and records the action if they allow it and the caller asks for it. */
 export async function preAction(call: PreActionCall, given: PreActionParams): Promise<PreActionResult> {
   const start = call.elapsed()
-  const recorded = given.options.auto_record ? recordParams(given) : null
+  if (given.options.auto_record) recordParams(given)
   const duration_ms = () => Math.round(call.elapsed() - start)
-  if (recorded === null) return answerOf(given, await runChecks(call, given), null, [], duration_ms())
+  if (!given.options.auto_record) return answerOf(given, await runChecks(call, given), null, [], duration_ms())
   let checks: Checks = { verdict: notEvaluated, found: null, calibration: null }
   const answer = (record: RecordResult | null, blocked: readonly Violation[] = []) =>
-    answerOf(given, checks, record, blocked, duration_ms())
+    answerOf(allowedOf(given, checks.verdict), checks, record, blocked, duration_ms())
   try {
     const result = await recordOnce(call, given.idempotency_key, given, async () => {
       checks = await runChecks(call, given)
       // Without a record no key is used up: the same call may be allowed later.
       if (!checks.verdict.allowed) return { unkept: answer(null) }
-      const commit = await prepareRecord(call, recorded, undefined, given.action.context, checks.verdict)
+      const allowed = allowedOf(given, checks.verdict)
+      const before = {
+        ...checks.verdict,
+        record_id: checks.verdict.record_id ?? '',
+        original: originalOf(given, allowed),
+      }
+      const commit = await prepareRecord(call, recordParams(allowed), undefined, allowed.action.context, before)
       return async (tx) => answer(await commit(tx))
     })
     // The action was recorded before; whether it is allowed today is another question.
@@ -80,6 +86,32 @@ export async function preAction(call: PreActionCall, given: PreActionParams): Pr
     return answer(null, violations)
   }
 }
+
+/** The action with the tags and the project of the call. */
+const wholeAction = ({ action, tags, project }: PreActionParams): ActionParams => ({
+  ...action,
+  tags: [...new Set([...action.tags, ...tags])],
+  project: action.project ?? project?.name ?? null,
+  pr: action.pr ?? project?.pr ?? null,
+})
+
+/** What may go on: the call as it was given, or with the action as rules changed it. */
+function allowedOf(given: PreActionParams, { modified_action }: Pick<Check, 'modified_action'>): PreActionParams {
+  if (modified_action === null) return given
+  // Made by the schema of an action; what was not given is null in it. The tags and the project of the call are among its own.
+  const action = modified_action as Omit<ActionParams, 'stakes'> & { stakes: ActionParams['stakes'] | null }
+  const { project: name, pr } = action
+  return {
+    ...given,
+    action: { ...action, stakes: action.stakes ?? undefined },
+    tags: [],
+    project: given.project && { ...given.project, name, pr },
+  }
+}
+
+/** The action as it was given, if another one is allowed. */
+const originalOf = (given: PreActionParams, allowed: PreActionParams): ActionParams | undefined =>
+  allowed === given ? undefined : wholeAction(given)
 
 /** What the action is recorded as. */
 function recordParams({
@@ -98,6 +130,7 @@ function recordParams({
     confidence,
     stakes,
     context: Object.keys(action.context).length > 0 ? JSON.stringify(action.context) : null,
+    scope: action.scope,
     reasons,
     tags: [...new Set([...action.tags, ...tags])],
     pattern,
@@ -142,19 +175,19 @@ async function orNull<T>(call: PreActionCall, message: string, work: Promise<T>)
 
 /** The verdict of rules and breakers; if there is none, the action is not allowed. */
 async function checkPolicy(call: PreActionCall, given: PreActionParams, dry_run = false): Promise<Check> {
-  const { action: inner, agent_id } = given
-  const tags = [...new Set([...inner.tags, ...given.tags])]
-  const project = inner.project ?? given.project?.name ?? null
+  const { agent_id } = given
+  const asked = wholeAction(given)
+  const { category, stakes, tags, project } = asked
   const { agent } = call.caller
   const action = {
-    ...toAction(agent, { ...inner, tags, project, pr: inner.pr ?? given.project?.pr ?? null }, 'pre_action'),
+    ...toAction(agent, asked, 'pre_action'),
     reason_count: given.reasons.length,
   }
   try {
     const policy = await call.policy.current()
     const scopes = breakerScopes({
-      category: inner.category,
-      stakes: inner.stakes ?? assumedStakes,
+      category,
+      stakes: stakes ?? assumedStakes,
       tags,
       project,
       agent,

@@ -12,7 +12,7 @@ import { markGiven, sessionOf } from '../deliberation/inputs.ts'
 import type { Session } from '../deliberation/sessions.ts'
 import type { Tracker } from '../deliberation/tracker.ts'
 import { type Action, assumedStakes, recordedAction } from '../guardrail/action.ts'
-import type { Evaluation } from '../guardrail/evaluate.ts'
+import { type Evaluation, strictest } from '../guardrail/evaluate.ts'
 import { type GuardedCall, guardOf } from '../guardrail/guard.ts'
 import { contextProblem } from '../guardrail/history.ts'
 import { lifted } from '../guardrail/step-up.ts'
@@ -75,8 +75,9 @@ export async function recordOnce<T extends object>(...request: Parameters<typeof
   }
 }
 
-/** Rules whose step-up was approved, and the policy that they are of. */
-type Approved = Pick<Evaluation, 'approved_rules' | 'policy_hash'>
+/** What was allowed just before: rules whose step-up was approved, and the action as it was given if rules changed it. */
+export interface Approved extends Omit<KeptVerdict, 'rules'>, Pick<Evaluation, 'fired' | 'approved_rules'> {}
+type KeptVerdict = NonNullable<DecisionRecord['verdict']>
 
 interface Origin {
   imported: boolean
@@ -110,7 +111,15 @@ function originOf(call: RecordCall, given: RecordParams): Origin {
 }
 
 function draftOf({ caller }: RecordCall, given: RecordParams, imported: boolean): Draft {
-  const { decision_id: _, idempotency_key: __, created_at: ___, action_context: ____, recorded_by, ...rest } = given
+  const {
+    decision_id: _,
+    idempotency_key: __,
+    created_at: ___,
+    action_context: ____,
+    scope: _____,
+    recorded_by,
+    ...rest
+  } = given
   return {
     ...rest,
     stakes: given.stakes ?? assumedStakes,
@@ -145,7 +154,9 @@ export async function prepareRecord(
   const noted = imported ? null : await call.tracker.peek(name)
   const planned = requireSize(build(noted))
   // An import was decided long ago: no rule checks it, and no breaker takes it as its probe.
-  const policy = imported ? null : await checkPolicy(call, planned, { context, stakes: given.stakes ?? null }, approved)
+  const policy = imported
+    ? null
+    : await checkPolicy(call, planned, { context, stakes: given.stakes ?? null, scope: given.scope }, approved)
   const made = await embedInTime(call, planned.id, planned)
   return async (tx) => {
     const other = await ofSource(tx.decisions, given.source_key)
@@ -153,7 +164,7 @@ export async function prepareRecord(
     const settled = (await policy?.settle(tx, planned.id)) ?? null
     const session = imported ? null : await call.tracker.consume(tx, name, planned.id)
     const built = inputIds(session) === inputIds(noted) ? planned : build(session)
-    const whole: DecisionRecord = { ...built, verdict: settled && keptVerdict(settled) }
+    const whole: DecisionRecord = { ...built, verdict: keptVerdict(settled, approved) }
     await tx.decisions.create(requireSize(whole))
     const indexed = await keepVectors(tx, call, whole.id, made?.vectors ?? null)
     if (policy) await policy.recorded(tx, whole.id)
@@ -165,13 +176,17 @@ export async function prepareRecord(
   }
 }
 
-const keptVerdict = ({ allowed, verdict, fired, policy_hash, record_id }: Evaluation): DecisionRecord['verdict'] => ({
-  allowed,
-  verdict,
-  rules: fired,
-  policy_hash,
-  record_id,
-})
+/** The verdict on the record; of an action that rules changed also theirs, with what was asked for. */
+function keptVerdict(settled: Evaluation | null, before: Approved | null): KeptVerdict | null {
+  const original = before?.original
+  const of = settled ?? (original ? before : null)
+  if (!of) return null
+  const { allowed, verdict, fired, policy_hash, record_id } = of
+  const kept = { allowed, verdict, rules: fired, policy_hash, record_id }
+  if (!original) return kept
+  const rules = [...new Set([...before.fired, ...fired])]
+  return { ...kept, verdict: strictest([before.verdict, verdict]), rules, original }
+}
 
 const inputIds = (session: Session | null): string | undefined => session?.inputs.map(({ id }) => id).join(' ')
 
@@ -191,11 +206,11 @@ const claimsOf = ({ agent_id }: DecisionRecord) => (agent_id === null ? {} : { c
 async function checkPolicy(
   call: RecordCall,
   planned: DecisionRecord,
-  seen: Pick<Action, 'context' | 'stakes'>,
+  seen: Pick<Action, 'context' | 'stakes' | 'scope'>,
   approved: Approved | null,
 ) {
   const guard = guardOf(call, await call.policy.current(), planned.breaker_scopes)
-  const action = recordedAction(planned, seen.context, seen.stakes)
+  const action = recordedAction(planned, seen.context, seen.stakes, seen.scope)
   const judged = call.record_guardrails === 'off' ? null : await guard.evaluate(action)
   // Rules that changed since ask again.
   const passed = approved?.policy_hash === judged?.policy_hash ? (approved?.approved_rules ?? []) : []

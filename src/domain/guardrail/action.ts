@@ -150,11 +150,13 @@ export const assumedStakes = actionFields.stakes.assumed
  * noted while the agent asked, checked and thought satisfies a `has_…` field.
  * @param context of the action; the record's own text is not a context for rules
  * @param stakes as they were given
+ * @param scope as it was given
  */
 export function recordedAction(
   record: DecisionRecord,
   context: Action['context'] = {},
   stakes: Action['stakes'] = record.stakes,
+  scope: Action['scope'] = null,
 ): Action {
   const protocol = record.pre_decision_protocol
   const tracked = (record.deliberation?.steps ?? []).filter(({ given }) => given !== true)
@@ -168,7 +170,7 @@ export function recordedAction(
     tags: record.tags,
     project: record.project?.name ?? null,
     pr: record.project?.pr ?? null,
-    scope: null,
+    scope,
     agent_id: record.recorded_by,
     phase: 'record',
     reason_count: record.reasons.length,
