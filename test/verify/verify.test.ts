@@ -62,6 +62,47 @@ test('a change of any byte is found', async () => {
   )
 })
 
+test('a value that has no text of its own is reported wherever it stands', async () => {
+  const untold = { toString: null }
+  type Place = (bundle: ReturnType<typeof JSON.parse>) => [at: object, name: string]
+  const places: Place[] = [
+    ...Object.keys(JSON.parse(good)).map(
+      (name): Place =>
+        (b) => [b, name],
+    ),
+    ...['framework', 'version', 'digest'].map(
+      (name): Place =>
+        (b) => [b.control_rules[0], name],
+    ),
+    ...['field', 'equals'].map(
+      (name): Place =>
+        (b) => [b.control_rules[0].rules[0].match.conditions[0], name],
+    ),
+    ...['note', 'verifier_key'].map(
+      (name): Place =>
+        (b) => [b.checkpoint, name],
+    ),
+    ...['hash', 'prev_hash', 'seq', 'ts', 'payload'].map(
+      (name): Place =>
+        (b) => [b.events[0], name],
+    ),
+    ...['id', 'sha256'].map(
+      (name): Place =>
+        (b) => [b.decisions[0], name],
+    ),
+  ]
+  for (const place of places) {
+    const bundle = JSON.parse(good)
+    const [at, name] = place(bundle)
+    expect(at).toHaveProperty(name)
+    Object.assign(at, { [name]: untold })
+    for (const signer of [null, log]) {
+      if (signer && name !== 'signature') resign(bundle, signer)
+      expect((await verify(canonicalText(bundle))).verified, name).toBe(false)
+    }
+  }
+})
+
 test('whatever member is rewritten, nobody without the key of the log makes it hold', async () => {
   const key = readKey(log.verifier_key)
   const forger = notary('log.example/1', 'forger')
