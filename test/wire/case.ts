@@ -9,8 +9,8 @@
  * - `pass`: days, hours or minutes that go by, such as `8d`.
  * - `embedder`: `up` or `away`, from here on.
  *
- * Expected values are exact, save words in angle brackets: `<id> <time> <day> <hash> <text> <number> <boolean> <any>`, `<0.5 ± 0.01>`,
- * `</regular expression/>`. A key or a last entry `...` allows more. `bun test/wire/record.ts <file>` fills in what is answered where a step
+ * Expected values are exact, save words in angle brackets: `<id> <record> <time> <day> <hash> <text> <number> <boolean> <any>`,
+ * `<0.5 ± 0.01>`, `</regular expression/>`. A key or a last entry `...` allows more. `bun test/wire/record.ts <file>` fills in what is answered where a step
  * says neither result nor error; what it writes is what is, and has to be read by somebody who knows what should be.
  */
 import { readdir, readFile } from 'node:fs/promises'

@@ -206,10 +206,14 @@ describe('the list', () => {
     expect(limit).toMatchObject({ type: 'integer', minimum: 1, maximum: 50, default: 5 })
     expect(retrieval_mode).toMatchObject({ default: 'hybrid' })
     expect(Object.keys(filters!.properties as object)).toEqual(['category', 'stakes', 'project', 'has_outcome'])
-    expect(keys('check_action')).toEqual(['description', 'category', 'stakes', 'confidence', 'context'])
+    expect(keys('check_action')).toEqual(
+      'description category stakes confidence context tags project pr scope'.split(' '),
+    )
     expect(input('check_action').properties.stakes).toMatchObject({ default: 'medium' })
     expect([...keys('log_decision'), 'agent_id']).toEqual(
-      'decision confidence category stakes context reasons tags project feature pr decision_id agent_id'.split(' '),
+      'decision confidence category stakes context action_context reasons tags project feature pr decision_id agent_id'.split(
+        ' ',
+      ),
     )
     expect(input('log_decision').properties.project).toMatchObject({ type: 'string' })
     expect(keys('review_outcome')).toEqual(['id', 'outcome', 'actual_result', 'lessons', 'notes'])
@@ -219,7 +223,7 @@ describe('the list', () => {
     expect(input('link_decisions').properties.weight).toMatchObject({ minimum: 0, maximum: 1, default: 1 })
     expect(input('get_graph').properties.depth).toMatchObject({ default: 1 })
     expect(keys('pre_action')).toEqual(
-      'description category stakes confidence context reasons tags pattern project auto_record query_limit idempotency_key'.split(
+      'description category stakes confidence context reasons tags pattern project pr scope auto_record query_limit idempotency_key'.split(
         ' ',
       ),
     )
