@@ -150,6 +150,7 @@ export type AttributionBasis = v.InferOutput<typeof AttributionBasis>
 
 /** Who settled an outcome: the recorder, another agent, or evidence. Settled by age alone, it enters no score. */
 export const settlers = ['self', 'others', 'observed', 'age'] as const
+/** Whose word an outcome is. */
 export type Settler = (typeof settlers)[number]
 
 /** One review, as the history keeps it. */

@@ -5,6 +5,7 @@ const d = v.description
 
 /** The verdicts, the strictest first. */
 export const verdictValues = ['deny', 'defer', 'step_up', 'modify', 'allow'] as const
+/** A verdict on an action. */
 export type VerdictValue = (typeof verdictValues)[number]
 
 /** The verdict with which a decision was recorded. */

@@ -215,6 +215,7 @@ export interface DecisionWriter extends Pick<DecisionReader, 'get' | 'idOfSource
    * until this one did. Call them before the transaction's own writes.
    */
   count: DecisionReader['count']
+  /** See `count`. */
   outcomes: DecisionReader['outcomes']
 
   /**
