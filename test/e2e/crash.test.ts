@@ -28,6 +28,11 @@ interface History {
 }
 
 let serial = 0
+/** What a recorder makes of its own outcome: a later review by itself counts only where it is not better. */
+const worth: Record<string, number> = { failure: 0, partial: 0.5, success: 1 }
+const reviewed = (before: string | null, next: string): string =>
+  before !== null && worth[next]! > worth[before]! ? before : next
+
 const pick = <T>(items: readonly T[]): T => items[Math.floor(Math.random() * items.length)]!
 
 /** Asks for a batch of verdicts; each that comes must have its line in the audit trail. */
@@ -105,12 +110,9 @@ async function write(server: RunningServer, history: History, mine: string[]): P
     await server.call('updateDecision', { id, updates: { tags } })
     known.tags.add(tag)
   } else {
-    known.outcomeInDoubt = pick(['success', 'failure', 'partial'])
-    await server.call('reviewDecision', {
-      decision_id: id,
-      outcome: known.outcomeInDoubt,
-      lessons: `lesson of ${known.word}`,
-    })
+    const outcome = pick(['success', 'failure', 'partial'])
+    known.outcomeInDoubt = reviewed(known.outcome, outcome)
+    await server.call('reviewDecision', { decision_id: id, outcome, lessons: `lesson of ${known.word}` })
     known.outcome = known.outcomeInDoubt
     known.outcomeInDoubt = null
   }

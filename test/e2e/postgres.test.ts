@@ -100,7 +100,10 @@ function suite(database: Postgres): void {
     const { out, status } = await cstp(['doctor', '--json'], envOf(url, vectors))
     const { findings } = JSON.parse(out) as { findings: { severity: string; what: string }[] }
     const known = findings.filter(({ what }) => !/embedder hash|(?:fsync|full_page_writes) = off/.test(what))
-    expect([status, known.filter(({ severity }) => severity !== 'note')]).toEqual([1, []])
+    const warned = known.filter(({ severity }) => severity !== 'note').map(({ severity, what }) => [severity, what])
+    // The tests' own token holds every scope.
+    const vouches = 'agent local may write and has admin, evidence, approve: it could vouch for its own decisions'
+    expect([status, warned]).toEqual([1, [['warning', vouches]]])
     await Promise.all([a.kill(), b.kill()])
     expect(readdirSync(a.dir).filter((name) => name.endsWith('.db') || name === 'decisions')).toEqual([])
   })

@@ -4,10 +4,11 @@ import { join } from 'node:path'
 import { createDispatch } from '../../src/calls/dispatch.ts'
 import { methods } from '../../src/methods/table.ts'
 import { forEachBackend, type MethodName, type Result } from '../support/program.ts'
-import { post, rpc, serviceOf } from '../surfaces/http/service.ts'
+import { post, rpc, serviceOf, tokens } from '../surfaces/http/service.ts'
 
 const day = 86_400_000
 const shipped = await Bun.file(join(import.meta.dir, '../../guardrails/default.yaml')).text()
+const bearer = (as: keyof typeof tokens) => ({ authorization: `Bearer ${tokens[as]}` })
 const rules = `${shipped}
   - { scope: "agent:bob", failure_threshold: 3, window_ms: ${5 * day}, cooldown_ms: ${day} }
 `
@@ -21,19 +22,30 @@ forEachBackend((open) => {
       dispatch: createDispatch(methods, services, () => {}, { verify_results: true }),
       requests: { take: () => 0 },
     })
-    /** The whole answer; bob calls. */
-    const answer = async (method: MethodName, params: object = {}) =>
-      (await service.fetch(post(rpc(`cstp.${method}`, params)), '127.0.0.1').then((one) => one.json())) as {
+    /** The whole answer; bob calls unless it says otherwise. */
+    const answer = async (method: MethodName, params: object = {}, as: keyof typeof tokens = 'bob') =>
+      (await service.fetch(post(rpc(`cstp.${method}`, params), bearer(as)), '127.0.0.1').then((one) => one.json())) as {
         result?: unknown
         error?: { code: number; data?: { violations?: { guardrail_id: string }[] } }
       }
-    const call = async <N extends MethodName>(method: N, params: object = {}): Promise<Result<N>> => {
-      const { result, error } = await answer(method, params)
+    const call = async <N extends MethodName>(
+      method: N,
+      params = {},
+      as: keyof typeof tokens = 'bob',
+    ): Promise<Result<N>> => {
+      const { result, error } = await answer(method, params, as)
       expect(error).toBeUndefined()
       return result as Result<N>
     }
-    const decision = { decision: 'Deploy the shop on Friday', category: 'deployment', confidence: 0.85 }
-    const action = { description: decision.decision, category: 'deployment', confidence: 0.85 }
+    // A deployment that doesn't say where counts as one to production, and that takes evidence of a review.
+    const context = { environment: 'staging' }
+    const decision = {
+      decision: 'Deploy the shop on Friday',
+      category: 'deployment',
+      confidence: 0.85,
+      action_context: context,
+    }
+    const action = { description: decision.decision, category: 'deployment', confidence: 0.85, context }
 
     /** Asks, checks, thinks and records, as a careful agent does. */
     async function decide(number: number): Promise<string> {
