@@ -64,12 +64,12 @@ forEachBackend((open) => {
       )
       return decision_id
     }
-    const review = (decision_id: string, outcome: string) =>
-      call('reviewDecision', {
-        decision_id,
-        outcome,
-        lessons: outcome === 'failure' ? 'The cache was cold' : undefined,
-      })
+    const review = (decision_id: string, outcome: string, by: keyof typeof tokens = 'bob') =>
+      call(
+        'reviewDecision',
+        { decision_id, outcome, lessons: outcome === 'failure' ? 'The cache was cold' : undefined },
+        by,
+      )
     const todo = async () => (await call('ready', { agent: 'bob' })).actions.map(({ type }) => type)
     const breaker = async () => (await call('getCircuitState', { scope: 'agent:bob' })).state
 
@@ -129,7 +129,10 @@ forEachBackend((open) => {
     expect(alerts.map(({ type }) => type)).toEqual([])
     clock.now += day
     const second = await call('recordDecision', { ...decision, confidence: 0.8 })
+    // Its own word doesn't close the breaker; somebody else's does.
     await review(second.decision_id, 'success')
+    expect(await breaker()).toBe('half_open')
+    await review(second.decision_id, 'success', 'alice')
     expect(await breaker()).toBe('closed')
     const drift = await call('checkDrift', { category: 'deployment' })
     expect(drift).toMatchObject({ drift_detected: true, recent_scored: 5, historical_scored: 20 })
@@ -148,7 +151,7 @@ forEachBackend((open) => {
     })
     expect(markdown).toContain('Accuracy went from 0.85 to 0.2')
     expect(markdown).toContain('gap -0.126, overconfident')
-    expect(markdown).toContain('fails by: The cache was cold')
+    expect(markdown).toContain('fails by: "The cache was cold"')
     expect(markdown).not.toContain('agent:bob')
     const { calibration_context } = await call('preAction', { action, options: { auto_record: false } })
     expect(calibration_context).toMatchObject({ reviewed_decisions: 26, interpretation: 'overconfident' })
