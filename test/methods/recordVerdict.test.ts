@@ -1,5 +1,6 @@
 /** What recordDecision keeps of its verdict, and rules that count: none can be outrun by many records at once. */
 import { expect, test } from 'bun:test'
+import type { CstpError } from '../../sdk/errors.ts'
 import { forEachBackend } from '../support/program.ts'
 
 const given = { decision: 'Pay the invoice', confidence: 0.9, category: 'payment' }
@@ -25,6 +26,34 @@ forEachBackend((open) => {
     expect((await program.call('listDecisions')).total).toBe(2)
     program.clock.now += 3_600_001
     expect((await program.call('recordDecision', given)).success).toBe(true)
+  })
+
+  test('of records on two servers at once no more pass than a rule of two an hour allows', async () => {
+    const one = await open()
+    const two = await one.second()
+    for (const server of [one, two]) {
+      server.services.record_guardrails = 'block'
+      await server.rules(twoAnHour)
+    }
+    const many = Array.from({ length: 12 }, (_, at) =>
+      (at % 2 === 0 ? one : two).call('recordDecision', { ...given, decision: `Pay invoice ${at}` }).then(
+        () => 'recorded',
+        (error: CstpError) => error.error,
+      ),
+    )
+    const found = await Promise.all(many)
+    expect(found.toSorted()).toEqual([...Array(2).fill('recorded'), ...Array(10).fill('record_failed')].toSorted())
+    for (const server of [one, two])
+      expect([...(await server.store.decisions.walk(null, 20))].map(({ record }) => record.category)).toEqual([
+        'payment',
+        'payment',
+      ])
+    // What the other server recorded is counted, not only what this one did.
+    one.clock.now += 3_600_001
+    expect((await two.call('recordDecision', given)).success).toBe(true)
+    expect((await one.call('recordDecision', given)).success).toBe(true)
+    expect((await two.refused('recordDecision', given)).message).toContain('two-an-hour')
+    expect((await one.refused('recordDecision', given)).message).toContain('two-an-hour')
   })
 
   test('the record keeps the verdict that it passed, also where it only warns', async () => {

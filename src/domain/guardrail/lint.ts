@@ -178,7 +178,11 @@ function hasValue(field: string, conditions: readonly FieldCondition[]): boolean
     among: values ? new Set(values) : null,
   }
   // Exclusions last: they can only remove from the values that the others leave.
-  const ordered = [...conditions].sort((a, b) => Number(excludes(a)) - Number(excludes(b)))
+  // One spelling that is excluded leaves the others, unless all compare spellings.
+  const counted = conditions.every(({ exact }) => exact)
+    ? conditions
+    : conditions.filter((one) => !(one.exact && excludes(one)))
+  const ordered = [...counted].sort((a, b) => Number(excludes(a)) - Number(excludes(b)))
   const range = ordered.reduce(narrow, start)
   if (range.low > range.high || (range.low === range.high && (range.lowOpen || range.highOpen))) return false
   return range.among === null || [...range.among].some((value) => within(range, value))

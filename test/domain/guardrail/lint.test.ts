@@ -43,6 +43,7 @@ describe('rules that can never fire', () => {
   test.each([
     [{ condition_confidence: '>= 1' }],
     [{ condition_stakes: 'in [huge, high]' }],
+    [{ condition_x: 'a', conditions: [{ type: 'field', field: 'x', operator: '!=', value: 'a', exact: true }] }],
     [{ condition_x: '>= 5', conditions: [{ type: 'field', field: 'x', operator: '<=', value: 5 }] }],
     [{ conditions: [{ type: 'field', field: 'confidence', operator: '>', value: 1, when_missing: 'match' }] }],
   ])('but not %j', async (given) => {
