@@ -1259,7 +1259,7 @@ export interface RecordDecisionParams {
   /** The situation in which it was decided. */ context?: string | null | undefined
   /** What rules see as `context`; at most 64 KiB and 8 deep. Default `{}`. */
   action_context?: Record<string, unknown> | undefined
-  /** Scope of rules that apply beside those of the project; not kept. */ scope?: string | null | undefined
+  /** Scope of further rules; not kept. */ scope?: string | null | undefined
   /** Why. Default `[]`. */ reasons?: ReasonInput[] | undefined
   /** What was rejected: texts, or objects with `option` and `reason`. Default `[]`. */
   alternatives_considered?: (string | {
@@ -1479,7 +1479,7 @@ export interface ActionParams {
   /** Tags for finding it again. Default `[]`. */ tags?: string[] | undefined
   /** Project that the action belongs to. */ project?: string | null | undefined
   /** Pull request of the project that the action belongs to. */ pr?: number | null | undefined
-  /** Scope of rules that apply beside those of the project. */ scope?: string | null | undefined
+  /** Scope of further rules. */ scope?: string | null | undefined
   /** Any fields for conditions to look at; at most 64 KiB and 8 deep. Default `{}`. */
   context?: Record<string, unknown> | undefined
 }

@@ -133,7 +133,7 @@ export const ActionParams = v.object({
     v.nullish(v.pipe(v.number(), v.safeInteger('a whole number'), v.minValue(1, 'at least 1')), null),
     d('Pull request of the project that the action belongs to.'),
   ),
-  scope: v.pipe(v.nullish(filledText(256), null), d('Scope of rules that apply beside those of the project.')),
+  scope: v.pipe(v.nullish(filledText(256), null), d('Scope of further rules.')),
   context: v.pipe(
     v.optional(Context, () => ({})),
     d('Any fields for conditions to look at; at most 64 KiB and 8 deep.'),

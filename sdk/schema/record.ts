@@ -51,10 +51,7 @@ export const RecordParams = v.object({
     v.optional(Context, () => ({})),
     d('What rules see as `context`; at most 64 KiB and 8 deep.'),
   ),
-  scope: v.pipe(
-    v.nullish(filledText(256), null),
-    d('Scope of rules that apply beside those of the project; not kept.'),
-  ),
+  scope: v.pipe(v.nullish(filledText(256), null), d('Scope of further rules; not kept.')),
   reasons: v.pipe(listUpTo(Reason, 100), d('Why.')),
   alternatives_considered: v.pipe(
     listUpTo(v.union([text(10_000), v.looseObject({ option: text(10_000), reason: v.optional(text(10_000)) })]), 50),
