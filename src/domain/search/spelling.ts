@@ -12,7 +12,8 @@ const twoTypos = 9
 /** Questions of many unknown words are about something else, or in another language. */
 const maxCorrected = 3
 
-const asciiWord = /[A-Za-z]+/g
+/** A whole word of letters: the letters inside an identifier such as `k8s2prod` or `user_id` are no word of their own. */
+const asciiWord = /(?<![\p{L}\p{N}_])[A-Za-z]+(?![\p{L}\p{N}_])/gu
 
 export interface Spelled {
   /** The question with what was probably meant. */

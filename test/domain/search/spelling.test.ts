@@ -36,6 +36,8 @@ test.each([
   ['sourdough rises before baking', 'sourdough rises before baking', []],
   ['rtes for a mnte', 'rtes for a mnte', []],
   ['EXCHAGNE', 'EXCHAGNE', []],
+  // Letters inside an identifier are no words.
+  ['a12exchagne3 exchagne_id 7excange', 'a12exchagne3 exchagne_id 7excange', []],
   ['', '', []],
 ])('%j', async (question, text, replaced) => expect(await corrected(question)).toEqual([text, replaced]))
 
