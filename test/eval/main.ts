@@ -141,7 +141,12 @@ const documents = peps.map(({ source, decision, context, motivation }) => ({
 }))
 const baselines = { grep: grep(documents), BM25: bm25(documents) }
 for (const part of parts.filter((one) => values.part === undefined || one === values.part)) {
-  const questions = await readLines<Question>(join(import.meta.dir, `${part}.jsonl`))
+  const file = join(import.meta.dir, `${part}.jsonl`)
+  if (!existsSync(file)) {
+    console.log(`\nThere are no ${part} questions (${file}).`)
+    continue
+  }
+  const questions = await readLines<Question>(file)
   const answers = await askAll(engine, sources, baselines, questions)
   printPart(part, questions, answers)
   const answerable = questions.filter(({ expect }) => expect.length > 0)
