@@ -1,6 +1,6 @@
 /**
  * The kinds of conditions: one table of what each one's schema is, what its schema can't check, how it is tested, and how the reference
- * explains it. A new kind is a schema in `sdk/schema/guardrail.ts` and a row here.
+ * explains it. A new kind is a schema in `sdk/schema/condition.ts` and a row here.
  */
 import type * as v from 'valibot'
 import { outcomeValues, stakesValues, statusValues } from '../../../sdk/schema/decision.ts'
