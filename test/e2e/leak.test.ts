@@ -1,7 +1,8 @@
 /**
  * No method holds all decisions in memory: what the server adds to its resident memory while one runs does not grow with the number
- * of decisions. Both sizes are past the point from which the collector lets garbage of finished pages lie; to hold the 8 000 more would
- * take 50 MB. `CSTP_SOAK=1` compares 10 000 with 100 000 decisions.
+ * of decisions. Known gap: attributeOutcomes adds about 20 MB between 1 000 and 8 000 decisions, for a cause still to be found, so both
+ * sizes are above that; the records of its one project are too few for this bound to notice that they are held.
+ * `CSTP_SOAK=1` compares 10 000 with 100 000 decisions.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { type Bench, openBench, token } from '../bench/bench.ts'
