@@ -6,18 +6,32 @@
  */
 export function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) > limit) return limit + 1
-  let before: number[] = []
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index)
+  // Three rows of the table, taken in turn.
+  let [before, row, next] = [
+    new Uint16Array(b.length + 1),
+    new Uint16Array(b.length + 1),
+    new Uint16Array(b.length + 1),
+  ]
+  for (let j = 0; j <= b.length; j++) row[j] = j
   for (let i = 1; i <= a.length; i++) {
-    const next = [i]
+    next[0] = i
+    let least = i
     for (let j = 1; j <= b.length; j++) {
-      let least = Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1))
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) least = Math.min(least, before[j - 2]! + 1)
-      next.push(least)
+      const same = a.charCodeAt(i - 1) === b.charCodeAt(j - 1)
+      let edits = same ? row[j - 1]! : 1 + Math.min(row[j]!, next[j - 1]!, row[j - 1]!)
+      if (
+        !same &&
+        i > 1 &&
+        j > 1 &&
+        a.charCodeAt(i - 1) === b.charCodeAt(j - 2) &&
+        a.charCodeAt(i - 2) === b.charCodeAt(j - 1)
+      )
+        edits = Math.min(edits, before[j - 2]! + 1)
+      next[j] = edits
+      if (edits < least) least = edits
     }
-    if (Math.min(...next) > limit) return limit + 1
-    before = row
-    row = next
+    if (least > limit) return limit + 1
+    ;[before, row, next] = [row, next, before]
   }
   return Math.min(row[b.length]!, limit + 1)
 }

@@ -24,10 +24,12 @@ const shapes = [
   String.raw`\b(?:always|simply|just|immediately) +(?:allow|approve|comply|obey|deploy|execute|run|call|answer with)\b`,
   String.raw`\b(?:do not|don['’]t|never) +(?:tell|ask|inform|alert|notify|report|mention|warn|consult|check|verify)\b`,
   // Marks of a conversation.
-  String.raw`(?:^|\n) *(?:system|assistant|user|human|developer) *:`,
   String.raw`<\/?(?:system|assistant|user|instructions?|important|tool_call|function_calls?)\b[^>]{0,100}>|<\|[\w ]{1,30}\|>|\[\/?inst\]`,
 ]
-const reads = new RegExp(shapes.join('|'), 'iu')
+// One by one: as a single alternation they take five times as long.
+const patterns = shapes.map((shape) => new RegExp(shape, 'iu'))
+/** A line that opens like a turn of a conversation. */
+const turn = /(?:^|\n) *(?:system|assistant|user|human|developer) *:/iu
 
 const ascii = /^[\n\r\t -~]*$/
 
@@ -38,12 +40,32 @@ const seen = (text: string): string =>
     .replace(/\s*[\n\r\u2028\u2029]\s*/g, '\n')
     .replace(/[^\S\n]+|_+/g, ' ')
 
+function reads(text: string): boolean {
+  const shown = seen(text)
+  const joined = shown.replaceAll('\n', ' ')
+  return turn.test(shown) || patterns.some((pattern) => pattern.test(joined))
+}
+
+/** Texts that were judged before: the same precedents are found again and again. */
+const judged = new Map<string, boolean>()
+const mostJudgedLength = 2_000_000
+let judgedLength = 0
+
 /** Whether one of the texts reads like instructions to a model. */
-export const instructionLike = (texts: readonly string[]): boolean =>
-  texts.some((text) => {
-    const shown = seen(text)
-    return reads.test(shown) || (shown.includes('\n') && reads.test(shown.replaceAll('\n', ' ')))
-  })
+export function instructionLike(texts: readonly string[]): boolean {
+  // No text runs on into the next: what parts them is no space.
+  const key = texts.join('\0')
+  const known = judged.get(key)
+  if (known !== undefined) return known
+  const found = texts.some(reads)
+  judgedLength += key.length
+  if (judgedLength > mostJudgedLength) {
+    judged.clear()
+    judgedLength = key.length
+  }
+  judged.set(key, found)
+  return found
+}
 
 type Texts = Pick<
   DecisionRecord,

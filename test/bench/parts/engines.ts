@@ -41,7 +41,7 @@ async function keywords(bench: Bench, size: number): Promise<DecisionFields[]> {
   const fields: DecisionFields[] = []
   const numberOf = (term: string): number => {
     const known = index.words.get(term) ?? index.words.size
-    index.words.set(term, known)
+    index.addWord(term, known)
     return known
   }
   const loaded: Parameters<typeof index.load>[0][number][] = []

@@ -25,7 +25,7 @@ export function openMemoryStore(options: StoreOptions): Store {
   const numberOf = (term: string): number => {
     const known = words.get(term)
     if (known !== undefined) return known
-    words.set(term, words.size)
+    memory.addWord(term, words.size)
     return words.size - 1
   }
 

@@ -216,6 +216,10 @@ export function keywordReader(query: Query, many: number): Pick<DecisionReader, 
     },
     async nearTerms({ term, max_edits, limit }) {
       if (term === '') return []
+      if (limit === 1) {
+        const own = (await corpusOf(query, [term])).holding.get(term) ?? 0
+        if (own > 0) return [{ term, edits: 0, decisions: own }]
+      }
       const first = toText([...term][0]!)
       // A skip scan: one look-up in the index for each distinct term, however many decisions hold it.
       const rows = await query<{ term: string }>(

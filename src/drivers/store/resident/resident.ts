@@ -4,13 +4,15 @@ import { compileFilter, isEmptyFilter } from '../../../../sdk/storage/filter.ts'
 import type { DecisionFields, DecisionReader, KeywordResult, NearTerm } from '../../../../sdk/storage/store.ts'
 import { type Catalogue, catalogue } from './catalogue.ts'
 import { keywordIndex, type TermNumbers } from './keywords.ts'
-import { nearestTerms } from './near-terms.ts'
+import { nearestTerms, wordsBySpelling } from './near-terms.ts'
 import type { PackedTerms } from './postings.ts'
 
 export interface Resident {
   readonly catalogue: Catalogue
   /** Number of each word of the corpus. */
-  readonly words: Map<string, number>
+  readonly words: ReadonlyMap<string, number>
+  /** Adds a word of the corpus under its number. */
+  addWord(word: string, number: number): void
   /** Fills an empty one. */
   load(entries: readonly { fields: DecisionFields; terms: PackedTerms }[]): void
   /** Adds or replaces; without `terms` the words stay as they were. */
@@ -25,6 +27,7 @@ export function resident(): Resident {
   const rows = catalogue()
   const index = keywordIndex()
   const words = new Map<string, number>()
+  const bySpelling = wordsBySpelling()
   const numbers = (terms: readonly string[]) => terms.map((term) => words.get(term))
 
   function exactScores(wanted: TermNumbers, ids: readonly string[]): Map<string, number> {
@@ -39,6 +42,10 @@ export function resident(): Resident {
   return {
     catalogue: rows,
     words,
+    addWord(word, number) {
+      if (!words.has(word)) bySpelling.add(word)
+      words.set(word, number)
+    },
     load(entries) {
       index.load(entries.map(({ fields, terms }) => ({ slot: rows.put(fields), terms })))
     },
@@ -75,10 +82,15 @@ export function resident(): Resident {
       }
     },
     nearTerms({ term, max_edits, limit }) {
+      const holding = (word: string): number => {
+        const number = words.get(word)
+        return number === undefined ? 0 : index.holding(number)
+      }
+      const own = holding(term)
+      if (limit === 1 && own > 0) return [{ term, edits: 0, decisions: own }]
       function* held(): Generator<[string, number]> {
-        for (const [word, number] of words) {
-          if (Math.abs(word.length - term.length) > max_edits || word[0] !== term[0]) continue
-          const decisions = index.holding(number)
+        for (const word of bySpelling.like(term, max_edits)) {
+          const decisions = holding(word)
           if (decisions > 0) yield [word, decisions]
         }
       }

@@ -48,7 +48,7 @@ export async function openSqliteStore({ dir, log = () => {}, analyse, now }: Sql
       root,
       log,
       addToDictionary: (words) => {
-        for (const [word, number] of words) memory.words.set(word, number)
+        for (const [word, number] of words) memory.addWord(word, number)
       },
       beforePlacing: (id, path) => files.beforePlacing(id, path),
       writePending: pending.write,

@@ -65,7 +65,7 @@ export async function follow({ prepare }: Statements): Promise<Followed> {
 
   function addNewWords(): void {
     for (const { number, word } of newWords.all(lastWord)) {
-      memory.words.set(word, number)
+      memory.addWord(word, number)
       lastWord = number
     }
   }
