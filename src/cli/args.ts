@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util'
 import { nearest } from '../../sdk/nearest.ts'
 import { settings } from '../app/config/config.ts'
+import { withoutSecrets } from '../core/redact.ts'
 import type { Command, Flags, Values } from './command.ts'
 import { misuse } from './failure.ts'
 
@@ -83,7 +84,8 @@ export function parseFlags<F extends Flags>(rest: readonly string[], own: F): Pa
 export function checkWords({ name, usage, words: [least, most] }: Command, words: readonly string[]): void {
   const correct = `usage: cstp ${name} ${usage}`
   if (words.length < least) throw misuse(`missing argument; ${correct}`)
-  if (words.length > most) throw misuse(`unexpected argument ${JSON.stringify(words[most])}; ${correct}`)
+  if (words.length > most)
+    throw misuse(`unexpected argument ${JSON.stringify(withoutSecrets(words[most]!))}; ${correct}`)
 }
 
 /** The number in a flag's value. @throws Failure if it is not a number */

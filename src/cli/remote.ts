@@ -1,6 +1,7 @@
 /** Calls methods of a server over HTTP. */
 import { CstpError, codes, type ErrorName } from '../../sdk/errors.ts'
 import type { Settings } from '../app/config/config.ts'
+import { withoutSecrets } from '../core/redact.ts'
 import { adminAgent, localAgent, readToken, tokenPath } from '../core/token-file.ts'
 import { Failure, misuse } from './failure.ts'
 
@@ -15,8 +16,11 @@ const everywhere = new Set(['0.0.0.0', '::', '[::]'])
 /** Address of the server to call. @throws Failure if there is none */
 export function serverUrl(given: string | undefined, { host, port }: Pick<Settings, 'host' | 'port'>): string {
   if (given !== undefined) {
-    if (!/^https?:\/\//.test(given) || !URL.canParse(given))
-      throw misuse(`--url needs an address such as http://127.0.0.1:9991, received ${JSON.stringify(given)}`)
+    const parts = /^https?:\/\//.test(given) && URL.canParse(given) ? new URL(given) : null
+    const received = JSON.stringify(withoutSecrets(given))
+    if (parts === null) throw misuse(`--url needs an address such as http://127.0.0.1:9991, received ${received}`)
+    if (parts.username || parts.password || parts.search || parts.hash)
+      throw misuse(`--url takes no credentials, query or fragment, received ${received}; give --agent and --token`)
     return given.replace(/\/+$/, '').replace(/\/cstp$/, '')
   }
   if (port === 0)

@@ -1,5 +1,6 @@
 /** cstp restore: a data directory from a backup. */
 import { join, resolve } from 'node:path'
+import { shownValue } from '../app/config/config.ts'
 import { defineCommand } from './command.ts'
 import { Failure } from './failure.ts'
 import { plain, print, withProgress } from './terminal.ts'
@@ -60,7 +61,9 @@ export const restore = defineCommand({
           `${decisions} decisions, as of ${created_at}, in ${plain(data_dir)}`,
           ...(aside ? [`its previous content is in ${plain(aside)}`] : []),
           ...(elsewhere
-            ? [`the evidence is in ${plain(restored)}, but PROVENANCE_DB names ${plain(provenance_db)}: move it there`]
+            ? [
+                `the evidence is in ${plain(restored)}, but PROVENANCE_DB names ${plain(shownValue('provenance_db', provenance_db))}: move it there`,
+              ]
             : []),
           'cstp doctor checks it',
         ]

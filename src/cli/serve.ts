@@ -1,5 +1,5 @@
 /** cstp serve: runs the service until it is stopped. */
-import type { Settings } from '../app/config/config.ts'
+import { type Settings, shownValue } from '../app/config/config.ts'
 import { adminAgent, localAgent, ownAgents, tokenPath } from '../core/token-file.ts'
 import { version } from '../core/version.ts'
 import { defineCommand } from './command.ts'
@@ -17,7 +17,7 @@ function banner(url: string, settings: Settings, { paint }: Terminal): string {
   const { data_dir, vector_url, embedder, embedding_model, auth_tokens } = settings
   const rows: [string, string][] = [
     ['data', data_dir],
-    ['vectors', vector_url ?? 'exact search, stored with the data'],
+    ['vectors', vector_url === null ? 'exact search, stored with the data' : shownValue('vector_url', vector_url)],
     ['embedder', embedding_model ? `${embedder}, ${embedding_model}` : embedder],
     [
       'agents',

@@ -1,4 +1,4 @@
-/** Copies of what callers send, without what looks like a secret. */
+/** Copies of what callers send, and texts of settings and errors, without what is or looks like a secret. */
 const hidden = '[redacted]'
 /** Names that hold secrets wherever they stand. */
 const secretName =
@@ -49,6 +49,67 @@ export function redact(value: unknown): { value: unknown; redacted: boolean } {
   }
   return { value: visit(value, false), redacted }
 }
+
+const masked = '****'
+/** Parameters of an address that are never secret. */
+const openParameters: readonly string[] = ['schema', 'connections', 'statement_timeout_ms', 'sslmode', 'host', 'port']
+const isOpen = (name: string, value: string): boolean => openParameters.includes(name) && /^[\w.-]*$/.test(value)
+
+/**
+ * The text of a setting as it may be shown. It may be an address, also one with a mistake in it, or a connection string of libpq: user
+ * and password are masked, and every parameter that is not known to be harmless.
+ */
+export function withoutSecrets(text: string): string {
+  const isAddress = /^[\w+.-]+:/.test(text)
+  const anonymous = maskUser(isAddress ? text : maskPairs(text))
+  return isAddress || anonymous.includes('?') ? maskParameters(anonymous) : anonymous
+}
+
+/** `name=value` and `name = 'value'`. */
+const maskPairs = (text: string): string =>
+  text.replace(/([\w-]+)(\s*=\s*)('(?:[^'\\]|\\.)*'?|\S+)/g, (pair, name: string, equals: string) =>
+    isSecretName(name) ? `${name}${equals}${masked}` : pair,
+  )
+
+/** Everything between the scheme and the host. A `@` behind a `?` belongs to a parameter or to a password, so that nothing after it is known to be a host. */
+function maskUser(text: string): string {
+  if (!/:[\s\S]*@/.test(text)) return text
+  const scheme = /^[a-z][a-z0-9+.-]*:\/+/i.exec(text)?.[0] ?? ''
+  const at = text.lastIndexOf('@')
+  return /[?#]/.test(text.slice(0, at)) ? scheme + masked : scheme + masked + text.slice(at)
+}
+
+const maskParameters = (text: string): string =>
+  text.replace(/([?&#;])([^=?&#;]*)(?:=([^&#;]*))?/g, (pair, mark: string, name: string, value?: string) => {
+    if (pair === mark || isOpen(name, value ?? '')) return pair
+    return isSecretName(name) && value !== undefined ? `${mark}${name}=${masked}` : `${mark}${masked}`
+  })
+
+/** What an address carries that must not be shown. Shorter values would take words out of messages that have nothing to do with them. */
+export function secretsIn(address: string): string[] {
+  if (!URL.canParse(address)) return []
+  const { password, searchParams } = new URL(address)
+  const values = [...searchParams].flatMap(([name, value]) => (isOpen(name, value) ? [] : [value]))
+  return [password, decodeLeniently(password), ...values].filter((value) => value.length >= 4)
+}
+
+function decodeLeniently(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** Takes these secrets out of texts, in the spellings in which a server repeats them. */
+export function hideAll(secrets: readonly string[], shown = hidden): (text: string) => string {
+  const spellings = secrets
+    .flatMap((secret) => [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1), base64(secret)])
+    .sort((a, b) => b.length - a.length)
+  return (text) => spellings.reduce((rest, spelling) => rest.replaceAll(spelling, shown), text)
+}
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64')
 
 const maxCopy = 8_192
 const maxText = 2_000

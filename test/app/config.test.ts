@@ -180,8 +180,9 @@ describe('the file', () => {
     ['__proto__: { port: 1 }', '__proto__ (file /etc/cstp.yaml): unknown setting'],
     ['server: 5', 'server (file /etc/cstp.yaml): expected a mapping'],
     ['- 1', 'the file (file /etc/cstp.yaml): expected a mapping'],
-    ['a: [', 'file /etc/cstp.yaml: '],
-    ['server: { port: 1 }\nserver: { port: 2 }', 'file /etc/cstp.yaml: Map keys must be unique'],
+    ['a: [', 'file /etc/cstp.yaml, line 1, column 5: invalid YAML: bad indent'],
+    ['server: { port: 1 }\nserver: { port: 2 }', 'file /etc/cstp.yaml, line 2, column 1: invalid YAML: duplicate key'],
+    ['server: *port', "file /etc/cstp.yaml: can't be read: invalid YAML: an alias has no anchor"],
   ])('%j is refused', async (yaml, message) => {
     expect((await problems({ yaml }))[0]).toStartWith(message)
   })

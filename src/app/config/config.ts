@@ -1,7 +1,8 @@
 /** Reads the settings, in the order default < YAML file < environment < flag. Their table is `table.ts`. */
 import { join, resolve } from 'node:path'
-import { parseDocument } from 'yaml'
+import { type Document, parseDocument, type YAMLParseError } from 'yaml'
 import { type Credential, type Grants, grantedScopes, type Scope } from '../../core/caller.ts'
+import { withoutSecrets } from '../../core/redact.ts'
 import { ownAgents } from '../../core/token-file.ts'
 import type { Setting } from './read.ts'
 import { isPostgres } from './read.ts'
@@ -34,9 +35,26 @@ export class ConfigError extends Error {
 
 const names = Object.keys(settings) as SettingName[]
 
-/** An address may contain a name and a password. */
-const withoutPassword = (text: string): string =>
-  text.replace(/:\/\/\S*@/g, '://****@').replace(/([?&]password=)[^&\s]*/g, '$1****')
+/** A value as it was given, without what may be secret in it. */
+function received(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(withoutSecrets(value)).slice(0, 200)
+  return Array.isArray(value) ? 'a list' : value !== null && typeof value === 'object' ? 'a mapping' : String(value)
+}
+
+/** Where the file is wrong, and how: the parser's own message quotes the file, which may hold secrets. */
+function yamlProblem(file: string, { code, linePos }: YAMLParseError): string {
+  const [start] = linePos ?? []
+  const place = start ? `, line ${start.line}, column ${start.col}` : ''
+  return `file ${file}${place}: invalid YAML: ${code.toLowerCase().replaceAll('_', ' ')}`
+}
+
+function plainTree(document: Document): unknown {
+  try {
+    return document.toJS()
+  } catch {
+    throw new Error('invalid YAML: an alias has no anchor; put texts that begin with * in quotes')
+  }
+}
 
 /** Replaces `${VAR}` in every text of a YAML tree. */
 function expand(value: unknown, env: Record<string, string | undefined>, at: string, problems: string[]): unknown {
@@ -154,10 +172,10 @@ export async function loadSettings(input: {
   let fromFile = new Map<string, unknown>()
   if (file) {
     try {
-      const document = parseDocument(await input.readFile(file), { prettyErrors: true })
-      for (const error of document.errors) problems.push(`file ${file}: ${error.message.split('\n')[0]}`)
+      const document = parseDocument(await input.readFile(file), { prettyErrors: true, logLevel: 'error' })
+      problems.push(...document.errors.map((error) => yamlProblem(file, error)))
       if (document.errors.length === 0)
-        fromFile = flatten(expand(document.toJS(), input.env, '', problems), file, problems)
+        fromFile = flatten(expand(plainTree(document), input.env, '', problems), file, problems)
     } catch (error) {
       problems.push(`file ${file}: can't be read: ${(error as Error).message}`)
     }
@@ -178,7 +196,7 @@ export async function loadSettings(input: {
       values[name] =
         source === 'default' ? (typeof one.default === 'function' ? one.default() : one.default) : one.read(value)
     } catch (error) {
-      const shown = one.secret ? '' : `, received ${withoutPassword(JSON.stringify(value)).slice(0, 200)}`
+      const shown = one.secret ? '' : `, received ${received(value)}`
       problems.push(`${one.env} (${source}): ${(error as Error).message}${shown}`)
     }
   }
@@ -204,7 +222,7 @@ export function shownValue(name: SettingName, value: unknown): string {
     return Object.entries(value as Settings['approver_roles'])
       .map(([role, agents]) => `${role}=${agents.join('+')}`)
       .join(',')
-  return withoutPassword(Array.isArray(value) ? value.join(',') : String(value))
+  return (Array.isArray(value) ? value : [value]).map((one) => withoutSecrets(String(one))).join(',')
 }
 
 /** Path of the evidence database, or its address in PostgreSQL. */

@@ -12,6 +12,8 @@ export const text = (value: unknown): string =>
 
 export const path = (value: unknown): string => {
   const given = text(value)
+  // A mistyped address would become a folder of that name.
+  if (/^[a-z][a-z0-9+.-]*:/i.test(given)) return expected('a path, not an address; ./ before a name that has a colon')
   return resolve(given.startsWith('~/') ? join(homedir(), given.slice(2)) : given)
 }
 
@@ -70,7 +72,8 @@ export const vectorUrl = (value: unknown): string => {
   const given = text(value)
   if (!given.includes('://')) return path(given)
   if (isPostgres(given)) return postgresUrl(given)
-  return given.startsWith('s3://') ? given : expected('a folder, an s3:// or a postgres:// address')
+  if (!given.startsWith('s3://')) return expected('a folder, an s3:// or a postgres:// address')
+  return /[@?#]/.test(given) ? expected('an s3:// address without credentials and parameters') : given
 }
 
 export const credentials = (value: unknown): Credential[] => {

@@ -1,6 +1,7 @@
 /** Requests to a provider. A failure says what happened and whether a retry helps, and never contains the key. */
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { messageOf } from '../../../core/log.ts'
+import { hideAll, secretsIn } from '../../../core/redact.ts'
 
 /**
  * - `unavailable`: not reached, too busy or broken; the same request may go through later.
@@ -57,17 +58,16 @@ function waitOf(header: string | null): number | undefined {
 /** What must not be shown: the key, and what an address may carry in its place. */
 export const secretsOf = (key: string | undefined, url: URL | undefined): string[] => [
   ...(key ? [key] : []),
-  ...[...(url?.searchParams.values() ?? [])].filter((value) => value.length >= 8),
+  ...(url ? secretsIn(url.href) : []),
 ]
 
 /** Takes every secret out of a text, in the spellings that a server echoes, and then cuts it: a cut key is still a piece of it. */
 export function redactor(secrets: readonly string[]): (text: string) => string {
-  const spellings = secrets
-    .flatMap((secret) => [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1), btoa(secret)])
-    .sort((a, b) => b.length - a.length)
+  const hide = hideAll(secrets, '[key]')
   return (text) => {
-    const clean = spellings.reduce((rest, spelling) => rest.replaceAll(spelling, '[key]'), text)
-    const line = clean.replace(/[\s\p{Cc}]+/gu, ' ').trim()
+    const line = hide(text)
+      .replace(/[\s\p{Cc}]+/gu, ' ')
+      .trim()
     return line.length > KEPT_CHARS ? `${line.slice(0, KEPT_CHARS)}…` : line
   }
 }

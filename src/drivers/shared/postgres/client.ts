@@ -58,6 +58,8 @@ type Limits = Pick<ClientOptions, keyof typeof bounds>
 
 /** Splits off the parameters that only this program reads. @throws StorageError `invalid` */
 function addressOf(given: string): { url: string; schema: string; limits: Partial<Limits> } {
+  // The message of the parser would quote the address, and its password.
+  if (!URL.canParse(given)) throw new StorageError('invalid', 'the address of the PostgreSQL database is not a URL')
   const url = new URL(given)
   const taken = (name: string): string | null => {
     const value = url.searchParams.get(name)

@@ -3,6 +3,7 @@
 import { SQL } from 'bun'
 import { isStorageError, StorageError } from '../../../../sdk/storage/errors.ts'
 import { messageOf } from '../../../core/log.ts'
+import { hideAll, secretsIn } from '../../../core/redact.ts'
 
 /** Runs a statement with parameters `$1 …`; rows as plain objects. On the pool, or on one connection inside a transaction. */
 export type Query = <Row>(sql: string, values?: readonly unknown[]) => Promise<Row[]>
@@ -45,6 +46,8 @@ export async function openConnection({ url, settings, connect_s, limit_ms }: Con
   // Reserved for good: else the client would reconnect in the middle of a transaction, and continue outside of it.
   const session = await sql.reserve().catch(async (error: unknown) => {
     await end()
+    // The database may name a setting of the address with its value.
+    if (error instanceof Error) error.message = hideAll(secretsIn(url))(error.message)
     throw error
   })
 
