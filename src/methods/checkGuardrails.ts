@@ -5,7 +5,7 @@ import { trackedParams } from '../../sdk/schema/params.ts'
 import { ActionParams, Violation, verdictEntries } from '../../sdk/schema/policy.ts'
 import { defineMethod, toolInput } from '../calls/method.ts'
 import { timestamp } from '../core/time.ts'
-import { checkInput, hasQuery, hasThought, noteInput, sessionOf } from '../domain/deliberation/inputs.ts'
+import { checkInput, deliberated, noteInput, sessionOf } from '../domain/deliberation/inputs.ts'
 import { assumedStakes } from '../domain/guardrail/action.ts'
 import { openGuard } from '../domain/guardrail/guard.ts'
 import { generalWarnings, shownVerdict, toAction } from '../domain/guardrail/request.ts'
@@ -68,12 +68,9 @@ export const checkGuardrails = defineMethod({
   },
   async handle(call, { action: given, agent, dry_run, ...rest }) {
     const names = { ...rest, agent_id: rest.agent_id ?? agent?.id }
-    const session = await call.tracker.peek(sessionOf(call, names))
     const action = {
       ...toAction(call.caller.agent, given, 'check'),
-      has_deliberation: session !== null,
-      has_reasoning: hasThought(session),
-      has_query: hasQuery(session),
+      ...(await deliberated(call.tracker, sessionOf(call, names))),
       has_check: true,
     }
     const guard = await openGuard(call, { ...given, stakes: given.stakes ?? assumedStakes, agent: call.caller.agent })

@@ -69,8 +69,16 @@ export function checkInput(
 
 const has = (session: Session | null, type: string): boolean =>
   session?.inputs.some((input) => input.type === type) ?? false
-export const hasQuery = (session: Session | null): boolean => has(session, inputTypes.query)
-export const hasThought = (session: Session | null): boolean => has(session, inputTypes.thought)
+
+/** What rules see of a session: whether it holds anything, a thought, a query. */
+export async function deliberated(tracker: Pick<Tracker, 'types'>, name: SessionName) {
+  const types = await tracker.types(name)
+  return {
+    has_deliberation: types !== null,
+    has_reasoning: types?.has(inputTypes.thought) ?? false,
+    has_query: types?.has(inputTypes.query) ?? false,
+  }
+}
 
 function hitsOf({ data }: SessionInput): TrackedHit[] {
   return data !== null && typeof data === 'object' && 'hits' in data && Array.isArray(data.hits) ? data.hits : []
@@ -145,7 +153,7 @@ export function takeSession(
     deliberation: deliberationOf(deliberation, session),
     pre_decision_protocol: {
       ...protocol,
-      query_run: protocol?.query_run || hasQuery(session),
+      query_run: protocol?.query_run || has(session, inputTypes.query),
       guardrails_checked: protocol?.guardrails_checked || has(session, inputTypes.check),
     },
     related_to,

@@ -3,7 +3,7 @@
  * already is not written again, and servers that append to one session take turns at its head. Head and log share a prefix, so that a
  * session is read by one statement.
  */
-import { type KeyedRecord, type KeyedWriter, keyedPages } from '../../../sdk/storage/keyed.ts'
+import { type KeyedReader, type KeyedRecord, keyedPages } from '../../../sdk/storage/keyed.ts'
 import type { Store, Transaction } from '../../../sdk/storage/store.ts'
 
 /** Something that an agent asked, checked or thought. */
@@ -46,6 +46,8 @@ interface Head {
   total: number
   /** `total` after each batch that is kept, which names the batch. */
   ends: number[]
+  /** The number of the last input of each type, counted as `total` is. */
+  last: Record<string, number>
 }
 
 /** Names of the collections, for moving them to another store. */
@@ -78,6 +80,17 @@ export async function getSession({ keyed }: Pick<Store, 'keyed'>, key: string): 
   return head === undefined ? null : sessionOf(key, head.value as Head, batches)
 }
 
+/** Types of the inputs that the session of this key holds, from its head alone; null if there is none or it has gone idle. */
+export async function getTypes(
+  { keyed }: Pick<Store, 'keyed'>,
+  key: string,
+  { now_ms, ttl_ms }: { now_ms: number; ttl_ms: number },
+): Promise<string[] | null> {
+  const head = await findHead(keyed, headKey(key))
+  if (head === null || isIdle(head, now_ms, ttl_ms)) return null
+  return Object.keys(head.last).filter((type) => head.last[type]! > head.total - inputsKept)
+}
+
 /** All sessions, or those of one agent, the last touched first. */
 export async function listSessions({ keyed }: Pick<Store, 'keyed'>, agent?: string): Promise<Session[]> {
   const records: KeyedRecord[] = []
@@ -97,7 +110,7 @@ export async function listConsumed({ keyed }: Pick<Store, 'keyed'>, agent?: stri
     .filter((session) => agent === undefined || session.agent === agent)
 }
 
-async function findHead(keyed: KeyedWriter, head_key: string): Promise<Head | null> {
+async function findHead(keyed: Pick<KeyedReader, 'get'>, head_key: string): Promise<Head | null> {
   const [found] = await keyed.get(waiting, [head_key])
   return found === undefined ? null : (found.value as Head)
 }
@@ -115,7 +128,7 @@ export async function appendInputs(
   const stored = await findHead(keyed, head_key)
   const ended = stored !== null && isIdle(stored, now_ms, ttl_ms)
   const head: Head =
-    stored === null || ended ? { agent, created_ms: now_ms, updated_ms: now_ms, total: 0, ends: [] } : stored
+    stored === null || ended ? { agent, created_ms: now_ms, updated_ms: now_ms, total: 0, ends: [], last: {} } : stored
   const total = head.total + inputs.length
   const isKept = (end: number): boolean => end > total - inputsKept
   await keyed.delete(waiting, batchKeys(head_key, ended ? stored.ends : head.ends.filter((end) => !isKept(end))))
@@ -124,7 +137,8 @@ export async function appendInputs(
     await keyed.put(waiting, batchKey(head_key, total), inputs.slice(-inputsKept))
     ends.push(total)
   }
-  const value: Head = { ...head, updated_ms: now_ms, total, ends }
+  const last = { ...head.last, ...Object.fromEntries(inputs.map(({ type }, at) => [type, head.total + at + 1])) }
+  const value: Head = { ...head, updated_ms: now_ms, total, ends, last }
   await keyed.put(waiting, head_key, value, { expires_ms: now_ms + ttl_ms + 1 })
 }
 

@@ -8,6 +8,7 @@ import {
   consumeSession,
   expireSessions,
   getSession,
+  getTypes,
   type Session,
   type SessionInput,
 } from './sessions.ts'
@@ -36,6 +37,8 @@ export interface Tracker {
   think(tx: Transaction, name: SessionName, source: string, text: string): Promise<void>
   /** The session, with what is not durable yet; null when there is none or it has gone idle. */
   peek(name: SessionName): Promise<Session | null>
+  /** Types of the inputs of that session, without reading them; null when there is none. */
+  types(name: SessionName): Promise<ReadonlySet<string> | null>
   /** Takes the session for a decision; exactly one transaction gets it. Call {@link flush} before the transaction. */
   consume(tx: Transaction, name: SessionName, decision_id: string): Promise<Session | null>
   /** Makes durable what was noted. */
@@ -61,8 +64,17 @@ const sweepMs = 60_000
 /** Noted inputs that may wait when the store is unavailable; older ones are dropped. */
 const maxWaiting = 10_000
 
+interface Note {
+  name: SessionName
+  input: SessionInput
+}
+/** By the key of their session. */
+type Notes = Map<string, Note[]>
+
 export function startTracker({ store, now, newId, ttl_ms, after, failed }: TrackerOptions): Tracker {
-  let waiting: { name: SessionName; input: SessionInput }[] = []
+  let waiting: Notes = new Map()
+  /** What is not durable either, until its transaction ends. */
+  let writing: Notes = new Map()
   let cancel: (() => void) | null = null
   let flushing: Promise<void> = Promise.resolve()
   let closed = false
@@ -81,14 +93,16 @@ export function startTracker({ store, now, newId, ttl_ms, after, failed }: Track
   const alive = (session: Session | null): session is Session =>
     session !== null && session.updated_ms >= now() - ttl_ms
 
+  /** Asked before the stored session is read: what is committed in between is in both, and never in neither. */
+  const notesOf = (key: string): Note[] => [...(writing.get(key) ?? []), ...(waiting.get(key) ?? [])]
+
   const write = async (): Promise<void> => {
-    const batch = waiting
-    waiting = []
-    if (batch.length === 0) return
-    const bySession = Map.groupBy(batch, ({ name }) => sessionKey(name))
+    if (waiting.size === 0) return
+    writing = waiting
+    waiting = new Map()
     try {
       await store.transaction(async (tx) => {
-        for (const notes of bySession.values())
+        for (const notes of writing.values())
           await append(
             tx,
             notes[0]!.name,
@@ -96,9 +110,12 @@ export function startTracker({ store, now, newId, ttl_ms, after, failed }: Track
           )
       })
     } catch (error) {
-      waiting = [...batch, ...waiting].slice(-maxWaiting)
+      const unwritten = [...writing.values(), ...waiting.values()].flat().slice(-maxWaiting)
+      waiting = Map.groupBy(unwritten, ({ name }) => sessionKey(name))
       failed(error)
       if (!closed) cancel ??= after(retryMs, () => void flush())
+    } finally {
+      writing = new Map()
     }
   }
 
@@ -121,7 +138,11 @@ export function startTracker({ store, now, newId, ttl_ms, after, failed }: Track
   return {
     note(name, source, draft) {
       if (closed) return
-      waiting.push({ name, input: inputOf(source, draft) })
+      const key = sessionKey(name)
+      const note = { name, input: inputOf(source, draft) }
+      const notes = waiting.get(key)
+      if (notes) notes.push(note)
+      else waiting.set(key, [note])
       cancel ??= after(gatherMs, () => void flush())
     },
     async think(tx, name, source, text) {
@@ -129,12 +150,20 @@ export function startTracker({ store, now, newId, ttl_ms, after, failed }: Track
     },
     async peek(name) {
       const key = sessionKey(name)
+      const notes = notesOf(key)
       const stored = await getSession(store, key)
       const session = alive(stored) ? stored : null
-      const noted = waiting.filter((one) => sessionKey(one.name) === key).map(({ input }) => input)
+      const known = new Set(session?.inputs.map(({ id }) => id))
+      const noted = notes.flatMap(({ input }) => (known.has(input.id) ? [] : [input]))
       if (noted.length === 0) return session
       const empty: Session = { key, agent: name.agent, inputs: [], dropped: 0, created_ms: now(), updated_ms: now() }
       return { ...(session ?? empty), inputs: [...(session?.inputs ?? []), ...noted] }
+    },
+    async types(name) {
+      const key = sessionKey(name)
+      const noted = notesOf(key).map(({ input }) => input.type)
+      const stored = await getTypes(store, key, { now_ms: now(), ttl_ms })
+      return stored === null && noted.length === 0 ? null : new Set([...(stored ?? []), ...noted])
     },
     consume: (tx, name, decision_id) => consumeSession(tx, sessionKey(name), decision_id, { now_ms: now(), ttl_ms }),
     flush,

@@ -1,5 +1,6 @@
 /** The tracker on a store: what is noted is written once, whatever fails meanwhile, and an idle session lends nothing to the next. */
 import { afterEach, expect, test } from 'bun:test'
+import fc from 'fast-check'
 import type { Store } from '../../../sdk/storage/store.ts'
 import { startTracker, type Tracker } from '../../../src/domain/deliberation/tracker.ts'
 import { openMemoryStore } from '../../support/memory/store.ts'
@@ -17,12 +18,31 @@ function start() {
   const state = { now: 1_000_000, away: false, failures: 0 }
   const now = () => state.now
   const store = openMemoryStore({ analyse: () => ({ counts: new Map(), length: 0 }), now })
+  const read: string[] = []
+  const keyed: Store['keyed'] = {
+    get: (collection, keys) => {
+      read.push(...keys)
+      return store.keyed.get(collection, keys)
+    },
+    list: (collection, asked) => {
+      read.push(`all of ${asked.prefix}`)
+      return store.keyed.list(collection, asked)
+    },
+  }
+  /** Transactions begin when it resolves. */
+  let open: Promise<void> | null = null
   const transaction: Store['transaction'] = async (work) => {
+    await open
     if (state.away) throw new Error('away')
     return store.transaction(work)
   }
+  const hold = () => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    open = promise
+    return resolve
+  }
   const tracker = startTracker({
-    store: { ...store, transaction },
+    store: { ...store, keyed, transaction },
     now,
     newId: () => crypto.randomUUID(),
     ttl_ms,
@@ -34,7 +54,7 @@ function start() {
   const think = (text: string) => store.transaction((tx) => tracker.think(tx, name, 'test', text))
   const consume = () => store.transaction((tx) => tracker.consume(tx, name, 'd'))
   const texts = async () => (await consume())?.inputs.map(({ text }) => text) ?? null
-  return { state, tracker, think, texts }
+  return { state, tracker, think, consume, texts, read, hold }
 }
 
 test('what could not be written is written with the next, in its order', async () => {
@@ -78,4 +98,59 @@ test('neither a thought nor a note revives what an idle session held', async () 
   tracker.note(name, 'test', query('noted'))
   await tracker.flush()
   expect(await texts()).toEqual(['noted'])
+})
+
+test('the types of a session are those of its inputs, whatever was noted, dropped, taken or has ended', async () => {
+  const type = fc.constantFrom('query', 'thought', 'guardrail_check', 'lookup')
+  const step = fc.oneof(
+    { weight: 6, arbitrary: fc.record({ note: type, times: fc.constantFrom(1, 2, 90, 199, 200, 201) }) },
+    { weight: 4, arbitrary: fc.constantFrom('flush' as const, 'think' as const) },
+    { weight: 1, arbitrary: fc.constantFrom('take' as const, 'expire' as const, 'fail' as const) },
+    { weight: 1, arbitrary: fc.record({ wait_ms: fc.constantFrom(1, ttl_ms - 1, ttl_ms, ttl_ms + 1) }) },
+  )
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 20 }), async (steps) => {
+      const { state, tracker, think, consume } = start()
+      for (const one of steps) {
+        if (one === 'flush') await tracker.flush()
+        else if (one === 'think') await think('a thought')
+        else if (one === 'take') await consume()
+        else if (one === 'expire') await tracker.expire()
+        else if (one === 'fail') {
+          state.away = true
+          await tracker.flush()
+          state.away = false
+        } else if ('wait_ms' in one) state.now += one.wait_ms
+        else for (let time = 0; time < one.times; time++) tracker.note(name, 'test', { ...query('x'), type: one.note })
+        const session = await tracker.peek(name)
+        expect(await tracker.types(name)).toEqual(session && new Set(session.inputs.map((input) => input.type)))
+      }
+    }),
+    { numRuns: 60 },
+  )
+})
+
+test('the types of a session are answered without its inputs', async () => {
+  const { tracker, think, read } = start()
+  for (let batch = 0; batch < 20; batch++) {
+    await think(`thought ${batch}`)
+    tracker.note({ ...name, agent: `agent ${batch}` }, 'test', query('of another agent'))
+    await tracker.flush()
+  }
+  read.length = 0
+  expect(await tracker.types(name)).toEqual(new Set(['thought']))
+  expect(read).toEqual(['alice\n'])
+})
+
+test('a note is seen while it is being written', async () => {
+  const { tracker, hold } = start()
+  tracker.note(name, 'test', query('first'))
+  const release = hold()
+  const flushed = tracker.flush()
+  await Bun.sleep(0)
+  expect(await tracker.types(name)).toEqual(new Set(['query']))
+  expect((await tracker.peek(name))?.inputs.map(({ text }) => text)).toEqual(['first'])
+  release()
+  await flushed
+  expect((await tracker.peek(name))?.inputs.map(({ text }) => text)).toEqual(['first'])
 })
