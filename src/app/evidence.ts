@@ -1,17 +1,24 @@
 /** The services over the evidence log: the chain that is appended to, signed checkpoints, control rules, bundles and their printer. */
+import type { KeyObject } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import type { Evidence } from '../../sdk/storage/evidence.ts'
 import type { Services } from '../calls/services.ts'
 import { ownKey, readKey } from '../core/key-file.ts'
 import type { Log } from '../core/log.ts'
+import { timestamp } from '../core/time.ts'
+import { adminAgent } from '../core/token-file.ts'
 import { serviceName } from '../core/version.ts'
 import { openChain } from '../domain/evidence/chain.ts'
-import { createCheckpoints } from '../domain/evidence/checkpoints.ts'
+import { createCheckpoints, lastSigned, type Signed } from '../domain/evidence/checkpoints.ts'
 import { fingerprint, type Signer, signerOf } from '../domain/evidence/note.ts'
+import { analyse } from '../domain/search/terms.ts'
 import { loadControls } from '../policy/files.ts'
 import { bundlesPlace, evidencePlace, type Settings } from './config/config.ts'
+import { openEvidence, openStore } from './drivers.ts'
 import { openBundleFiles } from './folders.ts'
+import { closing } from './lifecycle.ts'
 import { openPrinter } from './printer.ts'
 import { startWalkers } from './walkers.ts'
 
@@ -26,7 +33,7 @@ export async function evidenceServices(
   now: () => number,
   log: Log,
 ): Promise<EvidenceServices> {
-  const signer = await openSigner(settings)
+  const signer = await openSigner(settings, evidence)
   const walkers = () => startWalkers(evidencePlace(settings), availableParallelism(), log)
   // A timer would cost a walk a millisecond for each page.
   const breathe = () => new Promise<void>((resolve) => setImmediate(resolve))
@@ -41,14 +48,60 @@ export async function evidenceServices(
   }
 }
 
+/** The key of a data directory, if the settings name no other. */
+export const ownKeyPath = (data_dir: string): string => join(data_dir, 'keys', 'evidence.pem')
+
+/** The name of a key derives from it: it stays when the service moves to another address, and no two keys share it. */
+export const signerOfKey = (key: KeyObject): Signer => signerOf(`${serviceName}/${fingerprint(key)}`, key)
+
+/** The key that signs checkpoints: the one that the settings name, else one in the data directory, which is made if it is missing. */
+async function openKey({ evidence_key, data_dir }: Settings): Promise<Signer> {
+  return signerOfKey(
+    await (evidence_key === null
+      ? ownKey(ownKeyPath(data_dir), 'the evidence key (CSTP_EVIDENCE_KEY)')
+      : readKey(evidence_key, 'CSTP_EVIDENCE_KEY')),
+  )
+}
+
+/** What ends a start without the key that a log was signed with, and how to go on. */
+const otherKey = (what: string): Error =>
+  new Error(
+    `${what}. Restore the former key (keys/ of a backup, or CSTP_EVIDENCE_KEY); without it, cstp evidence new-key begins a new identity, which every witness has to be given`,
+  )
+
 /**
- * The key that signs checkpoints: the one that the settings name, else one in the data directory. The signer's name, the origin of the
- * checkpoints, derives from the key: it stays when the service moves to another address, and no two logs with keys of their own share it.
+ * The signer of a log, which must be the one that signed it last.
  * @throws Error naming the setting and the file, never the content of the file
  */
-async function openSigner({ evidence_key, data_dir }: Settings): Promise<Signer> {
-  const key = await (evidence_key === null
-    ? ownKey(join(data_dir, 'keys', 'evidence.pem'), 'the evidence key (CSTP_EVIDENCE_KEY)')
-    : readKey(evidence_key, 'CSTP_EVIDENCE_KEY'))
-  return signerOf(`${serviceName}/${fingerprint(key)}`, key)
+async function openSigner(settings: Settings, evidence: Evidence): Promise<Signer> {
+  const { records, origin } = await lastSigned(evidence)
+  const path = ownKeyPath(settings.data_dir)
+  if (records > 0 && settings.evidence_key === null && !existsSync(path))
+    throw otherKey(`the evidence log has ${records} records, but its key ${path} is missing`)
+  const signer = await openKey(settings)
+  if (origin !== null && origin !== signer.name)
+    throw otherKey(`the evidence log was signed by ${origin}, but the evidence key is that of ${signer.name}`)
+  return signer
+}
+
+/**
+ * Lets the configured key sign the log from now on, with a line in the audit trail; a key in the data directory is made if it is
+ * missing. No server may work on the log meanwhile: it would go on with its own key.
+ * @returns the origin of before, null if none is known, and the signer
+ */
+export async function adoptKey(settings: Settings, log: Log): Promise<{ before: Signed; signer: Signer }> {
+  const { keep, close } = closing(log)
+  try {
+    const evidence = keep(await openEvidence(settings))
+    const opened = keep(await openStore(settings, { analyse, now: Date.now, log }))
+    const before = await lastSigned(evidence)
+    const signer = await openKey(settings)
+    await createCheckpoints({ evidence, signer, now: Date.now }).latest()
+    const detail = { before: before.origin, after: signer.name, records: before.records }
+    const entry = { at: timestamp(Date.now()), agent: adminAgent, method: 'evidence.new-key', request_id: 'local' }
+    await opened.store.transaction((tx) => tx.audit.append({ ...entry, ids: [], allowed: null, rules: [], detail }))
+    return { before, signer }
+  } finally {
+    await close()
+  }
 }

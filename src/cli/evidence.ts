@@ -1,9 +1,9 @@
 /** cstp evidence: checkpoints and proofs of the evidence log. */
 import { checkpointHolds, consistencyHolds, inclusionHolds, tlogProof } from '../transparency/check.ts'
-import { defineCommand } from './command.ts'
+import { defineCommand, type Run } from './command.ts'
 import { type Connection, connectionFlags, type Result, withConnection } from './connection.ts'
 import { Failure, misuse } from './failure.ts'
-import { plain, print, type Terminal } from './terminal.ts'
+import { openLog, plain, print, type Terminal } from './terminal.ts'
 
 const flags = {
   size: { kind: 'value', value: 'n', about: 'prove: size of the checkpoint that you have; by default a new one.' },
@@ -19,6 +19,7 @@ const verbs: Record<string, [least: number, most: number]> = {
   consistency: [1, 2],
   verify: [0, 0],
   key: [0, 0],
+  'new-key': [0, 0],
 }
 
 /** A number of records. @throws Failure if it is not a number */
@@ -73,14 +74,30 @@ function verdict(found: Result<'verifyEvidenceChain'>, { paint }: Terminal): str
   return [head, ...(reason ? [plain(reason)] : []), `head  ${head_hash}`, `end   ${tail}`, ''].join('\n')
 }
 
+async function newKey(run: Run<typeof flags>): Promise<number> {
+  const configuration = await run.configuration()
+  const { adoptKey } = await import('../app/evidence.ts')
+  const { before, signer } = await adoptKey(configuration.settings, openLog(configuration, { quiet: true }))
+  const { name: origin, verifier_key } = signer
+  const result = { former_origin: before.origin, origin, verifier_key, records: before.records }
+  const signed = before.origin === null ? 'was not signed before' : `was signed by ${before.origin}`
+  await print(
+    run,
+    result,
+    () => `${origin} signs the log of ${before.records} records, which ${signed}\n${verifier_key}\n`,
+  )
+  return 0
+}
+
 export const evidence = defineCommand({
   name: 'evidence',
-  usage: 'checkpoint | prove <seq> | consistency <old> [new] | verify | key [flags]',
+  usage: 'checkpoint | prove <seq> | consistency <old> [new] | verify | key | new-key [flags]',
   summary: 'Checkpoints and proofs of the evidence log, and whether its chain is intact.',
   about: [
     'checkpoint prints a signed checkpoint: the current state of the log in three lines, and the signature. Keep it: a later log must begin with this one.',
     'prove shows that a record is in the log, consistency that the log of one size begins with that of a smaller one. Both proofs are verified here before they are printed.',
     'verify makes the server verify the whole chain; the exit status is 1 if it is broken. key prints the verifier key of the checkpoints.',
+    'new-key lets another key sign the log from now on: that of CSTP_EVIDENCE_KEY, else that in the data directory, which is created if it was lost. Only for a key that is lost or no longer secret: a server does not start with another key than the one that signed last. Stop the servers, run it on the machine of the data directory, and give every witness the verifier key that it prints. The records stay, the audit trail keeps the change.',
     'cstp witness does all of this repeatedly, from outside.',
   ],
   flags,
@@ -101,6 +118,7 @@ export const evidence = defineCommand({
       throw misuse(`evidence ${verb} takes ${bounds[1] === 0 ? 'no' : 'other'} arguments; see cstp help evidence`)
     const numbers = rest.map((word, at) => countOf(verb === 'prove' ? 'the record' : at === 0 ? 'old' : 'new', word))
     const size = given.size === undefined ? undefined : countOf('--size', given.size)
+    if (verb === 'new-key') return newKey(run)
     return withConnection(run, async (connection) => {
       switch (verb) {
         case 'prove': {

@@ -78,6 +78,11 @@ function tamper(change: string): void {
   db.close()
 }
 
+/** Lets the program sign a checkpoint of the log. */
+async function signLog(): Promise<void> {
+  expect((await cstp(['evidence', 'checkpoint', '--local'], bareEnv(dir))).status).toBe(0)
+}
+
 const pem = (type: 'ed25519' | 'x25519') =>
   (type === 'ed25519' ? generateKeyPairSync('ed25519') : generateKeyPairSync('x25519')).privateKey
     .export({ type: 'pkcs8', format: 'pem' })
@@ -186,7 +191,11 @@ describe('finds what is wrong with', () => {
       /^databases error: .*has version 99; .*→ use the newer program/,
     ],
     ['database: older', () => sql('PRAGMA user_version = 0'), /^databases note: .*has version 0; the next start/],
-    ['database: none', () => rmSync(join(dir, 'cstp.db')), /^decisions note: there is no catalogue/],
+    [
+      'database: none',
+      () => rmSync(join(dir, 'cstp.db')),
+      /^databases warning: cstp\.db is missing beside .*decisions and .*provenance\.db: audit trail, .* → .*restore a backup/,
+    ],
     [
       'decisions: broken',
       () => writeFile(decisions()[0]!, 'id: 1\nconfidence: [\n'),
@@ -219,6 +228,11 @@ describe('finds what is wrong with', () => {
       'decisions: elsewhere',
       () => renameSync(decisions()[0]!, join(dir, 'decisions/2026-07-01-decision-000000000000.yaml')),
       /^decisions error: .* → move it to 2026\/07\//,
+    ],
+    [
+      'decisions: stray',
+      () => copyFileSync(decisions()[0]!, join(dir, 'decisions/copy.yaml')),
+      /^decisions error: decisions\/copy\.yaml is ignored: its name is not the id of a decision → move it out of decisions\/; cstp import/,
     ],
     [
       'decisions: owed',
@@ -331,6 +345,19 @@ describe('finds what is wrong with', () => {
       () => writeFile(join(dir, 'provenance.db'), 'x'.repeat(5_000)),
       /^databases error: .*provenance\.db can't be read/,
     ],
+    [
+      'keys: lost',
+      () => rmSync(join(dir, 'keys'), { recursive: true }),
+      /^keys error: the evidence log has 3 records, but its key .* is missing.* → .*cstp evidence new-key/,
+    ],
+    [
+      'keys: of another log',
+      async () => {
+        await signLog()
+        return key(pem('ed25519'))
+      },
+      /^keys error: .*evidence\.pem is not the key of cstp\/[0-9a-f]{16}, which signed the evidence log/,
+    ],
     ['keys: readable', () => key(pem('ed25519'), 0o644), /^keys warning: other users can read the key .* → chmod 600/],
     ['keys: no key', () => key('-----BEGIN'), /^keys error: .* expected an Ed25519 private key in .*evidence\.pem/],
     [
@@ -341,7 +368,7 @@ describe('finds what is wrong with', () => {
     [
       'keys: named and not there',
       () => ({ CSTP_EVIDENCE_KEY: join(home, 'none.pem') }),
-      /^keys error: .*none\.pem can't be read \(ENOENT\)/,
+      /^keys error: .*none\.pem can't be read: no such file or directory/,
     ],
     [
       'guardrails: wrong',
@@ -353,7 +380,7 @@ describe('finds what is wrong with', () => {
       () => rules('- id: a\n  description: d\n  action: block\n  condition_stakse: high\n'),
       /^guardrails warning: .*mine\.yaml:\d+: /,
     ],
-    ['guardrails: none', () => rules(null), /^guardrails warning: no rules in /],
+    ['guardrails: none', () => rules(null), /^guardrails warning: no rule files in .*rules → name directories/],
     ['guardrails: no folder', () => ({ GUARDRAILS_PATHS: join(home, 'nowhere') }), /^guardrails error: /],
   ]
   for (const [name, damage, wanted] of broken) {

@@ -5,7 +5,8 @@ import { adminAgent } from '../../core/token-file.ts'
 import { checkRules } from '../../policy/check.ts'
 import { type Settings, scopesOfAgents, settings as table } from '../config/config.ts'
 import { type Check, error, type Finding, note, warning } from './finding.ts'
-import { checkFolder, checkKeys } from './folder.ts'
+import { checkFolder } from './folder.ts'
+import { checkKeys } from './keys.ts'
 import { checkDatabases, checkEvidence, checkFiles, checkVectors } from './stores.ts'
 
 export type { Finding, Severity } from './finding.ts'
@@ -61,14 +62,15 @@ function* vouching(settings: Settings): Generator<Finding> {
 /** The guardrail files, as a start would read them. */
 const checkGuardrails: Check = {
   name: 'guardrails',
-  async *run({ guardrails_paths }) {
+  async *run({ guardrails_paths, ...lists }) {
     const fix = 'correct the file, then cstp guardrails check'
+    const again = 'name directories with rules in GUARDRAILS_PATHS, or unset it for the shipped rules'
     try {
-      const { errors, findings, rules } = await checkRules(guardrails_paths)
+      const { errors, findings, rules, empty } = await checkRules(guardrails_paths, lists)
       for (const { file, line, column, message } of errors) yield error(`${file}:${line}:${column}: ${message}`, fix)
       for (const { file, line, message } of findings) yield warning(`${file}:${line}: ${message}`, fix)
-      if (errors.length === 0 && rules === 0)
-        yield warning(`no rules in ${guardrails_paths?.join(', ')}`, 'unset GUARDRAILS_PATHS for the shipped rules')
+      for (const place of empty) yield warning(`no rule files in ${place}`, again)
+      if (errors.length === 0 && rules === 0) yield warning('no guardrails are in force: everything is allowed', again)
     } catch (thrown) {
       yield error(`the guardrail files can't be read: ${messageOf(thrown)}`, 'correct GUARDRAILS_PATHS')
     }

@@ -1,7 +1,6 @@
-/** Checks the data directory: it exists, belongs to its user, is writable, private, with room, and free of leftovers; and the keys in it. */
+/** Checks the data directory: it exists, belongs to its user, is writable, private, with room, and free of leftovers. */
 import { mkdirSync, readdirSync, rmdirSync, statfsSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { readKey } from '../../core/key-file.ts'
 import { messageOf } from '../../core/log.ts'
 import { ownAgents, tokenPath } from '../../core/token-file.ts'
 import { unfinished } from '../backup/files.ts'
@@ -88,32 +87,6 @@ export const checkFolder: Check = {
       if (token?.size === 0) yield error(`the file ${file} is empty`, `rm ${word(path)}; the next start creates one`)
       if (token && auth_tokens)
         yield note(`CSTP_AUTH_TOKENS is set, so the token in the file ${file} is not accepted`, `rm ${word(path)}`)
-    }
-  },
-}
-
-/** The keys that sign checkpoints: private, whole, and of the right kind. */
-export const checkKeys: Check = {
-  name: 'keys',
-  async *run({ data_dir, evidence_key }) {
-    const folder = join(data_dir, 'keys')
-    const there = statSync(folder, { throwIfNoEntry: false })?.isDirectory() ? readdirSync(folder) : []
-    const own = there.filter((name) => name.endsWith('.pem')).map((name) => join(folder, name))
-    for (const path of new Set([...own, ...(evidence_key ? [evidence_key] : [])])) {
-      const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0
-      if (process.platform !== 'win32' && (mode & 0o077) !== 0)
-        yield warning(
-          `other users can read the key ${path} (mode ${(mode & 0o777).toString(8)})`,
-          `chmod 600 ${word(path)}`,
-        )
-      try {
-        await readKey(path, 'the evidence key')
-      } catch (thrown) {
-        yield error(
-          messageOf(thrown),
-          'restore it from a backup; a new key makes the log another one for every witness',
-        )
-      }
     }
   },
 }

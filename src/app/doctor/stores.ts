@@ -42,6 +42,11 @@ const fileFindings: Record<FileFinding['kind'], (path: string, detail: string) =
       `add a blank line to the end of the file, then ${again}`,
     ),
   misplaced: (path, detail) => error(`${path} is ignored in this folder`, `move it to ${detail}`),
+  stray: (path) =>
+    error(
+      `${path} is ignored: its name is not the id of a decision`,
+      'move it out of decisions/; cstp import records what it says as a decision',
+    ),
   owed: (path) => note(`${path} is not written yet`, 'a running service is writing it; else the next start does'),
   kept: (path) => note(`${path} is a copy of a broken file whose decision was rewritten`, 'check it, then delete it'),
   stale: (path) =>
@@ -56,8 +61,6 @@ export const checkFiles: Check = {
     yield* inCatalogue(settings, function* (db) {
       for (const { path, kind, detail } of compareFiles(db, root)) yield fileFindings[kind](`decisions/${path}`, detail)
     })
-    if (!existsSync(join(settings.data_dir, 'cstp.db')))
-      yield note('there is no catalogue', 'the next start builds it from the files')
   },
 }
 
@@ -151,12 +154,24 @@ async function* checkServer(url: string): AsyncGenerator<Finding> {
     )
 }
 
+/** A folder that was used has a catalogue. What only that holds is lost without it. */
+function* withoutCatalogue(settings: Settings): Generator<Finding> {
+  const place = evidencePlace(settings)
+  const left = [join(settings.data_dir, 'decisions'), ...(isPostgres(place) ? [] : [place])].filter(existsSync)
+  if (left.length > 0)
+    yield warning(
+      `cstp.db is missing beside ${left.join(' and ')}: audit trail, breakers, approvals and unfinished deliberations were in it alone`,
+      `${restore}; without one, the next start rebuilds the catalogue from the decision files, and nothing else`,
+    )
+}
+
 export const checkDatabases: Check = {
   name: 'databases',
   async *run(settings) {
     const place = evidencePlace(settings)
     if (settings.store_url !== null) yield* checkServer(settings.store_url)
     const catalogue = join(settings.data_dir, 'cstp.db')
+    if (settings.store_url === null && !existsSync(catalogue)) yield* withoutCatalogue(settings)
     if (settings.store_url === null)
       yield* checkDatabase(
         catalogue,
@@ -170,7 +185,7 @@ export const checkDatabases: Check = {
 const preserve = 'keep the file for the investigation, and restore a backup: cstp restore <folder> --force'
 
 /** The evidence log, if there is one; nothing is created. */
-async function openReader(place: string) {
+export async function openReader(place: string) {
   if (isPostgres(place)) {
     const { openPostgresEvidenceReader } = await import('../../drivers/evidence/postgres/driver.ts')
     return openPostgresEvidenceReader(place)

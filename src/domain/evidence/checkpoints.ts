@@ -26,19 +26,19 @@ export interface Checkpoints {
 }
 
 /** What the last signed checkpoint said of the log. */
-type LastCheckpoint = Pick<SignedCheckpoint, 'size' | 'head_hash' | 'root_hash'>
+type LastCheckpoint = Omit<SignedCheckpoint, 'note' | 'created_at'>
 
 const damaged = (message: string): StorageError =>
   new StorageError('corrupt', `the evidence log is damaged: ${message}`)
 
-/** The largest stored checkpoint; null if there is none. */
-async function remembered(evidence: Evidence): Promise<LastCheckpoint | null> {
+/** The largest stored checkpoint, of several the one that was stored last; null if there is none. */
+async function remembered(evidence: Pick<Evidence, 'checkpoints'>): Promise<LastCheckpoint | null> {
   const stored = await evidence.checkpoints()
-  const [largest] = stored.toSorted((a, b) => b.size - a.size)
+  const [largest] = stored.toReversed().toSorted((a, b) => b.size - a.size)
   if (!largest) return null
   try {
-    const { size, root_hash } = parseCheckpoint(parseNote(largest.note).text)
-    if (size === largest.size) return { size, head_hash: largest.head_hash, root_hash }
+    const { origin, size, root_hash } = parseCheckpoint(parseNote(largest.note).text)
+    if (size === largest.size) return { origin, size, head_hash: largest.head_hash, root_hash }
   } catch (error) {
     if (!(error instanceof NoteError)) throw error
   }
@@ -61,6 +61,20 @@ async function extended(evidence: Evidence, head: EvidenceHead, last: LastCheckp
   return root
 }
 
+/** By whom a log was signed last, and how long it is. */
+export interface Signed {
+  records: number
+  /** Origin of the last checkpoint; null if there is none that can be read. */
+  origin: string | null
+}
+
+export async function lastSigned(evidence: Pick<Evidence, 'head' | 'checkpoints'>): Promise<Signed> {
+  const { seq: records } = await evidence.head()
+  // A log that is damaged is for its verification to report.
+  const last = records === 0 ? null : await remembered(evidence).catch(() => null)
+  return { records, origin: last?.origin ?? null }
+}
+
 export function createCheckpoints(input: { evidence: Evidence; signer: Signer; now(): number }): Checkpoints {
   const { evidence, signer, now } = input
   let first: Promise<LastCheckpoint | null> | undefined
@@ -76,8 +90,9 @@ export function createCheckpoints(input: { evidence: Evidence; signer: Signer; n
     const checkpoint = { origin: signer.name, size: head.seq, root_hash }
     const created_at = new Date(at).toISOString()
     const note = signer.sign(checkpointText(checkpoint))
-    // An empty log has nothing to lose.
-    if (head.seq > 0 && !(before?.size === head.seq && before.head_hash === head.hash))
+    // An empty log has nothing to lose. A new origin is kept although the log is the same.
+    const known = before?.size === head.seq && before.head_hash === head.hash && before.origin === signer.name
+    if (head.seq > 0 && !known)
       await evidence.saveCheckpoint({ size: head.seq, head_hash: head.hash, note, created_at, exported: false })
     return { ...checkpoint, head_hash: head.hash, note, created_at }
   }

@@ -36,6 +36,9 @@ export interface TempFile {
 /** `<yyyy>/<mm>/<id>.yaml`, below the folder of the decisions. */
 export const relativePath = (id: string): string => `${id.slice(0, 4)}/${id.slice(5, 7)}/${id}.yaml`
 
+/** Where a file of this name belongs; null for a name that is not the id of a decision. */
+export const placeOf = (id: string): string | null => (/^\d{4}-\d{2}-./.test(id) ? relativePath(id) : null)
+
 /** Only such names are ours to clear away: an editor may keep temporary files of its own here. */
 export const isTemp = (name: string): boolean => /\.yaml\.\d+-[0-9a-f]{6}\.tmp$/.test(name)
 

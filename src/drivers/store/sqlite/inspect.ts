@@ -4,14 +4,14 @@ import type { Database } from 'bun:sqlite'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { messageOf } from '../../../core/log.ts'
-import { filesBelow, hashOf, isTemp, linkProblem, readPlain, relativePath } from './files.ts'
+import { filesBelow, hashOf, isTemp, linkProblem, placeOf, readPlain, relativePath } from './files.ts'
 import { parseRecord } from './parse.ts'
 import { yamlOf } from './yaml.ts'
 
 /** What is wrong between a decision file and its row; `path` is below `decisions/`. */
 export interface FileFinding {
   path: string
-  kind: 'broken' | 'deleted' | 'edited' | 'new' | 'different' | 'misplaced' | 'owed' | 'kept' | 'stale'
+  kind: 'broken' | 'deleted' | 'edited' | 'new' | 'different' | 'misplaced' | 'stray' | 'owed' | 'kept' | 'stale'
   detail: string
 }
 
@@ -62,7 +62,8 @@ export function* compareFiles(db: Database, root: string): Generator<FileFinding
     if (!path.endsWith('.yaml')) continue
     const id = path.slice(path.lastIndexOf('/') + 1, -'.yaml'.length)
     if (path !== relativePath(id)) {
-      yield { path, kind: 'misplaced', detail: relativePath(id) }
+      const place = placeOf(id)
+      yield place ? { path, kind: 'misplaced', detail: place } : { path, kind: 'stray', detail: '' }
       continue
     }
     let content: Uint8Array

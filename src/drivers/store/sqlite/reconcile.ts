@@ -17,7 +17,7 @@ import { type LogWriter, messageOf } from '../../../core/log.ts'
 import type { Committer } from './commit.ts'
 import type { Statements } from './connect.ts'
 import type { DecisionTable } from './decisions.ts'
-import { fileStat, filesBelow, hashOf, linkProblem, readPlain, relativePath } from './files.ts'
+import { fileStat, filesBelow, hashOf, linkProblem, placeOf, readPlain, relativePath } from './files.ts'
 import type { Followed } from './follow.ts'
 import { type ParsedFile, parseRecord } from './parse.ts'
 
@@ -81,7 +81,9 @@ export function reconciler({ statements, root, followed, table, commits, now, lo
       if (!path.endsWith('.yaml')) continue
       const id = path.slice(path.lastIndexOf('/') + 1, -'.yaml'.length)
       if (path !== relativePath(id)) {
-        findings.push({ path, kind: 'broken', message: `a file of this name belongs at ${relativePath(id)}` })
+        const place = placeOf(id)
+        const message = place ? `a file of this name belongs at ${place}` : 'its name is not the id of a decision'
+        findings.push({ path, kind: 'broken', message })
         continue
       }
       const state = known.get(id)
