@@ -1,5 +1,6 @@
 /** cstp call: any method, with its parameters as JSON. */
 import { readFile } from 'node:fs/promises'
+import { causeOf } from '../core/log.ts'
 import { defineCommand } from './command.ts'
 import { connectionFlags, withConnection } from './connection.ts'
 import { Failure, misuse } from './failure.ts'
@@ -11,8 +12,9 @@ async function readParams(given: string | undefined): Promise<unknown> {
   let text = given
   if (given === '-') text = await Bun.stdin.text()
   if (given.startsWith('@')) {
-    text = await readFile(given.slice(1), 'utf8').catch((error: Error) => {
-      throw new Failure(error.message)
+    const path = given.slice(1)
+    text = await readFile(path, 'utf8').catch((error: unknown) => {
+      throw new Failure(`can't read ${path}: ${causeOf(error)}`)
     })
   }
   try {

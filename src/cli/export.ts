@@ -1,6 +1,7 @@
 /** cstp export: every decision as a line that cstp import reads. */
 import { open, rename, rm } from 'node:fs/promises'
 import type { DecisionRecord } from '../../sdk/schema/decision.ts'
+import { causeOf } from '../core/log.ts'
 import { defineCommand } from './command.ts'
 import { type Connection, connectionFlags, withConnection } from './connection.ts'
 import { Failure, misuse } from './failure.ts'
@@ -18,7 +19,7 @@ interface Sink {
 async function openFile(path: string): Promise<Sink> {
   const part = `${path}.${process.pid}.tmp`
   const file = await open(part, 'w').catch((error: Error) => {
-    throw new Failure(error.message)
+    throw new Failure(`can't write ${path}: ${causeOf(error)}`)
   })
   return {
     write: (text) => file.writeFile(text),

@@ -1,6 +1,7 @@
 /** Errors of the command line, and how any error is shown to a person or a program. */
 import { CstpError, type Issue } from '../../sdk/errors.ts'
 import { ConfigError } from '../app/config/config.ts'
+import { messageOf } from '../core/log.ts'
 import { plain } from './terminal.ts'
 
 /** An error that the person at the terminal can fix: one clear message, no stack. */
@@ -31,10 +32,10 @@ export function reasonOf(error: unknown): string {
     if (issues.length === 0) return plain(error.message)
     return plain(issues.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join('; '))
   }
-  if (!(error instanceof Error)) return plain(String(error))
+  const message = plain(messageOf(error))
   // A cause that repeats its wrapper adds nothing.
-  const cause = error.cause === undefined ? '' : reasonOf(error.cause)
-  return cause === '' || error.message.includes(cause) ? plain(error.message) : `${plain(error.message)}: ${cause}`
+  const cause = error instanceof Error && error.cause !== undefined ? reasonOf(error.cause) : ''
+  return cause === '' || message.includes(cause) ? message : `${message}: ${cause}`
 }
 
 /** An error that lists problems, such as that of the guardrail files; recognised by its shape so as not to load their code here. */

@@ -1,6 +1,7 @@
 /** cstp import: decisions from JSON Lines, with their outcomes and links. */
 import { stat } from 'node:fs/promises'
 import { CstpError } from '../../sdk/errors.ts'
+import { messageOf } from '../core/log.ts'
 import { defineCommand } from './command.ts'
 import { connectionFlags, openConnection } from './connection.ts'
 import { Failure } from './failure.ts'
@@ -30,7 +31,7 @@ async function* chunks(stream: ReadableStream<Uint8Array>, signal: AbortSignal):
 async function open(path: string): Promise<{ stream: ReadableStream<Uint8Array>; bytes: number | null }> {
   if (path === '-') return { stream: Bun.stdin.stream(), bytes: null }
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
-    throw new Failure(error.code === 'ENOENT' ? `there is no file ${path}` : error.message)
+    throw new Failure(error.code === 'ENOENT' ? `there is no file ${path}` : messageOf(error))
   })
   if (found.isDirectory()) throw new Failure(`${path} is a folder, not a file`)
   return { stream: Bun.file(path).stream(), bytes: found.isFile() ? found.size : null }

@@ -1,6 +1,7 @@
 /** Calls methods of a server over HTTP. */
 import { CstpError, codes, type ErrorName } from '../../sdk/errors.ts'
 import type { Settings } from '../app/config/config.ts'
+import { checkKept } from '../core/kept.ts'
 import { withoutSecrets } from '../core/redact.ts'
 import { adminAgent, localAgent, readToken, tokenPath } from '../core/token-file.ts'
 import { Failure, misuse } from './failure.ts'
@@ -120,6 +121,8 @@ export async function openRemote(options: {
   let calls = 0
   return {
     async send(method, params, given) {
+      // In JSON an infinite number would become null, which says that it was not given.
+      checkKept(params)
       const body = JSON.stringify({ jsonrpc: '2.0', id: calls++, method, params })
       const post = async (own: { authorization: string }) => {
         const json = { ...own, 'content-type': 'application/json' }

@@ -1,6 +1,7 @@
 /** The work of cstp verify: opens the given files and prints the report. */
 import { createReadStream } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
+import { causeOf } from '../core/log.ts'
 import { NoteFormError, type NoteKey, type ReadNote, readKey, readNote } from '../verify/note.ts'
 import { meaning, type Report, verifyBundle } from '../verify/verify.ts'
 import type { Run } from './command.ts'
@@ -22,7 +23,7 @@ async function openFile(path: string): Promise<AsyncIterable<Uint8Array>> {
     if (!(await stat(path)).isFile()) throw misuse(`${path} is not a file`)
   } catch (error) {
     if (error instanceof Failure) throw error
-    throw misuse(`can't read ${path}: ${(error as NodeJS.ErrnoException).code ?? 'unknown'}`)
+    throw misuse(`can't read ${path}: ${causeOf(error)}`)
   }
   return createReadStream(path, { highWaterMark: chunkBytes })
 }

@@ -2,6 +2,7 @@
 import { createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto'
 import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { causeOf } from './log.ts'
 
 const isCode = (error: unknown, code: string): boolean => (error as NodeJS.ErrnoException).code === code
 
@@ -11,8 +12,8 @@ const isCode = (error: unknown, code: string): boolean => (error as NodeJS.Errno
  * @throws Error with `what`, the path, and what was expected
  */
 export async function readKey(path: string, what: string): Promise<KeyObject> {
-  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw new Error(`${what}: the file ${path} can't be read (${error.code})`)
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    throw new Error(`${what}: the file ${path} can't be read: ${causeOf(error)}`)
   })
   let key: KeyObject | null = null
   try {

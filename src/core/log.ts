@@ -36,7 +36,18 @@ function pretty(
   return `${head}${rest.length > 0 ? `  ${rest.join(' ')}` : ''}\n`
 }
 
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+/** The message of an error. One of the file system, `ENOENT: no such file or directory, open 'x'`, is told without code and call. */
+export function messageOf(error: unknown): string {
+  const { path } = Object(error) as { path?: unknown }
+  const cause = causeOf(error)
+  return typeof path === 'string' && error instanceof Error && cause !== error.message ? `${path}: ${cause}` : cause
+}
+
+/** The same without the path of the file, for a text that names it. */
+export function causeOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return /^E[A-Z]{3,}: ([^']+?), [a-z_]+(?: '.*)?$/s.exec(error.message)?.[1] ?? error.message
+}
 
 /** What an error is for a log: its message, cause and stack. Never sent to a caller. */
 export function describeError(error: unknown): Record<string, unknown> {

@@ -2,6 +2,7 @@
 import * as v from 'valibot'
 import { type CstpError, type Issue, invalidParams } from '../../sdk/errors.ts'
 import { nearest } from '../../sdk/nearest.ts'
+import { checkKept, shorten } from './kept.ts'
 
 type Schema = v.GenericSchema<unknown, unknown>
 /** The parts of valibot's schema objects that are walked here. */
@@ -144,39 +145,6 @@ function normaliser(schema: Schema): Normalise | null {
   return null
 }
 
-/** Deeper values are refused: nothing that is meant is nested so far, and many a walk ends in the stack's end. */
-const maxDepth = 64
-
-/** Where a value holds what no store keeps as it is, or null. `path` is built from the inside out. */
-function findUnkept(
-  value: unknown,
-  depth: number,
-): { path: (string | number)[]; expected: string; received: string } | null {
-  if (typeof value === 'string')
-    return value.isWellFormed()
-      ? null
-      : { path: [], expected: 'well-formed Unicode text', received: 'a lone surrogate' }
-  if (typeof value === 'number')
-    return Number.isFinite(value) ? null : { path: [], expected: 'a finite number', received: 'one too large' }
-  if (value === null || typeof value !== 'object') return null
-  if (depth === maxDepth) return { path: [], expected: `at most ${maxDepth} levels`, received: 'a deeper value' }
-  if (Array.isArray(value)) {
-    for (let index = 0; index < value.length; index++) {
-      const found = findUnkept(value[index], depth + 1)
-      if (found) return { ...found, path: [index, ...found.path] }
-    }
-    return null
-  }
-  for (const [key, item] of Object.entries(value)) {
-    const found = findUnkept(key, depth) ?? findUnkept(item, depth + 1)
-    if (found) return { ...found, path: [key, ...found.path] }
-  }
-  return null
-}
-
-const shorten = (text: string): string =>
-  text.length > 100 ? `${text.slice(0, 100).toWellFormed()}…` : text.toWellFormed()
-
 /** Of a union's issues, those of the option that got furthest into the value. */
 function leaves(issue: v.BaseIssue<unknown>): v.BaseIssue<unknown>[] {
   if (issue.type !== 'union' || !issue.issues) return [issue]
@@ -210,12 +178,7 @@ export function compileParams<S extends Schema>(schema: S): (raw: unknown) => v.
       const [expected, received] = ['an object of named parameters', kindOf(raw)]
       throw refused([{ path: '', message: `expected ${expected}, received ${received}`, expected, received }])
     }
-    const unfit = findUnkept(raw, 0)
-    if (unfit) {
-      const { path, expected, received } = unfit
-      const message = `expected ${expected}, received ${received}`
-      throw refused([{ path: shorten(path.join('.')), message, expected, received }])
-    }
+    checkKept(raw)
     const issues: Issue[] = []
     const found = { issues, full: () => issues.length >= mostIssues }
     const value = normalise ? normalise(raw, '', found) : raw

@@ -1,6 +1,7 @@
 /** The log: one line for each message, in order, at once where it matters, and nothing of a caller's that drives a terminal. */
 import { describe, expect, test } from 'bun:test'
-import { createLog, describeError, type Level } from '../../src/core/log.ts'
+import { readFile, rename } from 'node:fs/promises'
+import { causeOf, createLog, describeError, type Level, messageOf } from '../../src/core/log.ts'
 
 function harness(level: Level = 'debug', pretty = false) {
   const written: string[] = []
@@ -107,4 +108,19 @@ test('errors are described with cause and stack, whatever was thrown', () => {
     { error: 'undefined' },
     { error: 'null' },
   ])
+})
+
+test('what the file system refuses is told by path and cause, without its code', async () => {
+  const failed = async (work: Promise<unknown>) => {
+    const error = await work.then(
+      () => null,
+      (thrown: unknown) => thrown,
+    )
+    return [messageOf(error), causeOf(error)]
+  }
+  const gone = "/nowhere, really/it's, here"
+  expect(await failed(readFile(gone))).toEqual([`${gone}: no such file or directory`, 'no such file or directory'])
+  expect((await failed(rename(gone, '/nowhere/else')))[1]).toBe('no such file or directory')
+  for (const error of [new Error('ENOENT: as somebody says'), new Error('E2: a, b'), 'text'])
+    expect([messageOf(error), causeOf(error)]).toEqual(Array(2).fill(error instanceof Error ? error.message : error))
 })

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
+import { causeOf } from '../../core/log.ts'
 import { migrations as evidenceMigrations } from '../../drivers/evidence/sqlite/migrate.ts'
 import { openExisting } from '../../drivers/shared/sqlite/connect.ts'
 import { migrations } from '../../drivers/store/sqlite/migrate.ts'
@@ -16,7 +17,7 @@ export async function checkBackup(folder: string): Promise<Manifest> {
   const problems: string[] = []
   await each(manifest.files, async ({ path, size, sha256 }) => {
     const found = await measured(folder, path).catch((error: NodeJS.ErrnoException) => {
-      problems.push(`${path}: ${error.code === 'ENOENT' ? 'is missing' : error.message}`)
+      problems.push(`${path}: ${error.code === 'ENOENT' ? 'is missing' : causeOf(error)}`)
     })
     if (!found) return
     if (found.size !== size) problems.push(`${path}: has ${found.size} bytes, not ${size}`)

@@ -2,6 +2,7 @@
 import { join, resolve } from 'node:path'
 import { type Document, parseDocument, type YAMLParseError } from 'yaml'
 import { type Credential, type Grants, grantedScopes, type Scope } from '../../core/caller.ts'
+import { causeOf } from '../../core/log.ts'
 import { withoutSecrets } from '../../core/redact.ts'
 import { ownAgents } from '../../core/token-file.ts'
 import type { Setting } from './read.ts'
@@ -177,7 +178,7 @@ export async function loadSettings(input: {
       if (document.errors.length === 0)
         fromFile = flatten(expand(plainTree(document), input.env, '', problems), file, problems)
     } catch (error) {
-      problems.push(`file ${file}: can't be read: ${(error as Error).message}`)
+      problems.push(`file ${file}: can't be read: ${causeOf(error)}`)
     }
   }
   const values: Record<string, unknown> = {}
