@@ -36,12 +36,14 @@ export function editDistance(a: string, b: string, limit: number): number {
   return Math.min(row[b.length]!, limit + 1)
 }
 
-/** The name most like `given`, where one is near enough to be meant. */
+/** The name most like `given`, where one is near enough to be meant; of two the one of more equal length. */
 export function nearest(given: string, names: readonly string[]): string | null {
   const wanted = given.slice(0, 64).replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
   const limit = Math.max(2, Math.floor(wanted.length / 3))
   const ranked = names
     .map((name) => ({ name, apart: editDistance(wanted, name, limit) }))
-    .sort((a, b) => a.apart - b.apart)
+    .sort(
+      (a, b) => a.apart - b.apart || Math.abs(a.name.length - wanted.length) - Math.abs(b.name.length - wanted.length),
+    )
   return ranked[0] && ranked[0].apart <= limit ? ranked[0].name : null
 }

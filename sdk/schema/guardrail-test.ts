@@ -73,7 +73,9 @@ export type TestCase = v.InferOutput<typeof TestCase>
 export const TestFile = v.strictObject({
   rules: v.pipe(
     v.optional(v.union([filledText(256), v.array(filledText(256))])),
-    d('Rule files in the same directory; by default the one of the same name.'),
+    d(
+      'Rule files, by their paths from this one, loaded as one set; `shipped` stands for the rules of the program. By default the file of the same name.',
+    ),
   ),
   cases: v.pipe(v.array(TestCase), v.minLength(1, 'at least one case'), d('The table.')),
 })

@@ -1,8 +1,9 @@
-/** cstp audit replay: the stored inputs evaluated again, by the archived rules of their time and by the current ones. */
+/** cstp audit replay: the stored inputs evaluated again, by the archived rules of their time and by those in force or named. */
 import { CstpError } from '../../sdk/errors.ts'
-import type { Settings } from '../app/config/config.ts'
-import { compileArchived, loadRules, type Replayed, replay } from '../policy/check.ts'
+import type { Configuration } from '../app/config/config.ts'
+import { compileArchived, listsIn, loadRules, type PolicySet, type Replayed, replay } from '../policy/check.ts'
 import type { Connection, Result } from './connection.ts'
+import { Failure } from './failure.ts'
 import { fit, plain, print, type Terminal } from './terminal.ts'
 
 interface Report {
@@ -16,7 +17,7 @@ interface Report {
   different: Replayed[]
   /** Those whose verdict of today depends on redacted text or on past state that was not recorded, changed or not. */
   uncertain: number
-  /** Those to which the current rules give another verdict. */
+  /** Those to which the rules in force, or those that were named, give another verdict. */
   changed: Replayed[]
 }
 
@@ -32,7 +33,7 @@ function lineOf(one: Replayed, { width, paint }: Terminal, mark: string): string
   ]
 }
 
-function render(report: Report, terminal: Terminal): string {
+function render(report: Report, named: boolean, terminal: Terminal): string {
   const { evaluations, repeated, not_repeatable, different, uncertain, changed } = report
   const { paint } = terminal
   const doubt = uncertain === 0 ? '' : `; ${uncertain} depend on redacted text or on past state that was not recorded`
@@ -47,7 +48,7 @@ function render(report: Report, terminal: Terminal): string {
         `${paint.red('not the verdict of its rules')}: entry ${seq}, ${at}, ${plain(agent)}${why === null ? '' : `: ${why}`}`,
     ),
     `By the rules of their time ${repeated} of ${evaluations} verdicts are the same, byte by byte; ${different.length} differ${reasons.join('')}`,
-    `By the current rules ${changed.length} of ${evaluations} verdicts would change${doubt}`,
+    `By the ${named ? 'rules of GUARDRAILS_PATHS' : 'rules in force'} ${changed.length} of ${evaluations} verdicts would change${doubt}`,
   ].join('\n')}\n`
 }
 
@@ -70,18 +71,28 @@ function archive({ call }: Connection) {
   }
 }
 
+/** The rules that the server evaluates by. */
+export async function rulesInForce({ call }: Connection): Promise<PolicySet> {
+  const set = compileArchived(await call('getPolicy', {}))
+  if (set === 'altered') throw new Failure('the rules in force are not what their hash says: the archive was altered')
+  return set
+}
+
 /**
- * @param settings of the current rules
+ * @param configuration names the rules to compare with, if they are not those in force
  * @param entries of the trail, which are not asked for before the rules are loaded
  * @returns the exit status: 1 if a verdict is not the one of its rules
  */
 export async function runReplay(
-  { guardrails_paths, ...lists }: Pick<Settings, 'guardrails_paths' | 'categories' | 'environments'>,
+  { settings, sources }: Configuration,
   connection: Connection,
   entries: AsyncIterable<Result<'listAudit'>['entries'][number]>,
   run: { terminal: Terminal; json: boolean },
 ): Promise<number> {
-  const set = await loadRules(guardrails_paths, lists)
+  const inForce = await rulesInForce(connection)
+  const named = sources.guardrails_paths !== 'default'
+  // The lists of categories and environments are settings of the server, whose files may be others.
+  const set = named ? await loadRules(settings.guardrails_paths, listsIn(inForce.rules)) : inForce
   const archived = archive(connection)
   const report: Report = {
     evaluations: 0,
@@ -102,6 +113,6 @@ export async function runReplay(
     if (found.uncertain.length > 0) report.uncertain++
     if (found.before !== found.after) report.changed.push(found)
   }
-  await print(run, report, () => render(report, run.terminal))
+  await print(run, report, () => render(report, named, run.terminal))
   return report.different.length > 0 ? 1 : 0
 }

@@ -53,7 +53,7 @@ export const audit = defineCommand({
   about: [
     'Every evaluation of guardrails and every write is kept as an entry: who, when, which method, the verdict and the rules that fired. Newest first. With --json each line is an object with the input without its secrets, its digest, the hash of the rules and the duration.',
     'replay evaluates the stored inputs again. By the archived rules of their time, with what the trail kept of the past: each verdict must be the same, byte by byte; if one is not, the exit status is 1. An entry whose text was redacted, or whose rules were not archived, can’t be repeated, and is counted so.',
-    'And by the current rule files (GUARDRAILS_PATHS, whether a server has loaded them or not): it shows each verdict that would change. Use it before a change goes live. A verdict that depends on redacted text, on past state that was not recorded, or on circuit breakers is marked uncertain.',
+    'And by the rules in force, or by those that --guardrails-paths (GUARDRAILS_PATHS) names, with the closed lists of the server: it shows each verdict that would change. Use it before a change goes live. A verdict that depends on redacted text, on past state that was not recorded, or on circuit breakers is marked uncertain.',
   ],
   flags,
   words: [0, 1],
@@ -81,10 +81,10 @@ export const audit = defineCommand({
     const caller = { ...run, flags: { ...given, agent: given.as } }
     if (words[0] === 'replay') {
       const { runReplay } = await import('./audit-replay.ts')
-      const { settings } = await run.configuration()
+      const configuration = await run.configuration()
       return withConnection(caller, (connection) => {
         const entries = auditEntries(connection, { ...filter, ...(limit !== undefined && { limit }) })
-        return runReplay(settings, connection, entries, run)
+        return runReplay(configuration, connection, entries, run)
       })
     }
     const entries: AuditEntry[] = []

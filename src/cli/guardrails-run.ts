@@ -12,6 +12,7 @@ import {
   type Tally,
 } from '../policy/check.ts'
 import { testRules } from '../policy/tables.ts'
+import { rulesInForce } from './audit-replay.ts'
 import type { Run } from './command.ts'
 import { type Connection, type connectionFlags, withConnection } from './connection.ts'
 import { Failure } from './failure.ts'
@@ -28,13 +29,14 @@ const failing = ({ kind }: { kind: string }): boolean => kind === 'claims_only'
 
 /** Resolves with the exit status: 1 if something does not load, or a file does not keep the trust that it states. */
 export async function check(
-  paths: string[] | null,
+  places: readonly string[],
   run: Output,
-  lists?: Pick<Settings, 'categories' | 'environments'>,
+  lists: Pick<Settings, 'categories' | 'environments'>,
 ): Promise<number> {
-  const report = await checkRules(paths, lists)
-  const { errors, findings, claims, rules, circuit_breakers } = report
+  const report = await checkRules(places, lists)
+  const { errors, findings, claims, rules, circuit_breakers, replaced, empty } = report
   const failed = findings.filter(failing).length
+  const warnings = findings.length - failed + empty.length
   await print(run, report, () => {
     const { paint } = run.terminal
     const lines = [
@@ -43,13 +45,17 @@ export async function check(
         const word = failing(one) ? paint.red('error') : paint.yellow('warning')
         return `${plain(one.file)}:${one.line}: ${word}: ${one.rule}: ${plain(one.message)}`
       }),
+      ...empty.map((place) => `${plain(place)}: ${paint.yellow('warning')}: there are no rule files in it`),
+      ...replaced.map(
+        ({ what, file, line }) => `${plain(file)}:${line}: ${paint.dim('note')}: ${what} replaces the shipped one`,
+      ),
       ...claims.map(
         ({ file, line, rule, fields }) =>
           `${plain(file)}:${line}: ${paint.dim('note')}: ${rule}: only the agent vouches for ${plain(fields.join(', '))}`,
       ),
       errors.length > 0
-        ? `${plural(errors.length, 'error')}, ${plural(findings.length, 'warning')}: a server does not start with these files`
-        : `${plural(rules, 'rule')}, ${plural(circuit_breakers, 'circuit breaker')}, ${failed > 0 ? `${plural(failed, 'error')}, ` : ''}${plural(findings.length - failed, 'warning')}`,
+        ? `${plural(errors.length, 'error')}, ${plural(warnings, 'warning')}: a server does not start with these files`
+        : `${plural(rules, 'rule')}, ${plural(circuit_breakers, 'circuit breaker')}, ${failed > 0 ? `${plural(failed, 'error')}, ` : ''}${plural(warnings, 'warning')}`,
     ]
     return `${lines.join('\n')}\n`
   })
@@ -135,11 +141,12 @@ function render({ all, stopped, rules, uncertain }: Backtest, about: string, { w
  */
 export async function runBacktest(path: string | null, run: Run<typeof connectionFlags>): Promise<number> {
   // Before anything is fetched: most first attempts have a typo.
-  const set = await loadRules(path === null ? (await run.configuration()).settings.guardrails_paths : [path])
-  if (path === null && !set.rules.some(({ rule }) => rule.mode === 'shadow'))
-    throw new Failure('no rule in force is in shadow mode; to test a file: cstp guardrails backtest <file>')
+  const given = path === null ? null : await loadRules([path])
   const found = await withConnection(run, async (connection) => {
-    if (path !== null) return backtest(set, reviewed(connection))
+    if (given !== null) return backtest(given, reviewed(connection))
+    const set = await rulesInForce(connection)
+    if (!set.rules.some(({ rule }) => rule.mode === 'shadow'))
+      throw new Failure('no rule in force is in shadow mode; to test a file: cstp guardrails backtest <file>')
     return backtestShadows(set, await shadowsOf(auditEntries(connection, {})), reviewed(connection))
   })
   const about =

@@ -12,39 +12,44 @@ const shipped = join(import.meta.dir, beside)
 
 export const guardrails = defineCommand({
   name: 'guardrails',
-  usage: 'check|test [folder] | reload | backtest [file] [flags]',
+  usage: 'check|test [place …] | reload | backtest [file] [flags]',
   summary: 'Check, test, reload and backtest guardrail files.',
   about: [
     'check reports what does not load, with file, line and column, and what loads but is suspicious: fields that were probably meant to be others, and rules that never fire, that another rule covers, that contradict, or that block without a message. The exit status is 1 if a file does not load.',
     'test runs the tables beside the rules (*.test.yaml: an action, the expected verdict) and names the rules that no case fires. The exit status is 1 if a case fails.',
-    'Both take a folder; by default those of GUARDRAILS_PATHS, else the shipped rules. Neither needs a server.',
+    'Both take folders, and check takes files and the word shipped (the rules of this program) too, as GUARDRAILS_PATHS does, which they read by default. What check reads is what a server would load. Neither needs a server.',
     'reload makes a server reload its guardrails now (scope admin); otherwise it does so every five minutes.',
     'backtest takes a file of rules that is not active and evaluates the recorded decisions whose outcome is known: how many the rules would have stopped, and how many of those failed or succeeded, with the 95 % interval of the failure rate. Without a file it does so for the rules in force that are in shadow mode, by what the audit trail says that they would have stopped (scope admin).',
   ],
   flags: connectionFlags,
-  words: [1, 2],
+  words: [1, 33],
   examples: [
-    ['cstp guardrails check ./rules', 'before a deployment, in a pipeline'],
+    ['cstp guardrails check shipped ./rules', 'the shipped rules and your own, before a deployment'],
     ['cstp guardrails test ./rules', 'run the table tests'],
     ['cstp guardrails backtest new-rule.yaml --local', 'what a new rule would have stopped'],
   ],
   async run(run) {
-    const [verb, path] = run.words
-    const own = async () => (path === undefined ? (await run.configuration()).settings : undefined)
-    const paths = async () => (await own())?.guardrails_paths ?? (path === undefined ? null : [path])
+    const [verb, ...given] = run.words
+    const most = verb === 'reload' ? 0 : verb === 'backtest' ? 1 : given.length
+    const extra = given[most]
+    if (extra !== undefined) throw misuse(`unexpected argument ${JSON.stringify(extra)}; see cstp help guardrails`)
+    const places = async () => (given.length > 0 ? given : (await run.configuration()).settings.guardrails_paths)
     switch (verb) {
-      case 'check':
-        return (await import('./guardrails-run.ts')).check(await paths(), run, await own())
+      case 'check': {
+        const { settings } = await run.configuration()
+        return (await import('./guardrails-run.ts')).check(await places(), run, settings)
+      }
       case 'test': {
-        const folders = (await paths()) ?? (existsSync(shipped) ? [shipped] : null)
-        if (folders === null) throw misuse('missing folder: cstp guardrails test <folder>')
+        // The tables of the shipped rules are files of the source, not of the program.
+        const folders = (await places()).flatMap((place) =>
+          place !== 'shipped' ? [place] : existsSync(shipped) ? [shipped] : [],
+        )
+        if (folders.length === 0) throw misuse('missing folder: cstp guardrails test <folder>')
         return (await import('./guardrails-run.ts')).test(folders, run)
       }
       case 'backtest':
-        return (await import('./guardrails-run.ts')).runBacktest(path ?? null, run)
+        return (await import('./guardrails-run.ts')).runBacktest(given[0] ?? null, run)
       case 'reload': {
-        if (path !== undefined)
-          throw misuse(`unexpected argument ${JSON.stringify(path)}; usage: cstp guardrails reload`)
         const result = await withConnection(run, ({ call }) => call('reloadGuardrails', {}))
         const { success, total, policy_hash, errors } = result
         const lines = errors.map(({ file, line, column, message }) => plain(`${file}:${line}:${column}: ${message}`))

@@ -1,11 +1,10 @@
 /** Checks rule files for their author: what does not load, and what loads but is suspicious; and loads a set for replays and backtests. */
-import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { RuleProblem } from '../../sdk/schema/policy.ts'
 import { openLists } from '../domain/guardrail/closed.ts'
 import { type Claims, claimsIn, type LintFinding, lintRules } from '../domain/guardrail/lint.ts'
-import type { PolicySet } from '../domain/guardrail/set.ts'
-import { PolicyError, readFiles, readPolicy, ruleFilesIn } from './files.ts'
+import type { PolicySet, Replacement } from '../domain/guardrail/set.ts'
+import { PolicyError, readPolicy, ruleFilesIn } from './files.ts'
 
 interface CheckReport {
   rules: number
@@ -16,23 +15,22 @@ interface CheckReport {
   findings: LintFinding[]
   /** Of each rule the fields that only the agent vouches for. */
   claims: Claims[]
+  /** What takes the place of shipped rules and circuit breakers. */
+  replaced: Replacement[]
+  /** Directories without a rule file. */
+  empty: string[]
 }
-
-const isDirectory = async (path: string): Promise<boolean> => (await stat(path)).isDirectory()
 
 /** Templates are not loaded until a file names them; each is checked by itself. */
-async function templatesIn(directory: string): Promise<{ set: PolicySet | null; errors: RuleProblem[] }[]> {
-  const names = await ruleFilesIn(join(directory, 'templates')).catch(() => [])
-  return Promise.all(names.map((name) => readFiles([name])))
+async function templatesIn(place: string) {
+  const names = await ruleFilesIn(join(place, 'templates')).catch(() => [])
+  return Promise.all(names.map((name) => readPolicy([name])))
 }
 
-/** Checks directories or files, with the templates beside them; the shipped rules for null. */
-export async function checkRules(paths: readonly string[] | null, lists = openLists): Promise<CheckReport> {
-  const files: string[] = []
-  const directories: string[] = []
-  for (const path of paths ?? []) ((await isDirectory(path)) ? directories : files).push(path)
-  const main = files.length > 0 ? await readFiles(files) : await readPolicy(paths === null ? null : directories, lists)
-  const sets = [main, ...(await Promise.all(directories.map(templatesIn))).flat()]
+/** Checks what a server would load from these places, and the templates beside it. */
+export async function checkRules(places: readonly string[], lists = openLists): Promise<CheckReport> {
+  const main = await readPolicy(places, lists)
+  const sets = [main, ...(await Promise.all(places.map(templatesIn))).flat()]
   const loaded = sets.map(({ set }) => set?.rules.map(({ rule }) => rule) ?? [])
   // A template that a file names is in two sets.
   const once = <T extends { file: string; line: number }>(all: readonly T[], keyOf: (one: T) => string): T[] => [
@@ -45,19 +43,21 @@ export async function checkRules(paths: readonly string[] | null, lists = openLi
     errors: sets.flatMap(({ errors }) => errors),
     findings: once(loaded.flatMap(lintRules), ({ message }) => message),
     claims: once(loaded.flatMap(claimsIn), ({ rule }) => rule),
+    replaced: main.replaced,
+    empty: main.empty,
   }
 }
 
-// The command line may not import the domain; these are what it needs of it.
 export { compileArchived } from '../domain/guardrail/archive.ts'
 export { type Backtest, backtest, backtestShadows, shadowsOf, type Tally } from '../domain/guardrail/backtest.ts'
+// The command line may not import the domain; these are what it needs of it.
+export { listsIn } from '../domain/guardrail/closed.ts'
 export { type Replayed, replay } from '../domain/guardrail/replay.ts'
+export type { PolicySet } from '../domain/guardrail/set.ts'
 
-/** @param paths directories, or one file; null for the shipped rules. @throws PolicyError with everything that is wrong */
-export async function loadRules(paths: readonly string[] | null, lists = openLists): Promise<PolicySet> {
-  const [first] = paths ?? []
-  const single = first !== undefined && paths!.length === 1 && !(await isDirectory(first))
-  const { set, errors } = single ? await readFiles([first], lists) : await readPolicy(paths, lists)
+/** @throws PolicyError with everything that is wrong */
+export async function loadRules(places: readonly string[], lists = openLists): Promise<PolicySet> {
+  const { set, errors } = await readPolicy(places, lists)
   if (!set) throw new PolicyError(errors)
   return set
 }

@@ -10,13 +10,16 @@ import financialLimits from '../../guardrails/templates/financial-limits.yaml' w
 import productionSafety from '../../guardrails/templates/production-safety.yaml' with { type: 'text' }
 import secrets from '../../guardrails/templates/secrets.yaml' with { type: 'text' }
 import type { RuleProblem } from '../../sdk/schema/policy.ts'
-import type { Log } from '../core/log.ts'
+import { causeOf, type Log } from '../core/log.ts'
 import { type ControlRules, compileControls } from '../domain/evidence/controls.ts'
 import { parseControlFiles } from '../domain/evidence/rules.ts'
 import { type ClosedLists, closedLists, openLists } from '../domain/guardrail/closed.ts'
-import { buildPolicy, type Policy, type PolicyFile, type PolicySet } from '../domain/guardrail/set.ts'
+import { type Built, buildPolicy, type Policy, type PolicyFile, type PolicySet } from '../domain/guardrail/set.ts'
 
 const freshMs = 300_000
+
+/** Stands for the shipped rules among the places of rules. */
+export const shipped = 'shipped'
 
 const showError = ({ file, line, column, message }: RuleProblem): string => `${file}:${line}:${column}: ${message}`
 
@@ -31,13 +34,6 @@ export class PolicyError extends Error {
   }
 }
 
-const unreadable = (file: string, error: unknown): RuleProblem => ({
-  file,
-  line: 1,
-  column: 1,
-  message: `can't be read: ${(error as NodeJS.ErrnoException).code ?? 'unknown'}`,
-})
-
 /** Paths of the rule files directly in a directory, in order, without table tests. */
 export async function ruleFilesIn(directory: string): Promise<string[]> {
   return (await readdir(directory, { withFileTypes: true }))
@@ -47,79 +43,96 @@ export async function ruleFilesIn(directory: string): Promise<string[]> {
 }
 
 /** The template of a name: in `templates/` beside the file that names it, else a shipped one. */
-async function readTemplate(name: string, { name: beside }: PolicyFile): Promise<PolicyFile | null> {
+async function readTemplate(name: string, { name: beside, shipped }: PolicyFile): Promise<PolicyFile | null> {
   const folder = dirname(beside)
   const path = join(basename(folder) === 'templates' ? folder : join(folder, 'templates'), `${name}.yaml`)
-  try {
-    return { name: path, text: await readFile(path, 'utf8') }
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-    const text = Object.hasOwn(shippedTemplates, name) ? shippedTemplates[name] : undefined
-    return text === undefined ? null : { name: `guardrails/templates/${name}.yaml`, text }
+  const text = Object.hasOwn(shippedTemplates, name) ? shippedTemplates[name] : undefined
+  const own = shipped ? null : await textOf(path)
+  if (own !== null) return { name: path, text: own }
+  return text === undefined ? null : { name: `guardrails/templates/${name}.yaml`, text, shipped: true }
+}
+
+/** The text of a file; null if there is none. */
+const textOf = (path: string): Promise<string | null> =>
+  readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null
+    throw error
+  })
+
+/** The files of a place: those directly in a directory, a single one, or the shipped ones. */
+async function filesAt(place: string): Promise<PolicyFile[]> {
+  if (place === shipped) return shippedRules
+  const names = await ruleFilesIn(place).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOTDIR') return [place]
+    throw error
+  })
+  return Promise.all(names.map(async (name) => ({ name, text: await readFile(name, 'utf8') })))
+}
+
+export interface ReadPolicy extends Built {
+  /** Directories without a rule file. */
+  empty: string[]
+}
+
+/**
+ * Reads places once, in their order, as one set: directories, files, or the word `shipped` for the rules of the program. What can't be
+ * read is an error like any other. The settings' closed lists are rules of the set.
+ */
+export async function readPolicy(places: readonly string[], lists: ClosedLists = openLists): Promise<ReadPolicy> {
+  const unreadable: RuleProblem[] = []
+  const failed = (file: string, error: unknown) => {
+    const message = `can't be read: ${causeOf(error)}`
+    unreadable.push({ file, line: 1, column: 1, message })
   }
-}
-
-/** Reads these files as one set. A file that can't be read is an error like any other. */
-export async function readFiles(
-  names: readonly string[],
-  lists = openLists,
-): Promise<{ set: PolicySet | null; errors: RuleProblem[] }> {
-  const errors: RuleProblem[] = []
-  const files = await Promise.all(
-    names.map(async (name): Promise<PolicyFile[]> => {
-      try {
-        return [{ name, text: await readFile(name, 'utf8') }]
-      } catch (error) {
-        errors.push(unreadable(name, error))
-        return []
-      }
-    }),
-  )
-  const built = await buildPolicy([...closedLists(lists), ...files.flat()], readTemplate)
-  return errors.length > 0 ? { set: null, errors: [...errors, ...built.errors] } : built
-}
-
-/** Reads the directories once; the shipped rules for null. The settings' closed lists are rules of the set. */
-export async function readPolicy(
-  directories: readonly string[] | null,
-  lists: ClosedLists = openLists,
-): Promise<{ set: PolicySet | null; errors: RuleProblem[] }> {
-  if (directories === null) return buildPolicy([...closedLists(lists), ...shippedRules], readTemplate)
-  const errors: RuleProblem[] = []
-  const names: string[] = []
-  for (const directory of directories) {
+  const files: PolicyFile[] = []
+  const empty: string[] = []
+  for (const place of places) {
     try {
-      names.push(...(await ruleFilesIn(directory)))
+      const found = await filesAt(place)
+      if (found.length === 0) empty.push(place)
+      files.push(...found)
     } catch (error) {
-      errors.push(unreadable(directory, error))
+      failed((error as NodeJS.ErrnoException).path ?? place, error)
     }
   }
-  try {
-    const built = await readFiles(names, lists)
-    return errors.length > 0 ? { set: null, errors: [...errors, ...built.errors] } : built
-  } catch (error) {
-    return { set: null, errors: [...errors, unreadable('templates', error)] }
-  }
+  const built = await buildPolicy([...closedLists(lists), ...files], async (name, file) => {
+    try {
+      return await readTemplate(name, file)
+    } catch (error) {
+      failed((error as NodeJS.ErrnoException).path ?? name, error)
+      return { name, text: '' }
+    }
+  })
+  const errors = [...unreadable, ...built.errors]
+  return { ...built, set: errors.length > 0 ? null : built.set, errors, empty }
+}
+
+/** What of a set that loads deserves attention. */
+function announce({ set, replaced, empty }: ReadPolicy, log: Log): void {
+  for (const directory of empty) log('warn', 'no rule files in a directory of GUARDRAILS_PATHS', { directory })
+  for (const { what, file, line } of replaced) log('info', `${what} replaces the shipped one`, { file, line })
+  if (set?.rules.length === 0) log('warn', 'no guardrails are in force: everything is allowed')
 }
 
 /** Opens the policy. @throws PolicyError if the files can't be used: a server must not start without its rules */
 export async function openPolicy(
-  directories: readonly string[] | null,
+  places: readonly string[],
   log: Log,
   now: () => number,
   /** Called with a changed set before it comes into force; if it fails, the last set stays. */
   enact: (set: PolicySet) => Promise<void>,
   lists = openLists,
 ): Promise<Policy> {
-  const first = await readPolicy(directories, lists)
+  const first = await readPolicy(places, lists)
   if (!first.set) throw new PolicyError(first.errors)
+  announce(first, log)
   let set = first.set
   let errors: RuleProblem[] = []
   let read_ms = now()
   let reading: Promise<RuleProblem[]> | null = null
 
   const read = async (): Promise<RuleProblem[]> => {
-    const found = await readPolicy(directories, lists)
+    const found = await readPolicy(places, lists)
     if (found.set && found.set.hash !== set.hash) await enact(found.set)
     errors = found.errors
     read_ms = now()
@@ -127,6 +140,7 @@ export async function openPolicy(
       log('error', 'guardrail files are invalid; the last valid rules stay in force', { errors: errors.map(showError) })
     } else if (found.set.hash !== set.hash) {
       log('info', 'guardrails changed', { rules: found.set.rules.length, policy_hash: found.set.hash })
+      announce(found, log)
     }
     if (found.set) set = found.set
     return errors
@@ -149,8 +163,8 @@ export async function openPolicy(
   }
 }
 
-/** Rules in force if no directory is configured. */
-export const shippedRules = [{ name: 'guardrails/default.yaml', text: defaults }]
+/** The rules in force by default. */
+export const shippedRules: PolicyFile[] = [{ name: 'guardrails/default.yaml', text: defaults, shipped: true }]
 
 /** Templates by name, which any file may load. A test compares them with the folder. */
 export const shippedTemplates: Readonly<Record<string, string>> = {

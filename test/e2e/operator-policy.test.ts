@@ -1,6 +1,6 @@
 /** Policy as an operator meets it: rule files checked, tested and reloaded, the trail and its replay, breakers over processes. */
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { bareEnv, cstp, inTemporaryDir, startServer, until } from '../support/process.ts'
 
@@ -42,7 +42,10 @@ describe('cstp guardrails check', () => {
       })
       expect(await cstp(['guardrails', 'check'], env)).toMatchObject({ status: 0 })
       const none = await cstp(['guardrails', 'check', join(dir, 'none')], env)
-      expect([none.status, none.err]).toEqual([1, expect.stringContaining('ENOENT')])
+      expect([none.status, none.out]).toEqual([
+        1,
+        expect.stringContaining("none:1:1: error: can't be read: no such file"),
+      ])
       expect((await cstp(['guardrails', 'chek'], env)).status).toBe(2)
     }))
 })
@@ -82,6 +85,22 @@ describe('cstp guardrails test', () => {
       expect(out).not.toContain('is fired by none')
     }))
 })
+
+test("the guide's rules beside the shipped ones: checked and served as one set", () =>
+  inTemporaryDir(async (dir) => {
+    const guide = await readFile(join(import.meta.dir, '../../docs/guide/guardrails.md'), 'utf8')
+    const blocks = [...guide.matchAll(/```yaml rules\n([\s\S]*?)```/g)].map(([, text]) => text!)
+    const names = blocks.map((text, at) => [`${at}.yaml`, text] as const)
+    const folder = await rulesIn(dir, Object.fromEntries(names))
+    const { status, out } = await cstp(['guardrails', 'check', 'shipped', folder], bareEnv(dir))
+    expect(status).toBe(0)
+    expect(out).toMatch(/yaml:\d+: note: the circuit breaker category:deployment replaces the shipped one/)
+    const checked = JSON.parse((await cstp(['guardrails', 'check', 'shipped', folder, '--json'], bareEnv(dir))).out)
+    const env = { CSTP_AUTH_TOKENS: 'local:secret-of-the-test', GUARDRAILS_PATHS: `shipped:${folder}` }
+    const server = await startServer({ dir, env })
+    expect((await server.call('getPolicy', {})).policy_hash).toBe(checked.policy_hash)
+    await server.kill()
+  }))
 
 describe('a server', () => {
   const env = { CSTP_AUTH_TOKENS: 'local:secret-of-the-test', CSTP_LOG_LEVEL: 'info' }
@@ -189,6 +208,28 @@ describe('the past', () => {
       expect(out).toContain('Would have stopped 2 of 3 reviewed decisions: 1 failed, 1 succeeded; failure rate 50 %')
     }))
 
+  test("a replay judges by the server's rules and lists, whatever the settings of the terminal", () =>
+    inTemporaryDir(async (dir) => {
+      const folder = await rulesIn(dir, { 'a.yaml': amount })
+      const env = { CSTP_AUTH_TOKENS: 'local:secret-of-the-test', GUARDRAILS_PATHS: folder, CSTP_CATEGORIES: 'payment' }
+      const server = await startServer({ dir, env })
+      for (const category of ['payment', 'travel'])
+        await server.call('checkGuardrails', { action: { description: 'Pay', category, context: { amount: 6000 } } })
+      const replay = async (...more: string[]) => {
+        const line = ['audit', 'replay', '--url', server.url, '--token', 'secret-of-the-test', '--json', ...more]
+        const { out, err, status } = await cstp(line, bareEnv(join(dir, 'elsewhere')))
+        expect([err, status]).toEqual(['', 0])
+        return JSON.parse(out)
+      }
+      expect(await replay()).toMatchObject({ evaluations: 2, repeated: 2, changed: [] })
+      const relaxed = join(dir, 'relaxed.yaml')
+      await writeFile(relaxed, amount.replace('5000', '7000'))
+      expect((await replay('--guardrails-paths', relaxed)).changed).toMatchObject([
+        { before: 'block', after: 'pass', rules_before: ['amount'] },
+      ])
+      await server.kill()
+    }))
+
   test('audit, replay and backtest', () =>
     inTemporaryDir(async (dir) => {
       const folder = await rulesIn(dir, { 'a.yaml': amount })
@@ -240,7 +281,7 @@ describe('the past', () => {
       expect([misuse.status, misuse.err]).toEqual([2, expect.stringContaining('--since needs a date')])
 
       expect(await run('audit', 'replay', '--local')).toContain(
-        "By the rules of their time 7 of 8 verdicts are the same, byte by byte; 0 differ; 1 can't be repeated: redacted text\nBy the current rules 0 of 8 verdicts would change; 1 depend on redacted text",
+        "By the rules of their time 7 of 8 verdicts are the same, byte by byte; 0 differ; 1 can't be repeated: redacted text\nBy the rules of GUARDRAILS_PATHS 0 of 8 verdicts would change; 1 depend on redacted text",
       )
       await rulesIn(dir, {
         'a.yaml': `${amount.replace('5000', '7000')}- { id: sure, action: warn, condition_confidence: "< 0.25" }\n`,

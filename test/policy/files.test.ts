@@ -3,7 +3,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openPolicy, PolicyError, readPolicy } from '../../src/policy/files.ts'
+import { checkRules } from '../../src/policy/check.ts'
+import { openPolicy, PolicyError, readPolicy, shipped } from '../../src/policy/files.ts'
+import { testRules } from '../../src/policy/tables.ts'
 
 let dir: string
 beforeEach(async () => {
@@ -63,13 +65,100 @@ describe('directories', () => {
     expect(await idsOf(join(dir, 'one'), join(dir, 'two'))).toEqual(['a', 'b'])
     const { set, errors } = await readPolicy([join(dir, 'one'), join(dir, 'gone')])
     expect(set).toBeNull()
-    expect(errors).toMatchObject([{ file: join(dir, 'gone'), message: "can't be read: ENOENT" }])
+    expect(errors).toMatchObject([{ file: join(dir, 'gone'), message: "can't be read: no such file or directory" }])
   })
 
   test('a template that can not be read is an error like any other', async () => {
     await put('a.yaml', 'template: own')
     await mkdir(join(dir, 'templates/own.yaml'), { recursive: true })
     expect((await readPolicy([dir])).errors.length).toBe(1)
+  })
+})
+
+describe('the shipped rules beside others', () => {
+  const breaker = (threshold: number) =>
+    `circuit_breakers: [{ scope: "category:deployment", failure_threshold: ${threshold}, window_ms: 9, cooldown_ms: 9 }]\n`
+  const thresholds = async (...places: string[]) =>
+    (await readPolicy(places))
+      .set!.breakers.filter(({ scope }) => scope === 'category:deployment')
+      .map(({ failure_threshold }) => failure_threshold)
+
+  test('a rule or breaker of a file replaces the shipped one of its name, in whatever order they are read', async () => {
+    await put('a.yaml', `guardrails:\n  ${rule('no-high-stakes-low-confidence')}${breaker(77)}`)
+    const [before, after] = [await readPolicy([shipped, dir]), await readPolicy([dir, shipped])]
+    expect([before.errors, after.errors]).toEqual([[], []])
+    expect(before.set!.hash).toBe(after.set!.hash)
+    const one = before.set!.rules.filter(({ rule: { id } }) => id === 'no-high-stakes-low-confidence')
+    expect(one.map(({ rule: { file } }) => file)).toEqual([join(dir, 'a.yaml')])
+    expect(before.set!.rules.length).toBe((await readPolicy([shipped])).set!.rules.length)
+    expect(await thresholds(shipped, dir)).toEqual([77])
+    expect(before.replaced).toEqual([
+      { what: 'the rule no-high-stakes-low-confidence', file: join(dir, 'a.yaml'), line: 2 },
+      { what: 'the circuit breaker category:deployment', file: join(dir, 'a.yaml'), line: 3 },
+    ])
+  })
+
+  test('one rule of a shipped template too; two files of an operator never replace each other, and both are named', async () => {
+    await put('a.yaml', `template: secrets\nguardrails:\n  ${rule('no-secret-exposed')}${breaker(1)}`)
+    expect((await readPolicy([dir])).replaced.map(({ what }) => what)).toEqual(['the rule no-secret-exposed'])
+    await put('b.yaml', `${breaker(2)}`)
+    const { set, errors } = await readPolicy([shipped, dir])
+    expect(set).toBeNull()
+    expect(errors).toMatchObject([
+      {
+        file: join(dir, 'b.yaml'),
+        line: 1,
+        message: 'the circuit breaker category:deployment is already declared in a.yaml:4',
+      },
+    ])
+  })
+
+  test('the log of a start names what is replaced, and a directory that protects nothing', async () => {
+    await put('own/a.yaml', `guardrails:\n  ${rule('no-high-stakes-low-confidence')}`)
+    await put('empty/notes.txt', '')
+    const said = async (...places: string[]) => {
+      const lines = log()
+      await openPolicy(places, lines, () => 0, enact)
+      return lines.lines.map(([level, message]) => `${level}: ${message}`)
+    }
+    expect(await said(shipped)).toEqual([])
+    expect(await said(shipped, join(dir, 'own'))).toEqual([
+      'info: the rule no-high-stakes-low-confidence replaces the shipped one',
+    ])
+    expect(await said(join(dir, 'empty'))).toEqual([
+      'warn: no rule files in a directory of GUARDRAILS_PATHS',
+      'warn: no guardrails are in force: everything is allowed',
+    ])
+    expect((await checkRules([join(dir, 'empty')])).empty).toEqual([join(dir, 'empty')])
+  })
+
+  test('what is checked is what a server loads: files, directories and the shipped rules together', async () => {
+    await put('one/a.yaml', rule('a'))
+    await put('b.yaml', rule('b'))
+    const places = [shipped, join(dir, 'one'), join(dir, 'b.yaml')]
+    const lists = { categories: ['payment'], environments: null }
+    const policy = await openPolicy(places, log(), () => 0, enact, lists)
+    const { policy_hash, errors } = await checkRules(places, lists)
+    expect([policy_hash, errors]).toEqual([(await policy.current()).hash, []])
+  })
+
+  test('a table of several files, and of the shipped rules beside them', async () => {
+    await put('a.yaml', rule('a'))
+    await put('more/b.yaml', rule('b'))
+    const one = (name: string, action: string, fires: string) =>
+      `  - { name: ${name}, action: { description: d, ${action} }, expect: block, fires: [${fires}] }\n`
+    await put(
+      'all.test.yaml',
+      `rules: [shipped, a.yaml, more/b.yaml]\ncases:\n${one('both', 'context: { x: 1 }', 'a, b')}${one(
+        'shipped',
+        'stakes: high, confidence: 0.1, context: { x: 2 }',
+        'no-high-stakes-low-confidence',
+      )}`,
+    )
+    const { tables, errors, rules, covered } = await testRules([dir], 0)
+    expect(errors).toEqual([])
+    expect(tables.flatMap(({ cases }) => cases.map(({ problem }) => problem))).toEqual([null, null])
+    expect([rules, covered]).toEqual([2, 2])
   })
 })
 
@@ -169,5 +258,7 @@ test('closed lists of the settings are rules in front of those in files, also af
   expect(await policy.reload()).toEqual([])
   expect(await ids()).toEqual(['unknown_category', 'a', 'b'])
   await put('b.yaml', rule('unknown_category'))
-  expect(await policy.reload()).toMatchObject([{ message: 'the id unknown_category is taken by settings:1' }])
+  expect(await policy.reload()).toMatchObject([
+    { message: 'the rule unknown_category is already declared in settings:1' },
+  ])
 })

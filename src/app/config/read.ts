@@ -34,8 +34,9 @@ export const list = (value: unknown): string[] => {
   return parts.map((part) => text(part))
 }
 
-/** Directories, separated by colons or as a list. */
-export const paths = (value: unknown): string[] => list(typeof value === 'string' ? value.split(':') : value).map(path)
+/** Directories of rules, separated by colons or as a list; the word `shipped` is the rules of the program, `./shipped` a directory. */
+export const rulePlaces = (value: unknown): string[] =>
+  list(typeof value === 'string' ? value.split(':') : value).map((place) => (place === 'shipped' ? place : path(place)))
 
 export const url =
   (...protocols: string[]) =>

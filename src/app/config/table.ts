@@ -8,9 +8,9 @@ import {
   oneOf,
   optional,
   path,
-  paths,
   postgresUrl,
   roles,
+  rulePlaces,
   setting,
   text,
   url,
@@ -166,9 +166,9 @@ export const settings = {
   guardrails_paths: setting(
     'guardrails.paths',
     'GUARDRAILS_PATHS',
-    null,
-    optional(paths),
-    'Directories of guardrail files, separated by colons; by default the shipped rules.',
+    ['shipped'],
+    rulePlaces,
+    'Directories of guardrail files, separated by colons; the word shipped, which is the default, stands for the rules of the program.',
   ),
   categories: setting(
     'guardrails.categories',

@@ -1,4 +1,5 @@
 /** The rules that settings make: categories and environments that are not in a closed list. As rules they are archived and repeated. */
+import type { LoadedRule } from './parse.ts'
 import type { PolicyFile } from './set.ts'
 
 /** The only values that are allowed; null for any. */
@@ -19,11 +20,24 @@ const ruleOf = (id: string, field: string, allowed: readonly string[]) => ({
 
 export const openLists: ClosedLists = { categories: null, environments: null }
 
+/** The name that their rules have in place of a file. */
+const file = 'settings'
+const ids = { categories: 'unknown_category', environments: 'unknown_environment' } as const
+
 /** As a file of rules, to be read before all others; none if both lists are open. */
 export function closedLists({ categories, environments }: ClosedLists): PolicyFile[] {
   const rules = [
-    ...(categories ? [ruleOf('unknown_category', 'category', categories)] : []),
-    ...(environments ? [ruleOf('unknown_environment', 'context.environment', environments)] : []),
+    ...(categories ? [ruleOf(ids.categories, 'category', categories)] : []),
+    ...(environments ? [ruleOf(ids.environments, 'context.environment', environments)] : []),
   ]
-  return rules.length > 0 ? [{ name: 'settings', text: JSON.stringify(rules) }] : []
+  return rules.length > 0 ? [{ name: file, text: JSON.stringify(rules) }] : []
+}
+
+/** The lists that are rules of a set. */
+export function listsIn(rules: readonly { rule: Pick<LoadedRule, 'id' | 'file' | 'conditions'> }[]): ClosedLists {
+  const listOf = (id: string) => {
+    const [condition] = rules.find(({ rule }) => rule.file === file && rule.id === id)?.rule.conditions ?? []
+    return condition?.type === 'field' ? (condition.value as string[]) : null
+  }
+  return { categories: listOf(ids.categories), environments: listOf(ids.environments) }
 }

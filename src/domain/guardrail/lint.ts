@@ -1,6 +1,7 @@
 /** Finds what is suspicious about rules that load: rules that never fire, that another one covers, or that can't be satisfied. */
 import { nearest } from '../../../sdk/nearest.ts'
 import { actionFields } from '../../../sdk/schema/action.ts'
+import { operators } from '../../../sdk/schema/condition.ts'
 import type { Condition, FieldCondition, Rule } from '../../../sdk/schema/guardrail.ts'
 import { stableJson } from '../../core/json.ts'
 import { actionField, isNullable, skeleton } from './action.ts'
@@ -13,7 +14,15 @@ export interface LintFinding {
   rule: string
   file: string
   line: number
-  kind: 'assumed_match' | 'unknown_field' | 'never_fires' | 'shadowed' | 'contradiction' | 'no_message' | 'claims_only'
+  kind:
+    | 'assumed_match'
+    | 'unknown_field'
+    | 'unknown_operator'
+    | 'never_fires'
+    | 'shadowed'
+    | 'contradiction'
+    | 'no_message'
+    | 'claims_only'
   message: string
 }
 
@@ -27,14 +36,35 @@ const namesIn = (conditions: readonly Condition[]): string[] =>
 /** A name of two letters is near to most others. */
 const longNames = Object.keys(actionFields).filter(({ length }) => length > 2)
 
+/** What a name with a point may have been meant to be: a fact, or a field of the context, whatever comes after the point. */
+function meantByPath(name: string): string | null {
+  const [group = '', ...rest] = name.split('.')
+  if (group === 'context') return null
+  return nearest(group, ['context']) ? ['context', ...rest].join('.') : nearest(name, factNames)
+}
+
 /** Bare names that look like a field of the action but are looked up in the context. The prefix `context.` says that this is intended. */
 function unknownFields({ conditions, requirements }: Rule): Found[] {
   return [...new Set([...namesIn(conditions), ...requirements])].flatMap((name): Found[] => {
     if (actionField(name) || isFact(name)) return []
-    const near = nearest(name, name.includes('.') ? factNames : longNames)
+    const near = name.includes('.') ? meantByPath(name) : nearest(name, longNames)
     const message = `${name} is looked up in the context; did you mean ${near}? If not, write context.${name}`
     return near ? [['unknown_field', message]] : []
   })
+}
+
+/** Words that other languages have as operators; before a value they were hardly meant as a part of a text. */
+const foreign = /^(?:not[ -]in|nin|notin|contain|includes?|matches|regex|like|[gl]te?|eq|neq?|equals|exist)(?=\s+\S|$)/i
+
+/** Texts that begin like an operator, but are compared as they are. */
+function unknownOperators(rule: Rule): Found[] {
+  return [...mustHold(rule)].flatMap(([field, conditions]) =>
+    conditions.flatMap(({ operator, value }): Found[] => {
+      const [word] = (operator === '=' && typeof value === 'string' && foreign.exec(value)) || []
+      const message = `${field} is compared with the text ${JSON.stringify(value)}; ${word} is no operator`
+      return word ? [['unknown_operator', `${message} (known are ${operators.join(', ')})`]] : []
+    }),
+  )
 }
 
 const isTrue = (rule: Rule, field: string): boolean =>
@@ -113,6 +143,7 @@ export function lintRules(rules: readonly LoadedRule[]): LintFinding[] {
     const found: Found[] = [
       ...neverFires(rule),
       ...unknownFields(rule),
+      ...unknownOperators(rule),
       ...contradictions(rule, rules),
       ...shadows(rule, index, rules),
     ]

@@ -57,8 +57,11 @@ export type Path = (string | number)[]
 /** The path in the file of each part of the long form, by its path joined with slashes. */
 export type Origins = Map<string, Path>
 
-/** An operator before its value, as in `"> 5000"` or `"in [a, b]"`; `exists` needs no value. */
-const withOperator = /^(?:(<=|>=|==|!=|<|>|=)\s*|(in|not_in|contains|exists)\s+)(\S[\s\S]*)$/
+/**
+ * An operator before its value, as in `"> 5000"` or `"in [a, b]"`; `exists` needs no value. All signs count: an operator that is none, as
+ * in `"=> 5000"`, is for the schema to refuse. As a text it would never be equal.
+ */
+const withOperator = /^(?:([<>=!~≤≥≠]+)\s*|(in|not_in|contains|exists)\s+)(\S[\s\S]*)$/
 
 function readOperand(text: string): unknown {
   try {

@@ -11,6 +11,23 @@ export interface PolicyFile {
   /** Shown in errors. */
   name: string
   text: string
+  /** Part of the program: a rule or breaker of another file with the same id or scope replaces its own. */
+  shipped?: true
+}
+
+/** A rule or breaker that takes the place of a shipped one. */
+export interface Replacement {
+  /** `the rule <id>` or `the circuit breaker <scope>`. */
+  what: string
+  file: string
+  line: number
+}
+
+/** A set, or everything that is wrong with its files. */
+export interface Built {
+  set: PolicySet | null
+  errors: RuleProblem[]
+  replaced: Replacement[]
 }
 
 export interface PolicySet {
@@ -54,33 +71,38 @@ function policyHash(rules: readonly LoadedRule[], breakers: readonly BreakerRule
 export async function buildPolicy(
   files: readonly PolicyFile[],
   readTemplate: (name: string, file: PolicyFile) => Promise<PolicyFile | null>,
-): Promise<{ set: PolicySet | null; errors: RuleProblem[] }> {
+): Promise<Built> {
   const errors: RuleProblem[] = []
-  const rules = new Map<string, LoadedRule>()
-  const breakers = new Map<string, BreakerRule>()
+  const replaced: Replacement[] = []
+  const named = <T>() => new Map<string, Named<T>>()
+  const [rules, breakers] = [named<LoadedRule>(), named<BreakerRule>()]
   const loaded = new Set<string>()
+  /** Of two with one name the one that is not shipped stays, in the place of the first. */
+  const keep = <T>(all: Map<string, Named<T>>, kind: string, name: string, one: Named<T>): void => {
+    const other = all.get(name)
+    if (other && one.shipped === other.shipped) {
+      // The name of the file alone: callers see this, and must not learn the folders of the server.
+      const message = `${kind} ${name} is already declared in ${fileName(other.place.file)}:${other.place.line}`
+      errors.push({ ...one.place, message })
+      return
+    }
+    const own = other?.shipped === false ? other : one
+    all.set(name, own)
+    if (other) replaced.push({ what: `${kind} ${name}`, file: own.place.file, line: own.place.line })
+  }
   const take = async (file: PolicyFile): Promise<void> => {
-    if (loaded.has(file.name)) return
-    loaded.add(file.name)
+    const shipped = file.shipped ?? false
+    const key = `${shipped} ${file.name}`
+    if (loaded.has(key)) return
+    loaded.add(key)
     const parsed = parseRules(file.text, file.name)
     errors.push(...parsed.errors)
     for (const rule of parsed.rules) {
       const { line, column } = rule
-      const other = rules.get(rule.id)
-      if (!other) rules.set(rule.id, rule)
-      else
-        errors.push({
-          file: file.name,
-          line,
-          column,
-          // The name alone: callers see this, and must not learn the folders of the server.
-          message: `the id ${rule.id} is taken by ${other.file.split('/').at(-1)}:${other.line}`,
-        })
+      keep(rules, 'the rule', rule.id, { value: rule, place: { file: file.name, line, column }, shipped })
     }
-    for (const { rule, place } of parsed.breakers) {
-      if (!breakers.has(rule.scope)) breakers.set(rule.scope, rule)
-      else errors.push({ ...place, message: `the circuit breaker ${rule.scope} is declared twice` })
-    }
+    for (const { rule, place } of parsed.breakers)
+      keep(breakers, 'the circuit breaker', rule.scope, { value: rule, place, shipped })
     for (const { name, place } of parsed.templates) {
       const template = /^[A-Za-z0-9][A-Za-z0-9_-]*$/.test(name) ? await readTemplate(name, file) : null
       if (template) await take(template)
@@ -88,8 +110,15 @@ export async function buildPolicy(
     }
   }
   for (const file of files) await take(file)
-  if (errors.length > 0) return { set: null, errors }
-  return { set: compileSet([...rules.values()], [...breakers.values()]), errors }
+  if (errors.length > 0) return { set: null, errors, replaced }
+  const valuesOf = <T>(all: Map<string, Named<T>>): T[] => [...all.values()].map(({ value }) => value)
+  return { set: compileSet(valuesOf(rules), valuesOf(breakers)), errors, replaced }
+}
+
+interface Named<T> {
+  value: T
+  place: Omit<RuleProblem, 'message'>
+  shipped: boolean
 }
 
 export const compileSet = (rules: readonly LoadedRule[], breakers: BreakerRule[]): PolicySet => ({

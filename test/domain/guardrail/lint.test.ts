@@ -55,9 +55,20 @@ test('fields that were meant to be others', async () => {
   expect(await found(r({ condition_confidense: '< 1' }))).toEqual(['r unknown_field'])
   expect(await found(r({ condition_Stakes: 'high' }))).toEqual(['r unknown_field'])
   expect(await found(r({ condition_x: 1, requires_has_querry: true }))).toEqual(['r unknown_field'])
+  expect(await found(r({ 'condition_contxt.amount': '> 5' }))).toEqual(['r unknown_field'])
+  expect(await found(r({ condition_x: 1, 'requires_contex.approved': true }))).toEqual(['r unknown_field'])
+  expect(await found(r({ 'condition_user.role': 'admin' }))).toEqual([])
   expect(await found(r({ 'condition_context.confidense': '< 1' }))).toEqual([])
   expect(await found(r({ condition_environment: 'x', requires_code_review: true }))).toEqual([])
 })
+
+test.each(['not in [a, b]', 'gte 5', 'equals x', 'contain y', 'exist'])(
+  'an operator of another language is a text: %s',
+  async (text) => {
+    expect(await found(r({ 'condition_context.x': text }))).toEqual(['r unknown_operator'])
+    expect(await found(r({ 'condition_context.x': `${text}`.replace(/^/, 'what is ') }))).toEqual([])
+  },
+)
 
 test('requirements that nobody meets', async () => {
   expect(await found(r({ condition_x: 1, requires_confidence: true }))).toEqual(['r contradiction'])

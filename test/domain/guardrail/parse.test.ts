@@ -78,6 +78,11 @@ describe('errors', () => {
     ['- id: "a b"\n  condition_x: 1', '1:3 id: expected letters, digits'],
     ['- id: r\n  condition_x: "> high"', '2:3 rule r: > needs a number'],
     ['- id: r\n  condition_x: "in production"', '2:3 rule r: in needs a list'],
+    ['- id: r\n  condition_x: "=> 5"', 'operator: expected one of <, <=, >'],
+    ['- id: r\n  condition_x: "=> 5"', 'received "=>"; did you mean >=?'],
+    ['- id: r\n  condition_x: "=<5"', 'did you mean <=?'],
+    ['- id: r\n  condition_x: "=! a"', 'received "=!"'],
+    ['- id: r\n  condition_x: "≥ 5"', 'operator: expected one of'],
     ['- id: r\n  condition_confidence: high', '2:3 rule r: confidence is a number and can\'t be compared with "high"'],
     ['- id: r\n  condition_tags: prod', '2:3 rule r: tags is a list of texts; use contains'],
     ['- id: r\n  condition_has_query: "yes"', '2:3 rule r: has_query is a boolean'],
@@ -147,10 +152,10 @@ describe('errors', () => {
     )
     expect(set).toBeNull()
     expect(errors.map(({ file, line, column, message }) => `${file}:${line}:${column} ${message}`)).toEqual([
-      'b.yaml:3:5 the id r is taken by a.yaml:1',
+      'b.yaml:3:5 the rule r is already declared in a.yaml:1',
       'b.yaml:4:1 there is no template x',
       'b.yaml:4:1 there is no template ../y',
-      'c.yaml:3:5 the circuit breaker global is declared twice',
+      'c.yaml:3:5 the circuit breaker global is already declared in c.yaml:2',
     ])
   })
 })
