@@ -127,14 +127,14 @@ export interface DecisionReader {
     terms?: readonly string[]
     sort: DecisionSort
     order: 'asc' | 'desc'
-    /**
-     * Keep only decisions that come after this one in the order, whether or not it still passes: walks a list page by page while
-     * decisions enter and leave it. `total` counts those before it too.
-     */
-    after?: DecisionRecord
     offset: number
     limit: number
   }): Promise<{ records: DecisionRecord[]; total: number }>
+  /**
+   * Fields of the decisions that pass, oldest first, ties by id: at most `limit` of those that come after `after` in this order,
+   * whether or not that one still passes. For walks that need few of the records, over decisions that enter and leave meanwhile.
+   */
+  fields(filter: DecisionFilter, after: DecisionFields | null, limit: number): Promise<DecisionFields[]>
   /** Every decision by ascending id, `limit` at a time, after the id `after`. For walks that must not hold memory. */
   walk(after: string | null, limit: number): Promise<StoredDecision[]>
   /** How many pass the filter. */

@@ -1,5 +1,5 @@
 /** Derives from a record what filters and sorts see of it; the same for every driver. */
-import { type DecisionRecord, type Settler, stakesValues } from '../schema/decision.ts'
+import { type AttributionBasis, type DecisionRecord, type Settler, stakesValues } from '../schema/decision.ts'
 import type { DecisionFields, DecisionSort } from './decisions.ts'
 import { StorageError } from './errors.ts'
 
@@ -31,20 +31,23 @@ export function fieldsOf(record: DecisionRecord, indexed: boolean): DecisionFiel
   }
 }
 
-/** Whether the outcome is what somebody else than the recorder says: another agent, or evidence. */
-export const isConfirmed = (
-  record: Pick<DecisionRecord, 'recorded_by' | 'reviewed_by' | 'attribution_basis'>,
-): boolean =>
-  record.attribution_basis === null
-    ? record.reviewed_by !== null && record.reviewed_by !== record.recorded_by
-    : record.attribution_basis === 'evidence'
+type Settled = Pick<DecisionRecord, 'outcome' | 'attribution_basis' | 'self_reviewed'>
+
+/** Who settles an outcome that is attributed. */
+export const ruleSettlers = { evidence: 'observed', age: 'age' } as const satisfies Record<AttributionBasis, Settler>
 
 /** Who settled the outcome of a decision; null while there is none. */
-export function settlerOf({ outcome, attribution_basis, self_reviewed }: DecisionRecord): Settler | null {
+export function settlerOf({ outcome, attribution_basis, self_reviewed }: Settled): Settler | null {
   if (outcome === null) return null
-  if (attribution_basis !== null) return attribution_basis === 'evidence' ? 'observed' : 'age'
+  if (attribution_basis !== null) return ruleSettlers[attribution_basis]
   return self_reviewed === true ? 'self' : 'others'
 }
+
+/** Whether the outcome was attributed, not reviewed. */
+export const isByRule = (settled_by: Settler | null): boolean => settled_by === 'observed' || settled_by === 'age'
+
+/** Whether the outcome is what somebody else than the recorder says: another agent, or evidence. */
+export const isConfirmed = (record: Settled): boolean => ['others', 'observed'].includes(settlerOf(record) ?? '')
 
 /** A decision without a confidence is listed as less than one that is certain to fail. */
 export const confidenceRank = (confidence: number | null): number => confidence ?? -1

@@ -1,5 +1,6 @@
 /** cstp.attributeOutcomes: outcomes by evidence, and by age where that is on; a dry run, the look-back, and what follows, on every store. */
 import { expect, test } from 'bun:test'
+import { fieldsOf } from '../../sdk/storage/fields.ts'
 import { attribute } from '../../src/domain/decision/attribution.ts'
 import { canonical } from '../../src/domain/evidence/canonical.ts'
 import { appendEvents } from '../../src/domain/evidence/chain.ts'
@@ -466,7 +467,7 @@ test.each<[string, Parameters<typeof attribute>[1], number, string | null]>([
   ['still open', { merged_at: null, reverted_at: null, closed_at: null }, 30, null],
 ])('by evidence: %s', (_, history, days, outcome) => {
   const found = attribute(
-    recordOf({ project: { name, feature: null, pr: 7, files: [] } }),
+    fieldsOf(recordOf({ project: { name, feature: null, pr: 7, files: [] } }), false),
     history,
     { stability_days: 7, by_age: false },
     testStart + days * day,

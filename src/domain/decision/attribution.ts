@@ -1,10 +1,11 @@
 /** Outcomes of decisions from the evidence of their pull requests. */
-import type { DecisionRecord, Outcome } from '../../../sdk/schema/decision.ts'
+import type { Outcome } from '../../../sdk/schema/decision.ts'
+import type { DecisionFields } from '../../../sdk/storage/decisions.ts'
 import type { Evidence, EvidenceRecord } from '../../../sdk/storage/evidence.ts'
-import { settlerOf } from '../../../sdk/storage/fields.ts'
+import { isByRule, ruleSettlers } from '../../../sdk/storage/fields.ts'
 import { dayMs, timestamp } from '../../core/time.ts'
 import { applyUpdate } from './decision.ts'
-import { type Attribution, applyReview } from './outcome.ts'
+import { type Attribution, replaces } from './outcome.ts'
 import { type ReviewCall, review } from './review.ts'
 import { keepRevision } from './revisions.ts'
 
@@ -28,14 +29,12 @@ export interface AttributionSettings {
 
 /** The outcome of a decision by its pull request; by its age only where the operator allows it and there is no evidence. */
 export function attribute(
-  record: DecisionRecord,
+  { pr, created_ms, reviewed_ms, settled_by }: Pick<DecisionFields, 'pr' | 'created_ms' | 'reviewed_ms' | 'settled_by'>,
   history: PullRequestHistory | null,
   { stability_days, by_age }: { stability_days: number; by_age: boolean },
   now_ms: number,
 ): Attribution {
-  const pr = record.project?.pr
   const stable_ms = stability_days * dayMs
-  const created_ms = Date.parse(record.created_at)
   if (history === null) {
     const age = (outcome: Outcome | null, more: string): Attribution => ({
       outcome,
@@ -62,7 +61,7 @@ export function attribute(
     const reverted_ms = Date.parse(reverted_at)
     if (reverted_ms - merged_ms <= stable_ms)
       return evidence('failure', `PR ${pr} was reverted within ${days(stability_days)} of its merge`)
-    if (record.auto_attributed && reverted_ms > Date.parse(record.reviewed_at!))
+    if (isByRule(settled_by) && reverted_ms > reviewed_ms!)
       return evidence('failure', `PR ${pr} was reverted after it had been attributed as stable`)
   }
   if (now_ms - merged_ms < stable_ms) return evidence(null, `PR ${pr} was merged less than ${days(stability_days)} ago`)
@@ -145,38 +144,30 @@ export async function bindPullRequest(
 
 // The run over all decisions of a project that evidence may settle.
 
-const batch = 200
+const batch = 500
 
 /**
- * Decisions of the project with a pull request, oldest first, a page at a time, that nobody but their recorder or a rule settled.
- * Decisions settled meanwhile skip none.
+ * Decisions of the project with a pull request, oldest first, that nobody but their recorder or a rule settled. Only their fields are
+ * read: most have nothing to be settled by, and their records would push out of memory those that are asked for.
  */
 async function* candidates({ store }: ReviewCall, project: string, created_from_ms: number) {
-  for (let after: DecisionRecord | undefined; ; ) {
-    const { records } = await store.decisions.list({
-      filter: { project, created_from_ms },
-      sort: 'created_at',
-      order: 'asc',
-      ...(after && { after }),
-      offset: 0,
-      limit: batch,
-    })
-    for (const record of records) {
-      const pr = record.project?.pr
-      if (pr != null && settlerOf(record) !== 'others') yield { record, pr }
+  for (let after: DecisionFields | null = null; ; ) {
+    const found: DecisionFields[] = await store.decisions.fields({ project, created_from_ms }, after, batch)
+    for (const fields of found) {
+      const { pr, settled_by } = fields
+      if (pr !== null && settled_by !== 'others') yield { ...fields, pr }
     }
-    after = records.at(-1)
-    if (records.length < batch || after === undefined) return
+    after = found.at(-1) ?? null
+    if (found.length < batch) return
   }
 }
 
-const inputOf = (outcome: Outcome, notes: string) => ({ outcome, actual_result: null, lessons: null, notes })
-
-/** Whether an attribution would change the outcome of a decision that has one. */
-function corrects({ agent }: ReviewCall['caller'], record: DecisionRecord, found: Attribution): boolean {
-  const { outcome, reason } = found
-  return outcome !== null && applyReview(record, inputOf(outcome, reason), agent, record.updated_at, found).counts
-}
+/** Whether an attribution would change the outcome that a decision has. */
+const corrects = ({ outcome, settled_by }: DecisionFields, found: Attribution): boolean =>
+  outcome !== null &&
+  settled_by !== null &&
+  found.outcome !== null &&
+  replaces({ outcome, settled_by }, { outcome: found.outcome, settled_by: ruleSettlers[found.basis] })
 
 /** Attributes outcomes to the decisions of a project, and records them unless it is a dry run. */
 export async function attributePending(
@@ -184,14 +175,15 @@ export async function attributePending(
   query: { project: string; created_from_ms: number; stability_days: number; by_age: boolean; dry_run: boolean },
 ): Promise<(Attribution & { id: string; pr: number; applied: boolean })[]> {
   const decisions = []
-  for await (const { record, pr } of candidates(call, query.project, query.created_from_ms)) {
+  for await (const candidate of candidates(call, query.project, query.created_from_ms)) {
+    const { id, pr } = candidate
     const history = await pullRequestHistory(call.evidence, query.project, pr)
-    const found = attribute(record, history, query, call.now())
-    if (record.status !== 'pending' && !corrects(call.caller, record, found)) continue
-    const { outcome, reason } = found
-    const input = outcome && inputOf(outcome, reason)
-    const applied = !query.dry_run && input !== null && (await review(call, record.id, input, found)) !== null
-    decisions.push({ id: record.id, pr, ...found, applied })
+    const found = attribute(candidate, history, query, call.now())
+    const { outcome, reason: notes } = found
+    if (candidate.outcome !== null && !corrects(candidate, found)) continue
+    const input = outcome && { outcome, actual_result: null, lessons: null, notes }
+    const applied = !query.dry_run && input !== null && (await review(call, id, input, found)) !== null
+    decisions.push({ id, pr, ...found, applied })
   }
   return decisions
 }

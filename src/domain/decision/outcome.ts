@@ -1,5 +1,6 @@
 /** Outcomes of a decision: which of its reviews counts, and what a review leaves on the record. */
-import type { AttributionBasis, DecisionRecord, Outcome, Review } from '../../../sdk/schema/decision.ts'
+import type { AttributionBasis, DecisionRecord, Outcome, Review, Settler } from '../../../sdk/schema/decision.ts'
+import { isByRule, settlerOf } from '../../../sdk/storage/fields.ts'
 import { outcomeValue } from '../calibration/figures.ts'
 
 /** What a review says; null keeps what an earlier review said. */
@@ -21,20 +22,33 @@ export interface Attribution {
 export const countedReview = ({ review_history }: Pick<DecisionRecord, 'review_history'>): Review | null =>
   review_history.find(({ counts }) => counts) ?? null
 
-/** Whose word outweighs whose: age, the recorder itself, then others and evidence alike. */
-const weightOf = ({ basis, self_reviewed }: Review): number => (basis === 'age' ? 0 : self_reviewed ? 1 : 2)
+/** An outcome, and whose word it is. */
+export interface Word {
+  outcome: Outcome
+  settled_by: Settler
+}
 
-/** Whether a review takes the place of the one that counted before. */
-function replaces(before: Review, next: Review): boolean {
+const wordOf = ({ outcome, basis, self_reviewed }: Review): Word => ({
+  outcome,
+  settled_by: settlerOf({ outcome, attribution_basis: basis, self_reviewed })!,
+})
+
+/** Whose word outweighs whose. */
+const weights: Record<Settler, number> = { age: 0, self: 1, others: 2, observed: 2 }
+
+/** Whether a word takes the place of the one that counted before. */
+export function replaces(before: Word, next: Word): boolean {
   const [was, is] = [outcomeValue[before.outcome], outcomeValue[next.outcome]]
+  const by_rule = isByRule(next.settled_by)
   // A pull request that was closed says nothing about what somebody saw happen.
-  if (next.basis !== null && is === undefined && was !== undefined) return false
-  if (weightOf(next) !== weightOf(before)) return weightOf(next) > weightOf(before)
-  if (was === undefined) return is !== undefined || next.basis === null
+  if (by_rule && is === undefined && was !== undefined) return false
+  const more = weights[next.settled_by] - weights[before.settled_by]
+  if (more !== 0) return more > 0
+  if (was === undefined) return is !== undefined || !by_rule
   if (is === undefined) return false
   // A rule corrects only what a rule settled, and a recorder only its own outcome: both for the worse. Of others the first one counts.
-  if (next.basis !== null) return before.basis === next.basis && is < was
-  return next.self_reviewed && is <= was
+  if (by_rule) return before.settled_by === next.settled_by && is < was
+  return next.settled_by === 'self' && is <= was
 }
 
 /** Adds a review to a record, which takes its outcome if it counts. `before` is the review that counted until then. */
@@ -49,7 +63,7 @@ export function applyReview(
   const self_reviewed = attribution === null && by === record.recorded_by
   const review: Review = { ...input, reviewed_at: at, reviewed_by: by, self_reviewed, basis, counts: true }
   const before = countedReview(record)
-  const counts = before === null || replaces(before, review)
+  const counts = before === null || replaces(wordOf(before), wordOf(review))
   const earlier = counts ? record.review_history.map((one) => ({ ...one, counts: false })) : record.review_history
   const added = { ...record, review_history: [...earlier, { ...review, counts }], updated_at: at }
   if (!counts) return { record: added, before, counts }

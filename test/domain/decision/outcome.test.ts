@@ -1,9 +1,9 @@
 /** Which of a decision's reviews counts, and what reviews leave on the record. */
 import { describe, expect, test } from 'bun:test'
 import { type DecisionRecord, type Outcome, outcomeValues } from '../../../sdk/schema/decision.ts'
-import { settlerOf } from '../../../sdk/storage/fields.ts'
+import { ruleSettlers, settlerOf } from '../../../sdk/storage/fields.ts'
 import { applyUpdate } from '../../../src/domain/decision/decision.ts'
-import { type Attribution, applyReview, countedReview } from '../../../src/domain/decision/outcome.ts'
+import { type Attribution, applyReview, countedReview, replaces } from '../../../src/domain/decision/outcome.ts'
 import { recordOf } from '../../support/record.ts'
 import { random } from '../calibration/groups.ts'
 
@@ -92,6 +92,20 @@ test.each<[string[], Outcome, string]>([
 
 describe('over random orders of reviews', () => {
   const who = ['alice', 'alice', 'bob', 'carol', 'evidence', 'age']
+  test('what an attribution would change is told by outcome and settler alone', () => {
+    const next = random(5)
+    const one = <T>(values: readonly T[]): T => values[Math.floor(next() * values.length)]!
+    for (let run = 0; run < 2_000; run++) {
+      const steps = Array.from({ length: 1 + Math.floor(next() * 4) }, () => `${one(who)} ${one(outcomeValues)}`)
+      const record = after(steps)
+      const [basis, outcome] = [one(['evidence', 'age'] as const), one(outcomeValues)]
+      const before = { outcome: record.outcome!, settled_by: settlerOf(record)! }
+      expect(applyReview(record, said(outcome), 'carol', later, by(basis)).counts).toBe(
+        replaces(before, { outcome, settled_by: ruleSettlers[basis] }),
+      )
+    }
+  })
+
   const value: Record<Outcome, number> = { success: 1, partial: 0.5, failure: 0, abandoned: 0 }
 
   test('one review counts, and the recorder changes nothing that others or evidence settled', () => {

@@ -127,9 +127,8 @@ const expectedReasons = (records: readonly DecisionRecord[]) =>
       compareText(a.type, b.type) || a.confidence - b.confidence || compareText(a.outcome ?? '', b.outcome ?? ''),
   )
 
-const isConfirmed = ({ attribution_basis, reviewed_by, recorded_by }: DecisionRecord): boolean =>
-  attribution_basis === 'evidence' ||
-  (attribution_basis === null && reviewed_by !== null && reviewed_by !== recorded_by)
+const isConfirmed = (record: DecisionRecord): boolean =>
+  settlerOf(record) === 'others' || settlerOf(record) === 'observed'
 const proven = ({ recorders, successes, confirmed }: { recorders: number; successes: number; confirmed: number }) =>
   recorders > 1 ? successes : confirmed
 

@@ -1,21 +1,13 @@
 /** Embeddings and their generations, and the feed of changes that derived indexes follow. */
 
-import { stakesValues } from '../../../../sdk/schema/decision.ts'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { sharedRun } from '../../../../sdk/storage/shared-run.ts'
-import type {
-  DecisionFields,
-  EmbeddingReader,
-  EmbeddingWriter,
-  Feed,
-  FeedEntry,
-  Generation,
-} from '../../../../sdk/storage/store.ts'
+import type { EmbeddingReader, EmbeddingWriter, Feed, FeedEntry, Generation } from '../../../../sdk/storage/store.ts'
 import type { VectorSet } from '../../../../sdk/storage/vectors.ts'
 import type { Client, Query } from '../../shared/postgres/client.ts'
 import { fromText, toText } from '../../shared/postgres/filter.ts'
 import { checkVectors, packVectors, unpackVectors, type VectorRow } from '../shared.ts'
-import { holdsVectors } from './filter.ts'
+import { type FieldRow, fieldColumns, fieldsOfRow, holdsVectors } from './filter.ts'
 import { feedLock } from './locks.ts'
 import type { Connection, Verb } from './transaction.ts'
 
@@ -97,12 +89,9 @@ export function embeddingWriter({ query, lock, touch }: Connection, verb: Verb):
   }
 }
 
-type FeedRow = Partial<VectorRow> &
-  Omit<DecisionFields, 'stakes' | 'tags'> & { seq: number; stakes: number; tags: string[] }
+type FeedRow = Partial<VectorRow> & FieldRow & { seq: number }
 
-const feedSql = `select c.seq::float8 as seq, d.id, d.category, d.confidence, d.stakes, d.status, d.outcome, d.project, d.feature,
-    d.pr::float8 as pr, d.tags, d.agent, d.created_ms, d.review_by_ms, d.reviewed_ms, d.confidence_at_record, d.settled_by, d.preserve,
-    c.indexed, e.structure, e.function, e."both", e.shared
+const feedSql = `select c.seq::float8 as seq, ${fieldColumns}, c.indexed, e.structure, e.function, e."both", e.shared
   from changes c join decisions d on d.num = c.num left join embeddings e on e.generation = $1::int and e.num = d.num
   where c.seq > $2::bigint and c.seq <= $4::bigint order by c.seq limit $3::int`
 
@@ -111,15 +100,7 @@ function entryOf(row: FeedRow): FeedEntry {
   return {
     seq,
     id: fields.id,
-    fields: {
-      ...fields,
-      category: fromText(fields.category),
-      stakes: stakesValues[fields.stakes]!,
-      project: fromText(fields.project),
-      feature: fromText(fields.feature),
-      tags: fields.tags.map(fromText),
-      agent: fromText(fields.agent),
-    },
+    fields: fieldsOfRow(fields),
     vectors: structure == null ? null : unpackVectors({ structure, function: own!, both: both!, shared: shared! }),
   }
 }

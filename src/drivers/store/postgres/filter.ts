@@ -1,6 +1,7 @@
-/** Filters on the decisions of the store. */
-import type { DecisionFilter } from '../../../../sdk/storage/store.ts'
-import { whereOf as conditionOf } from '../../shared/postgres/filter.ts'
+/** Filters on the decisions of the store, and the fields that they see. */
+import { stakesValues } from '../../../../sdk/schema/decision.ts'
+import type { DecisionFields, DecisionFilter } from '../../../../sdk/storage/store.ts'
+import { whereOf as conditionOf, fromText } from '../../shared/postgres/filter.ts'
 
 /** Whether the active generation holds the vectors of a number, by the vectors themselves: what `changes` is told at each commit. */
 export const holdsVectors = (
@@ -13,3 +14,19 @@ export const isIndexed = `not exists (select from changes c where c.num = d.num 
 
 /** The condition on `decisions d` that a filter stands for; `values` gets its parameters. */
 export const whereOf = (filter: DecisionFilter, values: unknown[]): string => conditionOf(filter, values, isIndexed)
+
+/** Columns of `decisions d` that {@link fieldsOfRow} reads, beside `indexed`. */
+export const fieldColumns = `d.id, d.category, d.confidence, d.stakes, d.status, d.outcome, d.project, d.feature, d.pr::float8 as pr,
+  d.tags, d.agent, d.created_ms, d.review_by_ms, d.reviewed_ms, d.confidence_at_record, d.settled_by, d.preserve`
+
+export type FieldRow = Omit<DecisionFields, 'stakes'> & { stakes: number }
+
+export const fieldsOfRow = (row: FieldRow): DecisionFields => ({
+  ...row,
+  category: fromText(row.category),
+  stakes: stakesValues[row.stakes]!,
+  project: fromText(row.project),
+  feature: fromText(row.feature),
+  tags: row.tags.map(fromText),
+  agent: fromText(row.agent),
+})

@@ -1,14 +1,11 @@
 /** Reads of decisions and edges, each one statement. */
 
 import { stakesValues } from '../../../../sdk/schema/decision.ts'
-import { confidenceRank, fieldsOf } from '../../../../sdk/storage/fields.ts'
 import { isEmptyFilter } from '../../../../sdk/storage/filter.ts'
 import type {
   CountKey,
-  DecisionFields,
   DecisionFilter,
   DecisionReader,
-  DecisionSort,
   Edge,
   EdgeReader,
   OutcomeGroup,
@@ -17,9 +14,9 @@ import type {
   TimedOutcomeGroup,
 } from '../../../../sdk/storage/store.ts'
 import type { Client, Query } from '../../shared/postgres/client.ts'
-import { fromText, rankOf, toText } from '../../shared/postgres/filter.ts'
+import { fromText, toText } from '../../shared/postgres/filter.ts'
 import { type StoredRow, storedColumns, storedOf } from './decisions.ts'
-import { whereOf } from './filter.ts'
+import { type FieldRow, fieldColumns, fieldsOfRow, isIndexed, whereOf } from './filter.ts'
 import { holdsAll, keywordReader } from './keywords.ts'
 
 const sortColumns = {
@@ -28,19 +25,6 @@ const sortColumns = {
   category: 'd.category',
   stakes: 'd.stakes',
   status: 'd.status',
-}
-
-/** The condition under which `d` comes after a decision in the order of a list; `values` gets its parameters. */
-function isBehind(last: DecisionFields, sort: DecisionSort, order: 'asc' | 'desc', values: unknown[]): string {
-  const [value, type] = {
-    created_at: [last.created_ms, 'float8'],
-    confidence: [confidenceRank(last.confidence), 'float8'],
-    category: [toText(last.category), 'text'],
-    stakes: [rankOf(last.stakes), 'int'],
-    status: [last.status, 'text'],
-  }[sort]
-  const row = `($${values.push(value)}::${type}, $${values.push(last.id)}::text)`
-  return `(${sortColumns[sort]}, d.id) ${order === 'asc' ? '>' : '<'} ${row}`
 }
 
 /** The day of a decision, in UTC. */
@@ -118,7 +102,7 @@ export function decisionReader({ read }: Client, many_postings: number): Decisio
       )
       return rows.map(({ id }) => id)
     },
-    async list({ filter, terms, sort, order, after, offset, limit }) {
+    async list({ filter, terms, sort, order, offset, limit }) {
       const values: unknown[] = []
       const where = [whereOf(filter, values), ...(terms?.length ? [holdsAll(terms, values)] : [])].join(' and ')
       const totals = terms?.length
@@ -126,16 +110,29 @@ export function decisionReader({ read }: Client, many_postings: number): Decisio
             ([row]) => row!.count,
           )
         : count(filter)
-      const behind = after === undefined ? '' : `and ${isBehind(fieldsOf(after, false), sort, order, values)}`
       const rows = read<{ doc: string }>(
         // The page first: a sort would carry every document along.
-        `select d.doc::text as doc from decisions d join (select d.id from decisions d where ${where} ${behind}
+        `select d.doc::text as doc from decisions d join (select d.id from decisions d where ${where}
            order by ${sortColumns[sort]} ${order}, d.id ${order} offset $${values.push(offset)}::int limit $${values.push(limit)}::int
          ) page using (id) order by ${sortColumns[sort]} ${order}, d.id ${order}`,
         values,
       )
       const [total, found] = await Promise.all([totals, rows])
       return { records: found.map(({ doc }) => JSON.parse(doc)), total }
+    },
+    async fields(filter, after, limit) {
+      const values: unknown[] = []
+      const where = [whereOf(filter, values)]
+      if (after !== null)
+        where.push(
+          `(d.created_ms, d.id) > ($${values.push(after.created_ms)}::float8, $${values.push(after.id)}::text)`,
+        )
+      const rows = await read<FieldRow>(
+        `select ${fieldColumns}, ${isIndexed} as indexed from decisions d where ${where.join(' and ')}
+         order by d.created_ms, d.id limit $${values.push(limit)}::int`,
+        values,
+      )
+      return rows.map(fieldsOfRow)
     },
     async walk(afterId, limit) {
       const rows = await read<StoredRow>(

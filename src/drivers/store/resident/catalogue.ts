@@ -1,12 +1,12 @@
 /** The filter fields of all decisions, resident: filters, lists, counts and id prefixes without a look at the disk. */
 
-import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
-import { confidenceRank, fieldsOf, fieldsOrder } from '../../../../sdk/storage/fields.ts'
+import { confidenceRank, fieldsOrder } from '../../../../sdk/storage/fields.ts'
 import { isEmptyFilter } from '../../../../sdk/storage/filter.ts'
 import type {
   CountKey,
   DecisionFields,
   DecisionFilter,
+  DecisionReader,
   DecisionSort,
   OutcomeGroup,
 } from '../../../../sdk/storage/store.ts'
@@ -15,6 +15,8 @@ import { type Columns, columns } from './columns.ts'
 import { enlarged, ranks } from './postings.ts'
 import { sortedIds } from './sorted-ids.ts'
 import { top } from './top.ts'
+
+const byTime = fieldsOrder('created_at', 'asc')
 
 /** From here on all rows are put in part instead of the first ones in order: a heap of so many costs more. */
 const deep = 1_000
@@ -46,11 +48,10 @@ export interface Catalogue {
     slots?: readonly number[]
     sort: DecisionSort
     order: 'asc' | 'desc'
-    /** Only what comes after it in the order. */
-    after?: DecisionRecord
     offset: number
     limit: number
   }): { ids: string[]; total: number }
+  fields(...query: Parameters<DecisionReader['fields']>): DecisionFields[]
   count(filter: DecisionFilter): number
   countBy(filter: DecisionFilter, by: CountKey): { value: string; count: number }[]
   outcomes(filter: DecisionFilter): OutcomeGroup[]
@@ -128,11 +129,10 @@ export function catalogue(): Catalogue {
       return slot
     },
     findIds: (prefix, limit) => ids.find(prefix, limit),
-    list({ filter, slots: only, sort, order, after, offset, limit }) {
+    list({ filter, slots: only, sort, order, offset, limit }) {
       const inOrder = fieldsOrder(sort, order)
       const best = offset < deep ? top(offset + limit, inOrder) : null
       const all: DecisionFields[] = []
-      const last = after && fieldsOf(after, false)
       const mask = counted.passing(filter)
       const created = sort === 'created_at' ? counted.created() : null
       let total = 0
@@ -143,7 +143,6 @@ export function catalogue(): Catalogue {
         // Most rows of a list by time are too old or too new: they are told by their time, without a look at the row.
         if (worst && (order === 'asc' ? created[slot]! > worst.created_ms : created[slot]! < worst.created_ms)) return
         const row = rows[slot]!
-        if (last !== undefined && inOrder(last, row) >= 0) return
         if (best) best.offer(row)
         else all.push(row)
       }
@@ -153,6 +152,15 @@ export function catalogue(): Catalogue {
       else for (let slot = 0; slot < mask.length; slot++) visit(slot)
       const page = best ? best.take().slice(offset) : ranks(all, offset, offset + limit, inOrder, groupOf(sort))
       return { ids: page.map((row) => row.id), total }
+    },
+    fields(filter, after, limit) {
+      const { created_from_ms = Number.NEGATIVE_INFINITY } = filter
+      const from_ms = Math.max(created_from_ms, after?.created_ms ?? created_from_ms)
+      const mask = counted.passing({ ...filter, created_from_ms: from_ms })
+      const oldest = top(limit, byTime)
+      for (let slot = 0; slot < mask.length; slot++)
+        if (mask[slot] === 1 && (after === null || byTime(after, rows[slot]!) < 0)) oldest.offer(rows[slot]!)
+      return oldest.take()
     },
     count(filter) {
       const { indexed, ...rest } = filter

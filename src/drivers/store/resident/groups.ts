@@ -1,7 +1,7 @@
 /** Reviewed decisions grouped by reasons and patterns, from the records themselves: what the durable drivers compute in their engines. */
 import type { DecisionRecord, Outcome } from '../../../../sdk/schema/decision.ts'
 import { isStorageError, StorageError } from '../../../../sdk/storage/errors.ts'
-import { compareText, isConfirmed } from '../../../../sdk/storage/fields.ts'
+import { compareText, isConfirmed, settlerOf } from '../../../../sdk/storage/fields.ts'
 import type { Edge, PatternGroup, ReasonGroup } from '../../../../sdk/storage/store.ts'
 
 /** Longest pattern that is told from others. */
@@ -22,8 +22,8 @@ export const reasonUses = ({ reasons }: Pick<DecisionRecord, 'reasons'>) =>
   }))
 
 /** Whether reasons and patterns count it: reviewed, and not settled by its age alone. */
-export const isGrouped = ({ status, outcome, attribution_basis }: DecisionRecord): boolean =>
-  status === 'reviewed' && outcome !== null && attribution_basis !== 'age'
+export const isGrouped = (record: DecisionRecord): boolean =>
+  record.status === 'reviewed' && record.outcome !== null && settlerOf(record) !== 'age'
 
 type Reviewed = DecisionRecord & { outcome: Outcome }
 const reviewed = (records: readonly DecisionRecord[]) =>

@@ -66,6 +66,10 @@ export function decisionReader({ prepare }: Statements, { memory, documents, ref
       const { ids, total } = memory.list(query)
       return { records: existing(ids).map(({ record }) => record), total }
     },
+    async fields(filter, after, limit) {
+      await refresh()
+      return memory.catalogue.fields(filter, after, limit)
+    },
     walk: async (after, limit) => walk.all(after ?? '', limit).map(storedOf),
     async count(filter) {
       await refresh()
