@@ -25,8 +25,8 @@ export interface Methods {
    */
   checkGuardrails(params: CheckGuardrailsParams, options?: CallOptions): Promise<CheckGuardrailsResult>
   /**
-   * Counts decisions by their level of detail. Levels follow from age; nothing is deleted. Scope `admin`, effect
-   * `write`.
+   * Counts decisions by their level of detail, and how many are shown shorter since the last call. Levels follow
+   * from age; nothing is deleted. Scope `admin`, effect `write`.
    */
   compact(params?: CompactParams, options?: CallOptions): Promise<CompactResult>
   /**
@@ -84,7 +84,10 @@ export interface Methods {
    * `read`.
    */
   getPolicy(params?: GetPolicyParams, options?: CallOptions): Promise<GetPolicyResult>
-  /** Shows how often decisions succeed by the types of their reasons. Scope `read`, effect `read`. */
+  /**
+   * Shows how often decisions succeed by the types of their reasons, against those without such a reason. Reviewed
+   * decisions only. Scope `read`, effect `read`.
+   */
   getReasonStats(params?: GetReasonStatsParams, options?: CallOptions): Promise<GetReasonStatsResult>
   /**
    * Gives an agent what it should know when it starts a task: its record, precedents, rules, what is due. Scope
@@ -350,12 +353,14 @@ export interface CheckGuardrailsResult {
 /** Parameters of `cstp.compact`. */
 export interface CompactParams {
   /** Exactly this category. */ category?: string | undefined
-  /** Writes no row of the audit trail. Default `false`. */ dry_run?: boolean | undefined
+  /** Writes nothing: the next call counts the same decisions. Default `false`. */ dry_run?: boolean | undefined
 }
 
 /** Result of `cstp.compact`. */
 export interface CompactResult {
-  /** Decisions shown shorter than full. */ compacted: number
+  /** How many more are shown shorter than full than at `since`; all of them at the first call. */ compacted: number
+  /** All that are shown shorter than full. */ shorter: number
+  /** The last compaction with the same `category`, RFC 3339, UTC; null at the first call. */ since: string | null
   /** Reviewed decisions that are kept at full detail. */ preserved: number
   /** Decisions at each level. */ levels: LevelCounts
   /** As requested. */ dry_run: boolean
@@ -478,8 +483,8 @@ export interface GetCompactedParams {
 /** Result of `cstp.getCompacted`. */
 export interface GetCompactedResult {
   /**
-   * A digest adds `one_line`; a summary adds `outcome, confidence, actual, pattern, stakes, lessons`; full is the
-   * whole record.
+   * Every level adds `outcome, pattern, lessons`; a digest adds `one_line`, a summary `confidence, actual,
+   * stakes`; full is the whole record.
    */
   decisions: {
     /** Id of the decision. */ id: string
@@ -678,27 +683,36 @@ export interface GetReasonStatsResult {
   /** How evenly the types are used: 0 for one type, 1 for all alike. */ diversity_score: number
   /** The most used type; null without reasons. */ dominant_type: string | null
   /** True with fewer than min_reviewed. */ insufficient_data: boolean
-  /** Reviewed decisions in all. */ reviewed_decisions: number
+  /** Reviewed decisions in all; pending ones count nowhere here. */ reviewed_decisions: number
+  /** Those of them with a result and a confidence, with reasons or without. */ scored_decisions: number
+  /** Their mean result, to compare the types with. */ success_rate: number | null
   /** All types in use, the most used first. */
   types: {
     /** What kind it is. */ type: string
-    /** Reasons of the type. */ uses: number
+    /** Reasons of the type in reviewed decisions. */ uses: number
     /** Scored decisions with one. */ scored: number
     /** Mean weight. */ mean_strength: number | null
     /** Mean result. */ success_rate: number | null
+    /** Lower end of its 95 % interval. */ success_low: number | null
+    /** Upper end of its 95 % interval. */ success_high: number | null
+    /**
+     * Whether such decisions succeed more or less often than those without such a reason; `alike` if chance explains
+     * the difference, null with fewer than five of either.
+     */
+    compared: 'above' | 'below' | 'alike' | null
     /** Brier score. */ brier_score: number | null
   }[]
 }
 
 /** Parameters of `cstp.getSessionContext`. */
 export interface GetSessionContextParams {
-  /** The task; precedents are searched for it. */ task_description?: string | undefined
+  /** The task, to find precedents. */ task_description?: string | undefined
   /** Parts wanted; all if not given. */
   include?: ('decisions' | 'guardrails' | 'calibration' | 'ready' | 'patterns' | 'wisdom' | 'breakers' | 'contradictions')[] | undefined
   /** Most precedents. Default `10`. */ decisions_limit?: number | undefined
   /** Most things to be done. Default `5`. */ ready_limit?: number | undefined
   /** Data, or text that a model can use at once. Default `"json"`. */ format?: 'json' | 'markdown' | undefined
-  /** Most tokens of the Markdown, about. */ token_budget?: number | undefined
+  /** Most tokens of the Markdown. */ token_budget?: number | undefined
   /** Identity beside the credentials; scopes the tracked deliberation, never trusted. */
   agent_id?: string | null | undefined
   /** Scope of the tracked deliberation; recordDecision takes it up by its `decision_id`. */
@@ -1139,7 +1153,7 @@ export interface PreActionResult {
   would_block?: string[] | undefined
   /** The recorded decision; null when it was blocked or not to be recorded. */ decision_id: string | null
   /** Precedents, best first. */ relevant_decisions: QueryHit[]
-  /** One entry for each rule: those that fired first. */
+  /** One entry for each rule that was evaluated, those that fired first; `skipped_for_scope` names the others. */
   guardrail_results: {
     /** Id of the rule or breaker. */ guardrail_id: string
     /** `pending` until the first review. */ status: 'pass' | 'warn' | 'block'

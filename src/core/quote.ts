@@ -22,14 +22,19 @@ const inline = /[\\`*[\]<>&~|$@"#]|(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])|(?<=[a-z
 /** The text as a part of a line of Markdown: it is read as it is written, and holds no markup, link or quotation mark of its own. */
 export const markdownText = (text: string): string => plainText(text).replace(inline, '\\$&')
 
+/** The text cut to so many characters, between two words if one is not longer than half of it. A cut is shown as `…`. */
+export function shorten(text: string, most: number): string {
+  if (text.length <= most) return text
+  const head = text.slice(0, most - 1)
+  const space = /\s/.test(text[most - 1]!) ? most - 1 : head.search(/\s\S*$/)
+  const cut = space > most / 2 ? head.slice(0, space).trimEnd() : head
+  return `${cut.isWellFormed() ? cut : cut.slice(0, -1)}…`
+}
+
 const maxQuoted = 300
 
-/** The text in quotation marks, as a part of a line of Markdown; cut at 300 characters. */
-export function quoted(text: string): string {
-  const line = plainText(text)
-  const shown = line.length <= maxQuoted ? line : `${line.slice(0, maxQuoted - 1).toWellFormed()}…`
-  return `"${markdownText(shown)}"`
-}
+/** The text in quotation marks, as a part of a line of Markdown; cut at 300 characters, or fewer. */
+export const quoted = (text: string, most = maxQuoted): string => `"${markdownText(shorten(plainText(text), most))}"`
 
 const nameShape = /^(?!www\.)[\p{L}\p{N}]+(?:[_.:/-][\p{L}\p{N}]+)*$/iu
 const maxName = 40

@@ -1,22 +1,31 @@
-/** cstp.compact: counts decisions by level of detail. */
+/** cstp.compact: counts decisions by level of detail, and those that became shorter since the last time. */
 import * as v from 'valibot'
 import { filledText } from '../../sdk/schema/decision.ts'
 import { LevelCounts } from '../../sdk/schema/memory.ts'
 import { defineMethod } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
 import { given } from '../domain/decision/lookup.ts'
-import { countLevels } from '../domain/memory/compaction.ts'
+import { compactionSince, countLevels } from '../domain/memory/compaction.ts'
 
 const d = v.description
 
 export const compact = defineMethod({
-  summary: 'Counts decisions by their level of detail. Levels follow from age; nothing is deleted.',
+  summary:
+    'Counts decisions by their level of detail, and how many are shown shorter since the last call. Levels follow from age; nothing is deleted.',
   params: v.object({
     category: v.optional(v.pipe(filledText(64), d('Exactly this category.'))),
-    dry_run: v.pipe(v.optional(v.boolean(), false), d('Writes no row of the audit trail.')),
+    dry_run: v.pipe(v.optional(v.boolean(), false), d('Writes nothing: the next call counts the same decisions.')),
   }),
   result: v.object({
-    compacted: v.pipe(v.number(), d('Decisions shown shorter than full.')),
+    compacted: v.pipe(
+      v.number(),
+      d('How many more are shown shorter than full than at `since`; all of them at the first call.'),
+    ),
+    shorter: v.pipe(v.number(), d('All that are shown shorter than full.')),
+    since: v.pipe(
+      v.nullable(v.string()),
+      d('The last compaction with the same `category`, RFC 3339, UTC; null at the first call.'),
+    ),
     preserved: v.pipe(v.number(), d('Reviewed decisions that are kept at full detail.')),
     levels: v.pipe(LevelCounts, d('Decisions at each level.')),
     dry_run: v.pipe(v.boolean(), d('As requested.')),
@@ -25,9 +34,13 @@ export const compact = defineMethod({
   effect: 'write',
   failure: 'internal_error',
   async handle(call, { category, dry_run }) {
-    const { levels, preserved } = await countLevels(call.store, given({ category }), call.now())
-    const compacted = levels.summary + levels.digest + levels.wisdom
-    if (!dry_run) await call.store.transaction((tx) => audit(call, tx, [], { compacted, preserved, levels }))
-    return { compacted, preserved, levels, dry_run }
+    const now_ms = call.now()
+    const { levels, preserved } = await countLevels(call.store, given({ category }), now_ms)
+    const shorter = levels.summary + levels.digest + levels.wisdom
+    return call.store.transaction(async (tx) => {
+      const { compacted, since } = await compactionSince(tx, { category, shorter, keep: !dry_run }, now_ms)
+      if (!dry_run) await audit(call, tx, [], { compacted, shorter, since, preserved, levels })
+      return { compacted, shorter, since, preserved, levels, dry_run }
+    })
   },
 })

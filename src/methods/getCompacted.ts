@@ -33,7 +33,7 @@ export const getCompacted = defineMethod({
         }),
       ),
       d(
-        'A digest adds `one_line`; a summary adds `outcome, confidence, actual, pattern, stakes, lessons`; full is the whole record.',
+        'Every level adds `outcome, pattern, lessons`; a digest adds `one_line`, a summary `confidence, actual, stakes`; full is the whole record.',
       ),
     ),
     total: v.number(),

@@ -8,7 +8,8 @@ import { inputTypes, noteInput } from '../domain/deliberation/inputs.ts'
 const d = v.description
 
 export const getReasonStats = defineMethod({
-  summary: 'Shows how often decisions succeed by the types of their reasons.',
+  summary:
+    'Shows how often decisions succeed by the types of their reasons, against those without such a reason. Reviewed decisions only.',
   params: v.object({
     min_reviewed: v.pipe(v.optional(whole(0, 1_000_000), 10), d('With fewer reviewed decisions no rates are given.')),
     ...trackedParams,
@@ -19,12 +20,14 @@ export const getReasonStats = defineMethod({
   mcp: {
     name: 'get_reason_stats',
     title: 'Get reason statistics',
-    description: 'How often decisions succeed by the type of their reasons, and whether you lean on one type too much.',
+    description:
+      'How often reviewed decisions succeed by the types of their reasons, and whether you lean on one too much.',
   },
   failure: 'internal_error',
   async handle(call, { min_reviewed, ...names }) {
     const { decisions } = call.store
-    const stats = reasonStats(await decisions.reasons(), await decisions.count({ status: ['reviewed'] }), min_reviewed)
+    const reviewed = await decisions.outcomes({ status: ['reviewed'] })
+    const stats = reasonStats(await decisions.reasons(), reviewed, min_reviewed)
     noteInput(call, names, {
       type: inputTypes.stats,
       text: `Reason statistics: mostly ${stats.dominant_type ?? 'none'}`,

@@ -8,7 +8,7 @@ import { parts, SessionContext, sessionContext, toMarkdown } from '../domain/mem
 
 const d = v.description
 const params = v.object({
-  task_description: v.optional(v.pipe(text(10_000), d('The task; precedents are searched for it.'))),
+  task_description: v.optional(v.pipe(text(10_000), d('The task, to find precedents.'))),
   include: v.optional(v.pipe(v.array(v.picklist(parts)), d('Parts wanted; all if not given.'))),
   decisions_limit: v.pipe(v.optional(whole(1, 50), 10), d('Most precedents.')),
   ready_limit: v.pipe(v.optional(whole(1, 50), 5), d('Most things to be done.')),
@@ -16,7 +16,7 @@ const params = v.object({
     v.optional(v.picklist(['json', 'markdown']), 'json'),
     d('Data, or text that a model can use at once.'),
   ),
-  token_budget: v.optional(v.pipe(whole(50, 1_000_000), d('Most tokens of the Markdown, about.'))),
+  token_budget: v.optional(v.pipe(whole(50, 1_000_000), d('Most tokens of the Markdown.'))),
   ...trackedParams,
 })
 
@@ -34,7 +34,7 @@ export const getSessionContext = defineMethod({
     name: 'get_session_context',
     title: 'Get session context',
     description:
-      'Call it first in a session: your track record, precedents for the task, rules in force, what is due, and what was learnt, as Markdown to read.',
+      'Call it first in a session: your track record, precedents for the task, rules in force, what is due and what was learnt, as Markdown.',
     input: toolInput(
       v.object({
         ...params.entries,

@@ -20,6 +20,7 @@ const LogDecision = toolInput(
     scope: entries.scope,
     reasons: entries.reasons,
     tags: entries.tags,
+    pattern: v.pipe(entries.pattern, d('The principle behind it.')),
     project: v.optional(v.pipe(filledText(256), d('Project, as owner/repo.'))),
     feature: v.optional(v.pipe(filledText(256), d('Feature of the project.'))),
     pr: Project.entries.pr,
@@ -43,7 +44,7 @@ export const recordDecision = defineMethod({
     name: 'log_decision',
     title: 'Record decision',
     description:
-      'Record a decision that was already made and checked. A last resort: use pre_action with auto_record instead, which checks the guardrails first. Queries, checks and thoughts since the last record are attached.',
+      'Record a decision that was made and checked. A last resort: pre_action with auto_record checks first. Queries, checks and thoughts before it are attached.',
     input: LogDecision,
   },
   handle: record,

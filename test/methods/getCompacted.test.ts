@@ -59,6 +59,7 @@ forEachBackend((open) => {
       stakes: 'high',
       lessons: 'vacuum\nit',
     })
+    const learnt = { outcome: 'success', pattern: 'one file', lessons: 'vacuum\nit' }
     const { title } = await program.call('getDecision', { id: ids[2]! })
     expect(digest).toEqual({
       ...common,
@@ -66,10 +67,11 @@ forEachBackend((open) => {
       level: 'digest',
       decision: title,
       date: '2026-05-22',
+      ...learnt,
       one_line: expect.any(String),
     })
-    expect(digest!.one_line).not.toContain('\n')
-    expect(wisdom).toEqual({ ...common, id: ids[3], level: 'wisdom', decision: title, date: '2026-03-23' })
+    expect(digest!.one_line).toEndWith('→ success: vacuum it')
+    expect(wisdom).toEqual({ ...common, id: ids[3], level: 'wisdom', decision: title, date: '2026-03-23', ...learnt })
     expect((await program.call('listDecisions')).total).toBe(4)
   })
 

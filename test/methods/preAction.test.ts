@@ -65,6 +65,22 @@ forEachBackend((open) => {
     })
   })
 
+  test('results name the rules that were evaluated; those of other scopes are named apart', async () => {
+    const program = await open()
+    await program.rules(`
+- { id: here, action: warn, condition_stakes: high }
+- { id: elsewhere, scope: acme/other, condition_stakes: high }
+`)
+    const options = { auto_record: false }
+    const { guardrail_results, skipped_for_scope } = await program.call('preAction', { action, options })
+    expect(guardrail_results.filter(({ status }) => status === 'pass').map(({ guardrail_id }) => guardrail_id)).toEqual(
+      ['here'],
+    )
+    expect(skipped_for_scope).toEqual(['elsewhere'])
+    const there = await program.call('preAction', { action: { ...action, project: 'acme/other' }, options })
+    expect(there.guardrail_results.map(({ guardrail_id }) => guardrail_id)).toEqual(['here', 'elsewhere'])
+  })
+
   test('blocked: nothing is recorded, and the reasons are told', async () => {
     const program = await ready()
     const result = await program.call('preAction', { action: { ...action, context: { amount: 9000 } } })

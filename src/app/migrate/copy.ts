@@ -11,6 +11,7 @@ import { policyCollections } from '../../domain/guardrail/archive.ts'
 import { breakerCollection } from '../../domain/guardrail/breaker.ts'
 import { deferralCollection } from '../../domain/guardrail/deferral.ts'
 import { actionSessionCollection } from '../../domain/guardrail/session.ts'
+import { compactionCollection } from '../../domain/memory/compaction.ts'
 import { decisionsOf, keyedOf, type Side, trail } from './sides.ts'
 
 export interface Copying {
@@ -92,6 +93,7 @@ const collections = {
   results: [resultCollection],
   revisions: [revisionCollection],
   policies: [policyCollections.archive, policyCollections.in_force],
+  compactions: [compactionCollection],
 } as const
 
 /** Keyed records; those that the source has no more since an earlier run are removed. */

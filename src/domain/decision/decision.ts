@@ -175,6 +175,7 @@ type QualityInput = Pick<
   | 'reasoning_trace'
 >
 
+// Nothing is asked for that a surface can't take: it is a field of the tools log_decision or update_decision, or what another tool leaves.
 const parts: { weight: number; has(record: QualityInput): boolean; missing: string }[] = [
   {
     weight: 15,
@@ -190,7 +191,7 @@ const parts: { weight: number; has(record: QualityInput): boolean; missing: stri
   {
     weight: 10,
     has: ({ bridge_method }) => bridge_method === 'given',
-    missing: 'Give a bridge: what the decision looks like and what it is for.',
+    missing: 'Add a bridge with an update: what the decision looks like and what it is for.',
   },
   {
     weight: 10,
@@ -206,7 +207,11 @@ const parts: { weight: number; has(record: QualityInput): boolean; missing: stri
       (protocol !== null && (protocol.query_run || protocol.guardrails_checked)),
     missing: 'Query precedents and check guardrails before deciding.',
   },
-  { weight: 10, has: ({ reasoning_trace }) => reasoning_trace.length > 0, missing: 'Add the steps of the reasoning.' },
+  {
+    weight: 10,
+    has: ({ reasoning_trace, deliberation }) => reasoning_trace.length + (deliberation?.steps.length ?? 0) > 0,
+    missing: 'Record the steps of the reasoning: as thoughts, or as the reasoning trace.',
+  },
 ]
 
 /** Score from 0 to 1 and what would raise it. */

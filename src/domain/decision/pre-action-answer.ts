@@ -28,7 +28,7 @@ export const PreActionResult = v.object({
         suggestion: v.nullable(v.string()),
       }),
     ),
-    d('One entry for each rule: those that fired first.'),
+    d('One entry for each rule that was evaluated, those that fired first; `skipped_for_scope` names the others.'),
   ),
   violations: v.array(Violation),
   warnings: v.array(Violation),
@@ -167,7 +167,7 @@ export function answerOf(
     message,
     suggestion,
   }))
-  const named = new Set(fired.map(({ guardrail_id }) => guardrail_id))
+  const named = new Set([...fired.map(({ guardrail_id }) => guardrail_id), ...verdict.skipped_for_scope])
   const passed = verdict.rules
     .filter(({ rule }) => !named.has(rule.id))
     .map(({ rule: { id, description } }) => ({

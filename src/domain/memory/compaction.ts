@@ -2,8 +2,9 @@
 
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import type { LevelCounts } from '../../../sdk/schema/memory.ts'
-import type { DecisionFilter, Store } from '../../../sdk/storage/store.ts'
-import { dayMs } from '../../core/time.ts'
+import type { DecisionFilter, Store, Transaction } from '../../../sdk/storage/store.ts'
+import { plainText, shorten } from '../../core/quote.ts'
+import { dayMs, timestamp } from '../../core/time.ts'
 
 export const levels = ['full', 'summary', 'digest', 'wisdom'] as const
 type Level = (typeof levels)[number]
@@ -33,12 +34,13 @@ function filterOfLevel(level: Level, now_ms: number): DecisionFilter {
   }
 }
 
-const lineLength = 140
+/** Most characters of the title and of the lesson in a line. */
+const maxInLine = 100
 
-/** The decision and its outcome on one line. */
+/** The decision, its outcome and its lesson on one line; each part is cut between words, so that a long title leaves the lesson its room. */
 export function oneLine({ date, title, outcome, lessons }: DecisionRecord): string {
-  const line = `${date} ${title} → ${outcome ?? 'pending'}${lessons ? `: ${lessons.replace(/\s+/g, ' ')}` : ''}`
-  return line.length <= lineLength ? line : `${line.slice(0, lineLength - 1).toWellFormed()}…`
+  const lesson = lessons ? shorten(plainText(lessons), maxInLine) : ''
+  return `${date} ${shorten(title, maxInLine)} → ${outcome ?? 'pending'}${lesson && `: ${lesson}`}`
 }
 
 /** A decision in the detail of its level. */
@@ -54,7 +56,9 @@ function viewOf(record: DecisionRecord, level: Level) {
   }
   if (level === 'full') return { ...record, ...item }
   if (level === 'summary') return { ...item, outcome, confidence, actual: actual_result, pattern, stakes, lessons }
-  return level === 'digest' ? { ...item, one_line: oneLine(record) } : item
+  // What was learnt stays, however old it is.
+  const learnt = { ...item, outcome, pattern, lessons }
+  return level === 'digest' ? { ...learnt, one_line: oneLine(record) } : learnt
 }
 
 export async function countLevels(
@@ -68,6 +72,30 @@ export async function countLevels(
   const preserved = await decisions.count({ ...filter, status: ['reviewed'], preserve: true })
   counts.full += preserved + (await decisions.count({ ...filter, status: ['pending'] }))
   return { levels: counts, preserved }
+}
+
+/** Name of the collection, for moving it to another store. */
+export const compactionCollection = 'compactions'
+
+/** What the last compaction of some decisions counted. */
+interface Compaction {
+  at: string
+  shorter: number
+}
+
+/**
+ * What is shown shorter now and was not at the last compaction of the same category, or of all, so that nothing is counted twice. With
+ * `keep`, this compaction is the last one from now on.
+ */
+export async function compactionSince(
+  { keyed }: Pick<Transaction, 'keyed'>,
+  { category, shorter, keep }: { category: string | undefined; shorter: number; keep: boolean },
+  now_ms: number,
+): Promise<{ compacted: number; since: string | null }> {
+  const key = category === undefined ? 'all' : `category:${category}`
+  const last = (await keyed.get(compactionCollection, [key]))[0]?.value as Compaction | undefined
+  if (keep) await keyed.put(compactionCollection, key, { at: timestamp(now_ms), shorter } satisfies Compaction)
+  return { compacted: Math.max(0, shorter - (last?.shorter ?? 0)), since: last?.at ?? null }
 }
 
 /** Decisions, newest first, each in the detail of its level. */

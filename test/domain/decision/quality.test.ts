@@ -1,6 +1,8 @@
 /** The quality score: each part has its weight and its suggestion, and nothing else counts. */
 import { expect, test } from 'bun:test'
 import { quality } from '../../../src/domain/decision/decision.ts'
+import { methods } from '../../../src/methods/table.ts'
+import { openMemoryProgram } from '../../support/program.ts'
 import { recordOf } from '../../support/record.ts'
 
 const bare = recordOf({ decision: 'x'.repeat(20), context: 'x'.repeat(10) })
@@ -22,7 +24,6 @@ const parts: [string, Partial<typeof bare>, number, RegExp][] = [
     0.05,
     /precedents/,
   ],
-  ['deliberation, step', { deliberation: { inputs: [], steps: [{ step: 1, thought: 't' }] } }, 0.05, /precedents/],
   ['deliberation, input', { deliberation: { inputs: [{ type: 't', content: 'c' }], steps: [] } }, 0.05, /precedents/],
   ['reasoning step', { reasoning_trace: ['t'] }, 0.1, /steps/],
 ]
@@ -34,6 +35,12 @@ test.each(parts)('%s', (_, given, weight, suggestion) => {
   expect(judged.score).toBe(weight)
   expect(judged.suggestions.filter((text) => suggestion.test(text))).toHaveLength(0)
   expect(judged.suggestions).toHaveLength(quality(bare).suggestions.length - 1)
+})
+
+test('a thought counts as a step of the reasoning, and as deliberation', () => {
+  const judged = quality({ ...bare, deliberation: { inputs: [], steps: [{ step: 1, thought: 't' }] } })
+  expect(judged.score).toBe(0.15)
+  expect(judged.suggestions.join(' ')).not.toMatch(/steps|precedents/)
 })
 
 test('everything together is exactly 1, with nothing to suggest', () => {
@@ -51,4 +58,33 @@ test('what is empty does not count', () => {
     pre_decision_protocol: { query_run: false, guardrails_checked: false },
   }
   expect(quality({ ...bare, ...empty }).score).toBe(0)
+})
+
+test('a model can do all that is suggested, with the fields that its tools take', async () => {
+  const program = await openMemoryProgram()
+  const tool = (name: string, input: object) => {
+    const { mcp, params } = methods.get(`cstp.${name}`)!
+    const fields = Object.keys((mcp!.input?.schema ?? params).entries)
+    expect(Object.keys(input).filter((field) => !fields.includes(field))).toEqual([])
+    return mcp!.input?.toParams(input) as object
+  }
+  const input = {
+    decision: 'Keep the catalogue in one file',
+    confidence: 0.8,
+    category: 'architecture',
+    stakes: 'medium',
+    context: 'One server, few writers',
+    pattern: 'One writer needs no server',
+    tags: ['storage'],
+    reasons: [reason('analysis'), reason('pattern')],
+    project: 'acme/shop',
+  }
+  await program.call('queryDecisions', { query: 'catalogue' })
+  await program.call('recordThought', { text: 'A server would be one more thing to run' })
+  const { decision_id: id, quality: first } = await program.call('recordDecision', tool('recordDecision', input))
+  expect(first.suggestions).toHaveLength(1)
+  expect(first.suggestions[0]).toContain('bridge with an update')
+  await program.call('updateDecision', { id, updates: { bridge: { structure: 'One file', function: 'Simple' } } })
+  expect((await program.call('getDecision', { id })).quality).toEqual({ score: 1, suggestions: [] })
+  await program.close()
 })

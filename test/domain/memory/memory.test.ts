@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
+import { shorten } from '../../../src/core/quote.ts'
 import { neighbourhood } from '../../../src/domain/decision/links.ts'
 import { showBreaker } from '../../../src/domain/guardrail/breaker.ts'
 import { countLevels, levelOf, oneLine } from '../../../src/domain/memory/compaction.ts'
@@ -59,18 +60,31 @@ describe('levels', () => {
     })
   })
 
-  test('a line is cut beyond 140 characters, not at them', () => {
-    const of = (length: number) => {
-      const record = reviewed('failure', { title: 'x' })
-      const rest = oneLine({ ...record, lessons: 'y' }).length - 1
-      return oneLine({ ...record, lessons: 'y'.repeat(length - rest) })
-    }
-    expect([of(140).length, of(140).endsWith('y'), of(141).length, of(141).endsWith('…')]).toEqual([
-      140,
-      true,
-      140,
-      true,
+  test('a line holds the lesson whatever the length of the title, and is cut between words', () => {
+    const lessons = `Measure first. ${'Lesson '.repeat(40)}`
+    const line = oneLine(reviewed('failure', { title: 'Replace '.repeat(30).trim(), lessons, date: '2026-07-01' }))
+    expect(line).toMatch(/^2026-07-01 (?:Replace )+Replace… → failure: Measure first\. (?:Lesson )+Lesson…$/)
+    expect(line.length).toBeLessThan(240)
+    expect(oneLine(reviewed('failure', { title: 'x', lessons: null, date: '2026-07-01' }))).toBe(
+      '2026-07-01 x → failure',
+    )
+  })
+
+  test('a text is cut between words where it can be, never inside a character, and is at most as long as asked', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme', maxLength: 80 }), fc.integer({ min: 2, max: 60 }), (text, most) => {
+        const cut = shorten(text, most)
+        expect(cut.length).toBeLessThanOrEqual(most)
+        expect(cut.isWellFormed()).toBe(true)
+        expect(text.startsWith(cut === text ? cut : cut.slice(0, -1))).toBe(true)
+      }),
+    )
+    expect([shorten('one two three', 13), shorten('one two three', 12), shorten('one two three', 8)]).toEqual([
+      'one two three',
+      'one two…',
+      'one two…',
     ])
+    expect(shorten('unbreakable', 6)).toBe('unbre…')
   })
 })
 
