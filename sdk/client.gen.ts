@@ -739,6 +739,8 @@ export interface GetSessionContextResult {
     /** Id of the rule. */ id: string
     /** What a violation does. */ action: string
     /** What it is for. */ description: string | null
+    /** When it applies, in words; null if always. */ applies: string | null
+    /** Projects and scopes that it is for; empty for all. */ scopes: string[]
   }[] | undefined
   /** The agent's own, largest category first. */
   calibration_by_category?: {

@@ -36,7 +36,7 @@ const maxQuoted = 300
 /** The text in quotation marks, as a part of a line of Markdown; cut at 300 characters, or fewer. */
 export const quoted = (text: string, most = maxQuoted): string => `"${markdownText(shorten(plainText(text), most))}"`
 
-const nameShape = /^(?!www\.)[\p{L}\p{N}]+(?:[_.:/-][\p{L}\p{N}]+)*$/iu
+const nameShape = /^(?!.*www\.)[\p{L}\p{N}]+(?:[_.:/-][\p{L}\p{N}]+)*$/iu
 const maxName = 40
 
 /** A name that others chose: as it is if it is one short word, else quoted. */

@@ -4,7 +4,8 @@ import { text } from '../../sdk/schema/decision.ts'
 import { trackedParams, whole } from '../../sdk/schema/params.ts'
 import { defineMethod, toolInput } from '../calls/method.ts'
 import { noteRequest } from '../domain/guardrail/guard.ts'
-import { parts, SessionContext, sessionContext, toMarkdown } from '../domain/memory/session-context.ts'
+import { parts, SessionContext, sessionContext } from '../domain/memory/session-context.ts'
+import { toMarkdown } from '../domain/memory/session-markdown.ts'
 
 const d = v.description
 const params = v.object({

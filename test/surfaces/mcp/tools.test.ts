@@ -211,7 +211,7 @@ describe('the list', () => {
     )
     expect(input('check_action').properties.stakes).toMatchObject({ default: 'medium' })
     expect([...keys('log_decision'), 'agent_id']).toEqual(
-      'decision confidence category stakes context action_context scope reasons tags project feature pr decision_id agent_id'.split(
+      'decision confidence category stakes context action_context scope reasons tags pattern project feature pr decision_id agent_id'.split(
         ' ',
       ),
     )
