@@ -734,6 +734,15 @@ export interface GetSessionContextResult {
     /** Day of its first decision. */ active_since: string | null
   } | null | undefined
   /** Precedents of the task, or the latest decisions. */ relevant_decisions?: QueryHit[] | undefined
+  /** True when even the best precedent is noise. */ no_precedent?: boolean | undefined
+  /** True when the embedder was unavailable (keyword results only), or when decisions are not indexed yet. */
+  degraded?: boolean | undefined
+  /** While it is incomplete, `no_precedent` is never true. */
+  index?: {
+    /** True when every decision can be found by meaning. */ complete: boolean
+    /** Decisions that can. */ indexed: number
+    /** All decisions. */ total: number
+  } | undefined
   /** Rules in force. */
   active_guardrails?: {
     /** Id of the rule. */ id: string
@@ -1155,6 +1164,15 @@ export interface PreActionResult {
   would_block?: string[] | undefined
   /** The recorded decision; null when it was blocked or not to be recorded. */ decision_id: string | null
   /** Precedents, best first. */ relevant_decisions: QueryHit[]
+  /** True when even the best precedent is noise. */ no_precedent: boolean
+  /** True when the embedder was unavailable (keyword results only), or when decisions are not indexed yet. */
+  degraded: boolean
+  /** How much of the corpus was searched; null if the search failed. */
+  index: {
+    /** True when every decision can be found by meaning. */ complete: boolean
+    /** Decisions that can. */ indexed: number
+    /** All decisions. */ total: number
+  } | null
   /** One entry for each rule that was evaluated, those that fired first; `skipped_for_scope` names the others. */
   guardrail_results: {
     /** Id of the rule or breaker. */ guardrail_id: string

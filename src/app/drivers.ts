@@ -40,19 +40,17 @@ export interface Shared {
 }
 
 const pingMs = 2_000
-/** Anyone may ask, so a more frequent question gets the last answer. */
+/** A more frequent question gets the last answer. */
 const pingEveryMs = 250
 
-function reachableBy(ping: () => Promise<void>): () => Promise<boolean> {
-  let asked = { at: Number.NEGATIVE_INFINITY, answer: Promise.resolve(true) }
+/** A question that anyone may ask. `otherwise` is the answer if it fails, or takes too long. */
+export function askedRarely<T>(ask: () => Promise<T>, otherwise: T, wait_ms = pingMs): () => Promise<T> {
+  let asked = { at: Number.NEGATIVE_INFINITY, answer: Promise.resolve(otherwise) }
   return () => {
     const at = performance.now()
     if (at - asked.at < pingEveryMs) return asked.answer
-    const given = ping().then(
-      () => true,
-      () => false,
-    )
-    asked = { at, answer: Promise.race([given, Bun.sleep(pingMs).then(() => false)]) }
+    const given = ask().catch(() => otherwise)
+    asked = { at, answer: Promise.race([given, Bun.sleep(wait_ms).then(() => otherwise)]) }
     return asked.answer
   }
 }
@@ -100,7 +98,7 @@ export async function openStore(
   }
   const { openPostgresStore } = await import('../drivers/store/postgres/driver.ts')
   const { lease, ping, ...store } = await openPostgresStore({ ...options, url: store_url })
-  return { store, shared: { lease }, reachable: reachableBy(ping), close: store.close }
+  return { store, shared: { lease }, reachable: askedRarely(() => ping().then(() => true), false), close: store.close }
 }
 
 /** Opens the evidence log that the settings name. */

@@ -10,6 +10,7 @@ import { version } from '../core/version.ts'
 import { startTracker } from '../domain/deliberation/tracker.ts'
 import { enact } from '../domain/guardrail/archive.ts'
 import { startOutbox } from '../domain/search/outbox.ts'
+import { indexState } from '../domain/search/search.ts'
 import { analyse } from '../domain/search/terms.ts'
 import { methods } from '../methods/table.ts'
 import { openPolicy } from '../policy/files.ts'
@@ -20,7 +21,7 @@ import { createMcp } from '../surfaces/mcp/http.ts'
 import { expectedUrl, openDesk, openNotices } from './approvals.ts'
 import { refuseUnfinished } from './backup/files.ts'
 import type { Settings } from './config/config.ts'
-import { metered, openEmbedder, openEvidence, openIndex, openStore, type Shared } from './drivers.ts'
+import { askedRarely, metered, openEmbedder, openEvidence, openIndex, openStore, type Shared } from './drivers.ts'
 import { evidenceServices } from './evidence.ts'
 import { folderInside, folderOfDecisions } from './folders.ts'
 import { closing, later } from './lifecycle.ts'
@@ -31,6 +32,8 @@ import { card, createLimits, createRoutes, health, openAccess } from './routes.t
 const embedWaitMs = 2_000
 /** How long calls under way may take when the server stops. */
 const drainMs = 10_000
+/** How long readiness waits for the counts of its index, without which it answers too. */
+const countWaitMs = 500
 
 /** node:crypto's would ask the system each time. */
 const randomHex = (bytes: number): string => crypto.getRandomValues(new Uint8Array(bytes)).toHex()
@@ -207,6 +210,7 @@ async function serveProgram(program: Program, settings: Settings, log: Log): Pro
     newRequestId,
     ready: () => ready,
     reachable,
+    index: askedRarely(() => indexState(services.store), null, countWaitMs),
     health: () => health(started),
     card: () => card(settings.public_url ?? port.url),
     metrics: async () => ({ text: await metrics.render(services), content_type: metrics.content_type }),

@@ -132,7 +132,8 @@ function render(found: Result<'queryDecisions'>, { width, paint }: { width: numb
   const partial = `Index incomplete: ${index.indexed} of ${index.total} decisions are searched by meaning.`
   const notes = degraded ? [paint.yellow(index.complete ? 'Embedder unavailable; keyword results only.' : partial)] : []
   for (const { word, by } of corrections) notes.push(paint.yellow(`No decision holds "${word}"; searched for "${by}".`))
-  if (decisions.length === 0) return `${[...notes, 'No precedent: no decision matches.'].join('\n')}\n`
+  const none = index.complete ? 'No precedent: no decision matches.' : 'No decision matches so far.'
+  if (decisions.length === 0) return `${[...notes, none].join('\n')}\n`
   // Keyword scores rarely reach the bound, even of exact hits; the reader can tell.
   const byMeaning = retrieval_mode !== 'keyword' && !degraded
   if (no_precedent && byMeaning)

@@ -55,8 +55,8 @@ export const getSessionContext = defineMethod({
       ready_limit,
     })
     const query_time_ms = Math.round(call.elapsed() - start)
-    return format === 'json'
-      ? { ...context, query_time_ms }
-      : { markdown: toMarkdown(context, token_budget ?? null), query_time_ms }
+    if (format === 'json') return { ...context, query_time_ms }
+    const { no_precedent, degraded, index } = context
+    return { markdown: toMarkdown(context, token_budget ?? null), no_precedent, degraded, index, query_time_ms }
   },
 })

@@ -6,7 +6,7 @@ import { sides } from '../../sdk/storage/vectors.ts'
 import { defineMethod, toolInput } from '../calls/method.ts'
 import { toFilter } from '../domain/decision/lookup.ts'
 import { noteInput, queryInput } from '../domain/deliberation/inputs.ts'
-import { hitOf, IndexState, RetrievalMode, Scores, search } from '../domain/search/search.ts'
+import { hitOf, RetrievalMode, Scores, search, searchEntries } from '../domain/search/search.ts'
 
 const d = v.description
 
@@ -49,11 +49,8 @@ export const queryDecisions = defineMethod({
       ),
       d('Words of the question that no decision holds, and the near ones that were searched for instead.'),
     ),
-    degraded: v.pipe(
-      v.boolean(),
-      d('True when the embedder was unavailable (keyword results only), or when decisions are not indexed yet.'),
-    ),
-    index: v.pipe(IndexState, d('While it is incomplete, `no_precedent` is never true.')),
+    degraded: searchEntries.degraded,
+    index: searchEntries.index,
     shortened,
   }),
   scope: 'read',

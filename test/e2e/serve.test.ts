@@ -124,7 +124,7 @@ describe('discovery', () => {
       timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
     })
     expect(Number.isInteger(health.uptime_seconds)).toBe(true)
-    expect(await (await get('/ready')).json()).toEqual({ status: 'ready' })
+    expect(await (await get('/ready')).json()).toMatchObject({ status: 'ready', index: { complete: true } })
   })
 
   test('metrics need a token and count calls by known names only', async () => {

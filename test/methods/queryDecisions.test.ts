@@ -293,7 +293,7 @@ forEachBackend((open) => {
       const partial = { complete: false, indexed: 5, total: 6 }
       expect(await ask('semantic')).toMatchObject({ index: partial, degraded: true, no_precedent: false })
       expect(await ask('hybrid')).toMatchObject({ index: partial, degraded: true, no_precedent: false })
-      expect(await ask('keyword')).toMatchObject({ index: partial, degraded: false, no_precedent: true })
+      expect(await ask('keyword')).toMatchObject({ index: partial, degraded: true, no_precedent: false })
       program.clock.now += 3_600_000
       await program.services.outbox.drain()
       const complete = { complete: true, indexed: 6, total: 6 }

@@ -7,7 +7,7 @@ import { isConfirmed } from '../../../sdk/storage/fields.ts'
 import type { CompiledRule, Evaluation } from '../guardrail/evaluate.ts'
 import { generalWarnings, shownVerdict, warning } from '../guardrail/request.ts'
 import { CalibrationContext } from '../memory/profile.ts'
-import { hitOf, type SearchResult } from '../search/search.ts'
+import { hitOf, IndexState, type SearchResult, searchEntries } from '../search/search.ts'
 
 const d = v.description
 
@@ -19,6 +19,8 @@ export const PreActionResult = v.object({
     d('The recorded decision; null when it was blocked or not to be recorded.'),
   ),
   relevant_decisions: v.pipe(v.array(QueryHit), d('Precedents, best first.')),
+  ...searchEntries,
+  index: v.pipe(v.nullable(IndexState), d('How much of the corpus was searched; null if the search failed.')),
   guardrail_results: v.pipe(
     v.array(
       v.object({
@@ -181,6 +183,9 @@ export function answerOf(
     ...shownVerdict(verdict),
     decision_id: record?.decision_id ?? null,
     relevant_decisions: found?.hits.map(hitOf) ?? [],
+    no_precedent: found?.no_precedent ?? false,
+    degraded: found?.degraded ?? true,
+    index: found?.index ?? null,
     guardrail_results: [...fired, ...passed],
     violations,
     warnings,

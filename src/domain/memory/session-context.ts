@@ -8,7 +8,7 @@ import { showBreakers } from '../guardrail/breaker.ts'
 import { describeRule } from '../guardrail/describe.ts'
 import { scopesOf } from '../guardrail/evaluate.ts'
 import type { Policy } from '../guardrail/set.ts'
-import { hitOf, precedents, type SearchTools } from '../search/search.ts'
+import { hitOf, indexState, precedents, type SearchTools, searchEntries } from '../search/search.ts'
 import { AgentProfile, agentProfile, byCategory, CategoryCalibration } from './profile.ts'
 import { actionTypes, readyActions } from './ready.ts'
 import { confirmedPatterns, wisdom } from './wisdom.ts'
@@ -30,6 +30,7 @@ type Part = (typeof parts)[number]
 export const SessionContext = v.object({
   agent_profile: v.pipe(v.nullable(AgentProfile), d("The caller's own record.")),
   relevant_decisions: v.pipe(v.array(QueryHit), d('Precedents of the task, or the latest decisions.')),
+  ...searchEntries,
   active_guardrails: v.pipe(
     v.array(
       v.object({
@@ -66,9 +67,17 @@ const minReviewed = 5
 const maxPatterns = 10
 const maxContradictions = 5
 
-/** Precedents of the task; without one, the agent's latest decisions. */
-async function relevant(call: ContextCall, task: string | null, limit: number): Promise<QueryHit[]> {
-  if (task !== null) return (await precedents(call, task, limit)).hits.map(hitOf)
+type Relevant = Pick<SessionContext, 'relevant_decisions' | keyof typeof searchEntries>
+
+/** Precedents of the task; without one, the agent's latest decisions. A limit of 0 asks only how complete the index is. */
+async function relevant(call: ContextCall, task: string | null, limit: number): Promise<Relevant> {
+  if (task !== null && limit > 0) {
+    const { hits, no_precedent, degraded, index } = await precedents(call, task, limit)
+    return { relevant_decisions: hits.map(hitOf), no_precedent, degraded, index }
+  }
+  const index = await indexState(call.store)
+  const state = { no_precedent: false, degraded: !index.complete, index }
+  if (limit === 0) return { relevant_decisions: [], ...state }
   const { records } = await call.store.decisions.list({
     filter: { agent: call.caller.agent },
     sort: 'created_at',
@@ -76,7 +85,8 @@ async function relevant(call: ContextCall, task: string | null, limit: number): 
     offset: 0,
     limit,
   })
-  return records.map((record) => hitOf({ record, distance: null, superseded_by: null, scores: null }))
+  const hits = records.map((record) => hitOf({ record, distance: null, superseded_by: null, scores: null }))
+  return { relevant_decisions: hits, ...state }
 }
 
 /** What it needs of a call. */
@@ -104,7 +114,7 @@ export async function sessionContext(
   } as const
   return {
     agent_profile: await agentProfile(store, caller.agent, own),
-    relevant_decisions: await when('decisions', () => relevant(call, query.task, query.decisions_limit)),
+    ...(await relevant(call, query.task, query.parts.includes('decisions') ? query.decisions_limit : 0)),
     active_guardrails: await when('guardrails', () =>
       rules.map(({ rule }) => ({
         id: rule.id,

@@ -122,12 +122,25 @@ function precedentLine(group: readonly QueryHit[], most: number): string {
   return `- ${quoted(title, most)} (${quotedName(category)}, ${outcome ?? 'pending'}; ${by}) \`${id}\`${learnt}${more && `. Alike: ${more}`}${warning}`
 }
 
-const precedents = ({ relevant_decisions }: SessionContext, most: number): Section => ({
+/** What keeps the precedents from being all that there are. */
+const searchNotes = ({ index: { complete, indexed, total }, no_precedent }: SessionContext): Line[] => [
+  ...(complete
+    ? []
+    : [{ text: `- Index incomplete: ${indexed} of ${total} decisions are searched by meaning`, weight: 76 }]),
+  ...(no_precedent
+    ? [{ text: '- No precedent: even the nearest are no closer to the task than chance', weight: 76 }]
+    : []),
+]
+
+const precedents = (context: SessionContext, most: number): Section => ({
   title: 'Precedents',
-  lines: grouped(relevant_decisions).map((group, at) => {
-    const failed = group.some(({ outcome }) => outcome === 'failure' || outcome === 'partial')
-    return { text: precedentLine(group, most), weight: (failed ? 75 : 60) - at }
-  }),
+  lines: [
+    ...searchNotes(context),
+    ...grouped(context.relevant_decisions).map((group, at) => {
+      const failed = group.some(({ outcome }) => outcome === 'failure' || outcome === 'partial')
+      return { text: precedentLine(group, most), weight: (failed ? 75 : 60) - at }
+    }),
+  ],
 })
 
 function guardrails({ active_guardrails }: SessionContext, most: number): Section {

@@ -32,7 +32,19 @@ export const IndexState = v.object({
   indexed: v.pipe(v.number(), v.description('Decisions that can.')),
   total: v.pipe(v.number(), v.description('All decisions.')),
 })
-type IndexState = v.InferOutput<typeof IndexState>
+export type IndexState = v.InferOutput<typeof IndexState>
+
+/** What every answer with precedents says about the search for them. */
+export const searchEntries = {
+  no_precedent: v.pipe(v.boolean(), v.description('True when even the best precedent is noise.')),
+  degraded: v.pipe(
+    v.boolean(),
+    v.description(
+      'True when the embedder was unavailable (keyword results only), or when decisions are not indexed yet.',
+    ),
+  ),
+  index: v.pipe(IndexState, v.description('While it is incomplete, `no_precedent` is never true.')),
+}
 
 export const Scores = v.object({ semantic: v.number(), keyword: v.number(), combined: v.number() })
 
@@ -144,7 +156,7 @@ async function embedQuery({ index, embedder, signal }: SearchTools, query: strin
 const exactScores = async (store: Store, terms: readonly string[], ids: readonly string[]) =>
   (await store.decisions.keyword({ terms, filter: {}, limit: 0, also: ids, counted: false })).also
 
-async function indexState({ decisions }: Store): Promise<IndexState> {
+export async function indexState({ decisions }: Pick<Store, 'decisions'>): Promise<IndexState> {
   const [total, indexed] = await Promise.all([decisions.count({}), decisions.count({ indexed: true })])
   return { complete: indexed === total, indexed, total }
 }
@@ -235,10 +247,9 @@ export async function search(tools: SearchTools, given: SearchInput): Promise<Se
   const input = { ...given, query: text }
   const { question, ranked, total, degraded } = await modes[input.mode](tools, input)
   const index = await indexState(tools.store)
-  const partial = input.mode !== 'keyword' && !index.complete
   const near = ranked.some(({ distance }) => distance !== null && distance <= tools.embedder.noise_distance)
   // What is not indexed yet may be the precedent.
-  const no_precedent = !partial && !near && !ranked.some((one) => one.keyword >= keywordPrecedent)
+  const no_precedent = index.complete && !near && !ranked.some((one) => one.keyword >= keywordPrecedent)
 
   const head = ranked.slice(0, input.offset + input.limit)
   const order = await successorsFirst(
@@ -269,7 +280,7 @@ export async function search(tools: SearchTools, given: SearchInput): Promise<Se
     const distance = one.distance === null ? null : round4(one.distance)
     return [{ record, distance, scores: input.mode === 'semantic' ? null : scores, superseded_by }]
   })
-  return { hits, total, no_precedent, degraded: degraded || partial, index, corrections: replaced }
+  return { hits, total, no_precedent, degraded: degraded || !index.complete, index, corrections: replaced }
 }
 
 /** Precedents of a plan or a task, by meaning and by keyword. */

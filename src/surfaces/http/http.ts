@@ -6,6 +6,12 @@ import type { Address, DisableIdleTimeout, Route } from './route.ts'
 import { json, plainError } from './route.ts'
 import { type AdmitOptions, admission, answerRpc, type RpcOptions } from './rpc.ts'
 
+interface IndexCounts {
+  complete: boolean
+  indexed: number
+  total: number
+}
+
 export interface HttpOptions extends AdmitOptions, RpcOptions {
   cors_origins: readonly string[]
   max_body_bytes: number
@@ -15,6 +21,8 @@ export interface HttpOptions extends AdmitOptions, RpcOptions {
   card(): unknown
   /** Whether what the server works on takes writes; it does if this is not given. */
   reachable?(): Promise<boolean>
+  /** How many decisions can be found by meaning, which readiness tells; null or absent if that is unknown. */
+  index?(): Promise<IndexCounts | null>
   metrics(): Promise<{ text: string; content_type: string }>
   /** Further paths. One that ends with a slash serves everything below it. */
   routes?: Record<string, Route>
@@ -63,7 +71,9 @@ export function createFetch(options: HttpOptions): Fetch {
 
   const ready: Handler = async () => {
     const isReady = options.ready() && ((await options.reachable?.()) ?? true)
-    return isReady ? json({ status: 'ready' }) : json({ status: 'unavailable' }, 503)
+    if (!isReady) return json({ status: 'unavailable' }, 503)
+    const index = await options.index?.()
+    return json({ status: 'ready', ...(index && { index }) })
   }
 
   /** A further path, behind the same checks as the service's own. */

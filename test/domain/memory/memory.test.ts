@@ -218,7 +218,19 @@ describe('as Markdown', () => {
     wisdom: [],
     circuit_breakers: [],
     contradictions: [],
+    no_precedent: false,
+    degraded: false,
+    index: { complete: true, indexed: 0, total: 0 },
   }
+
+  test('precedents of an incomplete index, or that are none, say so', () => {
+    const index = { complete: false, indexed: 3, total: 20 }
+    expect(toMarkdown({ ...empty, degraded: true, index }, null)).toContain(
+      '- Index incomplete: 3 of 20 decisions are searched by meaning',
+    )
+    expect(toMarkdown({ ...empty, no_precedent: true }, null)).toContain('- No precedent: ')
+    expect(toMarkdown(empty, null)).not.toContain('## Precedents')
+  })
 
   test('a breaker that is closed stops nobody; a category without figures says nothing', () => {
     const calibration = { decisions: 3, reviewed: 3, brier_score: null, interpretation: 'insufficient_data' as const }
@@ -429,6 +441,7 @@ describe('as Markdown', () => {
         }
         const markdown = toMarkdown(
           {
+            ...empty,
             agent_profile: { ...profile, agent: recorded_by, strongest_category: category, weakest_category: title },
             relevant_decisions: [hit],
             active_guardrails: [{ id: 'one', action: 'block', description: reason, applies: mode, scopes: [category] }],
