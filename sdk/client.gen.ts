@@ -317,6 +317,8 @@ export interface CheckGuardrailsParams {
    * Default `false`.
    */
   dry_run?: boolean | undefined
+  /** False if it is no deliberation: nothing is noted for the next decision. Default `true`. */
+  track?: boolean | undefined
   /** Identity beside the credentials; scopes the tracked deliberation, never trusted. */
   agent_id?: string | null | undefined
   /** Scope of the tracked deliberation; recordDecision takes it up by its `decision_id`. */
@@ -518,6 +520,8 @@ export interface GetConsistencyProofResult {
 export interface GetDecisionParams {
   /** Full id, or a unique prefix of 8 or more characters. */ id: string
   /** Add every update with the values before it. Default `false`. */ revisions?: boolean | undefined
+  /** False if it is no deliberation: nothing is noted for the next decision. Default `true`. */
+  track?: boolean | undefined
   /** Identity beside the credentials; scopes the tracked deliberation, never trusted. */
   agent_id?: string | null | undefined
   /** Scope of the tracked deliberation; recordDecision takes it up by its `decision_id`. */
@@ -671,6 +675,8 @@ export interface GetPolicyResult {
 /** Parameters of `cstp.getReasonStats`. */
 export interface GetReasonStatsParams {
   /** With fewer reviewed decisions no rates are given. Default `10`. */ min_reviewed?: number | undefined
+  /** False if it is no deliberation: nothing is noted for the next decision. Default `true`. */
+  track?: boolean | undefined
   /** Identity beside the credentials; scopes the tracked deliberation, never trusted. */
   agent_id?: string | null | undefined
   /** Scope of the tracked deliberation; recordDecision takes it up by its `decision_id`. */
@@ -713,6 +719,8 @@ export interface GetSessionContextParams {
   /** Most things to be done. Default `5`. */ ready_limit?: number | undefined
   /** Data, or text that a model can use at once. Default `"json"`. */ format?: 'json' | 'markdown' | undefined
   /** Most tokens of the Markdown. */ token_budget?: number | undefined
+  /** False if it is no deliberation: nothing is noted for the next decision. Default `true`. */
+  track?: boolean | undefined
   /** Identity beside the credentials; scopes the tracked deliberation, never trusted. */
   agent_id?: string | null | undefined
   /** Scope of the tracked deliberation; recordDecision takes it up by its `decision_id`. */
@@ -1223,6 +1231,8 @@ export interface QueryDecisionsParams {
   bridge_side?: 'structure' | 'function' | 'both' | undefined
   /** Weight of the semantic part in hybrid mode. Default `0.7`. */ hybrid_weight?: number | undefined
   /** Restrictions; all that are given must hold. Default `{}`. */ filters?: Filters | undefined
+  /** False if it is no deliberation: nothing is noted for the next decision. Default `true`. */
+  track?: boolean | undefined
   /** Identity beside the credentials; scopes the tracked deliberation, never trusted. */
   agent_id?: string | null | undefined
   /** Scope of the tracked deliberation; recordDecision takes it up by its `decision_id`. */

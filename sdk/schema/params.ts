@@ -95,6 +95,12 @@ export const ListFilters = {
   date_to: v.optional(v.pipe(DateBound, d('Recorded on this day or instant, or earlier.'))),
 }
 
+/** Whether a read is part of the deliberation of its agent. */
+const track = v.pipe(
+  v.optional(v.boolean(), true),
+  d('False if it is no deliberation: nothing is noted for the next decision.'),
+)
+
 /** What tells the deliberation sessions of one agent apart; every tracked method takes both. */
 export const trackedParams = {
   agent_id: v.optional(
@@ -104,3 +110,6 @@ export const trackedParams = {
     v.pipe(v.nullable(name), d('Scope of the tracked deliberation; recordDecision takes it up by its `decision_id`.')),
   ),
 }
+
+/** What tracked reads take. */
+export const readParams = { track, ...trackedParams }

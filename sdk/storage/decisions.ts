@@ -110,12 +110,21 @@ export interface StoredDecision {
   indexed: boolean
 }
 
+/** A record that need not be parsed. */
+export interface RecordText {
+  json: string
+  /** Who recorded it. */
+  agent: string
+  /** Milliseconds since 1970. */
+  created_ms: number
+}
+
 /** Reads and searches decisions. */
 export interface DecisionReader {
   /** The decision of this full id, or null. */
   get(id: string): Promise<StoredDecision | null>
-  /** The record of this full id as JSON, for an answer that passes it on, or null. */
-  json(id: string): Promise<string | null>
+  /** The record of this full id as JSON, for an answer that passes it on, with who recorded it and when; or null. */
+  json(id: string): Promise<RecordText | null>
   /** Those that exist, in the order asked for. */
   getMany(ids: readonly string[]): Promise<StoredDecision[]>
   /** Ids that start with `prefix`, or whose part after `-decision-` does; at most `limit`, ascending. */

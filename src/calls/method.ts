@@ -1,5 +1,5 @@
 /** The one declaration from which a method's dispatch, validation, aliases, clients and documents derive. */
-import type * as v from 'valibot'
+import * as v from 'valibot'
 import type { Effect } from '../../sdk/client/options.ts'
 import type { ErrorName } from '../../sdk/errors.ts'
 import type { Scope } from '../core/caller.ts'
@@ -44,6 +44,12 @@ export const toolInput = <S extends ParamsSchema, Params>(
   schema: S,
   toParams: (input: v.InferOutput<S>) => Params,
 ): ToolInput<Params> => ({ schema, toParams: toParams as (input: unknown) => Params })
+
+/** The parameters of a read as the input of its tool, which always tracks: what a model reads with a tool is its deliberation. */
+export function trackedInput<E extends v.ObjectEntries>({ entries }: v.ObjectSchema<E, undefined>) {
+  const { track: _, ...fields } = entries
+  return toolInput(v.object(fields as Omit<E, 'track'>), (input) => input)
+}
 
 /** A method as a tool of the MCP surface. */
 export interface Tool<Params> {

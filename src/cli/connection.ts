@@ -21,6 +21,25 @@ export interface Connection {
   close(): Promise<void>
 }
 
+/** Reads that leave a note for the agent's next decision, unless they say that they are none. */
+export const trackedReads = [
+  'checkGuardrails',
+  'getDecision',
+  'getReasonStats',
+  'getSessionContext',
+  'queryDecisions',
+] as const satisfies readonly MethodName[]
+const isTracked: ReadonlySet<string> = new Set(trackedReads.map((name) => `cstp.${name}`))
+
+/** What a person looks up at a terminal is no deliberation of the agent whose token is used, unless it is asked for. */
+const untracked =
+  (send: Send): Send =>
+  (method, params, signal) =>
+    send(method, isTracked.has(method) && isObject(params) ? { track: false, ...params } : params, signal)
+
+export const isObject = (value: unknown): value is object =>
+  value !== null && typeof value === 'object' && !Array.isArray(value)
+
 export const connect = (send: Send, close: () => Promise<void> = async () => {}): Connection => ({
   call: (method, params) => send(`cstp.${method}`, params) as never,
   send,
@@ -72,7 +91,7 @@ export async function openConnection(
       admin: admin ?? 'if_needed',
       ...(signal && { signal }),
     })
-    return { ...connect(send), get }
+    return { ...connect(untracked(send)), get }
   }
   const log = openLog(configuration, { quiet: true })
   // Loaded only here: calling a server needs none of it.
@@ -82,8 +101,9 @@ export async function openConnection(
   const unaborted = new AbortController().signal
   let calls = 0
   return connect(
-    (method, params) =>
+    untracked((method, params) =>
       program.dispatch({ method, params, caller, request_id: `local-${calls++}`, signal: signal ?? unaborted }),
+    ),
     async () => {
       await program.close()
       log.flush()

@@ -1,7 +1,7 @@
 /** cstp.checkGuardrails: may this action go on? */
 import * as v from 'valibot'
 import { text } from '../../sdk/schema/decision.ts'
-import { trackedParams } from '../../sdk/schema/params.ts'
+import { readParams, trackedParams } from '../../sdk/schema/params.ts'
 import { ActionParams, Violation, verdictEntries } from '../../sdk/schema/policy.ts'
 import { defineMethod, toolInput } from '../calls/method.ts'
 import { timestamp } from '../core/time.ts'
@@ -29,7 +29,7 @@ export const checkGuardrails = defineMethod({
       }),
     ),
     dry_run: dryRun,
-    ...trackedParams,
+    ...readParams,
   }),
   result: v.object({
     allowed: v.boolean(),

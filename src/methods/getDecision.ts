@@ -2,8 +2,8 @@
 import * as v from 'valibot'
 import { decisionNotFound } from '../../sdk/errors.ts'
 import { DecisionRecord, Revision } from '../../sdk/schema/decision.ts'
-import { DecisionId, trackedParams } from '../../sdk/schema/params.ts'
-import { defineMethod } from '../calls/method.ts'
+import { DecisionId, readParams } from '../../sdk/schema/params.ts'
+import { defineMethod, trackedInput } from '../calls/method.ts'
 import type { Call } from '../calls/services.ts'
 import { resolveId } from '../domain/decision/lookup.ts'
 import { revisionsOf } from '../domain/decision/revisions.ts'
@@ -12,18 +12,21 @@ import { inputTypes, noteInput } from '../domain/deliberation/inputs.ts'
 const params = v.object({
   id: DecisionId,
   revisions: v.pipe(v.optional(v.boolean(), false), v.description('Add every update with the values before it.')),
-  ...trackedParams,
+  ...readParams,
 })
 
 async function find(call: Call, { id: given, revisions: shown, ...names }: v.InferOutput<typeof params>) {
   const { decisions } = call.store
   const id = await resolveId(decisions, given, 'id')
-  const record = await decisions.json(id)
-  if (record === null) throw decisionNotFound(given)
-  noteInput(call, names, { type: inputTypes.lookup, text: `Looked at ${id}`, data: { id } })
-  if (!shown) return record
+  const found = await decisions.json(id)
+  if (found === null) throw decisionNotFound(given)
+  const { json, agent, created_ms } = found
+  // What an agent has just recorded is no precedent of what comes next: it reads its own record back.
+  const reads_back = agent === call.caller.agent && call.now() - created_ms < call.tracker_ttl_ms
+  if (!reads_back) noteInput(call, names, { type: inputTypes.lookup, text: `Looked at ${id}`, data: { id } })
+  if (!shown) return json
   const revisions = await revisionsOf(call.store.keyed, id)
-  return `${record.slice(0, -1)},"revisions":${JSON.stringify(revisions)}}`
+  return `${json.slice(0, -1)},"revisions":${JSON.stringify(revisions)}}`
 }
 
 export const getDecision = defineMethod({
@@ -42,6 +45,7 @@ export const getDecision = defineMethod({
     title: 'Get decision',
     description:
       'The full record of one decision: context, reasons, alternatives, deliberation, links, outcome and lessons. Use it on an id from query_decisions.',
+    input: trackedInput(params),
   },
   failure: 'internal_error',
   handle: async (call, given) => JSON.parse(await find(call, given)),

@@ -1,19 +1,21 @@
 /** cstp.getReasonStats: which kinds of reasons lead to success. */
 import * as v from 'valibot'
-import { trackedParams, whole } from '../../sdk/schema/params.ts'
-import { defineMethod } from '../calls/method.ts'
+import { readParams, whole } from '../../sdk/schema/params.ts'
+import { defineMethod, trackedInput } from '../calls/method.ts'
 import { ReasonStats, reasonStats } from '../domain/calibration/reasons.ts'
 import { inputTypes, noteInput } from '../domain/deliberation/inputs.ts'
 
 const d = v.description
 
+const params = v.object({
+  min_reviewed: v.pipe(v.optional(whole(0, 1_000_000), 10), d('With fewer reviewed decisions no rates are given.')),
+  ...readParams,
+})
+
 export const getReasonStats = defineMethod({
   summary:
     'Shows how often decisions succeed by the types of their reasons, against those without such a reason. Reviewed decisions only.',
-  params: v.object({
-    min_reviewed: v.pipe(v.optional(whole(0, 1_000_000), 10), d('With fewer reviewed decisions no rates are given.')),
-    ...trackedParams,
-  }),
+  params,
   result: ReasonStats,
   scope: 'read',
   effect: 'read',
@@ -22,6 +24,7 @@ export const getReasonStats = defineMethod({
     title: 'Get reason statistics',
     description:
       'How often reviewed decisions succeed by the types of their reasons, and whether you lean on one too much.',
+    input: trackedInput(params),
   },
   failure: 'internal_error',
   async handle(call, { min_reviewed, ...names }) {

@@ -1,8 +1,8 @@
 /** cstp.getSessionContext: what an agent should know when it starts a task. */
 import * as v from 'valibot'
 import { text } from '../../sdk/schema/decision.ts'
-import { trackedParams, whole } from '../../sdk/schema/params.ts'
-import { defineMethod, toolInput } from '../calls/method.ts'
+import { readParams, whole } from '../../sdk/schema/params.ts'
+import { defineMethod, trackedInput } from '../calls/method.ts'
 import { noteRequest } from '../domain/guardrail/guard.ts'
 import { parts, SessionContext, sessionContext } from '../domain/memory/session-context.ts'
 import { toMarkdown } from '../domain/memory/session-markdown.ts'
@@ -18,7 +18,7 @@ const params = v.object({
     d('Data, or text that a model can use at once.'),
   ),
   token_budget: v.optional(v.pipe(whole(50, 1_000_000), d('Most tokens of the Markdown.'))),
-  ...trackedParams,
+  ...readParams,
 })
 
 export const getSessionContext = defineMethod({
@@ -36,18 +36,17 @@ export const getSessionContext = defineMethod({
     title: 'Get session context',
     description:
       'Call it first in a session: your track record, precedents for the task, rules in force, what is due and what was learnt, as Markdown.',
-    input: toolInput(
+    input: trackedInput(
       v.object({
         ...params.entries,
         format: v.pipe(v.optional(v.picklist(['json', 'markdown']), 'markdown'), d('Text to read, or data.')),
       }),
-      (input) => input,
     ),
   },
   failure: 'internal_error',
-  async handle(call, { task_description, include, decisions_limit, ready_limit, format, token_budget }) {
+  async handle(call, { task_description, include, decisions_limit, ready_limit, format, token_budget, track }) {
     const start = call.elapsed()
-    if (task_description?.trim()) await noteRequest(call, task_description)
+    if (track && task_description?.trim()) await noteRequest(call, task_description)
     const context = await sessionContext(call, {
       task: task_description?.trim() ? task_description : null,
       parts: include?.length ? include : parts,

@@ -1,7 +1,7 @@
 /** cstp.queryDecisions: precedents by meaning, by keyword, or both. */
 import * as v from 'valibot'
 import { filledText, fraction, QueryHit, Stakes } from '../../sdk/schema/decision.ts'
-import { Filters, shortened, trackedParams, whole } from '../../sdk/schema/params.ts'
+import { Filters, readParams, shortened, trackedParams, whole } from '../../sdk/schema/params.ts'
 import { sides } from '../../sdk/storage/vectors.ts'
 import { defineMethod, toolInput } from '../calls/method.ts'
 import { toFilter } from '../domain/decision/lookup.ts'
@@ -24,7 +24,7 @@ export const queryDecisions = defineMethod({
     ),
     hybrid_weight: v.pipe(v.optional(fraction, 0.7), d('Weight of the semantic part in hybrid mode.')),
     filters: v.optional(Filters, {}),
-    ...trackedParams,
+    ...readParams,
   }),
   result: v.object({
     decisions: v.array(QueryHit),

@@ -1,10 +1,17 @@
 /** The parts of the command line that need no process: lines of an import, tables, text on a terminal, and the pace of many calls. */
 import { describe, expect, test } from 'bun:test'
 import { parseFlags } from '../../src/cli/args.ts'
+import { trackedReads } from '../../src/cli/connection.ts'
 import { type Line, planLine, readLines } from '../../src/cli/import-lines.ts'
 import { createPace, eachPaced } from '../../src/cli/import-load.ts'
 import { serverUrl } from '../../src/cli/remote.ts'
 import { fit, plain, prettyJson, table } from '../../src/cli/terminal.ts'
+import { methods } from '../../src/methods/table.ts'
+
+test('commands say of every tracked read that it is no deliberation', () => {
+  const tracked = [...methods].filter(([, { params }]) => 'track' in params.entries)
+  expect([...trackedReads].sort()).toEqual(tracked.map(([name]) => name.replace('cstp.', '') as never).sort())
+})
 
 async function* inChunks(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)

@@ -64,9 +64,17 @@ circuit_breakers: [{ scope: "category:trading", failure_threshold: 3, window_ms:
     const {
       query_time_ms: _,
       agent_profile: __,
+      no_precedent,
+      degraded,
+      index,
       ...rest
     } = await program.call('getSessionContext', { include: ['ready'], ready_limit: 1 })
     expect(rest.ready_queue!.length).toBe(1)
+    expect({ no_precedent, degraded, complete: index?.complete }).toEqual({
+      no_precedent: false,
+      degraded: false,
+      complete: true,
+    })
     for (const [part, list] of Object.entries(rest))
       if (part !== 'ready_queue') expect([part, list]).toEqual([part, []])
     const { relevant_decisions } = await program.call('getSessionContext', { decisions_limit: 2 })
@@ -95,7 +103,7 @@ circuit_breakers: [{ scope: "category:trading", failure_threshold: 3, window_ms:
       format: 'markdown',
       task_description: 'rules',
     })
-    expect(Object.keys(rest)).toEqual(['query_time_ms'])
+    expect(Object.keys(rest)).toEqual(['no_precedent', 'degraded', 'index', 'query_time_ms'])
     expect(markdown).toStartWith('# Decision context\n')
     const headings = [...markdown.matchAll(/^## (.*)$/gm)].map(([, title]) => title)
     expect(headings.slice(0, 4)).toEqual(['Open circuit breakers', 'Precedents', 'Guardrails', 'You'])

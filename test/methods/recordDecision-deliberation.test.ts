@@ -23,6 +23,7 @@ forEachBackend((open) => {
     const program = await open()
     await program.rules(guarded)
     const old = await program.record({ decision: 'Keep the catalogue in SQLite' })
+    program.clock.now += 3 * 3_600_000
     const started = program.clock.now
     await program.call('queryDecisions', { query: 'where to keep the catalogue' })
     await program.call('checkGuardrails', { action: { description: 'Keep it in SQLite' } })
@@ -69,12 +70,37 @@ forEachBackend((open) => {
     expect((await program.call('getNeighbors', { decision_id: old })).neighbors).toMatchObject([
       { id: result.decision_id, direction: 'incoming', edge_type: 'relates_to' },
     ])
-    // getDecision above was tracked in its turn: a look at one's own record is an input of the next.
-    expect((await program.call('recordDecision', record)).deliberation_inputs_count).toBe(1)
+    // getDecision above read its own record back.
     expect(await program.call('recordDecision', record)).toMatchObject({
       deliberation_auto: false,
       deliberation_inputs_count: 0,
     })
+  })
+
+  test('reading one’s own record back is no deliberation; another agent’s, or an old one, is', async () => {
+    const program = await open()
+    const [own, other] = [await program.record(), await program.record({}, 'bob')]
+    await program.call('getDecision', { id: own })
+    expect(await sessions(program)).toEqual([])
+    const seen = async () => (await sessions(program)).flatMap((one) => one.inputs.map(({ text }) => text))
+    await program.call('getDecision', { id: other })
+    expect(await seen()).toEqual([`Looked at ${other}`])
+    program.clock.now += 3 * 3_600_000
+    await program.call('getDecision', { id: own })
+    expect(await seen()).toEqual([`Looked at ${own}`])
+  })
+
+  test('a read with `track: false` leaves nothing behind', async () => {
+    const program = await open()
+    const id = await program.record({}, 'bob')
+    for (const track of [false, true]) {
+      await program.call('queryDecisions', { query: 'x', track })
+      await program.call('getDecision', { id, track })
+      await program.call('getReasonStats', { track })
+      await program.call('checkGuardrails', { action: { description: 'x' }, track })
+      await program.call('getSessionContext', { task_description: 'x', track })
+      expect((await sessions(program)).map(({ input_count }) => input_count)).toEqual(track ? [4] : [])
+    }
   })
 
   test('rules see what was not done before recording', async () => {

@@ -2,6 +2,7 @@
 import { type Client, createClient, isCstpError } from '../../sdk/client.ts'
 import { loadSettings } from '../../src/app/config/config.ts'
 import { call as callCommand } from '../../src/cli/call.ts'
+import { isObject, trackedReads } from '../../src/cli/connection.ts'
 import { errorJson } from '../../src/cli/failure.ts'
 import type { Paint } from '../../src/cli/terminal.ts'
 import type { As } from '../support/program.ts'
@@ -51,6 +52,10 @@ export const client: TransportKind = {
 const plain = (text: string): string => text
 const paint: Paint = { bold: plain, dim: plain, red: plain, green: plain, yellow: plain, cyan: plain }
 
+/** Commands are no deliberation unless they are told so; a case is that of an agent. */
+const spelt = (method: string, params: unknown): unknown =>
+  (trackedReads as readonly string[]).includes(method) && isObject(params) ? { track: true, ...params } : params
+
 export const commandLine: TransportKind = {
   name: 'cstp call',
   async open({ url, token }) {
@@ -72,7 +77,7 @@ export const commandLine: TransportKind = {
         try {
           await callCommand.run({
             flags: { url, agent: as, token: token(as), local: false },
-            words: [method, JSON.stringify(params)],
+            words: [method, JSON.stringify(spelt(method, params))],
             json: true,
             terminal,
             env,

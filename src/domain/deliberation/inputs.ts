@@ -22,6 +22,8 @@ export interface TrackedCall {
 }
 
 interface SessionParams {
+  /** False if the call is no deliberation. */
+  track?: boolean
   agent_id?: string | null | undefined
   tracker_scope?: string | null | undefined
 }
@@ -35,7 +37,8 @@ export const sessionOf = ({ caller }: Pick<TrackedCall, 'caller'>, params: Sessi
 
 /** Notes an input of a call for the agent's next decision. */
 export function noteInput(call: TrackedCall, params: SessionParams, input: InputDraft): void {
-  if (call.caller.tracked !== false) call.tracker.note(sessionOf(call, params), call.method, input)
+  if (call.caller.tracked !== false && params.track !== false)
+    call.tracker.note(sessionOf(call, params), call.method, input)
 }
 
 /** Hits of a query that a later record is related to. */

@@ -87,6 +87,9 @@ test('a session context has at most the tokens that were asked for', () => {
             wisdom: [],
             circuit_breakers: [],
             contradictions: [],
+            no_precedent: false,
+            degraded: true,
+            index: { complete: false, indexed: 1, total: 2 },
           },
           budget,
         )

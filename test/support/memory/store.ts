@@ -79,7 +79,12 @@ export function openMemoryStore(options: StoreOptions): Store {
     driver: 'memory',
     decisions: {
       get: async (id) => storedDecision(tables, id),
-      json: async (id) => JSON.stringify(storedDecision(tables, id)?.record) ?? null,
+      async json(id) {
+        const record = storedDecision(tables, id)?.record
+        if (!record) return null
+        const { agent, created_ms } = fieldsOf(record, true)
+        return { json: JSON.stringify(record), agent, created_ms }
+      },
       getMany: async (ids) => existing(ids),
       findIds: async (prefix, limit) => memory.catalogue.findIds(prefix, limit),
       async list(query) {

@@ -33,7 +33,9 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
     await createAll(store, records)
     for (const record of records) {
       expect(await store.decisions.get(record.id)).toEqual({ record, revision: 1, indexed: false })
-      expect(JSON.parse((await store.decisions.json(record.id)) ?? '')).toEqual(record)
+      const { json, ...from } = (await store.decisions.json(record.id))!
+      expect(JSON.parse(json)).toEqual(record)
+      expect(from).toEqual({ agent: record.recorded_by, created_ms: Date.parse(record.created_at) })
     }
     records[1]!.tags.push('changed by the caller')
     expect((await store.decisions.get(records[1]!.id))?.record.tags).not.toEqual(records[1]!.tags)
@@ -95,7 +97,7 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
       'conflict',
     )
     expect(await store.decisions.get(idOf(1))).toEqual({ record: next, revision: 2, indexed: false })
-    expect(JSON.parse((await store.decisions.json(idOf(1))) ?? '')).toEqual(next)
+    expect(JSON.parse((await store.decisions.json(idOf(1)))?.json ?? '')).toEqual(next)
     expect(await store.decisions.count({ category: 'security', tags: ['new'] })).toBe(1)
     expect(await store.decisions.count({ category: recordOf(1).category })).toBe(0)
   })

@@ -11,6 +11,7 @@ import type {
   OutcomeGroup,
   PatternGroup,
   ReasonGroup,
+  RecordText,
   TimedOutcomeGroup,
 } from '../../../../sdk/storage/store.ts'
 import type { Client, Query } from '../../shared/postgres/client.ts'
@@ -81,8 +82,10 @@ export function decisionReader({ read }: Client, many_postings: number): Decisio
   return {
     get: getOne,
     async json(id) {
-      const [row] = await read<{ doc: string }>('select doc::text as doc from decisions where id = $1', [toText(id)])
-      return row?.doc ?? null
+      const [row] = await read<RecordText>('select doc::text as json, agent, created_ms from decisions where id = $1', [
+        toText(id),
+      ])
+      return row ? { ...row, agent: fromText(row.agent) } : null
     },
     async getMany(ids) {
       const rows = await read<StoredRow>(

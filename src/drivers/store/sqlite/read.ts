@@ -51,7 +51,10 @@ export function decisionReader({ prepare }: Statements, { memory, documents, ref
     },
     async json(id) {
       await refresh()
-      return rowOf(id)?.doc ?? null
+      const row = rowOf(id)
+      const slot = memory.catalogue.slotOf(id)
+      const fields = slot === undefined ? undefined : memory.catalogue.at(slot)
+      return row && fields ? { json: row.doc, agent: fields.agent, created_ms: fields.created_ms } : null
     },
     async getMany(ids) {
       await refresh()
