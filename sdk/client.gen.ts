@@ -1208,15 +1208,7 @@ export interface PreActionResult {
   /** Messages of the violations. */ block_reasons: string[]
   /** Milliseconds that the search took. */ query_time_ms: number
   /** True if an earlier call with the same key gave this answer. */ replayed?: true | undefined
-  /** With `replayed`: the verdict of today, which uses no approval. */
-  present?: {
-    /** Whether the action may go on. */ allowed: boolean
-    /** The strictest of all rules. `allowed` is true for `allow` and `modify` only. */
-    verdict: 'deny' | 'defer' | 'step_up' | 'modify' | 'allow'
-    /** Why it is not allowed. */ violations: Violation[]
-    /** SHA-256 of the rules in force. */ policy_hash: string
-    /** Id of its evaluation in the trail. */ record_id: string | null
-  } | undefined
+  /** With `replayed`: the verdict of today, which uses no approval. */ present?: PresentVerdict | undefined
 }
 
 /** Parameters of `cstp.queryDecisions`. */
@@ -1903,6 +1895,16 @@ export interface OverallFigures {
   /** Brier skill against always stating the base rate; above 0 is better than that. */ skill: number | null
 }
 
+/** The verdict of today, beside an answer that an earlier call with the same key gave. */
+export interface PresentVerdict {
+  /** Whether the action may go on. */ allowed: boolean
+  /** The strictest of all rules. `allowed` is true for `allow` and `modify` only. */
+  verdict: 'deny' | 'defer' | 'step_up' | 'modify' | 'allow'
+  /** Why it is not allowed. */ violations: Violation[]
+  /** SHA-256 of the rules in force. */ policy_hash: string
+  /** Id of its evaluation in the trail. */ record_id: string | null
+}
+
 /** Where a decision belongs: repository, feature, pull request, files. */
 export interface Project {
   /** Project, often owner/repo. */ name: string | null
@@ -1999,6 +2001,7 @@ export interface RecordResult {
   /** How much of what makes a record useful was given. */ quality: Quality
   /** One sentence for a person. */ message: string
   /** True if an earlier call with the same key gave this answer. */ replayed?: true | undefined
+  /** With `replayed`: the verdict of today, which uses no approval. */ present?: PresentVerdict | undefined
 }
 
 /** The verdict with which a decision was recorded. */

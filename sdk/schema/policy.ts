@@ -83,6 +83,19 @@ export const verdictEntries = {
   ),
 } as const
 
+/** The verdict of today, beside an answer that an earlier call with the same key gave. */
+export const PresentVerdict = v.pipe(
+  v.object({
+    allowed: v.boolean(),
+    verdict: verdictEntries.verdict,
+    violations: v.array(Violation),
+    policy_hash: v.string(),
+    record_id: v.pipe(v.nullable(v.string()), d('Id of its evaluation in the trail.')),
+  }),
+  d('With `replayed`: the verdict of today, which uses no approval.'),
+)
+export type PresentVerdict = v.InferOutput<typeof PresentVerdict>
+
 /** The current state of a circuit breaker. */
 export const BreakerState = v.object({
   scope: v.pipe(v.string(), d('What it watches: `global`, or a category, stakes, agent, tag or project.')),

@@ -12,7 +12,7 @@ import {
   Reason,
   text,
 } from './decision.ts'
-import { Context, givenStakes, Violation } from './policy.ts'
+import { Context, givenStakes, PresentVerdict, Violation } from './policy.ts'
 
 /** Form of a review cadence: a number of hours, days, weeks or months. */
 const reviewInForm = /^[1-9]\d{0,3}[hdwm]$/
@@ -133,5 +133,6 @@ export const RecordResult = v.object({
   quality: Quality,
   message: v.string(),
   replayed: v.pipe(v.optional(v.literal(true)), d('True if an earlier call with the same key gave this answer.')),
+  present: v.optional(PresentVerdict),
 })
 export type RecordResult = v.InferOutput<typeof RecordResult>

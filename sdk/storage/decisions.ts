@@ -52,6 +52,15 @@ export interface DecisionFilter {
   indexed?: boolean
 }
 
+/** Texts that other decisions can hold in another spelling. */
+export const spelledFields = ['category', 'project', 'feature', 'tag'] as const
+
+/** The filter of a count: it can also compare texts as they look, so that no other spelling is left out. */
+export interface CountFilter extends DecisionFilter {
+  /** Values whose `skeleton` is this one; a tag is any of the decision's. */
+  alike?: Partial<Record<(typeof spelledFields)[number], string>>
+}
+
 /** What a list of decisions is sorted by. */
 export type DecisionSort = 'created_at' | 'confidence' | 'category' | 'stakes' | 'status'
 
@@ -147,14 +156,14 @@ export interface DecisionReader {
   /** Every decision by ascending id, `limit` at a time, after the id `after`. For walks that must not hold memory. */
   walk(after: string | null, limit: number): Promise<StoredDecision[]>
   /** How many pass the filter. */
-  count(filter: DecisionFilter): Promise<number>
+  count(filter: CountFilter): Promise<number>
   /** How many pass, split by the values of `by`. Descending count, then value; `day` ascending. Null values are left out. */
   countBy(filter: DecisionFilter, by: CountKey): Promise<{ value: string; count: number }[]>
   /**
    * The decisions that pass, grouped by what is scored: the confidence at recording, the outcome and who settled it. By
    * confidence, then outcome, then settler; null first in each.
    */
-  outcomes(filter: DecisionFilter): Promise<OutcomeGroup[]>
+  outcomes(filter: CountFilter): Promise<OutcomeGroup[]>
   /**
    * The reviewed decisions that pass, grouped so and by when they were recorded and when they were reviewed. Both are told as the
    * number of edges at that time or before; edges are milliseconds since 1970, ascending, each once. In the order of

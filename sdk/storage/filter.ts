@@ -1,5 +1,6 @@
 /** The one meaning of a {@link DecisionFilter}: every driver that filters in memory uses this predicate. */
-import type { DecisionFields, DecisionFilter } from './decisions.ts'
+import { type CountFilter, type DecisionFields, type DecisionFilter, spelledFields } from './decisions.ts'
+import { skeleton } from './skeleton.ts'
 
 /** Whether a decision passes. */
 export type FieldsPredicate = (fields: DecisionFields) => boolean
@@ -12,11 +13,11 @@ export function isEmptyFilter(filter: DecisionFilter): boolean {
 }
 
 /** The test that `filter` stands for. Compile once, then ask it about each decision. */
-export function compileFilter(filter: DecisionFilter): FieldsPredicate {
+export function compileFilter(filter: CountFilter): FieldsPredicate {
   const tests: FieldsPredicate[] = []
   const { category, min_confidence, max_confidence, stakes, status, outcome, project, feature, pr, agent, tags } =
     filter
-  const { created_from_ms, created_to_ms, review_by_to_ms, preserve, indexed } = filter
+  const { created_from_ms, created_to_ms, review_by_to_ms, preserve, indexed, alike } = filter
   if (category !== undefined) tests.push((f) => f.category === category)
   if (project !== undefined) tests.push((f) => f.project === project)
   if (feature !== undefined) tests.push((f) => f.feature === feature)
@@ -33,6 +34,12 @@ export function compileFilter(filter: DecisionFilter): FieldsPredicate {
   if (tags !== undefined) tests.push((f) => f.tags.some((tag) => tags.includes(tag)))
   if (preserve !== undefined) tests.push((f) => f.preserve === preserve)
   if (indexed !== undefined) tests.push((f) => f.indexed === indexed)
+  for (const field of spelledFields) {
+    const look = alike?.[field]
+    if (look === undefined) continue
+    const looks = (text: string | null): boolean => text !== null && skeleton(text) === look
+    tests.push(field === 'tag' ? (f) => f.tags.some(looks) : (f) => looks(f[field]))
+  }
   const [first, second, ...rest] = tests
   if (first === undefined) return all
   if (second === undefined) return first

@@ -4,7 +4,7 @@ import { filledText } from '../../sdk/schema/decision.ts'
 import { ruleActions } from '../../sdk/schema/guardrail.ts'
 import { RuleProblem } from '../../sdk/schema/policy.ts'
 import { defineMethod } from '../calls/method.ts'
-import { scopesOf } from '../domain/guardrail/evaluate.ts'
+import { scopesOf } from '../domain/guardrail/compiled.ts'
 import { fileName } from '../domain/guardrail/set.ts'
 
 const d = v.description

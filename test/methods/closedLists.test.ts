@@ -72,6 +72,18 @@ test('preAction and recordDecision refuse it, and nothing is recorded', () =>
     expect((await program.call('recordDecision', { ...given, category: 'payment' })).success).toBe(true)
   }))
 
+test('a rule that moves an action out of a list is stopped by the check already', () =>
+  withLists(async (program) => {
+    await program.rules(
+      '- { id: moves, action: modify, message: m, condition_category: payment, modify: { set: { category: other } } }',
+      lists,
+    )
+    expect(await violated(program, { category: 'payment' })).toEqual(['unknown_category'])
+    expect(
+      await program.call('preAction', { action: { description: 'Pay', confidence: 0.9, category: 'payment' } }),
+    ).toMatchObject({ allowed: false, verdict: 'deny', violations: [{ guardrail_id: 'unknown_category' }] })
+  }))
+
 test('the lists are part of the policy: its hash, its archive, and the replay of a verdict', () =>
   withLists(async (program) => {
     const { hash } = await program.services.policy.current()

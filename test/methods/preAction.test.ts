@@ -81,6 +81,38 @@ forEachBackend((open) => {
     expect(there.guardrail_results.map(({ guardrail_id }) => guardrail_id)).toEqual(['here', 'elsewhere'])
   })
 
+  test('an action and its record have one project: two names, or two pull requests, are refused', async () => {
+    const program = await open()
+    await program.rules('- { id: app, message: m, condition_project: acme/app }')
+    const pre = (own: object, project: unknown) => ({ action: { ...action, ...own }, project })
+    for (const [own, project, path] of [
+      [{ project: 'acme/app' }, { name: 'acme/other' }, 'action.project'],
+      [{ project: 'acme/other' }, 'acme/app', 'action.project'],
+      [{ project: 'acme/other', pr: 7 }, { name: 'acme/other', pr: 8 }, 'action.pr'],
+      [{ pr: 7 }, { name: 'acme/other', pr: 8 }, 'action.pr'],
+    ] as const)
+      for (const auto_record of [true, false]) {
+        const error = await program.refused('preAction', { ...pre(own, project), options: { auto_record } })
+        expect([error.code, error.data]).toMatchObject([-32602, { issues: [{ path }] }])
+      }
+    for (const [own, project] of [
+      [{ project: 'acme/app' }, null],
+      [{}, 'acme/app'],
+      [{ pr: 7 }, { name: 'acme/app', feature: 'shop' }],
+    ] as const)
+      expect((await program.call('preAction', pre(own, project))).allowed).toBe(false)
+    const { decision_id: id } = await program.call(
+      'preAction',
+      pre({ project: 'acme/other' }, { feature: 'shop', pr: 7, files: ['a.ts'] }),
+    )
+    expect((await program.call('getDecision', { id: id! })).project).toEqual({
+      name: 'acme/other',
+      feature: 'shop',
+      pr: 7,
+      files: ['a.ts'],
+    })
+  })
+
   test('blocked: nothing is recorded, and the reasons are told', async () => {
     const program = await ready()
     const result = await program.call('preAction', { action: { ...action, context: { amount: 9000 } } })

@@ -6,16 +6,19 @@ const required = { decision: 'Use SQLite for the catalogue', confidence: 0.8, ca
 
 forEachBackend((open) => {
   describe('with an idempotency key', () => {
-    test('the same call returns the first result and writes nothing', async () => {
+    test('the same call returns the first result and records nothing', async () => {
       const { call, store } = await open()
       const given = { ...required, idempotency_key: 'k1' }
       const first = await call('recordDecision', given)
       expect(await call('recordDecision', { ...given, idempotencyKey: 'k1', idempotency_key: undefined })).toEqual({
         ...first,
         replayed: true,
+        present: expect.objectContaining({ allowed: true, violations: [] }),
       })
       expect(await store.decisions.count({})).toBe(1)
-      expect(await store.audit.list({ limit: 10 })).toHaveLength(1)
+      // The second line says that it only looked.
+      const trail = await store.audit.list({ limit: 10 })
+      expect(trail.map(({ detail }) => (detail as { dry_run?: true }).dry_run)).toEqual([true, undefined])
     })
 
     test('defaults that are written out change nothing', async () => {
@@ -50,8 +53,10 @@ forEachBackend((open) => {
       )
       expect(new Set(results.map(({ decision_id }) => decision_id)).size).toBe(1)
       expect(await one.store.decisions.count({})).toBe(1)
-      // Those that came second decided nothing: the trail has the line of the one whose answer they got.
-      expect(await one.store.audit.list({ limit: 20 })).toHaveLength(1)
+      // Those that came second decided nothing: the trail has the line of the one whose answer they got, and their looks.
+      const trail = await one.store.audit.list({ limit: 20 })
+      expect(trail.filter(({ detail }) => (detail as { dry_run?: true }).dry_run)).toHaveLength(9)
+      expect(trail).toHaveLength(10)
     })
 
     test('it is free again after 24 hours, and after a call that failed', async () => {

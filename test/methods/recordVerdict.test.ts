@@ -28,6 +28,37 @@ forEachBackend((open) => {
     expect((await program.call('recordDecision', given)).success).toBe(true)
   })
 
+  test('a rule that counts finds every spelling of category and tag, at the check and in the transaction', async () => {
+    const program = await open()
+    await program.rules(`${twoAnHour}
+- id: two-risky
+  message: Two risky ones an hour
+  conditions: [{ type: temporal, field: tag, value: Risky, window_hours: 1, max_occurrences: 2 }]
+- id: few-other
+  message: Few others
+  conditions: [{ type: aggregate, category: Other, metric: count, operator: ">=", value: 2, window_days: 1 }]
+`)
+    program.services.record_guardrails = 'block'
+    const spelled = ['Payment', 'p\u0430yment', 'PAYMENT', 'pay\u200bment', '\uff50ayment', 'pAyment']
+    const many = spelled.map((category, at) =>
+      program.call('recordDecision', { ...given, decision: `Pay invoice ${at}`, category }).then(
+        () => 'recorded',
+        (error: CstpError) => error.error,
+      ),
+    )
+    expect((await Promise.all(many)).toSorted()).toEqual(
+      [...Array(2).fill('recorded'), ...Array(4).fill('record_failed')].toSorted(),
+    )
+    const check = (action: object) => program.call('checkGuardrails', { action: { description: 'Pay', ...action } })
+    expect((await check({ category: 'payment' })).violations.map((one) => one.guardrail_id)).toEqual(['two-an-hour'])
+    program.clock.now += 3_600_001
+    for (const [at, tag] of ['risky', 'RISKY', 'r\u0456sky'].entries()) {
+      const record = { ...given, decision: `Try ${at}`, category: ['OTHER', 'other', 'x'][at], tags: [tag, 'more'] }
+      if (at < 2) await program.call('recordDecision', record)
+      else expect((await program.refused('recordDecision', record)).message).toBe('Blocked by two-risky, few-other')
+    }
+  })
+
   test('of records on two servers at once no more pass than a rule of two an hour allows', async () => {
     const one = await open()
     const two = await one.second()
@@ -97,6 +128,34 @@ forEachBackend((open) => {
       decision_id: first.decision_id,
       present: { allowed: false, verdict: 'deny', violations: [{ guardrail_id: 'never' }] },
     })
+  })
+
+  test('a replayed record answers with the first result and the verdict of today, which the trail keeps as a look', async () => {
+    const program = await open()
+    const keyed = { ...given, idempotency_key: 'k', action_context: { amount: 7 }, scope: 'shop' }
+    const first = await program.call('recordDecision', keyed)
+    expect(first).not.toHaveProperty('present')
+    await program.rules('- { id: never, scope: shop, action: step_up, message: m, condition_context.amount: "> 5" }')
+    for (const mode of ['warn', 'block'] as const) {
+      program.services.record_guardrails = mode
+      const again = await program.call('recordDecision', keyed)
+      expect(again).toMatchObject({
+        ...first,
+        replayed: true,
+        present: { allowed: false, verdict: 'step_up', violations: [{ guardrail_id: 'never' }] },
+      })
+      const [entry] = (await program.call('listAudit', { limit: 1 }, 'root')).entries
+      expect(entry).toMatchObject({
+        ids: [first.decision_id],
+        allowed: false,
+        detail: { dry_run: true, record_id: again.present!.record_id },
+      })
+    }
+    expect((await program.call('listApprovals', {}, 'carol')).total).toBe(0)
+    // Where records ask no rules there is no verdict.
+    program.services.record_guardrails = 'off'
+    expect(await program.call('recordDecision', keyed)).not.toHaveProperty('present')
+    expect((await program.call('listDecisions')).total).toBe(1)
   })
 
   test('an action that rules change is recorded as it was allowed; its verdict keeps what was asked for', async () => {

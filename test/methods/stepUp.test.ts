@@ -1,6 +1,9 @@
 /** Rules that ask a person: on checks, preAction and records, with exact matching, over stores and servers. */
 import { expect, test } from 'bun:test'
-import { forEachBackend, type TestProgram } from '../support/program.ts'
+import type { Store } from '../../sdk/storage/store.ts'
+import { createDispatch } from '../../src/calls/dispatch.ts'
+import { methods } from '../../src/methods/table.ts'
+import { callers, forEachBackend, type TestProgram } from '../support/program.ts'
 
 const rules = `
 - id: pay
@@ -15,6 +18,15 @@ const action = {
   confidence: 0.9,
   context: { amount: 5 },
 }
+/** A store that fails as it writes a decision, after whatever its transaction did before. */
+const failing = (store: Store): Store =>
+  Object.assign(Object.create(store) as Store, {
+    transaction: <T>(work: Parameters<typeof store.transaction<T>>[0]) =>
+      store.transaction<T>((tx) => {
+        const create = () => Promise.reject(new Error('the process ended'))
+        return work({ ...tx, decisions: { ...tx.decisions, create } })
+      }),
+  })
 const approve = (program: TestProgram, id: string) =>
   program.call('decideApproval', { id, decision: 'approve' }, 'carol')
 
@@ -93,6 +105,47 @@ forEachBackend((open) => {
       expect(second.decision_id).toBeString()
     }
     expect((await program.call('listApprovals', {}, 'carol')).total).toBe(2)
+  })
+
+  test('a grant is used with the record: what fails in between, or is refused there, leaves it', async () => {
+    const program = await open()
+    const given = { action }
+    for (const mode of ['warn', 'block'] as const) {
+      program.services.record_guardrails = mode
+      await program.rules(rules)
+      const { approval } = await program.call('preAction', given)
+      const id = approval!.id
+      await approve(program, id)
+      const broken = createDispatch(methods, { ...program.services, store: failing(program.store) }, () => {})
+      const request = { method: 'cstp.preAction', params: given, caller: callers.alice, request_id: 'f' }
+      expect(await broken({ ...request, signal: AbortSignal.timeout(60_000) }).catch(({ error }) => error)).toBe(
+        'internal_error',
+      )
+      expect((await program.call('getApproval', { id })).state).toBe('approved')
+      if (mode === 'block') {
+        await program.rules(`${rules}\n- { id: thin, message: m, condition_phase: record }`)
+        expect(await program.call('preAction', given)).toMatchObject({ allowed: false, decision_id: null })
+        expect((await program.call('getApproval', { id })).state).toBe('approved')
+        await program.rules(rules)
+      }
+      const done = await program.call('preAction', given)
+      expect([done.allowed, done.approval?.id, done.decision_id]).toEqual([true, id, expect.any(String)])
+      expect((await program.call('getApproval', { id })).state).toBe('consumed')
+    }
+  })
+
+  test('of two actions at once with one grant, on two servers, one is recorded and the other asks again', async () => {
+    const one = await open()
+    const two = await one.second()
+    for (const server of [one, two]) await server.rules(rules)
+    const { approval } = await one.call('preAction', { action })
+    await approve(one, approval!.id)
+    const answers = await Promise.all([one, two, one, two].map((server) => server.call('preAction', { action })))
+    expect(answers.filter(({ allowed }) => allowed)).toHaveLength(1)
+    expect((await one.call('listDecisions')).total).toBe(1)
+    const waiting = new Set(answers.filter(({ allowed }) => !allowed).map((answer) => answer.approval?.id))
+    expect(waiting).toEqual(new Set([expect.any(String)]))
+    expect(waiting.has(approval!.id)).toBe(false)
   })
 
   test('a record waits for its approval where rules block, and asks for none where they warn', async () => {

@@ -54,7 +54,7 @@ export interface Asking {
 }
 
 export interface Settled {
-  /** True if each rule has its grant: they are used up now. */
+  /** True if each rule has its grant. */
   granted: boolean
   /** The approval to wait for, the one that denies, or the grant; null if none can be asked for. */
   approval: Approval | null
@@ -97,10 +97,13 @@ const tooLarge = (): Settled => ({
 })
 
 /**
- * Looks for the grants of an evaluation, uses them up if all are there, and asks for those that are missing.
- * @param how `use` for an action that goes on if all are granted, `ask` for one that was refused already, `look` to change nothing
+ * What happens to the grants of an evaluation: `use` for an action that goes on if all are granted, `hold` for one whose record will use
+ * them, `ask` for one that was refused already, `look` to change nothing.
  */
-export async function settle(tx: Transaction, asking: Asking, how: 'use' | 'ask' | 'look' = 'use'): Promise<Settled> {
+export type Settlement = 'use' | 'hold' | 'ask' | 'look'
+
+/** Looks for the grants of an evaluation, uses them up if all are there, and asks for those that are missing. */
+export async function settle(tx: Transaction, asking: Asking, how: Settlement = 'use'): Promise<Settled> {
   const now_ms = asking.desk.now()
   let groups: ReturnType<typeof groupsOf>
   try {

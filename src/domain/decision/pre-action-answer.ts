@@ -1,10 +1,12 @@
 /** The answer of preAction, from what its checks found and what was recorded. */
 import * as v from 'valibot'
 import { QueryHit } from '../../../sdk/schema/decision.ts'
-import { type ActionParams, Violation, verdictEntries } from '../../../sdk/schema/policy.ts'
+import { type ActionParams, PresentVerdict, Violation, verdictEntries } from '../../../sdk/schema/policy.ts'
 import type { RecordResult } from '../../../sdk/schema/record.ts'
 import { isConfirmed } from '../../../sdk/storage/fields.ts'
-import type { CompiledRule, Evaluation } from '../guardrail/evaluate.ts'
+import type { Transaction } from '../../../sdk/storage/store.ts'
+import type { CompiledRule } from '../guardrail/compiled.ts'
+import type { Evaluation } from '../guardrail/evaluate.ts'
 import { generalWarnings, shownVerdict, warning } from '../guardrail/request.ts'
 import { CalibrationContext } from '../memory/profile.ts'
 import { hitOf, IndexState, type SearchResult, searchEntries } from '../search/search.ts'
@@ -42,18 +44,7 @@ export const PreActionResult = v.object({
   block_reasons: v.pipe(v.array(v.string()), d('Messages of the violations.')),
   query_time_ms: v.number(),
   replayed: v.pipe(v.optional(v.literal(true)), d('True if an earlier call with the same key gave this answer.')),
-  present: v.pipe(
-    v.optional(
-      v.object({
-        allowed: v.boolean(),
-        verdict: verdictEntries.verdict,
-        violations: v.array(Violation),
-        policy_hash: v.string(),
-        record_id: v.pipe(v.nullable(v.string()), v.description('Id of its evaluation in the trail.')),
-      }),
-    ),
-    d('With `replayed`: the verdict of today, which uses no approval.'),
-  ),
+  present: v.optional(PresentVerdict),
 })
 export type PreActionResult = v.InferOutput<typeof PreActionResult>
 
@@ -66,24 +57,11 @@ export interface Check extends Omit<Evaluation, 'record_id'> {
 /** What the checks found. Each fails on its own: null for what is unavailable. */
 export interface Checks {
   verdict: Check
+  /** Uses up the grants that allowed the action, in the transaction of its record. @throws GrantsUsed */
+  useGrants(tx: Transaction): Promise<void>
   found: SearchResult | null
   calibration: CalibrationContext | null
 }
-
-/** The verdict of today, beside a replayed one. */
-export const presentOf = ({
-  allowed,
-  verdict,
-  violations,
-  policy_hash,
-  record_id,
-}: Check): PreActionResult['present'] => ({
-  allowed,
-  verdict,
-  violations,
-  policy_hash,
-  record_id,
-})
 
 export const notEvaluated: Check = {
   allowed: false,
@@ -147,7 +125,7 @@ const unavailable = (what: string): Violation =>
 /** @param blocked violations of rules that stopped only the record */
 export function answerOf(
   given: { action: ActionParams; options: { include_patterns: boolean } },
-  { verdict, found, calibration }: Checks,
+  { verdict, found, calibration }: Omit<Checks, 'useGrants'>,
   record: RecordResult | null,
   blocked: readonly Violation[],
   query_time_ms: number,

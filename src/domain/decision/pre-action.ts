@@ -9,19 +9,13 @@ import { audit } from '../../core/audit.ts'
 import { checkInput, noteInput, queryInput, type TrackedCall } from '../deliberation/inputs.ts'
 import { assumedStakes } from '../guardrail/action.ts'
 import { assumedCategory, breakerScopes } from '../guardrail/breaker.ts'
-import { guardOf } from '../guardrail/guard.ts'
+import { GrantsUsed, guardOf } from '../guardrail/guard.ts'
 import { toAction } from '../guardrail/request.ts'
 import { calibrationContext } from '../memory/profile.ts'
 import { precedents } from '../search/search.ts'
-import {
-  answerOf,
-  type Check,
-  type Checks,
-  notEvaluated,
-  type PreActionResult,
-  presentOf,
-} from './pre-action-answer.ts'
-import { prepareRecord, RecordBlocked, type RecordCall, recordOnce } from './record.ts'
+import { answerOf, type Check, type Checks, notEvaluated, type PreActionResult } from './pre-action-answer.ts'
+import { prepareRecord, type RecordCall, recordOnce } from './record.ts'
+import { presentOf, RecordBlocked } from './record-policy.ts'
 
 const d = v.description
 
@@ -55,12 +49,13 @@ interface PreActionCall extends RecordCall {
 }
 
 /** Runs all checks, and records the action if they allow it and the caller asks for it. */
-export async function preAction(call: PreActionCall, given: PreActionParams): Promise<PreActionResult> {
+export async function preAction(call: PreActionCall, params: PreActionParams): Promise<PreActionResult> {
   const start = call.elapsed()
+  const given = united(params)
   if (given.options.auto_record) recordParams(given)
   const duration_ms = () => Math.round(call.elapsed() - start)
   if (!given.options.auto_record) return answerOf(given, await runChecks(call, given), null, [], duration_ms())
-  let checks: Checks = { verdict: notEvaluated, found: null, calibration: null }
+  let checks: Checks = { verdict: notEvaluated, useGrants: async () => {}, found: null, calibration: null }
   const answer = (record: RecordResult | null, blocked: readonly Violation[] = []) =>
     answerOf(allowedOf(given, checks.verdict), checks, record, blocked, duration_ms())
   try {
@@ -72,14 +67,19 @@ export async function preAction(call: PreActionCall, given: PreActionParams): Pr
       const before = {
         ...checks.verdict,
         record_id: checks.verdict.record_id ?? '',
-        original: originalOf(given, allowed),
+        original: allowed === given ? undefined : given.action,
+        useGrants: checks.useGrants,
       }
       const commit = await prepareRecord(call, recordParams(allowed), undefined, allowed.action.context, before)
       return async (tx) => answer(await commit(tx))
     })
     // The action was recorded before; whether it is allowed today is another question.
-    return result.replayed ? { ...result, present: presentOf(await checkPolicy(call, given, true)) } : result
+    return result.replayed
+      ? { ...result, present: presentOf((await checkPolicy(call, given, 'look')).verdict) }
+      : result
   } catch (error) {
+    // Of two that were granted at once, the other was recorded: this one needs a grant of its own.
+    if (error instanceof GrantsUsed) return preAction(call, params)
     if (!(error instanceof RecordBlocked)) throw error
     const { verdict, approval, violations } = error.evaluation
     checks = { ...checks, verdict: { ...checks.verdict, verdict, approval: approval ?? checks.verdict.approval } }
@@ -87,42 +87,43 @@ export async function preAction(call: PreActionCall, given: PreActionParams): Pr
   }
 }
 
-/** The action with the tags and the project of the call. */
-const wholeAction = ({ action, tags, project }: PreActionParams): ActionParams => ({
-  ...action,
-  tags: [...new Set([...action.tags, ...tags])],
-  project: action.project ?? project?.name ?? null,
-  pr: action.pr ?? project?.pr ?? null,
-})
+/** The call with one set of tags and one project, those of the action: what is checked is what is recorded. @throws CstpError `invalid_params` if it names two */
+function united({ action, tags, project, ...rest }: PreActionParams): PreActionParams {
+  const one = <T extends string | number>(
+    field: 'project' | 'pr',
+    other: string,
+    own: T | null,
+    of: T | null,
+  ): T | null => {
+    if (own !== null && of !== null && own !== of) {
+      const expected = `the same as ${other}, ${JSON.stringify(of)}`
+      throw invalidParams({ path: `action.${field}`, message: `expected ${expected}`, expected, received: String(own) })
+    }
+    return own ?? of
+  }
+  const name = one('project', 'project.name', action.project, project?.name ?? null)
+  const pr = one('pr', 'project.pr', action.pr, project?.pr ?? null)
+  const none = name === null && pr === null && project === null
+  return {
+    ...rest,
+    action: { ...action, tags: [...new Set([...action.tags, ...tags])], project: name, pr },
+    tags: [],
+    project: none ? null : { feature: null, files: [], ...project, name, pr },
+  }
+}
 
 /** What may go on: the call as it was given, or with the action as rules changed it. */
 function allowedOf(given: PreActionParams, { modified_action }: Pick<Check, 'modified_action'>): PreActionParams {
   if (modified_action === null) return given
-  // Made by the schema of an action; what was not given is null in it. The tags and the project of the call are among its own.
+  // Made by the schema of an action; what was not given is null in it.
   const action = modified_action as Omit<ActionParams, 'stakes'> & { stakes: ActionParams['stakes'] | null }
   const { project: name, pr } = action
-  return {
-    ...given,
-    action: { ...action, stakes: action.stakes ?? undefined },
-    tags: [],
-    project: given.project && { ...given.project, name, pr },
-  }
+  const project = given.project && { ...given.project, name, pr }
+  return united({ ...given, action: { ...action, stakes: action.stakes ?? undefined }, project })
 }
 
-/** The action as it was given, if another one is allowed. */
-const originalOf = (given: PreActionParams, allowed: PreActionParams): ActionParams | undefined =>
-  allowed === given ? undefined : wholeAction(given)
-
 /** What the action is recorded as. */
-function recordParams({
-  action,
-  reasons,
-  tags,
-  pattern,
-  project,
-  agent_id,
-  tracker_scope,
-}: PreActionParams): RecordParams {
+function recordParams({ action, reasons, pattern, project, agent_id, tracker_scope }: PreActionParams): RecordParams {
   const { description, category, confidence, stakes } = action
   const parsed = v.safeParse(RecordParams, {
     decision: description,
@@ -132,13 +133,9 @@ function recordParams({
     context: Object.keys(action.context).length > 0 ? JSON.stringify(action.context) : null,
     scope: action.scope,
     reasons,
-    tags: [...new Set([...action.tags, ...tags])],
+    tags: action.tags,
     pattern,
-    project:
-      project ??
-      (action.project === null && action.pr === null
-        ? null
-        : { name: action.project, feature: null, pr: action.pr, files: [] }),
+    project,
     agent_id,
     decision_id: tracker_scope,
     pre_decision_protocol: { query_run: true, guardrails_checked: true },
@@ -153,14 +150,14 @@ function recordParams({
 /** Runs all three checks at once, and notes query and verdict for the agent's next record, which may be this call's own. */
 async function runChecks(call: PreActionCall, given: PreActionParams): Promise<Checks> {
   const { action, options } = given
-  const [verdict, found, calibration] = await Promise.all([
-    checkPolicy(call, given),
+  const [{ verdict, useGrants }, found, calibration] = await Promise.all([
+    checkPolicy(call, given, options.auto_record ? 'hold' : 'use'),
     orNull(call, 'precedents could not be searched', precedents(call, action.description, options.query_limit)),
     orNull(call, 'calibration could not be read', calibrationContext(call.store, call.caller.agent, action.category)),
   ])
   if (found) noteInput(call, given, queryInput(action.description, found.hits))
   if (verdict !== notEvaluated) noteInput(call, given, checkInput(action.description, verdict))
-  return { verdict, found, calibration }
+  return { verdict, useGrants, found, calibration }
 }
 
 /** A check that failed is logged and left out: the answer says so. */
@@ -173,15 +170,17 @@ async function orNull<T>(call: PreActionCall, message: string, work: Promise<T>)
   }
 }
 
-/** The verdict of rules and breakers; if there is none, the action is not allowed. */
-async function checkPolicy(call: PreActionCall, given: PreActionParams, dry_run = false): Promise<Check> {
-  const { agent_id } = given
-  const asked = wholeAction(given)
+/** The verdict of rules and breakers; if there is none, the action is not allowed. @param approvals what happens to grants; a look is a dry run */
+async function checkPolicy(
+  call: PreActionCall,
+  { action: asked, agent_id, reasons }: PreActionParams,
+  approvals: 'use' | 'hold' | 'look',
+): Promise<Pick<Checks, 'verdict' | 'useGrants'>> {
   const { category, stakes, tags, project } = asked
   const { agent } = call.caller
   const action = {
     ...toAction(agent, asked, 'pre_action'),
-    reason_count: given.reasons.length,
+    reason_count: reasons.length,
   }
   try {
     const policy = await call.policy.current()
@@ -194,14 +193,18 @@ async function checkPolicy(call: PreActionCall, given: PreActionParams, dry_run 
     })
     const guard = guardOf(call, policy, scopes)
     const evaluation = await guard.evaluate(action)
-    const claims = agent_id == null ? {} : { claims: { agent_id } }
-    const settled = await call.store.transaction((tx) => guard.settle(tx, action, evaluation, { ...claims, dry_run }))
-    return { ...settled, rules: policy.rules }
+    const claims = agent_id == null ? undefined : { agent_id }
+    const more = { ...(claims && { claims }), approvals, dry_run: approvals === 'look' }
+    const settled = await call.store.transaction((tx) => guard.settle(tx, action, evaluation, more))
+    return {
+      verdict: { ...settled, rules: policy.rules },
+      useGrants: (tx) => guard.useGrants(tx, action, evaluation, claims),
+    }
   } catch (error) {
     call.log('error', 'guardrails could not be evaluated', { request_id: call.request_id, error: String(error) })
     const { guardrail_id } = notEvaluated.violations[0]!
     // If the store is what failed, this row can't be written either; the action stays refused.
     await call.store.transaction((tx) => audit(call, tx, [], null, [guardrail_id])).catch(() => {})
-    return notEvaluated
+    return { verdict: notEvaluated, useGrants: async () => {} }
   }
 }

@@ -3,7 +3,7 @@ import { CstpError, invalidParams } from '../../../sdk/errors.ts'
 import type { DecisionRecord, Deliberation } from '../../../sdk/schema/decision.ts'
 import type { RecordParams, RecordResult } from '../../../sdk/schema/record.ts'
 import { isStorageError } from '../../../sdk/storage/errors.ts'
-import type { DecisionReader, StoredDecision, Transaction } from '../../../sdk/storage/store.ts'
+import type { DecisionReader, StoredDecision } from '../../../sdk/storage/store.ts'
 import { audit } from '../../core/audit.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Log } from '../../core/log.ts'
@@ -11,40 +11,28 @@ import { instantMs } from '../../core/time.ts'
 import { markGiven, sessionOf } from '../deliberation/inputs.ts'
 import type { Session } from '../deliberation/sessions.ts'
 import type { Tracker } from '../deliberation/tracker.ts'
-import { type Action, assumedStakes, recordedAction } from '../guardrail/action.ts'
-import { type Evaluation, strictest } from '../guardrail/evaluate.ts'
-import { type GuardedCall, guardOf } from '../guardrail/guard.ts'
+import { type Action, assumedStakes } from '../guardrail/action.ts'
+import type { Evaluation } from '../guardrail/evaluate.ts'
 import { contextProblem } from '../guardrail/history.ts'
-import { lifted } from '../guardrail/step-up.ts'
 import { type EmbeddingCall, embedInTime, keepVectors } from '../search/embeddings.ts'
 import { type Draft, newRecord, pathOf } from './decision.ts'
 import { type Commit, once, type Replayable } from './idempotency.ts'
+import {
+  type Approved,
+  checkPolicy,
+  keptVerdict,
+  type PolicyCall,
+  presentVerdict,
+  RecordBlocked,
+} from './record-policy.ts'
 import { requireSize } from './revisions.ts'
 
 /** What recording needs of a call. */
-export interface RecordCall extends GuardedCall, EmbeddingCall {
+export interface RecordCall extends PolicyCall, EmbeddingCall {
   caller: Caller
   log: Log
   tracker: Pick<Tracker, 'flush' | 'peek' | 'consume'>
-  record_guardrails: 'off' | 'warn' | 'block'
   randomHex(bytes: number): string
-}
-
-/** Policy refuses the record. */
-export class RecordBlocked extends CstpError {
-  readonly evaluation: Evaluation
-  /** Settles the evaluation after the record's transaction was rolled back: its audit row, and the approval that it waits for. */
-  readonly settle: () => Promise<Evaluation>
-
-  constructor(evaluation: Evaluation, settle: () => Promise<Evaluation>) {
-    const { violations, approval } = evaluation
-    super('record_failed', `Blocked by ${violations.map(({ guardrail_id }) => guardrail_id).join(', ')}`, {
-      violations,
-      ...(approval && { approval }),
-    })
-    this.evaluation = evaluation
-    this.settle = settle
-  }
 }
 
 /** Records a decision, once for each idempotency key and each source key. @throws RecordBlocked */
@@ -57,7 +45,11 @@ export async function record(call: RecordCall, given: RecordParams): Promise<Rec
   try {
     // What is assumed when it is left out is the same request when it is written out.
     const request = { ...given, stakes: given.stakes ?? assumedStakes }
-    return await recordOnce(call, given.idempotency_key, request, () => prepareRecord(call, marked, origin, context))
+    const prepare = () => prepareRecord(call, marked, origin, context)
+    const result = await recordOnce(call, given.idempotency_key, request, prepare)
+    if (!result.replayed || origin.imported || call.record_guardrails === 'off') return result
+    const before = await call.store.decisions.get(result.decision_id)
+    return before ? { ...result, present: await presentVerdict(call, before.record, given) } : result
   } catch (error) {
     // Of two imports of one source key at once, this one lost: it finds the other's record.
     if (isStorageError(error, 'conflict') && given.source_key !== null) return record(call, given)
@@ -74,10 +66,6 @@ export async function recordOnce<T extends object>(...request: Parameters<typeof
     throw error
   }
 }
-
-/** What was allowed just before: rules whose step-up was approved, and the action as it was given if rules changed it. */
-export interface Approved extends Omit<KeptVerdict, 'rules'>, Pick<Evaluation, 'fired' | 'approved_rules'> {}
-type KeptVerdict = NonNullable<DecisionRecord['verdict']>
 
 interface Origin {
   imported: boolean
@@ -161,6 +149,7 @@ export async function prepareRecord(
   return async (tx) => {
     const other = await ofSource(tx.decisions, given.source_key)
     if (other) return other
+    await approved?.useGrants(tx)
     const settled = (await policy?.settle(tx, planned.id)) ?? null
     const session = imported ? null : await call.tracker.consume(tx, name, planned.id)
     const built = inputIds(session) === inputIds(noted) ? planned : build(session)
@@ -176,18 +165,6 @@ export async function prepareRecord(
   }
 }
 
-/** The verdict on the record; of an action that rules changed also theirs, with what was asked for. */
-function keptVerdict(settled: Evaluation | null, before: Approved | null): KeptVerdict | null {
-  const original = before?.original
-  const of = settled ?? (original ? before : null)
-  if (!of) return null
-  const { allowed, verdict, fired, policy_hash, record_id } = of
-  const kept = { allowed, verdict, rules: fired, policy_hash, record_id }
-  if (!original) return kept
-  const rules = [...new Set([...before.fired, ...fired])]
-  return { ...kept, verdict: strictest([before.verdict, verdict]), rules, original }
-}
-
 const inputIds = (session: Session | null): string | undefined => session?.inputs.map(({ id }) => id).join(' ')
 
 /** The answer for a source key that was recorded before; null if it was not. */
@@ -198,49 +175,6 @@ async function ofSource(
   const id = source_key === null ? null : await decisions.idOfSource(source_key)
   const found: StoredDecision | null = id === null ? null : await decisions.get(id)
   return found && resultOf(found.record, { indexed: found.indexed, existing: true })
-}
-
-const claimsOf = ({ agent_id }: DecisionRecord) => (agent_id === null ? {} : { claims: { agent_id } })
-
-/** Checks a planned record against policy, and returns what its transaction does with the verdict. @throws RecordBlocked */
-async function checkPolicy(
-  call: RecordCall,
-  planned: DecisionRecord,
-  seen: Pick<Action, 'context' | 'stakes' | 'scope'>,
-  approved: Approved | null,
-) {
-  const guard = guardOf(call, await call.policy.current(), planned.breaker_scopes)
-  const action = recordedAction(planned, seen.context, seen.stakes, seen.scope)
-  const judged = call.record_guardrails === 'off' ? null : await guard.evaluate(action)
-  // Rules that changed since ask again.
-  const passed = approved?.policy_hash === judged?.policy_hash ? (approved?.approved_rules ?? []) : []
-  const evaluation = judged && {
-    ...lifted(judged, passed),
-    approved_rules: passed.filter((id) => judged.fired.includes(id)),
-  }
-  const strict = call.record_guardrails === 'block'
-  const refusal = (refused: Evaluation): RecordBlocked =>
-    new RecordBlocked(refused, () =>
-      call.store.transaction((tx) => guard.settle(tx, action, refused, { ...claimsOf(planned), approvals: 'ask' })),
-    )
-  if (evaluation && strict && !evaluation.allowed && evaluation.verdict !== 'step_up') throw refusal(evaluation)
-  return {
-    /**
-     * What was counted, and breakers, are looked at again: of many records that were checked at once, no more pass than rules allow.
-     * Null if recording asks no rules.
-     * @throws RecordBlocked
-     */
-    async settle(tx: Transaction, id: string): Promise<Evaluation | null> {
-      if (!evaluation) return null
-      const seen = await guard.again(tx, action, evaluation)
-      if (strict && !seen.allowed && seen.verdict !== 'step_up') throw refusal(seen)
-      const approvals = strict ? ('use' as const) : ('leave' as const)
-      const settled = await guard.settle(tx, action, seen, { ids: [id], ...claimsOf(planned), approvals })
-      if (strict && !settled.allowed) throw refusal(seen)
-      return settled
-    },
-    recorded: (tx: Transaction, id: string) => guard.recorded(tx, id),
-  }
 }
 
 function resultOf(

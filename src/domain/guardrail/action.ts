@@ -2,6 +2,7 @@
 import type * as v from 'valibot'
 import { type ActionField, type ActionFieldName, actionFields } from '../../../sdk/schema/action.ts'
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
+import { skeleton } from '../../../sdk/storage/skeleton.ts'
 import { instructionLike, textsOf } from '../decision/instructions.ts'
 import { EvaluationError } from './operators.ts'
 
@@ -85,25 +86,6 @@ export function compileField(name: string): Field {
     },
     lookalikeOf: ({ context }) => lookalikeAt(context, steps),
   }
-}
-
-/** Latin letters, each with the Cyrillic and Greek ones that look like it. */
-const lookAlikes: ReadonlyMap<string, string> = new Map(
-  'aаαᴀ bьвʙ cсϲᴄ dԁᴅ eеεᴇҽ fꜰ gɡɢց hһнʜհ iіιıɪ jјᴊ kкκᴋ lⅼӏʟ mмᴍ nпηɴո oоοᴏօ pрρᴘ qԛ rгʀ sѕꜱ tтτᴛ uυսᴜ vνѵᴠ wԝωᴡա xхχ yуγʏ zᴢ'
-    .split(' ')
-    .flatMap(([latin, ...others]) => others.map((other): [string, string] => [other, latin!])),
-)
-
-/** A text as it looks: case, compatible forms, marks, white space and invisible characters folded away. */
-export function skeleton(text: string): string {
-  // Most names are plain already.
-  if (/^[!-@[-~]*$/.test(text)) return text
-  const folded = text
-    .normalize('NFKD')
-    .replace(/[\p{M}\p{Cf}\s]/gu, '')
-    .toLowerCase()
-  if (/^[!-~]*$/.test(folded)) return folded
-  return [...folded].map((letter) => lookAlikes.get(letter) ?? letter).join('')
 }
 
 /** Texts of an action as they look, cached for each action: many rules compare the same ones. */

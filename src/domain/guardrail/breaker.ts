@@ -5,8 +5,8 @@
 import { invalidParams } from '../../../sdk/errors.ts'
 import type { Outcome, Review } from '../../../sdk/schema/decision.ts'
 import type { BreakerRule } from '../../../sdk/schema/guardrail.ts'
+import { skeleton } from '../../../sdk/storage/skeleton.ts'
 import type { KeyedReader, KeyedWriter } from '../../../sdk/storage/store.ts'
-import { skeleton } from './action.ts'
 
 /** State of one circuit breaker. */
 export interface Breaker {

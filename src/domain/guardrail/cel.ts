@@ -2,8 +2,9 @@
 
 import { Environment } from '@marcbachmann/cel-js'
 import { actionFields } from '../../../sdk/schema/action.ts'
+import { skeleton } from '../../../sdk/storage/skeleton.ts'
 import { messageOf } from '../../core/log.ts'
-import { type Action, isNullable, skeleton } from './action.ts'
+import { type Action, isNullable } from './action.ts'
 import { type FactGroup, type Facts, factGroups } from './facts.ts'
 import { EvaluationError } from './operators.ts'
 

@@ -13,8 +13,9 @@ import {
   SemanticCondition,
   TemporalCondition,
 } from '../../../sdk/schema/guardrail.ts'
-import type { DecisionFilter } from '../../../sdk/storage/store.ts'
-import { type Action, actionField, compileField, fold, skeleton } from './action.ts'
+import { skeleton } from '../../../sdk/storage/skeleton.ts'
+import type { CountFilter } from '../../../sdk/storage/store.ts'
+import { type Action, actionField, compileField, fold } from './action.ts'
 import { compileCel } from './cel.ts'
 import { onClock } from './clock.ts'
 import { allFacts, type FactName, factField, groupOf, groupsIn, isFact } from './facts.ts'
@@ -234,7 +235,8 @@ function temporalProblem(condition: TemporalCondition): string | null {
   return known && !known.includes(value!) ? `${field} is one of ${known.join(', ')}` : null
 }
 
-function countedBy({ field, value }: TemporalCondition): DecisionFilter {
-  if (isClosed(field!)) return { [field]: [value] } as DecisionFilter
-  return field === 'tag' ? { tags: [value!] } : ({ [field!]: value } as DecisionFilter)
+/** Texts count as they look, like in conditions on fields; agents are authenticated, and compared exactly. */
+function countedBy({ field, value }: TemporalCondition): CountFilter {
+  if (isClosed(field!)) return { [field]: [value] }
+  return field === 'agent' ? { agent: value! } : { alike: { [field!]: skeleton(value!) } }
 }

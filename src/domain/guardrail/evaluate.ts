@@ -1,12 +1,12 @@
 /** Evaluates rules against an action: allowed or not, and why. A rule that can't be evaluated counts against the action. */
 import * as v from 'valibot'
-import { type EvidenceRequirement, type Rule, StepUp } from '../../../sdk/schema/guardrail.ts'
+import { StepUp } from '../../../sdk/schema/guardrail.ts'
 import type { ApprovalRef, Change, Violation } from '../../../sdk/schema/policy.ts'
 import { type VerdictValue, verdictValues } from '../../../sdk/schema/verdict.ts'
-import { type Action, compileField, type Field, fold, skeleton } from './action.ts'
-import { compileAll, type Test } from './conditions.ts'
+import { type Action, fold } from './action.ts'
+import { type CompiledRule, complete, inScope, type Missing, missingOf, requiresAny } from './compiled.ts'
 import type { Answers, History } from './history.ts'
-import { compileModify, givenOf, type Modification } from './modify.ts'
+import { givenOf } from './modify.ts'
 import { EvaluationError, SampleError } from './operators.ts'
 import type { LoadedRule } from './parse.ts'
 
@@ -61,61 +61,6 @@ export interface Ask {
 export const strictest = (all: readonly VerdictValue[]): VerdictValue =>
   verdictValues.find((one) => all.includes(one)) ?? 'allow'
 
-export interface CompiledRule {
-  rule: LoadedRule
-  test: Test
-  required: { name: string; field: Field }[]
-  evidence: EvidenceRequirement[]
-  /** Who must approve. */
-  approvers: string[]
-  scopes: readonly string[]
-  /** Of a rule that modifies. */
-  change: Modification | null
-}
-
-export const compileRules = (rules: readonly LoadedRule[]): CompiledRule[] =>
-  rules.map((rule) => ({
-    rule,
-    test: compileAll(rule.conditions),
-    required: rule.requirements.map((name) => ({ name, field: compileField(name) })),
-    evidence: rule.requires.filter((one) => 'evidence' in one),
-    approvers: rule.requires.flatMap((one) => ('approval' in one ? [one.approval] : [])),
-    scopes: scopesOf(rule).map(skeleton),
-    change: rule.modify ? compileModify(rule.id, rule.modify) : null,
-  }))
-
-/** The scopes that a rule is for; empty for all. */
-export const scopesOf = ({ scope }: Rule): string[] =>
-  scope === undefined ? [] : Array.isArray(scope) ? scope : [scope]
-
-const requiresAny = ({ required, evidence, approvers }: CompiledRule): boolean =>
-  required.length + evidence.length + approvers.length > 0
-
-/** What a rule requires and does not find. */
-interface Missing {
-  fields: string[]
-  evidence: string[]
-  approvers: string[]
-  /** The evidence that was found. */
-  seqs: number[]
-}
-
-async function missingOf(compiled: CompiledRule, action: Action, history: History): Promise<Missing> {
-  const { required, evidence, approvers } = compiled
-  const missing: Missing = {
-    fields: required.filter(({ field }) => field.value(action) !== true).map(({ name }) => name),
-    evidence: [],
-    approvers,
-    seqs: [],
-  }
-  for (const one of evidence) {
-    const found = await history.evidence(one, action)
-    if ('seqs' in found) missing.seqs.push(...found.seqs)
-    else missing.evidence.push(found.missing)
-  }
-  return missing
-}
-
 /** The verdict that a violated rule asks for. */
 function askedFor(
   { action }: LoadedRule,
@@ -159,7 +104,6 @@ function violation(rule: LoadedRule, missing: Missing, error: string | null, ask
 const reasonOf = (error: unknown): string =>
   error instanceof EvaluationError ? error.message : 'its data could not be read'
 
-const complete: Missing = { fields: [], evidence: [], approvers: [], seqs: [] }
 const defaultStepUp = v.parse(StepUp, {})
 
 /** What a rule asks people for: the approval of its own action, and each that it requires. */
@@ -168,20 +112,85 @@ function stepUpsOf({ action, step_up }: LoadedRule, approvers: readonly string[]
   return [...(action === 'step_up' ? [own] : []), ...approvers.map((one) => ({ ...own, approvers: [one] }))]
 }
 
-/** An action that names neither project nor scope is outside of every scope. */
-const inScope = (scopes: readonly string[], names: readonly string[]): boolean =>
-  scopes.length === 0 || names.some((one) => scopes.includes(one))
+type OnFault = (rule: string, error: unknown) => void
+type Parts = Omit<Verdict, 'allowed' | 'verdict' | 'evaluated' | 'modified_action'>
+
+/** The distinct ones of two lists, by a key. */
+const union = <T>(a: readonly T[], b: readonly T[], keyOf: (one: T) => unknown = (one) => one): T[] => {
+  const known = new Set(a.map(keyOf))
+  return [...a, ...b.filter((one) => !known.has(keyOf(one)))]
+}
+const ruleOf = ({ guardrail_id }: Violation): string => guardrail_id
+
+/** What rules say of an action, and of the same action after they changed it: the stricter counts. */
+const joined = (a: Parts, b: Parts): Parts => ({
+  violations: union(a.violations, b.violations, ruleOf),
+  warnings: union(a.warnings, b.warnings, ruleOf),
+  fired: union(a.fired, b.fired),
+  tags: union(a.tags, b.tags),
+  asks: union(a.asks, b.asks, ({ rule, verdict }) => `${verdict} ${rule}`),
+  would_block: union(a.would_block, b.would_block),
+  changes: [...a.changes, ...b.changes],
+  satisfied_by: union(a.satisfied_by, b.satisfied_by, (one) => JSON.stringify(one)),
+  skipped_for_scope: a.skipped_for_scope.filter((rule) => b.skipped_for_scope.includes(rule)),
+})
+
+const isSame = (a: Action, b: Action): boolean => a === b || JSON.stringify(givenOf(a)) === JSON.stringify(givenOf(b))
+
+/** The denial by rules whose changes never end. */
+function refused(rules: readonly CompiledRule[], changes: readonly Change[]): Parts {
+  const changing = rules.filter(({ rule }) => changes.some((one) => one.rule === rule.id))
+  const violations = changing.map(({ rule }): Violation => {
+    const { verdict: _, ...found } = violation(rule, complete, 'rules change the action again and again', 'deny')
+    return { ...found, severity: 'block' }
+  })
+  const asks = violations.map(
+    ({ guardrail_id: rule, message }): Ask => ({ rule, verdict: 'deny', message, step_up: null }),
+  )
+  const none = { warnings: [], fired: [], tags: [], would_block: [], changes: [], satisfied_by: [] }
+  return { ...none, violations, asks, skipped_for_scope: rules.map(({ rule }) => rule.id) }
+}
 
 /**
- * Evaluates every rule.
+ * Evaluates every rule; what rules changed is evaluated again, so that no change leads past another rule.
  * @param onFault reports errors that are not the action's own, for the log
  */
 export async function evaluate(
   rules: readonly CompiledRule[],
   action: Action,
   history: History,
-  onFault: (rule: string, error: unknown) => void,
+  onFault: OnFault,
 ): Promise<Verdict> {
+  let { parts, modified } = await evaluateOnce(rules, action, history, onFault)
+  // Each round settles the changes of one rule more, unless they go round in circles.
+  let rounds = rules.filter(({ change }) => change !== null).length
+  let before = action
+  for (let past = history; !isSame(before, modified); rounds--) {
+    if (rounds === 0) {
+      parts = joined(parts, refused(rules, parts.changes))
+      break
+    }
+    before = modified
+    past = past.ofChanged()
+    const next = await evaluateOnce(rules, before, past, onFault)
+    modified = next.modified
+    // The last of several rules that set one field wins each time: no change.
+    parts = joined(parts, isSame(before, modified) ? { ...next.parts, changes: [] } : next.parts)
+  }
+  return judged({
+    ...parts,
+    evaluated: rules.length,
+    modified_action: parts.changes.length > 0 ? givenOf(modified) : null,
+  })
+}
+
+/** Evaluates every rule against the action as it is given. */
+async function evaluateOnce(
+  rules: readonly CompiledRule[],
+  action: Action,
+  history: History,
+  onFault: OnFault,
+): Promise<{ parts: Parts; modified: Action }> {
   const violations: Violation[] = []
   const warnings: Violation[] = []
   const fired: string[] = []
@@ -249,19 +258,8 @@ export async function evaluate(
       for (const step_up of step_ups) asks.push({ rule: rule.id, verdict: asked, message: found.message, step_up })
     }
   }
-  return judged({
-    violations,
-    warnings,
-    fired,
-    tags,
-    evaluated: rules.length,
-    asks,
-    would_block,
-    modified_action: changes.length > 0 ? givenOf(modified) : null,
-    changes,
-    satisfied_by,
-    skipped_for_scope,
-  })
+  const parts = { violations, warnings, fired, tags, asks, would_block, changes, satisfied_by, skipped_for_scope }
+  return { parts, modified }
 }
 
 /** A verdict from its parts. */

@@ -5,7 +5,7 @@ import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import type { Store } from '../../../sdk/storage/store.ts'
 import { countOf, meanOf, scoredOf } from '../calibration/figures.ts'
 import type { Follower } from '../search/follower.ts'
-import type { Action } from './action.ts'
+import { type Action, fold } from './action.ts'
 import { EvaluationError } from './operators.ts'
 import { readSession } from './session.ts'
 
@@ -91,7 +91,8 @@ export async function lookUp(
     return { actions, classifications, request }
   }
   if (group === 'calibration') {
-    const groups = await store.decisions.outcomes({ agent, ...(category !== null && { category }) })
+    const alike = category !== null && { alike: { category: fold(action, category) } }
+    const groups = await store.decisions.outcomes({ agent, ...alike })
     const scored = scoredOf(groups.filter(({ settled_by }) => settled_by === 'others' || settled_by === 'observed'))
     const n = countOf(scored)
     return { n, gap: n === 0 ? null : meanOf(scored, ({ value, confidence }) => value - confidence) }

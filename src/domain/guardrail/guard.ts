@@ -6,6 +6,7 @@ import type { KeyedReader, Store, Transaction } from '../../../sdk/storage/store
 import { bounded, redact } from '../../core/redact.ts'
 import { timestamp } from '../../core/time.ts'
 import type { Desk } from '../approval/approval.ts'
+import type { Settlement } from '../approval/requests.ts'
 import type { Follower } from '../search/follower.ts'
 import type { Action } from './action.ts'
 import { enact } from './archive.ts'
@@ -54,6 +55,11 @@ export interface GuardedCall {
   elapsed(): number
 }
 
+/** The grants of an evaluation were used between it and its record. */
+export class GrantsUsed extends Error {
+  override name = 'GrantsUsed'
+}
+
 export interface Guard {
   evaluate(action: Action): Promise<Evaluation>
   /**
@@ -61,6 +67,11 @@ export interface Guard {
    * trail. Returns the verdict to answer.
    */
   settle(tx: Transaction, action: Action, evaluation: Evaluation, more?: SettleMore): Promise<Evaluation>
+  /**
+   * Uses up the grants that an evaluation was settled with as `hold`.
+   * @throws GrantsUsed if another action has used them since; the transaction must end
+   */
+  useGrants(tx: Transaction, action: Action, evaluation: Evaluation, claims?: SettleMore['claims']): Promise<void>
   /** The evaluation as its transaction sees the past: with the decisions and the breakers of others that came first. */
   again(tx: Transaction, action: Action, evaluation: Evaluation): Promise<Evaluation>
   /** Updates the breakers after a decision was recorded: in half-open state it becomes their probe. */
@@ -164,6 +175,9 @@ export function guardOf(call: GuardedCall, set: PolicySet, scopes: readonly stri
       await tx.audit.append({ at, agent: call.caller.agent, method, request_id, ids, allowed, rules: fired, detail })
       return settled
     },
+    async useGrants(tx, action, evaluation, claims = {}) {
+      if (!(await approved(tx, call, set, action, evaluation, claims, 'use')).allowed) throw new GrantsUsed()
+    },
     async again(tx, action, evaluation) {
       const { at_ms, approved_rules } = evaluation
       const answers = await recounted(tx.decisions, evaluation.answers, at_ms)
@@ -200,10 +214,10 @@ export interface SettleMore {
   /** Nothing is used or requested; the row says so. */
   dry_run?: boolean
   /**
-   * What happens to approvals: by default grants are used up and missing ones requested; `ask` only requests, for what was refused
-   * already; `leave` does neither, for an evaluation that stops nothing.
+   * What happens to approvals: by default grants are used up and missing ones requested; `leave` does neither, for an evaluation that
+   * stops nothing.
    */
-  approvals?: 'use' | 'ask' | 'look' | 'leave'
+  approvals?: Settlement | 'leave'
   /** What the caller claims about itself: recorded, never trusted. */
   claims?: Record<string, unknown>
 }

@@ -1,6 +1,7 @@
 /** What conditions can ask about the past: similar decisions, counts, figures and facts; and the bounds of an action's context. */
 import type { AggregateCondition, EvidenceRequirement, SemanticCondition } from '../../../sdk/schema/guardrail.ts'
-import type { DecisionFilter, DecisionReader } from '../../../sdk/storage/store.ts'
+import { skeleton } from '../../../sdk/storage/skeleton.ts'
+import type { CountFilter, DecisionFilter, DecisionReader } from '../../../sdk/storage/store.ts'
 import { dayMs } from '../../core/time.ts'
 import { brierOf, countOf, meanOf, scoredOf, statedOf } from '../calibration/figures.ts'
 import type { Action } from './action.ts'
@@ -12,7 +13,7 @@ export interface History {
   /** How many past decisions are at least so similar to the text, counted up to `min_matches`. */
   similar(text: string, condition: SemanticCondition): Promise<number>
   /** How many recorded decisions pass the filter. */
-  count(filter: DecisionFilter): Promise<number>
+  count(filter: CountFilter): Promise<number>
   /** The metric, and over how many decisions; the value is null if there are none. */
   aggregate(condition: AggregateCondition): Promise<{ decisions: number; value: number | null }>
   /** What the service itself knows of the past of an action; null or undefined if it is not known. */
@@ -20,6 +21,8 @@ export interface History {
   /** The records of evidence that satisfy a requirement, or what is missing. */
   evidence(requirement: EvidenceRequirement, action: Action): Promise<EvidenceFound>
   now(): number
+  /** The same past for the action after rules changed it: what depends on the action is asked again. */
+  ofChanged(): History
 }
 
 /** Answers by their question: what an evaluation learnt of the past. */
@@ -29,7 +32,7 @@ export type Answers = Record<string, unknown>
 const questions = {
   similar: ({ threshold, outcome, within_days, min_matches }: SemanticCondition) =>
     JSON.stringify(['similar', threshold, outcome, within_days, min_matches]),
-  count: (filter: DecisionFilter) => JSON.stringify(['count', filter]),
+  count: (filter: CountFilter) => JSON.stringify(['count', filter]),
   aggregate: ({ category, metric, window_days }: AggregateCondition) =>
     JSON.stringify(['aggregate', category, metric, window_days]),
   fact: (name: FactName) => name,
@@ -43,9 +46,14 @@ interface Refusal {
 const isRefusal = (answer: unknown): answer is Refusal =>
   answer !== null && typeof answer === 'object' && 'refused' in answer
 
+/** Marks the questions about an action that rules changed. */
+const changedMark = '+'
+const unmarked = (question: string): string => question.replace(/^[+]+/, '')
+
 /** A history of recorded answers. A rule that asks for another one can't be evaluated. */
-export function recordedHistory(at_ms: number, answers: Answers): History {
-  const recall = async (question: string): Promise<never> => {
+export function recordedHistory(at_ms: number, answers: Answers, mark = ''): History {
+  const recall = async (asked: string): Promise<never> => {
+    const question = mark + asked
     if (!Object.hasOwn(answers, question)) throw new Error('this part of the past was not recorded')
     const answer = answers[question]
     if (isRefusal(answer)) throw new EvaluationError(answer.refused)
@@ -53,6 +61,7 @@ export function recordedHistory(at_ms: number, answers: Answers): History {
   }
   return {
     now: () => at_ms,
+    ofChanged: () => recordedHistory(at_ms, answers, mark + changedMark),
     similar: (_, condition) => recall(questions.similar(condition)),
     count: (filter) => recall(questions.count(filter)),
     aggregate: (condition) => recall(questions.aggregate(condition)),
@@ -71,13 +80,15 @@ const since = (days: number | undefined, now_ms: number): DecisionFilter =>
 export function openHistory(
   tools: FactTools & { evidence: EvidenceReader; now(): number },
   answers: Answers = {},
+  mark = '',
 ): History {
   const { store, index, embedder, signal } = tools
   /** By project and target: several requirements often ask for the same. */
   const known = new Map<string, Promise<Known>>()
   const now_ms = tools.now()
   const asked = new Map<string, Promise<unknown>>()
-  const onceFor = <T>(name: string, ask: () => Promise<T>): Promise<T> => {
+  const onceFor = <T>(question: string, ask: () => Promise<T>): Promise<T> => {
+    const name = mark + question
     const known = asked.get(name) as Promise<T> | undefined
     if (known) return known
     const answer = ask().then(
@@ -108,6 +119,7 @@ export function openHistory(
 
   return {
     now: () => now_ms,
+    ofChanged: () => openHistory({ ...tools, now: () => now_ms }, answers, mark + changedMark),
     count: (filter) => onceFor(questions.count(filter), () => store.decisions.count(filter)),
     fact: (name, action) =>
       onceFor(questions.fact(name), async () => (await factsOf(groupOf(name), action))[keyOf(name)] ?? null),
@@ -151,7 +163,8 @@ async function figureOf(
   { category, metric, window_days }: Pick<AggregateCondition, 'category' | 'metric' | 'window_days'>,
   now_ms: number,
 ): Promise<{ decisions: number; value: number | null }> {
-  const filter: DecisionFilter = { ...since(window_days, now_ms), ...(category !== undefined && { category }) }
+  const alike = category !== undefined && { alike: { category: skeleton(category) } }
+  const filter: CountFilter = { ...since(window_days, now_ms), ...alike }
   if (metric === 'count') {
     const count = await decisions.count(filter)
     return { decisions: count, value: count }
@@ -169,7 +182,8 @@ async function figureOf(
 export async function recounted(decisions: Counts, answers: Answers, at_ms: number): Promise<Answers | null> {
   const fresh: Answers = { ...answers }
   let changed = false
-  for (const [question, before] of Object.entries(answers)) {
+  for (const [name, before] of Object.entries(answers)) {
+    const question = unmarked(name)
     const isCount = question.startsWith('["count",')
     if (!isCount && !question.startsWith('["aggregate",')) continue
     const [, first, metric, window_days] = JSON.parse(question)
@@ -180,7 +194,7 @@ export async function recounted(decisions: Counts, answers: Answers, at_ms: numb
           { category: first ?? undefined, metric, window_days: window_days ?? undefined },
           at_ms,
         )
-    fresh[question] = now
+    fresh[name] = now
     changed ||= JSON.stringify(now) !== JSON.stringify(before)
   }
   return changed ? fresh : null

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import type { BreakerRule } from '../../../sdk/schema/guardrail.ts'
 import type { RuleProblem } from '../../../sdk/schema/policy.ts'
 import { stableJson } from '../../core/json.ts'
-import { type CompiledRule, compileRules } from './evaluate.ts'
+import { type CompiledRule, compileRules } from './compiled.ts'
 import { asksForSession } from './facts.ts'
 import { type LoadedRule, parseRules } from './parse.ts'
 

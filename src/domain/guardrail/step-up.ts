@@ -4,7 +4,7 @@ import type { Transaction } from '../../../sdk/storage/store.ts'
 import { stableJson } from '../../core/json.ts'
 import { timestamp } from '../../core/time.ts'
 import { type Approval, current, type Desk } from '../approval/approval.ts'
-import { type AskingRule, settle } from '../approval/requests.ts'
+import { type AskingRule, type Settlement, settle } from '../approval/requests.ts'
 import type { Action } from './action.ts'
 import { type Evaluation, judged, type Verdict } from './evaluate.ts'
 import type { PolicySet } from './set.ts'
@@ -17,7 +17,7 @@ export async function approved(
   action: Action,
   evaluation: Evaluation,
   claims: Record<string, unknown>,
-  how: 'use' | 'ask' | 'look',
+  how: Settlement,
 ): Promise<Evaluation> {
   const { verdict, policy_hash, record_id } = evaluation
   if (verdict !== 'step_up') return evaluation

@@ -4,7 +4,8 @@ import { actionFields } from '../../../sdk/schema/action.ts'
 import { Past, type TestCase, TestFile } from '../../../sdk/schema/guardrail-test.ts'
 import type { RuleProblem } from '../../../sdk/schema/policy.ts'
 import type { Action } from './action.ts'
-import { type CompiledRule, evaluate, type Verdict } from './evaluate.ts'
+import type { CompiledRule } from './compiled.ts'
+import { evaluate, type Verdict } from './evaluate.ts'
 import { explain } from './explain.ts'
 import { type FactGroup, type Facts, groupOf, keyOf } from './facts.ts'
 import type { History } from './history.ts'
@@ -74,8 +75,9 @@ function pastOf(
   now_ms: number,
 ): History {
   const at = now === undefined ? now_ms : Date.parse(now)
-  return {
+  const past: History = {
     now: () => at,
+    ofChanged: () => past,
     similar: async () => similar,
     evidence: async ({ evidence }) =>
       observed.includes(evidence) ? { seqs: [1] } : { missing: `no ${evidence} was observed` },
@@ -83,6 +85,7 @@ function pastOf(
     aggregate: async () => aggregate ?? { decisions: 0, value: null },
     fact: async (name) => ({ ...noFacts[groupOf(name)], ...facts[groupOf(name)] })[keyOf(name)],
   }
+  return past
 }
 
 function problemOf({ expect, fires }: TestCase, verdict: Verdict): string | null {

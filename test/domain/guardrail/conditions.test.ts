@@ -40,13 +40,13 @@ describe('the past', () => {
       asked.push(filter)
       return 3
     }
-    const condition = { type: 'temporal', field: 'tag', value: 'prod', window_hours: 2, max_occurrences: 3 }
+    const condition = { type: 'temporal', field: 'tag', value: 'Pr\u043ed', window_hours: 2, max_occurrences: 3 }
     const now = { ...at('2026-07-01T12:00:00Z'), count }
     expect(await outcome(condition, {}, now)).toBe('y')
     expect(await outcome({ ...condition, max_occurrences: 4, field: 'stakes', value: 'high' }, {}, now)).toBe('n')
     const created_from_ms = Date.parse('2026-07-01T10:00:00Z')
     expect(asked).toEqual([
-      { tags: ['prod'], created_from_ms },
+      { alike: { tag: 'prod' }, created_from_ms },
       { stakes: ['high'], created_from_ms },
     ])
   })

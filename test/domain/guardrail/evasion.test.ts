@@ -1,7 +1,7 @@
 /** Attempts to get past a rule. All of them must fail. */
 import { describe, expect, test } from 'bun:test'
+import { skeleton } from '../../../sdk/storage/skeleton.ts'
 import type { Action } from '../../../src/domain/guardrail/action.ts'
-import { skeleton } from '../../../src/domain/guardrail/action.ts'
 import { contextProblem } from '../../../src/domain/guardrail/history.ts'
 import { policyOf, verdictOf } from './rules.ts'
 

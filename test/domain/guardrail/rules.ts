@@ -30,6 +30,7 @@ export const actionOf = (given: Partial<Action> = {}): Action => ({
 /** An empty past. */
 export const past = (given: Partial<History> = {}): History => ({
   now: () => testStart,
+  ofChanged: () => past(given),
   count: async () => 0,
   similar: async () => 0,
   evidence: async ({ evidence }) => ({ missing: `no ${evidence} was observed` }),

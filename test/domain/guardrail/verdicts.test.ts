@@ -2,7 +2,8 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { verdictValues } from '../../../sdk/schema/verdict.ts'
-import { skeleton } from '../../../src/domain/guardrail/action.ts'
+import { skeleton } from '../../../sdk/storage/skeleton.ts'
+import type { History } from '../../../src/domain/guardrail/history.ts'
 import { outcome, verdictOf } from './rules.ts'
 
 const actions = {
@@ -87,3 +88,57 @@ test('what a modification sets and removes is in the action, and its difference 
     ),
     { numRuns: 60 },
   ))
+
+const changes = (id: string, condition: object, set: object) => ({
+  id,
+  action: 'modify',
+  message: 'm',
+  ...condition,
+  modify: { set },
+})
+const stops = { id: 'stops', message: 'm', action: 'block', condition_category: 'production' }
+const moved = changes('moves', { condition_category: 'staging' }, { category: 'production' })
+
+test('what rules changed is judged again: no change leads past a rule, whichever is first', async () => {
+  for (const rules of [
+    [stops, moved],
+    [moved, stops],
+  ]) {
+    const verdict = await verdictOf(rules, { category: 'staging' })
+    expect(verdict).toMatchObject({ allowed: false, verdict: 'deny', changes: [{ rule: 'moves' }] })
+    expect(verdict.violations.map(({ guardrail_id }) => guardrail_id)).toEqual(['stops'])
+  }
+  // Over any number of changes, and where a change moves it into the scope of a rule.
+  const chain = [1, 2, 3].map((n) => changes(`c${n}`, { 'condition_context.n': n }, { 'context.n': n + 1 }))
+  const last = { ...stops, condition_category: undefined, 'condition_context.n': 4 }
+  expect((await verdictOf([last, ...chain.toReversed()], { context: { n: 1 } })).verdict).toBe('deny')
+  const scoped = { ...stops, condition_category: 'staging', scope: 'acme/app' }
+  const named = changes('names', { condition_category: 'staging' }, { project: 'acme/app' })
+  const within = await verdictOf([scoped, named], { category: 'staging' })
+  expect([within.verdict, within.skipped_for_scope]).toEqual(['deny', []])
+})
+
+test('a change is judged by the past of the changed action', async () => {
+  const fails = { id: 'fails', message: 'm', action: 'block', 'condition_calibration.gap': '< -0.2' }
+  const rules = [fails, moved]
+  const fact: History['fact'] = async (_, { category }) => (category === 'production' ? -0.5 : 0)
+  expect((await verdictOf(rules, { category: 'staging' }, { fact })).verdict).toBe('deny')
+  expect((await verdictOf(rules, { category: 'other' }, { fact })).verdict).toBe('allow')
+})
+
+test('rules that set one field differently end with the last; rules that undo each other deny', async () => {
+  const set = (id: string) => changes(id, { condition_category: 'staging' }, { 'context.x': id })
+  const verdict = await verdictOf([set('a'), set('b')], { category: 'staging' })
+  expect(verdict).toMatchObject({ allowed: true, verdict: 'modify', modified_action: { context: { x: 'b' } } })
+  expect(verdict.changes.map(({ after }) => after)).toEqual(['a', 'b'])
+  const circle = [
+    changes('there', { condition_category: 'staging' }, { category: 'production' }),
+    changes('back', { condition_category: 'production' }, { category: 'staging' }),
+  ]
+  const denied = await verdictOf(circle, { category: 'staging' })
+  expect(denied).toMatchObject({ allowed: false, verdict: 'deny' })
+  expect(denied.violations.map(({ guardrail_id, severity }) => [guardrail_id, severity])).toEqual([
+    ['there', 'block'],
+    ['back', 'block'],
+  ])
+})

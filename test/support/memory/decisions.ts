@@ -2,7 +2,7 @@
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import { fieldsOf } from '../../../sdk/storage/fields.ts'
-import type { DecisionFilter, DecisionWriter, EmbeddingWriter, Generation, Terms } from '../../../sdk/storage/store.ts'
+import type { CountFilter, DecisionWriter, EmbeddingWriter, Generation, Terms } from '../../../sdk/storage/store.ts'
 import type { VectorSet } from '../../../sdk/storage/vectors.ts'
 import type { Catalogue } from '../../../src/drivers/store/resident/catalogue.ts'
 import type { Verb } from '../../../src/drivers/store/resident/groups.ts'
@@ -44,8 +44,8 @@ export function decisionWriter(
 
   return {
     get: verb((id: string) => storedDecision(layers, id)),
-    count: verb((filter: DecisionFilter) => committed.count(filter)),
-    outcomes: verb((filter: DecisionFilter) => committed.outcomes(filter)),
+    count: verb((filter: CountFilter) => committed.count(filter)),
+    outcomes: verb((filter: CountFilter) => committed.outcomes(filter)),
     idOfSource: verb((key: string) => layers.sources.get(key) ?? null),
     create: verb((record: DecisionRecord) => {
       if (layers.decisions.get(record.id) !== undefined)

@@ -2,7 +2,8 @@
 import type { DecisionRecord } from '../../../schema/decision.ts'
 import { confidenceRank, fieldsOf, fieldsOrder } from '../../fields.ts'
 import { compileFilter } from '../../filter.ts'
-import type { CountKey, DecisionFields, DecisionSort, OutcomeGroup, Store } from '../../store.ts'
+import { skeleton } from '../../skeleton.ts'
+import type { CountFilter, CountKey, DecisionFields, DecisionSort, OutcomeGroup, Store } from '../../store.ts'
 import { filterOf, memberNames, random } from '../vectors/corpus.ts'
 import type { Kit } from './kit.ts'
 import { createAll, idOf, oddRecord, recordOf } from './records.ts'
@@ -171,6 +172,39 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
     }
   })
 
+  onEmpty(
+    'counts find every spelling of a text, in a transaction too, and one that an update brought',
+    async (store) => {
+      const next = random(12)
+      const records = Array.from({ length: 60 }, (_, number) => madeUp(number, next))
+      await createAll(store, records)
+      const later = { ...records[1]!, category: 'PLAIN', tags: ['\uff30lain'], project: null }
+      await store.transaction((tx) => tx.decisions.update(later, 1))
+      const fields = [...records.filter(({ id }) => id !== later.id), later].map((record) => fieldsOf(record, false))
+      const filters: CountFilter[] = ['plain', "o'brien", 'nul\0byte', '漢字', ' ', '100%', 'none'].flatMap((text) => {
+        const look = skeleton(text)
+        const alike = [
+          { category: look },
+          { project: look },
+          { feature: look },
+          { tag: look },
+          { category: look, tag: look },
+        ]
+        return alike.flatMap((one) => [{ alike: one }, { alike: one, stakes: ['medium'], tags: ['plain'] }])
+      })
+      for (const filter of filters) {
+        const passing = fields.filter(compileFilter(filter))
+        expect(await store.decisions.count(filter)).toBe(passing.length)
+        expect(await store.decisions.outcomes(filter)).toEqual(outcomesOf(passing))
+        expect(await store.transaction((tx) => tx.decisions.count(filter))).toBe(passing.length)
+        expect(await store.transaction((tx) => tx.decisions.outcomes(filter))).toEqual(outcomesOf(passing))
+      }
+      const spelled = fields.filter(({ category }) => skeleton(category) === 'plain')
+      expect(spelled.length > fields.filter(({ category }) => category === 'plain').length).toBe(true)
+      expect(await store.decisions.count({ alike: { category: 'plain' } })).toBe(spelled.length)
+    },
+  )
+
   onEmpty('stakes sort by rank, ties by id in the same direction', async (store) => {
     const stakes = ['high', 'low', 'critical', 'medium', 'high', 'low'] as const
     await createAll(
@@ -189,7 +223,19 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
 
 /** A record whose filtered fields hold awkward values. */
 function madeUp(number: number, next: () => number): DecisionRecord {
-  const names = ['plain', 'Plain', "o'brien", 'a"b', '100%', 'line\nbreak', 'nul\0byte', '漢字', ' ', '{"a":1}']
+  const names = [
+    'plain',
+    'Plain',
+    'pl\u0430in',
+    "o'brien",
+    'a"b',
+    '100%',
+    'line\nbreak',
+    'nul\0byte',
+    '漢字',
+    ' ',
+    '{"a":1}',
+  ]
   const pick = <T>(values: readonly T[]) => values[Math.floor(next() * values.length)]!
   return recordOf(number, {
     category: pick(names),

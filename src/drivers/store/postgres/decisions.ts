@@ -2,7 +2,8 @@
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { fieldsOf, isConfirmed } from '../../../../sdk/storage/fields.ts'
-import type { DecisionFilter, DecisionWriter, StoredDecision } from '../../../../sdk/storage/store.ts'
+import { skeleton } from '../../../../sdk/storage/skeleton.ts'
+import type { CountFilter, DecisionFields, DecisionWriter, StoredDecision } from '../../../../sdk/storage/store.ts'
 import type { Query } from '../../shared/postgres/client.ts'
 import { rankOf, toText } from '../../shared/postgres/filter.ts'
 import { edgesOf, patternKey } from '../resident/groups.ts'
@@ -85,6 +86,25 @@ const insertSql = `insert into decisions (id, revision, ${names.join(', ')}) val
 const updateSql = `update decisions set revision = revision + 1, ${names.map((name, index) => `${name} = ${places(2)[index]}`).join(', ')}
   where id = $1`
 
+/** The texts of a decision that are not written as they look: few, and mostly known. */
+function spellingsOf({
+  category,
+  project,
+  feature,
+  tags,
+}: DecisionFields): { field: string; look: string; value: string }[] {
+  const all = [
+    ['category', category],
+    ['project', project],
+    ['feature', feature],
+    ...tags.map((tag) => ['tag', tag] as const),
+  ] as const
+  return all.flatMap(([field, value]) => {
+    const look = value === null ? null : skeleton(value)
+    return look === null || look === value ? [] : [{ field, look: toText(look), value: toText(value!) }]
+  })
+}
+
 async function putDerived(query: Query, num: number, record: DecisionRecord, fresh: boolean): Promise<void> {
   const work: Promise<unknown>[] = []
   if (!fresh) {
@@ -107,6 +127,16 @@ async function putDerived(query: Query, num: number, record: DecisionRecord, fre
       ),
     )
   }
+  const spelled = spellingsOf(fieldsOf(record, false))
+  if (spelled.length > 0)
+    work.push(
+      query(
+        // In one order, so that two writers don't wait for each other.
+        `insert into spellings (field, look, value)
+         select f, l, v from unnest($1::text[], $2::text[], $3::text[]) as given (f, l, v) order by 1, 2, 3 on conflict do nothing`,
+        [spelled.map(({ field }) => field), spelled.map(({ look }) => look), spelled.map(({ value }) => value)],
+      ),
+    )
   for (const edge of edgesOf(record))
     work.push(
       query(
@@ -151,7 +181,7 @@ export function decisionWriter(
       const [row] = await query<StoredRow>(`select ${storedColumns} from decisions d where d.id = $1`, [toText(id)])
       return row === undefined ? null : storedOf(row)
     }),
-    count: verb(async (filter: DecisionFilter) => {
+    count: verb(async (filter: CountFilter) => {
       await counting()
       const values: unknown[] = []
       const where = whereOf(filter, values)
@@ -161,7 +191,7 @@ export function decisionWriter(
       )
       return row!.count
     }),
-    outcomes: verb(async (filter: DecisionFilter) => {
+    outcomes: verb(async (filter: CountFilter) => {
       await counting()
       return outcomes(filter)
     }),

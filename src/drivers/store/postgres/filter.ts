@@ -1,7 +1,8 @@
 /** Filters on the decisions of the store, and the fields that they see. */
 import { stakesValues } from '../../../../sdk/schema/decision.ts'
-import type { DecisionFields, DecisionFilter } from '../../../../sdk/storage/store.ts'
-import { whereOf as conditionOf, fromText } from '../../shared/postgres/filter.ts'
+import { spelledFields } from '../../../../sdk/storage/decisions.ts'
+import type { CountFilter, DecisionFields } from '../../../../sdk/storage/store.ts'
+import { whereOf as conditionOf, fromText, toText } from '../../shared/postgres/filter.ts'
 
 /** Whether the active generation holds the vectors of a number, by the vectors themselves: what `changes` is told at each commit. */
 export const holdsVectors = (
@@ -13,7 +14,18 @@ export const holdsVectors = (
 export const isIndexed = `not exists (select from changes c where c.num = d.num and not c.indexed)`
 
 /** The condition on `decisions d` that a filter stands for; `values` gets its parameters. */
-export const whereOf = (filter: DecisionFilter, values: unknown[]): string => conditionOf(filter, values, isIndexed)
+export function whereOf({ alike, ...filter }: CountFilter, values: unknown[]): string {
+  const tests = [conditionOf(filter, values, isIndexed)]
+  for (const field of spelledFields) {
+    const look = alike?.[field]
+    if (look === undefined) continue
+    const [name, given] = [`$${values.push(field)}::text`, `$${values.push(toText(look))}::text`]
+    // An array is made once, so that an index on the column finds its members.
+    const spelled = `array(select value from spellings where field = ${name} and look = ${given}) || ${given}`
+    tests.push(field === 'tag' ? `d.tags && (${spelled})` : `d.${field} = any(${spelled})`)
+  }
+  return tests.join(' and ')
+}
 
 /** Columns of `decisions d` that {@link fieldsOfRow} reads, beside `indexed`. */
 export const fieldColumns = `d.id, d.category, d.confidence, d.stakes, d.status, d.outcome, d.project, d.feature, d.pr::float8 as pr,

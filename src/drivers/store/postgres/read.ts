@@ -3,8 +3,8 @@
 import { stakesValues } from '../../../../sdk/schema/decision.ts'
 import { isEmptyFilter } from '../../../../sdk/storage/filter.ts'
 import type {
+  CountFilter,
   CountKey,
-  DecisionFilter,
   DecisionReader,
   Edge,
   EdgeReader,
@@ -45,7 +45,7 @@ const scoredOrder = `confidence nulls first, outcome nulls first, settled_by nul
 
 export const outcomesOf =
   (read: Query) =>
-  async (filter: DecisionFilter): Promise<OutcomeGroup[]> => {
+  async (filter: CountFilter): Promise<OutcomeGroup[]> => {
     const values: unknown[] = []
     return read<OutcomeGroup>(
       `select ${scored}, count(*)::int as count from decisions d where ${whereOf(filter, values)}
@@ -63,14 +63,14 @@ const endOf = (prefix: string): string => `${prefix}\u{10ffff}`
 export function decisionReader({ read }: Client, many_postings: number): DecisionReader {
   const outcomes = outcomesOf(read)
   /** All of them are counted already, in a handful of rows; those without vectors have an index of their own. */
-  const countSql = (filter: DecisionFilter, values: unknown[]): string => {
+  const countSql = (filter: CountFilter, values: unknown[]): string => {
     const { indexed, ...rest } = filter
     if (!isEmptyFilter(rest)) return `select count(*)::int as count from decisions d where ${whereOf(filter, values)}`
     const all = '(select coalesce(sum(decisions), 0) from text_totals)'
     const bare = '(select count(*) from changes where not indexed)'
     return `select (${indexed === undefined ? all : indexed ? `${all} - ${bare}` : bare})::int as count`
   }
-  const count = async (filter: DecisionFilter): Promise<number> => {
+  const count = async (filter: CountFilter): Promise<number> => {
     const values: unknown[] = []
     const [row] = await read<{ count: number }>(countSql(filter, values), values)
     return row!.count

@@ -79,6 +79,13 @@ export const postings = pgTable(
 /** Sums to the number of decisions and the length of all their texts. Rows are only added, so that writers never wait; readers fold them. */
 export const text_totals = pgTable('text_totals', { decisions: big().notNull(), length: big().notNull() })
 
+/** Spellings of texts that don't look as they are written, so that counts find all that look alike. */
+export const spellings = pgTable(
+  'spellings',
+  { field: text().notNull(), look: text().notNull(), value: text().notNull() },
+  (table) => [primaryKey({ columns: [table.field, table.look, table.value] })],
+)
+
 export const reasons = pgTable(
   'reasons',
   {

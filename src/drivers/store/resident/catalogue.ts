@@ -3,6 +3,7 @@
 import { confidenceRank, fieldsOrder } from '../../../../sdk/storage/fields.ts'
 import { isEmptyFilter } from '../../../../sdk/storage/filter.ts'
 import type {
+  CountFilter,
   CountKey,
   DecisionFields,
   DecisionFilter,
@@ -52,9 +53,9 @@ export interface Catalogue {
     limit: number
   }): { ids: string[]; total: number }
   fields(...query: Parameters<DecisionReader['fields']>): DecisionFields[]
-  count(filter: DecisionFilter): number
+  count(filter: CountFilter): number
   countBy(filter: DecisionFilter, by: CountKey): { value: string; count: number }[]
-  outcomes(filter: DecisionFilter): OutcomeGroup[]
+  outcomes(filter: CountFilter): OutcomeGroup[]
   outcomesOver: Columns['outcomesOver']
   outcomesBy(filter: DecisionFilter, by: 'category' | 'agent'): { value: string; groups: OutcomeGroup[] }[]
 }

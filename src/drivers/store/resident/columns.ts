@@ -3,6 +3,7 @@
 import { compareText, confidenceRank } from '../../../../sdk/storage/fields.ts'
 import { isEmptyFilter } from '../../../../sdk/storage/filter.ts'
 import type {
+  CountFilter,
   CountKey,
   DecisionFields,
   DecisionFilter,
@@ -16,11 +17,11 @@ export interface Columns {
   put(slot: number, fields: DecisionFields): void
   remove(slot: number): void
   /** 1 for each slot that passes; valid until the next call of anything here. */
-  passing(filter: DecisionFilter): Uint8Array
+  passing(filter: CountFilter): Uint8Array
   /** `created_ms` by slot. */
   created(): Float64Array
   countBy(filter: DecisionFilter, by: CountKey): { value: string; count: number }[]
-  outcomes(filter: DecisionFilter): OutcomeGroup[]
+  outcomes(filter: CountFilter): OutcomeGroup[]
   outcomesOver(
     filter: DecisionFilter,
     edges: { created_ms: readonly number[]; reviewed_ms: readonly number[] },
@@ -39,7 +40,8 @@ function edgesUpTo(edges: Float64Array, time: number): number {
   return from
 }
 
-const groupOrder = (a: Omit<OutcomeGroup, 'count'>, b: Omit<OutcomeGroup, 'count'>): number =>
+/** The order of outcome groups. */
+export const groupOrder = (a: Omit<OutcomeGroup, 'count'>, b: Omit<OutcomeGroup, 'count'>): number =>
   confidenceRank(a.confidence) - confidenceRank(b.confidence) ||
   compareText(a.outcome ?? '', b.outcome ?? '') ||
   compareText(a.settled_by ?? '', b.settled_by ?? '')
@@ -55,7 +57,7 @@ export function columns(at: (slot: number) => DecisionFields | undefined): Colum
     project: column<string>(),
   }
   const selected = selection(texts)
-  const passing = (filter: DecisionFilter) => selected.passing(filter, at)
+  const passing = (filter: CountFilter) => selected.passing(filter, at)
   const days = column<number>()
   const tags = column<string>()
   const tagsOf: number[][] = []

@@ -1,6 +1,7 @@
 /** Filters by columns: one field of all decisions by slot, as small numbers, so that a hundred thousand are compared in a fraction of a millisecond. */
 import { compileFilter, isEmptyFilter } from '../../../../sdk/storage/filter.ts'
-import type { DecisionFields, DecisionFilter } from '../../../../sdk/storage/store.ts'
+import { skeleton } from '../../../../sdk/storage/skeleton.ts'
+import type { CountFilter, DecisionFields } from '../../../../sdk/storage/store.ts'
 
 /** The same with room for `slot`. */
 export function withRoom<A extends Int32Array | Float64Array | Uint8Array>(values: A, slot: number): A {
@@ -57,7 +58,7 @@ export interface Selection {
   /** `created_ms` by slot. */
   created(): Float64Array
   /** 1 for each slot that passes. Valid until the next call; what a filter can't see here is left to `at`. */
-  passing(filter: DecisionFilter, at: (slot: number) => DecisionFields | undefined): Uint8Array
+  passing(filter: CountFilter, at: (slot: number) => DecisionFields | undefined): Uint8Array
 }
 
 export function selection(texts: Named): Selection {
@@ -74,12 +75,19 @@ export function selection(texts: Named): Selection {
     for (let slot = 0; slot < slots; slot++) if (of[slot] !== wanted) mask[slot] = 0
   }
 
-  function keepAny({ codes, values }: TextColumn, wanted: readonly string[] | undefined): void {
-    if (wanted === undefined) return
-    const allowed = Uint8Array.from(values, (value) => (wanted.includes(value) ? 1 : 0))
+  function keepWhere({ codes, values }: TextColumn, wanted: (value: string) => boolean): void {
+    const allowed = Uint8Array.from(values, (value) => (wanted(value) ? 1 : 0))
     const of = codes()
     // A number of −1 is no index: null is never among the wanted.
     for (let slot = 0; slot < slots; slot++) if (allowed[of[slot]!] !== 1) mask[slot] = 0
+  }
+
+  function keepAny(column: TextColumn, wanted: readonly string[] | undefined): void {
+    if (wanted !== undefined) keepWhere(column, (value) => wanted.includes(value))
+  }
+
+  function keepAlike(column: TextColumn, look: string | undefined): void {
+    if (look !== undefined) keepWhere(column, (value) => skeleton(value) === look)
   }
 
   function keepBetween(numbers: Float64Array, from: number | undefined, to: number | undefined): void {
@@ -105,10 +113,16 @@ export function selection(texts: Named): Selection {
       if (mask.length < slots) mask = new Uint8Array(live.length)
       mask.set(live.subarray(0, slots))
       const { category, agent, project, stakes, status, outcome, created_from_ms, created_to_ms, ...others } = filter
-      const { review_by_to_ms, preserve, ...rest } = others
+      const { review_by_to_ms, preserve, alike, ...more } = others
+      const { category: category_look, project: project_look, ...alike_more } = alike ?? {}
+      const rest: CountFilter = Object.values(alike_more).some((look) => look !== undefined)
+        ? { ...more, alike: alike_more }
+        : more
       keepEqual(texts.category, category)
       keepEqual(texts.agent, agent)
       keepEqual(texts.project, project)
+      keepAlike(texts.category, category_look)
+      keepAlike(texts.project, project_look)
       keepAny(texts.stakes, stakes)
       keepAny(texts.status, status)
       keepAny(texts.outcome, outcome)

@@ -1,51 +1,57 @@
-/** Counts inside a write transaction, where the resident catalogue does not know yet what the transactions before it wrote. */
-import type { DecisionFilter, DecisionWriter, OutcomeGroup } from '../../../../sdk/storage/store.ts'
+/** Counts inside a write transaction: the resident catalogue, corrected by the decisions that changed since it was last refreshed. */
+import { compileFilter } from '../../../../sdk/storage/filter.ts'
+import type { CountFilter, DecisionFields, DecisionWriter } from '../../../../sdk/storage/store.ts'
+import type { Catalogue } from '../resident/catalogue.ts'
+import { groupOrder } from '../resident/columns.ts'
 import type { Verb } from '../resident/groups.ts'
 import type { Statements } from './connect.ts'
-import { isIndexed } from './rows.ts'
+import { type FieldRow, fieldColumns, fieldsOfRow, isIndexed } from './rows.ts'
 
-const among = 'in (select value from json_each(?))'
-const tests: { [K in keyof Required<DecisionFilter>]: string } = {
-  category: 'd.category = ?',
-  project: 'd.project = ?',
-  feature: 'd.feature = ?',
-  agent: 'd.agent = ?',
-  pr: 'd.pr = ?',
-  created_from_ms: 'd.created_ms >= ?',
-  created_to_ms: 'd.created_ms <= ?',
-  review_by_to_ms: 'd.review_by_ms <= ?',
-  min_confidence: 'd.confidence >= ?',
-  max_confidence: 'd.confidence <= ?',
-  stakes: `d.stakes ${among}`,
-  status: `d.status ${among}`,
-  outcome: `d.outcome ${among}`,
-  tags: `exists (select 1 from json_each(d.tags) t where t.value ${among})`,
-  preserve: 'd.preserve = ?',
-  indexed: `${isIndexed} = ?`,
+/** A decision that passes a filter now and did not before (1), or the reverse (−1). */
+interface Difference {
+  fields: DecisionFields
+  by: 1 | -1
 }
 
-const bound = (value: unknown): string | number =>
-  Array.isArray(value) ? JSON.stringify(value) : typeof value === 'boolean' ? Number(value) : (value as string | number)
+/** The resident catalogue, and the change that it is level with. */
+export interface Known {
+  memory: { readonly catalogue: Pick<Catalogue, 'count' | 'outcomes' | 'slotOf' | 'at'> }
+  head(): { seq: number }
+}
 
-export function decisionCounts({ prepare }: Statements) {
-  /** One statement for each set of fields that rules filter by. */
-  const prepared = new Map<string, ReturnType<typeof prepare>>()
-  function rows<Row>(columns: string, filter: DecisionFilter, rest = ''): Row[] {
-    const given = Object.entries(filter).filter(([, value]) => value !== undefined)
-    const where = given.map(([key]) => tests[key as keyof DecisionFilter])
-    const sql = `select ${columns}, count(*) as count from decisions d where ${['d.gone = 0', ...where].join(' and ')} ${rest}`
-    const statement = prepared.get(sql) ?? prepare(sql)
-    prepared.set(sql, statement)
-    return statement.all(...given.map(([, value]) => bound(value))) as Row[]
+export function decisionCounts({ prepare }: Statements, { memory, head }: Known) {
+  const { catalogue } = memory
+  const changed = prepare<FieldRow & { gone: number; indexed: number }, [number]>(
+    `select d.gone, ${fieldColumns}, ${isIndexed} as indexed from decisions d where d.seq > ?`,
+  )
+  // A refresh that is under way may have taken some of them in already: those are taken out and counted as they are now, too.
+  const differences = (filter: CountFilter): Difference[] => {
+    const passes = compileFilter(filter)
+    return changed.all(head().seq).flatMap((row) => {
+      const slot = catalogue.slotOf(row.id)
+      const before = slot === undefined ? undefined : catalogue.at(slot)
+      const now = row.gone === 1 ? undefined : fieldsOfRow(row, row.indexed === 1)
+      return [
+        ...(before && passes(before) ? [{ fields: before, by: -1 as const }] : []),
+        ...(now && passes(now) ? [{ fields: now, by: 1 as const }] : []),
+      ]
+    })
   }
   return (verb: Verb): Pick<DecisionWriter, 'count' | 'outcomes'> => ({
-    count: verb((filter: DecisionFilter) => rows<{ count: number }>('1', filter)[0]!.count),
-    outcomes: verb((filter: DecisionFilter) =>
-      rows<OutcomeGroup>(
-        'd.confidence_at_record as confidence, d.outcome, d.settled_by',
-        filter,
-        'group by 1, 2, 3 order by 1 nulls first, 2 nulls first, 3 nulls first',
-      ),
+    count: verb((filter: CountFilter) =>
+      differences(filter).reduce((count, { by }) => count + by, catalogue.count(filter)),
     ),
+    outcomes: verb((filter: CountFilter) => {
+      const groups = catalogue.outcomes(filter)
+      for (const { fields, by } of differences(filter)) {
+        const { confidence_at_record: confidence, outcome, settled_by } = fields
+        const same = groups.find(
+          (one) => one.confidence === confidence && one.outcome === outcome && one.settled_by === settled_by,
+        )
+        if (same) same.count += by
+        else groups.push({ confidence, outcome, settled_by, count: by })
+      }
+      return groups.filter(({ count }) => count > 0).sort(groupOrder)
+    }),
   })
 }

@@ -9,7 +9,7 @@ import { edgesOf, isGrouped, patternKey, reasonUses } from '../resident/groups.t
 import { equalTerms, packTerms } from '../resident/postings.ts'
 import type { Group, SqliteMember } from './commit.ts'
 import type { Statements } from './connect.ts'
-import { decisionCounts } from './counts.ts'
+import { decisionCounts, type Known } from './counts.ts'
 import type { FileState } from './files.ts'
 import { bytesOf, fieldNames, fieldValues, isIndexed, termsOfRow } from './rows.ts'
 import { yamlOf } from './yaml.ts'
@@ -206,12 +206,12 @@ export function decisionTable({ statements, group, words, analyse }: TableOption
   }
 }
 
-export function decisionWriter(statements: Statements, table: DecisionTable) {
+export function decisionWriter(statements: Statements, table: DecisionTable, known: Known) {
   const queue = statements.prepare<unknown, [number, number]>(
     'insert or replace into pending_files (num, revision) values (?, ?)',
   )
 
-  const counts = decisionCounts(statements)
+  const counts = decisionCounts(statements, known)
 
   return (member: SqliteMember, verb: Verb): DecisionWriter => {
     function queueFile(num: number, revision: number, record: DecisionRecord): void {

@@ -56,7 +56,7 @@ export async function openSqliteStore({ dir, log = () => {}, analyse, now }: Sql
     const table = decisionTable({ statements: writing, group: commits.group, words: memory.words, analyse })
     const files = reconciler({ statements: writing, root, followed, table, commits, now, log })
     const writers = {
-      decisions: decisionWriter(writing, table),
+      decisions: decisionWriter(writing, table, followed),
       embeddings: embeddingWriter(writing, table),
       keyed: keyedWriter(writing),
       audit: auditWriter(writing),

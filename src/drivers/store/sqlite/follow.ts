@@ -15,6 +15,8 @@ export interface Followed {
   readonly documents: Recent
   /** Loads what was committed before this call, by any process; returns the newest change and the active generation. */
   refresh(): Promise<Head>
+  /** What the resident data is level with; a refresh that is under way may have taken in more. */
+  head(): Head
   /** What the catalogue remembers of each file, by id; those taken away too. */
   fileStates(): Map<string, { size: number; mtime: number; hash: string; gone: boolean }>
 }
@@ -161,6 +163,7 @@ export async function follow({ prepare }: Statements): Promise<Followed> {
     memory,
     documents,
     refresh,
+    head: () => head,
     fileStates: () => new Map(files.all().map(({ id, gone, ...state }) => [id, { ...state, gone: gone === 1 }])),
   }
 }

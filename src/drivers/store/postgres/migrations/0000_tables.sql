@@ -102,6 +102,12 @@ CREATE TABLE "reasons" (
 	"strength" double precision NOT NULL,
 	CONSTRAINT "reasons_num_type_pk" PRIMARY KEY("num","type")
 );
+CREATE TABLE "spellings" (
+	"field" text collate "C" NOT NULL,
+	"look" text collate "C" NOT NULL,
+	"value" text collate "C" NOT NULL,
+	CONSTRAINT "spellings_field_look_value_pk" PRIMARY KEY("field","look","value")
+);
 CREATE TABLE "text_totals" (
 	"decisions" bigint NOT NULL,
 	"length" bigint NOT NULL

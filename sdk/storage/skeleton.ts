@@ -1,0 +1,20 @@
+/** How texts look, so that another spelling is not taken for another word. */
+
+/** Latin letters, each with the Cyrillic and Greek ones that look like it. */
+const lookAlikes: ReadonlyMap<string, string> = new Map(
+  'aаαᴀ bьвʙ cсϲᴄ dԁᴅ eеεᴇҽ fꜰ gɡɢց hһнʜհ iіιıɪ jјᴊ kкκᴋ lⅼӏʟ mмᴍ nпηɴո oоοᴏօ pрρᴘ qԛ rгʀ sѕꜱ tтτᴛ uυսᴜ vνѵᴠ wԝωᴡա xхχ yуγʏ zᴢ'
+    .split(' ')
+    .flatMap(([latin, ...others]) => others.map((other): [string, string] => [other, latin!])),
+)
+
+/** A text as it looks: case, compatible forms, marks, white space and invisible characters folded away. */
+export function skeleton(text: string): string {
+  // Most names are plain already.
+  if (/^[!-@[-~]*$/.test(text)) return text
+  const folded = text
+    .normalize('NFKD')
+    .replace(/[\p{M}\p{Cf}\s]/gu, '')
+    .toLowerCase()
+  if (/^[!-~]*$/.test(folded)) return folded
+  return [...folded].map((letter) => lookAlikes.get(letter) ?? letter).join('')
+}

@@ -1,0 +1,115 @@
+/** Policy on records: the verdict that stops or accompanies one, settled in its transaction. */
+import { CstpError } from '../../../sdk/errors.ts'
+import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
+import type { PresentVerdict } from '../../../sdk/schema/policy.ts'
+import type { RecordParams } from '../../../sdk/schema/record.ts'
+import type { Transaction } from '../../../sdk/storage/store.ts'
+import { type Action, recordedAction } from '../guardrail/action.ts'
+import { type Evaluation, strictest } from '../guardrail/evaluate.ts'
+import { type GuardedCall, guardOf } from '../guardrail/guard.ts'
+import { lifted } from '../guardrail/step-up.ts'
+
+export interface PolicyCall extends GuardedCall {
+  record_guardrails: 'off' | 'warn' | 'block'
+}
+
+/** Policy refuses the record. */
+export class RecordBlocked extends CstpError {
+  readonly evaluation: Evaluation
+  /** Settles the evaluation after the record's transaction was rolled back: its audit row, and the approval that it waits for. */
+  readonly settle: () => Promise<Evaluation>
+
+  constructor(evaluation: Evaluation, settle: () => Promise<Evaluation>) {
+    const { violations, approval } = evaluation
+    super('record_failed', `Blocked by ${violations.map(({ guardrail_id }) => guardrail_id).join(', ')}`, {
+      violations,
+      ...(approval && { approval }),
+    })
+    this.evaluation = evaluation
+    this.settle = settle
+  }
+}
+
+/** What was allowed just before: rules whose step-up was approved, and the action as it was given if rules changed it. */
+export interface Approved extends Omit<KeptVerdict, 'rules'>, Pick<Evaluation, 'fired' | 'approved_rules'> {
+  /** Uses up the grants that allowed it. @throws GrantsUsed */
+  useGrants(tx: Transaction): Promise<void>
+}
+type KeptVerdict = NonNullable<DecisionRecord['verdict']>
+
+/** The verdict on the record; of an action that rules changed also theirs, with what was asked for. */
+export function keptVerdict(settled: Evaluation | null, before: Approved | null): KeptVerdict | null {
+  const original = before?.original
+  const of = settled ?? (original ? before : null)
+  if (!of) return null
+  const { allowed, verdict, fired, policy_hash, record_id } = of
+  const kept = { allowed, verdict, rules: fired, policy_hash, record_id }
+  if (!original) return kept
+  const rules = [...new Set([...before.fired, ...fired])]
+  return { ...kept, verdict: strictest([before.verdict, verdict]), rules, original }
+}
+
+const claimsOf = ({ agent_id }: DecisionRecord) => (agent_id === null ? {} : { claims: { agent_id } })
+
+/** Checks a planned record against policy, and returns what its transaction does with the verdict. @throws RecordBlocked */
+export async function checkPolicy(
+  call: PolicyCall,
+  planned: DecisionRecord,
+  seen: Pick<Action, 'context' | 'stakes' | 'scope'>,
+  approved: Approved | null,
+) {
+  const guard = guardOf(call, await call.policy.current(), planned.breaker_scopes)
+  const action = recordedAction(planned, seen.context, seen.stakes, seen.scope)
+  const judged = call.record_guardrails === 'off' ? null : await guard.evaluate(action)
+  // Rules that changed since ask again.
+  const passed = approved?.policy_hash === judged?.policy_hash ? (approved?.approved_rules ?? []) : []
+  const evaluation = judged && {
+    ...lifted(judged, passed),
+    approved_rules: passed.filter((id) => judged.fired.includes(id)),
+  }
+  const strict = call.record_guardrails === 'block'
+  const refusal = (refused: Evaluation): RecordBlocked =>
+    new RecordBlocked(refused, () =>
+      call.store.transaction((tx) => guard.settle(tx, action, refused, { ...claimsOf(planned), approvals: 'ask' })),
+    )
+  if (evaluation && strict && !evaluation.allowed && evaluation.verdict !== 'step_up') throw refusal(evaluation)
+  return {
+    /**
+     * What was counted, and breakers, are looked at again: of many records that were checked at once, no more pass than rules allow.
+     * Null if recording asks no rules.
+     * @throws RecordBlocked
+     */
+    async settle(tx: Transaction, id: string): Promise<Evaluation | null> {
+      if (!evaluation) return null
+      const seen = await guard.again(tx, action, evaluation)
+      if (strict && !seen.allowed && seen.verdict !== 'step_up') throw refusal(seen)
+      const approvals = strict ? ('use' as const) : ('leave' as const)
+      const settled = await guard.settle(tx, action, seen, { ids: [id], ...claimsOf(planned), approvals })
+      if (strict && !settled.allowed) throw refusal(seen)
+      return settled
+    },
+    recorded: (tx: Transaction, id: string) => guard.recorded(tx, id),
+  }
+}
+
+/** The verdict of today on a decision that was recorded before; its row in the trail says that it is a look. */
+export async function presentVerdict(
+  call: PolicyCall,
+  record: DecisionRecord,
+  { action_context, stakes, scope }: Pick<RecordParams, 'action_context' | 'stakes' | 'scope'>,
+): Promise<PresentVerdict> {
+  const guard = guardOf(call, await call.policy.current(), record.breaker_scopes)
+  const action = recordedAction(record, action_context, stakes ?? null, scope)
+  const evaluation = await guard.evaluate(action)
+  const more = { ids: [record.id], ...claimsOf(record), approvals: 'look' as const, dry_run: true }
+  return presentOf(await call.store.transaction((tx) => guard.settle(tx, action, evaluation, more)))
+}
+
+/** The part of a verdict that is shown beside a replayed answer. */
+export const presentOf = ({
+  allowed,
+  verdict,
+  violations,
+  policy_hash,
+  record_id,
+}: PresentVerdict): PresentVerdict => ({ allowed, verdict, violations, policy_hash, record_id })
