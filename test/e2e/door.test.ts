@@ -1,13 +1,7 @@
 /** What is refused at the port before it costs anything: bodies that never end, and names that are not the service's. */
 import { expect, test } from 'bun:test'
 import { connect, type Socket } from 'node:net'
-import { inTemporaryDir, type RunningServer, startServer } from '../support/process.ts'
-
-/** Resident memory of the process in MB. */
-async function residentMb({ process: { pid } }: RunningServer): Promise<number> {
-  const status = await Bun.file(`/proc/${pid}/status`).text()
-  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)![1]) / 1_024
-}
+import { inTemporaryDir, residentMb, startServer } from '../support/process.ts'
 
 const isLinux = process.platform === 'linux'
 const megabytes = 25

@@ -81,9 +81,9 @@ export async function openWorld(program: TestProgram): Promise<World> {
     const { decision_id } = await as(by, 'recordDecision', { confidence: 0.9, category: 'architecture', ...given })
     ids.set(`@${key}`, String(decision_id))
   }
-  await record('alice0', alice, { decision: 'Use PostgreSQL for the ledger', tags: ['ledger'] })
+  await record('alice0', alice, { decision: 'Use PostgreSQL as ledger', tags: ['ledger'] })
   await record('alice1', alice, { decision: 'Rotate the signing keys every quarter', tags: ['keys'] })
-  await record('alice2', alice, { decision: 'Keep backups in another region for a year', tags: ['backup'] })
+  await record('alice2', alice, { decision: 'Keep backups in another region all year', tags: ['backup'] })
   await record('alice3', alice, {
     decision: 'Encrypt backups with the customer key',
     tags: ['backup'],
@@ -211,7 +211,7 @@ export async function untouchable(world: World): Promise<Record<string, unknown>
   const named = (hits: { id: string; superseded_by?: string | null }[]) =>
     Object.fromEntries(hits.map(({ id, superseded_by }) => [own.get(id)!, superseded_by]))
   const ranks: unknown[] = []
-  for (const query of ['Use PostgreSQL for the ledger', 'Keep backups in another region for a year']) {
+  for (const query of ['Use PostgreSQL as ledger', 'Keep backups in another region all year']) {
     const { decisions: hits } = (await as(alice, 'queryDecisions', { query, limit: 50 })) as {
       decisions: { id: string; superseded_by?: string | null }[]
     }
@@ -267,7 +267,7 @@ const quotation = /"(?:\\.|[^"\\])*"/g
 
 /** What another agent reads in which the adversary's words are not inside a quotation, or are a principle for everybody. */
 export async function unquoted({ as }: World): Promise<string[]> {
-  const task = { task_description: 'Use PostgreSQL for the ledger' }
+  const task = { task_description: 'Use PostgreSQL as ledger' }
   const { markdown } = await as(bob, 'getSessionContext', { ...task, format: 'markdown' })
   const { confirmed_patterns } = await as(bob, 'getSessionContext', task)
   const { wisdom } = (await as(bob, 'getWisdom', { min_decisions: 1 })) as { wisdom?: { key_principles: unknown[] }[] }

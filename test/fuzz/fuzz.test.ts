@@ -60,6 +60,13 @@ guardrails:
   - { id: fields, message: m, condition_stakes: critical, condition_confidence: "< 0.5", condition_context.a: exists }
   - { id: cel, action: warn, conditions: [{ type: cel, expression: "has(action.context.a) && action.context.a > 1.0" }] }
   - { id: nested, action: log, condition_context.a.b.c: "contains x", requires_context.ok: true }
+  - { id: proven, message: m, condition_stakes: high, requires: [{ evidence: ci_completed, conclusion: success, by: bot, for: context.pr }] }
+  - { id: released, message: m, condition_tags: contains deploy, requires: [{ approval: approver }, { evidence: pr_merged, within: 7d }] }
+  - { id: asked, action: step_up, message: m, condition_confidence: "> 0.95", step_up: { expires: 1h, remember: "exact:1h" } }
+  - { id: changed, action: modify, message: m, condition_stakes: medium, modify: { set: { context.a: 1, description: changed }, remove: [context.b, tags] } }
+  - { id: unsure, action: defer, defer: { reason: r }, conditions: [{ type: field, field: calibration.n, operator: ">", value: 3 }] }
+  - { id: before, action: warn, message: m, tag: pii, condition_session.actions: contains cache }
+  - { id: seen, mode: shadow, message: m, conditions: [{ type: field, field: precedents.failed, operator: ">", value: 0, min_decisions: 1 }] }
 circuit_breakers:
   - { scope: global, failure_threshold: 3, window_ms: 1000, cooldown_ms: 1 }
 `
@@ -166,7 +173,7 @@ forEachBackend((open) => {
       await program.rules(rules)
       const ids: string[] = []
       for (let index = 0; index < 3; index++) ids.push(await program.record({ decision: `Seed ${index}` }))
-      const event = { event_type: 'pr_merged', ts: '2026-06-30T12:00:00Z', payload: { pr_number: 7 } }
+      const event = { event_type: 'pr_merged', ts: '2026-06-30T12:00:00Z', payload: { pr_number: 7, repo: 'cache' } }
       await program.call('ingestEvidence', { source: 'github', events: Array(5).fill(event) }, 'root')
       const send = async (inputs: Input[]) =>
         expect({ seed: seed + round, wrong: await sendAll(program, inputs, ids, tally) }).toEqual({

@@ -228,6 +228,20 @@ forEachBackend((open) => {
     expect(await distance()).toBeGreaterThan(0.5)
   })
 
+  test('a context that quotes another decision does not make a bridge look like that one', async () => {
+    const { call, record } = await open()
+    const original = await record({ decision: 'Roll back broken deployments' })
+    const quoted = 'Roll back broken deployments'
+    const given = { decision: 'Paint the fence', context: quoted, confidence: 0.8, category: 'architecture' }
+    const bridge = { structure: quoted, function: quoted }
+    expect(await call('recordDecision', { ...given, bridge })).toMatchObject({ bridge_too_far: true })
+    for (const bridge_side of ['structure', 'both'] as const) {
+      const [best, next] = (await call('queryDecisions', { query: quoted, bridge_side })).decisions
+      expect([best!.id, best!.distance]).toEqual([original, 0])
+      expect(next!.distance).toBeGreaterThan(0.1)
+    }
+  })
+
   describe('no precedent', () => {
     test.each(modes)(
       '%s: a question that nothing resembles says so, and still returns what is nearest',

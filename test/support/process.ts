@@ -197,6 +197,12 @@ export async function startServer(input: { dir: string; env?: Record<string, str
   }
 }
 
+/** Resident memory of the process in MB. */
+export async function residentMb({ process: { pid } }: Pick<RunningServer, 'process'>): Promise<number> {
+  const status = await Bun.file(`/proc/${pid}/status`).text()
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)![1]) / 1_024
+}
+
 /** Runs `work` in a temporary directory that is removed afterwards. */
 export async function inTemporaryDir<T>(work: (dir: string) => Promise<T>): Promise<T> {
   const dir = await temporaryDir()

@@ -47,8 +47,9 @@ export interface DecisionVectors {
 }
 
 /**
- * Embeds each distinct text once; vectors hold the effective dimensions only. A given bridge of which a side is farther from all of the
- * decision's own texts than noise is not searched by: the one that the rule makes of the text takes its place.
+ * Embeds each distinct text once; vectors hold the effective dimensions only. A given bridge whose structure is farther from the decision itself
+ * than noise, or whose function is that far from all that was written with it, is not searched by: the one that the rule makes of the
+ * text takes its place. A context alone, which may quote anything, does not make a decision look like what it quotes.
  * @throws StorageError if the embedder is unavailable
  */
 export async function embedDecision(
@@ -63,12 +64,11 @@ export async function embedDecision(
     distinct.map((one, index) => [one, vectors[index]!.subarray(0, embedder.effective_dimensions)] as const),
   )
   const vectorOf = (one: string) => made.get(one)!
-  const far = (side: string): boolean =>
+  const far = (side: string, texts: readonly string[]): boolean =>
+    texts.every((one) => distanceOf(vectorOf(side), vectorOf(one)) > embedder.noise_distance)
+  const bridge_too_far =
     own !== null &&
-    [own.structure, own.function, own.both, text].every(
-      (one) => distanceOf(vectorOf(side), vectorOf(one)) > embedder.noise_distance,
-    )
-  const bridge_too_far = far(given.structure) || far(given.function)
+    (far(given.structure, [own.structure, text]) || far(given.function, [own.structure, own.function, own.both, text]))
   const texts = bridge_too_far && own ? own : given
   return {
     vectors: {
