@@ -14,6 +14,7 @@ import { indexState } from '../domain/search/search.ts'
 import { analyse } from '../domain/search/terms.ts'
 import { methods } from '../methods/table.ts'
 import { openPolicy } from '../policy/files.ts'
+import { a2aCard, agentCard, answerRoot } from '../surfaces/http/discovery.ts'
 import { createFetch, largestBody } from '../surfaces/http/http.ts'
 import { createMetrics, type Metrics } from '../surfaces/http/metrics.ts'
 import { hostsOf } from '../surfaces/http/originCheck.ts'
@@ -26,7 +27,7 @@ import { evidenceServices } from './evidence.ts'
 import { folderInside, folderOfDecisions } from './folders.ts'
 import { closing, later } from './lifecycle.ts'
 import { type Listening, listen } from './listen.ts'
-import { card, createLimits, createRoutes, health, openAccess } from './routes.ts'
+import { createLimits, createRoutes, health, openAccess } from './routes.ts'
 
 /** How long a record waits for its vectors before they are left to the outbox. */
 const embedWaitMs = 2_000
@@ -187,6 +188,7 @@ async function serveProgram(program: Program, settings: Settings, log: Log): Pro
   const boot = services.randomHex(4)
   let requests = 0
   let ready = true
+  const url = () => settings.public_url ?? port.url
   const newRequestId = () => `${boot}-${(requests++).toString(36)}`
 
   // Surfaces
@@ -212,7 +214,9 @@ async function serveProgram(program: Program, settings: Settings, log: Log): Pro
     reachable,
     index: askedRarely(() => indexState(services.store), null, countWaitMs),
     health: () => health(started),
-    card: () => card(settings.public_url ?? port.url),
+    root: (request: Request) => answerRoot(request, settings.dashboard === 'on'),
+    agentCard: () => agentCard(url()),
+    a2aCard: () => a2aCard(url(), methods),
     metrics: async () => ({ text: await metrics.render(services), content_type: metrics.content_type }),
     ...createRoutes({ settings, services, dispatch, metrics, guesses: limits.guesses, access, mcp: mcp.route }),
     stopping: stopping.signal,
