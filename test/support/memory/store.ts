@@ -101,6 +101,7 @@ export function openMemoryStore(options: StoreOptions): Store {
       outcomes: async (filter) => memory.catalogue.outcomes(filter),
       outcomesOver: async (filter, edges) => memory.catalogue.outcomesOver(filter, edges),
       outcomesBy: async (filter, by) => memory.catalogue.outcomesBy(filter, by),
+      scores: async (filter) => memory.catalogue.scores(filter),
       reasons: async () => reasonGroups(existing([...decisions.keys()]).map(({ record }) => record)),
       patterns: async (query) =>
         patternGroups(
