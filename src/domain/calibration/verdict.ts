@@ -28,11 +28,11 @@ export const sumOf = (groups: readonly Scored[]): Sum => ({
 
 const gapOf = ({ count, confidence, value }: Sum): number => (value - confidence) / count
 
-/** The interval of the gap. @param error share of intervals that may miss */
+/** The interval of the gap, with the digits that are shown: what excludes 0 is seen to. @param error share of intervals that may miss */
 export function gapInterval(sum: Sum, error = 0.05): Interval {
   const { low, high } = exactInterval(sum.value, sum.count, error)
   const stated = sum.confidence / sum.count
-  return { low: low - stated, high: high - stated }
+  return { low: round(low - stated), high: round(high - stated) }
 }
 
 /** The gap of these decisions if it is off: not within the range that is called well calibrated, and proven not to be 0. */
@@ -164,11 +164,8 @@ export function verdictOf(whole: Sum, sums: readonly ScoreSum[]): Verdict {
     base = found.gap
   }
   if (worst !== null) {
-    const { gap, low, high } = worst
-    return {
-      interpretation: interpret(gap, worst.n),
-      proven_by: { ...worst, gap: round(gap), low: round(low), high: round(high) },
-    }
+    const { gap, n } = worst
+    return { interpretation: interpret(gap, n), proven_by: { ...worst, gap: round(gap) } }
   }
   const pooled = interpret(gapOf(whole), whole.count)
   const told = pooled === 'well_calibrated' || base !== 0
