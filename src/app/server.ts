@@ -27,6 +27,7 @@ import { evidenceServices } from './evidence.ts'
 import { folderInside, folderOfDecisions } from './folders.ts'
 import { closing, later } from './lifecycle.ts'
 import { type Listening, listen } from './listen.ts'
+import { startRetention } from './retention.ts'
 import { createLimits, createRoutes, health, openAccess } from './routes.ts'
 
 /** How long a record waits for its vectors before they are left to the outbox. */
@@ -106,6 +107,9 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
     const place = { url: expectedUrl(settings) }
     const notices = openNotices(settings, store, now, log)
     if (notices) keep(notices)
+    const { audit_retention_days: days } = settings
+    const failed = (error: unknown) => log('warn', 'old audit lines could not be removed', describeError(error))
+    if (days !== null) keep(startRetention({ store, days, now, after: later, failed }))
     const services: Services = {
       store,
       index,

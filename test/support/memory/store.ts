@@ -56,7 +56,7 @@ export function openMemoryStore(options: StoreOptions): Store {
         }),
         embeddings: embeddingWriter(layers, verb),
         keyed: keyedWriter(layers, verb),
-        audit: auditWriter(layers, verb),
+        audit: auditWriter(layers, verb, options.now),
         outbox: outboxWriter(layers, verb),
       })
       if (member.broken !== undefined) throw member.broken
@@ -162,7 +162,7 @@ export function openMemoryStore(options: StoreOptions): Store {
     audit: {
       async list({ since_ms, agent, method, rule, allowed, cursor, limit }) {
         return [...tables.audit.values()]
-          .reverse()
+          .sort((a, b) => b.seq - a.seq)
           .filter(
             (entry) =>
               (cursor === undefined || entry.seq < cursor) &&
