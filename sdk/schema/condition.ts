@@ -57,7 +57,12 @@ export const FieldCondition = v.strictObject({
 /** Looks for past decisions with a similar meaning. */
 export const SemanticCondition = v.strictObject({
   type: v.literal('semantic'),
-  threshold: v.pipe(fraction, d('Minimum similarity (1 − cosine distance) of a past decision to the description.')),
+  threshold: v.pipe(
+    v.union([fraction, v.literal('auto')]),
+    d(
+      'Minimum similarity (1 − cosine distance) of a past decision to the description; `auto` is the one that was measured for the embedder in use.',
+    ),
+  ),
   outcome: v.optional(v.pipe(Outcome, d('Only past decisions with this outcome.'))),
   within_days: v.optional(v.pipe(positive, d('Only decisions of this many past days.'))),
   min_matches: v.pipe(v.optional(count, 1), d('How many must be this similar.')),

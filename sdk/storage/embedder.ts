@@ -14,8 +14,15 @@ export interface Embedder {
   readonly id: string
   /** Leading dimensions that can differ from 0; the rest is padding. At most {@link DIMENSIONS}. */
   readonly effective_dimensions: number
-  /** Cosine distance beyond which a hit is noise for this model. */
+  /** Cosine distance beyond which two texts of this model have nothing in common. */
   readonly noise_distance: number
+  /**
+   * Cosine distance of a question to its nearest decision beyond which it has no precedent. Below {@link Embedder.noise_distance}: of many
+   * decisions that have nothing to do with a question, the nearest is nearer than any one of them.
+   */
+  readonly precedent_distance: number
+  /** Cosine distance up to which a decision says what a text says in other words: `threshold: auto` of a semantic condition. */
+  readonly similar_distance: number
   /**
    * One vector of {@link DIMENSIONS} values and length 1 for each text, in their order. The same text, kind and id give the same
    * vector whatever else is in the call. An empty text is a text.

@@ -128,16 +128,14 @@ export const query = defineCommand({
 })
 
 function render(found: Result<'queryDecisions'>, { width, paint }: { width: number; paint: Paint }): string {
-  const { decisions, total, query_time_ms, no_precedent, retrieval_mode, degraded, index, corrections } = found
+  const { decisions, total, query_time_ms, no_precedent, degraded, index, corrections } = found
   const partial = `Index incomplete: ${index.indexed} of ${index.total} decisions are searched by meaning.`
   const notes = degraded ? [paint.yellow(index.complete ? 'Embedder unavailable; keyword results only.' : partial)] : []
   for (const { word, by } of corrections) notes.push(paint.yellow(`No decision holds "${word}"; searched for "${by}".`))
   const none = index.complete ? 'No precedent: no decision matches.' : 'No decision matches so far.'
   if (decisions.length === 0) return `${[...notes, none].join('\n')}\n`
-  // Keyword scores rarely reach the bound, even of exact hits; the reader can tell.
-  const byMeaning = retrieval_mode !== 'keyword' && !degraded
-  if (no_precedent && byMeaning)
-    notes.push(paint.yellow('No precedent: even the nearest of these is not closer than unrelated decisions.'))
+  if (no_precedent)
+    notes.push(paint.yellow('No precedent: even the best of these fits no better than unrelated decisions.'))
   const under = ({ superseded_by }: Hit) =>
     superseded_by === null ? null : paint.dim(`       superseded by ${shortId(superseded_by)}`)
   const lines = table(decisions, columns(found, paint), width, paint.dim, under)

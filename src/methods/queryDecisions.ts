@@ -37,7 +37,7 @@ export const queryDecisions = defineMethod({
     no_precedent: v.pipe(
       v.boolean(),
       d(
-        'True when even the best hit is noise. After a search by keyword alone (mode `keyword`, or degraded) it is nearly always true, for exact hits too: look at the hits.',
+        'True when even the best hit fits no better than those of questions that nothing answers; not while `index` is incomplete.',
       ),
     ),
     corrections: v.pipe(

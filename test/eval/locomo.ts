@@ -68,7 +68,9 @@ async function record(engine: Engine, units: readonly Unit[]): Promise<Map<strin
 
 const modes = ['semantic', 'keyword', 'hybrid'] as const
 
-export async function locomo(file: string, print: (text: string) => void): Promise<void> {
+/** The tables of all measurements. */
+export async function locomo(file: string): Promise<string> {
+  const told: string[] = []
   const conversations = (await Bun.file(file).json()) as Conversation[]
   for (const by of ['turns', 'sessions'] as const) {
     const answers = new Map<string, Answered[]>()
@@ -119,13 +121,14 @@ export async function locomo(file: string, print: (text: string) => void): Promi
         ]
       }),
     )
-    print(`\nLoCoMo, one decision a ${by.slice(0, -1)}: share of the evidence found, in percent (95 % bootstrap)\n`)
-    print(table(['category', 'n', 'by', 'recall@5', 'recall@10'], 1, rows))
+    told.push(`One decision a ${by.slice(0, -1)}: share of the evidence found, in percent (95 % bootstrap).`)
+    told.push(table(['category', 'n', 'by', 'recall@5', 'recall@10'], 1, rows))
     const share = (of: typeof flagged) =>
       `${((100 * of.filter(({ no_precedent }) => no_precedent).length) / Math.max(of.length, 1)).toFixed(1)} % of ${of.length}`
-    print(
-      `\nno_precedent (hybrid): questions without an answer ${share(flagged.filter(({ answerable }) => !answerable))}, ` +
+    told.push(
+      `\`no_precedent\` (hybrid): questions without an answer ${share(flagged.filter(({ answerable }) => !answerable))}, ` +
         `with one ${share(flagged.filter(({ answerable }) => answerable))}`,
     )
   }
+  return told.join('\n\n')
 }

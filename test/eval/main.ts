@@ -1,15 +1,18 @@
 /**
  * `bun run eval`: how well the three modes find real decisions, beside grep and plain BM25. `--part development` or `held-out` takes one
- * part of the questions (nothing is tuned on the held-out part), `--locomo <file>` measures on LoCoMo instead.
+ * part of the questions (nothing is tuned on the held-out part), `--locomo <file>` measures on LoCoMo instead, `--write` puts the tables
+ * into the pages of the documentation.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { bm25, grep } from './baselines.ts'
 import { type Engine, openEngine } from './engine.ts'
-import { type Answered, answeredWithin, figureOf, percent, reciprocalRank, shown, table } from './figures.ts'
+import { answeredWithin, figureOf, percent, reciprocalRank, shown, table } from './figures.ts'
 import { locomo } from './locomo.ts'
+import { writeInto } from './pages.ts'
 import { type Pep, recordParams } from './peps.ts'
+import { type Asked, modes, noPrecedentTable, similarLooked, type Told, thresholdTable } from './tables.ts'
 import { withTypo } from './typos.ts'
 
 interface Question {
@@ -20,14 +23,16 @@ interface Question {
 }
 
 const parts = ['development', 'held-out'] as const
-const modes = ['semantic', 'keyword', 'hybrid'] as const
 type Mode = (typeof modes)[number]
 
 /** Most that hybrid may stay below the better leg. */
 const maxLoss = 0.01
+const docs = join(import.meta.dir, '../../docs')
 const corpus = join(import.meta.dir, '../../../shared/data/peps.jsonl')
 
-const { values } = parseArgs({ options: { part: { type: 'string' }, locomo: { type: 'string' } } })
+const { values } = parseArgs({
+  options: { part: { type: 'string' }, locomo: { type: 'string' }, write: { type: 'boolean' } },
+})
 const readLines = async <T>(path: string): Promise<T[]> => Bun.JSONL.parse(await Bun.file(path).text()) as T[]
 
 /** Records all decisions and their links; resolves with the source of each id. */
@@ -51,10 +56,6 @@ async function load(engine: Engine, peps: readonly Pep[]): Promise<Map<string, s
   return sources
 }
 
-interface Asked extends Answered {
-  no_precedent: boolean
-}
-
 /** Asks every question in every mode and of every baseline. */
 async function askAll(
   engine: Engine,
@@ -70,12 +71,14 @@ async function askAll(
       const { decisions, no_precedent } = (await engine.call('queryDecisions', {
         query: question,
         retrieval_mode: mode,
-        limit: 10,
-      })) as { decisions: { id: string }[]; no_precedent: boolean }
-      answers.get(mode)!.push({ kind, expected, ranked: decisions.map(({ id }) => sources.get(id)!), no_precedent })
+        limit: mode === 'semantic' ? similarLooked : 10,
+      })) as { decisions: { id: string; distance: number | null }[]; no_precedent: boolean }
+      const ranked = decisions.map(({ id }) => sources.get(id)!)
+      const similarities = decisions.map(({ distance }) => 1 - (distance ?? 1))
+      answers.get(mode)!.push({ kind, expected, ranked, similarities, no_precedent })
     }
     for (const [name, rank] of Object.entries(baselines))
-      answers.get(name)!.push({ kind, expected, ranked: rank(question), no_precedent: false })
+      answers.get(name)!.push({ kind, expected, ranked: rank(question), similarities: [], no_precedent: false })
   }
   return answers
 }
@@ -104,22 +107,16 @@ function printPart(part: string, questions: readonly Question[], answers: Map<st
     return `${name} ${loss > 0 ? `${percent(loss)} below` : `${percent(-loss)} above`}${loss > maxLoss ? ' (TOO MUCH)' : ''}`
   })
   console.log(`\nHybrid against the better leg (it may lose ${percent(maxLoss)}): ${losses.join(', ')}`)
-  for (const mode of modes) {
-    const flagged = (kind: string) => {
-      const asked = answers.get(mode)!.filter((one) => one.kind === kind)
-      return `${kind} ${percent(asked.filter(({ no_precedent }) => no_precedent).length / Math.max(asked.length, 1))} of ${asked.length}`
-    }
-    console.log(
-      `no_precedent, ${mode}, in percent: ${kinds
-        .filter((kind) => kind !== 'all')
-        .map(flagged)
-        .join(', ')}`,
-    )
-  }
+}
+
+/** Prints a table, and puts it into its page with `--write`. */
+async function publish(page: string, name: string, text: string): Promise<void> {
+  console.log(`\n${text}`)
+  if (values.write) await writeInto(join(docs, page), name, text)
 }
 
 if (values.locomo) {
-  await locomo(values.locomo, console.log)
+  await publish('design/search.md', 'locomo', await locomo(values.locomo))
   process.exit(0)
 }
 if (values.part !== undefined && !parts.some((part) => part === values.part)) {
@@ -140,6 +137,7 @@ const documents = peps.map(({ source, decision, context, motivation }) => ({
   text: [decision, context, motivation].filter(Boolean).join('\n'),
 }))
 const baselines = { grep: grep(documents), BM25: bm25(documents) }
+const told: Told[] = []
 for (const part of parts.filter((one) => values.part === undefined || one === values.part)) {
   const file = join(import.meta.dir, `${part}.jsonl`)
   if (!existsSync(file)) {
@@ -149,6 +147,7 @@ for (const part of parts.filter((one) => values.part === undefined || one === va
   const questions = await readLines<Question>(file)
   const answers = await askAll(engine, sources, baselines, questions)
   printPart(part, questions, answers)
+  told.push({ part, answers })
   const answerable = questions.filter(({ expect }) => expect.length > 0)
   const typed = answerable.map((one, at) => ({ ...one, question: withTypo(one.question, at) }))
   const misspelt = await askAll(engine, sources, {}, typed)
@@ -162,4 +161,6 @@ for (const part of parts.filter((one) => values.part === undefined || one === va
   })
   console.log(`\n${table(['one typo a question', 'recall@5 without', 'with', 'loss'], 1, rows)}`)
 }
+await publish('guide/precedents.md', 'no-precedent', noPrecedentTable(told))
+await publish('guide/guardrails.md', 'thresholds', thresholdTable(told))
 await engine.close()

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import { StorageError } from '../../sdk/storage/errors.ts'
 import { breakerCollection } from '../../src/domain/guardrail/breaker.ts'
+import { replay } from '../../src/domain/guardrail/replay.ts'
 import { forEachBackend, type TestProgram } from '../support/program.ts'
 
 const rules = `
@@ -240,6 +241,27 @@ circuit_breakers: [{ scope: "category:deploy", failure_threshold: 1, window_ms: 
       expect(allowed).toBe(false)
       expect(violations[0]!.error).toBe('its data could not be read')
       expect(JSON.stringify(violations)).not.toContain('embed.secret')
+    })
+
+    test('auto is the threshold of the embedder in use, kept with the answers, and replays whatever that is later', async () => {
+      const program = await open()
+      await program.rules(
+        '- { id: r, message: m, conditions: [{ type: semantic, threshold: auto, outcome: failure }] }',
+      )
+      const description = 'Replace the message queue by polling the database'
+      const id = await program.record({ decision: description })
+      await program.call('reviewDecision', { decision_id: id, outcome: 'failure' })
+      const alike = 'Replace the message queue by polling a database'
+      expect((await check(program, { description: alike })).allowed).toBe(false)
+      expect((await check(program, { description: 'Paint the office walls green' })).allowed).toBe(true)
+      const { similar_distance } = program.services.embedder
+      const [, entry] = await program.store.audit.list({ limit: 2 })
+      const { answers } = entry!.detail as { answers: Record<string, unknown> }
+      expect(answers).toMatchObject({ 'similar.auto_threshold': 1 - similar_distance })
+      Object.assign(program.services.embedder, { similar_distance: 1e-9 })
+      expect((await check(program, { description: alike })).allowed).toBe(true)
+      const set = await program.services.policy.current()
+      expect((await replay(set, async () => set, entry!))!.by_its_rules.outcome).toBe('same')
     })
 
     test('how often and how well', async () => {

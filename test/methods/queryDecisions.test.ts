@@ -263,6 +263,39 @@ forEachBackend((open) => {
       const { decisions, no_precedent } = await program.call('queryDecisions', { query, retrieval_mode: 'keyword' })
       expect([decisions.length, no_precedent]).toEqual([1, true])
     })
+
+    test('a rare word that only a long decision holds leads to a precedent', async () => {
+      const program = await open()
+      await fill(program)
+      const filler = Array.from({ length: 60 }, (_, index) => `matter${index}`).join(' ')
+      const id = await program.record({ decision: `Raise the quorum of the registry. ${filler}` })
+      const ask = async (names: object) => {
+        const { decisions, no_precedent } = await program.call('queryDecisions', { query: 'quorum registry', ...names })
+        return [decisions[0]!.id, no_precedent]
+      }
+      expect(await ask({ retrieval_mode: 'keyword' })).toEqual([id, false])
+      program.embedder.health = 'away'
+      expect(await ask({ retrieval_mode: 'hybrid' })).toEqual([id, false])
+    })
+
+    test('hybrid says what meaning says at weight 1, what words say at weight 0, and without vectors too', async () => {
+      const program = await open()
+      await fill(program)
+      const ask = async (query: string, retrieval_mode: 'semantic' | 'keyword' | 'hybrid', hybrid_weight = 0.7) =>
+        (await program.call('queryDecisions', { query, retrieval_mode, hybrid_weight })).no_precedent
+      const seen = new Set<string>()
+      const queries = ['nightly batch job', 'zzz qqq xxx', 'night jobs in batches', 'overnightly prebatched', 'use the']
+      for (const query of queries) {
+        const [meaning, words] = [await ask(query, 'semantic'), await ask(query, 'keyword')]
+        expect([query, await ask(query, 'hybrid', 1)]).toEqual([query, meaning])
+        expect([query, await ask(query, 'hybrid', 0)]).toEqual([query, words])
+        program.embedder.health = 'away'
+        expect([query, await ask(query, 'hybrid')]).toEqual([query, words])
+        program.embedder.health = 'up'
+        seen.add(`${meaning} ${words}`)
+      }
+      expect([...seen].sort()).toEqual(['false false', 'false true', 'true true'])
+    })
   })
 
   describe('while the embedder is away', () => {

@@ -39,6 +39,8 @@ export async function openTrigramEmbedder(): Promise<Embedder> {
     id: `trigrams/${buckets}/1`,
     effective_dimensions: buckets,
     noise_distance: 0.8,
+    precedent_distance: 0.75,
+    similar_distance: 0.5,
     async embed(texts, _kind, signal) {
       signal.throwIfAborted()
       if (closed) throw new StorageError('unavailable', 'the trigram embedder is closed')

@@ -64,11 +64,14 @@ export function testEmbedder(runner: TestRunner, { name, open, tolerance = 0 }: 
       check(embedder.driver !== '', 'driver is empty')
       check(embedder.id.includes(embedder.driver), `id ${embedder.id} does not name the driver ${embedder.driver}`)
       const { effective_dimensions: effective, noise_distance: noise } = embedder
+      const { precedent_distance: precedent, similar_distance: similar } = embedder
       check(
         Number.isInteger(effective) && effective > 0 && effective <= DIMENSIONS,
         `effective_dimensions is ${effective}`,
       )
       check(noise > 0 && noise <= 2, `noise_distance is ${noise}`)
+      check(precedent > 0 && precedent <= noise, `precedent_distance is ${precedent}, noise_distance ${noise}`)
+      check(similar > 0 && similar <= precedent, `similar_distance is ${similar}, precedent_distance ${precedent}`)
     })
 
     for (const kind of ['document', 'query'] as const) {

@@ -102,7 +102,7 @@ export async function lookUp(
   if (!generation) return { n: 0, failed: 0 }
   const vector = (await embed()).subarray(0, generation.dimensions)
   const hits = await index.nearest({ vector, embedder: embedder.id, side: 'both', k: precedentsLooked, filter: {} })
-  const near = hits.filter(({ distance }) => distance <= embedder.noise_distance).map(({ id }) => id)
+  const near = hits.filter(({ distance }) => distance <= embedder.precedent_distance).map(({ id }) => id)
   const outcomes = (await store.decisions.getMany(near)).map(({ record }) => record.outcome)
   const settled = outcomes.filter((outcome) => outcome !== null && outcome !== 'abandoned')
   return { n: settled.length, failed: settled.filter((outcome) => outcome === 'failure').length }

@@ -32,6 +32,8 @@ export type Answers = Record<string, unknown>
 const questions = {
   similar: ({ threshold, outcome, within_days, min_matches }: SemanticCondition) =>
     JSON.stringify(['similar', threshold, outcome, within_days, min_matches]),
+  /** What `threshold: auto` was: kept for whoever reads the verdict later. */
+  auto_threshold: 'similar.auto_threshold',
   count: (filter: CountFilter) => JSON.stringify(['count', filter]),
   aggregate: ({ category, metric, window_days }: AggregateCondition) =>
     JSON.stringify(['aggregate', category, metric, window_days]),
@@ -146,7 +148,9 @@ export function openHistory(
           k: min_matches,
           filter,
         })
-        return near.filter(({ distance }) => 1 - distance >= threshold).length
+        if (threshold === 'auto') answers[questions.auto_threshold] = 1 - embedder.similar_distance
+        const farthest = threshold === 'auto' ? embedder.similar_distance : 1 - threshold
+        return near.filter(({ distance }) => distance <= farthest).length
       })
     },
     aggregate(condition) {

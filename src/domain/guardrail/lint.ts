@@ -20,6 +20,7 @@ export interface LintFinding {
     | 'unknown_field'
     | 'unknown_operator'
     | 'never_fires'
+    | 'hardly_fires'
     | 'shadowed'
     | 'contradiction'
     | 'no_message'
@@ -82,6 +83,26 @@ function neverFires(rule: Rule): Found[] {
   return found
 }
 
+/** From here on a threshold finds hardly any past decision in other words: the table in docs/guide/guardrails.md. */
+const highThreshold = 0.7
+
+const thresholdsIn = (conditions: readonly Condition[]): number[] =>
+  conditions.flatMap((one) =>
+    one.type === 'compound'
+      ? thresholdsIn(one.conditions)
+      : one.type === 'semantic' && one.threshold !== 'auto'
+        ? [one.threshold]
+        : [],
+  )
+
+const hardlyFires = ({ conditions }: Rule): Found[] =>
+  thresholdsIn(conditions)
+    .filter((threshold) => threshold >= highThreshold)
+    .map((threshold) => [
+      'hardly_fires',
+      `with the embedder that comes with cstp hardly any decision that says the same in other words is ${threshold} similar; write threshold: auto`,
+    ])
+
 const overlap = (a: Rule, b: Rule): boolean =>
   scopesOf(a).length === 0 || scopesOf(b).length === 0 || scopesOf(a).some((one) => scopesOf(b).includes(one))
 
@@ -143,6 +164,7 @@ export function lintRules(rules: readonly LoadedRule[]): LintFinding[] {
   return rules.flatMap((rule, index) => {
     const found: Found[] = [
       ...neverFires(rule),
+      ...hardlyFires(rule),
       ...unknownFields(rule),
       ...unknownOperators(rule),
       ...contradictions(rule, rules),

@@ -98,8 +98,11 @@ export interface SearchTools {
   signal: AbortSignal
 }
 
-/** Keyword score from which a hit counts as a precedent whatever its distance. */
-const keywordPrecedent = 0.5
+/**
+ * Share of the best keyword score that a question which nothing answers reaches by its everyday words. The more words, the less of them one
+ * decision holds, about with the root of their number. Chosen on the development questions of `bun run eval`.
+ */
+const strayShare = (terms: number): number => 0.6 / Math.sqrt(Math.max(terms, 9))
 
 interface Candidate {
   id: string
@@ -131,6 +134,17 @@ interface Ranked {
 const round4 = (value: number): number => Math.round(value * 10_000) / 10_000
 
 const similarity = (distance: number | null): number => (distance === null ? 0 : Math.max(0, 1 - distance))
+/** Whether a hit is nearer to the question than the best hits of questions that nothing answers, in the parts that were searched. */
+function isPrecedent(
+  { distance, keyword }: Candidate,
+  { vector, weight, terms }: Question,
+  embedder: Embedder,
+): boolean {
+  const w = vector ? weight : 0
+  const stray = w * similarity(embedder.precedent_distance) + (1 - w) * strayShare(terms.length)
+  return w * similarity(distance) + (1 - w) * keyword >= stray
+}
+
 const byScore = (a: Candidate, b: Candidate): number => b.combined - a.combined || (a.id < b.id ? -1 : 1)
 
 function candidate(id: string, distance: number | null, score: number, { ideal, weight }: Question): Candidate {
@@ -247,9 +261,8 @@ export async function search(tools: SearchTools, given: SearchInput): Promise<Se
   const input = { ...given, query: text }
   const { question, ranked, total, degraded } = await modes[input.mode](tools, input)
   const index = await indexState(tools.store)
-  const near = ranked.some(({ distance }) => distance !== null && distance <= tools.embedder.noise_distance)
   // What is not indexed yet may be the precedent.
-  const no_precedent = index.complete && !near && !ranked.some((one) => one.keyword >= keywordPrecedent)
+  const no_precedent = index.complete && !ranked.some((one) => isPrecedent(one, question, tools.embedder))
 
   const head = ranked.slice(0, input.offset + input.limit)
   const order = await successorsFirst(

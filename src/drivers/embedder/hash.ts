@@ -18,6 +18,8 @@ export async function openHashEmbedder(): Promise<Embedder> {
     id: 'hash/words-trigrams-256/1',
     effective_dimensions: BUCKETS,
     noise_distance: 0.85,
+    precedent_distance: 0.85,
+    similar_distance: 0.5,
     async embed(texts, _kind, signal) {
       signal.throwIfAborted()
       if (closed) throw closedError('hash')

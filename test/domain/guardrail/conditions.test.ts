@@ -53,7 +53,7 @@ describe('the past', () => {
 
   test('semantic asks for the description and needs min_matches', async () => {
     const similar = async (text: string, { threshold }: SemanticCondition) =>
-      text === 'Do it' && threshold < 0.9 ? 2 : 0
+      text === 'Do it' && Number(threshold) < 0.9 ? 2 : 0
     expect(await outcome({ type: 'semantic', threshold: 0.8 }, {}, { similar })).toBe('y')
     expect(await outcome({ type: 'semantic', threshold: 0.8, min_matches: 3 }, {}, { similar })).toBe('n')
     expect(await outcome({ type: 'semantic', threshold: 0.95 }, {}, { similar })).toBe('n')

@@ -51,6 +51,14 @@ describe('rules that can never fire', () => {
   })
 })
 
+test('thresholds that no rewording reaches', async () => {
+  const semantic = (threshold: number | string) => ({ type: 'semantic', threshold })
+  expect(await found(r({ conditions: [semantic(0.8)] }))).toEqual(['r hardly_fires'])
+  const inner = { type: 'compound', operator: 'not', conditions: [semantic(0.7)] }
+  expect(await found(r({ conditions: [inner] }))).toEqual(['r hardly_fires'])
+  for (const threshold of ['auto', 0.69, 0.5]) expect(await found(r({ conditions: [semantic(threshold)] }))).toEqual([])
+})
+
 test('fields that were meant to be others', async () => {
   expect(await found(r({ condition_confidense: '< 1' }))).toEqual(['r unknown_field'])
   expect(await found(r({ condition_Stakes: 'high' }))).toEqual(['r unknown_field'])

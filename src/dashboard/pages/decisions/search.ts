@@ -135,9 +135,7 @@ export async function search(wanted: Wanted, page: number, signal: AbortSignal):
     agent: null,
     scores: (answer.scores[one.id] as Row['scores'] | undefined) ?? null,
   }))
-  const { total, degraded, index, query_time_ms } = answer
-  // Keyword scores hardly ever reach the bound of a precedent, even for exact hits.
-  const no_precedent = answer.no_precedent && mode !== 'keyword' && !degraded
+  const { total, no_precedent, degraded, index, query_time_ms } = answer
   return {
     rows,
     total,

@@ -87,11 +87,15 @@ export async function openRemote(provider: Provider, limits: RemoteLimits): Prom
   })
 
   const queue = openQueue(concurrency, persist)
+  const noise_distance = limits.noise_distance ?? traits.noise_distance
   return {
     driver,
     id: provider.id,
     effective_dimensions: DIMENSIONS,
-    noise_distance: limits.noise_distance ?? traits.noise_distance,
+    noise_distance,
+    // In the proportions measured with the local model: estimates, as the distances below are.
+    precedent_distance: 0.83 * noise_distance,
+    similar_distance: 0.64 * noise_distance,
     async embed(texts, kind, signal) {
       const prefix = kind === 'query' ? traits.query_prefix : traits.document_prefix
       // Several providers refuse an empty text.

@@ -1,0 +1,16 @@
+/** Figures in pages of the documentation: each stands between two comments that name it, and is written there by its measurement. */
+
+const opening = (name: string): string => `<!-- eval:${name} -->\n`
+const closing = '<!-- /eval -->'
+
+/** A page with `text` in its part `name`. @throws Error if there is no such part */
+export function withPart(page: string, name: string, text: string): string {
+  const start = page.indexOf(opening(name)) + opening(name).length
+  const end = page.indexOf(closing, start)
+  if (start < opening(name).length || end < 0) throw new Error(`the page has no part ${name}`)
+  return `${page.slice(0, start)}\n${text.trim()}\n\n${page.slice(end)}`
+}
+
+export async function writeInto(path: string, name: string, text: string): Promise<void> {
+  await Bun.write(path, withPart(await Bun.file(path).text(), name, text))
+}
