@@ -1261,8 +1261,8 @@ export interface QueryDecisionsResult {
     combined: number
   }>
   /**
-   * True when even the best hit is noise. After a search by keyword alone (mode `keyword`, or degraded) it is
-   * nearly always true, for exact hits too: look at the hits.
+   * True when even the best hit fits no better than those of questions that nothing answers; not while `index` is
+   * incomplete.
    */
   no_precedent: boolean
   /** Words of the question that no decision holds, and the near ones that were searched for instead. */

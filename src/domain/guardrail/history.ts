@@ -32,7 +32,7 @@ export type Answers = Record<string, unknown>
 const questions = {
   similar: ({ threshold, outcome, within_days, min_matches }: SemanticCondition) =>
     JSON.stringify(['similar', threshold, outcome, within_days, min_matches]),
-  /** What `threshold: auto` was: kept for whoever reads the verdict later. */
+  /** What `threshold: auto` was: kept for those who read the verdict later. */
   auto_threshold: 'similar.auto_threshold',
   count: (filter: CountFilter) => JSON.stringify(['count', filter]),
   aggregate: ({ category, metric, window_days }: AggregateCondition) =>

@@ -8,6 +8,7 @@ import type { DecisionFilter, Store } from '../../../sdk/storage/store.ts'
 import type { Side } from '../../../sdk/storage/vectors.ts'
 import { instructionLike, textsOf } from '../decision/instructions.ts'
 import type { Follower } from './follower.ts'
+import { byScore, type Candidate, candidate, isPrecedent, type Question, round4, similarity } from './scores.ts'
 import { correctSpelling, type Spelled } from './spelling.ts'
 import { successorsFirst } from './successors.ts'
 import { queryTerms } from './terms.ts'
@@ -98,58 +99,11 @@ export interface SearchTools {
   signal: AbortSignal
 }
 
-/**
- * Share of the best keyword score that a question which nothing answers reaches by its everyday words. The more words, the less of them one
- * decision holds, about with the root of their number. Chosen on the development questions of `bun run eval`.
- */
-const strayShare = (terms: number): number => 0.6 / Math.sqrt(Math.max(terms, 9))
-
-interface Candidate {
-  id: string
-  distance: number | null
-  keyword: number
-  combined: number
-}
-
-/** A question, ready to score any decision against. */
-interface Question {
-  /** Null if the mode does not search by meaning, or if there are no vectors yet. */
-  vector: Float32Array | null
-  side: Side
-  terms: string[]
-  /** Most that the terms could score. */
-  ideal: number
-  /** Weight of the semantic part. */
-  weight: number
-}
-
 interface Ranked {
   question: Question
   ranked: Candidate[]
   total: number
   degraded: boolean
-}
-
-/** Four decimals: what a float32 cosine is good for. */
-const round4 = (value: number): number => Math.round(value * 10_000) / 10_000
-
-const similarity = (distance: number | null): number => (distance === null ? 0 : Math.max(0, 1 - distance))
-/** Whether a hit is nearer to the question than the best hits of questions that nothing answers, in the parts that were searched. */
-function isPrecedent(
-  { distance, keyword }: Candidate,
-  { vector, weight, terms }: Question,
-  embedder: Embedder,
-): boolean {
-  const w = vector ? weight : 0
-  const stray = w * similarity(embedder.precedent_distance) + (1 - w) * strayShare(terms.length)
-  return w * similarity(distance) + (1 - w) * keyword >= stray
-}
-
-const byScore = (a: Candidate, b: Candidate): number => b.combined - a.combined || (a.id < b.id ? -1 : 1)
-
-function candidate(id: string, distance: number | null, score: number, { ideal, weight }: Question): Candidate {
-  const part = ideal === 0 ? 0 : score / ideal
-  return { id, distance, keyword: part, combined: weight * similarity(distance) + (1 - weight) * part }
 }
 
 /** The question as a vector of the active generation. @throws StorageError when there is nothing to compare it with */

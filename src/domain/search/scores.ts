@@ -1,0 +1,50 @@
+/** The scores of a decision for a question, by meaning and by words, and what it takes to be a precedent. */
+import type { Embedder } from '../../../sdk/storage/embedder.ts'
+import type { Side } from '../../../sdk/storage/vectors.ts'
+
+export interface Candidate {
+  id: string
+  distance: number | null
+  keyword: number
+  combined: number
+}
+
+/** A question, ready to score any decision against. */
+export interface Question {
+  /** Null if the mode does not search by meaning, or if there are no vectors yet. */
+  vector: Float32Array | null
+  side: Side
+  terms: string[]
+  /** Most that the terms could score. */
+  ideal: number
+  /** Weight of the semantic part. */
+  weight: number
+}
+
+/** Four decimals: what a float32 cosine is good for. */
+export const round4 = (value: number): number => Math.round(value * 10_000) / 10_000
+
+export const similarity = (distance: number | null): number => (distance === null ? 0 : Math.max(0, 1 - distance))
+export const byScore = (a: Candidate, b: Candidate): number => b.combined - a.combined || (a.id < b.id ? -1 : 1)
+
+export function candidate(id: string, distance: number | null, score: number, { ideal, weight }: Question): Candidate {
+  const part = ideal === 0 ? 0 : score / ideal
+  return { id, distance, keyword: part, combined: weight * similarity(distance) + (1 - weight) * part }
+}
+
+/**
+ * Share of the best keyword score that the everyday words of a question which nothing answers reach. The more words, the less of them one
+ * decision holds, about with the root of their number. Chosen on the development questions of `bun run eval`.
+ */
+const strayShare = (terms: number): number => 0.6 / Math.sqrt(Math.max(terms, 9))
+
+/** Whether a hit scores more, in the parts that were searched, than the best hits of questions that nothing answers. */
+export function isPrecedent(
+  { distance, keyword }: Candidate,
+  { vector, weight, terms }: Question,
+  { precedent_distance }: Embedder,
+): boolean {
+  const ofMeaning = vector ? weight : 0
+  const mixed = (meaning: number, words: number) => ofMeaning * meaning + (1 - ofMeaning) * words
+  return mixed(similarity(distance), keyword) >= mixed(similarity(precedent_distance), strayShare(terms.length))
+}
