@@ -518,7 +518,7 @@ export interface GetConsistencyProofResult {
 
 /** Parameters of `cstp.getDecision`. */
 export interface GetDecisionParams {
-  /** Full id, or a unique prefix of 8 or more characters. */ id: string
+  /** Full id, a unique prefix of 8 or more characters, or the `source_key` of an imported decision. */ id: string
   /** Add every update with the values before it. Default `false`. */ revisions?: boolean | undefined
   /** False if it is no deliberation: nothing is noted for the next decision. Default `true`. */
   track?: boolean | undefined
@@ -596,7 +596,8 @@ export interface GetDecisionResult {
 
 /** Parameters of `cstp.getGraph`. */
 export interface GetGraphParams {
-  /** Full id, or a unique prefix of 8 or more characters. */ decision_id: string
+  /** Full id, a unique prefix of 8 or more characters, or the `source_key` of an imported decision. */
+  decision_id: string
   /** Steps from the centre. Default `1`. */ depth?: number | undefined
   /** Follow only edges of these types. */ edge_types?: EdgeType[] | undefined
   /** Follow edges from source to target, the other way, or both. Default `"both"`. */ direction?: Direction | undefined
@@ -632,7 +633,8 @@ export interface GetInclusionProofResult {
 
 /** Parameters of `cstp.getNeighbors`. */
 export interface GetNeighborsParams {
-  /** Full id, or a unique prefix of 8 or more characters. */ decision_id: string
+  /** Full id, a unique prefix of 8 or more characters, or the `source_key` of an imported decision. */
+  decision_id: string
   /** Edges of this type only. */ edge_type?: EdgeType | undefined
   /** Edges that start here, that end here, or both. Default `"both"`. */ direction?: Direction | undefined
   /** Most neighbours. Default `20`. */ limit?: number | undefined
@@ -736,18 +738,7 @@ export interface GetSessionContextResult {
     /** Those that were reviewed. */ reviewed_decisions: number
     /** Mean result. */ accuracy: number | null
     /** Brier score. */ brier_score: number | null
-    /** What is proven of its confidence: the worst of all its decisions, of a category and of stakes. */
-    tendency: Interpretation
-    /** The part that is proven to be worse than all its decisions; null if none is. */
-    tendency_of: {
-      /** What the part is of; with two names, of both. */
-      by: 'agent' | 'category' | 'stakes' | 'agent_category' | 'agent_stakes' | 'category_stakes'
-      /** Its value, such as the name of the agent; two are joined by ` / `. */ key: string
-      /** Scored decisions in it. */ n: number
-      /** Accuracy less mean confidence; below 0 is overconfident. */ gap: number
-      /** Lower end of the interval of the gap: 95 % for all parts together. */ low: number
-      /** Upper end of it. */ high: number
-    } | null
+    /** What its confidence is worth. */ tendency: Interpretation
     /** Where it succeeds most. */ strongest_category: string | null
     /** Where it succeeds least. */ weakest_category: string | null
     /** Day of its first decision. */ active_since: string | null
@@ -778,9 +769,7 @@ export interface GetSessionContextResult {
     /** Mean result. */ accuracy: number | null
     /** Brier score. */ brier_score: number | null
     /** Accuracy less mean confidence. */ calibration_gap: number | null
-    /** Lower end of the 95 % interval of the gap. */ gap_low: number | null
-    /** Upper end of it. */ gap_high: number | null
-    /** What the gap means, proven or not. */ interpretation: Interpretation
+    /** What the gap means. */ interpretation: Interpretation
   }[] | undefined
   /** What is to be done, most urgent first. */ ready_queue?: ReadyAction[] | undefined
   /** Patterns that succeeded more often than they failed, for several agents or by the reviews of others. */
@@ -882,8 +871,10 @@ export interface IngestEvidenceResult {
 
 /** Parameters of `cstp.linkDecisions`. */
 export interface LinkDecisionsParams {
-  /** Full id, or a unique prefix of 8 or more characters. */ source_id: string
-  /** Full id, or a unique prefix of 8 or more characters. */ target_id: string
+  /** Full id, a unique prefix of 8 or more characters, or the `source_key` of an imported decision. */
+  source_id: string
+  /** Full id, a unique prefix of 8 or more characters, or the `source_key` of an imported decision. */
+  target_id: string
   /** What the source is to the target. */ edge_type: EdgeType
   /** How strong the link is. Default `1`. */ weight?: number | undefined
   /** Why they are linked. */ context?: string | null | undefined
@@ -897,7 +888,8 @@ export interface LinkDecisionsResult {
 
 /** Parameters of `cstp.linkEvidence`. */
 export interface LinkEvidenceParams {
-  /** Full id, or a unique prefix of 8 or more characters. */ decision_id: string
+  /** Full id, a unique prefix of 8 or more characters, or the `source_key` of an imported decision. */
+  decision_id: string
   /** Numbers of observed events, each once; at most 1 000. */ event_seqs: number[]
   /** The decision’s own, which is the default; anything else is refused. */ stakes?: Stakes | null | undefined
   /** Whether the decision is reviewed, which is the default; anything else is refused. */
@@ -1209,10 +1201,8 @@ export interface PreActionResult {
     /** Brier score; null with fewer than five scored. */ brier_score: number | null
     /** Mean result. */ accuracy: number | null
     /** Accuracy less mean confidence. */ calibration_gap: number | null
-    /** Lower end of the 95 % interval of the gap. */ gap_low: number | null
-    /** Upper end of it. */ gap_high: number | null
-    /** What the gap means, proven or not. */ interpretation: Interpretation
-    /** How to state confidence this time; null unless the interval excludes a gap of 0. */ suggestion: string | null
+    /** What the gap means. */ interpretation: Interpretation
+    /** How to state confidence this time. */ suggestion: string | null
   }
   /** Patterns of the precedents, the most frequent first. */
   patterns_summary: {
@@ -1435,7 +1425,8 @@ export interface ResetCircuitResult {
 
 /** Parameters of `cstp.reviewDecision`. */
 export interface ReviewDecisionParams {
-  /** Full id, or a unique prefix of 8 or more characters. */ decision_id: string
+  /** Full id, a unique prefix of 8 or more characters, or the `source_key` of an imported decision. */
+  decision_id: string
   /** The outcome. */ outcome: Outcome
   /** What happened. */ actual_result?: string | null | undefined
   /** What to do differently next time; found by keyword search. */ lessons?: string | null | undefined
@@ -1455,7 +1446,8 @@ export interface ReviewDecisionResult {
 
 /** Parameters of `cstp.setPreserve`. */
 export interface SetPreserveParams {
-  /** Full id, or a unique prefix of 8 or more characters. */ decision_id: string
+  /** Full id, a unique prefix of 8 or more characters, or the `source_key` of an imported decision. */
+  decision_id: string
   /** False lets it be compacted. Default `true`. */ preserve?: boolean | undefined
 }
 
@@ -1468,8 +1460,10 @@ export interface SetPreserveResult {
 
 /** Parameters of `cstp.unlinkDecisions`. */
 export interface UnlinkDecisionsParams {
-  /** Full id, or a unique prefix of 8 or more characters. */ source_id: string
-  /** Full id, or a unique prefix of 8 or more characters. */ target_id: string
+  /** Full id, a unique prefix of 8 or more characters, or the `source_key` of an imported decision. */
+  source_id: string
+  /** Full id, a unique prefix of 8 or more characters, or the `source_key` of an imported decision. */
+  target_id: string
   /** What the source is to the target. */ edge_type: EdgeType
 }
 
@@ -1480,7 +1474,7 @@ export interface UnlinkDecisionsResult {
 
 /** Parameters of `cstp.updateDecision`. */
 export interface UpdateDecisionParams {
-  /** Full id, or a unique prefix of 8 or more characters. */ id: string
+  /** Full id, a unique prefix of 8 or more characters, or the `source_key` of an imported decision. */ id: string
   /** Fields to change; `deliberation` grows through recordThought only. */
   updates: {
     /** What was decided. */ decision?: string | undefined
@@ -1629,8 +1623,7 @@ export interface BridgeInput {
 export interface CalibrationReport {
   /** Decisions that pass the filters. */ total_decisions: number
   /** Those that were reviewed, abandoned ones too. */ reviewed_decisions: number
-  /** What the figures prove: the headline. */ verdict: Verdict
-  /** The figures over all of them; the interpretation is that of their gap, proven or not. */ overall: OverallFigures
+  /** The figures over all of them. */ overall: OverallFigures
   /** Always five. */
   buckets: {
     /** Confidences from the first to below the second; the last includes 1. */ range: string
@@ -1643,7 +1636,7 @@ export interface CalibrationReport {
   }[]
   /** Spread of stated confidence. */
   confidence_stats: {
-    /** Mean confidence of all decisions, scored or not. */ mean: number | null
+    /** Mean confidence of all decisions. */ mean: number | null
     /** Population standard deviation. */ std_dev: number | null
     /** Lowest. */ min: number | null
     /** Highest. */ max: number | null
@@ -1734,7 +1727,7 @@ export type Direction = 'both' | 'outgoing' | 'incoming'
 
 /** What a comparison of the two periods finds. */
 export interface DriftFinding {
-  /** True if a threshold was passed by more than chance explains. */ drift_detected: boolean
+  /** True when a threshold was passed. */ drift_detected: boolean
   /** Scored decisions in the recent period. */ recent_scored: number
   /** Scored decisions in the historical one. */ historical_scored: number
   /** Brier score of both periods; null where either has fewer than five scored decisions. */
@@ -1745,7 +1738,7 @@ export interface DriftFinding {
 /** What checkDrift would have found at one instant, with the reviews that were known then. */
 export interface DriftPoint {
   /** The instant, RFC 3339, UTC; both periods are counted from it. */ at: string
-  /** True if a threshold was passed by more than chance explains. */ drift_detected: boolean
+  /** True when a threshold was passed. */ drift_detected: boolean
   /** Scored decisions in the recent period. */ recent_scored: number
   /** Scored decisions in the historical one. */ historical_scored: number
   /** Brier score of both periods; null where either has fewer than five scored decisions. */
@@ -1755,8 +1748,7 @@ export interface DriftPoint {
 
 /** Calibration of now against that of before. */
 export interface DriftReport {
-  /** True if an alert is above `info`. */ drift_detected: boolean
-  /** What is proven of the confidence of the recent period. */ verdict: Verdict
+  /** True when a threshold was passed. */ drift_detected: boolean
   /** What got worse. */
   alerts: {
     /** What kind it is. */ type: 'brier_degradation' | 'accuracy_drop'
@@ -1764,8 +1756,7 @@ export interface DriftReport {
     /** Figure of the historical one. */ historical_value: number
     /** Change in per cent; null from 0. */ change_pct: number | null
     /** How often chance alone shows as much. */ p_value: number
-    /** `info` if chance may explain it: p above .025, or .05 if the other figure is at .05 too. */
-    severity: 'info' | 'warning' | 'critical'
+    /** `info` above p = .05. */ severity: 'info' | 'warning' | 'critical'
   }[]
   /** The days compared. */ recent_period: string
   /** The days compared with. */ historical_period: string
@@ -1900,10 +1891,7 @@ export type Outcome = 'success' | 'failure' | 'partial' | 'abandoned'
 export interface OverallFigures {
   /** Mean squared distance of confidence and result; 0 is best. */ brier_score: number | null
   /** Mean result: 1 for success, 0.5 for partial, 0 for failure. */ accuracy: number | null
-  /** Mean confidence of the same decisions. */ mean_confidence: number | null
   /** Accuracy less mean confidence; below 0 is overconfident. */ calibration_gap: number | null
-  /** Lower end of the 95 % interval of the gap. */ gap_low: number | null
-  /** Upper end of it. */ gap_high: number | null
   /** What the gap means. */ interpretation: Interpretation
   /** Decisions behind the figures. */ scored: number
   /** Expected calibration error over the five buckets. */ ece: number | null
@@ -2078,25 +2066,6 @@ export type Stakes = 'low' | 'medium' | 'high' | 'critical'
 
 /** Whether a decision has been reviewed. */
 export type Status = 'pending' | 'reviewed'
-
-/** What is proven of the confidence of some decisions: of all of them, or of the part that is worst. */
-export interface Verdict {
-  /**
-   * The worst that is proven; `well_calibrated` if nothing is and the gap of all is within 0.05,
-   * `insufficient_data` if chance alone may explain a larger one.
-   */
-  interpretation: Interpretation
-  /** The part that is proven to be worse than all decisions together; null if none is. */
-  proven_by: {
-    /** What the part is of; with two names, of both. */
-    by: 'agent' | 'category' | 'stakes' | 'agent_category' | 'agent_stakes' | 'category_stakes'
-    /** Its value, such as the name of the agent; two are joined by ` / `. */ key: string
-    /** Scored decisions in it. */ n: number
-    /** Accuracy less mean confidence; below 0 is overconfident. */ gap: number
-    /** Lower end of the interval of the gap: 95 % for all parts together. */ low: number
-    /** Upper end of it. */ high: number
-  } | null
-}
 
 /** A violation, or a warning; entries of circuit breakers carry the last three fields. */
 export interface Violation {

@@ -1,8 +1,7 @@
 /** Answers as a person would like to read them. */
 import type { DecisionRecord } from '../../sdk/schema/decision.ts'
 import type { Result } from '../../src/cli/connection.ts'
-import { outcomePaint } from '../../src/cli/query.ts'
-import { bar, fit, type Paint, pad, plain, wrap } from '../../src/cli/terminal.ts'
+import { bar, fit, outcomePaint, type Paint, pad, plain, wrap } from '../../src/cli/terminal.ts'
 
 export interface Answer {
   question: string

@@ -4,15 +4,18 @@ import { filledText, fraction, Outcome, Stakes, Status, text } from './decision.
 
 const d = v.description
 
-/** Full id or unique prefix of a decision. The metadata lets it be given as `id` or `decision_id`. */
+/** Full id, unique prefix or source key of a decision. The metadata lets it be given as `id` or `decision_id`. */
 export const DecisionId = v.pipe(
-  filledText(100),
+  filledText(256),
   v.metadata({ identifier: true }),
-  d('Full id, or a unique prefix of 8 or more characters.'),
+  d('Full id, a unique prefix of 8 or more characters, or the `source_key` of an imported decision.'),
 )
 
-/** One end of a link: full id or unique prefix. */
-export const LinkEnd = v.pipe(filledText(100), d('Full id, or a unique prefix of 8 or more characters.'))
+/** One end of a link: full id, unique prefix or source key. */
+export const LinkEnd = v.pipe(
+  filledText(256),
+  d('Full id, a unique prefix of 8 or more characters, or the `source_key` of an imported decision.'),
+)
 
 /** ISO 8601 day or instant. */
 export const DateBound = v.pipe(

@@ -9,11 +9,17 @@ import { type Column, jsonLine, type Paint, plain, print, table } from './termin
 type Approval = Result<'getApproval'>
 
 const flags = {
-  state: { kind: 'value', value: 'name', about: 'Only those in this state, or all; by default pending.' },
-  reason: { kind: 'value', value: 'text', about: 'Why you grant or deny; the requester reads it.' },
   ...connectionFlags,
   agent: { kind: 'value', value: 'name', about: 'Agent to answer as (CSTP_AGENT); by default admin, with its file.' },
 } as const
+type Answering = Run<typeof flags>
+
+/** A person answers, so the administrator's own file is tried; it leaves the machine by request only. */
+function answering<R extends Answering>(run: R): R {
+  const { flags: own, env } = run
+  const named = own.agent ?? own.token ?? own.url ?? env.CSTP_AGENT ?? env.CSTP_TOKEN
+  return named === undefined ? { ...run, flags: { ...own, agent: adminAgent } } : run
+}
 
 const columns = (paint: Paint): Column<Approval>[] => [
   { title: 'id', text: ({ id }) => id, paint: (text) => paint.bold(text) },
@@ -46,7 +52,7 @@ function described(approval: Approval): string {
 const pollMs = 2_000
 
 /** Prints each request as it comes, until the run is interrupted. */
-const watch = (run: Run<typeof flags>): Promise<number> =>
+const watch = (run: Answering): Promise<number> =>
   withConnection(run, async ({ call }) => {
     const seen = new Set<string>()
     while (!run.signal.aborted) {
@@ -64,7 +70,12 @@ const watch = (run: Run<typeof flags>): Promise<number> =>
     return 0
   })
 
-const list = async (run: Run<typeof flags>): Promise<number> => {
+const listFlags = {
+  state: { kind: 'value', value: 'name', about: 'Only those in this state, or all; by default pending.' },
+  ...flags,
+} as const
+
+async function list(run: Run<typeof listFlags>): Promise<number> {
   const { terminal } = run
   const { state = 'pending' } = run.flags
   const known = state === 'all' ? undefined : ApprovalState.options.find((one) => one === state)
@@ -81,39 +92,73 @@ const list = async (run: Run<typeof flags>): Promise<number> => {
   return 0
 }
 
+const show = defineCommand({
+  name: 'approvals show',
+  usage: '<id> [flags]',
+  summary: 'Print a request in full.',
+  about: ['What is to be done, by whom, which rules ask, and until when.'],
+  flags,
+  words: [1, 1],
+  examples: [['cstp approvals show 7F3K-Q2MX', 'before you answer']],
+  async run(run) {
+    const result = await withConnection(answering(run), ({ call }) => call('getApproval', { id: run.words[0]! }))
+    await print(run, result, () => described(result))
+    return 0
+  },
+})
+
+const answer = (decision: 'approve' | 'deny', summary: string) =>
+  defineCommand({
+    name: `approvals ${decision}`,
+    usage: '<id> [flags]',
+    summary,
+    about: [
+      'The first answer wins, and an agent never answers its own request. A grant counts for exactly the action that is shown, once, or for as long as the rule says.',
+    ],
+    flags: {
+      reason: { kind: 'value', value: 'text', about: 'Why; the requester reads it.' },
+      ...flags,
+    },
+    words: [1, 1],
+    examples: [[`cstp approvals ${decision} 7F3K-Q2MX --reason "checked with finance"`, 'with the reason']],
+    async run(run) {
+      const { reason = null } = run.flags
+      const result = await withConnection(answering(run), ({ call }) =>
+        call('decideApproval', { id: run.words[0]!, decision, reason }),
+      )
+      await print(run, result, () => `${result.id} is ${result.state} for ${plain(result.requester)}\n`)
+      return 0
+    },
+  })
+
 export const approvals = defineCommand({
   name: 'approvals',
-  usage: '[watch | show <id> | approve <id> | deny <id>] [flags]',
+  usage: '[watch | show | approve | deny] [flags]',
   summary: 'List what waits for an approval, and grant or deny it.',
   about: [
-    'A rule with action step_up lets an action pass only after a person has granted it. Without an argument the command lists the requests that wait; watch prints each as it comes; show prints one in full.',
-    'approve and deny answer a request, with the scope approve. The first answer wins, and an agent never answers its own request. A grant counts for exactly the action that is shown, once, or for as long as the rule says. Without an answer the request is denied when it expires.',
+    'A rule with action step_up lets an action pass only after a person has granted it. Without an argument the command lists the requests that wait.',
+    'Answers need the scope approve. Without an answer the request is denied when it expires.',
   ],
-  flags,
-  words: [0, 2],
+  verbs: [
+    defineCommand({
+      name: 'approvals watch',
+      usage: '[flags]',
+      summary: 'Print each request as it comes.',
+      about: ['Until Ctrl-C.'],
+      flags,
+      words: [0, 0],
+      examples: [['cstp approvals watch --json', 'each as a line of JSON, for a program']],
+      run: (run) => watch(answering(run)),
+    }),
+    show,
+    answer('approve', 'Grant a request.'),
+    answer('deny', 'Deny a request.'),
+  ],
+  flags: listFlags,
+  words: [0, 0],
   examples: [
     ['cstp approvals', 'what waits'],
     ['cstp approvals approve 7F3K-Q2MX --reason "checked with finance"', 'grant a request'],
-    ['cstp approvals watch --json', 'each request as it comes, for a program'],
   ],
-  async run(given) {
-    const { flags: own, env, words } = given
-    // A person answers, so the administrator's own file is tried; it leaves the machine by request only.
-    const named = own.agent ?? own.token ?? own.url ?? env.CSTP_AGENT ?? env.CSTP_TOKEN
-    const run = named === undefined ? { ...given, flags: { ...own, agent: adminAgent } } : given
-    const [verb, id] = words
-    if (verb === undefined) return list(run)
-    if (verb === 'watch' && id === undefined) return watch(run)
-    if (verb !== 'show' && verb !== 'approve' && verb !== 'deny')
-      throw misuse(`${JSON.stringify(verb)} is not one of watch, show, approve, deny; see cstp help approvals`)
-    if (id === undefined) throw misuse(`missing id: cstp approvals ${verb} <id>`)
-    const { reason = null } = run.flags
-    const result = await withConnection(run, ({ call }) =>
-      verb === 'show' ? call('getApproval', { id }) : call('decideApproval', { id, decision: verb, reason }),
-    )
-    await print(run, result, () =>
-      verb === 'show' ? described(result) : `${result.id} is ${result.state} for ${plain(result.requester)}\n`,
-    )
-    return 0
-  },
+  run: (run) => list(answering(run)),
 })

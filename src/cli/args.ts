@@ -54,7 +54,7 @@ export function parseFlags<F extends Flags>(rest: readonly string[], own: F): Pa
   const known: Flags = { ...settingFlags, ...everywhere, ...counted }
   const flags: Record<string, boolean | string | string[] | undefined> = {}
   for (const [name, { kind }] of Object.entries(counted))
-    flags[name] = kind === 'switch' ? false : kind === 'list' ? [] : undefined
+    flags[name] = kind === 'switch' ? false : kind === 'value' ? undefined : []
   const parsed: Parsed<F> = { flags: flags as Parsed<F>['flags'], words: [], settings: {} }
 
   for (const token of tokensOf(rest, known)) {
@@ -74,18 +74,27 @@ export function parseFlags<F extends Flags>(rest: readonly string[], own: F): Pa
     if (value === undefined || (!inlineValue && value.startsWith('--')))
       throw misuse(`${rawName} needs a value: ${rawName} <${placeholder}>`)
     if (kind === 'list') (flags[name] as string[]).push(...value.split(',').map((one) => one.trim()))
+    else if (kind === 'texts') (flags[name] as string[]).push(value)
     else if (Object.hasOwn(counted, name)) flags[name] = value
     else parsed.settings[`--${name}`] = value
   }
   return parsed
 }
 
-/** @throws Failure if arguments are missing or left over */
-export function checkWords({ name, usage, words: [least, most] }: Command, words: readonly string[]): void {
+/** The word that chooses a part of a command. */
+export const verbOf = ({ name }: Command): string => name.split(' ').at(-1)!
+
+/** @throws Failure if arguments are missing or left over, or if the first one names no part of the command */
+export function checkWords({ name, usage, words: [least, most], verbs = [] }: Command, words: readonly string[]): void {
   const correct = `usage: cstp ${name} ${usage}`
   if (words.length < least) throw misuse(`missing argument; ${correct}`)
-  if (words.length > most)
-    throw misuse(`unexpected argument ${JSON.stringify(withoutSecrets(words[most]!))}; ${correct}`)
+  if (words.length <= most) return
+  const known = verbs.map(verbOf)
+  if (known.length > 0)
+    throw misuse(
+      `${JSON.stringify(withoutSecrets(words[0]!))} is not one of ${known.join(', ')}; see cstp help ${name}`,
+    )
+  throw misuse(`unexpected argument ${JSON.stringify(withoutSecrets(words[most]!))}; ${correct}`)
 }
 
 /** The number in a flag's value. @throws Failure if it is not a number */

@@ -1,7 +1,7 @@
 /** cstp audit: the trail of verdicts and writes, and what the current rules would say of its inputs. */
 import { boundMs } from '../../sdk/schema/params.ts'
 import { numberOf } from './args.ts'
-import { defineCommand } from './command.ts'
+import { defineCommand, type Run } from './command.ts'
 import { connectionFlags, type Result, withConnection } from './connection.ts'
 import { misuse } from './failure.ts'
 import { auditEntries } from './pages.ts'
@@ -14,7 +14,7 @@ const flags = {
   rule: { kind: 'value', value: 'id', about: 'Only entries in which this rule or circuit breaker fired.' },
   method: { kind: 'value', value: 'name', about: 'Only calls of this method.' },
   blocked: { kind: 'switch', about: 'Only what was not allowed.' },
-  limit: { kind: 'value', value: 'n', about: `Most entries; by default ${defaultLimit}, for replay all.` },
+  limit: { kind: 'value', value: 'n', about: `Most entries; by default ${defaultLimit}.` },
   ...connectionFlags,
   agent: { kind: 'value', value: 'name', about: 'Only calls of this agent.' },
   as: {
@@ -46,50 +46,66 @@ function aboutOf({ detail, ids }: AuditEntry): string {
   return plain(text || ids.join(' '))
 }
 
+/** What the flags ask for, and the run as the agent that asks. @throws Failure naming the flag that is wrong */
+function asked(run: Run<typeof flags>) {
+  const { flags: given } = run
+  const since = sinceOf(given.since, Date.now())
+  const limit = numberOf('limit', given.limit)
+  if (limit !== undefined && (!Number.isSafeInteger(limit) || limit < 1))
+    throw misuse('--limit needs a whole number from 1')
+  const method = given.method && !given.method.includes('.') ? `cstp.${given.method}` : given.method
+  const filter = {
+    ...(since !== undefined && { since }),
+    ...(given.agent !== undefined && { agent: given.agent }),
+    ...(given.rule !== undefined && { rule: given.rule }),
+    ...(method !== undefined && { method }),
+    ...(given.blocked && { allowed: false }),
+  }
+  return { filter, limit, caller: { ...run, flags: { ...given, agent: given.as } } }
+}
+
+const replay = defineCommand({
+  name: 'audit replay',
+  usage: '[flags]',
+  summary: 'Evaluate the inputs of the trail again.',
+  about: [
+    'By the archived rules of their time, with what the trail kept of the past: each verdict must be the same, byte by byte; if one is not, the exit status is 1. An entry whose text was redacted, or whose rules were not archived, can’t be repeated, and is counted so.',
+    'And by the rules in force, or by those that --guardrails-paths (GUARDRAILS_PATHS) names, with the closed lists of the server: it shows each verdict that would change. Use it before a change goes live. A verdict that depends on redacted text, on past state that was not recorded, or on circuit breakers is marked uncertain.',
+  ],
+  flags: { ...flags, limit: { ...flags.limit, about: 'Most entries; by default all.' } },
+  words: [0, 0],
+  examples: [['cstp audit replay --since 7d --guardrails-paths ./rules', 'what other rules would have said last week']],
+  async run(run) {
+    const { filter, limit, caller } = asked(run)
+    const { runReplay } = await import('./audit-replay.ts')
+    const configuration = await run.configuration()
+    return withConnection(caller, (connection) => {
+      const entries = auditEntries(connection, { ...filter, ...(limit !== undefined && { limit }) })
+      return runReplay(configuration, connection, entries, run)
+    })
+  },
+})
+
 export const audit = defineCommand({
   name: 'audit',
   usage: '[replay] [flags]',
   summary: 'Show the audit trail, or evaluate its inputs again.',
   about: [
     'Every evaluation of guardrails and every write is kept as an entry: who, when, which method, the verdict and the rules that fired. Newest first. With --json each line is an object with the input without its secrets, its digest, the hash of the rules and the duration.',
-    'replay evaluates the stored inputs again. By the archived rules of their time, with what the trail kept of the past: each verdict must be the same, byte by byte; if one is not, the exit status is 1. An entry whose text was redacted, or whose rules were not archived, can’t be repeated, and is counted so.',
-    'And by the rules in force, or by those that --guardrails-paths (GUARDRAILS_PATHS) names, with the closed lists of the server: it shows each verdict that would change. Use it before a change goes live. A verdict that depends on redacted text, on past state that was not recorded, or on circuit breakers is marked uncertain.',
   ],
+  verbs: [replay],
   flags,
-  words: [0, 1],
+  words: [0, 0],
   examples: [
     ['cstp audit --since 24h --blocked', 'what was stopped since yesterday'],
     ['cstp audit --rule no-production-without-review --json', 'every time a rule fired, for a program'],
-    ['cstp audit replay --since 7d --guardrails-paths ./rules', 'what other rules would have said last week'],
   ],
   async run(run) {
-    const { words, terminal, json, flags: given } = run
-    if (words.length > 0 && words[0] !== 'replay')
-      throw misuse(`${JSON.stringify(words[0])} is not replay; see cstp help audit`)
-    const since = sinceOf(given.since, Date.now())
-    const limit = numberOf('limit', given.limit)
-    if (limit !== undefined && (!Number.isSafeInteger(limit) || limit < 1))
-      throw misuse('--limit needs a whole number from 1')
-    const method = given.method && !given.method.includes('.') ? `cstp.${given.method}` : given.method
-    const filter = {
-      ...(since !== undefined && { since }),
-      ...(given.agent !== undefined && { agent: given.agent }),
-      ...(given.rule !== undefined && { rule: given.rule }),
-      ...(method !== undefined && { method }),
-      ...(given.blocked && { allowed: false }),
-    }
-    const caller = { ...run, flags: { ...given, agent: given.as } }
-    if (words[0] === 'replay') {
-      const { runReplay } = await import('./audit-replay.ts')
-      const configuration = await run.configuration()
-      return withConnection(caller, (connection) => {
-        const entries = auditEntries(connection, { ...filter, ...(limit !== undefined && { limit }) })
-        return runReplay(configuration, connection, entries, run)
-      })
-    }
+    const { terminal, json } = run
+    const { filter, limit = defaultLimit, caller } = asked(run)
     const entries: AuditEntry[] = []
     await withConnection(caller, async (connection) => {
-      for await (const entry of auditEntries(connection, { ...filter, limit: limit ?? defaultLimit })) {
+      for await (const entry of auditEntries(connection, { ...filter, limit })) {
         if (json) await terminal.out(jsonLine(entry))
         else entries.push(entry)
       }

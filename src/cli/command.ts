@@ -3,8 +3,8 @@ import type { Configuration } from '../app/config/config.ts'
 import type { Terminal } from './terminal.ts'
 
 export interface Flag {
-  /** `switch` is on or off, `value` takes one text, `list` may be given several times or with commas. */
-  kind: 'switch' | 'value' | 'list'
+  /** `switch` is on or off, `value` takes one text, `list` short ones, several times or with commas, `texts` one each time it is given. */
+  kind: 'switch' | 'value' | 'list' | 'texts'
   /** The placeholder of the value in the help, such as `n`. */
   value?: string
   about: string
@@ -13,7 +13,13 @@ export type Flags = Record<string, Flag>
 
 /** The values of declared flags: undefined or an empty list if not given. */
 export type Values<F extends Flags> = {
-  [K in keyof F]: F[K]['kind'] extends 'switch' ? boolean : F[K]['kind'] extends 'list' ? string[] : string | undefined
+  [K in keyof F]: F[K]['kind'] extends 'switch'
+    ? boolean
+    : F[K]['kind'] extends 'list' | 'texts'
+      ? string[]
+      : F[K]['kind'] extends 'value'
+        ? string | undefined
+        : boolean | string | string[] | undefined
 }
 
 /** One run of a command. */
@@ -31,6 +37,15 @@ export interface Run<F extends Flags = Flags> {
   signal: AbortSignal
 }
 
+/** Names and what they are, under a title. */
+export interface More {
+  title: string
+  about?: string
+  rows: [name: string, about: string][]
+  /** True if the rest of the help has nothing to do with it. */
+  alone?: true
+}
+
 export interface Command<F extends Flags = Flags> {
   name: string
   /** What follows the name, such as `<text>`. */
@@ -44,8 +59,10 @@ export interface Command<F extends Flags = Flags> {
   words: [least: number, most: number]
   /** Command lines with what they do. */
   examples: [line: string, about: string][]
-  /** Rows for the end of the help that take time to gather: a title, then names and what they are. */
-  more?(): Promise<{ title: string; rows: [name: string, about: string][] }>
+  /** Parts of the command that are chosen by its first argument; the name of each is that of the command and its own. */
+  verbs?: readonly Command[]
+  /** More of the help that takes time to gather. @param words what follows the name */
+  more?(words: readonly string[]): Promise<More>
   /** True if SIGHUP means a reload, which the command handles, instead of an end. */
   reloads?: boolean
   /** Resolves with the exit status. */

@@ -11,19 +11,29 @@ import { exportDecisions } from './export.ts'
 import { guardrails } from './guardrails.ts'
 import { importDecisions } from './import.ts'
 import { licenses } from './licenses.ts'
+import { list } from './list.ts'
 import { mcp } from './mcp.ts'
 import { migrate } from './migrate.ts'
 import { query } from './query.ts'
 import { reindex } from './reindex.ts'
 import { restore } from './restore.ts'
 import { serve } from './serve.ts'
+import { context, show } from './show.ts'
 import { verify } from './verify.ts'
 import { witness } from './witness.ts'
+import { link, record, review, unlink } from './write.ts'
 
 export const commands: readonly Command[] = [
   serve,
   mcp,
+  record,
   query,
+  list,
+  show,
+  review,
+  link,
+  unlink,
+  context,
   call,
   guardrails,
   approvals,

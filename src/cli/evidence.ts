@@ -5,23 +5,6 @@ import { type Connection, connectionFlags, type Result, withConnection } from '.
 import { Failure, misuse } from './failure.ts'
 import { openLog, plain, print, type Terminal } from './terminal.ts'
 
-const flags = {
-  size: { kind: 'value', value: 'n', about: 'prove: size of the checkpoint that you have; by default a new one.' },
-  'tlog-proof': { kind: 'switch', about: 'prove: print the proof in the C2SP tlog-proof form.' },
-  'expected-head': { kind: 'value', value: 'hash', about: 'verify: hash that must be in the chain.' },
-  ...connectionFlags,
-} as const
-
-/** Arguments of a verb: least and most. */
-const verbs: Record<string, [least: number, most: number]> = {
-  checkpoint: [0, 0],
-  prove: [1, 1],
-  consistency: [1, 2],
-  verify: [0, 0],
-  key: [0, 0],
-  'new-key': [0, 0],
-}
-
 /** A number of records. @throws Failure if it is not a number */
 function countOf(name: string, given: string): number {
   const count = Number(given)
@@ -74,7 +57,20 @@ function verdict(found: Result<'verifyEvidenceChain'>, { paint }: Terminal): str
   return [head, ...(reason ? [plain(reason)] : []), `head  ${head_hash}`, `end   ${tail}`, ''].join('\n')
 }
 
-async function newKey(run: Run<typeof flags>): Promise<number> {
+const size = {
+  kind: 'value',
+  value: 'n',
+  about: 'Size of the checkpoint that you have; by default a new one.',
+} as const
+
+/** The signed checkpoint of now. @throws Failure if its signature is not that of the log */
+async function signed(run: Run<typeof connectionFlags>): Promise<Result<'getCheckpoint'>> {
+  const result = await withConnection(run, ({ call }) => call('getCheckpoint', {}))
+  if (!checkpointHolds(result.note, result.verifier_key)) throw new Failure('the checkpoint of the server is not valid')
+  return result
+}
+
+async function newKey(run: Run): Promise<number> {
   const configuration = await run.configuration()
   const { adoptKey } = await import('../app/evidence.ts')
   const { before, signer } = await adoptKey(configuration.settings, openLog(configuration, { quiet: true }))
@@ -89,64 +85,116 @@ async function newKey(run: Run<typeof flags>): Promise<number> {
   return 0
 }
 
+const verbs = [
+  defineCommand({
+    name: 'evidence checkpoint',
+    usage: '[flags]',
+    summary: 'Print a signed checkpoint: the current state of the log in three lines, and the signature.',
+    about: ['Keep it: a later log must begin with this one.'],
+    flags: connectionFlags,
+    words: [0, 0],
+    examples: [['cstp evidence checkpoint > today.note', 'keep the current state of the log']],
+    async run(run) {
+      const result = await signed(run)
+      await print(run, result, () => result.note)
+      return 0
+    },
+  }),
+  defineCommand({
+    name: 'evidence prove',
+    usage: '<seq> [flags]',
+    summary: 'Show that a record is in the log.',
+    about: ['The proof is verified here before it is printed.'],
+    flags: {
+      size,
+      'tlog-proof': { kind: 'switch', about: 'Print the proof in the C2SP tlog-proof form.' },
+      ...connectionFlags,
+    },
+    words: [1, 1],
+    examples: [
+      ['cstp evidence prove 42', 'that record 42 is part of it'],
+      ['cstp evidence prove 42 --tlog-proof > 42.tlog-proof', 'the same for other tools'],
+    ],
+    async run(run) {
+      const seq = countOf('the record', run.words[0]!)
+      const at = run.flags.size === undefined ? undefined : countOf('--size', run.flags.size)
+      const { proof, text } = await withConnection(run, (to) => prove(to, seq, at, run.flags['tlog-proof']))
+      await print(run, proof, () => text)
+      return 0
+    },
+  }),
+  defineCommand({
+    name: 'evidence consistency',
+    usage: '<old> [new] [flags]',
+    summary: 'Show that the log of one size begins with that of a smaller one.',
+    about: ['The proof is verified here before it is printed. Without a new size it is that of now.'],
+    flags: connectionFlags,
+    words: [1, 2],
+    examples: [['cstp evidence consistency 100', 'that the first 100 records are still the same']],
+    async run(run) {
+      const [old, now] = run.words
+      const sizes = [countOf('old', old!), now === undefined ? undefined : countOf('new', now)] as const
+      const { proof, text } = await withConnection(run, (to) => consistency(to, ...sizes))
+      await print(run, proof, () => text)
+      return 0
+    },
+  }),
+  defineCommand({
+    name: 'evidence verify',
+    usage: '[flags]',
+    summary: 'Make the server verify the whole chain.',
+    about: ['The exit status is 1 if it is broken.'],
+    flags: {
+      'expected-head': { kind: 'value', value: 'hash', about: 'Hash that must be in the chain.' },
+      ...connectionFlags,
+    },
+    words: [0, 0],
+    examples: [['cstp evidence verify --expected-head 9f2c…', 'that what you saw is still there']],
+    async run(run) {
+      const expected = run.flags['expected-head']
+      const params = expected === undefined ? {} : { expected_head_hash: expected }
+      const result = await withConnection(run, ({ call }) => call('verifyEvidenceChain', params))
+      await print(run, result, () => verdict(result, run.terminal))
+      return result.intact ? 0 : 1
+    },
+  }),
+  defineCommand({
+    name: 'evidence key',
+    usage: '[flags]',
+    summary: 'Print the verifier key of the checkpoints.',
+    about: ['With it anyone can check the signature of a checkpoint without the server.'],
+    flags: connectionFlags,
+    words: [0, 0],
+    examples: [['cstp evidence key > log.pub', 'for a witness or an auditor']],
+    async run(run) {
+      const { verifier_key } = await signed(run)
+      await print(run, { verifier_key }, () => `${verifier_key}\n`)
+      return 0
+    },
+  }),
+  defineCommand({
+    name: 'evidence new-key',
+    usage: '[flags]',
+    summary: 'Let another key sign the log from now on.',
+    about: [
+      'That of CSTP_EVIDENCE_KEY, else that in the data directory, which is created if it was lost. Only for a key that is lost or no longer secret: a server does not start with another key than the one that signed last.',
+      'Stop the servers, run it on the machine of the data directory, and give every witness the verifier key that it prints. The records stay, the audit trail keeps the change.',
+    ],
+    flags: {},
+    words: [0, 0],
+    examples: [['cstp evidence new-key', 'after the key was lost']],
+    run: newKey,
+  }),
+]
+
 export const evidence = defineCommand({
   name: 'evidence',
-  usage: 'checkpoint | prove <seq> | consistency <old> [new] | verify | key | new-key [flags]',
+  usage: 'checkpoint | prove | consistency | verify | key | new-key',
   summary: 'Checkpoints and proofs of the evidence log, and whether its chain is intact.',
-  about: [
-    'checkpoint prints a signed checkpoint: the current state of the log in three lines, and the signature. Keep it: a later log must begin with this one.',
-    'prove shows that a record is in the log, consistency that the log of one size begins with that of a smaller one. Both proofs are verified here before they are printed.',
-    'verify makes the server verify the whole chain; the exit status is 1 if it is broken. key prints the verifier key of the checkpoints.',
-    'new-key lets another key sign the log from now on: that of CSTP_EVIDENCE_KEY, else that in the data directory, which is created if it was lost. Only for a key that is lost or no longer secret: a server does not start with another key than the one that signed last. Stop the servers, run it on the machine of the data directory, and give every witness the verifier key that it prints. The records stay, the audit trail keeps the change.',
-    'cstp witness does all of this repeatedly, from outside.',
-  ],
-  flags,
-  words: [1, 3],
-  examples: [
-    ['cstp evidence checkpoint > today.note', 'keep the current state of the log'],
-    ['cstp evidence prove 42', 'that record 42 is part of it'],
-    ['cstp evidence prove 42 --tlog-proof > 42.tlog-proof', 'the same for other tools'],
-    ['cstp evidence consistency 100', 'that the first 100 records are still the same'],
-  ],
-  async run(run) {
-    const given = run.flags
-    const [verb = '', ...rest] = run.words
-    const bounds = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined
-    if (!bounds)
-      throw misuse(`${JSON.stringify(verb)} is not one of ${Object.keys(verbs).join(', ')}; see cstp help evidence`)
-    if (rest.length < bounds[0] || rest.length > bounds[1])
-      throw misuse(`evidence ${verb} takes ${bounds[1] === 0 ? 'no' : 'other'} arguments; see cstp help evidence`)
-    const numbers = rest.map((word, at) => countOf(verb === 'prove' ? 'the record' : at === 0 ? 'old' : 'new', word))
-    const size = given.size === undefined ? undefined : countOf('--size', given.size)
-    if (verb === 'new-key') return newKey(run)
-    return withConnection(run, async (connection) => {
-      switch (verb) {
-        case 'prove': {
-          const { proof, text } = await prove(connection, numbers[0]!, size, given['tlog-proof'])
-          await print(run, proof, () => text)
-          return 0
-        }
-        case 'consistency': {
-          const { proof, text } = await consistency(connection, numbers[0]!, numbers[1])
-          await print(run, proof, () => text)
-          return 0
-        }
-        case 'verify': {
-          const expected = given['expected-head']
-          const params = expected === undefined ? {} : { expected_head_hash: expected }
-          const result = await connection.call('verifyEvidenceChain', params)
-          await print(run, result, () => verdict(result, run.terminal))
-          return result.intact ? 0 : 1
-        }
-        default: {
-          const result = await connection.call('getCheckpoint', {})
-          const { verifier_key, note } = result
-          if (!checkpointHolds(note, verifier_key)) throw new Failure('the checkpoint of the server is not valid')
-          if (verb === 'key') await print(run, { verifier_key }, () => `${verifier_key}\n`)
-          else await print(run, result, () => note)
-          return 0
-        }
-      }
-    })
-  },
+  about: ['cstp witness does all of this repeatedly, from outside.'],
+  verbs,
+  flags: {},
+  words: [1, 0],
+  examples: [['cstp help evidence prove', 'what one of them does']],
+  run: () => Promise.reject(misuse('missing argument; see cstp help evidence')),
 })

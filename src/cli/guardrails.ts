@@ -1,7 +1,7 @@
 /** cstp guardrails: check, test, reload and backtest rule files. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { defineCommand } from './command.ts'
+import { defineCommand, type Run } from './command.ts'
 import { connectionFlags, withConnection } from './connection.ts'
 import { misuse } from './failure.ts'
 import { plain, print } from './terminal.ts'
@@ -10,57 +10,99 @@ import { plain, print } from './terminal.ts'
 const beside = import.meta.url.endsWith('/cli/guardrails.ts') ? '../../guardrails' : 'guardrails'
 const shipped = join(import.meta.dir, beside)
 
-export const guardrails = defineCommand({
-  name: 'guardrails',
-  usage: 'check|test [place …] | reload | backtest [file] [flags]',
-  summary: 'Check, test, reload and backtest guardrail files.',
+type Connected = Run<typeof connectionFlags>
+
+/** The places that are named, else those of the settings. */
+const places = async ({ words, configuration }: Connected): Promise<readonly string[]> =>
+  words.length > 0 ? words : (await configuration()).settings.guardrails_paths
+
+const mostPlaces = 32
+const about =
+  'It takes folders, and the word shipped (the rules of this program), as GUARDRAILS_PATHS does, which it reads by default. It needs no server.'
+
+const check = defineCommand({
+  name: 'guardrails check',
+  usage: '[place …] [flags]',
+  summary: 'Report what does not load, and what loads but is suspicious.',
   about: [
-    'check reports what does not load, with file, line and column, and what loads but is suspicious: fields that were probably meant to be others, and rules that never fire, that another rule covers, that contradict, or that block without a message. The exit status is 1 if a file does not load.',
-    'test runs the tables beside the rules (*.test.yaml: an action, the expected verdict) and names the rules that no case fires. The exit status is 1 if a case fails.',
-    'Both take folders, and check takes files and the word shipped (the rules of this program) too, as GUARDRAILS_PATHS does, which they read by default. What check reads is what a server would load. Neither needs a server.',
-    'reload makes a server reload its guardrails now (scope admin); otherwise it does so every five minutes.',
-    'backtest takes a file of rules that is not active and evaluates the recorded decisions whose outcome is known: how many the rules would have stopped, and how many of those failed or succeeded, with the 95 % interval of the failure rate. Without a file it does so for the rules in force that are in shadow mode, by what the audit trail says that they would have stopped (scope admin).',
+    'With file, line and column: fields that were probably meant to be others, and rules that never fire, that another rule covers, that contradict, or that block without a message. What it reads is what a server would load. The exit status is 1 if a file does not load.',
+    about.replace('folders', 'files, folders'),
   ],
   flags: connectionFlags,
-  words: [1, 33],
-  examples: [
-    ['cstp guardrails check shipped ./rules', 'the shipped rules and your own, before a deployment'],
-    ['cstp guardrails test ./rules', 'run the table tests'],
-    ['cstp guardrails backtest new-rule.yaml --local', 'what a new rule would have stopped'],
-  ],
+  words: [0, mostPlaces],
+  examples: [['cstp guardrails check shipped ./rules', 'the shipped rules and your own, before a deployment']],
   async run(run) {
-    const [verb, ...given] = run.words
-    const most = verb === 'reload' ? 0 : verb === 'backtest' ? 1 : given.length
-    const extra = given[most]
-    if (extra !== undefined) throw misuse(`unexpected argument ${JSON.stringify(extra)}; see cstp help guardrails`)
-    const places = async () => (given.length > 0 ? given : (await run.configuration()).settings.guardrails_paths)
-    switch (verb) {
-      case 'check': {
-        const { settings } = await run.configuration()
-        return (await import('./guardrails-run.ts')).check(await places(), run, settings)
-      }
-      case 'test': {
-        // The tables of the shipped rules are files of the source, not of the program.
-        const folders = (await places()).flatMap((place) =>
-          place !== 'shipped' ? [place] : existsSync(shipped) ? [shipped] : [],
-        )
-        if (folders.length === 0) throw misuse('missing folder: cstp guardrails test <folder>')
-        return (await import('./guardrails-run.ts')).test(folders, run)
-      }
-      case 'backtest':
-        return (await import('./guardrails-run.ts')).runBacktest(given[0] ?? null, run)
-      case 'reload': {
-        const result = await withConnection(run, ({ call }) => call('reloadGuardrails', {}))
-        const { success, total, policy_hash, errors } = result
-        const lines = errors.map(({ file, line, column, message }) => plain(`${file}:${line}:${column}: ${message}`))
-        const end = success
-          ? `${total} rules in force, policy ${policy_hash.slice(0, 12)}`
-          : `the files are invalid; the last valid rules stay in force (${total}, policy ${policy_hash.slice(0, 12)})`
-        await print(run, result, () => `${[...lines, end].join('\n')}\n`)
-        return success ? 0 : 1
-      }
-      default:
-        throw misuse(`${JSON.stringify(verb)} is not one of check, test, reload, backtest; see cstp help guardrails`)
-    }
+    const { settings } = await run.configuration()
+    return (await import('./guardrails-run.ts')).check(await places(run), run, settings)
   },
+})
+
+const test = defineCommand({
+  name: 'guardrails test',
+  usage: '[folder …] [flags]',
+  summary: 'Run the tables beside the rules, and name the rules that no case fires.',
+  about: [
+    'A table is a file *.test.yaml: actions, and the verdict that is expected of each. The exit status is 1 if a case fails.',
+    about,
+  ],
+  flags: connectionFlags,
+  words: [0, mostPlaces],
+  examples: [['cstp guardrails test ./rules', 'run the table tests']],
+  async run(run) {
+    // The tables of the shipped rules are files of the source, not of the program.
+    const folders = (await places(run)).flatMap((place) =>
+      place !== 'shipped' ? [place] : existsSync(shipped) ? [shipped] : [],
+    )
+    if (folders.length === 0) throw misuse('missing folder: cstp guardrails test <folder>')
+    return (await import('./guardrails-run.ts')).test(folders, run)
+  },
+})
+
+const reload = defineCommand({
+  name: 'guardrails reload',
+  usage: '[flags]',
+  summary: 'Make a server reload its guardrails now (scope admin).',
+  about: ['Without it a server looks every five minutes. The exit status is 1 if a file does not load.'],
+  flags: connectionFlags,
+  words: [0, 0],
+  examples: [['cstp guardrails reload', 'after a change']],
+  async run(run) {
+    const result = await withConnection(run, ({ call }) => call('reloadGuardrails', {}))
+    const { success, total, policy_hash, errors } = result
+    const lines = errors.map(({ file, line, column, message }) => plain(`${file}:${line}:${column}: ${message}`))
+    const end = success
+      ? `${total} rules in force, policy ${policy_hash.slice(0, 12)}`
+      : `the files are invalid; the last valid rules stay in force (${total}, policy ${policy_hash.slice(0, 12)})`
+    await print(run, result, () => `${[...lines, end].join('\n')}\n`)
+    return success ? 0 : 1
+  },
+})
+
+const backtest = defineCommand({
+  name: 'guardrails backtest',
+  usage: '[file] [flags]',
+  summary: 'Tell what rules would have stopped.',
+  about: [
+    'It takes a file of rules that is not active and evaluates the recorded decisions whose outcome is known: how many the rules would have stopped, and how many of those failed or succeeded, with the 95 % interval of the failure rate.',
+    'Without a file it does so for the rules in force that are in shadow mode, by what the audit trail says that they would have stopped (scope admin).',
+  ],
+  flags: connectionFlags,
+  words: [0, 1],
+  examples: [['cstp guardrails backtest new-rule.yaml --local', 'what a new rule would have stopped']],
+  run: async (run) => (await import('./guardrails-run.ts')).runBacktest(run.words[0] ?? null, run),
+})
+
+export const guardrails = defineCommand({
+  name: 'guardrails',
+  usage: 'check | test | reload | backtest',
+  summary: 'Check, test, reload and backtest guardrail files.',
+  about: ['Check and test before a deployment, backtest before a rule goes live.'],
+  verbs: [check, test, reload, backtest],
+  flags: {},
+  words: [1, 0],
+  examples: [
+    ['cstp guardrails check shipped ./rules', 'the shipped rules and your own'],
+    ['cstp help guardrails backtest', 'what one of them does'],
+  ],
+  run: () => Promise.reject(misuse('missing argument; see cstp help guardrails')),
 })

@@ -1,7 +1,7 @@
 /** Help texts, derived from what the commands declare. */
 import { settings } from '../app/config/config.ts'
 import { version } from '../core/version.ts'
-import { everywhere } from './args.ts'
+import { everywhere, verbOf } from './args.ts'
 import type { Command, Flags } from './command.ts'
 import { pad, type Terminal, wrap } from './terminal.ts'
 
@@ -9,7 +9,7 @@ const widest = 100
 
 /** Two columns: names and their descriptions, wrapped. */
 function entries(rows: readonly (readonly [string, string])[], { width, paint }: Terminal): string[] {
-  const left = Math.min(28, Math.max(...rows.map(([name]) => name.length)))
+  const left = Math.min(28, Math.max(0, ...rows.map(([name]) => name.length)))
   const room = Math.max(30, Math.min(width, widest) - left - 4)
   return rows.flatMap(([name, about]) => {
     const [first = '', ...rest] = wrap(about, room)
@@ -23,8 +23,11 @@ function entries(rows: readonly (readonly [string, string])[], { width, paint }:
 const flagRows = (flags: Flags): [string, string][] =>
   Object.entries(flags).map(([name, { kind, value = 'value', about }]) => [
     `--${name}${kind === 'switch' ? '' : ` <${value}>`}`,
-    kind === 'list' ? `${about} May be given several times.` : about,
+    kind === 'list' || kind === 'texts' ? `${about} May be given several times.` : about,
   ])
+
+const verbRows = (verbs: readonly Command[]): [string, string][] =>
+  verbs.map((one) => [`${verbOf(one)} ${one.usage}`.replace(/ ?\[flags\]/, ''), one.summary])
 
 const paragraphs = (texts: readonly string[], width: number): string[] =>
   texts.flatMap((text) => ['', ...wrap(text, Math.min(width, widest))])
@@ -55,21 +58,31 @@ export function overview(commands: readonly Command[], terminal: Terminal): stri
 }
 
 /** `cstp help <command>` */
-export async function commandHelp(command: Command, terminal: Terminal): Promise<string> {
-  const { name, usage, summary, about, flags, examples } = command
+export async function commandHelp(command: Command, words: readonly string[], terminal: Terminal): Promise<string> {
+  const { name, usage, summary, about, flags, examples, verbs = [] } = command
   const { paint, width } = terminal
   const { json, help, config } = everywhere
-  const more = await command.more?.()
+  const more = await command.more?.(words)
+  const rest = more
+    ? [
+        `${more.title}:`,
+        ...paragraphs(more.about ? [more.about] : [], width),
+        ...(more.about ? [''] : []),
+        ...entries(more.rows, terminal),
+      ]
+    : []
+  if (more?.alone) return [...rest, ''].join('\n')
   return [
     `${paint.bold(`cstp ${name}`)}: ${summary}`,
     '',
     `usage: cstp ${name}${usage ? ` ${usage}` : ''}`,
     ...paragraphs(about, width),
     '',
+    ...(verbs.length > 0 ? [...entries(verbRows(verbs), terminal), ''] : []),
     ...entries(flagRows({ ...flags, json, config, help }), terminal),
     ...(examples.length > 0 ? ['', 'examples:'] : []),
     ...examples.flatMap(([line, what]) => [`  ${paint.cyan(line)}`, `      ${what}`]),
-    ...(more ? ['', `${more.title}:`, ...entries(more.rows, terminal)] : []),
+    ...(more ? ['', ...rest] : []),
     '',
     'Every setting is a flag as well (--data-dir, --port …): cstp help settings',
     '',

@@ -6,7 +6,7 @@ import { version } from '../core/version.ts'
 import { checkWords, everywhere, parseFlags, settingFlags, splitCommand } from './args.ts'
 import type { Command, Flags } from './command.ts'
 import { commands } from './commands.ts'
-import { describe, errorJson, misuse, statusOf } from './failure.ts'
+import { describe, errorJson, type Failure, misuse, statusOf } from './failure.ts'
 import { commandHelp, overview, settingsHelp } from './help.ts'
 import { jsonLine, openTerminal, type Terminal } from './terminal.ts'
 
@@ -24,36 +24,52 @@ function stopSignal(reloads: boolean): AbortSignal {
   return stopping.signal
 }
 
-function find(name: string): Command {
-  const found = commands.find((one) => one.name === name)
-  if (found) return found
-  const near = nearest(
-    name,
-    commands.map((one) => one.name),
-  )
-  throw misuse(`unknown command ${JSON.stringify(name)}${near ? `; did you mean ${near}?` : ''} (cstp help lists them)`)
+const unknownOf = (kind: string, name: string, known: readonly string[], where: string): Failure => {
+  const near = nearest(name, known)
+  return misuse(`unknown ${kind} ${JSON.stringify(name)}${near ? `; did you mean ${near}?` : ''} (${where})`)
 }
 
-async function help(name: string | undefined, terminal: Terminal): Promise<void> {
-  if (name === undefined) await terminal.out(overview(commands, terminal))
-  else if (name === 'settings') await terminal.out(settingsHelp(terminal))
-  else await terminal.out(await commandHelp(find(name), terminal))
+/** The command of this name, or the part of it that the next word names, with the words that are left. */
+function find(name: string, words: readonly string[]): { command: Command; words: string[] } {
+  const found = commands.find((one) => one.name === name)
+  if (!found)
+    throw unknownOf(
+      'command',
+      name,
+      commands.map((one) => one.name),
+      'cstp help lists them',
+    )
+  const [verb, ...rest] = words
+  const part = found.verbs?.find((one) => one.name === `${name} ${verb}`)
+  return part ? { command: part, words: rest } : { command: found, words: [...words] }
 }
+
+async function help(words: readonly string[], terminal: Terminal): Promise<void> {
+  const [name, ...rest] = words
+  if (name === undefined) return terminal.out(overview(commands, terminal))
+  if (name === 'settings') return terminal.out(settingsHelp(terminal))
+  const { command, words: left } = find(name, rest)
+  await terminal.out(await commandHelp(command, left, terminal))
+}
+
+const flagsOf = ({ flags, verbs = [] }: Command): Flags => Object.assign({}, flags, ...verbs.map(flagsOf))
 
 async function execute(argv: string[], terminal: Terminal, env: NodeJS.ProcessEnv): Promise<number> {
-  const all: Flags = Object.assign({}, settingFlags, everywhere, ...commands.map(({ flags }) => flags))
+  const all: Flags = Object.assign({}, settingFlags, everywhere, ...commands.map(flagsOf))
   const { name, rest } = splitCommand(argv, all)
-  const command = name === null || name === 'help' ? null : find(name)
-  const { flags, words, settings } = parseFlags(rest, command?.flags ?? {})
+  const given = parseFlags(rest, all)
+  const found = name === null || name === 'help' ? null : find(name, given.words)
+  const { flags, settings } = parseFlags(rest, found?.command.flags ?? {})
   if (flags.version) {
     await terminal.out(`${version}\n`)
     return 0
   }
-  if (!command || flags.help) {
-    await help(command ? command.name : words[0], terminal)
+  if (!found || flags.help) {
+    await help(found ? [name!, ...given.words] : given.words, terminal)
     // No command is not a success: a script that forgot it should notice.
     return argv.length === 0 ? 2 : 0
   }
+  const { command, words } = found
   checkWords(command, words)
   return command.run({
     flags,

@@ -121,6 +121,13 @@ export function wrap(text: string, columns: number): string[] {
   return line === '' ? lines : [...lines, line]
 }
 
+/** The part of an id that is enough to identify a decision. */
+export const shortId = (id: string): string => id.slice(-12, -4)
+
+/** Colour of an outcome. */
+export const outcomePaint = (paint: Paint, outcome: string | null): ((text: string) => string) =>
+  outcome === 'success' ? paint.green : outcome === 'failure' ? paint.red : outcome === null ? paint.dim : paint.yellow
+
 // Tables that fit the terminal: one column is cut, and columns that matter less are left out.
 
 export interface Column<R> {

@@ -1,9 +1,13 @@
 /** The parts of the command line that need no process: lines of an import, tables, text on a terminal, and the pace of many calls. */
 import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import * as v from 'valibot'
 import { parseFlags } from '../../src/cli/args.ts'
+import { commands } from '../../src/cli/commands.ts'
 import { trackedReads } from '../../src/cli/connection.ts'
 import { type Line, planLine, readLines } from '../../src/cli/import-lines.ts'
 import { createPace, eachPaced } from '../../src/cli/import-load.ts'
+import { parametersOf } from '../../src/cli/parameters.ts'
 import { serverUrl } from '../../src/cli/remote.ts'
 import { fit, plain, prettyJson, table } from '../../src/cli/terminal.ts'
 import { methods } from '../../src/methods/table.ts'
@@ -94,6 +98,76 @@ test('flags: values, lists and switches, before and after words; what is wrong i
   expect(() => parseFlags(['--local=yes'], own)).toThrow('--local takes no value')
   expect(() => parseFlags(['--loca'], own)).toThrow('did you mean --local?')
   expect(() => parseFlags(['-x'], own)).toThrow('unknown flag -x')
+})
+
+test('a flag of one name takes as much in every command, so that it may come before the command', () => {
+  const arity = new Map<string, boolean>()
+  const all = commands.flatMap((one) => [one, ...(one.verbs ?? [])])
+  expect(all.length).toBeGreaterThan(commands.length)
+  for (const { name, flags } of all)
+    for (const [flag, { kind }] of Object.entries(flags)) {
+      const takesNone = kind === 'switch'
+      expect([name, flag, arity.get(flag) ?? takesNone]).toEqual([name, flag, takesNone])
+      arity.set(flag, takesNone)
+    }
+})
+
+describe('parameters as flags', () => {
+  const schema = v.object({
+    how_many: v.optional(v.pipe(v.number(), v.safeInteger()), 3),
+    share: v.nullable(v.pipe(v.number(), v.minValue(0), v.maxValue(1))),
+    kinds: v.optional(v.union([v.picklist(['a', 'b']), v.array(v.picklist(['a', 'b']))])),
+    notes: v.optional(v.array(v.pipe(v.string(), v.maxLength(10_000))), () => []),
+    strict: v.optional(v.boolean(), false),
+    loud: v.optional(v.boolean(), true),
+    place: v.optional(v.union([v.string(), v.object({ name: v.string() })])),
+    shape: v.optional(v.object({ x: v.number() })),
+  })
+  const { flags, read } = parametersOf(schema, { notes: 'note', strict: null })
+
+  test('each has the kind that its type asks for', () => {
+    expect(Object.entries(flags).map(([name, { kind, value }]) => [name, kind, value])).toEqual([
+      ['how-many', 'value', 'n'],
+      ['share', 'value', '0..1'],
+      ['kinds', 'list', 'a|b'],
+      ['note', 'texts', 'text'],
+      ['loud', 'value', 'true|false'],
+      ['place', 'value', 'text'],
+      ['shape', 'value', 'json'],
+    ])
+    expect(flags['how-many']!.about).toBe(' By default 3.')
+  })
+
+  test('values come back as the parameters, and only those that were given', () => {
+    const line = ['--how-many', '7', '--kinds', 'a,b', '--note', 'one, two', '--note', 'three', '--loud', 'false']
+    expect(read(parseFlags([...line, '--place', '12', '--shape', '{"x":1}'], flags).flags)).toEqual({
+      how_many: 7,
+      kinds: ['a', 'b'],
+      notes: ['one, two', 'three'],
+      loud: false,
+      place: '12',
+      shape: { x: 1 },
+    })
+    expect(read(parseFlags([], flags).flags)).toEqual({})
+  })
+
+  test.each([
+    [['--how-many', '1e309'], '--how-many needs a number, received "1e309"'],
+    [['--how-many', ''], '--how-many needs a number, received ""'],
+    [['--loud', 'yes'], '--loud is true or false, received "yes"'],
+    [['--shape', '{'], '--shape needs object as JSON, received "{"'],
+  ])('%j is refused by name', (line, message) => {
+    expect(() => read(parseFlags(line, flags).flags)).toThrow(message)
+  })
+
+  test('any text comes back as it was given', () => {
+    fc.assert(
+      fc.property(fc.array(fc.string({ unit: 'binary' }).filter((text) => !text.startsWith('--'))), (notes) => {
+        const line = notes.flatMap((note) => ['--note', note])
+        expect(read(parseFlags(line, flags).flags)).toEqual(notes.length > 0 ? { notes } : {})
+      }),
+    )
+  })
 })
 
 test('the server to ask: the address given, or the one of the settings where it can be reached', () => {

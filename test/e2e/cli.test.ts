@@ -125,7 +125,14 @@ describe('help', () => {
       expect(names).toEqual([
         'serve',
         'mcp',
+        'record',
         'query',
+        'list',
+        'show',
+        'review',
+        'link',
+        'unlink',
+        'context',
         'call',
         'guardrails',
         'approvals',
@@ -311,7 +318,120 @@ describe('with a server', () => {
     expect((await run(stray)).out).toMatch(/^No precedent: [\s\S]*basket/)
     expect(await run(['query', 'x', '--mode', 'psychic'])).toMatchObject({ status: 2 })
     expect(await run(['query', 'x', '--limit', 'few'])).toMatchObject({ status: 2 })
-    expect((await run(['query', 'x', '--stakes', 'huge'])).err).toContain('filters.stakes.0')
+    expect(await run(['query', 'x', '--stakes', 'huge'])).toMatchObject({
+      status: 2,
+      err: 'cstp: --stakes is one of low, medium, high, critical; received "huge"\n',
+    })
+  })
+
+  test('a decision from the first word to its outcome, with flags made from the declared parameters', async () => {
+    const shown = async (...args: string[]) => {
+      const { status, out, err } = await run(args)
+      expect(err).toBe('')
+      expect(status).toBe(0)
+      return out
+    }
+    const given = [
+      '--category',
+      'tooling',
+      '--confidence',
+      '0.7',
+      '--stakes',
+      'high',
+      '--tag',
+      'ci,speed',
+      '--review-in',
+      '2w',
+    ]
+    const reasons = ['--reason', 'technical: one binary, no daemon', '--reason', 'risk: builds differ: by machine']
+    const place = [
+      '--project',
+      'example/forge',
+      '--pr',
+      '700',
+      '--file',
+      'ci/build.ts',
+      '--alternative',
+      'Buy, not build',
+    ]
+    const args = ['record', '-', ...given, ...reasons, ...place]
+    const first = await run(args, 'Cache builds by the hash of their inputs\n')
+    expect(first.err).toBe('')
+    const id = /^recorded ([0-9a-f]{8}) {2}Cache builds by the hash of their inputs$/m.exec(first.out)![1]!
+    expect(JSON.parse(await shown('show', id, '--json'))).toMatchObject({
+      decision: 'Cache builds by the hash of their inputs',
+      confidence: 0.7,
+      stakes: 'high',
+      tags: ['ci', 'speed'],
+      review_in: '2w',
+      reasons: [
+        { type: 'technical', text: 'one binary, no daemon' },
+        { type: 'risk', text: 'builds differ: by machine' },
+      ],
+      alternatives_considered: ['Buy, not build'],
+      project: { name: 'example/forge', feature: null, pr: 700, files: ['ci/build.ts'] },
+      // Nothing that the command line read became deliberation.
+      deliberation: null,
+    })
+    const page = await shown('show', id)
+    expect(page).toMatch(/^Cache builds by the hash of their inputs\ntooling · high stakes · 70 % sure · pending\n/)
+    for (const line of [/^project {7}example\/forge, pull request 700$/m, /^ {14}risk: builds differ: by machine$/m])
+      expect(page).toMatch(line)
+
+    await shown('record', 'Build', 'each', 'time', '--category', 'tooling', '--confidence', '0.4')
+    const rows = await shown('list', '--category', 'tooling', '--status', 'pending', '--limit', '1')
+    expect(rows).toMatch(
+      /^date +decision .*id\n\d{4}-\d{2}-\d{2} +Build each time .*\n\n1 to 1 of 2; the next: --offset 1\n$/,
+    )
+    const other = /([0-9a-f]{8})\n\n/.exec(rows)![1]!
+    expect(await shown('link', id, 'supersedes', other, '--context', 'faster')).toBe(`${id} supersedes ${other}\n`)
+    expect(await shown('show', id)).toMatch(new RegExp(`^links {9}supersedes ${other}: faster$`, 'm'))
+    expect(await shown('unlink', id, 'supersedes', other)).toBe('The link is removed.\n')
+    expect(await run(['unlink', id, 'supersedes', other])).toMatchObject({ status: 1, out: 'There is no such link.\n' })
+    expect(await shown('review', id, 'success', '--lessons', 'Hash the compiler too')).toBe(
+      `${id} is reviewed: success\n`,
+    )
+    expect(await shown('context', 'cache', 'builds')).toContain('Lesson: "Hash the compiler too"')
+    expect(await shown('show', 'late')).toStartWith('Ship on Fridays\n')
+    expect(JSON.parse(await shown('call', 'getDecision', 'id=late')).source_key).toBe('late')
+  })
+
+  test('what a flag or a method can not take is named, with what was meant', async () => {
+    const wrong = async (...args: string[]) => {
+      const { status, out, err } = await run(args)
+      expect(out).toBe('')
+      return [status, err]
+    }
+    const record = ['record', 'x', '--category', 'c', '--confidence']
+    expect(await wrong(...record, 'much')).toEqual([2, 'cstp: --confidence needs a number, received "much"\n'])
+    expect(await wrong(...record, '2')).toEqual([
+      1,
+      'cstp: Invalid params (-32602)\n  confidence: expected a number from 0 to 1, received 2\n',
+    ])
+    expect(await wrong(...record, '1', '--reason', 'because')).toEqual([
+      2,
+      'cstp: --reason needs a type and a text, such as "technical: the team knows it"; received "because"\n',
+    ])
+    expect(await wrong(...record, '1', '--confidance', '1')).toEqual([
+      2,
+      'cstp: unknown flag --confidance; did you mean --confidence?\n',
+    ])
+    expect(await wrong('call', 'getDecison', 'id=1')).toEqual([
+      2,
+      'cstp: unknown method "getDecison"; did you mean getDecision? (cstp help call lists them)\n',
+    ])
+    expect(await wrong('call', 'getDecision', 'id=1', 'revisions')).toEqual([
+      2,
+      'cstp: expected name=value, or the parameters as one JSON object; received "revisions"\n',
+    ])
+    expect(await wrong('evidence', 'verfy')).toEqual([
+      2,
+      'cstp: "verfy" is not one of checkpoint, prove, consistency, verify, key, new-key; see cstp help evidence\n',
+    ])
+    const method = await run(['call', 'getDecision', '--help'])
+    expect(method.out).toMatch(/^ {2}revisions +boolean, default false\. /m)
+    expect(method.out).not.toContain('--url')
+    expect((await run(['help', 'evidence', 'prove'])).out).toContain('usage: cstp evidence prove <seq> [flags]')
   })
 
   test('call takes parameters from the line, a file and stdin, and tells errors readably', async () => {

@@ -80,17 +80,10 @@ const limitFrom = 100
 
 /**
  * One-sided permutation test: how often a random split into the same sizes shows a difference of means at least as large. Sampled
- * with a fixed seed if the smaller side is small; from the normal limit of the same distribution if it is large. If none of the first
- * thousand splits is as large, more are drawn until one is.
+ * with a fixed seed if the smaller side is small; from the normal limit of the same distribution if it is large.
  * @param direction 1 when more is worse, −1 when less is
- * @param finest p-value that must be told from smaller ones
  */
-export function permutationTest(
-  recent: readonly Counted[],
-  historical: readonly Counted[],
-  direction: 1 | -1,
-  finest = 1 / rounds,
-): number {
+export function permutationTest(recent: readonly Counted[], historical: readonly Counted[], direction: 1 | -1): number {
   const counts = new Map<number, number>()
   for (const { figure, count } of [...recent, ...historical]) counts.set(figure, (counts.get(figure) ?? 0) + count)
   const pool = [...counts].map(([figure, count]) => ({ figure, count })).sort((a, b) => a.figure - b.figure)
@@ -105,13 +98,12 @@ export function permutationTest(
     return limitTail(flipped, size, observed)
   }
   const { refill, draw } = urn(pool, seeded(0x5eed))
-  const most = Math.max(rounds, Math.ceil(1 / finest))
-  let [asLarge, round] = [0, 0]
-  for (; round < rounds || (asLarge === 0 && round < most); round++) {
+  let asLarge = 0
+  for (let round = 0; round < rounds; round++) {
     refill()
     let sum = 0
     for (let drawn = 0; drawn < size; drawn++) sum += draw()
     if (sign * sum >= observed) asLarge++
   }
-  return (asLarge + 1) / (round + 1)
+  return (asLarge + 1) / (rounds + 1)
 }

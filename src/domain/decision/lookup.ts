@@ -1,4 +1,4 @@
-/** Finds the one decision that an id, or the beginning of one, identifies. */
+/** Finds the one decision that an id, the beginning of one, or the key of its origin identifies. */
 import { CstpError, decisionNotFound, invalidParams } from '../../../sdk/errors.ts'
 import { boundMs, type Filters } from '../../../sdk/schema/params.ts'
 import type { DecisionFilter, DecisionReader, StoredDecision } from '../../../sdk/storage/store.ts'
@@ -8,21 +8,23 @@ const fullForm = /^\d{4}-\d{2}-\d{2}-decision-[0-9a-f]{12}$/
 const shownCandidates = 10
 
 /**
- * The full id behind a full id, a unique prefix of one, or a unique prefix of 8 or more of its hexadecimal part.
+ * The full id behind a full id, the key of its origin, a unique prefix of an id, or a unique prefix of 8 or more of its hexadecimal part.
  * @throws CstpError `decision_not_found`, or `invalid_params` for a prefix that is too short or means several (`data.candidates`)
  */
 export async function resolveId(
-  decisions: Pick<DecisionReader, 'findIds' | 'get'>,
+  decisions: Pick<DecisionReader, 'findIds' | 'get' | 'idOfSource'>,
   given: string,
   path: string,
 ): Promise<string> {
   if (fullForm.test(given)) return given
+  const imported = await decisions.idOfSource(given)
+  if (imported !== null) return imported
   const bare = /^[0-9a-f]+$/.test(given)
   if (given.length < 8) {
     throw invalidParams({
       path,
       message: 'a prefix needs at least 8 characters',
-      expected: 'a decision id or a prefix of 8 or more characters',
+      expected: 'a decision id, a prefix of 8 or more characters, or a source_key',
       received: given,
     })
   }

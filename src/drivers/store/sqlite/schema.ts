@@ -203,7 +203,7 @@ export const keyed_records = sqliteTable(
   ],
 )
 
-/** Append-only: triggers refuse UPDATE, and DELETE but of lines that the latest line of their retention covers. */
+/** Append-only: triggers refuse UPDATE and DELETE. */
 export const audit = sqliteTable(
   'audit',
   {
@@ -218,10 +218,7 @@ export const audit = sqliteTable(
     rules: text({ mode: 'json' }).$type<string[]>().notNull(),
     detail: text({ mode: 'json' }).$type<unknown>(),
   },
-  (table) => [
-    index('audit_at').on(table.at_ms),
-    index('audit_retention').on(table.seq).where(sql`method = 'audit.retention'`),
-  ],
+  (table) => [index('audit_at').on(table.at_ms)],
 )
 
 export const audit_rules = sqliteTable('audit_rules', { rule: text().notNull(), seq: integer().notNull() }, (table) => [

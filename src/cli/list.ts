@@ -1,0 +1,54 @@
+/** cstp list: decisions by their fields as a table. */
+import { listDecisions } from '../methods/index.ts'
+import { type Command, defineCommand } from './command.ts'
+import { connectionFlags, type Params, type Result, withConnection } from './connection.ts'
+import { parametersOf } from './parameters.ts'
+import { type Column, outcomePaint, type Paint, plain, print, shortId, table } from './terminal.ts'
+
+type Row = Result<'listDecisions'>['decisions'][number]
+
+const chosen = parametersOf(listDecisions.params, { agent: 'by', tags: 'tag', date_from: 'after', date_to: 'before' })
+
+const columns = (paint: Paint): Column<Row>[] => [
+  { title: 'date', text: ({ date }) => date },
+  { title: 'decision', text: ({ title }) => plain(title), grows: true, paint: (text) => paint.bold(text) },
+  { title: 'category', text: ({ category }) => plain(category), rank: 2 },
+  { title: 'stakes', text: ({ stakes }) => stakes, rank: 1 },
+  { title: 'sure', right: true, text: ({ confidence }) => confidence?.toFixed(2) ?? '', rank: 3 },
+  {
+    title: 'outcome',
+    text: ({ outcome }) => outcome ?? 'pending',
+    paint: (text, { outcome }) => outcomePaint(paint, outcome)(text),
+  },
+  { title: 'by', text: ({ recorded_by }) => plain(recorded_by), rank: 0 },
+  { title: 'id', text: ({ id }) => shortId(id), paint: (text) => paint.cyan(text) },
+]
+
+export const list: Command = defineCommand({
+  name: 'list',
+  usage: '[flags]',
+  summary: 'List decisions by their fields.',
+  about: ['The newest come first. cstp show takes an id of the last column.'],
+  flags: { ...chosen.flags, ...connectionFlags },
+  words: [0, 0],
+  examples: [
+    ['cstp list --category architecture --outcome failure', 'what went wrong'],
+    ['cstp list --status pending --sort stakes --limit 5', 'the highest stakes that nobody reviewed'],
+    ['cstp list --after 2026-01-01 --by planner --json', 'what an agent recorded this year, for a program'],
+  ],
+  async run(run) {
+    const found = await withConnection(run, ({ call }) =>
+      call('listDecisions', chosen.read(run.flags) as Params<'listDecisions'>),
+    )
+    const { decisions, total, offset } = found
+    const { paint, width } = run.terminal
+    const end = offset + decisions.length
+    const more = end < total ? `; the next: --offset ${end}` : ''
+    await print(run, found, () =>
+      decisions.length === 0
+        ? `${total === 0 ? 'No decision matches.' : `There are only ${total}.`}\n`
+        : `${[...table(decisions, columns(paint), width, paint.dim), '', paint.dim(`${offset + 1} to ${end} of ${total}${more}`)].join('\n')}\n`,
+    )
+    return 0
+  },
+})

@@ -1,0 +1,143 @@
+/** cstp record, review, link and unlink: what a person writes about decisions. */
+import { Project } from '../../sdk/schema/decision.ts'
+import { linkDecisions, recordDecision, reviewDecision, unlinkDecisions } from '../methods/index.ts'
+import { type Command, defineCommand, type Run } from './command.ts'
+import { connectionFlags, type Params, withConnection } from './connection.ts'
+import { misuse } from './failure.ts'
+import { parametersOf } from './parameters.ts'
+import { plain, print, shortId } from './terminal.ts'
+
+/** A text as it was given, or stdin for `-`. */
+async function textOf(given: string): Promise<string> {
+  if (given !== '-') return given
+  const text = (await Bun.stdin.text()).replace(/^\ufeff/, '').trimEnd()
+  if (text === '') throw misuse('stdin is empty: - reads the text from there')
+  return text
+}
+
+const recorded = parametersOf(recordDecision.params, {
+  decision: null,
+  // What an import says, and what tools say of their own deliberation.
+  ...{ created_at: null, recorded_by: null, source_key: null, deliberation: null, pre_decision_protocol: null },
+  ...{ agent_id: null, decision_id: null, reasoning_trace: null, bridge: null },
+  reasons: 'reason',
+  alternatives_considered: 'alternative',
+  tags: 'tag',
+})
+const place = parametersOf(Project, { name: null, files: 'file' })
+
+export const record: Command = defineCommand({
+  name: 'record',
+  usage: '<decision> --category <name> --confidence <0..1> [flags]',
+  summary: 'Record a decision.',
+  about: [
+    'The decision is one or several words, or stdin for -. Rules are checked first, as for every decision: what they block is not recorded, and the exit status is 1.',
+    'The confidence is how sure you are that it will turn out well: reviews tell later how far it could be trusted.',
+    'Prints the id, and what is missing for a record of good quality.',
+  ],
+  flags: { ...recorded.flags, ...place.flags, ...connectionFlags },
+  words: [1, Number.POSITIVE_INFINITY],
+  examples: [
+    ['cstp record "Use SQLite for the catalogue" --category architecture --confidence 0.8', 'a decision'],
+    [
+      'cstp record "Ship daily" --category process --confidence 0.7 --reason "risk: small steps" --tag release',
+      'with a reason and a tag',
+    ],
+    ['git log -1 --format=%B | cstp record - --category tooling --confidence 0.9 --pr 700', 'the text from stdin'],
+  ],
+  async run(run) {
+    const { project = null, ...given } = recorded.read(run.flags)
+    const at = place.read(run.flags)
+    const params = {
+      ...given,
+      decision: await textOf(run.words.join(' ')),
+      project: Object.keys(at).length === 0 ? project : { name: project, ...at },
+    } as Params<'recordDecision'>
+    const result = await withConnection(run, ({ call }) => call('recordDecision', params))
+    const { decision_id, replayed, guardrail_warnings, quality } = result
+    const { paint } = run.terminal
+    await print(run, result, () =>
+      [
+        `${paint.green(replayed ? 'recorded before' : 'recorded')} ${paint.cyan(shortId(decision_id))}  ${plain(params.decision)}`,
+        ...guardrail_warnings.map(({ message }) => paint.yellow(`warning: ${plain(message)}`)),
+        ...quality.suggestions.map((one) => paint.dim(`could be better: ${plain(one)}`)),
+        '',
+      ].join('\n'),
+    )
+    return 0
+  },
+})
+
+const reviewed = parametersOf(reviewDecision.params, { decision_id: null, outcome: null, actual_result: 'result' })
+
+export const review: Command = defineCommand({
+  name: 'review',
+  usage: '<id> <success|partial|failure|abandoned> [flags]',
+  summary: 'Say how a decision turned out.',
+  about: [
+    'The decision is named by its id, the first 8 characters of its hexadecimal part, or its key in the system that it was imported from.',
+    'What happened and the lesson are what later decisions are made better by. A later review keeps what it does not give.',
+  ],
+  flags: { ...reviewed.flags, ...connectionFlags },
+  words: [2, 2],
+  examples: [
+    ['cstp review 1f0c52aa success --result "No order was lost in May"', 'an outcome'],
+    ['cstp review "PEP 241" failure --lessons "Ask who reads it first"', 'by the key of its origin'],
+  ],
+  async run(run) {
+    const [id, outcome] = run.words as [string, string]
+    const params = { decision_id: id, outcome, ...reviewed.read(run.flags) } as Params<'reviewDecision'>
+    const result = await withConnection(run, ({ call }) => call('reviewDecision', params))
+    const { paint } = run.terminal
+    await print(run, result, () => `${paint.cyan(shortId(result.decision_id))} is reviewed: ${result.outcome}\n`)
+    return 0
+  },
+})
+
+const linkWords = '<source> <what it is to the target> <target>'
+const ends = ({ words: [source_id, edge_type, target_id] }: Run) => ({
+  source_id,
+  edge_type: edge_type?.replaceAll('-', '_'),
+  target_id,
+})
+const linked = parametersOf(linkDecisions.params, { source_id: null, target_id: null, edge_type: null })
+const edgeTypes = 'supersedes, depends_on, relates_to, contradicts, refines, caused_by or blocks'
+
+export const link: Command = defineCommand({
+  name: 'link',
+  usage: `${linkWords} [flags]`,
+  summary: 'Link two decisions.',
+  about: [
+    `What the first is to the second: ${edgeTypes}. The same link again replaces yours.`,
+    'A decision of another agent is superseded only by a curator; else the link is kept, and changes no ranking.',
+  ],
+  flags: { ...linked.flags, ...connectionFlags },
+  words: [3, 3],
+  examples: [['cstp link 1f0c52aa supersedes 88d1e0b3 --context "Retries made it worse"', 'the newer one first']],
+  async run(run) {
+    const params = { ...ends(run), ...linked.read(run.flags) } as Params<'linkDecisions'>
+    const result = await withConnection(run, ({ call }) => call('linkDecisions', params))
+    const { source_id, edge_type, target_id, effective } = result.edge
+    const without = effective ? '' : ', without effect on ranking: the target was recorded by another agent'
+    await print(run, result, () => `${shortId(source_id)} ${edge_type} ${shortId(target_id)}${without}\n`)
+    return 0
+  },
+})
+
+const unlinked = parametersOf(unlinkDecisions.params, { source_id: null, target_id: null, edge_type: null })
+
+export const unlink: Command = defineCommand({
+  name: 'unlink',
+  usage: `${linkWords} [flags]`,
+  summary: 'Remove a link between two decisions.',
+  about: ['Your own links; those of others need the scope curate. The exit status is 1 if there was no such link.'],
+  flags: { ...unlinked.flags, ...connectionFlags },
+  words: [3, 3],
+  examples: [['cstp unlink 1f0c52aa supersedes 88d1e0b3', 'as it was linked']],
+  async run(run) {
+    const params = { ...ends(run), ...unlinked.read(run.flags) } as Params<'unlinkDecisions'>
+    const result = await withConnection(run, ({ call }) => call('unlinkDecisions', params))
+    await print(run, result, () => (result.removed ? 'The link is removed.\n' : 'There is no such link.\n'))
+    return result.removed ? 0 : 1
+  },
+})

@@ -1,0 +1,46 @@
+/** The reference page of the command line, from what the commands declare. */
+import { verbOf } from '../cli/args.ts'
+import type { Command, Flags } from '../cli/command.ts'
+import { commands } from '../cli/commands.ts'
+import { connectionFlags } from '../cli/connection.ts'
+
+const cell = (text: string): string => text.replaceAll('|', '\\|')
+
+/** @param known flags that stand elsewhere */
+function flagTable(flags: Flags, known: Flags = connectionFlags): string[] {
+  const own = Object.entries(flags).filter(([name]) => flags[name] !== known[name])
+  if (own.length === 0) return []
+  const rows = own.map(([name, { kind, value = 'value', about }]) => {
+    const shown = kind === 'switch' ? `--${name}` : `--${name} <${value}>`
+    const often = kind === 'list' || kind === 'texts' ? ' May be given several times.' : ''
+    return `| \`${cell(shown)}\` | ${cell(about)}${often} |`
+  })
+  return [['| Flag | Meaning |', '| --- | --- |', ...rows].join('\n')]
+}
+
+function section(command: Command, level: string): string[] {
+  const { name, usage, summary, about, flags, verbs = [], examples } = command
+  const connects = 'url' in flags && 'local' in flags ? ['Takes the flags of a connection.'] : []
+  return [
+    `${level} cstp ${name}`,
+    summary,
+    ['```text', `cstp ${name} ${usage}`.trimEnd(), '```'].join('\n'),
+    ...about,
+    ...(verbs.length > 0 ? [verbs.map((one) => `- \`${verbOf(one)}\`: ${one.summary}`).join('\n')] : []),
+    ...flagTable(flags),
+    ...connects,
+    ['```sh', ...examples.flatMap(([line, what]) => [`# ${what}`, line]), '```'].join('\n'),
+    ...verbs.flatMap((one) => section(one, `${level}#`)),
+  ]
+}
+
+export function commandsPage(head: (title: string, about: string) => string): string {
+  const about =
+    'Every command takes `--json` (output for programs), `--help`, `--config <file>`, and every [setting](settings.md) as a flag. The exit status is 0 when it is done, 1 when it failed or found what it looks for, 2 for a wrong command line or wrong settings, 3 for an alarm of `cstp witness`, 130 after Ctrl-C. What a command reads is never part of the deliberation of a decision.'
+  const connection = [
+    '## Connection',
+    'Commands that call methods ask the server at `--host` and `--port`, or work on the data directory themselves.',
+    ...flagTable(connectionFlags, {}),
+  ]
+  return `${[head('Commands', about).trimEnd(), ...connection, ...commands.flatMap((one) => section(one, '##'))].join('\n\n')}\n`
+}
