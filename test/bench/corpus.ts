@@ -58,8 +58,8 @@ const suffixOf = (number: number): string =>
 export const idOf = (number: number): string =>
   `${new Date(createdMs(number)).toISOString().slice(0, 10)}-decision-${suffixOf(number)}`
 
-/** Parameters of recordDecision: some 150 words, which make a record of 3 KB. */
-export function paramsOf(number: number) {
+/** Parameters of recordDecision: some 150 words, which make a record of 3 KB. @param projects that the decisions are of */
+export function paramsOf(number: number, projects = 40) {
   const next = random(number + 1)
   return {
     decision: sentences(next, [14, 12]),
@@ -75,9 +75,9 @@ export function paramsOf(number: number) {
     tags: Array.from({ length: 3 }, () => words[300 + Math.floor(next() * 200)]!),
     // Half of them follow one of a few patterns that many follow.
     pattern: next() < 0.5 ? sentences(random(7 * Math.floor(next() * 200) + 1), [8]) : sentences(next, [8]),
-    // One in eight is of one large project.
+    // Of 40 projects, one holds an eighth of the decisions.
     project: {
-      name: `team/service-${Math.floor(next() ** 1.7 * 40)}`,
+      name: `team/service-${Math.floor(next() ** 1.7 * projects)}`,
       feature: null,
       pr: 1 + (number % 500),
       files: [],
@@ -85,9 +85,9 @@ export function paramsOf(number: number) {
   } satisfies Partial<RecordParams>
 }
 
-export function recordOf(number: number): DecisionRecord {
+export function recordOf(number: number, projects?: number): DecisionRecord {
   const draft = {
-    ...paramsOf(number),
+    ...paramsOf(number, projects),
     review_in: '30d',
     reasoning_trace: [],
     deliberation: null,
