@@ -1,7 +1,7 @@
 /**
  * Hostile requests to every path of a running server, byte by byte over sockets: the webhook and its headers, MCP, the dashboard and its login,
  * credentials of all forms, bodies that are cut off. None may break it or answer more than it should, and it must serve others at once afterwards.
- * `CSTP_SOAK=1` sends 20 000 of them, `CSTP_FUZZ_RUNS` another number; `CSTP_FUZZ_SEED` repeats a run.
+ * `CSTP_SOAK=1` sends 100 000 of them, `CSTP_FUZZ_RUNS` another number; `CSTP_FUZZ_SEED` repeats a run.
  */
 import { expect, test } from 'bun:test'
 import { createHmac } from 'node:crypto'
@@ -11,7 +11,7 @@ import fc from 'fast-check'
 import { inTemporaryDir, residentMb, startServer } from '../support/process.ts'
 import { hostileRequests, type Sent } from './hostile-requests.ts'
 
-const runs = Number(process.env.CSTP_FUZZ_RUNS ?? (process.env.CSTP_SOAK ? 20_000 : 600))
+const runs = Number(process.env.CSTP_FUZZ_RUNS ?? (process.env.CSTP_SOAK ? 100_000 : 600))
 const seed = Number(process.env.CSTP_FUZZ_SEED ?? (process.env.CSTP_SOAK ? Date.now() % 1_000_000 : 1))
 const secret = 'a secret of the webhook'
 

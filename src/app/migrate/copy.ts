@@ -85,23 +85,23 @@ export async function copyVectors({ from, to, now_ms, signal, progress }: Copyin
     })
 }
 
-/** State that servers share besides decisions, without the logins at the dashboard: people log in again. */
+/** State that servers share besides decisions, without the logins at the dashboard and today's byte counts: people log in again. */
 const collections = {
   sessions: [sessionCollections.waiting, sessionCollections.consumed, actionSessionCollection, deferralCollection],
   breakers: [breakerCollection],
   approvals: [...Object.values(approvalCollections), noticeCollection],
   results: [resultCollection],
   revisions: [revisionCollection],
-  policies: [policyCollections.archive, policyCollections.in_force],
   compactions: [compactionCollection],
+  policies: [policyCollections.archive, policyCollections.in_force],
 } as const
 
 /** Keyed records; those that the source has no more since an earlier run are removed. */
-export async function copyStates({ from, to, now_ms }: Copying): Promise<void> {
+export async function copyStates({ from, to }: Copying): Promise<void> {
   for (const collection of Object.values(collections).flat()) {
     const there = new Set<string>()
-    for await (const page of keyedOf(to, collection, 0)) for (const record of page) there.add(record.key)
-    for await (const page of keyedOf(from, collection, now_ms)) {
+    for await (const page of keyedOf(to, collection)) for (const record of page) there.add(record.key)
+    for await (const page of keyedOf(from, collection)) {
       await to.store.transaction(async ({ keyed }) => {
         for (const { key, value, expires_ms } of page) await keyed.put(collection, key, value, { expires_ms })
       })
@@ -152,17 +152,13 @@ export async function copyEvidence({ from, to, signal, progress }: Copying): Pro
 }
 
 /** The content of a side as counts and hashes. */
-export interface Digest {
+export interface Digest extends Record<`${keyof typeof collections}_sha256`, string> {
   decisions: number
   decisions_sha256: string
   vectors: number
   vectors_sha256: string
-  sessions_sha256: string
-  breakers_sha256: string
   audit_lines: number
   audit_sha256: string
-  results_sha256: string
-  policies_sha256: string
   evidence_records: number
   evidence_head: string
   evidence_sha256: string
@@ -194,23 +190,24 @@ async function vectorsOf({ store }: Side): Promise<{ count: number; hash: string
 }
 
 /** Versions count the writes of one store: they may differ. */
-async function keyedDigest(side: Side, names: readonly string[], now_ms: number): Promise<string> {
+async function keyedDigest(side: Side, names: readonly string[]): Promise<string> {
   const digest = sha256()
   for (const name of names)
-    for await (const page of keyedOf(side, name, now_ms))
+    for await (const page of keyedOf(side, name))
       for (const { key, value, expires_ms } of page)
         digest.update(`${JSON.stringify([name, key, value, expires_ms])}\n`)
   return digest.digest('hex')
 }
 
-const keyedDigests = async (side: Side, now_ms: number) => ({
-  sessions_sha256: await keyedDigest(side, collections.sessions, now_ms),
-  breakers_sha256: await keyedDigest(side, collections.breakers, now_ms),
-  results_sha256: await keyedDigest(side, collections.results, now_ms),
-  policies_sha256: await keyedDigest(side, collections.policies, now_ms),
-})
+async function keyedDigests(side: Side) {
+  const kinds = Object.keys(collections) as (keyof typeof collections)[]
+  const made = await Promise.all(
+    kinds.map(async (kind) => [`${kind}_sha256`, await keyedDigest(side, collections[kind])] as const),
+  )
+  return Object.fromEntries(made) as Record<`${keyof typeof collections}_sha256`, string>
+}
 
-export async function digestOf(side: Side, now_ms: number): Promise<Digest> {
+export async function digestOf(side: Side): Promise<Digest> {
   const { evidence } = side
   let decisions = 0
   const records = sha256()
@@ -238,7 +235,7 @@ export async function digestOf(side: Side, now_ms: number): Promise<Digest> {
     decisions_sha256: records.digest('hex'),
     vectors: vectors.count,
     vectors_sha256: vectors.hash,
-    ...(await keyedDigests(side, now_ms)),
+    ...(await keyedDigests(side)),
     audit_lines,
     audit_sha256: lines.digest('hex'),
     evidence_records: head.seq,

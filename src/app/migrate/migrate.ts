@@ -58,7 +58,7 @@ export async function migrate({ from: source, to: target, ...rest }: MigrateOpti
         rest.signal.throwIfAborted()
         await copy(copying)
       }
-      const [one, other] = [await digestOf(from, rest.now_ms), await digestOf(to, rest.now_ms)]
+      const [one, other] = [await digestOf(from), await digestOf(to)]
       const differ = (Object.keys(one) as (keyof Digest)[]).filter((kind) => one[kind] !== other[kind])
       if (differ.length > 0)
         throw new Error(

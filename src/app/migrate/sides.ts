@@ -84,8 +84,6 @@ export async function* trail({ store }: Side): AsyncGenerator<StoredAuditEntry[]
     yield (await store.audit.list({ ...(cursor !== undefined && { cursor }), limit: auditPage })).reverse()
 }
 
-/** Keyed records that have not expired, by key. */
-export async function* keyedOf({ store }: Side, collection: string, now_ms: number): AsyncGenerator<KeyedRecord[]> {
-  for await (const page of keyedPages(store.keyed, collection))
-    yield page.filter(({ expires_ms }) => expires_ms === null || expires_ms > now_ms)
-}
+/** Keyed records by key. What has expired is there until its owner removes it with what belongs to it: such a time may also be that of a next step. */
+export const keyedOf = ({ store }: Side, collection: string): AsyncGenerator<KeyedRecord[]> =>
+  keyedPages(store.keyed, collection)
