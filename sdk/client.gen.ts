@@ -1096,7 +1096,13 @@ export interface ListGuardrailsResult {
 }
 
 /** Parameters of `cstp.mapControls`. */
-export type MapControlsParams = Record<string, never>
+export interface MapControlsParams {
+  /**
+   * The lists begin with the event of this number; `next_seq` of the page before. Figures are those of all events.
+   * Default `1`.
+   */
+  seq_from?: number | undefined
+}
 
 /** Result of `cstp.mapControls`. */
 export interface MapControlsResult {
@@ -1125,7 +1131,10 @@ export interface MapControlsResult {
     /** Kind of the entry. */ type: 'INSUFFICIENT_EVIDENCE'
     /** Why the event does not support the control, in plain language. */ reason: string
   }[]
-  /** Length of `insufficient_evidence`. */ insufficient_evidence_count: number
+  /** Insufficiencies of all events. */ insufficient_evidence_count: number
+  /** Number of the event to continue from; null on the last page. */ next_seq: number | null
+  /** True if the page ends early, as its answer would be over 32 MiB; the next page goes on. */
+  shortened?: boolean | undefined
   /** Events without a mapping, by `seq`. */
   unmapped: {
     /** Number of the event in the chain. */ seq: number

@@ -1,7 +1,9 @@
 /** cstp.mapControls: which controls the evidence supports, and where it is insufficient. */
 import * as v from 'valibot'
 import { Coverage } from '../../sdk/schema/evidence.ts'
+import { shortened, whole } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
+import { maxAnswerBytes } from '../calls/page.ts'
 import type { Call } from '../calls/services.ts'
 import { mapEvidence } from '../domain/evidence/controls.ts'
 import { mappedText } from '../domain/evidence/mapped-text.ts'
@@ -9,15 +11,23 @@ import { Mapping, Shortfall, Unmapped } from '../domain/evidence/results.ts'
 
 const d = v.description
 
-async function text({ evidence, controls, breathe }: Call): Promise<Iterable<string>> {
+async function text({ evidence, controls, breathe }: Call, seq_from: number): Promise<Iterable<string>> {
   const { seq } = await evidence.head()
-  return mappedText(await mapEvidence(evidence, controls, seq, breathe))
+  const mapped = await mapEvidence(evidence, controls, seq, breathe)
+  return mappedText(mapped, { seq_from, max_bytes: maxAnswerBytes })
 }
 
 export const mapControls = defineMethod({
   summary:
     'Runs the control rules over all evidence: which controls it supports, by class, and where it is insufficient and why.',
-  params: v.object({}),
+  params: v.object({
+    seq_from: v.pipe(
+      v.optional(whole(1, Number.MAX_SAFE_INTEGER), 1),
+      d(
+        'The lists begin with the event of this number; `next_seq` of the page before. Figures are those of all events.',
+      ),
+    ),
+  }),
   result: v.object({
     coverage: Coverage,
     mappings: v.pipe(v.array(Mapping), d('By `seq`, then in the order of the rules.')),
@@ -25,15 +35,17 @@ export const mapControls = defineMethod({
       v.array(Shortfall),
       d('Controls that an event should support and does not, by `seq`.'),
     ),
-    insufficient_evidence_count: v.pipe(v.number(), d('Length of `insufficient_evidence`.')),
+    insufficient_evidence_count: v.pipe(v.number(), d('Insufficiencies of all events.')),
+    next_seq: v.pipe(v.nullable(v.number()), d('Number of the event to continue from; null on the last page.')),
+    shortened,
     unmapped: v.pipe(v.array(Unmapped), d('Events without a mapping, by `seq`.')),
     attested_only_controls: v.pipe(v.array(v.string()), d('Controls that only attested evidence supports, ascending.')),
   }),
   scope: 'read',
   effect: 'read',
   failure: 'internal_error',
-  async handle(call) {
-    return JSON.parse([...(await text(call))].join(''))
+  async handle(call, { seq_from }) {
+    return JSON.parse([...(await text(call, seq_from))].join(''))
   },
-  json: text,
+  json: (call, { seq_from }) => text(call, seq_from),
 })

@@ -1,7 +1,38 @@
 /** cstp.mapControls: the controls that the evidence supports, and where it is insufficient, on every store. */
 import { expect, test } from 'bun:test'
+import { createDispatch, toJson } from '../../src/calls/dispatch.ts'
+import type { Method } from '../../src/calls/method.ts'
+import { maxAnswerBytes } from '../../src/calls/page.ts'
+import { mapControls } from '../../src/methods/mapControls.ts'
+import { chainOf, event as observed } from '../support/evidence/events.ts'
 import { event, ingest } from '../support/evidence/ingest.ts'
-import { forEachBackend } from '../support/program.ts'
+import { callers, forEachBackend, openMemoryProgram, type Result } from '../support/program.ts'
+
+test('an answer is at most 32 MiB: the lists end early, and the next page goes on', async () => {
+  const program = await openMemoryProgram()
+  const evidence = await chainOf(Array.from({ length: 60_000 }, () => observed('pr_merged', { pr_number: 7 })))
+  const methods = createDispatch(
+    new Map([['cstp.mapControls', mapControls as unknown as Method]]),
+    { ...program.services, evidence },
+    () => {},
+  )
+  const page = async (seq_from: number) => {
+    const request = { method: 'cstp.mapControls', params: { seq_from }, caller: callers.reader, request_id: 'r' }
+    const text = toJson(await methods({ ...request, signal: new AbortController().signal, prints: true }))
+    return { bytes: Buffer.byteLength(text), ...(JSON.parse(text) as Result<'mapControls'>) }
+  }
+  const first = await page(1)
+  expect(first.bytes).toBeLessThan(maxAnswerBytes)
+  expect(first.bytes).toBeGreaterThan(maxAnswerBytes - 200_000)
+  expect(first).toMatchObject({ shortened: true, coverage: { observed: { total_events: 60_000 } } })
+  const second = await page(first.next_seq!)
+  expect(second.unmapped[0]?.seq).toBe(first.unmapped.at(-1)!.seq + 1)
+  expect([second.next_seq, second.shortened]).toEqual([null, undefined])
+  expect(first.insufficient_evidence.length + second.insufficient_evidence.length).toBe(
+    first.insufficient_evidence_count,
+  )
+  await program.close()
+})
 
 forEachBackend((open) => {
   test('of no evidence maps nothing', async () => {
@@ -10,6 +41,7 @@ forEachBackend((open) => {
       mappings: [],
       insufficient_evidence: [],
       insufficient_evidence_count: 0,
+      next_seq: null,
       unmapped: [],
       attested_only_controls: [],
     })
@@ -26,9 +58,11 @@ forEachBackend((open) => {
     expect(found.insufficient_evidence_count).toBe(found.insufficient_evidence.length)
     expect(found.unmapped.map(({ seq }) => seq)).toEqual([2, 3])
     expect(await program.call('mapControls', {}, 'reader')).toEqual(found)
+    const rest = await program.call('mapControls', { seq_from: 3 })
+    expect(rest).toEqual({ ...found, mappings: [], insufficient_evidence: [], unmapped: found.unmapped.slice(1) })
   })
 
-  test('takes no parameters, and needs the scope read', async () => {
+  test('takes the number to continue from alone, and needs the scope read', async () => {
     const { refused } = await open()
     expect((await refused('mapControls', { seq: 1 })).error).toBe('invalid_params')
     expect((await refused('mapControls', {}, 'writer')).error).toBe('forbidden')

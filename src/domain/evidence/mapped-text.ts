@@ -4,6 +4,8 @@ import type { Mapped, PlacedRule, Verdict } from './controls.ts'
 
 /** Characters after which a piece goes out. */
 const pieceLength = 65_536
+/** Kept free for the names of the members and the envelope of the answer. */
+const namesBytes = 65_536
 
 /** The text around the two values that differ from event to event; its keys are in canonical order. */
 type Template = (pr: string, seq: number) => string
@@ -37,17 +39,46 @@ const templates = {
 }
 type MappedList = keyof typeof templates
 
+/** Events by their place in the chain: from the first one up to, not including, the last. */
+interface Page {
+  start: number
+  end: number
+}
+
+const digitsOf = (value: number): string => (Number.isNaN(value) ? 'null' : String(value))
+
+/** As many events from a number on as have their entries in so many bytes; one at least, or there would be no end. */
+function pageOf({ size, seqs, prs, verdictOf, verdicts }: Mapped, seq_from: number, most: number): Page {
+  const costs = verdicts.map((verdict) => {
+    const entries = Object.values(templates).flatMap((entriesOf) => entriesOf(verdict))
+    const fixed = entries.reduce((sum, entry) => sum + Buffer.byteLength(entry('', 0)), 0)
+    return { fixed, entries: entries.length }
+  })
+  const found = seqs.subarray(0, size).findIndex((seq) => seq >= seq_from)
+  const start = found === -1 ? size : found
+  let left = most
+  for (let at = start; at < size; at++) {
+    const { fixed, entries } = costs[verdictOf[at]!]!
+    left -= fixed + entries * (digitsOf(prs[at]!).length + String(seqs[at]).length)
+    if (left < 0 && at > start) return { start, end: at }
+  }
+  return { start, end: size }
+}
+
 /** One of the lists, brackets included. */
-export function* listText(mapped: Mapped, list: MappedList): Generator<string> {
-  const { size, seqs, prs, verdictOf, verdicts } = mapped
+export function* listText(
+  mapped: Mapped,
+  list: MappedList,
+  { start, end }: Page = { start: 0, end: mapped.size },
+): Generator<string> {
+  const { seqs, prs, verdictOf, verdicts } = mapped
   const made = verdicts.map(templates[list])
   let piece = '['
   let first = true
-  for (let at = 0; at < size; at++) {
+  for (let at = start; at < end; at++) {
     const entries = made[verdictOf[at]!]!
     if (entries.length === 0) continue
-    const number = prs[at]!
-    const pr = Number.isNaN(number) ? 'null' : String(number)
+    const pr = digitsOf(prs[at]!)
     for (const entry of entries) {
       piece += first ? entry(pr, seqs[at]!) : `,${entry(pr, seqs[at]!)}`
       first = false
@@ -60,14 +91,17 @@ export function* listText(mapped: Mapped, list: MappedList): Generator<string> {
   yield `${piece}]`
 }
 
-/** The whole result of `cstp.mapControls`. */
-export function* mappedText(mapped: Mapped): Generator<string> {
-  const { attested_only_controls, coverage, insufficient_evidence_count } = mapped
-  yield `{"attested_only_controls":${canonical(attested_only_controls)},"coverage":${canonical(coverage)},"insufficient_evidence":`
-  yield* listText(mapped, 'insufficient_evidence')
+/** The result of `cstp.mapControls`: figures of all events, and the lists of a page of them. @param max_bytes of the whole text */
+export function* mappedText(mapped: Mapped, { seq_from = 1, max_bytes = Infinity } = {}): Generator<string> {
+  const { attested_only_controls, coverage, insufficient_evidence_count, size, seqs } = mapped
+  const head = `{"attested_only_controls":${canonical(attested_only_controls)},"coverage":${canonical(coverage)},"insufficient_evidence":`
+  const page = pageOf(mapped, seq_from, max_bytes - Buffer.byteLength(head) - namesBytes)
+  const next_seq = page.end < size ? seqs[page.end]! : null
+  yield head
+  yield* listText(mapped, 'insufficient_evidence', page)
   yield `,"insufficient_evidence_count":${insufficient_evidence_count},"mappings":`
-  yield* listText(mapped, 'mappings')
-  yield ',"unmapped":'
-  yield* listText(mapped, 'unmapped')
+  yield* listText(mapped, 'mappings', page)
+  yield `,"next_seq":${next_seq}${next_seq === null ? '' : ',"shortened":true'},"unmapped":`
+  yield* listText(mapped, 'unmapped', page)
   yield '}'
 }

@@ -27,6 +27,7 @@ async function map(events: Parameters<typeof chainOf>[0]) {
     unmapped: { seq: number; pr_number: number | null }[]
     coverage: Record<'observed' | 'attested', Record<string, unknown>>
     attested_only_controls: string[]
+    next_seq: number | null
   }
 }
 const ids = (entries: Entry[]) => entries.map(({ function_id }) => function_id)
@@ -40,7 +41,36 @@ test('an empty chain covers nothing, and that is 0', async () => {
     unmapped: [],
     coverage: { observed: none, attested: none },
     attested_only_controls: [],
+    next_seq: null,
   })
+})
+
+test('pages of the lists are no longer than they may be, and together the whole', async () => {
+  const odd = fc.constantFrom('pr_opened', 'pr_review_approved', 'pr_merged', 'ci_completed', 'Zoë \u2028 "x"')
+  const one = fc.tuple(odd, fc.record({ pr_number: fc.nat(), actor_is_human: fc.boolean() }, { requiredKeys: [] }))
+  const lists = ['mappings', 'insufficient_evidence', 'unmapped'] as const
+  await fc.assert(
+    fc.asyncProperty(fc.array(one, { maxLength: 40 }), fc.nat({ max: 12_000 }), async (given, room) => {
+      const evidence = await chainOf(given.map(([type, payload]) => event(type, payload)))
+      const mapped = await mapEvidence(evidence, rules, given.length, breathe)
+      const { next_seq: _, ...whole } = JSON.parse([...mappedText(mapped)].join(''))
+      // 64 KiB are kept free for what is around the lists.
+      const max_bytes = 65_536 + 1_000 + room
+      const found: Record<string, unknown[]> = { mappings: [], insufficient_evidence: [], unmapped: [] }
+      for (let seq_from: number | null = 1; seq_from !== null; ) {
+        const text = [...mappedText(mapped, { seq_from, max_bytes })].join('')
+        const { next_seq, shortened, ...page } = JSON.parse(text)
+        const events = new Set(lists.flatMap((list) => page[list].map(({ seq }: Entry) => seq)))
+        expect(Buffer.byteLength(text) < max_bytes || events.size === 1).toBe(true)
+        expect([shortened ?? false, { ...page, ...found }]).toEqual([next_seq !== null, { ...whole, ...found }])
+        for (const list of lists) found[list]!.push(...page[list])
+        expect(next_seq === null || next_seq > seq_from).toBe(true)
+        seq_from = next_seq
+      }
+      expect(found).toEqual(Object.fromEntries(lists.map((list) => [list, whole[list]])))
+    }),
+    { numRuns: 60 },
+  )
 })
 
 test.each([
