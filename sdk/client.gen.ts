@@ -738,7 +738,18 @@ export interface GetSessionContextResult {
     /** Those that were reviewed. */ reviewed_decisions: number
     /** Mean result. */ accuracy: number | null
     /** Brier score. */ brier_score: number | null
-    /** What its confidence is worth. */ tendency: Interpretation
+    /** What is proven of its confidence: the worst of all its decisions, of a category and of stakes. */
+    tendency: Interpretation
+    /** The part that is proven to be worse than all its decisions; null if none is. */
+    tendency_of: {
+      /** What the part is of; with two names, of both. */
+      by: 'agent' | 'category' | 'stakes' | 'agent_category' | 'agent_stakes' | 'category_stakes'
+      /** Its value, such as the name of the agent; two are joined by ` / `. */ key: string
+      /** Scored decisions in it. */ n: number
+      /** Accuracy less mean confidence; below 0 is overconfident. */ gap: number
+      /** Lower end of the interval of the gap: 95 % for all parts together. */ low: number
+      /** Upper end of it. */ high: number
+    } | null
     /** Where it succeeds most. */ strongest_category: string | null
     /** Where it succeeds least. */ weakest_category: string | null
     /** Day of its first decision. */ active_since: string | null
@@ -769,7 +780,9 @@ export interface GetSessionContextResult {
     /** Mean result. */ accuracy: number | null
     /** Brier score. */ brier_score: number | null
     /** Accuracy less mean confidence. */ calibration_gap: number | null
-    /** What the gap means. */ interpretation: Interpretation
+    /** Lower end of the 95 % interval of the gap. */ gap_low: number | null
+    /** Upper end of it. */ gap_high: number | null
+    /** What the gap means, proven or not. */ interpretation: Interpretation
   }[] | undefined
   /** What is to be done, most urgent first. */ ready_queue?: ReadyAction[] | undefined
   /** Patterns that succeeded more often than they failed, for several agents or by the reviews of others. */
@@ -1210,8 +1223,10 @@ export interface PreActionResult {
     /** Brier score; null with fewer than five scored. */ brier_score: number | null
     /** Mean result. */ accuracy: number | null
     /** Accuracy less mean confidence. */ calibration_gap: number | null
-    /** What the gap means. */ interpretation: Interpretation
-    /** How to state confidence this time. */ suggestion: string | null
+    /** Lower end of the 95 % interval of the gap. */ gap_low: number | null
+    /** Upper end of it. */ gap_high: number | null
+    /** What the gap means, proven or not. */ interpretation: Interpretation
+    /** How to state confidence this time; null unless the interval excludes a gap of 0. */ suggestion: string | null
   }
   /** Patterns of the precedents, the most frequent first. */
   patterns_summary: {
@@ -1632,7 +1647,8 @@ export interface BridgeInput {
 export interface CalibrationReport {
   /** Decisions that pass the filters. */ total_decisions: number
   /** Those that were reviewed, abandoned ones too. */ reviewed_decisions: number
-  /** The figures over all of them. */ overall: OverallFigures
+  /** What the figures prove: the headline. */ verdict: Verdict
+  /** The figures over all of them; the interpretation is that of their gap, proven or not. */ overall: OverallFigures
   /** Always five. */
   buckets: {
     /** Confidences from the first to below the second; the last includes 1. */ range: string
@@ -1645,7 +1661,7 @@ export interface CalibrationReport {
   }[]
   /** Spread of stated confidence. */
   confidence_stats: {
-    /** Mean confidence of all decisions. */ mean: number | null
+    /** Mean confidence of all decisions, scored or not. */ mean: number | null
     /** Population standard deviation. */ std_dev: number | null
     /** Lowest. */ min: number | null
     /** Highest. */ max: number | null
@@ -1736,7 +1752,7 @@ export type Direction = 'both' | 'outgoing' | 'incoming'
 
 /** What a comparison of the two periods finds. */
 export interface DriftFinding {
-  /** True when a threshold was passed. */ drift_detected: boolean
+  /** True if a threshold was passed by more than chance explains. */ drift_detected: boolean
   /** Scored decisions in the recent period. */ recent_scored: number
   /** Scored decisions in the historical one. */ historical_scored: number
   /** Brier score of both periods; null where either has fewer than five scored decisions. */
@@ -1747,7 +1763,7 @@ export interface DriftFinding {
 /** What checkDrift would have found at one instant, with the reviews that were known then. */
 export interface DriftPoint {
   /** The instant, RFC 3339, UTC; both periods are counted from it. */ at: string
-  /** True when a threshold was passed. */ drift_detected: boolean
+  /** True if a threshold was passed by more than chance explains. */ drift_detected: boolean
   /** Scored decisions in the recent period. */ recent_scored: number
   /** Scored decisions in the historical one. */ historical_scored: number
   /** Brier score of both periods; null where either has fewer than five scored decisions. */
@@ -1757,7 +1773,8 @@ export interface DriftPoint {
 
 /** Calibration of now against that of before. */
 export interface DriftReport {
-  /** True when a threshold was passed. */ drift_detected: boolean
+  /** True if an alert is above `info`. */ drift_detected: boolean
+  /** What is proven of the confidence of the recent period. */ verdict: Verdict
   /** What got worse. */
   alerts: {
     /** What kind it is. */ type: 'brier_degradation' | 'accuracy_drop'
@@ -1765,7 +1782,8 @@ export interface DriftReport {
     /** Figure of the historical one. */ historical_value: number
     /** Change in per cent; null from 0. */ change_pct: number | null
     /** How often chance alone shows as much. */ p_value: number
-    /** `info` above p = .05. */ severity: 'info' | 'warning' | 'critical'
+    /** `info` if chance may explain it: p above .025, or .05 if the other figure is at .05 too. */
+    severity: 'info' | 'warning' | 'critical'
   }[]
   /** The days compared. */ recent_period: string
   /** The days compared with. */ historical_period: string
@@ -1900,7 +1918,10 @@ export type Outcome = 'success' | 'failure' | 'partial' | 'abandoned'
 export interface OverallFigures {
   /** Mean squared distance of confidence and result; 0 is best. */ brier_score: number | null
   /** Mean result: 1 for success, 0.5 for partial, 0 for failure. */ accuracy: number | null
+  /** Mean confidence of the same decisions. */ mean_confidence: number | null
   /** Accuracy less mean confidence; below 0 is overconfident. */ calibration_gap: number | null
+  /** Lower end of the 95 % interval of the gap. */ gap_low: number | null
+  /** Upper end of it. */ gap_high: number | null
   /** What the gap means. */ interpretation: Interpretation
   /** Decisions behind the figures. */ scored: number
   /** Expected calibration error over the five buckets. */ ece: number | null
@@ -2075,6 +2096,25 @@ export type Stakes = 'low' | 'medium' | 'high' | 'critical'
 
 /** Whether a decision has been reviewed. */
 export type Status = 'pending' | 'reviewed'
+
+/** What is proven of the confidence of some decisions: of all of them, or of the part that is worst. */
+export interface Verdict {
+  /**
+   * The worst that is proven; `well_calibrated` if nothing is and the gap of all is within 0.05,
+   * `insufficient_data` if chance alone may explain a larger one.
+   */
+  interpretation: Interpretation
+  /** The part that is proven to be worse than all decisions together; null if none is. */
+  proven_by: {
+    /** What the part is of; with two names, of both. */
+    by: 'agent' | 'category' | 'stakes' | 'agent_category' | 'agent_stakes' | 'category_stakes'
+    /** Its value, such as the name of the agent; two are joined by ` / `. */ key: string
+    /** Scored decisions in it. */ n: number
+    /** Accuracy less mean confidence; below 0 is overconfident. */ gap: number
+    /** Lower end of the interval of the gap: 95 % for all parts together. */ low: number
+    /** Upper end of it. */ high: number
+  } | null
+}
 
 /** A violation, or a warning; entries of circuit breakers carry the last three fields. */
 export interface Violation {

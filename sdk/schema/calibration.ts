@@ -16,11 +16,41 @@ export const Interpretation = v.picklist([
 ])
 export type Interpretation = v.InferOutput<typeof Interpretation>
 
+/** What is proven of the confidence of some decisions: of all of them, or of the part that is worst. */
+export const Verdict = v.object({
+  interpretation: v.pipe(
+    Interpretation,
+    d(
+      'The worst that is proven; `well_calibrated` if nothing is and the gap of all is within 0.05, `insufficient_data` if chance alone may explain a larger one.',
+    ),
+  ),
+  proven_by: v.pipe(
+    v.nullable(
+      v.object({
+        by: v.pipe(
+          v.picklist(['agent', 'category', 'stakes', 'agent_category', 'agent_stakes', 'category_stakes']),
+          d('What the part is of; with two names, of both.'),
+        ),
+        key: v.pipe(v.string(), d('Its value, such as the name of the agent; two are joined by ` / `.')),
+        n: v.pipe(v.number(), d('Scored decisions in it.')),
+        gap: v.pipe(v.number(), d('Accuracy less mean confidence; below 0 is overconfident.')),
+        low: v.pipe(v.number(), d('Lower end of the interval of the gap: 95 % for all parts together.')),
+        high: v.pipe(v.number(), d('Upper end of it.')),
+      }),
+    ),
+    d('The part that is proven to be worse than all decisions together; null if none is.'),
+  ),
+})
+export type Verdict = v.InferOutput<typeof Verdict>
+
 /** Scores of stated confidence; null with fewer than five scored decisions. */
 export const OverallFigures = v.object({
   brier_score: figure('Mean squared distance of confidence and result; 0 is best.'),
   accuracy: figure('Mean result: 1 for success, 0.5 for partial, 0 for failure.'),
+  mean_confidence: figure('Mean confidence of the same decisions.'),
   calibration_gap: figure('Accuracy less mean confidence; below 0 is overconfident.'),
+  gap_low: figure('Lower end of the 95 % interval of the gap.'),
+  gap_high: figure('Upper end of it.'),
   interpretation: v.pipe(Interpretation, d('What the gap means.')),
   scored: v.pipe(v.number(), d('Decisions behind the figures.')),
   ece: figure('Expected calibration error over the five buckets.'),
@@ -37,7 +67,11 @@ export type OverallFigures = v.InferOutput<typeof OverallFigures>
 export const CalibrationReport = v.object({
   total_decisions: v.pipe(v.number(), d('Decisions that pass the filters.')),
   reviewed_decisions: v.pipe(v.number(), d('Those that were reviewed, abandoned ones too.')),
-  overall: v.pipe(OverallFigures, d('The figures over all of them.')),
+  verdict: v.pipe(Verdict, d('What the figures prove: the headline.')),
+  overall: v.pipe(
+    OverallFigures,
+    d('The figures over all of them; the interpretation is that of their gap, proven or not.'),
+  ),
   buckets: v.pipe(
     v.array(
       v.object({
@@ -54,7 +88,7 @@ export const CalibrationReport = v.object({
   ),
   confidence_stats: v.pipe(
     v.object({
-      mean: figure('Mean confidence of all decisions.'),
+      mean: figure('Mean confidence of all decisions, scored or not.'),
       std_dev: figure('Population standard deviation.'),
       min: figure('Lowest.'),
       max: figure('Highest.'),
@@ -106,7 +140,7 @@ const change = (about: string) =>
 
 /** What a comparison of the two periods finds. */
 export const DriftFinding = v.object({
-  drift_detected: v.pipe(v.boolean(), d('True when a threshold was passed.')),
+  drift_detected: v.pipe(v.boolean(), d('True if a threshold was passed by more than chance explains.')),
   recent_scored: v.pipe(v.number(), d('Scored decisions in the recent period.')),
   historical_scored: v.pipe(v.number(), d('Scored decisions in the historical one.')),
   brier_score: change('Brier score'),
@@ -123,7 +157,8 @@ export type DriftPoint = v.InferOutput<typeof DriftPoint>
 
 /** Calibration of now against that of before. */
 export const DriftReport = v.object({
-  drift_detected: v.pipe(v.boolean(), d('True when a threshold was passed.')),
+  drift_detected: v.pipe(v.boolean(), d('True if an alert is above `info`.')),
+  verdict: v.pipe(Verdict, d('What is proven of the confidence of the recent period.')),
   alerts: v.pipe(
     v.array(
       v.object({
@@ -132,7 +167,10 @@ export const DriftReport = v.object({
         historical_value: v.pipe(v.number(), d('Figure of the historical one.')),
         change_pct: v.pipe(v.nullable(v.number()), d('Change in per cent; null from 0.')),
         p_value: v.pipe(fraction, d('How often chance alone shows as much.')),
-        severity: v.pipe(v.picklist(['info', 'warning', 'critical']), d('`info` above p = .05.')),
+        severity: v.pipe(
+          v.picklist(['info', 'warning', 'critical']),
+          d('`info` if chance may explain it: p above .025, or .05 if the other figure is at .05 too.'),
+        ),
       }),
     ),
     d('What got worse.'),

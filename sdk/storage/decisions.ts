@@ -83,6 +83,16 @@ export interface TimedOutcomeGroup extends OutcomeGroup {
   reviewed: number
 }
 
+/** The scored decisions of one agent, category and stakes: how many, and the sums of their confidences at recording and of their values. */
+export interface ScoreSum {
+  agent: string
+  category: string
+  stakes: Stakes
+  count: number
+  confidence: number
+  value: number
+}
+
 /** Reviewed decisions of one confidence and outcome that give a reason of this type; without those that no score counts. */
 export interface ReasonGroup {
   type: string
@@ -175,6 +185,8 @@ export interface DecisionReader {
   ): Promise<TimedOutcomeGroup[]>
   /** As `outcomes` for each value of `by`, by that value. Null values are left out. */
   outcomesBy(filter: DecisionFilter, by: 'category' | 'agent'): Promise<{ value: string; groups: OutcomeGroup[] }[]>
+  /** The decisions that pass and enter a score (`scoredValue`), in no order. */
+  scores(filter: DecisionFilter): Promise<ScoreSum[]>
   /** Scored decisions and abandoned ones by the types of their reasons. By type, confidence, outcome. */
   reasons(): Promise<ReasonGroup[]>
   /**

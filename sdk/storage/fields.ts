@@ -1,6 +1,12 @@
 /** Derives from a record what filters and sorts see of it; the same for every driver. */
-import { type AttributionBasis, type DecisionRecord, type Settler, stakesValues } from '../schema/decision.ts'
-import type { DecisionFields, DecisionSort } from './decisions.ts'
+import {
+  type AttributionBasis,
+  type DecisionRecord,
+  type Outcome,
+  type Settler,
+  stakesValues,
+} from '../schema/decision.ts'
+import type { DecisionFields, DecisionSort, OutcomeGroup } from './decisions.ts'
 import { StorageError } from './errors.ts'
 
 /** Ids name files and folders: a day, then lower-case letters, digits and dashes. */
@@ -48,6 +54,13 @@ export const isByRule = (settled_by: Settler | null): boolean => settled_by === 
 
 /** Whether the outcome is what somebody else than the recorder says: another agent, or evidence. */
 export const isConfirmed = (record: Settled): boolean => ['others', 'observed'].includes(settlerOf(record) ?? '')
+
+/** What an outcome counts; `abandoned` was never tested and enters no score. */
+export const outcomeValue: Partial<Record<Outcome, number>> = { success: 1, partial: 0.5, failure: 0 }
+
+/** The value of decisions that enter a score: tested, of a stated confidence, and not settled by age alone; else null. */
+export const scoredValue = ({ confidence, outcome, settled_by }: Omit<OutcomeGroup, 'count'>): number | null =>
+  outcome === null || confidence === null || settled_by === 'age' ? null : (outcomeValue[outcome] ?? null)
 
 /** A decision without a confidence is listed as less than one that is certain to fail. */
 export const confidenceRank = (confidence: number | null): number => confidence ?? -1

@@ -184,10 +184,24 @@ export interface AuditReader {
   }): Promise<StoredAuditEntry[]>
 }
 
-/** The trail is append-only: no verb changes or removes a line. */
+/** Which lines of the trail go: the oldest before a time. */
+export interface AuditExpiry {
+  before_ms: number
+  /** Methods whose lines stay. */
+  keep: readonly string[]
+  limit: number
+}
+
+/** The trail is append-only: no verb changes a line, and one removes the oldest with a line that says so. */
 export interface AuditWriter {
   /** Adds a line at the end. */
   append(entry: AuditEntry): Promise<void>
+  /**
+   * Removes up to `limit` lines from before a time, oldest first, and adds their `retentionEntry` if there are any. Such entries stay.
+   * The engine refuses any other removal, also from outside of the driver.
+   * @returns how many were removed
+   */
+  expire(query: AuditExpiry): Promise<number>
 }
 
 /** A decision whose vectors are still to be made. At most one entry a decision. */

@@ -6,7 +6,7 @@ import { agentsOf, createAuthenticator, type Scope } from '../core/caller.ts'
 import type { Log } from '../core/log.ts'
 import { timestamp } from '../core/time.ts'
 import { ownCredentials } from '../core/token-file.ts'
-import { protocolVersion, serviceName, version } from '../core/version.ts'
+import { serviceName, version } from '../core/version.ts'
 import { takeDelivery } from '../domain/evidence/github/events.ts'
 import { source } from '../domain/evidence/github/parts.ts'
 import {
@@ -111,25 +111,6 @@ export const health = (started_ms: number) => ({
   agent: serviceName,
   uptime_seconds: Math.floor((Date.now() - started_ms) / 1_000),
   timestamp: new Date().toISOString(),
-})
-
-/** The agent card. @param url address of the service */
-export const card = (url: string) => ({
-  name: serviceName,
-  description: 'Decision memory for software agents: precedents, policy, calibration and evidence.',
-  version,
-  url,
-  capabilities: [
-    'queryDecisions',
-    'checkGuardrails',
-    'recordDecision',
-    'reviewDecision',
-    'getCalibration',
-    'getDecision',
-    'getReasonStats',
-  ],
-  protocol: 'cstp',
-  protocolVersion,
 })
 
 /** What a GitHub delivery becomes: events of the evidence, a line of the audit trail and one of the log. @param bots further accounts that are agents */

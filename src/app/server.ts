@@ -14,6 +14,7 @@ import { indexState } from '../domain/search/search.ts'
 import { analyse } from '../domain/search/terms.ts'
 import { methods } from '../methods/table.ts'
 import { openPolicy } from '../policy/files.ts'
+import { a2aCard, agentCard, answerRoot } from '../surfaces/http/discovery.ts'
 import { createFetch, largestBody } from '../surfaces/http/http.ts'
 import { createMetrics, type Metrics } from '../surfaces/http/metrics.ts'
 import { hostsOf } from '../surfaces/http/originCheck.ts'
@@ -26,7 +27,8 @@ import { evidenceServices } from './evidence.ts'
 import { folderInside, folderOfDecisions } from './folders.ts'
 import { closing, later } from './lifecycle.ts'
 import { type Listening, listen } from './listen.ts'
-import { card, createLimits, createRoutes, health, openAccess } from './routes.ts'
+import { startRetention } from './retention.ts'
+import { createLimits, createRoutes, health, openAccess } from './routes.ts'
 
 /** How long a record waits for its vectors before they are left to the outbox. */
 const embedWaitMs = 2_000
@@ -105,6 +107,9 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
     const place = { url: expectedUrl(settings) }
     const notices = openNotices(settings, store, now, log)
     if (notices) keep(notices)
+    const { audit_retention_days: days } = settings
+    const failed = (error: unknown) => log('warn', 'old audit lines could not be removed', describeError(error))
+    if (days !== null) keep(startRetention({ store, days, now, after: later, failed }))
     const services: Services = {
       store,
       index,
@@ -187,6 +192,7 @@ async function serveProgram(program: Program, settings: Settings, log: Log): Pro
   const boot = services.randomHex(4)
   let requests = 0
   let ready = true
+  const url = () => settings.public_url ?? port.url
   const newRequestId = () => `${boot}-${(requests++).toString(36)}`
 
   // Surfaces
@@ -212,7 +218,9 @@ async function serveProgram(program: Program, settings: Settings, log: Log): Pro
     reachable,
     index: askedRarely(() => indexState(services.store), null, countWaitMs),
     health: () => health(started),
-    card: () => card(settings.public_url ?? port.url),
+    root: (request: Request) => answerRoot(request, settings.dashboard === 'on'),
+    agentCard: () => agentCard(url()),
+    a2aCard: () => a2aCard(url(), methods),
     metrics: async () => ({ text: await metrics.render(services), content_type: metrics.content_type }),
     ...createRoutes({ settings, services, dispatch, metrics, guesses: limits.guesses, access, mcp: mcp.route }),
     stopping: stopping.signal,

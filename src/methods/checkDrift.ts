@@ -4,7 +4,7 @@ import { DriftReport } from '../../sdk/schema/calibration.ts'
 import { filledText, fraction } from '../../sdk/schema/decision.ts'
 import { whole } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
-import { driftHistory, driftOf } from '../domain/calibration/drift.ts'
+import { driftHistory, driftOf } from '../domain/calibration/drift-periods.ts'
 import { given } from '../domain/decision/lookup.ts'
 
 const d = v.description

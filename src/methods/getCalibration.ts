@@ -46,6 +46,7 @@ export const getCalibration = defineMethod({
   failure: 'internal_error',
   async handle({ store, now }, { window, stakes, ...rest }) {
     const created_from_ms = window === 'all' ? undefined : now() - Number.parseInt(window, 10) * dayMs
-    return report(await store.decisions.outcomes(given({ ...rest, stakes: stakes && [stakes], created_from_ms })))
+    const filter = given({ ...rest, stakes: stakes && [stakes], created_from_ms })
+    return report(...(await Promise.all([store.decisions.outcomes(filter), store.decisions.scores(filter)])))
   },
 })

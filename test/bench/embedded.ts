@@ -1,11 +1,17 @@
 /** The embedded store: data directories, and one server on each. */
 import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
+import { ownKey } from '../../src/core/key-file.ts'
 import { runToEnd } from './process.ts'
 import { once, type Site } from './site.ts'
 
 export function embeddedSite(root: string): Site {
   let copies = 0
+  const key = once(async (name) => {
+    const path = join(root, name)
+    await ownKey(path, 'the evidence key')
+    return path
+  })
   const seeded = once(async (name) => {
     const [embedder, size] = name.split('-') as [string, string]
     const dir = join(root, name)
@@ -24,8 +30,10 @@ export function embeddedSite(root: string): Site {
       return copy
     },
     empty: async (name) => join(root, `${name}-${copies++}.db`),
+    // One key for all: logs are moved from one data directory to another.
     env: async (place, driver) => ({
       CSTP_DATA_DIR: place,
+      CSTP_EVIDENCE_KEY: await key('evidence.pem'),
       ...(driver === 'LanceDB' && { CSTP_VECTOR_URL: join(place, 'vectors') }),
     }),
     close: async () => {},

@@ -4,6 +4,8 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import type { CheckDriftResult, GetVerificationResult } from '../../sdk/client.ts'
+import { ownKeyPath } from '../../src/app/evidence.ts'
+import { ownKey } from '../../src/core/key-file.ts'
 import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite/driver.ts'
 import { append } from '../support/evidence/log.ts'
 import { type RunningServer, startServer, temporaryDir } from '../support/process.ts'
@@ -26,6 +28,7 @@ describe.skipIf(executable === null)('the dashboard', () => {
   beforeAll(async () => {
     dir = await temporaryDir('cstp-weeks-')
     await seedDrift(dir)
+    await ownKey(ownKeyPath(dir), 'the evidence key')
     const evidence = await openSqliteEvidence(join(dir, 'provenance.db'))
     await append(evidence, events)
     await evidence.close()

@@ -3,8 +3,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, 
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { ownKeyPath } from '../../src/app/evidence.ts'
 import { build } from '../../src/build/main.ts'
 import { toolNames } from '../../src/calls/method.ts'
+import { ownKey } from '../../src/core/key-file.ts'
 import { version } from '../../src/core/version.ts'
 import { appendEvents } from '../../src/domain/evidence/chain.ts'
 import { pieceSize } from '../../src/domain/evidence/walk.ts'
@@ -153,6 +155,7 @@ test('explains itself, its settings and its rules', async () => {
 })
 
 test('verifies long evidence in threads of its own', async () => {
+  await ownKey(ownKeyPath(join(dir, 'home/.cstp')), 'the evidence key')
   const log = await openSqliteEvidence(join(dir, 'provenance.db'))
   const event = {
     ts: '2026-07-01T00:00:00Z',

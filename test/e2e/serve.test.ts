@@ -94,24 +94,23 @@ function raw(url: string, parts: (string | Uint8Array)[], until = '\r\n\r\n'): P
 
 describe('discovery', () => {
   test('the agent card has exactly the fields of the interface', async () => {
-    for (const path of ['/.well-known/agent.json', '/.well-known/agent-card.json'])
-      expect(await (await get(path)).json()).toEqual({
-        name: 'cstp',
-        description: expect.any(String),
-        version: '0.10.0',
-        url: server.url,
-        capabilities: [
-          'queryDecisions',
-          'checkGuardrails',
-          'recordDecision',
-          'reviewDecision',
-          'getCalibration',
-          'getDecision',
-          'getReasonStats',
-        ],
-        protocol: 'cstp',
-        protocolVersion: '0.10.0',
-      })
+    expect(await (await get('/.well-known/agent.json')).json()).toEqual({
+      name: 'cstp',
+      description: expect.any(String),
+      version: '0.10.0',
+      url: server.url,
+      capabilities: [
+        'queryDecisions',
+        'checkGuardrails',
+        'recordDecision',
+        'reviewDecision',
+        'getCalibration',
+        'getDecision',
+        'getReasonStats',
+      ],
+      protocol: 'cstp',
+      protocolVersion: '0.10.0',
+    })
   })
 
   test('health has exactly the fields of the interface', async () => {

@@ -4,6 +4,8 @@ import { generateKeyPairSync } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { copyFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { ownKeyPath } from '../../src/app/evidence.ts'
+import { ownKey } from '../../src/core/key-file.ts'
 import { parseCheckpoint } from '../../src/domain/evidence/checkpoints.ts'
 import { openNote, parseNote, parseVerifier } from '../../src/domain/evidence/note.ts'
 import { verifyConsistency, verifyInclusion } from '../../src/domain/evidence/proof-check.ts'
@@ -45,8 +47,9 @@ async function stop(service: Service): Promise<void> {
 
 const database = (dir: string) => join(dir, 'provenance.db')
 
-/** Appends to the database of a server that may or may not run. */
+/** Appends to the database of a server that may or may not run; its key is there before its first record. */
 async function grow(dir: string, count: number, salt = ''): Promise<void> {
+  await ownKey(ownKeyPath(dir), 'the evidence key')
   const evidence = await openSqliteEvidence(database(dir))
   await append(evidence, count, salt)
   await evidence.close()
@@ -105,8 +108,9 @@ test('a witness follows a log, and shouts when its database is an older copy or 
   expect(seen!.root_hash).not.toBe(served!.root_hash)
   await stop(service)
 
-  // Whoever answers at the address with a key of his own.
+  // A new key, which nobody has given to the witness.
   await rm(join(dir, 'keys'), { recursive: true })
+  expect((await cstp(['evidence', 'new-key'], bareEnv(dir))).status).toBe(0)
   service = await start(dir, port)
   expect((await look()).err).toContain('ALARM (changed_key)')
   await stop(service)

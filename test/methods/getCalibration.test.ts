@@ -113,4 +113,30 @@ forEachBackend((open) => {
       observed: { recent_scored: 5, historical_scored: 0 },
     })
   })
+
+  test('the verdict names the part that is proven to be worse than the whole; checkDrift says it of the last 30 days', async () => {
+    const program = await open()
+    const team = async (days: number, agent: string, confidence: number, successes: number, failures: number) => {
+      const given = { recorded_by: agent, confidence, category: 'trading', stakes: 'critical' }
+      await decidedOften(program, successes, days, given, 'success')
+      await decidedOften(program, failures, days, given, 'failure')
+    }
+    await team(3, 'alice', 0.95, 9, 11)
+    await team(3, 'bob', 0.5, 19, 1)
+    const { overall, verdict, recommendations } = await program.call('getCalibration', { category: 'trading' })
+    expect(overall).toMatchObject({ scored: 40, calibration_gap: -0.025, interpretation: 'well_calibrated' })
+    const proven_by = { by: 'agent', key: 'alice', n: 20, gap: -0.5 } as const
+    expect(verdict).toMatchObject({ interpretation: 'overconfident', proven_by })
+    expect(recommendations[0]).toMatchObject({ type: 'verdict', severity: 'critical' })
+    expect(recommendations[0]!.message).toStartWith('Decisions by alice are overconfident by ')
+    expect(recommendations.map(({ type }) => type)).not.toContain('well_calibrated')
+    expect((await program.call('checkDrift')).verdict).toEqual(verdict)
+    // An agent alone: all of its decisions are the whole.
+    expect((await program.call('getCalibration', { agent: 'alice' })).verdict).toEqual({
+      interpretation: 'overconfident',
+      proven_by: null,
+    })
+    program.clock.now += 40 * 86_400_000
+    expect((await program.call('checkDrift')).verdict).toEqual({ interpretation: 'insufficient_data', proven_by: null })
+  })
 })

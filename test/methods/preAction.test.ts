@@ -50,6 +50,8 @@ forEachBackend((open) => {
       brier_score: null,
       accuracy: null,
       calibration_gap: null,
+      gap_low: null,
+      gap_high: null,
       interpretation: 'insufficient_data',
       suggestion: null,
     })

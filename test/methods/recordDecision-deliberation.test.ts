@@ -65,7 +65,12 @@ forEachBackend((open) => {
     const { distance } = related_to[0]!
     expect(related_to).toEqual([{ id: old, summary: 'Keep the catalogue in SQLite', distance }])
     expect(links).toMatchObject([
-      { target_id: old, edge_type: 'relates_to', weight: 1 - distance! / 2, created_by: 'auto-link' },
+      {
+        target_id: old,
+        edge_type: 'relates_to',
+        weight: expect.closeTo(1 - distance! / 2, 4),
+        created_by: 'auto-link',
+      },
     ])
     expect((await program.call('getNeighbors', { decision_id: old })).neighbors).toMatchObject([
       { id: result.decision_id, direction: 'incoming', edge_type: 'relates_to' },
@@ -75,6 +80,26 @@ forEachBackend((open) => {
       deliberation_auto: false,
       deliberation_inputs_count: 0,
     })
+  })
+
+  test('what was found is related only as near as it is to the decision itself', async () => {
+    const program = await open()
+    const near = await program.record({ decision: 'Take the bus to the office every morning' }, 'bob')
+    for (const decision of ['Deploy over ssh', 'Keep errors in a table', 'Rotate keys every month'])
+      await program.record({ decision }, 'bob')
+    for (const query of ['Deploy over ssh', 'Keep errors in a table', 'Rotate keys every month'])
+      await program.call('queryDecisions', { query })
+    const bistro = await program.call('recordDecision', { ...record, decision: 'Eat at the bistro' })
+    expect(bistro).toMatchObject({ deliberation_inputs_count: 3, related_count: 0 })
+    const { links, related_to } = await program.call('getDecision', { id: bistro.decision_id })
+    expect([links, related_to]).toEqual([[], []])
+    // Far from what was asked, near to what was decided.
+    await program.call('queryDecisions', { query: 'Rotate keys every month' })
+    const { decision_id } = await program.call('recordDecision', { ...record, decision: 'Take the bus to the office' })
+    const related = (await program.call('getDecision', { id: decision_id })).related_to
+    expect(related[0]!.id).toBe(near)
+    expect(related[0]!.distance).toBeLessThan(0.5)
+    for (const { distance } of related) expect(distance).toBeLessThanOrEqual(program.services.embedder.noise_distance)
   })
 
   test('reading one’s own record back is no deliberation; another agent’s, or an old one, is', async () => {

@@ -1,7 +1,9 @@
 /** A test program behind real HTTP, with a token for each of its callers. */
 import { agentsOf, createAuthenticator, parseTokens } from '../../src/core/caller.ts'
-import { protocolVersion, serviceName, version } from '../../src/core/version.ts'
+import { serviceName, version } from '../../src/core/version.ts'
+import { methods } from '../../src/methods/table.ts'
 import { createBodies } from '../../src/surfaces/http/bodies.ts'
+import { a2aCard, agentCard, answerRoot } from '../../src/surfaces/http/discovery.ts'
 import { createGuesses } from '../../src/surfaces/http/guesses.ts'
 import { createFetch } from '../../src/surfaces/http/http.ts'
 import { createRateLimiter } from '../../src/surfaces/http/rate.ts'
@@ -50,15 +52,9 @@ export function serveProgram(program: TestProgram): WireServer {
       uptime_seconds: 0,
       timestamp: new Date().toISOString(),
     }),
-    card: () => ({
-      name: serviceName,
-      description: 'test',
-      version,
-      url: `http://127.0.0.1:${server.port}`,
-      capabilities: [],
-      protocol: 'cstp',
-      protocolVersion,
-    }),
+    root: (request) => answerRoot(request, false),
+    agentCard: () => agentCard(`http://127.0.0.1:${server.port}`),
+    a2aCard: () => a2aCard(`http://127.0.0.1:${server.port}`, methods),
     ready: () => true,
     metrics: async () => ({ text: '', content_type: 'text/plain' }),
     stopping,

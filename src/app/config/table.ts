@@ -198,6 +198,13 @@ export const settings = {
     whole(0, Number.MAX_SAFE_INTEGER),
     'Bytes that an agent may write in a day (UTC): decisions, thoughts, evidence, and lines of the trail that its checks leave; 0 for no limit.',
   ),
+  audit_retention_days: setting(
+    'store.audit_retention_days',
+    'CSTP_AUDIT_RETENTION_DAYS',
+    null,
+    optional(whole(1, 36_500)),
+    'Days after which lines of the audit trail are removed; each removal leaves a line that says how many and up to when. By default they are kept for ever.',
+  ),
   approver_roles: setting(
     'approvals.roles',
     'CSTP_APPROVER_ROLES',

@@ -1,35 +1,20 @@
 /** Drift: whether recent decisions are calibrated otherwise than old ones, and how likely chance alone would show as much. */
 
-import type { DriftFinding, DriftPoint, DriftReport } from '../../../sdk/schema/calibration.ts'
-import type { DecisionFilter, OutcomeGroup, Store, TimedOutcomeGroup } from '../../../sdk/storage/store.ts'
-import { dayMs } from '../../core/time.ts'
-import { byReviewer, countOf, meanOf, type Scored, scoredOf } from './figures.ts'
+import type { DriftFinding, DriftReport } from '../../../sdk/schema/calibration.ts'
+import { countOf, meanOf, minScored, round, type Scored } from './figures.ts'
 import { type Counted, permutationTest } from './permutation.ts'
-import { minScored, round } from './report.ts'
 
-const recentDays = 30
-const historicalDays = 90
+export const recentDays = 30
+export const historicalDays = 90
 
 /** Changes that raise an alert. */
-interface Thresholds {
+export interface Thresholds {
   brier: number
   accuracy: number
 }
 
-type DriftAlert = DriftReport['alerts'][number]
-export type Drift = Omit<DriftReport, 'history' | 'by_reviewer'>
-
-function alert(type: DriftAlert['type'], recent: number, historical: number, p: number, threshold: number): DriftAlert {
-  const large = Math.abs(recent - historical) >= 2 * threshold
-  return {
-    type,
-    recent_value: round(recent),
-    historical_value: round(historical),
-    change_pct: historical === 0 ? null : round((100 * (recent - historical)) / historical),
-    p_value: round(p),
-    severity: p > 0.05 ? 'info' : large ? 'critical' : 'warning',
-  }
-}
+export type DriftAlert = DriftReport['alerts'][number]
+export type Drift = Omit<DriftReport, 'history' | 'by_reviewer' | 'verdict'>
 
 interface Measure {
   type: DriftAlert['type']
@@ -50,42 +35,101 @@ const accuracy: Measure = { type: 'accuracy_drop', of: ({ value }) => value, dir
 const figures = (groups: readonly Scored[], { of }: Measure): Counted[] =>
   groups.map((group) => ({ figure: of(group), count: group.count }))
 
-/** One figure of both periods. */
-function compare(measure: Measure, recent: readonly Scored[], historical: readonly Scored[], thresholds: Thresholds) {
+/** One figure of both periods. @param finest p-value that must be told from smaller ones */
+function compare(
+  measure: Measure,
+  recent: readonly Scored[],
+  historical: readonly Scored[],
+  thresholds: Thresholds,
+  finest?: number,
+) {
   const { of, direction } = measure
   const [now, then] = [meanOf(recent, of), meanOf(historical, of)]
   const worse = direction * (now - then)
+  const threshold = thresholds[measure.threshold]
   const slack = 1e-9
+  let p: number | undefined
   return {
     ...measure,
     now,
     then,
-    threshold: thresholds[measure.threshold],
-    beyond: worse > 0 && worse >= thresholds[measure.threshold] - slack,
-    p: () => permutationTest(figures(recent, measure), figures(historical, measure), direction),
+    beyond: worse > 0 && worse >= threshold - slack,
+    large: worse >= 2 * threshold,
+    p(): number {
+      p ??= permutationTest(figures(recent, measure), figures(historical, measure), direction, finest)
+      return p
+    },
   }
 }
+type Comparison = ReturnType<typeof compare>
 
-const enough = (recent: readonly Scored[], historical: readonly Scored[]): boolean =>
+/** Error of a finding: so many quiet histories are called drifting. */
+export const error = 0.05
+
+/**
+ * The p-value of a figure if two are looked at: that of Hochberg's procedure, which holds for two that get worse together.
+ * @see Hochberg, "A sharper Bonferroni procedure for multiple tests of significance", Biometrika 75 (1988)
+ * @see Sarkar, "Some probability inequalities for ordered MTP2 random variables", Annals of Statistics 26 (1998)
+ */
+function adjusted(of: Comparison, both: readonly Comparison[]): number {
+  const p = of.p()
+  // The other one is needed only between half of the error and the error.
+  return 2 * p <= error || p > error ? 2 * p : Math.min(2 * p, Math.max(...both.map((one) => one.p())))
+}
+
+export const enough = (recent: readonly Scored[], historical: readonly Scored[]): boolean =>
   countOf(recent) >= minScored && countOf(historical) >= minScored
 
 type Change = NonNullable<DriftFinding['accuracy']>
 
 /** The figures of a comparison, with their p-values whether or not they raise an alert. */
-function driftPoint(recent: readonly Scored[], historical: readonly Scored[], thresholds: Thresholds): DriftFinding {
+export function driftPoint(
+  recent: readonly Scored[],
+  historical: readonly Scored[],
+  thresholds: Thresholds,
+): DriftFinding {
   const counts = { recent_scored: countOf(recent), historical_scored: countOf(historical) }
   if (!enough(recent, historical)) return { drift_detected: false, ...counts, brier_score: null, accuracy: null }
-  const [ofBrier, ofAccuracy] = [brier, accuracy].map((measure) => compare(measure, recent, historical, thresholds))
-  const change = ({ now, then, p }: ReturnType<typeof compare>): Change => {
+  const both = [brier, accuracy].map((measure) => compare(measure, recent, historical, thresholds))
+  const change = ({ now, then, p }: Comparison): Change => {
     const [after, before] = [round(now), round(then)]
     // Of the rounded figures, as readers would take it themselves.
     return { recent: after, historical: before, change: round(after - before), p_value: round(p()) }
   }
   return {
-    drift_detected: ofBrier!.beyond || ofAccuracy!.beyond,
+    drift_detected: both.some((one) => one.beyond && adjusted(one, both) <= error),
     ...counts,
-    brier_score: change(ofBrier!),
-    accuracy: change(ofAccuracy!),
+    brier_score: change(both[0]!),
+    accuracy: change(both[1]!),
+  }
+}
+
+/** A figure beyond its threshold, with its p-value as one of two. */
+interface Suspicion {
+  of: Comparison
+  p_adjusted: number
+}
+
+/** @param finest p-value that must be told from smaller ones */
+export function suspicions(
+  recent: readonly Scored[],
+  historical: readonly Scored[],
+  thresholds: Thresholds,
+  finest?: number,
+): Suspicion[] {
+  const both = [brier, accuracy].map((measure) => compare(measure, recent, historical, thresholds, finest))
+  return both.filter(({ beyond }) => beyond).map((of) => ({ of, p_adjusted: adjusted(of, both) }))
+}
+
+/** @param limit p-value up to which a figure is worse by more than chance */
+export function alertOf({ of: { type, now, then, large, p }, p_adjusted }: Suspicion, limit: number): DriftAlert {
+  return {
+    type,
+    recent_value: round(now),
+    historical_value: round(then),
+    change_pct: then === 0 ? null : round((100 * (now - then)) / then),
+    p_value: round(p()),
+    severity: p_adjusted > limit ? 'info' : large ? 'critical' : 'warning',
   }
 }
 
@@ -100,102 +144,17 @@ export function drift(recent: readonly Scored[], historical: readonly Scored[], 
     const message = `Not enough reviewed decisions to compare: ${counts.recent_scored} recent and ${counts.historical_scored} historical are scored, ${minScored} of each are needed.`
     return { drift_detected: false, alerts: [], ...periods, ...counts, recommendations: [message] }
   }
-  const alerts = [brier, accuracy]
-    .map((measure) => compare(measure, recent, historical, thresholds))
-    .filter(({ beyond }) => beyond)
-    .map(({ type, now, then, p, threshold }) => alert(type, now, then, p(), threshold))
-  const recommendations = alerts.map(({ type, recent_value, historical_value, severity }) => {
-    const chance = severity === 'info' ? ' Chance alone may explain it: watch it.' : ''
-    return type === 'brier_degradation'
-      ? `The Brier score rose from ${historical_value} to ${recent_value}: state lower confidence until it falls, and look at what has changed.${chance}`
-      : `Successes fell from ${historical_value} to ${recent_value}: review the latest failures before the next decision of this kind.${chance}`
-  })
-  return { drift_detected: alerts.length > 0, alerts, ...periods, ...counts, recommendations }
+  const alerts = suspicions(recent, historical, thresholds).map((one) => alertOf(one, error))
+  const drift_detected = alerts.some(({ severity }) => severity !== 'info')
+  return { drift_detected, alerts, ...periods, ...counts, recommendations: alerts.map(advice) }
 }
 
-// Drift over time: what a comparison of the periods would have found on each of the last weeks, with the reviews that were known then.
-
-const weekMs = 7 * dayMs
-
-/** Ascending, each once. */
-const edgesOf = (times: readonly number[]): number[] => [...new Set(times)].sort((a, b) => a - b)
-
-/**
- * One comparison a week, the last of them now, oldest first. A decision counts from its last review on.
- * @param breathe lets other work run
- */
-export async function driftHistory(
-  { store, breathe }: { store: Store; breathe(): Promise<void> },
-  filter: DecisionFilter,
-  now_ms: number,
-  thresholds: Thresholds,
-  weeks: number,
-): Promise<DriftPoint[]> {
-  if (weeks === 0) return []
-  const instants = Array.from({ length: weeks }, (_, at) => now_ms - (weeks - 1 - at) * weekMs)
-  // An edge is the first millisecond of the period after it.
-  const recentFrom = (at: number) => at - recentDays * dayMs
-  const historicalEnd = (at: number) => at - historicalDays * dayMs + 1
-  const end = (at: number) => at + 1
-  const created_ms = edgesOf(instants.flatMap((at) => [recentFrom(at), historicalEnd(at), end(at)]))
-  const reviewed_ms = instants.map(end)
-  const groups = await store.decisions.outcomesOver(filter, { created_ms, reviewed_ms })
-  const place = new Map(created_ms.map((edge, at) => [edge, at + 1]))
-  const points: DriftPoint[] = []
-  for (const [number, at] of instants.entries()) {
-    // Groups count the edges before them: as many as there are earlier instants.
-    const known = groups.filter(({ reviewed }) => reviewed <= number)
-    const created = (test: (group: TimedOutcomeGroup) => boolean) => scoredOf(known.filter(test))
-    const recent = created((one) => one.created >= place.get(recentFrom(at))! && one.created < place.get(end(at))!)
-    const historical = created((one) => one.created < place.get(historicalEnd(at))!)
-    points.push({ at: new Date(at).toISOString(), ...driftPoint(recent, historical, thresholds) })
-    await breathe()
-  }
-  return points
-}
-
-// Drift over what is stored: the two periods, for all decisions or for each category.
-
-/** Changes of Brier score and accuracy that raise an alert by default. */
-const defaultThresholds = { brier: 0.05, accuracy: 0.1 }
-
-const periods = (filter: DecisionFilter, now_ms: number): { recent: DecisionFilter; historical: DecisionFilter } => ({
-  recent: { ...filter, created_from_ms: now_ms - recentDays * dayMs },
-  historical: { ...filter, created_to_ms: now_ms - historicalDays * dayMs },
-})
-
-export async function driftOf(
-  store: Store,
-  filter: DecisionFilter,
-  now_ms: number,
-  thresholds = defaultThresholds,
-): Promise<Omit<DriftReport, 'history'>> {
-  const of = periods(filter, now_ms)
-  const recent = scoredOf(await store.decisions.outcomes(of.recent))
-  const historical = scoredOf(await store.decisions.outcomes(of.historical))
-  return {
-    ...drift(recent, historical, thresholds),
-    by_reviewer: byReviewer<OutcomeGroup, DriftFinding>((passes) =>
-      driftPoint(recent.filter(passes), historical.filter(passes), thresholds),
-    ),
-  }
-}
-
-/** Categories that drifted beyond what chance explains. */
-export async function driftingCategories(
-  store: Store,
-  filter: DecisionFilter,
-  now_ms: number,
-): Promise<{ category: string; drift: Drift }[]> {
-  const { recent, historical } = periods(filter, now_ms)
-  const now = await store.decisions.outcomesBy(recent, 'category')
-  const then = new Map(
-    (await store.decisions.outcomesBy(historical, 'category')).map(({ value, groups }) => [value, groups]),
-  )
-  return now
-    .map(({ value, groups }) => ({
-      category: value,
-      drift: drift(scoredOf(groups), scoredOf(then.get(value) ?? []), defaultThresholds),
-    }))
-    .filter((one) => one.drift.alerts.some(({ severity }) => severity !== 'info'))
+export function advice({ type, recent_value, historical_value, severity }: DriftAlert): string {
+  const from = `from ${historical_value} to ${recent_value}`
+  const rose = type === 'brier_degradation'
+  if (severity === 'info')
+    return `${rose ? 'The Brier score rose' : 'Successes fell'} ${from}: chance alone may explain it. Watch it.`
+  return rose
+    ? `The Brier score rose ${from}: state lower confidence until it falls, and look at what has changed.`
+    : `Successes fell ${from}: review the latest failures before the next decision of this kind.`
 }

@@ -4,11 +4,9 @@
  * @see Brier, "Verification of forecasts expressed in terms of probability", Monthly Weather Review 78 (1950)
  * @see Murphy, "A new vector partition of the probability score", Journal of Applied Meteorology 12 (1973)
  */
-import type { Outcome } from '../../../sdk/schema/decision.ts'
+import type { Interpretation } from '../../../sdk/schema/calibration.ts'
+import { scoredValue } from '../../../sdk/storage/fields.ts'
 import type { OutcomeGroup } from '../../../sdk/storage/store.ts'
-
-/** What an outcome counts; `abandoned` was never tested and enters no score. */
-export const outcomeValue: Partial<Record<Outcome, number>> = { success: 1, partial: 0.5, failure: 0 }
 
 /** Decisions of one confidence that came to one value. */
 export interface Scored {
@@ -18,12 +16,11 @@ export interface Scored {
   count: number
 }
 
-/** The groups that enter a score: tested, of a stated confidence, and not settled by age alone. */
+/** The groups that enter a score. */
 export const scoredOf = <G extends OutcomeGroup>(groups: readonly G[]): (G & Scored)[] =>
   groups.flatMap((group) => {
-    const { confidence, outcome, settled_by } = group
-    const value = outcome === null ? undefined : outcomeValue[outcome]
-    return value === undefined || confidence === null || settled_by === 'age' ? [] : [{ ...group, confidence, value }]
+    const value = scoredValue(group)
+    return value === null ? [] : [{ ...group, confidence: group.confidence!, value }]
   })
 
 /** The groups whose decisions state a confidence. */
@@ -53,7 +50,11 @@ const edges = [0.2, 0.4, 0.6, 0.8]
 export const bucketNames = ['0.0-0.2', '0.2-0.4', '0.4-0.6', '0.6-0.8', '0.8-1.0'] as const
 
 /** Index of the bucket: [0, .2) … [.8, 1]. Compared with the edges themselves: 0.6 / 0.2 is not 3. */
-export const bucketOf = (confidence: number): number => edges.filter((edge) => confidence >= edge).length
+export function bucketOf(confidence: number): number {
+  let bucket = 0
+  while (bucket < edges.length && confidence >= edges[bucket]!) bucket++
+  return bucket
+}
 
 /** The groups by bucket. */
 export function bucketed(groups: readonly Scored[]): Scored[][] {
@@ -118,10 +119,20 @@ export const logScore = (groups: readonly Scored[]): number =>
     ({ confidence, value }) => -(value * Math.log(clamp(confidence)) + (1 - value) * Math.log(1 - clamp(confidence))),
   )
 
-/** Brier skill against always stating the base rate: 1 is perfect, 0 no better, null when the base rate is certain. */
-export function skill(groups: readonly Scored[]): number | null {
-  const { uncertainty } = decompose(groups)
-  return uncertainty === 0 ? null : 1 - brierOf(groups) / uncertainty
+/** Figures over fewer scored decisions are chance. */
+export const minScored = 5
+
+/** Four decimals out; full precision inside. */
+export const round = (value: number): number => Math.round(value * 10_000) / 10_000
+
+/** What a gap between result and confidence means. */
+export function interpret(gap: number, scored: number): Interpretation {
+  if (scored < minScored) return 'insufficient_data'
+  // The edges themselves are within: 0.55 − 0.5 is a little over 0.05 in binary.
+  const slack = 1e-9
+  if (Math.abs(gap) <= 0.05 + slack) return 'well_calibrated'
+  if (gap < 0) return gap < -0.1 - slack ? 'overconfident' : 'slightly_overconfident'
+  return gap > 0.1 + slack ? 'underconfident' : 'slightly_underconfident'
 }
 
 // Wilson's interval for a share that was counted.

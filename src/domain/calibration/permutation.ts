@@ -80,10 +80,17 @@ const limitFrom = 100
 
 /**
  * One-sided permutation test: how often a random split into the same sizes shows a difference of means at least as large. Sampled
- * with a fixed seed if the smaller side is small; from the normal limit of the same distribution if it is large.
+ * with a fixed seed if the smaller side is small; from the normal limit of the same distribution if it is large. If none of the first
+ * thousand splits is as large, more are drawn until one is.
  * @param direction 1 when more is worse, −1 when less is
+ * @param finest p-value that must be told from smaller ones
  */
-export function permutationTest(recent: readonly Counted[], historical: readonly Counted[], direction: 1 | -1): number {
+export function permutationTest(
+  recent: readonly Counted[],
+  historical: readonly Counted[],
+  direction: 1 | -1,
+  finest = 1 / rounds,
+): number {
   const counts = new Map<number, number>()
   for (const { figure, count } of [...recent, ...historical]) counts.set(figure, (counts.get(figure) ?? 0) + count)
   const pool = [...counts].map(([figure, count]) => ({ figure, count })).sort((a, b) => a.figure - b.figure)
@@ -98,12 +105,13 @@ export function permutationTest(recent: readonly Counted[], historical: readonly
     return limitTail(flipped, size, observed)
   }
   const { refill, draw } = urn(pool, seeded(0x5eed))
-  let asLarge = 0
-  for (let round = 0; round < rounds; round++) {
+  const most = Math.max(rounds, Math.ceil(1 / finest))
+  let [asLarge, round] = [0, 0]
+  for (; round < rounds || (asLarge === 0 && round < most); round++) {
     refill()
     let sum = 0
     for (let drawn = 0; drawn < size; drawn++) sum += draw()
     if (sign * sum >= observed) asLarge++
   }
-  return (asLarge + 1) / (rounds + 1)
+  return (asLarge + 1) / (round + 1)
 }

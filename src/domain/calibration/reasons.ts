@@ -1,9 +1,9 @@
 /** Which kinds of reasons lead to success. */
 import * as v from 'valibot'
 import { fraction } from '../../../sdk/schema/decision.ts'
+import { outcomeValue } from '../../../sdk/storage/fields.ts'
 import type { OutcomeGroup, ReasonGroup } from '../../../sdk/storage/store.ts'
-import { brierOf, countOf, meanOf, outcomeValue, type Scored, scoredOf, wilson } from './figures.ts'
-import { minScored, round } from './report.ts'
+import { brierOf, countOf, meanOf, minScored, round, type Scored, scoredOf, wilson } from './figures.ts'
 
 const d = v.description
 

@@ -1,7 +1,8 @@
 /** The calibration report: what getCalibration answers, from groups of outcomes. */
-import type { CalibrationReport, Interpretation, OverallFigures } from '../../../sdk/schema/calibration.ts'
+import type { CalibrationReport, OverallFigures } from '../../../sdk/schema/calibration.ts'
 import { compareText, confidenceRank } from '../../../sdk/storage/fields.ts'
-import type { OutcomeGroup } from '../../../sdk/storage/store.ts'
+import type { OutcomeGroup, ScoreSum } from '../../../sdk/storage/store.ts'
+import { recommend } from './advice.ts'
 import {
   brierOf,
   bucketed,
@@ -10,44 +11,38 @@ import {
   calibrationError,
   countOf,
   decompose,
+  interpret,
   logScore,
   meanOf,
+  minScored,
   noiseFloor,
+  round,
   type Scored,
   scoredOf,
-  skill,
   statedOf,
   wilson,
 } from './figures.ts'
+import { gapInterval, sumOf, verdictOf } from './verdict.ts'
 
-/** Figures over fewer scored decisions are chance. */
-export const minScored = 5
-
-/** Four decimals out; full precision inside. */
-export const round = (value: number): number => Math.round(value * 10_000) / 10_000
 const orNull = (value: number | null): number | null => (value === null || Number.isNaN(value) ? null : round(value))
-
-/** What a gap between result and confidence means. */
-export function interpret(gap: number, scored: number): Interpretation {
-  if (scored < minScored) return 'insufficient_data'
-  // The edges themselves are within: 0.55 − 0.5 is a little over 0.05 in binary.
-  const slack = 1e-9
-  if (Math.abs(gap) <= 0.05 + slack) return 'well_calibrated'
-  if (gap < 0) return gap < -0.1 - slack ? 'overconfident' : 'slightly_overconfident'
-  return gap > 0.1 + slack ? 'underconfident' : 'slightly_underconfident'
-}
 
 /** The figures of one set of decisions; null if fewer than five are scored. */
 export function overall(groups: readonly Scored[]): OverallFigures {
   const scored = countOf(groups)
   const accuracy = meanOf(groups, ({ value }) => value)
-  const gap = accuracy - meanOf(groups, ({ confidence }) => confidence)
+  const stated = meanOf(groups, ({ confidence }) => confidence)
+  const gap = accuracy - stated
   const figure = (value: () => number | null): number | null => (scored < minScored ? null : orNull(value()))
   const parts = decompose(groups)
+  const brier = brierOf(groups)
+  const interval = scored < minScored ? null : gapInterval(sumOf(groups))
   return {
-    brier_score: figure(() => brierOf(groups)),
+    brier_score: figure(() => brier),
     accuracy: figure(() => accuracy),
+    mean_confidence: figure(() => stated),
     calibration_gap: figure(() => gap),
+    gap_low: figure(() => interval!.low),
+    gap_high: figure(() => interval!.high),
     interpretation: interpret(gap, scored),
     scored,
     ece: figure(() => calibrationError(groups)),
@@ -56,13 +51,12 @@ export function overall(groups: readonly Scored[]): OverallFigures {
     resolution: figure(() => parts.resolution),
     uncertainty: figure(() => parts.uncertainty),
     log_score: figure(() => logScore(groups)),
-    skill: figure(() => skill(groups)),
+    skill: figure(() => (parts.uncertainty === 0 ? null : 1 - brier / parts.uncertainty)),
   }
 }
 
-export type Bucket = CalibrationReport['buckets'][number]
+type Bucket = CalibrationReport['buckets'][number]
 type ConfidenceStats = CalibrationReport['confidence_stats']
-type Recommendation = CalibrationReport['recommendations'][number]
 
 /** Always five; an empty one holds nulls. */
 export const buckets = (groups: readonly Scored[]): Bucket[] =>
@@ -81,8 +75,12 @@ export const buckets = (groups: readonly Scored[]): Bucket[] =>
     }
   })
 
-const tenth = (confidence: number): number =>
-  Math.min(9, [1, 2, 3, 4, 5, 6, 7, 8, 9].filter((edge) => confidence >= edge / 10).length)
+/** Index of the tenth, compared with the edges themselves: 0.6 · 10 may be less than 6. */
+function tenth(confidence: number): number {
+  let at = 0
+  while (at < 9 && confidence >= (at + 1) / 10) at++
+  return at
+}
 
 /** Spread of all stated confidences, at recording, reviewed or not. */
 function confidenceStats(given: readonly OutcomeGroup[]): ConfidenceStats {
@@ -117,89 +115,27 @@ const ordered = (groups: readonly OutcomeGroup[]): OutcomeGroup[] =>
       a.count - b.count,
   )
 
-/** The whole report. */
-export function report(given: readonly OutcomeGroup[]): CalibrationReport {
+/** @param sums the scored decisions by agent, category and stakes, for the verdict */
+export function report(given: readonly OutcomeGroup[], sums: readonly ScoreSum[] = []): CalibrationReport {
   const groups = ordered(given)
   const scored = scoredOf(groups)
   const figures = overall(scored)
   const stats = confidenceStats(groups)
   const five = buckets(scored)
+  const by_reviewer = byReviewer<(typeof scored)[number], OverallFigures>((passes) => overall(scored.filter(passes)))
+  const verdict = verdictOf(sumOf(scored), sums)
   return {
     total_decisions: countOf(groups),
     reviewed_decisions: countOf(groups.filter(({ outcome }) => outcome !== null)),
+    verdict,
     overall: figures,
     buckets: five,
     confidence_stats: stats,
-    recommendations: recommend(figures, five, stats),
+    recommendations: recommend(verdict, figures, scored, stats),
     by_settlement: {
-      observed: overall(scored.filter(({ settled_by }) => settled_by === 'observed')),
+      observed: by_reviewer.observed,
       attested: overall(scored.filter(({ settled_by }) => settled_by !== 'observed')),
     },
-    by_reviewer: byReviewer<(typeof scored)[number], OverallFigures>((passes) => overall(scored.filter(passes))),
+    by_reviewer,
   }
-}
-
-// What an agent should do about its calibration, in words it can follow.
-
-/** Fewer decisions in a bucket are no ground for advice. */
-const minInBucket = 5
-const percent = (share: number): string => `${Math.round(share * 100)} %`
-/** One decimal, as a confidence is stated. */
-const stated = (value: number): string => (Math.round(value * 20) / 20).toString()
-
-/** Advice for each bucket whose interval excludes the confidence that was stated. */
-function aboutBucket({ range, decisions, predicted, actual, actual_low, actual_high }: Bucket): Recommendation[] {
-  if (decisions < minInBucket || predicted === null || actual === null || actual_low === null || actual_high === null)
-    return []
-  if (predicted >= actual_low && predicted <= actual_high) return []
-  const over = predicted > actual_high
-  const message = `Your ${range} decisions came true ${percent(actual)} of the time (${decisions} of them): state ${stated(actual)} when you feel ${stated(predicted)}.`
-  return [
-    {
-      type: over ? 'overconfident_range' : 'underconfident_range',
-      message,
-      severity: Math.abs(predicted - actual) > 0.2 ? 'critical' : 'warning',
-    },
-  ]
-}
-
-/** Advice in the order of its weight. */
-function recommend(overall: OverallFigures, buckets: readonly Bucket[], stats: ConfidenceStats): Recommendation[] {
-  if (overall.interpretation === 'insufficient_data') {
-    const missing = 5 - overall.scored
-    return [
-      {
-        type: 'insufficient_data',
-        message: `Review at least ${missing} more decisions: with ${overall.scored} scored, there are too few to tell.`,
-        severity: 'info',
-      },
-    ]
-  }
-  const advice = buckets.flatMap(aboutBucket)
-  if (stats.habituation_detected) {
-    advice.push({
-      type: 'habituation',
-      message: `Your confidence hardly varies (${stats.min} to ${stats.max}, mean ${stats.mean}): use the whole scale, so that it tells sure from unsure.`,
-      severity: 'warning',
-    })
-  }
-  if (overall.skill !== null && overall.skill < 0) {
-    advice.push({
-      type: 'no_skill',
-      message: `Always stating ${stated(overall.accuracy ?? 0)}, your share of successes, would score better than your own confidences.`,
-      severity: 'warning',
-    })
-  }
-  if (advice.length === 0) {
-    const noise = overall.ece !== null && overall.ece_noise_floor !== null && overall.ece <= overall.ece_noise_floor
-    advice.push({
-      type: 'well_calibrated',
-      message: noise
-        ? 'Your confidence is as good as chance lets it be measured: keep stating it as you do.'
-        : 'No range of confidence is clearly off: keep stating it as you do.',
-      severity: 'info',
-    })
-  }
-  const rank = { critical: 0, warning: 1, info: 2 }
-  return advice.sort((a, b) => rank[a.severity] - rank[b.severity])
 }

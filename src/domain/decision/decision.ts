@@ -72,8 +72,7 @@ export function newRecord(
   const [created_at, updated_at] = [timestamp(created_ms), timestamp(now_ms)]
   const date = created_at.slice(0, 10)
   const id = `${date}-decision-${id_suffix}`
-  const taken = session && takeSession(draft, session, id, updated_at)
-  const { related_to = [], links = [], ...given } = { ...draft, ...taken }
+  const given = { ...draft, ...(session && takeSession(draft, session)) }
   const bridge_method = draft.bridge ? ('given' as const) : ('rule' as const)
   return {
     id,
@@ -86,8 +85,8 @@ export function newRecord(
     bridge: draft.bridge ?? extractBridge(draft),
     bridge_method,
     quality: quality({ ...given, bridge_method }),
-    related_to,
-    links,
+    related_to: [],
+    links: [],
     verdict: null,
     created_at,
     updated_at,

@@ -1,7 +1,6 @@
 /** Outcomes of a decision: which of its reviews counts, and what a review leaves on the record. */
 import type { AttributionBasis, DecisionRecord, Outcome, Review, Settler } from '../../../sdk/schema/decision.ts'
-import { isByRule, settlerOf } from '../../../sdk/storage/fields.ts'
-import { outcomeValue } from '../calibration/figures.ts'
+import { isByRule, outcomeValue, settlerOf } from '../../../sdk/storage/fields.ts'
 
 /** What a review says; null keeps what an earlier review said. */
 export interface ReviewInput {

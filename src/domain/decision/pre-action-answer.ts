@@ -172,6 +172,8 @@ export function answerOf(
       brier_score: null,
       accuracy: null,
       calibration_gap: null,
+      gap_low: null,
+      gap_high: null,
       interpretation: 'insufficient_data',
       suggestion: null,
     },

@@ -8,7 +8,7 @@ import { audit } from '../../core/audit.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Log } from '../../core/log.ts'
 import { instantMs } from '../../core/time.ts'
-import { markGiven, sessionOf } from '../deliberation/inputs.ts'
+import { markGiven, type Nearness, relationsOf, sessionOf, trackedIds } from '../deliberation/inputs.ts'
 import type { Session } from '../deliberation/sessions.ts'
 import type { Tracker } from '../deliberation/tracker.ts'
 import { type Action, assumedStakes } from '../guardrail/action.ts'
@@ -146,6 +146,7 @@ export async function prepareRecord(
     ? null
     : await checkPolicy(call, planned, { context, stakes: given.stakes ?? null, scope: given.scope }, approved)
   const made = await embedInTime(call, planned.id, planned)
+  const nearness = await nearnessOf(call, made?.vectors.both ?? null, noted)
   return async (tx) => {
     const other = await ofSource(tx.decisions, given.source_key)
     if (other) return other
@@ -153,7 +154,8 @@ export async function prepareRecord(
     const settled = (await policy?.settle(tx, planned.id)) ?? null
     const session = imported ? null : await call.tracker.consume(tx, name, planned.id)
     const built = inputIds(session) === inputIds(noted) ? planned : build(session)
-    const whole: DecisionRecord = { ...built, verdict: keptVerdict(settled, approved) }
+    const relations = session && relationsOf(session, built.id, built.updated_at, nearness)
+    const whole: DecisionRecord = { ...built, ...relations, verdict: keptVerdict(settled, approved) }
     await tx.decisions.create(requireSize(whole))
     const indexed = await keepVectors(tx, call, whole.id, made?.vectors ?? null)
     if (policy) await policy.recorded(tx, whole.id)
@@ -163,6 +165,18 @@ export async function prepareRecord(
     const message = `${result.message}. The bridge is too far from the decision's own text: it is kept, and the text is searched by`
     return { ...result, bridge_too_far: true, message }
   }
+}
+
+/** How far what the agent found is from what it decided. No record waits for an index that fails. */
+async function nearnessOf(
+  { index, embedder: { id, noise_distance } }: RecordCall,
+  vector: Float32Array | null,
+  session: Session | null,
+): Promise<Nearness> {
+  const ids = session === null ? [] : trackedIds(session)
+  if (vector === null || ids.length === 0) return { distances: null, noise_distance }
+  const distances = await index.distances({ vector, embedder: id, side: 'both', ids }).catch(() => null)
+  return { distances, noise_distance }
 }
 
 const inputIds = (session: Session | null): string | undefined => session?.inputs.map(({ id }) => id).join(' ')

@@ -89,19 +89,38 @@ function hitsOf({ data }: SessionInput): TrackedHit[] {
 
 const maxRelated = 10
 
-/** The best hits of the tracked queries, nearest first. */
-export function relatedTo(session: Session, self: string): DecisionRecord['related_to'] {
+/** As exact as a distance is. */
+const round4 = (value: number): number => Math.round(value * 10_000) / 10_000
+
+/** Ids of all hits of the tracked queries. */
+export const trackedIds = ({ inputs }: Session): string[] => [...new Set(inputs.flatMap(hitsOf).map(({ id }) => id))]
+
+/** How far the tracked hits are from the decision that is recorded. */
+export interface Nearness {
+  /** By id; null if the decision has no vectors yet: then the distance from the question stands in. */
+  distances: ReadonlyMap<string, number> | null
+  /** From here on two texts have nothing to do with each other. */
+  noise_distance: number
+}
+
+/** The hits of the tracked queries that are related to the decision itself, nearest first. */
+export function relatedTo(
+  session: Session,
+  self: string,
+  { distances, noise_distance }: Nearness,
+): DecisionRecord['related_to'] {
   const best = new Map<string, TrackedHit & { distance: number }>()
   for (const hit of session.inputs.flatMap(hitsOf)) {
-    const { id, distance } = hit
-    if (distance === null || id === self) continue
+    const { id } = hit
+    const distance = distances === null ? hit.distance : (distances.get(id) ?? null)
+    if (distance === null || distance > noise_distance || id === self) continue
     const known = best.get(id)
     if (!known || distance < known.distance) best.set(id, { ...hit, distance })
   }
   return [...best.values()]
     .sort((a, b) => a.distance - b.distance || (a.id < b.id ? -1 : 1))
     .slice(0, maxRelated)
-    .map(({ id, title, distance }) => ({ id, summary: title, distance }))
+    .map(({ id, title, distance }) => ({ id, summary: title, distance: round4(distance) }))
 }
 
 /** Inputs in their order, each with a step; thoughts become steps of type `reasoning`. */
@@ -133,25 +152,33 @@ export const markGiven = ({
   pre_decision_protocol: protocol && { ...protocol, given: true },
 })
 
-/** The fields of a new record that its agent's session fills. */
-export function takeSession(
-  { deliberation, pre_decision_protocol: protocol }: Pick<DecisionRecord, 'deliberation' | 'pre_decision_protocol'>,
+/** The related decisions of a new record, each with an automatic edge that is as strong as the two are near. */
+export function relationsOf(
   session: Session,
   id: string,
   at: string,
-): Pick<DecisionRecord, 'deliberation' | 'pre_decision_protocol' | 'related_to' | 'links'> {
-  const related_to = relatedTo(session, id)
+  nearness: Nearness,
+): Pick<DecisionRecord, 'related_to' | 'links'> {
+  const related_to = relatedTo(session, id, nearness)
   const links = related_to.map(
     ({ id: target_id, distance }): Link => ({
       target_id,
       edge_type: 'relates_to',
-      weight: 1 - (distance ?? 0) / 2,
+      weight: round4(1 - (distance ?? 0) / 2),
       context: null,
       created_at: at,
       created_by: 'auto-link',
       effective: true,
     }),
   )
+  return { related_to, links }
+}
+
+/** The fields of a new record that its agent's session fills. */
+export function takeSession(
+  { deliberation, pre_decision_protocol: protocol }: Pick<DecisionRecord, 'deliberation' | 'pre_decision_protocol'>,
+  session: Session,
+): Pick<DecisionRecord, 'deliberation' | 'pre_decision_protocol'> {
   return {
     deliberation: deliberationOf(deliberation, session),
     pre_decision_protocol: {
@@ -159,7 +186,5 @@ export function takeSession(
       query_run: protocol?.query_run || has(session, inputTypes.query),
       guardrails_checked: protocol?.guardrails_checked || has(session, inputTypes.check),
     },
-    related_to,
-    links,
   }
 }

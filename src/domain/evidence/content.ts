@@ -45,7 +45,8 @@ export const recordDigest = (record: DecisionRecord): string => digest(record)
 export const contentDigest = (record: DecisionRecord): string =>
   digest(Object.fromEntries(contentFields.map((name) => [name, record[name]])))
 
-const linkMethod = 'cstp.linkEvidence'
+/** The method whose lines of the trail hold digests. */
+export const linkMethod = 'cstp.linkEvidence'
 const pageSize = 500
 
 /** What the audit trail keeps of a link beside its record in the chain, whose payload holds four fields and no more. */

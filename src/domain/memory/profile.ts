@@ -1,10 +1,12 @@
 /** An agent's profile: how much it decided, how well, and in which categories. */
 import * as v from 'valibot'
-import { Interpretation } from '../../../sdk/schema/calibration.ts'
+import { Interpretation, OverallFigures, Verdict } from '../../../sdk/schema/calibration.ts'
 import { fraction } from '../../../sdk/schema/decision.ts'
 import type { OutcomeGroup, Store } from '../../../sdk/storage/store.ts'
-import { countOf, scoredOf } from '../calibration/figures.ts'
-import { minScored, overall } from '../calibration/report.ts'
+import { inPoints, instead } from '../calibration/advice.ts'
+import { countOf, minScored, scoredOf } from '../calibration/figures.ts'
+import { overall } from '../calibration/report.ts'
+import { provenGap, sumOf, verdictOf } from '../calibration/verdict.ts'
 
 const d = v.description
 
@@ -14,7 +16,14 @@ export const AgentProfile = v.object({
   reviewed_decisions: v.pipe(v.number(), d('Those that were reviewed.')),
   accuracy: v.pipe(v.nullable(fraction), d('Mean result.')),
   brier_score: v.pipe(v.nullable(v.number()), d('Brier score.')),
-  tendency: v.pipe(Interpretation, d('What its confidence is worth.')),
+  tendency: v.pipe(
+    Interpretation,
+    d('What is proven of its confidence: the worst of all its decisions, of a category and of stakes.'),
+  ),
+  tendency_of: v.pipe(
+    Verdict.entries.proven_by,
+    d('The part that is proven to be worse than all its decisions; null if none is.'),
+  ),
   strongest_category: v.pipe(v.nullable(v.string()), d('Where it succeeds most.')),
   weakest_category: v.pipe(v.nullable(v.string()), d('Where it succeeds least.')),
   active_since: v.pipe(v.nullable(v.string()), d('Day of its first decision.')),
@@ -28,7 +37,9 @@ export const CategoryCalibration = v.object({
   accuracy: v.pipe(v.nullable(fraction), d('Mean result.')),
   brier_score: v.pipe(v.nullable(v.number()), d('Brier score.')),
   calibration_gap: v.pipe(v.nullable(v.number()), d('Accuracy less mean confidence.')),
-  interpretation: v.pipe(Interpretation, d('What the gap means.')),
+  gap_low: OverallFigures.entries.gap_low,
+  gap_high: OverallFigures.entries.gap_high,
+  interpretation: v.pipe(Interpretation, d('What the gap means, proven or not.')),
 })
 type CategoryCalibration = v.InferOutput<typeof CategoryCalibration>
 
@@ -36,7 +47,7 @@ type CategoryCalibration = v.InferOutput<typeof CategoryCalibration>
 export const byCategory = (parts: readonly { value: string; groups: OutcomeGroup[] }[]): CategoryCalibration[] =>
   parts
     .map(({ value, groups }) => {
-      const { accuracy, brier_score, calibration_gap, interpretation } = overall(scoredOf(groups))
+      const { accuracy, brier_score, calibration_gap, gap_low, gap_high, interpretation } = overall(scoredOf(groups))
       const reviewed = countOf(groups.filter(({ outcome }) => outcome !== null))
       return {
         category: value,
@@ -45,6 +56,8 @@ export const byCategory = (parts: readonly { value: string; groups: OutcomeGroup
         accuracy,
         brier_score,
         calibration_gap,
+        gap_low,
+        gap_high,
         interpretation,
       }
     })
@@ -57,7 +70,9 @@ export async function agentProfile(
   parts: readonly { value: string; groups: OutcomeGroup[] }[],
 ): Promise<AgentProfile> {
   const groups = parts.flatMap((part) => part.groups)
-  const { accuracy, brier_score, interpretation } = overall(scoredOf(groups))
+  const scored = scoredOf(groups)
+  const { accuracy, brier_score } = overall(scored)
+  const verdict = verdictOf(sumOf(scored), await store.decisions.scores({ agent }))
   const ranked = byCategory(parts)
     .filter(({ accuracy: own }) => own !== null)
     .sort((a, b) => (b.accuracy ?? 0) - (a.accuracy ?? 0) || (a.category < b.category ? -1 : 1))
@@ -74,7 +89,8 @@ export async function agentProfile(
     reviewed_decisions: countOf(groups.filter(({ outcome }) => outcome !== null)),
     accuracy,
     brier_score,
-    tendency: interpretation,
+    tendency: verdict.interpretation,
+    tendency_of: verdict.proven_by,
     // One category alone is neither the strongest nor the weakest.
     strongest_category: ranked.length < 2 ? null : ranked[0]!.category,
     weakest_category: ranked.length < 2 ? null : ranked.at(-1)!.category,
@@ -87,8 +103,13 @@ export const CalibrationContext = v.object({
   brier_score: v.pipe(v.nullable(v.number()), d('Brier score; null with fewer than five scored.')),
   accuracy: v.pipe(v.nullable(v.number()), d('Mean result.')),
   calibration_gap: v.pipe(v.nullable(v.number()), d('Accuracy less mean confidence.')),
-  interpretation: v.pipe(Interpretation, d('What the gap means.')),
-  suggestion: v.pipe(v.nullable(v.string()), d('How to state confidence this time.')),
+  gap_low: OverallFigures.entries.gap_low,
+  gap_high: OverallFigures.entries.gap_high,
+  interpretation: v.pipe(Interpretation, d('What the gap means, proven or not.')),
+  suggestion: v.pipe(
+    v.nullable(v.string()),
+    d('How to state confidence this time; null unless the interval excludes a gap of 0.'),
+  ),
 })
 export type CalibrationContext = v.InferOutput<typeof CalibrationContext>
 
@@ -103,23 +124,20 @@ export async function calibrationContext(
   const inCategory = own.find(({ value }) => value === category)?.groups ?? []
   const enough = countOf(scoredOf(inCategory)) >= minScored
   const groups = enough ? inCategory : all
-  const { accuracy, brier_score, calibration_gap, interpretation, scored } = overall(scoredOf(groups))
-  const where = enough ? `in ${category}` : 'so far'
-  const percent = (value: number) => `${Math.round(Math.abs(value) * 100)} points`
-  const suggestion =
-    calibration_gap === null
-      ? null
-      : interpretation.endsWith('overconfident')
-        ? `Your decisions ${where} succeeded less often than you said: state about ${percent(calibration_gap)} less confidence (${scored} scored).`
-        : interpretation.endsWith('underconfident')
-          ? `Your decisions ${where} succeeded more often than you said: state about ${percent(calibration_gap)} more confidence (${scored} scored).`
-          : `Your confidence ${where} matches what came true (${scored} scored): keep stating it as you do.`
+  const scored = scoredOf(groups)
+  const { accuracy, brier_score, calibration_gap, gap_low, gap_high, interpretation } = overall(scored)
+  const proven = provenGap(sumOf(scored))
+  const often = proven && (proven.gap < 0 ? 'less often' : 'more often')
   return {
     reviewed_decisions: countOf(groups.filter(({ outcome }) => outcome !== null)),
     brier_score,
     accuracy,
     calibration_gap,
+    gap_low,
+    gap_high,
     interpretation,
-    suggestion,
+    suggestion:
+      proven &&
+      `Your decisions ${enough ? `in ${category}` : 'so far'} succeeded ${often} than you said: ${inPoints(proven)}, ${countOf(scored)} scored. This time ${instead(proven.gap)}.`,
   }
 }

@@ -5,7 +5,7 @@ import type { BreakerRule } from '../../../sdk/schema/guardrail.ts'
 import { ReadyAction } from '../../../sdk/schema/memory.ts'
 import type { DecisionFilter, Store } from '../../../sdk/storage/store.ts'
 import { dayMs } from '../../core/time.ts'
-import { driftingCategories } from '../calibration/drift.ts'
+import { driftingCategories } from '../calibration/drift-periods.ts'
 import { listContradictions } from '../decision/contradictions.ts'
 import { showBreakers } from '../guardrail/breaker.ts'
 
@@ -105,21 +105,21 @@ async function overdue(
 
 async function drifting({ store, now_ms }: ReadyTools, filter: DecisionFilter): Promise<ReadyAction[]> {
   return (await driftingCategories(store, filter, now_ms)).map(
-    ({ category, drift }): ReadyAction => ({
+    ({ category, alerts, recommendation }): ReadyAction => ({
       type: 'calibration_drift',
-      priority: drift.alerts.some(({ severity }) => severity === 'critical') ? 'high' : 'medium',
+      priority: alerts.some(({ severity }) => severity === 'critical') ? 'high' : 'medium',
       decision_id: null,
       category,
       date: null,
       title: null,
-      reason: drift.alerts
+      reason: alerts
         .map(
           ({ type, historical_value, recent_value }) =>
             `${type === 'brier_degradation' ? 'Brier score' : 'Accuracy'} went from ${historical_value} to ${recent_value}`,
         )
         .join('; '),
-      suggestion: drift.recommendations[0] ?? 'Look at the latest failures',
-      detail: { alerts: drift.alerts },
+      suggestion: recommendation,
+      detail: { alerts },
     }),
   )
 }

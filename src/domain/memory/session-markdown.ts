@@ -2,6 +2,7 @@
 import type { QueryHit } from '../../../sdk/schema/decision.ts'
 import type { ReadyAction } from '../../../sdk/schema/memory.ts'
 import { markdownText, plainText, quoted, quotedName, shorten } from '../../core/quote.ts'
+import { inPoints, partName } from '../calibration/advice.ts'
 import type { SessionContext } from './session-context.ts'
 import { maxTokens } from './tokens.ts'
 
@@ -51,7 +52,9 @@ function profile({ agent_profile: one }: SessionContext): Section {
   if (one !== null) {
     const figures = `${counted(one.total_decisions, 'decision')}, ${one.reviewed_decisions} reviewed, success ${percent(one.accuracy)}, Brier score ${one.brier_score ?? 'unknown'}`
     const weight = isOverconfident(one.tendency) ? 80 : 45
-    lines.push({ text: `- ${figures}: ${inWords(one.tendency)}`, weight })
+    const of = one.tendency_of
+    const tendency = of === null ? inWords(one.tendency) : `${partName(of)} ${inPoints(of)}`
+    lines.push({ text: `- ${figures}: ${tendency}`, weight })
     if (one.strongest_category && one.weakest_category)
       lines.push({
         text: `- Strongest in ${quotedName(one.strongest_category)}, weakest in ${quotedName(one.weakest_category)}`,
@@ -65,9 +68,10 @@ const calibration = ({ calibration_by_category }: SessionContext): Section => ({
   title: 'Calibration by category',
   lines: calibration_by_category
     .filter(({ accuracy }) => accuracy !== null)
-    .map(({ category, accuracy, calibration_gap, interpretation }, at) => ({
-      text: `- ${quotedName(category)}: success ${percent(accuracy)}, gap ${calibration_gap}, ${inWords(interpretation)}`,
-      weight: (isOverconfident(interpretation) ? 78 : 30) - at,
+    .map(({ category, accuracy, gap_low, gap_high, interpretation }, at) => ({
+      text: `- ${quotedName(category)}: success ${percent(accuracy)}, ${inPoints({ low: gap_low!, high: gap_high! })}`,
+      // What is proven weighs more than what chance may explain.
+      weight: (isOverconfident(interpretation) && gap_high! < 0 ? 78 : 30) - at,
     })),
 })
 

@@ -1,8 +1,7 @@
 /** Wisdom: what a category's reviewed decisions taught. */
 import type { WisdomEntry } from '../../../sdk/schema/memory.ts'
 import type { OutcomeGroup, Store } from '../../../sdk/storage/store.ts'
-import { brierOf, countOf, meanOf, scoredOf, statedOf } from '../calibration/figures.ts'
-import { round } from '../calibration/report.ts'
+import { brierOf, countOf, meanOf, round, scoredOf, statedOf } from '../calibration/figures.ts'
 
 const maxPrinciples = 5
 const maxFailuresRead = 100

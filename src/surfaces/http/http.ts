@@ -18,7 +18,10 @@ export interface HttpOptions extends AdmitOptions, RpcOptions {
   /** Host names that requests may use; null for any. */
   hosts: readonly string[] | null
   health(): unknown
-  card(): unknown
+  /** What is at `/`. */
+  root(request: Request): Response
+  agentCard(): unknown
+  a2aCard(): unknown
   /** Whether what the server works on takes writes; it does if this is not given. */
   reachable?(): Promise<boolean>
   /** How many decisions can be found by meaning, which readiness tells; null or absent if that is unknown. */
@@ -108,14 +111,14 @@ export function createFetch(options: HttpOptions): Fetch {
     }
 
   const get = (handle: Handler): Entry => ({ methods: ['GET', 'HEAD'], handle })
-  const card = get(() => json(options.card()))
   const routes = new Map<string, Entry>([
     ['/cstp', { methods: ['POST'], handle: rpc }],
     ['/health', get(() => json(options.health()))],
     ['/ready', get(ready)],
     ['/metrics', get(metrics)],
-    ['/.well-known/agent.json', card],
-    ['/.well-known/agent-card.json', card],
+    ['/', get(options.root)],
+    ['/.well-known/agent.json', get(() => json(options.agentCard()))],
+    ['/.well-known/agent-card.json', get(() => json(options.a2aCard()))],
   ])
   const below: [string, Entry][] = []
   for (const [path, route] of Object.entries(options.routes ?? {})) {

@@ -62,10 +62,11 @@ test('a rise from 0 has no percentage', () => {
 })
 
 test('what chance explains is information, no warning', () => {
-  const { alerts, recommendations } = drift(of(0.8, 3, 2), of(0.8, 4, 1), thresholds)
+  const { drift_detected, alerts, recommendations } = drift(of(0.8, 3, 2), of(0.8, 4, 1), thresholds)
+  expect(drift_detected).toBe(false)
   expect(alerts.map(({ severity }) => severity)).toEqual(['info', 'info'])
   expect(alerts[0]!.p_value).toBeGreaterThan(0.05)
-  expect(recommendations[0]).toContain('Chance')
+  expect(recommendations[0]).toContain('chance alone may explain it')
 })
 
 test.each<[string, Scored[], string[]]>([
@@ -73,9 +74,27 @@ test.each<[string, Scored[], string[]]>([
   ['less is a warning', of(0.8, 690, 310), ['warning', 'warning']],
   ['unlikely, but not unlikely enough', of(0.8, 10, 5), ['info', 'info']],
 ])('severity: %s', (_, recent, severities) => {
-  const { alerts } = drift(recent, of(0.8, 400, 100), thresholds)
+  const { alerts, drift_detected } = drift(recent, of(0.8, 400, 100), thresholds)
+  expect(drift_detected).toBe(!severities.includes('info'))
   expect(alerts.map(({ severity }) => severity)).toEqual(severities as never)
   for (const { p_value, severity } of alerts) expect(p_value > 0.05 && p_value < 0.5).toBe(severity === 'info')
+})
+
+test('of two figures one alone must be twice as sure', () => {
+  // Overconfident by as much as before, only more often wrong: the squares hardly change, and successes fall.
+  const found = (recent: Scored[], historical: Scored[]) =>
+    drift(recent, historical, { brier: 1, accuracy: 0.1 }).alerts.map(({ type, p_value, severity }) => [
+      type,
+      severity,
+      p_value,
+    ])
+  const [one] = found(of(0.5, 22, 18), of(0.5, 142, 58))
+  expect(one).toEqual(['accuracy_drop', 'info', expect.any(Number)])
+  expect(one![2]).toBeGreaterThan(0.025)
+  expect(one![2]).toBeLessThan(0.05)
+  // The Brier score got as much worse: together they are sure enough, though only one passes its threshold.
+  const [both] = found(of(0.9, 22, 18), of(0.9, 142, 58))
+  expect(both).toEqual(['accuracy_drop', 'warning', one![2]])
 })
 
 test.each([

@@ -6,11 +6,13 @@ import {
   brierOf,
   calibrationError,
   decompose,
+  interpret,
   noiseFloor,
+  round,
   scoredOf,
   wilson,
 } from '../../../src/domain/calibration/figures.ts'
-import { interpret, report, round } from '../../../src/domain/calibration/report.ts'
+import { report } from '../../../src/domain/calibration/report.ts'
 import { sharedText } from '../../support/shared.ts'
 import { groupsOf, type Judged, random } from './groups.ts'
 
@@ -244,8 +246,15 @@ test('advice says what to state instead, the worst first', () => {
   const { recommendations } = report(groupsOf([...of(0.9, 29, 21), ...of(0.3, 15, 35)]))
   expect(recommendations).toEqual([
     {
+      type: 'verdict',
+      message:
+        'These decisions are overconfident by 6 to 26 points (95 %), 100 scored: state about 16 points less confidence.',
+      severity: 'critical',
+    },
+    {
       type: 'overconfident_range',
-      message: 'Your 0.8-1.0 decisions came true 58 % of the time (50 of them): state 0.6 when you feel 0.9.',
+      message:
+        'Your 0.8-1.0 decisions came true 58 % of the time (50 of them; interval 39 to 75 %): state 0.6 when you feel 0.9.',
       severity: 'critical',
     },
     {
@@ -286,17 +295,50 @@ test('habituation is advised against, with its figures', () => {
   ])
 })
 
-test.each<[string, number, number]>([
-  ['Your confidence is as good as chance lets it be measured', 0.5, 0.9],
-  ['No range of confidence is clearly off', 0.6, 0.8],
-])('where nothing is off: %s', (message, low, high) => {
-  // Half of the lower and nine of ten of the upper come true; the nearer to that the confidence, the more is it chance.
+test('where nothing is off, the interval says how much is known', () => {
   const of = (confidence: number, successes: number, failures: number) => [
     ...Array.from({ length: successes }, (): Judged => ({ confidence, outcome: 'success' })),
     ...Array.from({ length: failures }, (): Judged => ({ confidence, outcome: 'failure' })),
   ]
-  const { recommendations, overall } = report(groupsOf([...of(low, 10, 10), ...of(high, 18, 2)]))
-  expect(recommendations).toMatchObject([{ type: 'well_calibrated', severity: 'info' }])
-  expect(recommendations[0]!.message).toStartWith(message)
-  expect(overall.ece! <= overall.ece_noise_floor!).toBe(low === 0.5)
+  expect(report(groupsOf([...of(0.5, 10, 10), ...of(0.9, 18, 2)])).recommendations).toEqual([
+    {
+      type: 'well_calibrated',
+      message:
+        'No agent, category, stakes or range is proven to be off. The 40 scored decisions are between 17 points overconfident and 13 underconfident (95 %): keep stating it as you do.',
+      severity: 'info',
+    },
+  ])
+  // Six of six at 0.9: a gap of 10 points, which six decisions don't prove.
+  const { overall, verdict, recommendations } = report(groupsOf(of(0.9, 6, 0)))
+  expect(overall.interpretation).toBe('slightly_underconfident')
+  expect(verdict).toEqual({ interpretation: 'insufficient_data', proven_by: null })
+  expect(recommendations).toEqual([
+    {
+      type: 'insufficient_data',
+      message:
+        'The 6 scored decisions are between 36 points overconfident and 10 underconfident (95 %): too few to tell a gap from chance. Review more.',
+      severity: 'info',
+    },
+  ])
+})
+
+test('a skill below 0 without a proven gap is chance, and no advice', () => {
+  const of = (confidence: number, successes: number, failures: number) => [
+    ...Array.from({ length: successes }, (): Judged => ({ confidence, outcome: 'success' })),
+    ...Array.from({ length: failures }, (): Judged => ({ confidence, outcome: 'failure' })),
+  ]
+  const { overall, recommendations } = report(groupsOf([...of(0.8, 7, 3), ...of(0.6, 8, 2)]))
+  expect(overall.skill).toBeLessThan(0)
+  expect(recommendations.map(({ type }) => type)).toEqual(['well_calibrated'])
+})
+
+test('mean confidence is that of the scored decisions: accuracy less it is the gap', () => {
+  const scored = Array.from(
+    { length: 10 },
+    (_, at): Judged => ({ confidence: 0.6, outcome: at < 6 ? 'success' : 'failure' }),
+  )
+  const waiting = Array.from({ length: 30 }, (): Judged => ({ confidence: 0.95, outcome: null }))
+  const { overall, confidence_stats } = report(groupsOf([...scored, ...waiting]))
+  expect(overall).toMatchObject({ accuracy: 0.6, mean_confidence: 0.6, calibration_gap: 0 })
+  expect(confidence_stats.mean).toBe(0.8625)
 })

@@ -2,7 +2,13 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { newRecord } from '../../../src/domain/decision/decision.ts'
-import { deliberationOf, queryInput, relatedTo, takeSession } from '../../../src/domain/deliberation/inputs.ts'
+import {
+  deliberationOf,
+  queryInput,
+  relatedTo,
+  relationsOf,
+  takeSession,
+} from '../../../src/domain/deliberation/inputs.ts'
 import type { Session, SessionInput } from '../../../src/domain/deliberation/sessions.ts'
 import { sessionKey } from '../../../src/domain/deliberation/tracker.ts'
 import { draftOf, recordOf, testStart } from '../../support/record.ts'
@@ -25,17 +31,33 @@ const session = (inputs: SessionInput[]): Session => ({
   created_ms: 0,
   updated_ms: 0,
 })
+/** Without vectors of the decision; nothing is noise. */
+const asked = { distances: null, noise_distance: 2 }
 const query = (...hits: [string, number | null][]) =>
   input({ data: { hits: hits.map(([id, distance]) => ({ id, title: `title of ${id}`, distance })) } })
 
 describe('related decisions', () => {
   test('nearest first, each once at its least distance, without keyword hits and itself', () => {
     const given = session([query(['a', 0.5], ['b', 0.2], ['k', null]), query(['a', 0.1], ['self', 0], ['c', 0.2])])
-    expect(relatedTo(given, 'self')).toEqual([
+    expect(relatedTo(given, 'self', asked)).toEqual([
       { id: 'a', summary: 'title of a', distance: 0.1 },
       { id: 'b', summary: 'title of b', distance: 0.2 },
       { id: 'c', summary: 'title of c', distance: 0.2 },
     ])
+  })
+
+  test('by their distance from the decision itself, whatever the question was; none at the distance of noise', () => {
+    const given = session([query(['a', 0.1], ['b', 0.9], ['c', 0.2], ['k', null])])
+    const distances = new Map([
+      ['a', 1.04],
+      ['b', 0.3],
+      ['k', 0.78],
+    ])
+    expect(relatedTo(given, 'self', { distances, noise_distance: 0.78 })).toEqual([
+      { id: 'b', summary: 'title of b', distance: 0.3 },
+      { id: 'k', summary: 'title of k', distance: 0.78 },
+    ])
+    expect(relatedTo(given, 'self', { distances: null, noise_distance: 0.15 }).map(({ id }) => id)).toEqual(['a'])
   })
 
   test('ten at most, whatever was asked', () => {
@@ -45,7 +67,7 @@ describe('related decisions', () => {
           fc.array(fc.tuple(fc.constantFrom(...'abcdefghijklmnop'), fc.double({ min: 0, max: 2, noNaN: true }))),
         ),
         (queries) => {
-          const found = relatedTo(session(queries.map((hits) => query(...hits))), 'self')
+          const found = relatedTo(session(queries.map((hits) => query(...hits))), 'self', asked)
           expect(found.length).toBe(Math.min(10, new Set(queries.flat().map(([id]) => id)).size))
           expect(found.map(({ distance }) => distance)).toEqual(
             found.map((one) => one.distance).sort((a, b) => a! - b!),
@@ -57,7 +79,7 @@ describe('related decisions', () => {
 
   test('what is stored otherwise than a query leaves it is no hit', () => {
     for (const data of [null, 'x', 3, [], { hits: 'x' }, {}])
-      expect(relatedTo(session([input({ data })]), 's')).toEqual([])
+      expect(relatedTo(session([input({ data })]), 's', asked)).toEqual([])
   })
 })
 
@@ -78,12 +100,9 @@ test('inputs and thoughts become steps in their order, after those that were giv
 })
 
 test('each related decision has an edge, as strong as it is near', () => {
-  const { links, related_to, pre_decision_protocol } = takeSession(
-    recordOf(),
-    session([query(['a', 0.3], ['b', 2])]),
-    'self',
-    at,
-  )
+  const noted = session([query(['a', 0.3], ['b', 2])])
+  const { links, related_to } = relationsOf(noted, 'self', at, asked)
+  const { pre_decision_protocol } = takeSession(recordOf(), noted)
   expect(related_to.length).toBe(2)
   expect(links).toEqual([
     {
@@ -111,8 +130,7 @@ test('each related decision has an edge, as strong as it is near', () => {
 test('a new record has what its session noted, and its quality counts that', () => {
   const made = (inputs: Session | null) => newRecord(draftOf(), testStart, testStart, '0123456789ab', inputs)
   const [before, after] = [made(null), made(session([query(['a', 0.3])]))]
-  expect(after.quality.score).toBeCloseTo(before.quality.score + 0.05, 10)
-  expect(after.related_to.map(({ id }) => id)).toEqual(['a'])
+  expect(after.quality.score).toBeCloseTo(before.quality.score + 0.15, 10)
   expect(after.deliberation?.inputs).toHaveLength(1)
   expect(Object.keys(after)).toEqual(Object.keys(before))
 })
@@ -123,7 +141,7 @@ test('a query leaves its ten best hits', () => {
     return { record: { ...record, id: `d${number}` }, distance: number / 100, superseded_by: null, scores: null }
   })
   const { data } = queryInput('q', hits)
-  expect(relatedTo(session([input({ data })]), 'self').map(({ id }) => id)).toEqual(
+  expect(relatedTo(session([input({ data })]), 'self', asked).map(({ id }) => id)).toEqual(
     Array.from({ length: 10 }, (_, number) => `d${number}`),
   )
 })
@@ -132,7 +150,7 @@ test('what the caller says of its protocol stands beside what was seen', () => {
   const record = recordOf({
     pre_decision_protocol: { query_run: false, guardrails_checked: true, asked: 'a colleague' },
   })
-  const { pre_decision_protocol } = takeSession(record, session([query()]), 'self', at)
+  const { pre_decision_protocol } = takeSession(record, session([query()]))
   expect(pre_decision_protocol).toEqual({ query_run: true, guardrails_checked: true, asked: 'a colleague' })
 })
 

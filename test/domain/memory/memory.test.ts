@@ -138,14 +138,26 @@ describe('profile', () => {
     const about = (category: string) => calibrationContext(store, 'alice', category)
     expect(await about('a')).toMatchObject({ reviewed_decisions: 5, accuracy: 0.2, interpretation: 'overconfident' })
     expect((await about('a')).suggestion).toBe(
-      'Your decisions in a succeeded less often than you said: state about 60 points less confidence (5 scored).',
+      'Your decisions in a succeeded less often than you said: overconfident by 8 to 79 points (95 %), 5 scored. This time state about 60 points less confidence.',
     )
-    expect(await about('b')).toMatchObject({ reviewed_decisions: 9 })
-    expect((await about('b')).suggestion).toContain('so far succeeded less often')
+    expect(await about('b')).toMatchObject({ reviewed_decisions: 9, accuracy: 0.5556, interpretation: 'overconfident' })
     const timid = await storeOf(...own('a', 10, 0, { confidence: 0.5 }))
-    expect((await calibrationContext(timid, 'alice', null)).suggestion).toContain('more often than you said')
-    const right = await storeOf(...own('a', 8, 2))
-    expect((await calibrationContext(right, 'alice', null)).suggestion).toContain('matches what came true')
+    expect((await calibrationContext(timid, 'alice', null)).suggestion).toContain(
+      'so far succeeded more often than you said: underconfident by 19 to 50 points (95 %), 10 scored',
+    )
+  })
+
+  test('without a proven gap there is no advice: six of six at 0.9, a gap of nine that chance explains, a match', async () => {
+    for (const [successes, failures, confidence] of [
+      [6, 0, 0.9],
+      [5, 4, 0.8],
+      [8, 2, 0.8],
+      [0, 0, 0.8],
+    ] as const) {
+      const store = await storeOf(...own('a', successes, failures, { confidence }))
+      const { suggestion, gap_low, gap_high } = await calibrationContext(store, 'alice', null)
+      expect([suggestion, gap_low === null || (gap_low < 0 && gap_high! > 0)]).toEqual([null, true])
+    }
   })
 })
 
@@ -247,8 +259,8 @@ describe('as Markdown', () => {
           { ...breaker, scope: 'agent:eve', state: 'closed' },
         ],
         calibration_by_category: [
-          { ...calibration, category: 'known', accuracy: 0.5, calibration_gap: -0.3 },
-          { ...calibration, category: 'unknown', accuracy: null, calibration_gap: null },
+          { ...calibration, category: 'known', accuracy: 0.5, calibration_gap: -0.3, gap_low: -0.7, gap_high: 0.1 },
+          { ...calibration, category: 'unknown', accuracy: null, calibration_gap: null, gap_low: null, gap_high: null },
         ],
       },
       null,
@@ -296,6 +308,7 @@ describe('as Markdown', () => {
     accuracy: 0.4,
     brier_score: 0.3,
     tendency: 'overconfident' as const,
+    tendency_of: null,
     strongest_category: null,
     weakest_category: null,
     active_since: null,
@@ -428,7 +441,8 @@ describe('as Markdown', () => {
           reviewed_decisions: 1,
           accuracy: 1,
           brier_score: 0,
-          tendency: 'well_calibrated' as const,
+          tendency: 'overconfident' as const,
+          tendency_of: { by: 'category' as const, key: category, n: 9, gap: -0.3, low: -0.6, high: -0.1 },
           active_since: null,
         }
         const figures = {
@@ -437,6 +451,8 @@ describe('as Markdown', () => {
           brier_score: 0,
           accuracy: 1,
           calibration_gap: 0,
+          gap_low: -0.1,
+          gap_high: 0.1,
           interpretation: 'well_calibrated' as const,
         }
         const markdown = toMarkdown(

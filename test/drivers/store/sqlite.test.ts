@@ -231,11 +231,24 @@ test('the audit trail refuses changes, from whatever side', async () => {
   }
   await store.transaction((tx) => tx.audit.append(entry))
   await store.close()
-  for (const sql of [
+  const all = [
     'update audit set agent = 1',
     'delete from audit',
     'delete from audit_rules',
     'update audit_rules set rule = 1',
+  ]
+  for (const sql of all) expect(() => behind(dir, (db) => db.run(sql))).toThrow('append-only')
+  // Lines that are over go; the others, and the line that says so, stay.
+  const again = await openAt(dir)
+  const expire = (before: string) =>
+    again.transaction((tx) => tx.audit.expire({ before_ms: Date.parse(before), keep: [], limit: 9 }))
+  await again.transaction((tx) => tx.audit.append({ ...entry, at: '2025-01-01T00:00:00Z' }))
+  expect(await expire('2026-01-01T00:00:00Z')).toBe(1)
+  await again.close()
+  for (const sql of [
+    ...all,
+    "delete from audit where method = 'audit.retention'",
+    "delete from audit where agent = 'a'",
   ])
     expect(() => behind(dir, (db) => db.run(sql))).toThrow('append-only')
 })

@@ -1,8 +1,16 @@
 /** Keyed records, audit and outbox of the memory store, inside a transaction. */
 
+import { retentionEntry, retentionMethod } from '../../../sdk/storage/audit-retention.ts'
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import { compareText } from '../../../sdk/storage/fields.ts'
-import type { AuditEntry, KeyedRecord, KeyedWriter, OutboxEntry, Transaction } from '../../../sdk/storage/store.ts'
+import type {
+  AuditEntry,
+  AuditExpiry,
+  KeyedRecord,
+  KeyedWriter,
+  OutboxEntry,
+  Transaction,
+} from '../../../sdk/storage/store.ts'
 import type { Verb } from '../../../src/drivers/store/resident/groups.ts'
 import { count, type Layers } from './state.ts'
 
@@ -45,11 +53,21 @@ export function keyedWriter({ keyed }: Layers, verb: Verb): KeyedWriter {
   }
 }
 
-export function auditWriter(layers: Layers, verb: Verb): Transaction['audit'] {
+export function auditWriter(layers: Layers, verb: Verb, now: () => number): Transaction['audit'] {
+  const append = (entry: AuditEntry): void => {
+    const seq = count(layers, 'audit')
+    layers.audit.set(seq, plain({ ...entry, detail: entry.detail ?? null, seq }))
+  }
   return {
-    append: verb((entry: AuditEntry) => {
-      const seq = count(layers, 'audit')
-      layers.audit.set(seq, plain({ ...entry, detail: entry.detail ?? null, seq }))
+    append: verb(append),
+    expire: verb(({ before_ms, keep, limit }: AuditExpiry) => {
+      const old = [...layers.audit.entries()]
+        .filter(([, { at, method }]) => Date.parse(at) < before_ms && ![...keep, retentionMethod].includes(method))
+        .sort(([a, x], [b, y]) => Date.parse(x.at) - Date.parse(y.at) || a - b)
+        .slice(0, limit)
+      if (old.length > 0) append(retentionEntry(old.length, before_ms, now()))
+      for (const [seq] of old) layers.audit.delete(seq)
+      return old.length
     }),
   }
 }

@@ -56,7 +56,7 @@ export function openMemoryStore(options: StoreOptions): Store {
         }),
         embeddings: embeddingWriter(layers, verb),
         keyed: keyedWriter(layers, verb),
-        audit: auditWriter(layers, verb),
+        audit: auditWriter(layers, verb, options.now),
         outbox: outboxWriter(layers, verb),
       })
       if (member.broken !== undefined) throw member.broken
@@ -101,6 +101,7 @@ export function openMemoryStore(options: StoreOptions): Store {
       outcomes: async (filter) => memory.catalogue.outcomes(filter),
       outcomesOver: async (filter, edges) => memory.catalogue.outcomesOver(filter, edges),
       outcomesBy: async (filter, by) => memory.catalogue.outcomesBy(filter, by),
+      scores: async (filter) => memory.catalogue.scores(filter),
       reasons: async () => reasonGroups(existing([...decisions.keys()]).map(({ record }) => record)),
       patterns: async (query) =>
         patternGroups(
@@ -161,7 +162,7 @@ export function openMemoryStore(options: StoreOptions): Store {
     audit: {
       async list({ since_ms, agent, method, rule, allowed, cursor, limit }) {
         return [...tables.audit.values()]
-          .reverse()
+          .sort((a, b) => b.seq - a.seq)
           .filter(
             (entry) =>
               (cursor === undefined || entry.seq < cursor) &&

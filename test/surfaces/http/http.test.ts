@@ -1,5 +1,7 @@
 /** HTTP: statuses, which check comes first, and which bodies are taken. */
 import { describe, expect, test } from 'bun:test'
+import { methods } from '../../../src/methods/table.ts'
+import { a2aCard, answerRoot } from '../../../src/surfaces/http/discovery.ts'
 import { post, rpc, serviceOf, tokens, url } from './service.ts'
 
 const jsonOf = async (response: Response) => (await response.json()) as Record<string, unknown>
@@ -52,11 +54,56 @@ describe('statuses', () => {
       await Promise.all(['/health', '/ready', '/.well-known/agent.json', '/health?x=1'].map((path) => get(path))),
     ).toEqual([...[200, 200, 200, 200]])
     expect(
-      await Promise.all(['/', '/cstp/', '/nope', '/__proto__', '//cstp', '/CSTP'].map((path) => get(path))),
+      await Promise.all(['/cstp/', '/nope', '/__proto__', '//cstp', '//', '/CSTP'].map((path) => get(path))),
     ).toEqual(Array(6).fill(404))
     expect(await get('/health', 'HEAD')).toBe(200)
     const missing = await fetch(new Request(`${url}/nope`), '1.1.1.1')
     expect(await jsonOf(missing)).toEqual({ error: 'not_found', message: expect.any(String) })
+  })
+
+  test('the root leads browsers to the dashboard, and tells programs what is where', async () => {
+    const at = (accept: string | null) =>
+      serviceOf().fetch(new Request(`${url}/?from=mail`, accept === null ? {} : { headers: { accept } }), '1.1.1.1')
+    const browser = await at('text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8')
+    expect([browser.status, browser.headers.get('location')]).toEqual([302, '/dashboard'])
+    for (const accept of [null, '*/*', 'application/json']) {
+      const response = await at(accept)
+      expect(response.status).toBe(200)
+      expect(await jsonOf(response)).toMatchObject({ service: 'cstp', rpc: '/cstp', dashboard: '/dashboard' })
+    }
+    const without = answerRoot(new Request(url, { headers: { accept: 'text/html' } }), false)
+    expect([without.status, await jsonOf(without)]).toEqual([
+      200,
+      expect.not.objectContaining({ dashboard: '/dashboard' }),
+    ])
+  })
+
+  test('the card of A2A has what the protocol requires, and names no binding that the service does not have', async () => {
+    const response = await serviceOf().fetch(new Request(`${url}/.well-known/agent-card.json`), '1.1.1.1')
+    const text = expect.stringMatching(/\S/)
+    // The required fields of the message AgentCard of A2A 1.0, and of what it holds.
+    expect(await jsonOf(response)).toEqual({
+      name: text,
+      description: text,
+      version: text,
+      supportedInterfaces: expect.any(Array),
+      capabilities: { streaming: false, pushNotifications: false },
+      securitySchemes: { bearer: { httpAuthSecurityScheme: { scheme: 'Bearer', description: text } } },
+      securityRequirements: [{ schemes: { bearer: { list: [] } } }],
+      defaultInputModes: ['application/json'],
+      defaultOutputModes: ['application/json'],
+      skills: expect.any(Array),
+    })
+    const { supportedInterfaces, skills } = a2aCard('https://cstp.example', methods)
+    for (const { url: at, protocolBinding, protocolVersion } of supportedInterfaces) {
+      expect([new URL(at).protocol, protocolVersion]).toEqual(['https:', '1.0'])
+      expect(['JSONRPC', 'GRPC', 'HTTP+JSON']).not.toContain(protocolBinding)
+    }
+    expect(skills.length).toBe(7)
+    for (const skill of skills) {
+      expect(skill).toEqual({ id: text, name: text, description: text, tags: expect.any(Array) })
+      expect(skill.tags.length).toBeGreaterThan(0)
+    }
   })
 
   test('the query of a URL does not hide the path', async () => {

@@ -3,7 +3,9 @@ import { CstpError, invalidParams } from '../../../sdk/errors.ts'
 import { type Request as Call, type Dispatch, JsonText } from '../../../src/calls/dispatch.ts'
 import { agentsOf, createAuthenticator, parseTokens } from '../../../src/core/caller.ts'
 import type { Level } from '../../../src/core/log.ts'
+import { methods } from '../../../src/methods/table.ts'
 import { createBodies } from '../../../src/surfaces/http/bodies.ts'
+import { a2aCard, agentCard, answerRoot } from '../../../src/surfaces/http/discovery.ts'
 import { createGuesses } from '../../../src/surfaces/http/guesses.ts'
 import { createFetch, type Fetch, type HttpOptions } from '../../../src/surfaces/http/http.ts'
 import { createRateLimiter } from '../../../src/surfaces/http/rate.ts'
@@ -74,7 +76,9 @@ export function serviceOf(options: Partial<HttpOptions> = {}): Service {
     trust_proxy: 0,
     newRequestId: () => `r${calls.length}`,
     health: () => ({ status: 'ok' }),
-    card: () => ({ name: 'cstp' }),
+    root: (request) => answerRoot(request, true),
+    agentCard: () => agentCard('http://127.0.0.1:9991'),
+    a2aCard: () => a2aCard('http://127.0.0.1:9991', methods),
     ready: () => state.ready,
     metrics: async () => ({ text: 'cstp_up 1\n', content_type: 'text/plain; version=0.0.4' }),
     stopping: new AbortController().signal,

@@ -1,8 +1,8 @@
 /** Store suite: decisions grouped by outcome, reason and pattern, and edges by type, against the records themselves. */
 import type { DecisionRecord, Outcome } from '../../../schema/decision.ts'
-import { compareText, confidenceRank, fieldsOf, settlerOf } from '../../fields.ts'
+import { compareText, confidenceRank, fieldsOf, outcomeValue, settlerOf } from '../../fields.ts'
 import { compileFilter } from '../../filter.ts'
-import type { Edge, Store } from '../../store.ts'
+import type { Edge, ScoreSum, Store } from '../../store.ts'
 import { random } from '../vectors/corpus.ts'
 import type { Kit } from './kit.ts'
 import { createAll, idOf, recordOf } from './records.ts'
@@ -109,6 +109,27 @@ const expectedOver = (records: readonly DecisionRecord[], edges: { created_ms: n
   )
 }
 
+/** Sums of quarters and tenths: rounded, since the order of adding is the driver's. */
+const summed = (sums: readonly ScoreSum[]) =>
+  sums
+    .map((one) => ({ ...one, confidence: Math.round(one.confidence * 1e6) / 1e6 }))
+    .sort((a, b) =>
+      compareText(JSON.stringify([a.agent, a.category, a.stakes]), JSON.stringify([b.agent, b.category, b.stakes])),
+    )
+
+const expectedScores = (records: readonly DecisionRecord[]): ScoreSum[] =>
+  summed(
+    tally(
+      records.flatMap((record) => {
+        const { recorded_by: agent, category, stakes, outcome, confidence_at_record: confidence } = record
+        const value = outcome === null ? undefined : outcomeValue[outcome]
+        if (value === undefined || confidence === null || settlerOf(record) === 'age') return []
+        const group = { agent, category, stakes }
+        return [{ key: Object.values(group), group, more: { count: 1, confidence, value } }]
+      }),
+    ) as unknown as ScoreSum[],
+  )
+
 const expectedReasons = (records: readonly DecisionRecord[]) =>
   tally(
     records
@@ -198,6 +219,7 @@ export function testGroups({ onEmpty, expect }: Kit): void {
         const passes = compileFilter(filter)
         const passing = records.filter((record) => passes(fieldsOf(record, false)))
         expect(await decisions.outcomesOver(filter, edges)).toEqual(expectedOver(passing, edges))
+        expect(summed(await decisions.scores(filter))).toEqual(expectedScores(passing))
       }
     expect(await decisions.reasons()).toEqual(expectedReasons(records))
     for (const category of [undefined, 'process', 'none'])

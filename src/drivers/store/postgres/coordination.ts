@@ -16,6 +16,7 @@ import type {
 import type { Client, Query } from '../../shared/postgres/client.ts'
 import { fromText, toText } from '../../shared/postgres/filter.ts'
 import { keyRange } from '../shared.ts'
+import { auditExpiry } from './audit-retention.ts'
 import { lockName, tryLockName } from './locks.ts'
 import type { Connection, Verb } from './transaction.ts'
 
@@ -161,10 +162,10 @@ export const auditReader = ({ read }: Client): AuditReader => ({
   },
 })
 
-export const auditWriter = ({ query }: Connection, verb: Verb): AuditWriter => ({
-  append: verb(async (entry: AuditEntry) => {
+export function auditWriter(connection: Connection, verb: Verb, now: () => number): AuditWriter {
+  const append = async (entry: AuditEntry): Promise<void> => {
     const { at, agent, method, request_id, ids, allowed, rules, detail } = entry
-    await query(
+    await connection.query(
       `insert into audit (at_ms, agent, method, allowed, rules, entry)
        values ($1::float8, $2, $3, $4::bool, $5::text[], $6::text::json)`,
       [
@@ -176,8 +177,9 @@ export const auditWriter = ({ query }: Connection, verb: Verb): AuditWriter => (
         JSON.stringify({ at, agent, method, request_id, ids, allowed, rules, detail: detail ?? null }),
       ],
     )
-  }),
-})
+  }
+  return { append: verb(append), expire: verb(auditExpiry(connection, append, now)) }
+}
 
 /** What is in the bucket `r` at `excluded.at_ms`. */
 const available = `least($2::float8, r.tokens + greatest(0, excluded.at_ms - r.at_ms) * $3::float8)`

@@ -70,7 +70,7 @@ export async function openPostgresStore({
           decisions: decisionWriter(connection, verb, analyse, outcomesOf(connection.query)),
           embeddings: embeddingWriter(connection, verb),
           keyed: keyedWriter(connection, verb),
-          audit: auditWriter(connection, verb),
+          audit: auditWriter(connection, verb, now),
           outbox: outboxWriter(connection, verb),
         }),
       ),

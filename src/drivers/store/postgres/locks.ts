@@ -4,7 +4,7 @@
 const space = 0x63737470
 
 /** What the locks that take a key stand for. */
-export type LockKind = 'decision' | 'source' | 'counts' | 'generations' | 'keyed'
+export type LockKind = 'decision' | 'source' | 'counts' | 'generations' | 'keyed' | 'retention'
 
 /** Held shared from the moment in which changes get their numbers until they are committed; exclusive to see where the feed ends. */
 export const feedLock = {

@@ -1,6 +1,7 @@
 /** Reads of decisions and edges, each one statement. */
 
 import { stakesValues } from '../../../../sdk/schema/decision.ts'
+import { outcomeValue } from '../../../../sdk/storage/fields.ts'
 import { isEmptyFilter } from '../../../../sdk/storage/filter.ts'
 import type {
   CountFilter,
@@ -12,6 +13,7 @@ import type {
   PatternGroup,
   ReasonGroup,
   RecordText,
+  ScoreSum,
   TimedOutcomeGroup,
 } from '../../../../sdk/storage/store.ts'
 import type { Client, Query } from '../../shared/postgres/client.ts'
@@ -41,6 +43,10 @@ const keyColumns: Record<Exclude<CountKey, 'tag'>, string> = {
 }
 
 const scored = `d.confidence_at_record as confidence, d.outcome, d.settled_by`
+/** The value of an outcome; null for one that enters no score. */
+const outcomeValueOf = `case d.outcome ${Object.entries(outcomeValue)
+  .map(([outcome, value]) => `when '${outcome}' then ${value}::float8`)
+  .join(' ')} end`
 const scoredOrder = `confidence nulls first, outcome nulls first, settled_by nulls first`
 
 export const outcomesOf =
@@ -187,6 +193,23 @@ export function decisionReader({ read }: Client, many_postings: number): Decisio
         else groups.set(value, [group])
       }
       return [...groups].map(([value, groups]) => ({ value: fromText(value), groups }))
+    },
+    async scores(filter) {
+      const values: unknown[] = []
+      const rows = await read<Omit<ScoreSum, 'stakes'> & { stakes: number }>(
+        `select d.agent, d.category, d.stakes, count(*)::int as count, sum(d.confidence_at_record) as confidence,
+           sum(${outcomeValueOf}) as value
+         from decisions d where ${outcomeValueOf} is not null and d.confidence_at_record is not null and d.settled_by <> 'age'
+           and ${whereOf(filter, values)}
+         group by 1, 2, 3`,
+        values,
+      )
+      return rows.map((row) => ({
+        ...row,
+        agent: fromText(row.agent),
+        category: fromText(row.category),
+        stakes: stakesValues[row.stakes]!,
+      }))
     },
     async reasons() {
       const rows = await read<ReasonGroup>(

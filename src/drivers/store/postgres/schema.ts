@@ -166,7 +166,7 @@ export const keyed_records = pgTable(
   ],
 )
 
-/** Append-only: triggers refuse UPDATE, DELETE and TRUNCATE. */
+/** Append-only: triggers refuse UPDATE, TRUNCATE, and DELETE but of lines that the latest line of their retention covers. */
 export const audit = pgTable(
   'audit',
   {
@@ -178,7 +178,11 @@ export const audit = pgTable(
     rules: texts().notNull(),
     entry: json().notNull(),
   },
-  (table) => [index('audit_at').on(table.at_ms), index('audit_rules').using('gin', table.rules)],
+  (table) => [
+    index('audit_at').on(table.at_ms),
+    index('audit_rules').using('gin', table.rules),
+    index('audit_retention').on(table.seq).where(sql`method = 'audit.retention'`),
+  ],
 )
 
 /** Tokens that servers lease for the requests of an agent. Unlogged: a bucket that is lost is full again. */

@@ -58,6 +58,7 @@ export interface Catalogue {
   outcomes(filter: CountFilter): OutcomeGroup[]
   outcomesOver: Columns['outcomesOver']
   outcomesBy(filter: DecisionFilter, by: 'category' | 'agent'): { value: string; groups: OutcomeGroup[] }[]
+  scores: Columns['scores']
 }
 
 export function catalogue(): Catalogue {
@@ -176,5 +177,6 @@ export function catalogue(): Catalogue {
     outcomes: counted.outcomes,
     outcomesOver: counted.outcomesOver,
     outcomesBy: counted.outcomesBy,
+    scores: counted.scores,
   }
 }

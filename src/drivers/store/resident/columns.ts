@@ -1,6 +1,6 @@
 /** What decisions are counted by, as small numbers by slot: counting a hundred thousand takes a millisecond, not a map of text for each. */
 
-import { compareText, confidenceRank } from '../../../../sdk/storage/fields.ts'
+import { compareText, confidenceRank, scoredValue } from '../../../../sdk/storage/fields.ts'
 import { isEmptyFilter } from '../../../../sdk/storage/filter.ts'
 import type {
   CountFilter,
@@ -8,6 +8,7 @@ import type {
   DecisionFields,
   DecisionFilter,
   OutcomeGroup,
+  ScoreSum,
   TimedOutcomeGroup,
 } from '../../../../sdk/storage/store.ts'
 import { dayMs } from '../../../core/time.ts'
@@ -27,6 +28,7 @@ export interface Columns {
     edges: { created_ms: readonly number[]; reviewed_ms: readonly number[] },
   ): TimedOutcomeGroup[]
   outcomesBy(filter: DecisionFilter, by: 'category' | 'agent'): { value: string; groups: OutcomeGroup[] }[]
+  scores(filter: DecisionFilter): ScoreSum[]
 }
 
 /** How many of the edges are at a time or before it. */
@@ -73,6 +75,11 @@ export function columns(at: (slot: number) => DecisionFields | undefined): Colum
   const scored = column<string>()
   /** The group that a number of `scored` stands for, without its count. */
   const groups: Omit<OutcomeGroup, 'count'>[] = []
+  /** The scored value of each of these groups; not a number if it enters no score. */
+  const values: number[] = []
+  const parts = column<string>()
+  /** The agent, category and stakes that a number of `parts` stands for. */
+  const partOf: Pick<ScoreSum, 'agent' | 'category' | 'stakes'>[] = []
 
   const groupsOf = (counts: Uint32Array): OutcomeGroup[] =>
     groups.flatMap((group, number) => (counts[number] ? [{ ...group, count: counts[number] }] : [])).sort(groupOrder)
@@ -92,7 +99,12 @@ export function columns(at: (slot: number) => DecisionFields | undefined): Colum
       )
       const { outcome, settled_by, confidence_at_record: confidence } = fields
       scored.set(slot, `${confidence} ${outcome} ${settled_by}`)
-      groups[scored.codes()[slot]!] ??= { confidence, outcome, settled_by }
+      const group = scored.codes()[slot]!
+      groups[group] ??= { confidence, outcome, settled_by }
+      values[group] ??= scoredValue(groups[group]) ?? Number.NaN
+      const { agent, category, stakes } = fields
+      parts.set(slot, `${agent}\0${category}\0${stakes}`)
+      partOf[parts.codes()[slot]!] ??= { agent, category, stakes }
     },
     remove(slot) {
       selected.remove(slot)
@@ -161,6 +173,30 @@ export function columns(at: (slot: number) => DecisionFields | undefined): Colum
       return parts
         .flatMap((counts, number) => (counts ? [{ value: values[number]!, groups: groupsOf(counts) }] : []))
         .sort((a, b) => compareText(a.value, b.value))
+    },
+    scores(filter) {
+      const [counts, confidence, value] = [0, 0, 0].map(() => new Float64Array(partOf.length)) as [
+        Float64Array,
+        Float64Array,
+        Float64Array,
+      ]
+      const stated = Float64Array.from(groups, (group) => group.confidence ?? Number.NaN)
+      const worth = Float64Array.from(values)
+      const [part, group] = [parts.codes(), scored.codes()]
+      const mask = passing(filter)
+      for (let slot = 0; slot < mask.length; slot++) {
+        if (mask[slot] === 0) continue
+        const own = group[slot]!
+        // Not a number: it enters no score.
+        if (!(worth[own]! >= 0)) continue
+        const at = part[slot]!
+        counts[at]!++
+        confidence[at]! += stated[own]!
+        value[at]! += worth[own]!
+      }
+      return partOf.flatMap((of, at) =>
+        counts[at] ? [{ ...of, count: counts[at], confidence: confidence[at]!, value: value[at]! }] : [],
+      )
     },
   }
 }

@@ -16,6 +16,7 @@ import type {
 } from '../../../../sdk/storage/store.ts'
 import type { Verb } from '../resident/groups.ts'
 import { keyRange } from '../shared.ts'
+import { auditExpiry } from './audit-retention.ts'
 import type { Statements } from './connect.ts'
 
 type Row = Omit<KeyedRecord, 'value'> & { value: string }
@@ -146,26 +147,27 @@ export function auditReader({ prepare }: Statements): AuditReader {
   }
 }
 
-export function auditWriter({ prepare }: Statements): (verb: Verb) => AuditWriter {
-  const append = prepare<{ seq: number }>(
+export function auditWriter(statements: Statements, now: () => number): (verb: Verb) => AuditWriter {
+  const { prepare } = statements
+  const insert = prepare<{ seq: number }>(
     `insert into audit (at, at_ms, agent, method, request_id, ids, allowed, rules, detail)
      values (?, ?, ?, ?, ?, ?, ?, ?, ?) returning seq`,
   )
   const addRule = prepare<unknown, [string, number]>('insert or ignore into audit_rules (rule, seq) values (?, ?)')
-  return (verb) => ({
-    append: verb(({ at, agent, method, request_id, ids, allowed, rules, detail }: AuditEntry) => {
-      const { seq } = append.get(
-        at,
-        Date.parse(at),
-        agent,
-        method,
-        request_id,
-        JSON.stringify(ids),
-        allowed === null ? null : allowed ? 1 : 0,
-        JSON.stringify(rules),
-        JSON.stringify(detail ?? null),
-      )!
-      for (const rule of rules) addRule.run(rule, seq)
-    }),
-  })
+  const append = ({ at, agent, method, request_id, ids, allowed, rules, detail }: AuditEntry): void => {
+    const { seq } = insert.get(
+      at,
+      Date.parse(at),
+      agent,
+      method,
+      request_id,
+      JSON.stringify(ids),
+      allowed === null ? null : allowed ? 1 : 0,
+      JSON.stringify(rules),
+      JSON.stringify(detail ?? null),
+    )!
+    for (const rule of rules) addRule.run(rule, seq)
+  }
+  const expire = auditExpiry(statements, append, now)
+  return (verb) => ({ append: verb(append), expire: verb(expire) })
 }

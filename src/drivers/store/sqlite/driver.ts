@@ -59,7 +59,7 @@ export async function openSqliteStore({ dir, log = () => {}, analyse, now }: Sql
       decisions: decisionWriter(writing, table, followed),
       embeddings: embeddingWriter(writing, table),
       keyed: keyedWriter(writing),
-      audit: auditWriter(writing),
+      audit: auditWriter(writing, now),
       outbox: outboxWriter(writing),
     }
     const reads = translating((error) => storageErrorOf(error, 'cannot read'))

@@ -94,6 +94,10 @@ export function decisionReader({ prepare }: Statements, { memory, documents, ref
       await refresh()
       return memory.catalogue.outcomesBy(filter, by)
     },
+    async scores(filter) {
+      await refresh()
+      return memory.catalogue.scores(filter)
+    },
     reasons: async () => reasons.all(),
     patterns: async ({ category, limit }) =>
       (category === undefined ? patterns.all : patterns.category)

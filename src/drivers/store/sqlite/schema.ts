@@ -203,7 +203,7 @@ export const keyed_records = sqliteTable(
   ],
 )
 
-/** Append-only: triggers refuse UPDATE and DELETE. */
+/** Append-only: triggers refuse UPDATE, and DELETE but of lines that the latest line of their retention covers. */
 export const audit = sqliteTable(
   'audit',
   {
@@ -218,7 +218,10 @@ export const audit = sqliteTable(
     rules: text({ mode: 'json' }).$type<string[]>().notNull(),
     detail: text({ mode: 'json' }).$type<unknown>(),
   },
-  (table) => [index('audit_at').on(table.at_ms)],
+  (table) => [
+    index('audit_at').on(table.at_ms),
+    index('audit_retention').on(table.seq).where(sql`method = 'audit.retention'`),
+  ],
 )
 
 export const audit_rules = sqliteTable('audit_rules', { rule: text().notNull(), seq: integer().notNull() }, (table) => [

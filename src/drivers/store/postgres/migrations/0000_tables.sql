@@ -114,6 +114,7 @@ CREATE TABLE "text_totals" (
 );
 CREATE INDEX "audit_at" ON "audit" USING btree ("at_ms");
 CREATE INDEX "audit_rules" ON "audit" USING gin ("rules");
+CREATE INDEX "audit_retention" ON "audit" USING btree ("seq") WHERE method = 'audit.retention';
 CREATE INDEX "changes_bare" ON "changes" USING btree ("num") WHERE not indexed;
 CREATE INDEX "decisions_created" ON "decisions" USING btree ("created_ms","id");
 CREATE INDEX "decisions_category" ON "decisions" USING btree ("category","created_ms");

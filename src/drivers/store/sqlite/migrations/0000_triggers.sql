@@ -1,7 +1,9 @@
 CREATE TRIGGER `audit_no_update` BEFORE UPDATE ON `audit` BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
-CREATE TRIGGER `audit_no_delete` BEFORE DELETE ON `audit` BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
+CREATE TRIGGER `audit_no_delete` BEFORE DELETE ON `audit` WHEN old.method = 'audit.retention' OR old.at_ms >= coalesce((SELECT
+	json_extract(detail, '$.before_ms') FROM `audit` WHERE method = 'audit.retention' ORDER BY seq DESC LIMIT 1), -1e999)
+	BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
 CREATE TRIGGER `audit_rules_no_update` BEFORE UPDATE ON `audit_rules` BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
-CREATE TRIGGER `audit_rules_no_delete` BEFORE DELETE ON `audit_rules` BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
+CREATE TRIGGER `audit_rules_no_delete` BEFORE DELETE ON `audit_rules` WHEN EXISTS (SELECT 1 FROM `audit` WHERE seq = old.seq) BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
 CREATE TRIGGER `patterns_added` AFTER INSERT ON `patterns` BEGIN
 	INSERT INTO `pattern_totals` (pattern, category, decisions, successes, failures, confirmed, recorders)
 		VALUES (new.pattern, new.category, 1, new.outcome = 'success', new.outcome = 'failure', new.outcome = 'success' AND new.confirmed,

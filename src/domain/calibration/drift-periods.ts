@@ -1,0 +1,117 @@
+/** Drift over what is stored: the two periods now and on each of the last weeks, for all decisions or for each category. */
+
+import type { DriftFinding, DriftPoint, DriftReport } from '../../../sdk/schema/calibration.ts'
+import type { DecisionFilter, OutcomeGroup, Store, TimedOutcomeGroup } from '../../../sdk/storage/store.ts'
+import { dayMs } from '../../core/time.ts'
+import {
+  advice,
+  alertOf,
+  type DriftAlert,
+  drift,
+  driftPoint,
+  enough,
+  error,
+  historicalDays,
+  recentDays,
+  suspicions,
+  type Thresholds,
+} from './drift.ts'
+import { byReviewer, scoredOf } from './figures.ts'
+import { sumOf, verdictOf } from './verdict.ts'
+
+// What a comparison of the periods would have found on each of the last weeks, with the reviews that were known then.
+
+const weekMs = 7 * dayMs
+
+/** Ascending, each once. */
+const edgesOf = (times: readonly number[]): number[] => [...new Set(times)].sort((a, b) => a - b)
+
+/**
+ * One comparison a week, the last of them now, oldest first. A decision counts from its last review on.
+ * @param breathe lets other work run
+ */
+export async function driftHistory(
+  { store, breathe }: { store: Store; breathe(): Promise<void> },
+  filter: DecisionFilter,
+  now_ms: number,
+  thresholds: Thresholds,
+  weeks: number,
+): Promise<DriftPoint[]> {
+  if (weeks === 0) return []
+  const instants = Array.from({ length: weeks }, (_, at) => now_ms - (weeks - 1 - at) * weekMs)
+  // An edge is the first millisecond of the period after it.
+  const recentFrom = (at: number) => at - recentDays * dayMs
+  const historicalEnd = (at: number) => at - historicalDays * dayMs + 1
+  const end = (at: number) => at + 1
+  const created_ms = edgesOf(instants.flatMap((at) => [recentFrom(at), historicalEnd(at), end(at)]))
+  const reviewed_ms = instants.map(end)
+  const groups = await store.decisions.outcomesOver(filter, { created_ms, reviewed_ms })
+  const place = new Map(created_ms.map((edge, at) => [edge, at + 1]))
+  const points: DriftPoint[] = []
+  for (const [number, at] of instants.entries()) {
+    // Groups count the edges before them: as many as there are earlier instants.
+    const known = groups.filter(({ reviewed }) => reviewed <= number)
+    const created = (test: (group: TimedOutcomeGroup) => boolean) => scoredOf(known.filter(test))
+    const recent = created((one) => one.created >= place.get(recentFrom(at))! && one.created < place.get(end(at))!)
+    const historical = created((one) => one.created < place.get(historicalEnd(at))!)
+    points.push({ at: new Date(at).toISOString(), ...driftPoint(recent, historical, thresholds) })
+    await breathe()
+  }
+  return points
+}
+
+/** Changes of Brier score and accuracy that raise an alert by default. */
+const defaultThresholds = { brier: 0.05, accuracy: 0.1 }
+
+const periods = (filter: DecisionFilter, now_ms: number): { recent: DecisionFilter; historical: DecisionFilter } => ({
+  recent: { ...filter, created_from_ms: now_ms - recentDays * dayMs },
+  historical: { ...filter, created_to_ms: now_ms - historicalDays * dayMs },
+})
+
+export async function driftOf(
+  store: Store,
+  filter: DecisionFilter,
+  now_ms: number,
+  thresholds = defaultThresholds,
+): Promise<Omit<DriftReport, 'history'>> {
+  const of = periods(filter, now_ms)
+  const recent = scoredOf(await store.decisions.outcomes(of.recent))
+  const historical = scoredOf(await store.decisions.outcomes(of.historical))
+  return {
+    ...drift(recent, historical, thresholds),
+    verdict: verdictOf(sumOf(recent), await store.decisions.scores(of.recent)),
+    by_reviewer: byReviewer<OutcomeGroup, DriftFinding>((passes) =>
+      driftPoint(recent.filter(passes), historical.filter(passes), thresholds),
+    ),
+  }
+}
+
+/**
+ * Categories that drifted beyond what chance explains, the surest first: of all that can be compared, with Holm's correction, so that no
+ * category at all is listed in 95 % of histories in which none drifts.
+ * @see Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6 (1979)
+ */
+export async function driftingCategories(
+  store: Store,
+  filter: DecisionFilter,
+  now_ms: number,
+): Promise<{ category: string; alerts: DriftAlert[]; recommendation: string }[]> {
+  const { recent, historical } = periods(filter, now_ms)
+  const now = await store.decisions.outcomesBy(recent, 'category')
+  const then = new Map(
+    (await store.decisions.outcomesBy(historical, 'category')).map(({ value, groups }) => [value, groups]),
+  )
+  const compared = now
+    .map(({ value, groups }) => ({ category: value, of: [scoredOf(groups), scoredOf(then.get(value) ?? [])] as const }))
+    .filter(({ of }) => enough(...of))
+  const finest = error / (2 * compared.length)
+  const suspected = compared
+    .map(({ category, of }) => ({ category, found: suspicions(...of, defaultThresholds, finest) }))
+    .map((one) => ({ ...one, p: Math.min(...one.found.map(({ p_adjusted }) => p_adjusted)) }))
+    .sort((a, b) => a.p - b.p)
+  const surer = suspected.findIndex(({ p }, at) => !(p <= error / (compared.length - at)))
+  return suspected.slice(0, surer < 0 ? undefined : surer).map(({ category, found }, at) => {
+    const alerts = found.map((one) => alertOf(one, error / (compared.length - at)))
+    return { category, alerts, recommendation: advice(alerts.find(({ severity }) => severity !== 'info')!) }
+  })
+}

@@ -1,0 +1,173 @@
+/**
+ * The verdict on a set of decisions: the worst that is proven of the whole or of a part of it. A mean over all of them hides an
+ * overconfident agent behind an underconfident one.
+ *
+ * The whole is judged by its 95 % interval. The parts are looked at in two families: each agent, category and stakes, then the pairs of
+ * these. Bonferroni's correction shares 4 % of error among the first family and 1 % among the second, so that no part at all is called off
+ * its confidence in at least 95 % of histories in which none is. A part gives the verdict if its interval excludes 0 and the gap that gave
+ * the verdict before: it is proven to be worse than that.
+ * @see Dunn, "Multiple comparisons among means", Journal of the American Statistical Association 56 (1961)
+ */
+import type { Verdict } from '../../../sdk/schema/calibration.ts'
+import { compareText } from '../../../sdk/storage/fields.ts'
+import type { ScoreSum } from '../../../sdk/storage/store.ts'
+import { countOf, interpret, minScored, round, type Scored } from './figures.ts'
+import { exactInterval, type Interval } from './interval.ts'
+
+type Proof = NonNullable<Verdict['proven_by']>
+type Dimension = 'agent' | 'category' | 'stakes'
+
+/** Decisions added up. */
+export type Sum = Pick<ScoreSum, 'count' | 'confidence' | 'value'>
+
+export const sumOf = (groups: readonly Scored[]): Sum => ({
+  count: countOf(groups),
+  confidence: groups.reduce((sum, { confidence, count }) => sum + confidence * count, 0),
+  value: groups.reduce((sum, { value, count }) => sum + value * count, 0),
+})
+
+const gapOf = ({ count, confidence, value }: Sum): number => (value - confidence) / count
+
+/** The interval of the gap, with the digits that are shown: what excludes 0 is seen to. @param error share of intervals that may miss */
+export function gapInterval(sum: Sum, error = 0.05): Interval {
+  const { low, high } = exactInterval(sum.value, sum.count, error)
+  const stated = sum.confidence / sum.count
+  return { low: round(low - stated), high: round(high - stated) }
+}
+
+/** The gap of these decisions if it is off: not within the range that is called well calibrated, and proven not to be 0. */
+export function provenGap(sum: Sum): (Interval & { gap: number }) | null {
+  if (sum.count < minScored) return null
+  const [gap, interval] = [gapOf(sum), gapInterval(sum)]
+  return interpret(gap, sum.count) !== 'well_calibrated' && excludes(interval, 0) ? { gap, ...interval } : null
+}
+
+const excludes = ({ low, high }: Interval, gap: number): boolean => low > gap || high < gap
+
+/** Between the two values of a pair. */
+export const separator = ' / '
+
+interface Part extends Sum {
+  by: Proof['by']
+  key: string
+}
+
+const add = (part: Part, { count, confidence, value }: Sum): void => {
+  part.count += count
+  part.confidence += confidence
+  part.value += value
+}
+
+const emptyPart = (by: Proof['by'], key: string): Part => ({ by, key, count: 0, confidence: 0, value: 0 })
+
+/** The parts by one dimension, and for each sum the number of its part. */
+function singlesBy(sums: readonly ScoreSum[], name: Dimension): { parts: Part[]; of: Int32Array } {
+  const numbers = new Map<string, number>()
+  const parts: Part[] = []
+  const of = new Int32Array(sums.length)
+  for (const [at, sum] of sums.entries()) {
+    const key = sum[name]
+    let number = numbers.get(key)
+    if (number === undefined) {
+      number = parts.push(emptyPart(name, key)) - 1
+      numbers.set(key, number)
+    }
+    add(parts[number]!, sum)
+    of[at] = number
+  }
+  return { parts, of }
+}
+type Singles = ReturnType<typeof singlesBy>
+
+/** The parts by two dimensions; without those that have all decisions of one of the two, which are the same set. */
+function pairsBy(sums: readonly ScoreSum[], by: Proof['by'], first: Singles, second: Singles): Part[] {
+  const width = second.parts.length
+  const parts = new Map<number, Part>()
+  for (const [at, sum] of sums.entries()) {
+    const number = first.of[at]! * width + second.of[at]!
+    let part = parts.get(number)
+    if (part === undefined) {
+      part = emptyPart(by, '')
+      parts.set(number, part)
+    }
+    add(part, sum)
+  }
+  return [...parts].flatMap(([number, part]) => {
+    const [one, other] = [first.parts[Math.floor(number / width)]!, second.parts[number % width]!]
+    if (part.count === one.count || part.count === other.count) return []
+    return [{ ...part, key: one.key + separator + other.key }]
+  })
+}
+
+/** Standard deviations within which no interval of a family excludes a gap of 0, so that most parts need none. */
+const clearlyWithin = 1.6
+
+/** Overconfidence is worse than underconfidence: it lets pass what fails. Then more is worse. */
+const isWorse = ({ low, high }: Interval, base: number): boolean =>
+  high < Math.min(0, base) || (base >= 0 && low > base)
+const worstFirst = (a: Proof, b: Proof): number =>
+  Math.sign(a.gap) - Math.sign(b.gap) ||
+  Math.min(Math.abs(b.low), Math.abs(b.high)) - Math.min(Math.abs(a.low), Math.abs(a.high)) ||
+  compareText(a.by, b.by) ||
+  compareText(a.key, b.key)
+
+/** The worst part of a family that is proven to be worse than a gap. */
+function worstOf(family: readonly Part[], error: number, base: number): Proof | null {
+  const proofs = family.flatMap((part): Proof[] => {
+    const { by, key, count: n } = part
+    const gap = gapOf(part)
+    const stated = part.confidence / n
+    if (interpret(gap, n) === 'well_calibrated') return []
+    if (Math.abs(gap) < clearlyWithin * Math.sqrt((stated * (1 - stated)) / n)) return []
+    const interval = gapInterval(part, error / family.length)
+    return isWorse(interval, base) ? [{ by, key, n, gap, ...interval }] : []
+  })
+  return proofs.sort(worstFirst)[0] ?? null
+}
+
+const shares = { single: 0.04, pair: 0.01 }
+
+/** @param whole all scored decisions @param sums the same by agent, category and stakes */
+export function verdictOf(whole: Sum, sums: readonly ScoreSum[]): Verdict {
+  if (whole.count < minScored) return { interpretation: 'insufficient_data', proven_by: null }
+  const [agent, category, stakes] = (['agent', 'category', 'stakes'] as const).map((name) => singlesBy(sums, name)) as [
+    Singles,
+    Singles,
+    Singles,
+  ]
+  const families = [
+    {
+      error: shares.single,
+      // A part with all decisions is the whole.
+      parts: [agent, category, stakes].flatMap(({ parts }) => parts).filter(({ count }) => count < whole.count),
+    },
+    {
+      error: shares.pair,
+      parts: [
+        ...pairsBy(sums, 'agent_category', agent, category),
+        ...pairsBy(sums, 'agent_stakes', agent, stakes),
+        ...pairsBy(sums, 'category_stakes', category, stakes),
+      ],
+    },
+  ]
+  const interval = gapInterval(whole)
+  let base = excludes(interval, 0) ? gapOf(whole) : 0
+  let worst: Proof | null = null
+  for (const { error, parts } of families) {
+    const found = worstOf(
+      parts.filter(({ count }) => count >= minScored),
+      error,
+      base,
+    )
+    if (found === null) continue
+    worst = found
+    base = found.gap
+  }
+  if (worst !== null) {
+    const { gap, n } = worst
+    return { interpretation: interpret(gap, n), proven_by: { ...worst, gap: round(gap) } }
+  }
+  const pooled = interpret(gapOf(whole), whole.count)
+  const told = pooled === 'well_calibrated' || base !== 0
+  return { interpretation: told ? pooled : 'insufficient_data', proven_by: null }
+}
