@@ -1508,6 +1508,12 @@ export interface UpdateDecisionParams {
     /** The abstract principle behind it. */ pattern?: string | null | undefined
     /** Why. */ reasons?: ReasonInput[] | undefined
     /** What the decision looks like and what it is for. */ bridge?: BridgeInput | undefined
+    /** Its pull request, once there is one. Name and pr are set once, before the merge. */
+    project?: {
+      name?: string | undefined
+      feature?: string | null | undefined
+      pr?: number | undefined
+    } | undefined
   }
 }
 

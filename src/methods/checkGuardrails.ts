@@ -73,7 +73,7 @@ export const checkGuardrails = defineMethod({
       ...(await deliberated(call.tracker, sessionOf(call, names))),
       has_check: true,
     }
-    const guard = await openGuard(call, { ...given, stakes: given.stakes ?? assumedStakes, agent: call.caller.agent })
+    const guard = await openGuard(call, { ...action, stakes: given.stakes ?? assumedStakes, agent: call.caller.agent })
     const evaluation = await guard.evaluate(action)
     const settled = await call.store.transaction((tx) =>
       guard.settle(tx, action, evaluation, { ...(agent && { claims: agent }), dry_run }),

@@ -1,13 +1,14 @@
 /** cstp.updateDecision: changes fields of a decision, and keeps their earlier values. */
 import * as v from 'valibot'
-import { Bridge, filledText, fraction, Reason, text } from '../../sdk/schema/decision.ts'
-import { DecisionId } from '../../sdk/schema/params.ts'
+import { Bridge, type DecisionRecord, filledText, fraction, Reason, text } from '../../sdk/schema/decision.ts'
+import { DecisionId, whole } from '../../sdk/schema/params.ts'
 import { BridgeTooFar } from '../../sdk/schema/record.ts'
 import { defineMethod } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
 import { timestamp } from '../core/time.ts'
 import { applyUpdate, type Updates } from '../domain/decision/decision.ts'
 import { given, requireOwn, resolveId } from '../domain/decision/lookup.ts'
+import { type ProjectUpdate, requireFirst, requireUnmerged, withProject } from '../domain/decision/project.ts'
 import { keepRevision, requireSize } from '../domain/decision/revisions.ts'
 import { type Embedded, embeddedTexts, embedInTime, keepVectors } from '../domain/search/embeddings.ts'
 
@@ -20,6 +21,17 @@ const updates = v.pipe(
     pattern: v.optional(v.nullable(text(10_000))),
     reasons: v.optional(v.pipe(v.array(Reason), v.maxLength(100, 'at most 100 entries'))),
     bridge: v.optional(Bridge),
+    project: v.optional(
+      v.pipe(
+        v.object({
+          name: v.optional(filledText(256)),
+          feature: v.optional(v.nullable(filledText(256))),
+          pr: v.optional(whole(1, Number.MAX_SAFE_INTEGER)),
+        }),
+        v.check((value) => Object.keys(value).length > 0, 'name, feature or pr'),
+        v.description('Its pull request, once there is one. Name and pr are set once, before the merge.'),
+      ),
+    ),
   }),
   v.check((value) => Object.keys(value).length > 0, 'at least one field to change'),
   v.description('Fields to change; `deliberation` grows through recordThought only.'),
@@ -44,22 +56,28 @@ export const updateDecision = defineMethod({
     name: 'update_decision',
     title: 'Update decision',
     description:
-      'Change the text, confidence, context, tags, pattern, reasons or bridge of a recorded decision; earlier values stay in its revisions. For an outcome use review_outcome, for a change of mind record a new decision and link it with `supersedes`.',
+      'Change the text, confidence, context, tags, pattern, reasons or bridge of a recorded decision, or name its pull request; earlier values stay in its revisions. For an outcome use review_outcome, for a change of mind record a new decision and link it with `supersedes`.',
     destructive: true,
   },
   failure: 'internal_error',
   async handle(call, params) {
     const id = await resolveId(call.store.decisions, params.id, 'id')
-    const changes = given(params.updates) as Updates
+    const { project, ...texts } = given(params.updates) as Omit<Updates, 'project'> & { project?: ProjectUpdate }
+    const changesOf = (record: DecisionRecord): Updates => ({
+      ...texts,
+      ...(project && { project: withProject(record, project) }),
+    })
     const at = timestamp(call.now())
     const before = await requireOwn(call.store.decisions, id, params.id, call.caller)
-    const planned = applyUpdate(before.record, changes, call.caller.agent, at).record
+    if (project) await requireUnmerged(call.evidence, before.record, project, call.caller)
+    const planned = applyUpdate(before.record, changesOf(before.record), call.caller.agent, at).record
     const plannedTexts = textsOf(planned)
     const made = plannedTexts === textsOf(before.record) ? null : await embedInTime(call, id, planned)
     return call.store.transaction(async (tx) => {
       // Another update may have been committed since: this one is applied to the current record, so that neither is lost.
       const now = await requireOwn(tx.decisions, id, params.id, call.caller)
-      const { record, applied, revision } = applyUpdate(now.record, changes, call.caller.agent, at)
+      if (project) requireFirst(now.record, project, call.caller)
+      const { record, applied, revision } = applyUpdate(now.record, changesOf(now.record), call.caller.agent, at)
       await tx.decisions.update(requireSize(record), now.revision)
       await keepRevision(tx, id, record.revision_count, revision)
       await audit(call, tx, [id], { applied })

@@ -82,6 +82,62 @@ forEachBackend((open) => {
     expect(await call('getDecision', { id })).toEqual(before)
   })
 
+  describe('the project', () => {
+    const merged = (pr: number) => ({
+      source: 'github',
+      events: [{ event_type: 'pr_merged', ts: '2026-07-02T12:00:00Z', payload: { repo: 'acme/app', pr_number: pr } }],
+    })
+
+    test('takes the pull request later, and keeps the rest; it is found by it', async () => {
+      const { call, record } = await open()
+      const project = { name: 'acme/app', feature: 'login', files: ['a.ts'] }
+      const id = await record({ project })
+      expect(await call('updateDecision', { id, updates: { project: { pr: 700 } } })).toMatchObject({
+        applied: ['project'],
+      })
+      const { project: kept, revisions } = await call('getDecision', { id, revisions: true })
+      expect(kept).toEqual({ ...project, pr: 700 })
+      expect(revisions![0]!.old_values).toEqual({ project: { ...project, pr: null } })
+      expect((await call('listDecisions', { pr: 700 })).decisions.map((one) => one.id)).toEqual([id])
+      // A decision without a project gets one.
+      const other = await record()
+      await call('updateDecision', { id: other, updates: { project: { name: 'acme/web', pr: 3 } } })
+      expect((await call('getDecision', { id: other })).project).toMatchObject({ name: 'acme/web', pr: 3 })
+    })
+
+    test('is named once, and before the merge; curators may correct it', async () => {
+      const { call, refused, record } = await open()
+      const id = await record({ project: { name: 'acme/app', pr: 7 } })
+      for (const project of [{ pr: 8 }, { name: 'acme/web' }]) {
+        const error = await refused('updateDecision', { id, updates: { project } })
+        expect([error.code, error.data]).toEqual([-32001, { scope: 'curate' }])
+        expect((await call('updateDecision', { id, updates: { project } }, 'curator')).applied).toEqual(['project'])
+        await call('updateDecision', { id, updates: { project: { name: 'acme/app', pr: 7 } } }, 'curator')
+      }
+      // What is said again, and the feature, may be said at any time.
+      await call('updateDecision', { id, updates: { project: { pr: 7, feature: 'login' } } })
+      await call('ingestEvidence', merged(9), 'root')
+      for (const given of [{ project: { name: 'acme/app' } }, { project: { pr: 9 } }]) {
+        const late = await record(given)
+        const updates = { project: { name: 'acme/app', pr: 9 } }
+        expect((await refused('updateDecision', { id: late, updates })).data).toEqual({ scope: 'evidence' })
+        expect((await call('getDecision', { id: late })).project).toMatchObject(given.project)
+      }
+    })
+
+    test.each<[object, string]>([
+      [{}, 'updates.project'],
+      [{ pr: 0 }, 'updates.project.pr'],
+      [{ pr: null }, 'updates.project.pr'],
+      [{ name: '' }, 'updates.project.name'],
+      [{ files: [] }, 'updates.project.files'],
+    ])('%j is refused', async (project, path) => {
+      const { refused, record } = await open()
+      const error = await refused('updateDecision', { id: await record(), updates: { project } })
+      expect(error).toMatchObject({ error: 'invalid_params', data: { issues: [{ path }] } })
+    })
+  })
+
   test('one wrong field refuses the right ones beside it', async () => {
     const { call, refused, record } = await open()
     const id = await record()

@@ -98,7 +98,11 @@ async function eventsOf(evidence: Evidence, project: string, pr: number): Promis
 /**
  * The history of a pull request of a project; null without an observed event.
  */
-async function pullRequestHistory(evidence: Evidence, project: string, pr: number): Promise<PullRequestHistory | null> {
+export async function pullRequestHistory(
+  evidence: Evidence,
+  project: string,
+  pr: number,
+): Promise<PullRequestHistory | null> {
   const events = await eventsOf(evidence, project, pr)
   if (events.length === 0) return null
   const history: PullRequestHistory = { merged_at: null, reverted_at: null, closed_at: null }

@@ -7,7 +7,7 @@ import { ActionParams, type Violation } from '../../../sdk/schema/policy.ts'
 import { RecordParams, type RecordResult } from '../../../sdk/schema/record.ts'
 import { audit } from '../../core/audit.ts'
 import { checkInput, noteInput, queryInput, type TrackedCall } from '../deliberation/inputs.ts'
-import { assumedStakes } from '../guardrail/action.ts'
+import { assumedStakes, projectOf } from '../guardrail/action.ts'
 import { assumedCategory, breakerScopes } from '../guardrail/breaker.ts'
 import { GrantsUsed, guardOf } from '../guardrail/guard.ts'
 import { toAction } from '../guardrail/request.ts'
@@ -101,7 +101,8 @@ function united({ action, tags, project, ...rest }: PreActionParams): PreActionP
     }
     return own ?? of
   }
-  const name = one('project', 'project.name', action.project, project?.name ?? null)
+  const named = one('project', 'project.name', action.project, project?.name ?? null)
+  const name = projectOf({ project: named, context: action.context })
   const pr = one('pr', 'project.pr', action.pr, project?.pr ?? null)
   const none = name === null && pr === null && project === null
   return {

@@ -124,6 +124,12 @@ function keysBySkeleton(level: Record<string, unknown>): Map<string, string[]> {
   return found
 }
 
+/** The project of an action: named as such, or in its context. */
+export function projectOf({ project, context }: Pick<Action, 'project' | 'context'>): string | null {
+  if (project !== null) return project
+  return typeof context.project === 'string' && context.project.trim() !== '' ? context.project : null
+}
+
 /** What a record says if its agent did not. */
 export const assumedStakes = actionFields.stakes.assumed
 
@@ -150,7 +156,7 @@ export function recordedAction(
     // As it was recorded: a later update does not change what was decided.
     confidence: record.confidence_at_record,
     tags: record.tags,
-    project: record.project?.name ?? null,
+    project: projectOf({ project: record.project?.name ?? null, context }),
     pr: record.project?.pr ?? null,
     scope,
     agent_id: record.recorded_by,

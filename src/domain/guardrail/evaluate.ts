@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import { StepUp } from '../../../sdk/schema/guardrail.ts'
 import type { ApprovalRef, Change, Violation } from '../../../sdk/schema/policy.ts'
 import { type VerdictValue, verdictValues } from '../../../sdk/schema/verdict.ts'
-import { type Action, fold } from './action.ts'
+import { type Action, fold, projectOf } from './action.ts'
 import { type CompiledRule, complete, inScope, type Missing, missingOf, requiresAny } from './compiled.ts'
 import type { Answers, History } from './history.ts'
 import { givenOf } from './modify.ts'
@@ -200,9 +200,7 @@ async function evaluateOnce(
   const changes: Change[] = []
   const satisfied_by: Verdict['satisfied_by'] = []
   const skipped_for_scope: string[] = []
-  const names = [action.project ?? action.context.project, action.scope].flatMap((one) =>
-    typeof one === 'string' ? [fold(action, one)] : [],
-  )
+  const names = [projectOf(action), action.scope].flatMap((one) => (one === null ? [] : [fold(action, one)]))
   let modified = action
   for (const compiled of rules) {
     const { rule, test, change, scopes } = compiled

@@ -2,7 +2,7 @@
 import type { EvidenceRequirement } from '../../../sdk/schema/guardrail.ts'
 import type { Evidence, EvidenceRecord } from '../../../sdk/storage/evidence.ts'
 import { isInsider, latestReviews, loginOf, source as webhook } from '../evidence/github/parts.ts'
-import { type Action, compileField } from './action.ts'
+import { type Action, compileField, projectOf } from './action.ts'
 
 /** Numbers of the records that satisfy a requirement, or which evidence is missing. */
 export type EvidenceFound = { seqs: number[] } | { missing: string }
@@ -213,8 +213,8 @@ export async function findEvidence(
   load: (project: string, target: Target) => Promise<Known>,
 ): Promise<EvidenceFound> {
   const wanted = described(requirement)
-  const project = action.project ?? action.context.project
-  if (typeof project !== 'string' || project === '') return { missing: `${wanted} (the action names no project)` }
+  const project = projectOf(action)
+  if (project === null) return { missing: `${wanted} (the action names no project)` }
   const value = fieldsOf(requirement)
     .map((field) => field.value(action))
     .find((one) => one !== undefined)

@@ -2,7 +2,7 @@
 import { invalidParams } from '../../../sdk/errors.ts'
 import type { ActionParams, Violation } from '../../../sdk/schema/policy.ts'
 import { instructionLike, textsIn } from '../decision/instructions.ts'
-import type { Action, Phase } from './action.ts'
+import { type Action, type Phase, projectOf } from './action.ts'
 import type { Evaluation } from './evaluate.ts'
 import { contextProblem } from './history.ts'
 
@@ -12,6 +12,7 @@ export function toAction(agent_id: string, given: ActionParams, phase: Phase): A
   if (problem) throw invalidParams({ path: 'action.context', ...problem })
   return {
     ...given,
+    project: projectOf(given),
     stakes: given.stakes ?? null,
     agent_id,
     phase,

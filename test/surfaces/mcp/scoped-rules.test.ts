@@ -33,6 +33,8 @@ const idsIn = (answer: unknown) => (answer as Violated).violations.map(({ guardr
 const cases: [object, string[]][] = [
   [{ project: 'acme/app' }, ['of-project']],
   [{ project: 'Acme/App' }, ['of-project']],
+  [{ context: { project: 'acme/app' } }, ['of-project']],
+  [{ project: 'acme/web', context: { project: 'acme/app' } }, []],
   [{ scope: 'billing' }, ['of-scope']],
   [{ project: 'acme/web', pr: 7 }, ['of-pr']],
   [{ tags: ['frozen'] }, ['of-tag']],
@@ -66,8 +68,9 @@ describe.each(lines.map((line) => [line]))('%s', (line) => {
   })
 
   test('log_decision takes them too, and is refused by the same rules', async () => {
-    for (const [{ project, pr, ...fields }, ids] of cases as [{ project?: string; pr?: number }, string[]][]) {
-      const given = { decision: 'Deploy', category: 'deployment', confidence: 0.9, ...fields }
+    type Fields = { project?: string; pr?: number; context?: object }
+    for (const [{ project, pr, context: action_context, ...fields }, ids] of cases as [Fields, string[]][]) {
+      const given = { decision: 'Deploy', category: 'deployment', confidence: 0.9, action_context, ...fields }
       const wire = { ...given, project: { name: project ?? null, pr: pr ?? null } }
       const over = await server.call('recordDecision', wire).then(
         () => [],
