@@ -319,9 +319,8 @@ export interface CheckGuardrailsParams {
   dry_run?: boolean | undefined
   /** False if it is no deliberation: nothing is noted for the next decision. Default `true`. */
   track?: boolean | undefined
-  /** Identity beside the credentials; scopes the tracked deliberation, never trusted. */
-  agent_id?: string | null | undefined
-  /** Scope of the tracked deliberation; recordDecision takes it up by its `decision_id`. */
+  /** Tells agents of one token apart; never trusted. */ agent_id?: string | null | undefined
+  /** Keeps deliberations apart; recordDecision takes one by its `decision_id`. */
   tracker_scope?: string | null | undefined
 }
 
@@ -522,9 +521,8 @@ export interface GetDecisionParams {
   /** Add every update with the values before it. Default `false`. */ revisions?: boolean | undefined
   /** False if it is no deliberation: nothing is noted for the next decision. Default `true`. */
   track?: boolean | undefined
-  /** Identity beside the credentials; scopes the tracked deliberation, never trusted. */
-  agent_id?: string | null | undefined
-  /** Scope of the tracked deliberation; recordDecision takes it up by its `decision_id`. */
+  /** Tells agents of one token apart; never trusted. */ agent_id?: string | null | undefined
+  /** Keeps deliberations apart; recordDecision takes one by its `decision_id`. */
   tracker_scope?: string | null | undefined
 }
 
@@ -679,9 +677,8 @@ export interface GetReasonStatsParams {
   /** With fewer reviewed decisions no rates are given. Default `10`. */ min_reviewed?: number | undefined
   /** False if it is no deliberation: nothing is noted for the next decision. Default `true`. */
   track?: boolean | undefined
-  /** Identity beside the credentials; scopes the tracked deliberation, never trusted. */
-  agent_id?: string | null | undefined
-  /** Scope of the tracked deliberation; recordDecision takes it up by its `decision_id`. */
+  /** Tells agents of one token apart; never trusted. */ agent_id?: string | null | undefined
+  /** Keeps deliberations apart; recordDecision takes one by its `decision_id`. */
   tracker_scope?: string | null | undefined
 }
 
@@ -723,9 +720,8 @@ export interface GetSessionContextParams {
   /** Most tokens of the Markdown. */ token_budget?: number | undefined
   /** False if it is no deliberation: nothing is noted for the next decision. Default `true`. */
   track?: boolean | undefined
-  /** Identity beside the credentials; scopes the tracked deliberation, never trusted. */
-  agent_id?: string | null | undefined
-  /** Scope of the tracked deliberation; recordDecision takes it up by its `decision_id`. */
+  /** Tells agents of one token apart; never trusted. */ agent_id?: string | null | undefined
+  /** Keeps deliberations apart; recordDecision takes one by its `decision_id`. */
   tracker_scope?: string | null | undefined
 }
 
@@ -1171,9 +1167,8 @@ export interface PreActionParams {
   /** Tags for finding it again. Default `[]`. */ tags?: string[] | undefined
   /** The abstract principle behind it. */ pattern?: string | null | undefined
   /** The project concerned: an object, or `owner/repo`. */ project?: string | ProjectInput | null | undefined
-  /** Identity beside the credentials; scopes the tracked deliberation, never trusted. */
-  agent_id?: string | null | undefined
-  /** Scope of the tracked deliberation; recordDecision takes it up by its `decision_id`. */
+  /** Tells agents of one token apart; never trusted. */ agent_id?: string | null | undefined
+  /** Keeps deliberations apart; recordDecision takes one by its `decision_id`. */
   tracker_scope?: string | null | undefined
   /** The same key within 24 hours returns the first result, if that recorded a decision. */
   idempotency_key?: string | null | undefined
@@ -1254,9 +1249,8 @@ export interface QueryDecisionsParams {
   /** Restrictions; all that are given must hold. Default `{}`. */ filters?: Filters | undefined
   /** False if it is no deliberation: nothing is noted for the next decision. Default `true`. */
   track?: boolean | undefined
-  /** Identity beside the credentials; scopes the tracked deliberation, never trusted. */
-  agent_id?: string | null | undefined
-  /** Scope of the tracked deliberation; recordDecision takes it up by its `decision_id`. */
+  /** Tells agents of one token apart; never trusted. */ agent_id?: string | null | undefined
+  /** Keeps deliberations apart; recordDecision takes one by its `decision_id`. */
   tracker_scope?: string | null | undefined
 }
 
@@ -1385,9 +1379,8 @@ export interface RecordThoughtParams {
    * thought.
    */
   decision_id?: string | null | undefined
-  /** Identity beside the credentials; scopes the tracked deliberation, never trusted. */
-  agent_id?: string | null | undefined
-  /** Scope of the tracked deliberation; recordDecision takes it up by its `decision_id`. */
+  /** Tells agents of one token apart; never trusted. */ agent_id?: string | null | undefined
+  /** Keeps deliberations apart; recordDecision takes one by its `decision_id`. */
   tracker_scope?: string | null | undefined
 }
 
@@ -1508,11 +1501,11 @@ export interface UpdateDecisionParams {
     /** The abstract principle behind it. */ pattern?: string | null | undefined
     /** Why. */ reasons?: ReasonInput[] | undefined
     /** What the decision looks like and what it is for. */ bridge?: BridgeInput | undefined
-    /** Its pull request, once there is one. Name and pr are set once, before the merge. */
+    /** Its pull request; name and pr are set once, before the merge. */
     project?: {
-      name?: string | undefined
-      feature?: string | null | undefined
-      pr?: number | undefined
+      /** As owner/repo. */ name?: string | undefined
+      /** Feature. */ feature?: string | null | undefined
+      /** Pull request. */ pr?: number | undefined
     } | undefined
   }
 }
@@ -1553,7 +1546,7 @@ export interface ActionParams {
   /** How sure the agent is, 0 to 1. */ confidence?: number | null | undefined
   /** Tags for finding it again. Default `[]`. */ tags?: string[] | undefined
   /** Project that the action belongs to. */ project?: string | null | undefined
-  /** Pull request of the project that the action belongs to. */ pr?: number | null | undefined
+  /** Pull request of the project. */ pr?: number | null | undefined
   /** Scope of further rules. */ scope?: string | null | undefined
   /** Any fields for conditions to look at; at most 64 KiB and 8 deep. Default `{}`. */
   context?: Record<string, unknown> | undefined

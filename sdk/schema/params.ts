@@ -106,11 +106,9 @@ const track = v.pipe(
 
 /** What tells the deliberation sessions of one agent apart; every tracked method takes both. */
 export const trackedParams = {
-  agent_id: v.optional(
-    v.pipe(v.nullable(name), d('Identity beside the credentials; scopes the tracked deliberation, never trusted.')),
-  ),
+  agent_id: v.optional(v.pipe(v.nullable(name), d('Tells agents of one token apart; never trusted.'))),
   tracker_scope: v.optional(
-    v.pipe(v.nullable(name), d('Scope of the tracked deliberation; recordDecision takes it up by its `decision_id`.')),
+    v.pipe(v.nullable(name), d('Keeps deliberations apart; recordDecision takes one by its `decision_id`.')),
   ),
 }
 

@@ -144,7 +144,7 @@ export const ActionParams = v.object({
   project: v.pipe(v.nullish(filledText(256), null), d('Project that the action belongs to.')),
   pr: v.pipe(
     v.nullish(v.pipe(v.number(), v.safeInteger('a whole number'), v.minValue(1, 'at least 1')), null),
-    d('Pull request of the project that the action belongs to.'),
+    d('Pull request of the project.'),
   ),
   scope: v.pipe(v.nullish(filledText(256), null), d('Scope of further rules.')),
   context: v.pipe(

@@ -24,12 +24,12 @@ const updates = v.pipe(
     project: v.optional(
       v.pipe(
         v.object({
-          name: v.optional(filledText(256)),
-          feature: v.optional(v.nullable(filledText(256))),
-          pr: v.optional(whole(1, Number.MAX_SAFE_INTEGER)),
+          name: v.optional(v.pipe(filledText(256), v.description('As owner/repo.'))),
+          feature: v.optional(v.pipe(v.nullable(filledText(256)), v.description('Feature.'))),
+          pr: v.optional(v.pipe(whole(1, Number.MAX_SAFE_INTEGER), v.description('Pull request.'))),
         }),
         v.check((value) => Object.keys(value).length > 0, 'name, feature or pr'),
-        v.description('Its pull request, once there is one. Name and pr are set once, before the merge.'),
+        v.description('Its pull request; name and pr are set once, before the merge.'),
       ),
     ),
   }),

@@ -101,6 +101,7 @@ export type ObjectSchema = JsonSchema & { type: 'object' }
 /** Bounds and defaults that add nothing. */
 const isRedundant = ([key, value]: [string, unknown]): boolean =>
   (key === 'minLength' && value === 0) ||
+  (key === 'required' && Array.isArray(value) && value.length === 0) ||
   (key === 'maximum' && value === Number.MAX_SAFE_INTEGER) ||
   (key === 'default' && (value === null || (typeof value === 'object' && Object.keys(value).length === 0)))
 
