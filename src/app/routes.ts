@@ -1,5 +1,6 @@
 /** The paths of the server: what answers each of them, who may call, and how often. */
 import type { Dispatch } from '../calls/dispatch.ts'
+import { openQuota } from '../calls/quota.ts'
 import type { Services } from '../calls/services.ts'
 import { auditAppended } from '../core/audit.ts'
 import { agentsOf, createAuthenticator, type Scope } from '../core/caller.ts'
@@ -113,21 +114,27 @@ export const health = (started_ms: number) => ({
   timestamp: new Date().toISOString(),
 })
 
-/** What a GitHub delivery becomes: events of the evidence, a line of the audit trail and one of the log. @param bots further accounts that are agents */
-const deliverTo =
-  (services: Services, bots: readonly string[]): GithubOptions['deliver'] =>
-  async (delivery, { request_id, signal }) => {
-    const taken = await takeDelivery(services.chain, delivery, bots)
+/**
+ * What a GitHub delivery becomes: events of the evidence, a line of the audit trail and one of the log. They count as bytes of their source.
+ * @param bots further accounts that are agents
+ */
+export function deliverTo(services: Services, bots: readonly string[]): GithubOptions['deliver'] {
+  const quota = openQuota(services)
+  const [store, chain] = [quota.storeOf(source), quota.chainOf(source)]
+  return async (delivery, { request_id, signal }) => {
+    await quota.require(source)
+    const taken = await takeDelivery(chain, delivery, bots)
     const { id: delivery_id, kind, body_sha256 } = delivery
     services.log('info', 'delivery', { request_id, agent: source, kind, delivery_id, ...taken })
     if (taken.outcome === 'ingested') {
       const { ingested, first_seq } = taken
       const caller = { agent: source, scopes: new Set<Scope>() }
-      const call = { ...services, caller, method: 'POST /webhooks/github', request_id, signal }
+      const call = { ...services, store, caller, method: 'POST /webhooks/github', request_id, signal }
       await auditAppended(call, [], { kind, delivery_id, body_sha256, ingested, first_seq })
     }
     return taken
   }
+}
 
 function fileOf(type: string, text: string): PageFile {
   const body = new TextEncoder().encode(text)

@@ -129,7 +129,7 @@ export function createDispatch(
       ...services,
       ...request,
       store: quota.storeOf(agent),
-      wrote: (bytes) => quota.add(agent, bytes),
+      chain: quota.chainOf(agent),
     }
     try {
       if (method.effect !== 'read') await quota.require(agent)

@@ -1,10 +1,11 @@
 /**
- * Bytes that an agent may write in a day (UTC): decisions, thoughts, lines of the trail, evidence. They are counted where they are written. The
+ * Bytes that an agent may write in a day (UTC): decisions, thoughts, lines of the trail, evidence. Webhooks count as agents of their source. They are counted where they are written. The
  * count is added to the store by a transaction of the agent's own, once for every 256 KiB, so that servers share it and no call writes for it alone.
  */
 import { CstpError } from '../../sdk/errors.ts'
 import type { Store, Transaction } from '../../sdk/storage/store.ts'
 import { dayMs, timestamp } from '../core/time.ts'
+import type { Chain, NewEvent } from '../domain/evidence/chain.ts'
 
 /** Name of the collection; not moved to another store. */
 const collection = 'agent_bytes'
@@ -28,14 +29,15 @@ interface Count {
 export interface Quota {
   /** The store, as an agent writes to it. */
   storeOf(agent: string): Store
-  /** Counts what is written elsewhere than in the store. */
-  add(agent: string, bytes: number): void
+  /** The chain of evidence, as an agent appends to it. Its bytes are added to the count of all by the agent's next transaction. */
+  chainOf(agent: string): Chain
   /** @throws CstpError `rate_limited` once the agent has written what it may write today */
   require(agent: string): Promise<void>
 }
 
 interface QuotaOptions {
   store: Store
+  chain: Chain
   now(): number
   /** 0 for no limit. */
   agent_bytes_per_day: number
@@ -64,7 +66,7 @@ function counting(tx: Transaction, count: (bytes: number) => void): Transaction 
   }
 }
 
-export function openQuota({ store, now, agent_bytes_per_day }: QuotaOptions): Quota {
+export function openQuota({ store, chain, now, agent_bytes_per_day }: QuotaOptions): Quota {
   const unshared = Math.min(unsharedBytes, Math.ceil(agent_bytes_per_day * unsharedPart) || unsharedBytes)
   const counts = new Map<string, Count>()
   const stores = new Map<string, Store>()
@@ -127,11 +129,25 @@ export function openQuota({ store, now, agent_bytes_per_day }: QuotaOptions): Qu
     return counted
   }
 
+  const chainOf = (agent: string): Chain => ({
+    ...chain,
+    async append(events, keys) {
+      let bytes = 0
+      const counted = (made: readonly NewEvent[]) => {
+        bytes = made.reduce((sum, one) => sum + sizeOf(one), 0)
+        return made
+      }
+      const all =
+        typeof events === 'function' ? (known: Parameters<typeof events>[0]) => counted(events(known)) : counted(events)
+      const appended = await chain.append(all, keys)
+      countOf(agent).pending += bytes
+      return appended
+    },
+  })
+
   return {
     storeOf,
-    add(agent, bytes) {
-      countOf(agent).pending += bytes
-    },
+    chainOf,
     async require(agent) {
       if (agent_bytes_per_day === 0) return
       const count = countOf(agent)

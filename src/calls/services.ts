@@ -74,8 +74,6 @@ export interface Services {
 /** One call of a method. */
 export interface Call extends Services {
   caller: Caller
-  /** Counts bytes that the caller wrote elsewhere than in the store. */
-  wrote(bytes: number): void
   /** Wire name of the method. */
   method: string
   request_id: string

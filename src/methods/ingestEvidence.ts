@@ -29,7 +29,6 @@ export const ingestEvidence = defineMethod({
   effect: 'write',
   failure: 'internal_error',
   async handle(call, { source, events }) {
-    call.wrote(JSON.stringify(events).length)
     const { first_seq, head } = await call.chain.append(observedEvents(source, events))
     const result = { ingested: events.length, head_hash: head.hash, first_seq }
     await auditAppended(call, [], { source, ...result })

@@ -1,9 +1,11 @@
 /** Bytes that an agent may write in a day: what counts, what is refused, and that servers share the count, on every store. */
 import { describe, expect, test } from 'bun:test'
 import type { CstpError } from '../../sdk/errors.ts'
+import { deliverTo } from '../../src/app/routes.ts'
 import { createDispatch } from '../../src/calls/dispatch.ts'
 import { methods } from '../../src/methods/table.ts'
-import { event } from '../support/evidence/ingest.ts'
+import { event, ingest } from '../support/evidence/ingest.ts'
+import * as gh from '../support/github.ts'
 import { type As, callers, forEachBackend, type TestProgram } from '../support/program.ts'
 
 const limit = 100_000
@@ -65,7 +67,52 @@ forEachBackend((open) => {
       const call = limited(await open())
       expect(await exhaust([call], 'recordThought', { text: long })).toBeLessThan(50)
       const events = [event({ long })]
-      expect(await exhaust([call], 'ingestEvidence', { source: 'ci', events }, 'root')).toBeLessThan(50)
+      expect(await exhaust([call], 'ingestEvidence', { source: 'ci', events }, 'root')).toBeWithin(5, 20)
+    })
+
+    test('links count by the record that they append, beside their line of the trail', async () => {
+      const program = await open()
+      await ingest(program, event())
+      const decision_id = await program.record()
+      let chained = 0
+      const { chain } = program.services
+      const append: typeof chain.append = async (events, keys) => {
+        chained += JSON.stringify(events).length
+        return chain.append(events, keys)
+      }
+      const links = limited({ ...program, services: { ...program.services, chain: { ...chain, append } } })
+      const made = await exhaust([links], 'linkEvidence', { decision_id, event_seqs: [1] }, 'root')
+      const lines = await program.store.audit.list({ method: 'cstp.linkEvidence', limit: 500 })
+      expect(lines).toHaveLength(made)
+      const audited = lines.reduce((sum, { seq: _, ...line }) => sum + JSON.stringify(line).length, 0)
+      expect(audited).toBeLessThan(limit)
+      expect(audited + chained).toBeGreaterThanOrEqual(limit)
+    })
+
+    test('deliveries of a webhook count for their source, over its servers: beyond the limit they are refused until the next day', async () => {
+      const one = await open()
+      const two = await one.second()
+      const servers = [one, two].map(({ services }) => deliverTo({ ...services, agent_bytes_per_day: limit }, []))
+      const { signal } = new AbortController()
+      const send = (at: number) =>
+        servers[at % 2]!(gh.deliveryOf(gh.pullRequest('opened', { number: at + 1, title: 'x'.repeat(200) })), {
+          request_id: 'd',
+          signal,
+        }).then(
+          ({ outcome }) => outcome as string,
+          (error: CstpError) => error.error,
+        )
+      const outcomes: string[] = []
+      while (outcomes.at(-1) !== 'rate_limited' && outcomes.length < 500) {
+        outcomes.push(await send(outcomes.length))
+        one.clock.now += 1_000
+      }
+      expect(outcomes.length).toBeWithin(20, 200)
+      expect(new Set(outcomes.slice(0, -1))).toEqual(new Set(['ingested']))
+      // Agents are not held up by it.
+      expect(await limited(one)('recordThought', { text: 'on' })).toBeNull()
+      one.clock.now += dayMs
+      expect(await send(outcomes.length)).toBe('ingested')
     })
 
     test('two servers share the count, and a restart does not begin it again', async () => {

@@ -196,7 +196,7 @@ export const settings = {
     'CSTP_AGENT_BYTES_PER_DAY',
     1_073_741_824,
     whole(0, Number.MAX_SAFE_INTEGER),
-    'Bytes that an agent may write in a day (UTC): decisions, thoughts, evidence, and lines of the trail that its checks leave; 0 for no limit.',
+    'Bytes that an agent, or the source of a webhook, may write in a day (UTC): decisions, thoughts, evidence, and lines of the trail that its checks leave; 0 for no limit.',
   ),
   audit_retention_days: setting(
     'store.audit_retention_days',

@@ -121,6 +121,10 @@ export function githubRoute(options: GithubOptions): Route {
         const { ingested, first_seq } = delivered
         return json({ ingested, first_seq, message: message(kind, delivered) })
       } catch (error) {
+        if (error instanceof CstpError && error.error === 'rate_limited') {
+          observe(error.error)
+          return tooMany(Number(error.data?.retry_after), error.message)
+        }
         const damaged = error instanceof CstpError
         if (!damaged && !isStorageError(error)) throw error
         log('error', 'a delivery could not be ingested', { request_id, delivery_id: id, ...describeError(error) })

@@ -200,6 +200,14 @@ describe('the form', () => {
     expect(observed).toEqual(['internal_error'])
   })
 
+  test('beyond the bytes of its source a delivery is told when to come again', async () => {
+    const { send, observed } = webhook(async () => {
+      throw new CstpError('rate_limited', 'webhook:github has written too much', { retry_after: 60 })
+    })
+    const { status, headers } = await send('{}')
+    expect([status, headers.get('retry-after'), observed]).toEqual([429, '60', ['rate_limited']])
+  })
+
   test('a ping is answered and not handed on', async () => {
     const { send, delivered, observed } = webhook()
     const { status, body } = await send('{"zen":"Design for failure."}', { 'x-github-event': 'ping' })
