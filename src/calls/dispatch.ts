@@ -4,7 +4,7 @@ import { CstpError, type ErrorName } from '../../sdk/errors.ts'
 import { nearest } from '../../sdk/nearest.ts'
 import { isStorageError, type StorageErrorKind } from '../../sdk/storage/errors.ts'
 import type { Caller } from '../core/caller.ts'
-import { describeError } from '../core/log.ts'
+import { describeError, failureLevel } from '../core/log.ts'
 import { compileParams } from '../core/params.ts'
 import type { Method, MethodTable } from './method.ts'
 import { printPage } from './page.ts'
@@ -56,12 +56,19 @@ const unclear =
 /** What was thrown, as an error for the caller. The original goes to the log only: it may name files or hold secrets. */
 function mapError(error: unknown, failure: ErrorName, request: Request, services: Services): CstpError {
   const { request_id, method, caller } = request
+  const failed = () =>
+    services.log(failureLevel(error, request), 'method failed', {
+      request_id,
+      method,
+      agent: caller.agent,
+      ...describeError(error),
+    })
   if (error instanceof CstpError) {
     if (error.error !== 'internal_error') return error
-    services.log('error', 'method failed', { request_id, method, agent: caller.agent, ...describeError(error) })
+    failed()
     return new CstpError(error.error, error.message, { ...error.data, request_id }, { cause: error })
   }
-  services.log('error', 'method failed', { request_id, method, agent: caller.agent, ...describeError(error) })
+  failed()
   if (isStorageError(error))
     return new CstpError(
       failure,

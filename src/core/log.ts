@@ -49,6 +49,10 @@ export function causeOf(error: unknown): string {
   return /^E[A-Z]{3,}: ([^']+?), [a-z_]+(?: '.*)?$/s.exec(error.message)?.[1] ?? error.message
 }
 
+/** Level of a failure: what ended because its caller left is no fault of the service. */
+export const failureLevel = (error: unknown, { signal }: { signal: AbortSignal }): 'info' | 'error' =>
+  signal.aborted && error === signal.reason ? 'info' : 'error'
+
 /** What an error is for a log: its message, cause and stack. Never sent to a caller. */
 export function describeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { error: String(error) }

@@ -24,10 +24,11 @@ async function harness(replace: (services: Services) => Partial<Services> = () =
   })
   const services = { ...program.services, log, ...replace(program.services) }
   const dispatch = createDispatch(methods, services, (one) => seen.push(one))
-  const { signal } = new AbortController()
+  const caller = new AbortController()
+  const { signal } = caller
   const call = (method: string, params: unknown = {}) =>
     dispatch({ method, params, caller: callers.root, request_id: 'req-1', signal }).catch((error: unknown) => error)
-  return { call, seen, lines }
+  return { call, seen, lines, leave: () => caller.abort(new Error('the connection was closed')) }
 }
 
 test('methods stand in alphabetical order under their wire names', () => {
@@ -56,6 +57,26 @@ test('the nearest method is named', async () => {
   const { call } = await harness()
   expect(((await call('cstp.getDecison')) as CstpError).message).toContain('did you mean cstp.getDecision?')
   expect(((await call('cstp.get_decision')) as CstpError).message).toContain('did you mean cstp.getDecision?')
+})
+
+test.each([
+  ['queryDecisions', { query: 'what was done before?' }],
+  ['preAction', { action: { description: 'Deploy', category: 'release', confidence: 0.9 } }],
+])('a caller of %s that leaves is no error of the service', async (name, params) => {
+  const { call, lines, leave } = await harness(({ embedder }) => ({
+    embedder: {
+      ...embedder,
+      embed: async (texts, kind, signal) => {
+        leave()
+        return embedder.embed(texts, kind, signal)
+      },
+    },
+  }))
+  await call('cstp.recordDecision', { decision: 'a', confidence: 1, category: 'b', bridge: null })
+  lines.length = 0
+  await call(`cstp.${name}`, params)
+  expect(lines.map(([level]) => level)).toContain('info')
+  expect(lines.map(([level]) => level)).not.toContain('error')
 })
 
 describe('what a driver throws', () => {

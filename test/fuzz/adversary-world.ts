@@ -243,9 +243,10 @@ export const canary = 'Kanari'
 export function unstopped(answers: readonly Answered[]): unknown[] {
   return answers.filter(({ result, params }) => {
     if (result?.allowed !== true || !/verdict|violations/.test(Object.keys(result).join())) return false
-    type Given = { category?: string; context?: { payment?: { amount: number }; 'payment.amount'?: number } }
+    type Given = { category?: string | null; context?: { payment?: { amount: number }; 'payment.amount'?: number } }
     const given = params as { action?: Given } & Given
-    const { category: word = '', context } = given.action ?? given
+    const { category: named, context } = given.action ?? given
+    const word = named ?? ''
     // A transfer may be allowed where it names one amount, and that is small.
     const amounts = [context?.payment?.amount, context?.['payment.amount']].filter((one) => one !== undefined)
     if (plain(word) === category.moved) return amounts.length !== 1 || amounts[0] !== 1

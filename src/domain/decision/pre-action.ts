@@ -6,6 +6,7 @@ import { trackedParams, whole } from '../../../sdk/schema/params.ts'
 import { ActionParams, type Violation } from '../../../sdk/schema/policy.ts'
 import { RecordParams, type RecordResult } from '../../../sdk/schema/record.ts'
 import { audit } from '../../core/audit.ts'
+import { failureLevel } from '../../core/log.ts'
 import { checkInput, noteInput, queryInput, type TrackedCall } from '../deliberation/inputs.ts'
 import { assumedStakes, projectOf } from '../guardrail/action.ts'
 import { assumedCategory, breakerScopes } from '../guardrail/breaker.ts'
@@ -166,7 +167,7 @@ async function orNull<T>(call: PreActionCall, message: string, work: Promise<T>)
   try {
     return await work
   } catch (error) {
-    call.log('error', message, { request_id: call.request_id, error: String(error) })
+    call.log(failureLevel(error, call), message, { request_id: call.request_id, error: String(error) })
     return null
   }
 }
@@ -202,7 +203,10 @@ async function checkPolicy(
       useGrants: (tx) => guard.useGrants(tx, action, evaluation, claims),
     }
   } catch (error) {
-    call.log('error', 'guardrails could not be evaluated', { request_id: call.request_id, error: String(error) })
+    call.log(failureLevel(error, call), 'guardrails could not be evaluated', {
+      request_id: call.request_id,
+      error: String(error),
+    })
     const { guardrail_id } = notEvaluated.violations[0]!
     // If the store is what failed, this row can't be written either; the action stays refused.
     await call.store.transaction((tx) => audit(call, tx, [], null, [guardrail_id])).catch(() => {})

@@ -3,6 +3,7 @@ import type { BreakerRule } from '../../../sdk/schema/guardrail.ts'
 import type { Violation } from '../../../sdk/schema/policy.ts'
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import type { KeyedReader, Store, Transaction } from '../../../sdk/storage/store.ts'
+import { failureLevel } from '../../core/log.ts'
 import { bounded, redact } from '../../core/redact.ts'
 import { timestamp } from '../../core/time.ts'
 import type { Desk } from '../approval/approval.ts'
@@ -47,7 +48,7 @@ export interface GuardedCall {
   request_id: string
   signal: AbortSignal
   tracker_ttl_ms: number
-  log(level: 'error', message: string, detail: Record<string, unknown>): void
+  log(level: 'info' | 'error', message: string, detail: Record<string, unknown>): void
   randomHex(bytes: number): string
   /** What approvals need. */
   desk: Desk
@@ -91,7 +92,11 @@ export const openGuard = async (call: GuardedCall, subject: BreakerSubject): Pro
 export function guardOf(call: GuardedCall, set: PolicySet, scopes: readonly string[]): Guard {
   const { method, request_id } = call
   const onFault = (rule: string, error: unknown) =>
-    call.log('error', 'a guardrail could not be evaluated', { rule, request_id, error: String(error) })
+    call.log(failureLevel(error, call), 'a guardrail could not be evaluated', {
+      rule,
+      request_id,
+      error: String(error),
+    })
   const rules = watching(set.breakers, scopes)
   /** Applies a change to each breaker that watches the subject. */
   const each = async (tx: Transaction, change: (rule: BreakerRule, before: Breaker) => Breaker): Promise<void> => {
