@@ -102,8 +102,8 @@ export interface Methods {
    */
   getVerification(params?: GetVerificationParams, options?: CallOptions): Promise<GetVerificationResult>
   /**
-   * Distils each category: how often it succeeds, which principles hold, and how it fails. Scope `read`, effect
-   * `read`.
+   * Distils each category: how often it succeeds, which principles hold, and how its failures are alike. Compares
+   * the newest decisions by meaning. Scope `read`, effect `read`.
    */
   getWisdom(params?: GetWisdomParams, options?: CallOptions): Promise<GetWisdomResult>
   /**
@@ -781,12 +781,14 @@ export interface GetSessionContextResult {
     /** What the gap means, proven or not. */ interpretation: Interpretation
   }[] | undefined
   /** What is to be done, most urgent first. */ ready_queue?: ReadyAction[] | undefined
-  /** Patterns that succeeded more often than they failed, for several agents or by the reviews of others. */
+  /** Principles that succeeded more often than they failed, for several agents or by the reviews of others. */
   confirmed_patterns?: {
     /** The abstract principle behind it. */ pattern: string
     /** What kind of decision it is. */ category: string
-    /** Successes that confirm it: of one recorder only those that others reviewed. */ count: number
+    /** Successes that confirm it, at least two: of one recorder only those that others reviewed. */ count: number
+    /** Failures with it. */ failures: number
     /** Agents that recorded a success with it. */ recorders: number
+    /** Agents whose word the confirmations are. */ confirmed_by: string[]
     /** Newest of them. */ example_ids: string[]
   }[] | undefined
   /** What each category taught. */ wisdom?: WisdomEntry[] | undefined
@@ -863,6 +865,8 @@ export interface GetWisdomResult {
   /** Largest category first. */ wisdom: WisdomEntry[]
   /** Reviewed decisions behind it. */ total_decisions: number
   /** Categories with enough of them. */ categories_analyzed: number
+  /** False if the embedder did not compare all statements in time: some are joined by their wording only. */
+  by_meaning: boolean
 }
 
 /** Parameters of `cstp.ingestEvidence`. */
@@ -2135,13 +2139,30 @@ export interface WisdomEntry {
   /** What kind of decision it is. */ category: string
   /** Reviewed decisions. */ decisions: number
   /** Mean result; null where nothing is scored. */ success_rate: number | null
-  /** Patterns that succeeded more often than they failed, for several agents or by the reviews of others. */
+  /** What succeeded more often than it failed, for several agents or by the reviews of others. */
   key_principles: {
-    /** The pattern. */ text: string
-    /** Successes that confirm it: of one recorder only those that others reviewed. */ confirmations: number
+    /** The wording nearest to all that say the same. */ text: string
+    /** Successes that confirm it, at least two: of one recorder only those that others reviewed. */
+    confirmations: number
+    /** Failures with it, fewer than confirmations. */ failures: number
+    /** Agents that recorded a success with it. */ recorders: number
+    /** Agents whose word the confirmations are, the most frequent first. */ confirmed_by: string[]
+    /**
+     * `statement`: patterns, reasons of type `pattern`, and lessons. `decisions`: where none of them is confirmed,
+     * decisions that are alike.
+     */
+    source: 'statement' | 'decisions'
+    /** Newest of the confirmations. */ example_ids: string[]
+  }[]
+  /** The first of `failure_modes`; null without any. */ common_failure_mode: string | null
+  /** How failures are alike, the most frequent first. */
+  failure_modes: {
+    /** The wording nearest to all that say the same. */ text: string
+    /** Whether it is the lesson that they drew, or, where none was drawn twice, what happened. */
+    source: 'lesson' | 'result'
+    /** Failures that say so, at least two. */ failures: number
     /** Newest of them. */ example_ids: string[]
   }[]
-  /** The lesson drawn most often from failures. */ common_failure_mode: string | null
   /** Mean stated confidence. */ avg_confidence: number | null
   /** Brier score. */ brier_score: number | null
 }

@@ -12,17 +12,43 @@ export const WisdomEntry = v.object({
   key_principles: v.pipe(
     v.array(
       v.object({
-        text: v.pipe(v.string(), d('The pattern.')),
+        text: v.pipe(v.string(), d('The wording nearest to all that say the same.')),
         confirmations: v.pipe(
           v.number(),
-          d('Successes that confirm it: of one recorder only those that others reviewed.'),
+          d('Successes that confirm it, at least two: of one recorder only those that others reviewed.'),
         ),
+        failures: v.pipe(v.number(), d('Failures with it, fewer than confirmations.')),
+        recorders: v.pipe(v.number(), d('Agents that recorded a success with it.')),
+        confirmed_by: v.pipe(
+          v.array(v.string()),
+          d('Agents whose word the confirmations are, the most frequent first.'),
+        ),
+        source: v.pipe(
+          v.picklist(['statement', 'decisions']),
+          d(
+            '`statement`: patterns, reasons of type `pattern`, and lessons. `decisions`: where none of them is confirmed, decisions that are alike.',
+          ),
+        ),
+        example_ids: v.pipe(v.array(v.string()), d('Newest of the confirmations.')),
+      }),
+    ),
+    d('What succeeded more often than it failed, for several agents or by the reviews of others.'),
+  ),
+  common_failure_mode: v.pipe(v.nullable(v.string()), d('The first of `failure_modes`; null without any.')),
+  failure_modes: v.pipe(
+    v.array(
+      v.object({
+        text: v.pipe(v.string(), d('The wording nearest to all that say the same.')),
+        source: v.pipe(
+          v.picklist(['lesson', 'result']),
+          d('Whether it is the lesson that they drew, or, where none was drawn twice, what happened.'),
+        ),
+        failures: v.pipe(v.number(), d('Failures that say so, at least two.')),
         example_ids: v.pipe(v.array(v.string()), d('Newest of them.')),
       }),
     ),
-    d('Patterns that succeeded more often than they failed, for several agents or by the reviews of others.'),
+    d('How failures are alike, the most frequent first.'),
   ),
-  common_failure_mode: v.pipe(v.nullable(v.string()), d('The lesson drawn most often from failures.')),
   avg_confidence: v.pipe(v.nullable(fraction), d('Mean stated confidence.')),
   brier_score: v.pipe(v.nullable(v.number()), d('Brier score.')),
 })

@@ -9,6 +9,8 @@ import { describeError, type Log } from '../core/log.ts'
 import { version } from '../core/version.ts'
 import { startTracker } from '../domain/deliberation/tracker.ts'
 import { enact } from '../domain/guardrail/archive.ts'
+import { openPhrases } from '../domain/memory/phrases.ts'
+import { openWisdom } from '../domain/memory/wisdom.ts'
 import { startOutbox } from '../domain/search/outbox.ts'
 import { indexState } from '../domain/search/search.ts'
 import { analyse } from '../domain/search/terms.ts'
@@ -125,6 +127,7 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
         by_age: settings.attribute_by_age === 'on',
       },
       agent_bytes_per_day: settings.agent_bytes_per_day,
+      wisdom: openWisdom(store, openPhrases(embedder)),
       tracker,
       tracker_ttl_ms,
       embed_wait_ms: embedWaitMs,

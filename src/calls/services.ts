@@ -13,6 +13,7 @@ import type { ControlRules } from '../domain/evidence/controls.ts'
 import type { Signer } from '../domain/evidence/note.ts'
 import type { BundleFiles, Printer } from '../domain/evidence/report/text.ts'
 import type { Policy } from '../domain/guardrail/set.ts'
+import type { WisdomReader } from '../domain/memory/wisdom.ts'
 import type { Follower } from '../domain/search/follower.ts'
 import type { Outbox } from '../domain/search/outbox.ts'
 
@@ -39,6 +40,8 @@ export interface Services {
   now(): number
   /** `bytes` random bytes as lowercase hex. */
   randomHex(bytes: number): string
+  /** What decisions taught. */
+  wisdom: WisdomReader
   /** What agents look at and think before they decide. */
   tracker: Tracker
   tracker_ttl_ms: number

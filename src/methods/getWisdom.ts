@@ -5,12 +5,15 @@ import { WisdomEntry } from '../../sdk/schema/memory.ts'
 import { whole } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
 import { given } from '../domain/decision/lookup.ts'
-import { wisdom } from '../domain/memory/wisdom.ts'
 
 const d = v.description
 
+/** How long the first call waits for the embedder to compare what agents state; later ones find most of it compared. */
+const maxWaitMs = 5_000
+
 export const getWisdom = defineMethod({
-  summary: 'Distils each category: how often it succeeds, which principles hold, and how it fails.',
+  summary:
+    'Distils each category: how often it succeeds, which principles hold, and how its failures are alike. Compares the newest decisions by meaning.',
   params: v.object({
     category: v.optional(v.pipe(filledText(64), d('Exactly this category.'))),
     min_decisions: v.pipe(
@@ -22,16 +25,22 @@ export const getWisdom = defineMethod({
     wisdom: v.pipe(v.array(WisdomEntry), d('Largest category first.')),
     total_decisions: v.pipe(v.number(), d('Reviewed decisions behind it.')),
     categories_analyzed: v.pipe(v.number(), d('Categories with enough of them.')),
+    by_meaning: v.pipe(
+      v.boolean(),
+      d('False if the embedder did not compare all statements in time: some are joined by their wording only.'),
+    ),
   }),
   scope: 'read',
   effect: 'read',
   failure: 'internal_error',
-  async handle({ store }, { category, min_decisions }) {
-    const found = await wisdom(store, { ...given({ category }), min_decisions })
+  async handle({ wisdom, signal }, { category, min_decisions }) {
+    const within = AbortSignal.any([signal, AbortSignal.timeout(maxWaitMs)])
+    const { categories, by_meaning } = await wisdom.of({ ...given({ category }), min_decisions }, within)
     return {
-      wisdom: found,
-      total_decisions: found.reduce((sum, { decisions }) => sum + decisions, 0),
-      categories_analyzed: found.length,
+      wisdom: categories,
+      total_decisions: categories.reduce((sum, { decisions }) => sum + decisions, 0),
+      categories_analyzed: categories.length,
+      by_meaning,
     }
   },
 })

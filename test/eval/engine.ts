@@ -8,6 +8,8 @@ import { startTracker } from '../../src/domain/deliberation/tracker.ts'
 import { openChain } from '../../src/domain/evidence/chain.ts'
 import { createCheckpoints } from '../../src/domain/evidence/checkpoints.ts'
 import { signerOf } from '../../src/domain/evidence/note.ts'
+import { openPhrases } from '../../src/domain/memory/phrases.ts'
+import { openWisdom } from '../../src/domain/memory/wisdom.ts'
 import { openFollower } from '../../src/domain/search/follower.ts'
 import { startOutbox } from '../../src/domain/search/outbox.ts'
 import { analyse } from '../../src/domain/search/terms.ts'
@@ -55,6 +57,7 @@ export async function openEngine(): Promise<Engine> {
   const dispatch = createDispatch(
     methods,
     {
+      wisdom: openWisdom(store, openPhrases(embedder)),
       tracker,
       tracker_ttl_ms,
       policy: { current: async () => noRules, reload: async () => [], errors: () => [] },

@@ -83,16 +83,20 @@ circuit_breakers: [{ scope: "category:trading", failure_threshold: 3, window_ms:
 
   test('without a task the own latest decisions stand; a pattern that failed as often as it held is not confirmed', async () => {
     const program = await open()
-    const own = await program.record({ pattern: 'cache reads' })
-    const others = await program.record({ pattern: 'cache reads' }, 'bob')
+    const own = [await program.record({ pattern: 'cache reads' }), await program.record({ pattern: 'Cache reads' })]
+    const others = [
+      await program.record({ pattern: 'cache reads' }, 'bob'),
+      await program.record({ pattern: 'cache reads' }, 'bob'),
+    ]
     const told = async () => {
       const found = await program.call('getSessionContext')
-      return [found.relevant_decisions!.map(({ id }) => id), found.confirmed_patterns!.map(({ pattern }) => pattern)]
+      const ids = found.relevant_decisions!.map(({ id }) => id).sort()
+      return [ids, found.confirmed_patterns!.map(({ pattern }) => pattern.toLowerCase())]
     }
-    await program.call('reviewDecision', { id: own, outcome: 'success' }, 'bob')
-    expect(await told()).toEqual([[own], ['cache reads']])
-    await program.call('reviewDecision', { id: others, outcome: 'failure' })
-    expect(await told()).toEqual([[own], []])
+    for (const id of own) await program.call('reviewDecision', { id, outcome: 'success' }, 'bob')
+    expect(await told()).toEqual([own.sort(), ['cache reads']])
+    for (const id of others) await program.call('reviewDecision', { id, outcome: 'failure' })
+    expect(await told()).toEqual([own, []])
   })
 
   test('as Markdown: the most useful first, without line breaks from outside, within the budget', async () => {

@@ -17,14 +17,15 @@ forEachBackend((open) => {
     await decided(program, 5, {}, 'abandoned')
     await decided(program, 5, { category: 'small' })
     const { wisdom, ...counts } = await program.call('getWisdom')
-    expect(counts).toEqual({ total_decisions: 8, categories_analyzed: 1 })
+    expect(counts).toEqual({ total_decisions: 8, categories_analyzed: 1, by_meaning: true })
     expect(wisdom).toMatchObject([
       {
         category: 'architecture',
         decisions: 8,
         success_rate: 0.5714,
-        key_principles: [{ text: 'cache reads', confirmations: 3 }],
+        key_principles: [{ text: 'cache reads', confirmations: 3, failures: 0, recorders: 1, confirmed_by: ['bob'] }],
         common_failure_mode: 'lost writes',
+        failure_modes: [{ text: 'lost writes', source: 'lesson', failures: 2 }],
         avg_confidence: 0.8375,
       },
     ])
@@ -53,17 +54,92 @@ forEachBackend((open) => {
     for (let at = 0; at < 12; at++) ids.push(await decided(program, 5, { pattern }))
     expect(await told()).toEqual([])
     await program.call('reviewDecision', { id: ids[0], outcome: 'success' }, 'bob')
-    expect(await told()).toEqual([1])
+    expect(await told()).toEqual([])
+    await program.call('reviewDecision', { id: ids[1], outcome: 'success' }, 'bob')
+    expect(await told()).toEqual([2])
     const other = await program.record({ pattern }, 'bob')
     await program.call('reviewDecision', { id: other, outcome: 'success' }, 'bob')
     expect(await told()).toEqual([13])
     await program.call('reviewDecision', { id: other, outcome: 'abandoned' }, 'alice')
-    expect(await told()).toEqual([1])
+    expect(await told()).toEqual([2])
+  })
+
+  test('patterns, reasons of type pattern and lessons that say the same are one principle, with failures beside it', async () => {
+    const program = await open()
+    const reviewed = async (given: Record<string, unknown>, outcome = 'success', lessons?: string) => {
+      const id = await program.record(given)
+      await program.call('reviewDecision', { id, outcome, lessons }, 'bob')
+      return id
+    }
+    await reviewed({ pattern: 'Cache reads' })
+    await reviewed({ reasons: [{ type: 'pattern', text: 'cache reads.' }] })
+    await reviewed({ reasons: [{ type: 'analysis', text: 'not a principle' }] }, 'success', ' Cache  reads')
+    await reviewed({ pattern: 'cache writes' })
+    const failed = await reviewed({ pattern: 'cache reads' }, 'failure', 'expire them')
+    const { wisdom } = await program.call('getWisdom', { min_decisions: 1 })
+    expect(wisdom[0]!.key_principles).toMatchObject([
+      { confirmations: 3, failures: 1, recorders: 1, confirmed_by: ['bob'], source: 'statement' },
+    ])
+    expect(wisdom[0]!.key_principles[0]!.text.toLowerCase()).toStartWith('cache reads')
+    // One failure alone is no mode of failing.
+    expect(wisdom[0]).toMatchObject({ common_failure_mode: null, failure_modes: [] })
+    await program.call('reviewDecision', { id: failed, outcome: 'success', lessons: 'it held after all' }, 'root')
+    const again = await program.call('getWisdom', { min_decisions: 1 })
+    expect(again.wisdom[0]!.key_principles).toMatchObject([{ failures: 1 }])
+  })
+
+  test('a category that states nothing shows which decisions alike succeed; a result of one word is no mode of failing', async () => {
+    const program = await open()
+    for (const title of ['Release schedule 3.6', 'Release schedule 3.7', 'Release schedule 3.8', 'Adopt the walrus']) {
+      const id = await program.record({ decision: title })
+      await program.call('reviewDecision', { id, outcome: 'success', actual_result: 'Accepted.' }, 'bob')
+    }
+    for (let at = 0; at < 2; at++) {
+      const id = await program.record({ decision: `Something else ${at}` })
+      await program.call('reviewDecision', { id, outcome: 'failure', actual_result: 'Rejected.' }, 'bob')
+    }
+    const { wisdom } = await program.call('getWisdom', { min_decisions: 1 })
+    expect(wisdom[0]).toMatchObject({
+      key_principles: [{ confirmations: 3, source: 'decisions' }],
+      common_failure_mode: null,
+    })
+    // They are no principles: an agent that starts is not told that they held.
+    expect((await program.call('getSessionContext')).confirmed_patterns).toEqual([])
+  })
+
+  test('a category that fails seldom is asked for its own failures', async () => {
+    const program = await open()
+    for (let at = 0; at < 2; at++) await decided(program, 60, { lessons: 'forgot the backup' }, 'failure')
+    for (let at = 0; at < 205; at++) await decided(program, 5)
+    const { wisdom } = await program.call('getWisdom')
+    expect(wisdom).toMatchObject([{ common_failure_mode: 'forgot the backup' }])
+  })
+
+  test('without the embedder only equal wordings are joined, and it is said; afterwards nothing of it is kept', async () => {
+    const program = await open()
+    for (const [decision, pattern] of [
+      ['Use SQLite', 'Verify that backups restore'],
+      ['Move the ledger', 'Verify that the backups restore'],
+    ]) {
+      const id = await program.record({ decision, pattern })
+      await program.call('reviewDecision', { id, outcome: 'success' }, 'bob')
+    }
+    program.embedder.health = 'away'
+    const apart = await program.call('getWisdom', { min_decisions: 1 })
+    expect([apart.by_meaning, apart.wisdom[0]!.key_principles]).toEqual([false, []])
+    program.embedder.health = 'up'
+    const joined = await program.call('getWisdom', { min_decisions: 1 })
+    expect([joined.by_meaning, joined.wisdom[0]!.key_principles.length]).toEqual([true, 1])
   })
 
   test('of nothing is nothing; what is out of bounds is refused', async () => {
     const { call, refused } = await open()
-    expect(await call('getWisdom')).toEqual({ wisdom: [], total_decisions: 0, categories_analyzed: 0 })
+    expect(await call('getWisdom')).toEqual({
+      wisdom: [],
+      total_decisions: 0,
+      categories_analyzed: 0,
+      by_meaning: true,
+    })
     for (const given of [{ category: '' }, { min_decisions: 0 }, { min_decisions: 1.5 }, { min_decision: 1 }])
       expect([given, (await refused('getWisdom', given)).error]).toEqual([given, 'invalid_params'])
   })

@@ -34,6 +34,9 @@ forEachBackend((open) => {
     await program.call('reviewDecision', { id: old, outcome: 'success' }, 'bob')
     const again = await program.call('preAction', { action, options: { auto_record: false } })
     expect(again.patterns_summary).toEqual([{ pattern: 'cache reads', count: 1, example_ids: [old] }])
+    const other = await program.record({ decision: 'Cache the price list on disk', pattern: 'Cache reads.' })
+    const both = await program.call('preAction', { action, options: { auto_record: false } })
+    expect(both.patterns_summary).toMatchObject([{ count: 2, example_ids: expect.arrayContaining([old, other]) }])
     expect(again.relevant_decisions.find(({ id }) => id === old)).toMatchObject({
       recorded_by: 'alice',
       reviewed_by: 'bob',

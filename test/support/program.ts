@@ -22,6 +22,8 @@ import { signerOf } from '../../src/domain/evidence/note.ts'
 import { enact } from '../../src/domain/guardrail/archive.ts'
 import { type ClosedLists, closedLists, openLists } from '../../src/domain/guardrail/closed.ts'
 import { buildPolicy, type PolicySet } from '../../src/domain/guardrail/set.ts'
+import { openPhrases } from '../../src/domain/memory/phrases.ts'
+import { openWisdom } from '../../src/domain/memory/wisdom.ts'
 import { openFollower } from '../../src/domain/search/follower.ts'
 import { startOutbox } from '../../src/domain/search/outbox.ts'
 import { analyse } from '../../src/domain/search/terms.ts'
@@ -192,6 +194,7 @@ async function openOn(backend: Backend, dir: string, clock: { now: number }): Pr
   })
   const policy = { set: await policyOf('') }
   const services: Services = {
+    wisdom: openWisdom(store, openPhrases(embedder)),
     tracker,
     tracker_ttl_ms,
     policy: { current: async () => policy.set, reload: async () => [], errors: () => [] },

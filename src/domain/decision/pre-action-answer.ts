@@ -8,6 +8,7 @@ import type { Transaction } from '../../../sdk/storage/store.ts'
 import type { CompiledRule } from '../guardrail/compiled.ts'
 import type { Evaluation } from '../guardrail/evaluate.ts'
 import { generalWarnings, shownVerdict, warning } from '../guardrail/request.ts'
+import { wordingOf } from '../memory/clusters.ts'
 import { CalibrationContext } from '../memory/profile.ts'
 import { hitOf, IndexState, type SearchResult, searchEntries } from '../search/search.ts'
 
@@ -99,7 +100,8 @@ export const notEvaluated: Check = {
 /** How often each pattern is among the precedents: those of several agents, or that another agent's review or evidence confirms. */
 function patternsOf(found: SearchResult): PreActionResult['patterns_summary'] {
   const records = found.hits.map(({ record }) => record).filter(({ pattern }) => pattern)
-  return [...Map.groupBy(records, ({ pattern }) => pattern!)]
+  return [...Map.groupBy(records, ({ pattern }) => wordingOf(pattern!)).values()]
+    .map((of) => [of[0]!.pattern!, of] as const)
     .filter(([, of]) => new Set(of.map(({ recorded_by }) => recorded_by)).size > 1 || of.some(isConfirmed))
     .map(([pattern, of]) => ({ pattern, count: of.length, example_ids: of.slice(0, 3).map(({ id }) => id) }))
     .sort((a, b) => b.count - a.count || (a.pattern < b.pattern ? -1 : 1))

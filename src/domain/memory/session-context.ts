@@ -11,7 +11,7 @@ import type { Policy } from '../guardrail/set.ts'
 import { hitOf, indexState, precedents, type SearchTools, searchEntries } from '../search/search.ts'
 import { AgentProfile, agentProfile, byCategory, CategoryCalibration } from './profile.ts'
 import { actionTypes, readyActions } from './ready.ts'
-import { confirmedPatterns, wisdom } from './wisdom.ts'
+import type { Wisdom, WisdomReader } from './wisdom.ts'
 
 const d = v.description
 
@@ -50,12 +50,17 @@ export const SessionContext = v.object({
       v.object({
         pattern: v.string(),
         category: v.string(),
-        count: v.pipe(v.number(), d('Successes that confirm it: of one recorder only those that others reviewed.')),
+        count: v.pipe(
+          v.number(),
+          d('Successes that confirm it, at least two: of one recorder only those that others reviewed.'),
+        ),
+        failures: v.pipe(v.number(), d('Failures with it.')),
         recorders: v.pipe(v.number(), d('Agents that recorded a success with it.')),
+        confirmed_by: v.pipe(v.array(v.string()), d('Agents whose word the confirmations are.')),
         example_ids: v.pipe(v.array(v.string()), d('Newest of them.')),
       }),
     ),
-    d('Patterns that succeeded more often than they failed, for several agents or by the reviews of others.'),
+    d('Principles that succeeded more often than they failed, for several agents or by the reviews of others.'),
   ),
   wisdom: v.pipe(v.array(WisdomEntry), d('What each category taught.')),
   circuit_breakers: v.pipe(v.array(BreakerState), d('All circuit breakers.')),
@@ -64,7 +69,11 @@ export const SessionContext = v.object({
 export type SessionContext = v.InferOutput<typeof SessionContext>
 
 const minReviewed = 5
+/** A principle takes two decisions. */
+const minForPrinciple = 2
 const maxPatterns = 10
+/** A session is not kept waiting for the embedder: what is not compared by then is joined by its wording. */
+const maxWaitMs = 500
 const maxContradictions = 5
 
 type Relevant = Pick<SessionContext, 'relevant_decisions' | keyof typeof searchEntries>
@@ -93,8 +102,25 @@ async function relevant(call: ContextCall, task: string | null, limit: number): 
 interface ContextCall extends SearchTools {
   caller: { agent: string }
   policy: Policy
+  wisdom: WisdomReader
   now(): number
 }
+
+const confirmedPatterns = ({ categories }: Wisdom): SessionContext['confirmed_patterns'] =>
+  categories
+    .flatMap(({ category, key_principles }) => key_principles.map((principle) => ({ category, ...principle })))
+    .filter(({ source }) => source === 'statement')
+    .sort((a, b) => b.confirmations - a.confirmations || (a.text < b.text ? -1 : 1))
+    .slice(0, maxPatterns)
+    .map(({ text, category, confirmations, failures, recorders, confirmed_by, example_ids }) => ({
+      pattern: text,
+      category,
+      count: confirmations,
+      failures,
+      recorders,
+      confirmed_by,
+      example_ids,
+    }))
 
 /** The parts that are asked for; the others are empty. */
 export async function sessionContext(
@@ -105,6 +131,10 @@ export async function sessionContext(
   const when = async <T>(part: Part, work: () => T[] | Promise<T[]>): Promise<T[]> =>
     query.parts.includes(part) ? work() : []
   const { rules, breakers } = await call.policy.current()
+  const learnt = () => {
+    const within = AbortSignal.any([call.signal, AbortSignal.timeout(maxWaitMs)])
+    return call.wisdom.of({ min_decisions: minForPrinciple }, within)
+  }
   const own = await store.decisions.outcomesBy({ agent: caller.agent }, 'category')
   const due = {
     filter: { agent: caller.agent },
@@ -129,8 +159,10 @@ export async function sessionContext(
       'ready',
       async () => (await readyActions({ store, breakers, now_ms: call.now() }, due)).actions,
     ),
-    confirmed_patterns: await when('patterns', () => confirmedPatterns(store, { limit: maxPatterns })),
-    wisdom: await when('wisdom', () => wisdom(store, { min_decisions: minReviewed })),
+    confirmed_patterns: await when('patterns', async () => confirmedPatterns(await learnt())),
+    wisdom: await when('wisdom', async () =>
+      (await learnt()).categories.filter(({ decisions }) => decisions >= minReviewed),
+    ),
     circuit_breakers: await when('breakers', () => showBreakers(store.keyed, breakers, call.now())),
     contradictions: await when('contradictions', () => listContradictions(store, maxContradictions)),
   }

@@ -3,6 +3,7 @@ import type { QueryHit } from '../../../sdk/schema/decision.ts'
 import type { ReadyAction } from '../../../sdk/schema/memory.ts'
 import { markdownText, plainText, quoted, quotedName, shorten } from '../../core/quote.ts'
 import { inPoints, partName } from '../calibration/advice.ts'
+import { wordsOf } from './clusters.ts'
 import type { SessionContext } from './session-context.ts'
 import { maxTokens } from './tokens.ts'
 
@@ -79,16 +80,9 @@ const calibration = ({ calibration_by_category }: SessionContext): Section => ({
 
 /** Titles that share so many of their words say the same. */
 const alike = 0.8
-const wordsOf = (title: string): Set<string> =>
-  new Set(
-    title
-      .normalize('NFKC')
-      .toLowerCase()
-      .match(/[\p{L}\p{N}]+/gu) ?? [title],
-  )
-const overlap = (a: ReadonlySet<string>, b: Set<string>): number => {
-  const shared = b.intersection(a).size
-  return shared / (a.size + b.size - shared)
+const overlap = (a: Set<string>, b: Set<string>): number => {
+  const shared = a.intersection(b).size
+  return shared / Math.max(1, a.size + b.size - shared)
 }
 
 /** How much an agent learns from it: failures first, and what came with a lesson. */
@@ -99,7 +93,7 @@ const telling = ({ outcome, lessons }: QueryHit): number =>
 function grouped(hits: readonly QueryHit[]): QueryHit[][] {
   const groups: { words: Set<string>; hits: QueryHit[] }[] = []
   for (const hit of hits) {
-    const words = wordsOf(hit.title)
+    const words = new Set(wordsOf(hit.title))
     const known = groups.find((group) => overlap(group.words, words) >= alike)
     if (known) known.hits.push(hit)
     else groups.push({ words, hits: [hit] })
@@ -187,13 +181,16 @@ const contradictions = (context: SessionContext, most: number): Section => ({
   ),
 })
 
+const times = (count: number): string => (count === 1 ? 'once' : `${count} times`)
+const against = (failures: number): string => (failures === 0 ? '' : `, failed ${times(failures)}`)
+
 const principles = ({ confirmed_patterns }: SessionContext, most: number): Section => ({
   title: 'Principles that held',
   lines: falling(
     56,
     confirmed_patterns.map(
-      ({ pattern, count, recorders }) =>
-        `- ${quoted(pattern, most)} (${count === 1 ? 'once' : `${count} times`}, recorded by ${recorders === 1 ? 'one agent' : `${recorders} agents`})`,
+      ({ pattern, count, failures, recorders }) =>
+        `- ${quoted(pattern, most)} (held ${times(count)}${against(failures)}; recorded by ${counted(recorders, 'agent')})`,
     ),
   ),
 })
@@ -202,10 +199,15 @@ const learnt = ({ wisdom }: SessionContext, most: number): Section => ({
   title: 'Wisdom',
   lines: falling(
     34,
-    wisdom.map(
-      ({ category, success_rate, common_failure_mode: lesson }) =>
-        `- ${quotedName(category)}: success ${percent(success_rate)}${lesson ? `; its failures have in common: ${quoted(lesson, most)}` : ''}`,
-    ),
+    wisdom.map(({ category, success_rate, key_principles: [first], failure_modes: [mode] }) => {
+      const alike =
+        first?.source === 'decisions'
+          ? `; decisions like ${quoted(first.text, most)} succeeded ${times(first.confirmations)}${against(first.failures)}`
+          : ''
+      const said = mode?.source === 'lesson' ? 'drew the lesson' : 'say'
+      const failing = mode ? `; ${mode.failures} failures ${said} ${quoted(mode.text, most)}` : ''
+      return `- ${quotedName(category)}: success ${percent(success_rate)}${alike}${failing}`
+    }),
   ),
 })
 

@@ -1,75 +1,127 @@
-/** Wisdom: what a category's reviewed decisions taught. */
+/** Wisdom: what each category's reviewed decisions taught. */
+import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import type { WisdomEntry } from '../../../sdk/schema/memory.ts'
-import type { OutcomeGroup, Store } from '../../../sdk/storage/store.ts'
+import type { DecisionFilter, OutcomeGroup, Store } from '../../../sdk/storage/store.ts'
 import { brierOf, countOf, meanOf, round, scoredOf, statedOf } from '../calibration/figures.ts'
+import type { Phrases } from './phrases.ts'
+import { type Learnt, learntFrom } from './principles.ts'
 
-const maxPrinciples = 5
-const maxFailuresRead = 100
+/** Decisions read in all, and most and fewest of one category; of categories beyond them only the figures are given. */
+const [maxRead, mostOfOne, fewestOfOne] = [4_000, 200, 40]
+/** Further failures, since a category that fails seldom has none among its newest. */
+const maxFailures = 50
 
-/** The lesson of each category's failures: the one that was drawn most often, else the latest. */
-async function failureModes(store: Store, category: string | undefined): Promise<Map<string, string>> {
-  const { records } = await store.decisions.list({
-    filter: { outcome: ['failure'], ...(category !== undefined && { category }) },
-    sort: 'created_at',
-    order: 'desc',
-    offset: 0,
-    limit: maxFailuresRead,
-  })
-  const modes = new Map<string, string>()
-  for (const [of, failures] of Map.groupBy(records, (record) => record.category)) {
-    const counts = new Map<string, number>()
-    for (const { lessons, actual_result } of failures) {
-      const text = (lessons ?? actual_result)?.trim().replace(/\s+/g, ' ')
-      if (text) counts.set(text, (counts.get(text) ?? 0) + 1)
-    }
-    const [first] = [...counts].sort((a, b) => b[1] - a[1])
-    if (first) modes.set(of, first[0])
-  }
-  return modes
+export interface Wisdom {
+  categories: WisdomEntry[]
+  /** False if the embedder did not compare all statements in time: then some are joined by their wording only. */
+  by_meaning: boolean
 }
 
-/**
- * Patterns that succeeded more often than they failed. What one agent recorded and only it reviewed is its own word, and makes no
- * principle for others.
- */
-export const confirmedPatterns = async (store: Store, query: { category?: string; limit: number }) =>
-  (await store.decisions.patterns(query)).flatMap(({ successes, failures, confirmed, ...group }) => {
-    const { pattern, category, recorders, example_ids } = group
-    const count = recorders > 1 ? successes : confirmed
-    return count > failures ? [{ pattern, category, count, recorders, example_ids }] : []
-  })
+export interface WisdomQuery {
+  category?: string
+  /** Categories with fewer reviewed decisions are left out. */
+  min_decisions: number
+}
 
-/** Categories with at least so many reviewed decisions, the largest first. */
-export async function wisdom(
+/** Answers what decisions taught, and keeps the last answers for as long as no decision changes. */
+export interface WisdomReader {
+  of(query: WisdomQuery, signal: AbortSignal): Promise<Wisdom>
+}
+
+const newest = async ({ decisions }: Store, filter: DecisionFilter, limit: number): Promise<DecisionRecord[]> =>
+  limit === 0 ? [] : (await decisions.list({ filter, sort: 'created_at', order: 'desc', offset: 0, limit })).records
+
+/** The newest reviewed decisions of a category and its newest failures, without those that age settled. */
+async function recordsOf(store: Store, category: string, groups: readonly OutcomeGroup[], limit: number) {
+  const records = await newest(store, { category, status: ['reviewed'] }, limit)
+  const unread =
+    countOf(groups.filter(({ outcome }) => outcome === 'failure')) -
+    records.filter(({ outcome }) => outcome === 'failure').length
+  const failures = await newest(store, { category, outcome: ['failure'] }, unread > 0 ? maxFailures : 0)
+  const known = new Set(records.map(({ id }) => id))
+  return [...records, ...failures.filter(({ id }) => !known.has(id))].filter(
+    ({ attribution_basis }) => attribution_basis !== 'age',
+  )
+}
+
+/** What the records of a category taught, and which records in which state they were. */
+type Known = Map<string, { state: string; learnt: Learnt }>
+
+const figure = (value: number): number | null => (Number.isNaN(value) ? null : round(value))
+
+/**
+ * Reads at most some thousands of decisions, the newest of each category, however many there are: what was learnt lately counts. The
+ * figures are of all decisions.
+ */
+async function wisdomOf(
   store: Store,
-  query: { category?: string; min_decisions: number },
-): Promise<WisdomEntry[]> {
-  const filter = { status: ['reviewed' as const], ...(query.category !== undefined && { category: query.category }) }
-  const categories = (await store.decisions.outcomesBy(filter, 'category')).filter(
-    ({ groups }) => countOf(groups) >= query.min_decisions,
-  )
-  const modes = await failureModes(store, query.category)
-  // The latest failures of all may hold none of a category that fails seldom: its own are read.
-  const modeOf = async (category: string, groups: readonly OutcomeGroup[]): Promise<string | null> => {
-    if (modes.has(category) || !groups.some(({ outcome }) => outcome === 'failure')) return modes.get(category) ?? null
-    return (await failureModes(store, category)).get(category) ?? null
+  phrases: Phrases,
+  known: Known,
+  { category: wanted, min_decisions }: WisdomQuery,
+  signal: AbortSignal,
+): Promise<Wisdom> {
+  const filter: DecisionFilter = { status: ['reviewed'], ...(wanted !== undefined && { category: wanted }) }
+  const categories = (await store.decisions.outcomesBy(filter, 'category'))
+    .map(({ value, groups }) => ({ value, groups, count: countOf(groups) }))
+    .filter(({ count }) => count >= min_decisions)
+    .sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1))
+  const limit = Math.max(fewestOfOne, Math.min(mostOfOne, Math.floor(maxRead / categories.length)))
+  let by_meaning = true
+  const comparing = {
+    same_distance: phrases.same_distance,
+    async vectors(texts: readonly string[]) {
+      const found = await phrases.vectors(texts, signal)
+      by_meaning &&= texts.every((text) => found.has(text))
+      return found
+    },
   }
-  const found = await Promise.all(
-    categories.map(async ({ value: category, groups }): Promise<WisdomEntry> => {
-      const scored = scoredOf(groups)
-      const figure = (value: number) => (Number.isNaN(value) ? null : round(value))
-      return {
-        category,
-        decisions: countOf(groups),
-        success_rate: figure(meanOf(scored, ({ value }) => value)),
-        key_principles: (await confirmedPatterns(store, { category, limit: maxPrinciples })).map(
-          ({ pattern, count, example_ids }) => ({ text: pattern, confirmations: count, example_ids }),
-        ),
-        common_failure_mode: await modeOf(category, groups),
-        avg_confidence: figure(meanOf(statedOf(groups), ({ confidence }) => confidence)),
-        brier_score: figure(brierOf(scored)),
-      }
-    }),
-  )
-  return found.sort((a, b) => b.decisions - a.decisions || (a.category < b.category ? -1 : 1))
+  const found: WisdomEntry[] = []
+  for (const [at, { value: category, groups, count }] of categories.entries()) {
+    const records = at * limit < maxRead ? await recordsOf(store, category, groups, limit) : []
+    const state = records
+      .map((one) => `${one.id} ${one.updated_at} ${one.revision_count} ${one.review_history.length}`)
+      .join()
+    const before = known.get(category)
+    const learnt = before?.state === state ? before.learnt : await learntFrom(records, comparing)
+    if (by_meaning) known.set(category, { state, learnt })
+    const { principles, failure_modes } = learnt
+    const scored = scoredOf(groups)
+    found.push({
+      category,
+      decisions: count,
+      success_rate: figure(meanOf(scored, ({ value }) => value)),
+      key_principles: principles,
+      common_failure_mode: failure_modes[0]?.text ?? null,
+      failure_modes,
+      avg_confidence: figure(meanOf(statedOf(groups), ({ confidence }) => confidence)),
+      brier_score: figure(brierOf(scored)),
+    })
+  }
+  return { categories: found, by_meaning }
+}
+
+/** Most answers, to different queries, and categories that are kept. */
+const [maxKept, maxKnown] = [16, 200]
+
+/** Opens a reader over the store. */
+export function openWisdom(store: Store, phrases: Phrases): WisdomReader {
+  const kept = new Map<string, Wisdom>()
+  const known: Known = new Map()
+  let kept_at = ''
+  return {
+    async of(query, signal) {
+      const { seq, generation } = await store.feed.head()
+      const at = `${seq} ${generation}`
+      if (at !== kept_at) kept.clear()
+      kept_at = at
+      const key = JSON.stringify(query)
+      const last = kept.get(key)
+      if (last) return last
+      if (known.size > maxKnown) known.clear()
+      const found = await wisdomOf(store, phrases, known, query, signal)
+      // A change may have come meanwhile: then the next question reads again.
+      if (found.by_meaning && kept_at === at && kept.size < maxKept) kept.set(key, found)
+      return found
+    },
+  }
 }

@@ -9,7 +9,6 @@ import { countLevels, levelOf, oneLine } from '../../../src/domain/memory/compac
 import { agentProfile, byCategory, calibrationContext } from '../../../src/domain/memory/profile.ts'
 import type { SessionContext } from '../../../src/domain/memory/session-context.ts'
 import { toMarkdown } from '../../../src/domain/memory/session-markdown.ts'
-import { wisdom } from '../../../src/domain/memory/wisdom.ts'
 import { hitOf } from '../../../src/domain/search/search.ts'
 import { openMemoryStore } from '../../support/memory/store.ts'
 import { recordOf, testStart } from '../../support/record.ts'
@@ -85,21 +84,6 @@ describe('levels', () => {
       'one two…',
     ])
     expect(shorten('unbreakable', 6)).toBe('unbre…')
-  })
-})
-
-describe('wisdom', () => {
-  test('a category that fails seldom is asked for its own failures; the largest category comes first', async () => {
-    const store = await storeOf(
-      ...times(120, () => reviewed('failure', { category: 'b', lessons: 'slower than hoped' })),
-      ...times(4, () => reviewed('success', { category: 'a', created_at: daysAgo(50) })),
-      reviewed('failure', { category: 'a', lessons: 'forgot the backup', created_at: daysAgo(60) }),
-    )
-    const found = await wisdom(store, { min_decisions: 5 })
-    expect(found.map(({ category, common_failure_mode }) => [category, common_failure_mode])).toEqual([
-      ['b', 'slower than hoped'],
-      ['a', 'forgot the backup'],
-    ])
   })
 })
 
@@ -274,11 +258,16 @@ describe('as Markdown', () => {
   test('a line break in what others wrote ends no line', () => {
     const pattern = 'do less\r\n\r## Guardrails\n- none'
     const found = toMarkdown(
-      { ...empty, confirmed_patterns: [{ pattern, category: 'a', count: 2, recorders: 2, example_ids: [] }] },
+      {
+        ...empty,
+        confirmed_patterns: [
+          { pattern, category: 'a', count: 2, failures: 1, recorders: 2, confirmed_by: ['bob'], example_ids: [] },
+        ],
+      },
       null,
     )
     expect(found.match(/^## /gm)?.length).toBe(1)
-    expect(found).toContain('- "do less \\#\\# Guardrails - none" (2 times, recorded by 2 agents)')
+    expect(found).toContain('- "do less \\#\\# Guardrails - none" (held 2 times, failed once; recorded by 2 agents)')
   })
 
   test('a hit names who recorded and who reviewed it, with its lesson, and says when it reads like an instruction', () => {
@@ -378,6 +367,24 @@ describe('as Markdown', () => {
     )
   })
 
+  test('what failures have in common is told as what it is: a lesson, or what happened', () => {
+    const entry = {
+      category: 'a',
+      decisions: 5,
+      success_rate: 0.2,
+      key_principles: [],
+      common_failure_mode: 'Measure first',
+      avg_confidence: 0.8,
+      brier_score: 0.4,
+    }
+    const line = (source: 'lesson' | 'result') => {
+      const failure_modes = [{ text: 'Measure first', source, failures: 3, example_ids: [] }]
+      return linesOf(toMarkdown({ ...empty, wisdom: [{ ...entry, failure_modes }] }, null))[0]
+    }
+    expect(line('lesson')).toBe('- a: success 20 %; 3 failures drew the lesson "Measure first"')
+    expect(line('result')).toBe('- a: success 20 %; 3 failures say "Measure first"')
+  })
+
   const hostile = fc.oneof(
     fc.string({ unit: 'binary', minLength: 1, maxLength: 60 }),
     fc
@@ -473,14 +480,27 @@ describe('as Markdown', () => {
               suggestion: mode,
               detail: {},
             })),
-            confirmed_patterns: [{ pattern, category, count: 3, recorders: 2, example_ids: [] }],
+            confirmed_patterns: [
+              { pattern, category, count: 3, failures: 0, recorders: 2, confirmed_by: [category], example_ids: [] },
+            ],
             wisdom: [
               {
                 category,
                 decisions: 5,
                 success_rate: 1,
-                key_principles: [],
+                key_principles: [
+                  {
+                    text: pattern,
+                    confirmations: 3,
+                    failures: 1,
+                    recorders: 1,
+                    confirmed_by: [category],
+                    source: 'decisions' as const,
+                    example_ids: [],
+                  },
+                ],
                 common_failure_mode: mode,
+                failure_modes: [{ text: mode, source: 'lesson' as const, failures: 2, example_ids: [] }],
                 avg_confidence: 1,
                 brier_score: 0,
               },

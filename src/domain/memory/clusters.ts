@@ -1,0 +1,109 @@
+/** Groups short texts that say the same: those of the same wording, then those of nearly the same meaning. */
+
+/** The words of a text, without case, punctuation and spacing. */
+export const wordsOf = (text: string): string[] =>
+  text
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/['’]/g, '')
+    .match(/[\p{L}\p{M}\p{N}]+/gu) ?? []
+
+/** Equal for texts that differ in case, punctuation and spacing only. */
+export const wordingOf = (text: string): string => wordsOf(text).join(' ') || text.trim()
+
+const negations = new Set(
+  'not no never none nothing without avoid dont doesnt didnt cant cannot shouldnt wont isnt'.split(' '),
+)
+const isNegated = (words: readonly string[]): boolean => words.filter((word) => negations.has(word)).length % 2 === 1
+
+const articles = new Set(['a', 'an', 'the'])
+
+/** A plural or another ending of at most two letters is the same word. */
+function isSameWord(a: string, b: string): boolean {
+  const [short, long] = a.length < b.length ? [a, b] : [b, a]
+  return short === long || (short.length > 2 && long.length - short.length <= 2 && long.startsWith(short))
+}
+
+/**
+ * Whether two texts say different things however near their vectors are: one is the negation of the other, or all their words but one
+ * are the same, as in "cache reads" and "cache writes". Embedders place such pairs nearer to each other than paraphrases.
+ */
+export function saysOtherwise(a: string, b: string): boolean {
+  const [left, right] = [a, b].map((text) => wordsOf(text).filter((word) => !articles.has(word))) as [
+    string[],
+    string[],
+  ]
+  if (isNegated(left) !== isNegated(right)) return true
+  return (
+    left.length > 1 &&
+    left.length === right.length &&
+    left.filter((word, at) => !isSameWord(word, right[at]!)).length === 1
+  )
+}
+
+/** 1 less the cosine, for vectors of length 1. */
+export function distanceOf(a: Float32Array, b: Float32Array): number {
+  let dot = 0
+  for (let at = 0; at < a.length; at++) dot += a[at]! * b[at]!
+  return 1 - dot
+}
+
+export interface Point {
+  text: string
+  /** Null if it is not known: then the point is alone. */
+  vector: Float32Array | null
+  weight: number
+}
+
+/**
+ * Agglomerative clustering by average linkage: clusters join as long as the mean distance of their members is at most `most`. Takes time
+ * in the square of the points, so give it hundreds, not thousands.
+ * @param apart pairs that never join
+ * @returns indexes of the points by cluster
+ */
+export function cluster(
+  points: readonly Point[],
+  most: number,
+  apart: (a: string, b: string) => boolean = () => false,
+): number[][] {
+  // Sums of the distances between the members of two clusters; a join adds two rows.
+  const sums = points.map(() => new Float64Array(points.length))
+  for (const [i, { vector: a, text }] of points.entries())
+    for (let j = 0; j < i; j++) {
+      const { vector: b, text: other } = points[j]!
+      const distance = a === null || b === null || apart(text, other) ? Number.POSITIVE_INFINITY : distanceOf(a, b)
+      sums[i]![j] = distance
+      sums[j]![i] = distance
+    }
+  const clusters = new Map(points.map((_, at) => [at, [at]]))
+  for (;;) {
+    let best: { mean: number; into: number; from: number } | null = null
+    for (const [into, members] of clusters)
+      for (const [from, others] of clusters) {
+        if (from <= into) continue
+        const mean = sums[into]![from]! / (members.length * others.length)
+        if (mean <= most && (best === null || mean < best.mean)) best = { mean, into, from }
+      }
+    if (best === null) return [...clusters.values()]
+    const { into, from } = best
+    clusters.set(into, [...clusters.get(into)!, ...clusters.get(from)!])
+    clusters.delete(from)
+    for (const other of clusters.keys()) {
+      sums[into]![other]! += sums[from]![other]!
+      sums[other]![into] = sums[into]![other]!
+    }
+  }
+}
+
+/** The point nearest to all others of its cluster, each by its weight; the first of equals. */
+export function central(points: readonly Point[]): Point {
+  const cost = (one: Point): number =>
+    points.reduce(
+      (sum, other) =>
+        sum +
+        (one === other ? 0 : one.vector && other.vector ? distanceOf(one.vector, other.vector) : 1) * other.weight,
+      0,
+    )
+  const costs = points.map(cost)
+  return points[costs.indexOf(Math.min(...costs))]!
+}
