@@ -3,7 +3,7 @@ import type { Condition } from '../../../sdk/schema/guardrail.ts'
 import type { LoadedRule } from './parse.ts'
 
 const value = (one: unknown): string =>
-  Array.isArray(one) ? one.map(value).join(', ') : typeof one === 'string' ? one : JSON.stringify(one)
+  Array.isArray(one) ? one.map(value).join(' or ') : typeof one === 'string' ? one : JSON.stringify(one)
 
 const days = (count: number | undefined): string => (count === undefined ? '' : ` of the last ${count} days`)
 
@@ -13,7 +13,7 @@ function describe(condition: Condition): string {
     case 'field': {
       const { field, operator, value: bound } = condition
       if (operator === 'exists') return `${field} is ${bound === false ? 'absent' : 'given'}`
-      const sign = { '==': '=', in: 'is one of', not_in: 'is none of' }[operator as string] ?? operator
+      const sign = { '==': '=', in: 'is', not_in: 'is not' }[operator as string] ?? operator
       return `${field} ${sign} ${value(bound)}`
     }
     case 'semantic': {

@@ -47,7 +47,7 @@ export function openPhrases(embedder: Embedder): Phrases {
             found.set(text, vectors[at]!.slice(0, embedder.effective_dimensions))
         }
       } catch {
-        // Whoever asks sees what is missing, and joins texts of the same wording only.
+        // The caller sees what is missing, and joins texts of the same wording only.
       }
       for (const [text, vector] of found) keep(text, vector)
       return found

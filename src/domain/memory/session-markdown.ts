@@ -144,8 +144,9 @@ const precedents = (context: SessionContext, most: number): Section => ({
 function guardrails({ active_guardrails }: SessionContext, most: number): Section {
   const line = ({ id, action, description, applies, scopes }: SessionContext['active_guardrails'][number]): string => {
     const scope = scopes.length === 0 ? '' : ` (only ${scopes.map(quotedName).join(', ')})`
-    const when = applies === null ? '' : `${description === null ? '' : '. '}Applies if ${applies}`
-    return `- **${action}** ${quotedName(id)}${scope}: ${markdownText(shorten(plainText(`${description ?? ''}${when}`), 2 * most))}`
+    const parts = [description, applies === null ? null : `Applies if ${applies}`].filter((part) => part !== null)
+    const about = parts.map((part) => part.replace(/\.$/, '')).join('. ')
+    return `- **${action}** ${quotedName(id)}${scope}: ${markdownText(shorten(plainText(about), 2 * most))}`
   }
   return {
     title: 'Guardrails',

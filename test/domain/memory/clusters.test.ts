@@ -3,7 +3,10 @@ import { afterAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { central, cluster, type Point, saysOtherwise, wordingOf } from '../../../src/domain/memory/clusters.ts'
 import { openPhrases } from '../../../src/domain/memory/phrases.ts'
+import { learntFrom } from '../../../src/domain/memory/principles.ts'
 import { openLocalEmbedder } from '../../../src/drivers/embedder/local/driver.ts'
+import { recordOf } from '../../support/record.ts'
+import { sharedText } from '../../support/shared.ts'
 
 const pointAt = (degrees: number, weight = 1): Point => {
   const angle = (degrees * Math.PI) / 180
@@ -86,3 +89,36 @@ test('the shipped model joins statements that say the same, and none that do not
   ] as const)
     expect([a, await joins(a, b)]).toEqual([a, false])
 })
+
+const peps = sharedText('data/peps.jsonl')
+
+test.skipIf(peps === null)(
+  'of real design decisions, those alike are found: release schedules and elections succeed',
+  async () => {
+    const phrases = openPhrases(embedder)
+    const records = peps!
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+      .filter(({ category, outcome }) => category === 'process' && outcome !== null)
+      .map(({ decision, outcome }) =>
+        recordOf({
+          title: decision,
+          status: 'reviewed',
+          outcome,
+          reviewed_by: 'python',
+          actual_result: outcome === 'failure' ? 'Rejected.' : null,
+        }),
+      )
+    const { principles, failure_modes } = await learntFrom(records, {
+      same_distance: phrases.same_distance,
+      vectors: (texts) => phrases.vectors(texts, AbortSignal.timeout(60_000)),
+    })
+    expect(principles.slice(0, 2)).toMatchObject([
+      { text: expect.stringContaining('Release Schedule'), failures: 0, source: 'decisions' },
+      { text: expect.stringContaining('Steering Council election'), failures: 0, source: 'decisions' },
+    ])
+    expect(principles[0]!.confirmations).toBeGreaterThan(9)
+    expect(failure_modes).toEqual([])
+  },
+)
