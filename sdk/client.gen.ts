@@ -553,7 +553,10 @@ export interface GetDecisionResult {
   /** What led to it; grows only. */ deliberation: Deliberation | null
   /** Tags for finding it again. */ tags: string[]
   /** The abstract principle behind the decision. */ pattern: string | null
-  /** What was done before deciding; with `given: true` the caller says so, which satisfies no rule. */
+  /**
+   * What was done before deciding; with `given: true` the caller says so, which satisfies no rule. Null if it was
+   * imported without.
+   */
   pre_decision_protocol: {
     /** Whether precedents were asked for. */ query_run: boolean
     /** Whether guardrails were checked. */ guardrails_checked: boolean
@@ -1019,7 +1022,10 @@ export interface ListDecisionsResult {
     /** `rule` when it was extracted from the text. */ bridge_method: 'rule' | 'given'
     /** Tags for finding it again. */ tags: string[]
     /** The abstract principle behind the decision. */ pattern: string | null
-    /** What was done before deciding; with `given: true` the caller says so, which satisfies no rule. */
+    /**
+     * What was done before deciding; with `given: true` the caller says so, which satisfies no rule. Null if it was
+     * imported without.
+     */
     pre_decision_protocol: {
       /** Whether precedents were asked for. */ query_run: boolean
       /** Whether guardrails were checked. */ guardrails_checked: boolean

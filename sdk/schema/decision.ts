@@ -221,7 +221,9 @@ export const DecisionRecord = v.object({
         given: v.optional(v.pipe(v.boolean(), d('True if the caller gave it: it satisfies no rule.'))),
       }),
     ),
-    d('What was done before deciding; with `given: true` the caller says so, which satisfies no rule.'),
+    d(
+      'What was done before deciding; with `given: true` the caller says so, which satisfies no rule. Null if it was imported without.',
+    ),
   ),
   verdict: v.pipe(
     v.nullable(RecordedVerdict),

@@ -15,23 +15,29 @@ function countOf(name: string, given: string): number {
 
 const listed = (hashes: readonly string[]): string[] => hashes.map((hash, at) => `  ${String(at).padStart(2)}  ${hash}`)
 
+/** A proof of one record says nothing of the others: the whole chain is verified with it. */
 async function prove(connection: Connection, seq: number, size: number | undefined, asTlogProof: boolean) {
   const proof = await connection.call('getInclusionProof', { seq, ...(size !== undefined && { size }) })
   const { verifier_key } = await connection.call('getCheckpoint', { max_age_seconds: 60 })
   if (!inclusionHolds(proof, verifier_key, { seq, size })) throw new Failure('the proof of the server is not valid')
+  const { intact, broken_at_seq, reason } = await connection.call('verifyEvidenceChain', {})
+  const where = broken_at_seq === null ? '' : ` at record ${broken_at_seq}`
+  const chain = intact ? 'intact, says the server' : `damaged${where}: ${plain(reason ?? '')}`
+  const result = { proof: { ...proof, chain: { intact, broken_at_seq, reason } }, intact, chain }
   const { record_hash, root_hash, hashes, checkpoint } = proof
   if (asTlogProof) {
     if (checkpoint === null) throw misuse('--tlog-proof has its own checkpoint: leave --size out')
-    return { proof, text: tlogProof({ seq, hashes, checkpoint }) }
+    return { ...result, text: tlogProof({ seq, hashes, checkpoint }) }
   }
   const lines = [
     `record ${seq} is in the log of ${proof.size} records; verified here`,
     `record  ${record_hash}`,
     `root    ${root_hash}`,
+    `chain   ${chain}`,
     `path    ${hashes.length === 0 ? 'none: it is the only record' : `${hashes.length} hashes`}`,
     ...listed(hashes),
   ]
-  return { proof, text: `${lines.join('\n')}\n${checkpoint === null ? '' : `\n${checkpoint}`}` }
+  return { ...result, text: `${lines.join('\n')}\n${checkpoint === null ? '' : `\n${checkpoint}`}` }
 }
 
 async function consistency(connection: Connection, old: number, size: number | undefined) {
@@ -104,7 +110,9 @@ const verbs = [
     name: 'evidence prove',
     usage: '<seq> [flags]',
     summary: 'Show that a record is in the log.',
-    about: ['The proof is verified here before it is printed.'],
+    about: [
+      'The proof is verified here before it is printed. The server verifies the whole chain besides: the exit status is 1 if another record is damaged.',
+    ],
     flags: {
       size,
       'tlog-proof': { kind: 'switch', about: 'Print the proof in the C2SP tlog-proof form.' },
@@ -118,8 +126,11 @@ const verbs = [
     async run(run) {
       const seq = countOf('the record', run.words[0]!)
       const at = run.flags.size === undefined ? undefined : countOf('--size', run.flags.size)
-      const { proof, text } = await withConnection(run, (to) => prove(to, seq, at, run.flags['tlog-proof']))
+      const { proof, text, intact, chain } = await withConnection(run, (to) =>
+        prove(to, seq, at, run.flags['tlog-proof']),
+      )
       await print(run, proof, () => text)
+      if (!intact) throw new Failure(`the record is in the log, but the chain is ${chain}`)
       return 0
     },
   }),

@@ -126,7 +126,8 @@ async function checkOlder(
       `the older bundle has ${size} events, this one ${chain.size()}: the end was cut off`,
       chain.size() + 1,
     )
-  return `${size} events, ${chain.size() - size} more since`
+  const grown = chain.size() - size
+  return `${size} events, ${grown < 0 ? `${-grown} of them missing here` : `${grown} more since`}`
 }
 
 /** @throws errors of reading the files; problems of their content are in the report */

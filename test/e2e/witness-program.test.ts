@@ -1,4 +1,5 @@
 /** A server, a witness and whoever has the server's disk: the programs as they are run. */
+import { Database } from 'bun:sqlite'
 import { afterEach, expect, test } from 'bun:test'
 import { generateKeyPairSync } from 'node:crypto'
 import { existsSync } from 'node:fs'
@@ -182,7 +183,9 @@ test('cstp evidence prints checkpoints and proofs that hold, from a server and f
     const proof = JSON.parse((await run('prove', '42', '--json')).out)
     expect(verifyInclusion(proof)).toBe(true)
     expect(proof.root_hash).toBe(checkpoint.root_hash)
-    expect((await run('prove', '42')).out).toStartWith('record 42 is in the log of 70 records; verified here\n')
+    const printed = (await run('prove', '42')).out
+    expect(printed).toStartWith('record 42 is in the log of 70 records; verified here\n')
+    expect(printed).toContain('\nchain   intact, says the server\n')
     const tlog = (await run('prove', '42', '--tlog-proof')).out
     expect(tlog).toStartWith('c2sp.org/tlog-proof@v1\nindex 41\n')
     expect(tlog).toEndWith(`\n\n${note}`)
@@ -212,6 +215,23 @@ test('cstp evidence prints checkpoints and proofs that hold, from a server and f
     expect([args, status, err.includes(why)]).toEqual([args, expected, true])
   }
 }, 120_000)
+
+test('a proof of one record says that another one is damaged', async () => {
+  const dir = await folder()
+  await grow(dir, 9)
+  const db = new Database(database(dir))
+  for (const { name } of db.query<{ name: string }, []>(`select name from sqlite_schema where type = 'trigger'`).all())
+    db.run(`drop trigger ${name}`)
+  db.run(`update events set payload = '{}' where seq = 4`)
+  db.close()
+  for (const form of [[], ['--json'], ['--tlog-proof']]) {
+    const { status, out, err } = await cstp(['evidence', 'prove', '2', '--local', ...form], bareEnv(dir))
+    expect([form, status]).toEqual([form, 1])
+    expect(err).toContain('the record is in the log, but the chain is damaged at record 4')
+    if (form[0] === '--json') expect(JSON.parse(out).chain).toMatchObject({ intact: false, broken_at_seq: 4 })
+    else expect(out).toContain(form.length === 0 ? 'chain   damaged at record 4' : 'c2sp.org/tlog-proof@v1')
+  }
+}, 60_000)
 
 test('proofs and checkpoints hold while another process appends', async () => {
   const dir = await folder()

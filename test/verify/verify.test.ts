@@ -282,9 +282,12 @@ describe('against an older bundle', () => {
   })
   test('of a longer one: the end was cut off', async () => {
     const cut = await older(events.slice(0, 3))
-    const { verified, findings } = await verify(cut, { older: chunks(good) })
+    const { verified, findings, checks } = await verify(cut, { older: chunks(good) })
     expect(verified).toBe(false)
     expect(findings).toMatchObject([{ check: 'older', seq: 4, message: expect.stringContaining('cut off') }])
+    expect(checks.find(({ check }) => check === 'older')!.detail).toBe(
+      `${events.length} events, ${events.length - 3} of them missing here`,
+    )
   })
   test('of another one: the first event that differs is named', async () => {
     const other = [...events.slice(0, 2), event('pr_closed'), ...events.slice(3)]

@@ -57,6 +57,11 @@ export type Draft = Pick<
   | 'source_key'
 > & { bridge: DecisionRecord['bridge'] | null }
 
+/** Of what was recorded here it is known what came before; of what was imported only what its source says. */
+const protocolOf = ({ imported_by, pre_decision_protocol: protocol }: Draft): Pick<Draft, 'pre_decision_protocol'> => ({
+  pre_decision_protocol: imported_by !== null ? protocol : { query_run: false, guardrails_checked: false, ...protocol },
+})
+
 /**
  * A pending record of a draft.
  * @param id_suffix 12 hexadecimal digits, random
@@ -72,7 +77,7 @@ export function newRecord(
   const [created_at, updated_at] = [timestamp(created_ms), timestamp(now_ms)]
   const date = created_at.slice(0, 10)
   const id = `${date}-decision-${id_suffix}`
-  const given = { ...draft, ...(session && takeSession(draft, session)) }
+  const given = { ...draft, ...protocolOf(draft), ...(session && takeSession(draft, session)) }
   const bridge_method = draft.bridge ? ('given' as const) : ('rule' as const)
   return {
     id,

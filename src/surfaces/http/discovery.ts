@@ -1,4 +1,4 @@
-/** What strangers are told of the service: its own agent card, the card of A2A, and what is at the root. */
+/** What the service says about itself to anyone: its own agent card, the card of A2A, and what is at the root. */
 import type { MethodTable } from '../../calls/method.ts'
 import { protocolVersion, serviceName, version } from '../../core/version.ts'
 import { json } from './route.ts'

@@ -130,6 +130,8 @@ test('each related decision has an edge, as strong as it is near', () => {
 test('a new record has what its session noted, and its quality counts that', () => {
   const made = (inputs: Session | null) => newRecord(draftOf(), testStart, testStart, '0123456789ab', inputs)
   const [before, after] = [made(null), made(session([query(['a', 0.3])]))]
+  expect(before.pre_decision_protocol).toEqual({ query_run: false, guardrails_checked: false })
+  expect(after.pre_decision_protocol).toEqual({ query_run: true, guardrails_checked: false })
   expect(after.quality.score).toBeCloseTo(before.quality.score + 0.15, 10)
   expect(after.deliberation?.inputs).toHaveLength(1)
   expect(Object.keys(after)).toEqual(Object.keys(before))

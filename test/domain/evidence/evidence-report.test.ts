@@ -14,6 +14,15 @@ import { chainOf, event, link, story } from '../../support/evidence/events.ts'
 const printer = (await openPrinter())!
 const controls = loadControls()
 
+/** A bundle of two events. */
+const bundleOf = (mapped: Bundle['mapped']): Bundle => ({
+  ...{ bundle_id: 'id', generated_at: '2026-07-02T00:00:00.000Z', service_version: '1', policy_hash: 'p'.repeat(64) },
+  verifier_key: `log+00000000+${'k'.repeat(44)}`,
+  head: { size: 2, head_hash: 'a'.repeat(64), root_hash: 'b'.repeat(64), note: 'log\n2\nroot\n\n— log signature\n' },
+  mapped,
+  decisions: [{ id: 'd', sha256: null, content_sha256: null, linked: [] }],
+})
+
 async function mappedOf(events: Parameters<typeof chainOf>[0]) {
   const evidence = await chainOf(events)
   return { evidence, mapped: await mapEvidence(evidence, controls, events.length, async () => {}) }
@@ -76,15 +85,19 @@ test('what the tallies count is what the mapping holds', async () => {
   expect(sum(types.map(({ unmapped }) => unmapped.count()))).toBe(observed.unmapped_events + attested.unmapped_events)
 })
 
+test('events that did not arrive in the order of their times are no period that ends before it begins', async () => {
+  const { evidence, mapped } = await mappedOf([
+    event('pr_opened', { pr_number: 1 }, { ts: '2026-07-01T10:00:00Z' }),
+    event('pr_merged', { pr_number: 2 }, { ts: '2026-03-01T10:00:00Z' }),
+  ])
+  const whole = JSON.stringify(await reportDocument(bundleOf(mapped), { evidence, controls }, printer, null))
+  expect(whole).toContain('event 1: 2026-07-01T10:00:00Z; event 2: 2026-03-01T10:00:00Z')
+  expect(whole).not.toContain('from 2026-07-01')
+})
+
 test('the document says what it can’t print, and shows hashes, key and note whole', async () => {
   const { evidence, mapped } = await mappedOf([event('pr_opened', { pr_number: 1, title: '中文' }), link('d', [1])])
-  const bundle: Bundle = {
-    ...{ bundle_id: 'id', generated_at: '2026-07-02T00:00:00.000Z', service_version: '1', policy_hash: 'p'.repeat(64) },
-    verifier_key: `log+00000000+${'k'.repeat(44)}`,
-    head: { size: 2, head_hash: 'a'.repeat(64), root_hash: 'b'.repeat(64), note: 'log\n2\nroot\n\n— log signature\n' },
-    mapped,
-    decisions: [{ id: 'd', sha256: null, content_sha256: null, linked: [] }],
-  }
+  const bundle = bundleOf(mapped)
   const text = async (from: Bundle) => JSON.stringify(await reportDocument(from, { evidence, controls }, printer, null))
   const whole = await text(bundle)
   const { verifier_key, head, policy_hash } = bundle

@@ -37,9 +37,11 @@ async function ends(evidence: Pick<Evidence, 'read'>, size: number): Promise<Evi
   return [...(await evidence.read(1, registerEnds)), ...(await evidence.read(size - registerEnds + 1, registerEnds))]
 }
 
-/** The reported times of the first and the last event of the chain. */
-const periodOf = (records: readonly EvidenceRecord[]): string =>
-  records.length === 0 ? 'no events' : `from ${records[0]!.ts} to ${records.at(-1)!.ts}`
+/** The reported times at both ends of the chain, which need not be in the order of their arrival. */
+const timesOf = (records: readonly EvidenceRecord[]): string =>
+  records.length === 0
+    ? 'no events'
+    : `event ${records[0]!.seq}: ${records[0]!.ts}; event ${records.at(-1)!.seq}: ${records.at(-1)!.ts}`
 
 /** @param json the JSON bundle beside it, if any */
 export async function reportDocument(
@@ -54,7 +56,7 @@ export async function reportDocument(
   const sums = tallies(mapped, sources_of.controls)
   const log = writer.text(head.note.split('\n')[0])
   const content: Node[] = [
-    ...cover(bundle, log, writer.text(periodOf(records))),
+    ...cover(bundle, log, writer.text(timesOf(records))),
     ...summary(bundle, sums),
     ...coverage(bundle, sums, writer),
     ...controls(sums),

@@ -27,7 +27,7 @@ const colours: Record<string, string> = {
 export function cover(
   { mapped, head, generated_at, bundle_id, service_version }: Bundle,
   log: string,
-  period: string,
+  times: string,
 ): Node[] {
   const { observed, attested } = mapped.coverage
   return [
@@ -46,7 +46,7 @@ export function cover(
         'Events',
         `${figure(head.size)} (${figure(observed.total_events)} observed, ${figure(attested.total_events)} attested)`,
       ],
-      ['Reported', period],
+      ['Reported times', times],
       ['Chain', { text: 'Intact: every record follows the one before it', bold: true, color: '#1b6b3a' }],
       ['Generated', generated_at],
       ['Bundle', bundle_id],
