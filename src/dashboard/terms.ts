@@ -19,7 +19,8 @@ export const terms = {
     'Wilson interval: the range that holds the true share of successes with 95 % confidence, given the number of decisions.',
   distance: 'Cosine distance in meaning from the question: 0 is the same, 1 is unrelated.',
   semantic: 'Similarity in meaning, from 0 to 1: one minus the distance.',
-  keyword: 'Keyword score from 0 to 1: BM25 as a share of the highest score that the question could reach.',
+  keyword:
+    'Keyword score from 0 to 1: BM25 as a share of what the question could score, raised where even the best hit has a small share.',
   combined: 'The order of hits in hybrid mode: the weighted sum of both scores.',
   pvalue: 'The probability of a change this large by chance alone. Below 0.05 the change counts as real.',
   observed: 'Reported by another system, such as GitHub, not by the agent.',

@@ -5,6 +5,9 @@ import type { Side } from '../../../sdk/storage/vectors.ts'
 export interface Candidate {
   id: string
   distance: number | null
+  /** The score by words as a part of the most that the question could score. */
+  share: number
+  /** The share, raised where even the best hit holds few of the question's words. */
   keyword: number
   combined: number
 }
@@ -17,6 +20,8 @@ export interface Question {
   terms: string[]
   /** Most that the terms could score. */
   ideal: number
+  /** What the best hit by words scores. */
+  best: number
   /** Weight of the semantic part. */
   weight: number
 }
@@ -27,9 +32,17 @@ export const round4 = (value: number): number => Math.round(value * 10_000) / 10
 export const similarity = (distance: number | null): number => (distance === null ? 0 : Math.max(0, 1 - distance))
 export const byScore = (a: Candidate, b: Candidate): number => b.combined - a.combined || (a.id < b.id ? -1 : 1)
 
-export function candidate(id: string, distance: number | null, score: number, { ideal, weight }: Question): Candidate {
-  const part = ideal === 0 ? 0 : score / ideal
-  return { id, distance, keyword: part, combined: weight * similarity(distance) + (1 - weight) * part }
+/**
+ * How far the best hit by words sets the scale: 0 not at all, 1 alone. Of a long question even the right decision holds a small share, so
+ * that by shares alone meaning would decide nearly everything. Chosen on the development questions and LoCoMo.
+ */
+const byBest = 0.75
+
+export function candidate(id: string, distance: number | null, score: number, question: Question): Candidate {
+  const { ideal, best, weight } = question
+  const share = score === 0 ? 0 : score / ideal
+  const keyword = score === 0 ? 0 : share / (Math.max(best, score) / ideal) ** byBest
+  return { id, distance, share, keyword, combined: weight * similarity(distance) + (1 - weight) * keyword }
 }
 
 /**
@@ -40,11 +53,11 @@ const strayShare = (terms: number): number => 0.6 / Math.sqrt(Math.max(terms, 9)
 
 /** Whether a hit scores more, in the parts that were searched, than the best hits of questions that nothing answers. */
 export function isPrecedent(
-  { distance, keyword }: Candidate,
+  { distance, share }: Candidate,
   { vector, weight, terms }: Question,
   { precedent_distance }: Embedder,
 ): boolean {
   const ofMeaning = vector ? weight : 0
   const mixed = (meaning: number, words: number) => ofMeaning * meaning + (1 - ofMeaning) * words
-  return mixed(similarity(distance), keyword) >= mixed(similarity(precedent_distance), strayShare(terms.length))
+  return mixed(similarity(distance), share) >= mixed(similarity(precedent_distance), strayShare(terms.length))
 }

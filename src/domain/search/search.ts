@@ -149,7 +149,7 @@ async function rate(
 
 async function semantic(tools: SearchTools, { query, side, filter, offset, limit }: SearchInput): Promise<Ranked> {
   const vector = await embedQuery(tools, query)
-  const question: Question = { vector, side, terms: [], ideal: 0, weight: 1 }
+  const question: Question = { vector, side, terms: [], ideal: 0, best: 0, weight: 1 }
   if (!vector) return { question, ranked: [], total: 0, degraded: false }
   const hits = await tools.index.nearest({ vector, embedder: tools.embedder.id, side, k: offset + limit, filter })
   const total = await tools.store.decisions.count({ ...filter, indexed: true })
@@ -164,7 +164,7 @@ async function semantic(tools: SearchTools, { query, side, filter, offset, limit
 async function keyword({ store }: SearchTools, { query, side, filter, offset, limit }: SearchInput): Promise<Ranked> {
   const terms = queryTerms(query)
   const { hits, total, ideal } = await store.decisions.keyword({ terms, filter, limit: offset + limit })
-  const question: Question = { vector: null, side, terms, ideal, weight: 0 }
+  const question: Question = { vector: null, side, terms, ideal, best: hits[0]?.score ?? 0, weight: 0 }
   return { question, ranked: hits.map(({ id, score }) => candidate(id, null, score, question)), total, degraded: false }
 }
 
@@ -191,7 +191,7 @@ async function hybrid(tools: SearchTools, input: SearchInput): Promise<Ranked> {
   const near = vector ? await index.nearest({ vector, embedder: tools.embedder.id, side, k, filter }) : []
   const also = near.map(({ id }) => id)
   const words = await store.decisions.keyword({ terms, filter, limit: k, also, counted: false })
-  const question: Question = { vector, side, terms, ideal: words.ideal, weight }
+  const question: Question = { vector, side, terms, ideal: words.ideal, best: words.hits[0]?.score ?? 0, weight }
   const distances = new Map(near.map(({ id, distance }) => [id, distance]))
   const scores = new Map([...words.also, ...words.hits.map(({ id, score }) => [id, score] as const)])
   // Each leg's candidates get their exact score in the other: none is punished for the depth at which a leg stopped.
