@@ -320,8 +320,7 @@ export interface CheckGuardrailsParams {
   /** False if it is no deliberation: nothing is noted for the next decision. Default `true`. */
   track?: boolean | undefined
   /** Tells agents of one token apart; never trusted. */ agent_id?: string | null | undefined
-  /** Keeps deliberations apart; recordDecision takes one by its `decision_id`. */
-  tracker_scope?: string | null | undefined
+  /** Keeps deliberations apart; a record takes one by `decision_id`. */ tracker_scope?: string | null | undefined
 }
 
 /** Result of `cstp.checkGuardrails`. */
@@ -517,13 +516,12 @@ export interface GetConsistencyProofResult {
 
 /** Parameters of `cstp.getDecision`. */
 export interface GetDecisionParams {
-  /** Full id, a unique prefix of 8 or more characters, or the `source_key` of an imported decision. */ id: string
+  /** Full id, unique prefix of 8 or more characters, or `source_key`. */ id: string
   /** Add every update with the values before it. Default `false`. */ revisions?: boolean | undefined
   /** False if it is no deliberation: nothing is noted for the next decision. Default `true`. */
   track?: boolean | undefined
   /** Tells agents of one token apart; never trusted. */ agent_id?: string | null | undefined
-  /** Keeps deliberations apart; recordDecision takes one by its `decision_id`. */
-  tracker_scope?: string | null | undefined
+  /** Keeps deliberations apart; a record takes one by `decision_id`. */ tracker_scope?: string | null | undefined
 }
 
 /** Result of `cstp.getDecision`. */
@@ -597,8 +595,7 @@ export interface GetDecisionResult {
 
 /** Parameters of `cstp.getGraph`. */
 export interface GetGraphParams {
-  /** Full id, a unique prefix of 8 or more characters, or the `source_key` of an imported decision. */
-  decision_id: string
+  /** Full id, unique prefix of 8 or more characters, or `source_key`. */ decision_id: string
   /** Steps from the centre. Default `1`. */ depth?: number | undefined
   /** Follow only edges of these types. */ edge_types?: EdgeType[] | undefined
   /** Follow edges from source to target, the other way, or both. Default `"both"`. */ direction?: Direction | undefined
@@ -634,8 +631,7 @@ export interface GetInclusionProofResult {
 
 /** Parameters of `cstp.getNeighbors`. */
 export interface GetNeighborsParams {
-  /** Full id, a unique prefix of 8 or more characters, or the `source_key` of an imported decision. */
-  decision_id: string
+  /** Full id, unique prefix of 8 or more characters, or `source_key`. */ decision_id: string
   /** Edges of this type only. */ edge_type?: EdgeType | undefined
   /** Edges that start here, that end here, or both. Default `"both"`. */ direction?: Direction | undefined
   /** Most neighbours. Default `20`. */ limit?: number | undefined
@@ -681,8 +677,7 @@ export interface GetReasonStatsParams {
   /** False if it is no deliberation: nothing is noted for the next decision. Default `true`. */
   track?: boolean | undefined
   /** Tells agents of one token apart; never trusted. */ agent_id?: string | null | undefined
-  /** Keeps deliberations apart; recordDecision takes one by its `decision_id`. */
-  tracker_scope?: string | null | undefined
+  /** Keeps deliberations apart; a record takes one by `decision_id`. */ tracker_scope?: string | null | undefined
 }
 
 /** Result of `cstp.getReasonStats`. */
@@ -724,8 +719,7 @@ export interface GetSessionContextParams {
   /** False if it is no deliberation: nothing is noted for the next decision. Default `true`. */
   track?: boolean | undefined
   /** Tells agents of one token apart; never trusted. */ agent_id?: string | null | undefined
-  /** Keeps deliberations apart; recordDecision takes one by its `decision_id`. */
-  tracker_scope?: string | null | undefined
+  /** Keeps deliberations apart; a record takes one by `decision_id`. */ tracker_scope?: string | null | undefined
 }
 
 /** Result of `cstp.getSessionContext`. */
@@ -887,10 +881,8 @@ export interface IngestEvidenceResult {
 
 /** Parameters of `cstp.linkDecisions`. */
 export interface LinkDecisionsParams {
-  /** Full id, a unique prefix of 8 or more characters, or the `source_key` of an imported decision. */
-  source_id: string
-  /** Full id, a unique prefix of 8 or more characters, or the `source_key` of an imported decision. */
-  target_id: string
+  /** Full id, unique prefix of 8 or more characters, or `source_key`. */ source_id: string
+  /** Full id, unique prefix of 8 or more characters, or `source_key`. */ target_id: string
   /** What the source is to the target. */ edge_type: EdgeType
   /** How strong the link is. Default `1`. */ weight?: number | undefined
   /** Why they are linked. */ context?: string | null | undefined
@@ -904,8 +896,7 @@ export interface LinkDecisionsResult {
 
 /** Parameters of `cstp.linkEvidence`. */
 export interface LinkEvidenceParams {
-  /** Full id, a unique prefix of 8 or more characters, or the `source_key` of an imported decision. */
-  decision_id: string
+  /** Full id, unique prefix of 8 or more characters, or `source_key`. */ decision_id: string
   /** Numbers of observed events, each once; at most 1 000. */ event_seqs: number[]
   /** The decision’s own, which is the default; anything else is refused. */ stakes?: Stakes | null | undefined
   /** Whether the decision is reviewed, which is the default; anything else is refused. */
@@ -1178,8 +1169,7 @@ export interface PreActionParams {
   /** The abstract principle behind it. */ pattern?: string | null | undefined
   /** The project concerned: an object, or `owner/repo`. */ project?: string | ProjectInput | null | undefined
   /** Tells agents of one token apart; never trusted. */ agent_id?: string | null | undefined
-  /** Keeps deliberations apart; recordDecision takes one by its `decision_id`. */
-  tracker_scope?: string | null | undefined
+  /** Keeps deliberations apart; a record takes one by `decision_id`. */ tracker_scope?: string | null | undefined
   /** The same key within 24 hours returns the first result, if that recorded a decision. */
   idempotency_key?: string | null | undefined
 }
@@ -1260,8 +1250,7 @@ export interface QueryDecisionsParams {
   /** False if it is no deliberation: nothing is noted for the next decision. Default `true`. */
   track?: boolean | undefined
   /** Tells agents of one token apart; never trusted. */ agent_id?: string | null | undefined
-  /** Keeps deliberations apart; recordDecision takes one by its `decision_id`. */
-  tracker_scope?: string | null | undefined
+  /** Keeps deliberations apart; a record takes one by `decision_id`. */ tracker_scope?: string | null | undefined
 }
 
 /** Result of `cstp.queryDecisions`. */
@@ -1390,8 +1379,7 @@ export interface RecordThoughtParams {
    */
   decision_id?: string | null | undefined
   /** Tells agents of one token apart; never trusted. */ agent_id?: string | null | undefined
-  /** Keeps deliberations apart; recordDecision takes one by its `decision_id`. */
-  tracker_scope?: string | null | undefined
+  /** Keeps deliberations apart; a record takes one by `decision_id`. */ tracker_scope?: string | null | undefined
 }
 
 /** Result of `cstp.recordThought`. */
@@ -1452,8 +1440,7 @@ export interface ResetCircuitResult {
 
 /** Parameters of `cstp.reviewDecision`. */
 export interface ReviewDecisionParams {
-  /** Full id, a unique prefix of 8 or more characters, or the `source_key` of an imported decision. */
-  decision_id: string
+  /** Full id, unique prefix of 8 or more characters, or `source_key`. */ decision_id: string
   /** The outcome. */ outcome: Outcome
   /** What happened. */ actual_result?: string | null | undefined
   /** What to do differently next time; found by keyword search. */ lessons?: string | null | undefined
@@ -1473,8 +1460,7 @@ export interface ReviewDecisionResult {
 
 /** Parameters of `cstp.setPreserve`. */
 export interface SetPreserveParams {
-  /** Full id, a unique prefix of 8 or more characters, or the `source_key` of an imported decision. */
-  decision_id: string
+  /** Full id, unique prefix of 8 or more characters, or `source_key`. */ decision_id: string
   /** False lets it be compacted. Default `true`. */ preserve?: boolean | undefined
 }
 
@@ -1487,10 +1473,8 @@ export interface SetPreserveResult {
 
 /** Parameters of `cstp.unlinkDecisions`. */
 export interface UnlinkDecisionsParams {
-  /** Full id, a unique prefix of 8 or more characters, or the `source_key` of an imported decision. */
-  source_id: string
-  /** Full id, a unique prefix of 8 or more characters, or the `source_key` of an imported decision. */
-  target_id: string
+  /** Full id, unique prefix of 8 or more characters, or `source_key`. */ source_id: string
+  /** Full id, unique prefix of 8 or more characters, or `source_key`. */ target_id: string
   /** What the source is to the target. */ edge_type: EdgeType
 }
 
@@ -1501,7 +1485,7 @@ export interface UnlinkDecisionsResult {
 
 /** Parameters of `cstp.updateDecision`. */
 export interface UpdateDecisionParams {
-  /** Full id, a unique prefix of 8 or more characters, or the `source_key` of an imported decision. */ id: string
+  /** Full id, unique prefix of 8 or more characters, or `source_key`. */ id: string
   /** Fields to change; `deliberation` grows through recordThought only. */
   updates: {
     /** What was decided. */ decision?: string | undefined

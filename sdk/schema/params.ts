@@ -8,14 +8,11 @@ const d = v.description
 export const DecisionId = v.pipe(
   filledText(256),
   v.metadata({ identifier: true }),
-  d('Full id, a unique prefix of 8 or more characters, or the `source_key` of an imported decision.'),
+  d('Full id, unique prefix of 8 or more characters, or `source_key`.'),
 )
 
 /** One end of a link: full id, unique prefix or source key. */
-export const LinkEnd = v.pipe(
-  filledText(256),
-  d('Full id, a unique prefix of 8 or more characters, or the `source_key` of an imported decision.'),
-)
+export const LinkEnd = v.pipe(filledText(256), d('Full id, unique prefix of 8 or more characters, or `source_key`.'))
 
 /** ISO 8601 day or instant. */
 export const DateBound = v.pipe(
@@ -108,7 +105,7 @@ const track = v.pipe(
 export const trackedParams = {
   agent_id: v.optional(v.pipe(v.nullable(name), d('Tells agents of one token apart; never trusted.'))),
   tracker_scope: v.optional(
-    v.pipe(v.nullable(name), d('Keeps deliberations apart; recordDecision takes one by its `decision_id`.')),
+    v.pipe(v.nullable(name), d('Keeps deliberations apart; a record takes one by `decision_id`.')),
   ),
 }
 
