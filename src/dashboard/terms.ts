@@ -5,6 +5,8 @@ export const terms = {
   brier:
     'Mean squared distance between the stated confidence and the outcome. 0 is perfect; always stating 50 % gives 0.25; higher is worse.',
   gap: 'Accuracy minus mean confidence. Below zero the agent is overconfident; above zero it is underconfident.',
+  verdict:
+    'The worst that is proven of all decisions, or of an agent, category or stakes: 95 % confidence for all of them together. A gap that chance explains is not proven.',
   confidence: 'The probability that the agent gave for a good outcome, from 0 to 100 %.',
   stakes: 'What was at risk, as the agent stated it.',
   ece: 'Expected calibration error: the mean distance between the confidence of a group and its accuracy. 0 is best.',

@@ -1,9 +1,10 @@
 /** Calibration figures of several groups side by side. */
 import type { GetCalibrationParams, GetCalibrationResult } from '../../../../sdk/client.ts'
 import { Show, useCall } from '../../call.tsx'
-import { decimal, percent, signed, whole, words } from '../../figures.ts'
+import { decimal, percent, signed, whole } from '../../figures.ts'
 import { service } from '../../service.ts'
 import { Empty, Table, Term } from '../../ui.tsx'
+import { provenWords } from '../../verdict.ts'
 
 export function Breakdown({
   rows,
@@ -22,7 +23,7 @@ export function Breakdown({
         { name: 'Accuracy', label: <Term name="accuracy">Accuracy</Term>, number: true },
         { name: 'Gap', label: <Term name="gap">Gap</Term>, number: true },
         { name: 'Brier', label: <Term name="brier">Brier</Term>, number: true },
-        { name: 'Verdict' },
+        { name: 'Proven', label: <Term name="verdict">Proven</Term> },
       ]}
       rows={rows.map(({ name, overall }) => [
         name,
@@ -30,7 +31,7 @@ export function Breakdown({
         percent(overall.accuracy, 1),
         signed(overall.calibration_gap),
         decimal(overall.brier_score),
-        words(overall.interpretation),
+        provenWords(overall),
       ])}
     />
   )

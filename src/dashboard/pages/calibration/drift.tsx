@@ -78,13 +78,10 @@ function summary(history: readonly Point[]): string {
   const comparable = history.filter(({ brier_score }) => brier_score !== null)
   if (comparable.length === 0) return 'In none of these weeks were enough decisions reviewed for a comparison.'
   const drifted = comparable.filter(({ drift_detected }) => drift_detected)
-  const real = drifted.filter(({ brier_score, accuracy }) =>
-    [brier_score, accuracy].some((change) => change && change.p_value <= 0.05),
-  )
   const seen = `${counted(comparable.length, 'week')} of ${whole(history.length)} can be compared`
   if (drifted.length === 0) return `${seen}; drift was found in none of them.`
   const first = drifted[0]!.at.slice(0, 10)
-  return `${seen}; drift was found in ${counted(drifted.length, 'week')}, first on ${first}, and is more than chance in ${whole(real.length)} of them.`
+  return `${seen}; drift was found in ${counted(drifted.length, 'week')}, first on ${first}.`
 }
 
 function DriftHistory({ history }: { history: readonly Point[] }) {

@@ -2,24 +2,15 @@
 import type { GetCalibrationParams } from '../../../../sdk/client.ts'
 import { Show, useCall } from '../../call.tsx'
 import { Bars } from '../../charts.tsx'
-import { decimal, percent, periods, signed, whole, words } from '../../figures.ts'
+import { counted, decimal, percent, periods, signed, words } from '../../figures.ts'
 import { Choice, type Options } from '../../form.tsx'
 import { goWith, type View } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { Badge, Empty, Figure, Panel } from '../../ui.tsx'
+import { verdictNote, verdictSentence } from '../../verdict.ts'
 import { Breakdown, Compared } from './breakdown.tsx'
 import { Reliability } from './diagram.tsx'
 import { Drift } from './drift.tsx'
-
-const verdicts: Record<string, string> = {
-  well_calibrated: 'Stated confidence fits the outcomes: decisions succeed about as often as the agents expect.',
-  slightly_overconfident: 'The agents are slightly too confident. Subtract a few points from their confidence.',
-  overconfident: 'The agents are much too confident. Rely less on their stated confidence, and ask for more reasons.',
-  slightly_underconfident: 'The agents could be slightly more confident.',
-  underconfident: 'The agents succeed far more often than they expect. They could be more confident.',
-  insufficient_data:
-    'Too few decisions were reviewed. Review more of them: the overview lists the reviews that are due.',
-}
 
 async function load(params: GetCalibrationParams, signal: AbortSignal) {
   const [report, stats] = await Promise.all([
@@ -68,17 +59,17 @@ export function Calibration({ place }: View) {
       </div>
       <Show of={loaded}>
         {({ report }) => {
-          const { overall, buckets, confidence_stats, recommendations } = report
-          const proven =
-            overall.ece !== null && overall.ece_noise_floor !== null && overall.ece > overall.ece_noise_floor
+          const { verdict, overall, buckets, confidence_stats, recommendations } = report
+          const off = recommendations.filter(({ type }) => type.endsWith('_range')).length
           return (
             <>
-              <p class="lead">{verdicts[overall.interpretation] ?? words(overall.interpretation)}</p>
+              <p class="lead">{verdictSentence(verdict, overall)}</p>
               <dl class="figures">
                 <Figure
                   name="Verdict"
-                  value={words(overall.interpretation)}
-                  note={`from ${whole(overall.scored)} scored decisions`}
+                  term="verdict"
+                  value={words(verdict.interpretation)}
+                  note={verdictNote(verdict, overall)}
                 />
                 <Figure
                   name="Brier score"
@@ -90,14 +81,21 @@ export function Calibration({ place }: View) {
                   name="Accuracy"
                   term="accuracy"
                   value={percent(overall.accuracy, 1)}
-                  note={`mean confidence ${percent(confidence_stats.mean, 1)}`}
+                  note={`mean confidence ${percent(overall.mean_confidence, 1)}`}
                 />
-                <Figure name="Gap" term="gap" value={signed(overall.calibration_gap)} note="below 0: overconfident" />
+                <Figure
+                  name="Gap"
+                  term="gap"
+                  value={signed(overall.calibration_gap)}
+                  note={`of ${counted(overall.scored, 'scored decision')}`}
+                />
                 <Figure
                   name="Calibration error"
                   term="ece"
                   value={decimal(overall.ece)}
-                  note={overall.ece === null ? null : `chance alone gives ${decimal(overall.ece_noise_floor)}`}
+                  note={
+                    overall.ece === null ? null : `chance alone gives ${decimal(overall.ece_noise_floor)} on average`
+                  }
                 />
               </dl>
               <div class="panels">
@@ -122,9 +120,9 @@ export function Calibration({ place }: View) {
                   <p>
                     {overall.ece === null
                       ? 'No decisions are scored yet.'
-                      : proven
-                        ? 'The distance from the line is larger than chance alone would explain.'
-                        : 'The distance from the line is within what chance alone gives a perfectly calibrated agent.'}
+                      : off === 0
+                        ? 'No range is further from the line than chance explains.'
+                        : `${counted(off, 'range')} of five ${off === 1 ? 'is' : 'are'} further from the line than chance explains.`}
                   </p>
                 </Panel>
                 <Panel title="Stated confidence" lead="Decisions by tenth of stated confidence.">

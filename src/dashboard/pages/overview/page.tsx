@@ -2,23 +2,12 @@
 import type { ReadyResult } from '../../../../sdk/client.ts'
 import { Failure, Show, useCall } from '../../call.tsx'
 import { Bars, Columns, Stack } from '../../charts.tsx'
-import {
-  actionIn,
-  counted,
-  dayOf,
-  decimal,
-  none,
-  type Period,
-  percent,
-  periods,
-  signed,
-  whole,
-  words,
-} from '../../figures.ts'
+import { actionIn, counted, dayOf, decimal, none, type Period, percent, periods, whole, words } from '../../figures.ts'
 import { Choice } from '../../form.tsx'
 import { goWith, To, ToDecision, type View } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { Badge, Empty, Figure, Panel, Table, When } from '../../ui.tsx'
+import { verdictNote } from '../../verdict.ts'
 
 /** The first instant of a period; undefined for all time. */
 const startOf = (period: Period): string | undefined =>
@@ -54,7 +43,7 @@ export function Overview({ place, session }: View) {
       </div>
       <Show of={loaded}>
         {({ since, stats, calibration, ready, breakers, latest }) => {
-          const { overall } = calibration
+          const { overall, verdict } = calibration
           const open = breakers.breakers.filter(({ state }) => state !== 'closed')
           if (stats.total === 0 && period === 'all')
             return (
@@ -90,9 +79,9 @@ export function Overview({ place, session }: View) {
                 />
                 <Figure
                   name="Confidence"
-                  term="gap"
-                  value={words(overall.interpretation)}
-                  note={`gap ${signed(overall.calibration_gap)}`}
+                  term="verdict"
+                  value={words(verdict.interpretation)}
+                  note={verdictNote(verdict, overall)}
                 />
               </dl>
               <div class="panels">

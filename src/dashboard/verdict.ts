@@ -1,0 +1,56 @@
+/** The verdict on confidence in words: what is proven, of whom, and by how much. */
+import type { GetCalibrationResult } from '../../sdk/client.ts'
+import { counted, words } from './figures.ts'
+
+type Verdict = GetCalibrationResult['verdict']
+type Overall = GetCalibrationResult['overall']
+
+const points = (gap: number): string => {
+  const hundredths = 100 * Math.abs(gap)
+  return hundredths > 0 && hundredths < 1 ? hundredths.toFixed(1) : hundredths.toFixed(0)
+}
+
+/** The interval of a gap: `overconfident by 4 to 18 points`. */
+function inPoints(low: number, high: number): string {
+  if (high < 0) return `overconfident by ${points(high)} to ${points(low)} points`
+  if (low > 0) return `underconfident by ${points(low)} to ${points(high)} points`
+  return `between ${points(low)} points overconfident and ${points(high)} underconfident`
+}
+
+/** The decisions of a part: `agent alice, category deployment`. */
+const partOf = ({ by, key }: NonNullable<Verdict['proven_by']>): string => {
+  const values = by.includes('_') ? key.split(' / ') : [key]
+  return by
+    .split('_')
+    .map((name, at) => `${name} ${values[at]}`)
+    .join(', ')
+}
+
+/** The verdict in a sentence. */
+export function verdictSentence({ interpretation, proven_by }: Verdict, overall: Overall): string {
+  if (proven_by !== null) {
+    const { n, low, high } = proven_by
+    return `Decisions of ${partOf(proven_by)} are ${inPoints(low, high)} (95 %, ${counted(n, 'scored decision')}).`
+  }
+  const { gap_low, gap_high, scored } = overall
+  if (gap_low === null || gap_high === null)
+    return 'Too few decisions were reviewed. Review more of them: the overview lists the reviews that are due.'
+  const known = `${inPoints(gap_low, gap_high)} (95 %, ${counted(scored, 'scored decision')})`
+  if (interpretation === 'insufficient_data')
+    return `Too few decisions to tell a gap from chance: they are ${known}. Review more of them.`
+  if (interpretation === 'well_calibrated')
+    return `No agent, category or stakes is proven to be off. All decisions together are ${known}.`
+  return `The decisions are ${known}.`
+}
+
+/** What the verdict is about, in a few words. */
+export const verdictNote = ({ proven_by }: Verdict, { gap_low, gap_high }: Overall): string | null =>
+  proven_by !== null ? partOf(proven_by) : gap_low === null || gap_high === null ? null : inPoints(gap_low, gap_high)
+
+/** What is proven of one row of figures. */
+export function provenWords({ interpretation, gap_low, gap_high }: Overall): string {
+  const proven = gap_low !== null && gap_high !== null && (gap_low > 0 || gap_high < 0)
+  return proven || ['well_calibrated', 'insufficient_data'].includes(interpretation)
+    ? words(interpretation)
+    : 'not proven'
+}
