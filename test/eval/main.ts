@@ -1,7 +1,7 @@
 /**
  * `bun run eval`: how well the three modes find real decisions, beside grep and plain BM25. `--part development` or `held-out` takes one
- * part of the questions (nothing is tuned on the held-out part), `--locomo <file>` measures on LoCoMo instead, `--write` puts the tables
- * into the pages of the documentation.
+ * part of the questions (nothing is tuned on the held-out part), `--locomo <file>` measures on LoCoMo instead, `--calibration` the error
+ * rates of verdicts and drift, `--write` puts the tables into the pages of the documentation.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,6 +12,7 @@ import { answeredWithin, figureOf, percent, reciprocalRank, shown, table } from 
 import { locomo } from './locomo.ts'
 import { writeInto } from './pages.ts'
 import { type Pep, recordParams } from './peps.ts'
+import { histories, rateTables } from './rates.ts'
 import { type Asked, modes, noPrecedentTable, similarLooked, type Told, thresholdTable } from './tables.ts'
 import { withTypo } from './typos.ts'
 
@@ -31,7 +32,12 @@ const docs = join(import.meta.dir, '../../docs')
 const corpus = join(import.meta.dir, '../../../shared/data/peps.jsonl')
 
 const { values } = parseArgs({
-  options: { part: { type: 'string' }, locomo: { type: 'string' }, write: { type: 'boolean' } },
+  options: {
+    part: { type: 'string' },
+    locomo: { type: 'string' },
+    calibration: { type: 'boolean' },
+    write: { type: 'boolean' },
+  },
 })
 const readLines = async <T>(path: string): Promise<T[]> => Bun.JSONL.parse(await Bun.file(path).text()) as T[]
 
@@ -115,6 +121,10 @@ async function publish(page: string, name: string, text: string): Promise<void> 
   if (values.write) await writeInto(join(docs, page), name, text)
 }
 
+if (values.calibration) {
+  await publish('guide/calibration.md', 'calibration', await rateTables(histories))
+  process.exit(0)
+}
 if (values.locomo) {
   await publish('design/search.md', 'locomo', await locomo(values.locomo))
   process.exit(0)

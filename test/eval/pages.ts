@@ -11,6 +11,12 @@ export function withPart(page: string, name: string, text: string): string {
   return `${page.slice(0, start)}\n${text.trim()}\n\n${page.slice(end)}`
 }
 
+/** The part `name` of a page, as it was written; null if there is none. */
+export function partOf(page: string, name: string): string | null {
+  const start = page.indexOf(opening(name))
+  return start < 0 ? null : page.slice(start + opening(name).length, page.indexOf(closing, start)).trim()
+}
+
 export async function writeInto(path: string, name: string, text: string): Promise<void> {
   await Bun.write(path, withPart(await Bun.file(path).text(), name, text))
 }

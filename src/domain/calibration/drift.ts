@@ -73,8 +73,8 @@ export const error = 0.05
  */
 function adjusted(of: Comparison, both: readonly Comparison[]): number {
   const p = of.p()
-  // The other one is needed only between half of the error and the error.
-  return 2 * p <= error || p > error ? 2 * p : Math.min(2 * p, Math.max(...both.map((one) => one.p())))
+  // Of one that is not even sure by itself the other needs no look.
+  return p > error ? 2 * p : Math.min(2 * p, Math.max(...both.map((one) => one.p())))
 }
 
 export const enough = (recent: readonly Scored[], historical: readonly Scored[]): boolean =>
