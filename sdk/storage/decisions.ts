@@ -160,11 +160,9 @@ export interface DecisionReader {
   }): Promise<{ records: DecisionRecord[]; total: number }>
   /**
    * Fields of the decisions that pass, oldest first, ties by id: at most `limit` of those that come after `after` in this order,
-   * whether or not that one still passes. For walks that need few of the records, over decisions that enter and leave meanwhile.
+   * whether or not that one still passes. For walks that must not hold memory, over decisions that enter and leave meanwhile.
    */
-  fields(filter: DecisionFilter, after: DecisionFields | null, limit: number): Promise<DecisionFields[]>
-  /** Every decision by ascending id, `limit` at a time, after the id `after`. For walks that must not hold memory. */
-  walk(after: string | null, limit: number): Promise<StoredDecision[]>
+  walk(filter: DecisionFilter, after: DecisionFields | null, limit: number): Promise<DecisionFields[]>
   /** How many pass the filter. */
   count(filter: CountFilter): Promise<number>
   /** How many pass, split by the values of `by`. Descending count, then value; `day` ascending. Null values are left out. */
@@ -209,6 +207,20 @@ export interface DecisionReader {
   nearTerms(query: { term: string; max_edits: number; limit: number }): Promise<NearTerm[]>
   /** Id of the decision imported under this key, or null. */
   idOfSource(source_key: string): Promise<string | null>
+}
+
+/** The fields of all decisions that pass, oldest first, a page at a time. */
+export async function* decisionPages(
+  decisions: Pick<DecisionReader, 'walk'>,
+  filter: DecisionFilter,
+  limit: number,
+): AsyncGenerator<DecisionFields[]> {
+  for (let after: DecisionFields | null = null; ; ) {
+    const page: DecisionFields[] = await decisions.walk(filter, after, limit)
+    if (page.length > 0) yield page
+    if (page.length < limit) return
+    after = page.at(-1)!
+  }
 }
 
 /** A term of the corpus near to another; see {@link DecisionReader.nearTerms}. */

@@ -2,8 +2,9 @@
 import { randomBytes } from 'node:crypto'
 import type { Store } from '../../sdk/storage/store.ts'
 import { describeError, type Log } from '../core/log.ts'
+import type { Rounds } from '../core/rounds.ts'
 import type { Desk } from '../domain/approval/approval.ts'
-import { keyOf, type Notices, signed, startNotices } from '../domain/approval/notices.ts'
+import { keyOf, signed, startNotices } from '../domain/approval/notices.ts'
 import type { Settings } from './config/config.ts'
 import { later } from './lifecycle.ts'
 
@@ -32,7 +33,7 @@ export function openNotices(
   store: Store,
   now: () => number,
   log: Log,
-): Notices | null {
+): Rounds | null {
   if (webhook_url === null || webhook_secret === null) return null
   const key = keyOf(webhook_secret)
   return startNotices({

@@ -4,6 +4,7 @@ import type { Evidence } from '../../sdk/storage/evidence.ts'
 import type { Store } from '../../sdk/storage/store.ts'
 import type { Caller } from '../core/caller.ts'
 import type { Log } from '../core/log.ts'
+import type { Rounds } from '../core/rounds.ts'
 import type { Desk } from '../domain/approval/approval.ts'
 import type { AttributionSettings } from '../domain/decision/attribution.ts'
 import type { Tracker } from '../domain/deliberation/tracker.ts'
@@ -15,7 +16,6 @@ import type { BundleFiles, Printer } from '../domain/evidence/report/text.ts'
 import type { Policy } from '../domain/guardrail/set.ts'
 import type { WisdomReader } from '../domain/memory/wisdom.ts'
 import type { Follower } from '../domain/search/follower.ts'
-import type { Outbox } from '../domain/search/outbox.ts'
 
 /** What lives as long as the server. */
 export interface Services {
@@ -34,7 +34,7 @@ export interface Services {
   /** Appends to that log, and verifies it. */
   chain: Chain
   /** Makes the vectors that were not ready when a decision was recorded. */
-  outbox: Outbox
+  outbox: Rounds
   log: Log
   /** Milliseconds since 1970. */
   now(): number

@@ -1,5 +1,6 @@
 /** cstp audit: the trail of verdicts and writes, and what the current rules would say of its inputs. */
 import { boundMs } from '../../sdk/schema/params.ts'
+import { durationMs, timestamp } from '../core/time.ts'
 import { numberOf } from './args.ts'
 import { defineCommand, type Run } from './command.ts'
 import { connectionFlags, type Result, withConnection } from './connection.ts'
@@ -119,13 +120,10 @@ export const audit = defineCommand({
 
 type AuditEntry = Result<'listAudit'>['entries'][number]
 
-const unitMs = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const
-
 /** `--since` as a time, RFC 3339; undefined if not given. @throws Failure if it is neither a date, a time nor how long ago */
 function sinceOf(given: string | undefined, now_ms: number): string | undefined {
   if (given === undefined) return undefined
-  const ago = /^(\d{1,6})([mhdw])$/.exec(given)
-  if (ago) return new Date(now_ms - Number(ago[1]) * unitMs[ago[2] as keyof typeof unitMs]).toISOString()
+  if (/^\d{1,6}[mhdw]$/.test(given)) return timestamp(now_ms - durationMs(given))
   if (boundMs(given, false) === null)
     throw misuse(
       `--since needs a date such as 2026-07-01 or a duration such as 24h or 7d; received ${JSON.stringify(given)}`,

@@ -1,6 +1,7 @@
 /** cstp witness: watches the evidence log of a server from outside. */
 import { join, resolve } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { durationMs } from '../core/time.ts'
 import { Alarm } from '../transparency/check.ts'
 import { lookAt, openWitness, readVerifier } from '../transparency/open.ts'
 import { Unreachable } from '../transparency/reader.ts'
@@ -9,7 +10,6 @@ import { Failure, misuse } from './failure.ts'
 import { jsonLine, plain, type Terminal } from './terminal.ts'
 
 const alarmStatus = 3
-const unitMs = { s: 1_000, m: 60_000, h: 3_600_000 } as const
 
 function urlOf(given: string): string {
   if (!/^https?:\/\//.test(given) || !URL.canParse(given))
@@ -20,9 +20,8 @@ function urlOf(given: string): string {
 }
 
 function intervalOf(given: string): number {
-  const [, count = '', unit = ''] = /^(\d{1,6})([smh])$/.exec(given) ?? []
-  const ms = Number(count) * unitMs[unit as keyof typeof unitMs]
-  if (!(ms >= 1_000)) throw misuse(`--interval needs a time such as 60s, 5m or 1h; received ${JSON.stringify(given)}`)
+  const ms = /^\d{1,6}[smh]$/.test(given) ? durationMs(given) : 0
+  if (ms === 0) throw misuse(`--interval needs a time such as 60s, 5m or 1h; received ${JSON.stringify(given)}`)
   return ms
 }
 

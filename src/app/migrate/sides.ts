@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { decisionPages } from '../../../sdk/storage/decisions.ts'
 import type { Evidence } from '../../../sdk/storage/evidence.ts'
 import { keyedPages } from '../../../sdk/storage/keyed.ts'
 import type { KeyedRecord, Store, StoredAuditEntry, StoredDecision } from '../../../sdk/storage/store.ts'
@@ -61,14 +62,9 @@ const sideOf = (name: string, store: Store, evidence: Evidence): Side => ({
 const pageSize = 200
 const auditPage = 1_000
 
-/** All decisions by id, in pages: an order that both sides share. */
-export async function* decisionsOf({ store }: Side): AsyncGenerator<StoredDecision[]> {
-  for (let after: string | null = null; ; ) {
-    const page: StoredDecision[] = await store.decisions.walk(after, pageSize)
-    if (page.length === 0) return
-    yield page
-    after = page.at(-1)!.record.id
-  }
+/** All decisions, oldest first, in pages: an order that both sides share. */
+export async function* decisionsOf({ store: { decisions } }: Side): AsyncGenerator<StoredDecision[]> {
+  for await (const page of decisionPages(decisions, {}, pageSize)) yield decisions.getMany(page.map(({ id }) => id))
 }
 
 /** The audit trail from its first line on, though stores read it from the last. */

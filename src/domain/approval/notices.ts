@@ -5,6 +5,7 @@
  */
 import { createHmac } from 'node:crypto'
 import type { Store, Transaction } from '../../../sdk/storage/store.ts'
+import { type Rounds, startRounds } from '../../core/rounds.ts'
 import { timestamp } from '../../core/time.ts'
 import { type Approval, type Desk, show } from './approval.ts'
 
@@ -44,18 +45,13 @@ export function signed(secret: Uint8Array, id: string, body: string, now_ms: num
 /** The key of a secret `whsec_<base64>`. */
 export const keyOf = (secret: string): Uint8Array => Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
 
-export interface Notices {
-  /** Delivers what is due; resolves with the number of notices that arrived. */
-  drain(): Promise<number>
-  close(): Promise<void>
-}
-
 const batch = 16
 const lease_ms = 60_000
 const round_ms = 1_000
 /** Pauses before each further attempt; after the last one a notice is given up. About two days. */
 const pauses_ms = [5, 30, 120, 600, 1_800, 3_600, 14_400, 28_800, 43_200, 86_400].map((seconds) => seconds * 1_000)
 
+/** A round delivers what is due; it tells how many notices arrived. */
 export function startNotices(options: {
   store: Pick<Store, 'keyed' | 'transaction'>
   now(): number
@@ -64,11 +60,8 @@ export function startNotices(options: {
   /** Resolves once the receiver has accepted it. @throws if it has not */
   send(id: string, body: string, signal: AbortSignal): Promise<void>
   failed(id: string, attempts: number, error: unknown, given_up: boolean): void
-}): Notices {
+}): Rounds {
   const { store, now, after, send, failed } = options
-  const stop = new AbortController()
-  let cancel = () => {}
-  let working: Promise<number> | null = null
 
   /** Takes what is due; until the lease ends no other server does. */
   const claim = (): Promise<[string, Notice][]> =>
@@ -82,15 +75,15 @@ export function startNotices(options: {
       return taken
     })
 
-  const deliver = async (id: string, notice: Notice): Promise<boolean> => {
+  const deliver = async (id: string, notice: Notice, stop: AbortSignal): Promise<boolean> => {
     let error: unknown
     try {
-      await send(id, notice.body, stop.signal)
+      await send(id, notice.body, stop)
     } catch (thrown) {
       error = thrown
     }
     // Left as it is: the lease ends, and the next server delivers it.
-    if (error !== undefined && stop.signal.aborted) return false
+    if (error !== undefined && stop.aborted) return false
     const pause = error === undefined ? undefined : pauses_ms[notice.attempts - 1]
     await store.transaction(({ keyed }) =>
       pause === undefined
@@ -101,43 +94,18 @@ export function startNotices(options: {
     return error === undefined
   }
 
-  const work = async (): Promise<number> => {
+  const work = async (stop: AbortSignal): Promise<number> => {
     let arrived = 0
-    while (!stop.signal.aborted) {
+    while (!stop.aborted) {
       // A look costs less than a transaction, and mostly there is nothing.
       const queued = await store.keyed.list(noticeCollection, { limit: 100 })
       if (!queued.some(({ expires_ms }) => expires_ms !== null && expires_ms <= now())) break
       const taken = await claim()
       if (taken.length === 0) break
-      for (const [id, notice] of taken) if (!stop.signal.aborted && (await deliver(id, notice))) arrived++
+      for (const [id, notice] of taken) if (!stop.aborted && (await deliver(id, notice, stop))) arrived++
     }
     return arrived
   }
 
-  const drain = (): Promise<number> => {
-    working ??= work().finally(() => {
-      working = null
-    })
-    return working
-  }
-
-  const schedule = (ms: number): void => {
-    cancel()
-    if (stop.signal.aborted) return
-    cancel = after(ms, () => {
-      drain()
-        .catch((error: unknown) => failed('', 0, error, false))
-        .finally(() => schedule(round_ms))
-    })
-  }
-  schedule(0)
-
-  return {
-    drain,
-    async close() {
-      stop.abort()
-      cancel()
-      await working?.catch(() => {})
-    },
-  }
+  return startRounds({ every_ms: round_ms, after, work, failed: (error) => failed('', 0, error, false) })
 }

@@ -1,6 +1,6 @@
 /** Outcomes of decisions from the evidence of their pull requests. */
 import type { Outcome } from '../../../sdk/schema/decision.ts'
-import type { DecisionFields } from '../../../sdk/storage/decisions.ts'
+import { type DecisionFields, decisionPages } from '../../../sdk/storage/decisions.ts'
 import type { Evidence, EvidenceRecord } from '../../../sdk/storage/evidence.ts'
 import { isByRule, ruleSettlers } from '../../../sdk/storage/fields.ts'
 import { dayMs, timestamp } from '../../core/time.ts'
@@ -155,15 +155,11 @@ const batch = 500
  * read: most have nothing to be settled by, and their records would push out of memory those that are asked for.
  */
 async function* candidates({ store }: ReviewCall, project: string, created_from_ms: number) {
-  for (let after: DecisionFields | null = null; ; ) {
-    const found: DecisionFields[] = await store.decisions.fields({ project, created_from_ms }, after, batch)
-    for (const fields of found) {
+  for await (const page of decisionPages(store.decisions, { project, created_from_ms }, batch))
+    for (const fields of page) {
       const { pr, settled_by } = fields
       if (pr !== null && settled_by !== 'others') yield { ...fields, pr }
     }
-    after = found.at(-1) ?? null
-    if (found.length < batch) return
-  }
 }
 
 /** Whether an attribution would change the outcome that a decision has. */

@@ -2,12 +2,11 @@
 import { createHash } from 'node:crypto'
 import type { Transaction } from '../../../sdk/storage/store.ts'
 import { stableJson } from '../../core/json.ts'
-import { dayMs, timestamp } from '../../core/time.ts'
+import { dayMs, durationMs, timestamp } from '../../core/time.ts'
 import type { Action } from './action.ts'
 import { type Evaluation, judged } from './evaluate.ts'
 import { givenOf } from './modify.ts'
 import type { PolicySet } from './set.ts'
-import { durationMs } from './step-up.ts'
 
 /** Name of the collection, for moving it to another store. */
 export const deferralCollection = 'deferral'

@@ -1,6 +1,7 @@
 /** Evidence that a rule requires: observed records of the action's project and its pull request or commit, never a field of the action. */
 import type { EvidenceRequirement } from '../../../sdk/schema/guardrail.ts'
 import type { Evidence, EvidenceRecord } from '../../../sdk/storage/evidence.ts'
+import { durationMs } from '../../core/time.ts'
 import { isInsider, latestReviews, loginOf, source as webhook } from '../evidence/github/parts.ts'
 import { type Action, compileField, projectOf } from './action.ts'
 
@@ -105,8 +106,6 @@ export async function knownOf(evidence: EvidenceReader, project: string, target:
   return { records, heads: headsOf(records, 'commit' in target ? target.commit : null), author }
 }
 
-const units = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }
-const durationMs = (text: string): number => Number(text.slice(0, -1)) * units[text.at(-1) as keyof typeof units]
 /** Clocks of other systems may be ahead. */
 const aheadMs = 600_000
 

@@ -2,7 +2,7 @@
 import type { ApprovalRef } from '../../../sdk/schema/policy.ts'
 import type { Transaction } from '../../../sdk/storage/store.ts'
 import { stableJson } from '../../core/json.ts'
-import { timestamp } from '../../core/time.ts'
+import { durationMs, timestamp } from '../../core/time.ts'
 import { type Approval, current, type Desk } from '../approval/approval.ts'
 import { type AskingRule, type Settlement, settle } from '../approval/requests.ts'
 import type { Action } from './action.ts'
@@ -72,11 +72,6 @@ function askingRules({ asks }: Evaluation, { rules }: PolicySet): AskingRule[] {
     }
   })
 }
-
-const unitMs: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 }
-
-/** Milliseconds of a duration such as `1h`. */
-export const durationMs = (text: string): number => Number.parseInt(text, 10) * unitMs[text.at(-1)!]!
 
 /** The rules that ask for an approval. */
 const waitingFor = ({ asks }: Verdict): string[] => asks.filter(({ step_up }) => step_up).map(({ rule }) => rule)

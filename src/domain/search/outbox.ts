@@ -3,15 +3,8 @@ import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import { isStorageError } from '../../../sdk/storage/errors.ts'
 import type { OutboxEntry, Store } from '../../../sdk/storage/store.ts'
 import { messageOf } from '../../core/log.ts'
+import { type Rounds, startRounds } from '../../core/rounds.ts'
 import { embedDecision, putVectors } from './embeddings.ts'
-
-export interface Outbox {
-  /** Looks for work now rather than at the next round. */
-  wake(): void
-  /** Works on what is due; resolves with the number of decisions that got their vectors. For tests and the command line. */
-  drain(): Promise<number>
-  close(): Promise<void>
-}
 
 interface OutboxOptions {
   store: Store
@@ -29,15 +22,12 @@ const round_ms = 1_000
 /** 1 s, 2 s, 4 s … at most 5 min. */
 const pause = (attempts: number): number => Math.min(1_000 * 2 ** Math.min(attempts, 20), 300_000)
 
-export function startOutbox({ store, embedder, now, after, failed }: OutboxOptions): Outbox {
-  const stop = new AbortController()
-  let cancel = () => {}
-  let working: Promise<number> | null = null
-
-  const one = async (entry: OutboxEntry): Promise<boolean> => {
+/** A round works on what is due; it tells how many decisions got their vectors. */
+export function startOutbox({ store, embedder, now, after, failed }: OutboxOptions): Rounds {
+  const one = async (entry: OutboxEntry, stop: AbortSignal): Promise<boolean> => {
     try {
       const before = await store.decisions.get(entry.id)
-      const made = before && (await embedDecision(embedder, before.record, stop.signal))
+      const made = before && (await embedDecision(embedder, before.record, stop))
       return await store.transaction(async (tx) => {
         const current = await tx.decisions.get(entry.id)
         // The text changed meanwhile: leave the entry, it comes round again.
@@ -48,7 +38,7 @@ export function startOutbox({ store, embedder, now, after, failed }: OutboxOptio
         return Boolean(current)
       })
     } catch (error) {
-      if (stop.signal.aborted) return false
+      if (stop.aborted) return false
       failed(entry.id, entry.attempts, error)
       const message = messageOf(error)
       await store.transaction((tx) =>
@@ -58,47 +48,26 @@ export function startOutbox({ store, embedder, now, after, failed }: OutboxOptio
     }
   }
 
-  const work = async (): Promise<number> => {
+  const work = async (stop: AbortSignal): Promise<number> => {
     let made = 0
-    while (!stop.signal.aborted) {
+    while (!stop.aborted) {
       const entries =
         (await store.outbox.depth()) === 0
           ? []
           : await store.transaction((tx) => tx.outbox.claim(batch, lease_ms, now()))
       if (entries.length === 0) break
       // One after the other: requests that wait for their own vectors come first.
-      for (const entry of entries) if (await one(entry)) made++
+      for (const entry of entries) if (await one(entry, stop)) made++
     }
     return made
   }
 
-  const drain = (): Promise<number> => {
-    working ??= work().finally(() => {
-      working = null
-    })
-    return working
-  }
-
-  const schedule = (ms: number): void => {
-    cancel()
-    if (stop.signal.aborted) return
-    cancel = after(ms, () => {
-      drain()
-        .catch((error: unknown) => {
-          if (!isStorageError(error, 'unavailable')) failed('', 0, error)
-        })
-        .finally(() => schedule(round_ms))
-    })
-  }
-  schedule(0)
-
-  return {
-    wake: () => schedule(0),
-    drain,
-    async close() {
-      stop.abort()
-      cancel()
-      await working?.catch(() => {})
+  return startRounds({
+    every_ms: round_ms,
+    after,
+    work,
+    failed(error) {
+      if (!isStorageError(error, 'unavailable')) failed('', 0, error)
     },
-  }
+  })
 }

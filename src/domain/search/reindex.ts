@@ -1,4 +1,6 @@
 /** Rebuilds all vectors beside those that are served, then swaps. */
+
+import { decisionPages } from '../../../sdk/storage/decisions.ts'
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import type { Generation, Store, StoredDecision } from '../../../sdk/storage/store.ts'
@@ -52,18 +54,15 @@ async function embedAll(
     }
   }
 
-  let after: string | null = null
-  for (;;) {
-    const found: StoredDecision[] = await store.decisions.walk(after, page)
-    if (found.length === 0) return { done, errors }
-    after = found.at(-1)!.record.id
-    const queue = found.filter(({ record }) => wanted(record.id))
+  for await (const found of decisionPages(store.decisions, {}, page)) {
+    const queue = await store.decisions.getMany(found.map(({ id }) => id).filter(wanted))
     await Promise.all(
       Array.from({ length: width }, async () => {
         for (let next = queue.shift(); next; next = queue.shift()) await one(next)
       }),
     )
   }
+  return { done, errors }
 }
 
 /**

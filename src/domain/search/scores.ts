@@ -26,9 +26,6 @@ export interface Question {
   weight: number
 }
 
-/** Four decimals: what a float32 cosine is good for. */
-export const round4 = (value: number): number => Math.round(value * 10_000) / 10_000
-
 export const similarity = (distance: number | null): number => (distance === null ? 0 : Math.max(0, 1 - distance))
 export const byScore = (a: Candidate, b: Candidate): number => b.combined - a.combined || (a.id < b.id ? -1 : 1)
 

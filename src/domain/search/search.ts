@@ -6,9 +6,10 @@ import { StorageError } from '../../../sdk/storage/errors.ts'
 import { compileFilter } from '../../../sdk/storage/filter.ts'
 import type { DecisionFilter, Store } from '../../../sdk/storage/store.ts'
 import type { Side } from '../../../sdk/storage/vectors.ts'
+import { round } from '../calibration/figures.ts'
 import { instructionLike, textsOf } from '../decision/instructions.ts'
 import type { Follower } from './follower.ts'
-import { byScore, type Candidate, candidate, isPrecedent, type Question, round4, similarity } from './scores.ts'
+import { byScore, type Candidate, candidate, isPrecedent, type Question, similarity } from './scores.ts'
 import { correctSpelling, type Spelled } from './spelling.ts'
 import { successorsFirst } from './successors.ts'
 import { queryTerms } from './terms.ts'
@@ -240,11 +241,11 @@ export async function search(tools: SearchTools, given: SearchInput): Promise<Se
     const one = rated.get(id)
     if (!record || !one) return []
     const scores = {
-      semantic: round4(similarity(one.distance)),
-      keyword: round4(one.keyword),
-      combined: round4(one.combined),
+      semantic: round(similarity(one.distance)),
+      keyword: round(one.keyword),
+      combined: round(one.combined),
     }
-    const distance = one.distance === null ? null : round4(one.distance)
+    const distance = one.distance === null ? null : round(one.distance)
     return [{ record, distance, scores: input.mode === 'semantic' ? null : scores, superseded_by }]
   })
   return { hits, total, no_precedent, degraded: degraded || !index.complete, index, corrections: replaced }

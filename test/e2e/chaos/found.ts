@@ -1,6 +1,7 @@
 /** What several servers and their database hold in the end. */
 
 import { suiteOptions } from '../../../sdk/storage/conformance/store/records.ts'
+import { decisionPages } from '../../../sdk/storage/decisions.ts'
 import { listSessions } from '../../../src/domain/deliberation/sessions.ts'
 import { openPostgresEvidence } from '../../../src/drivers/evidence/postgres/driver.ts'
 import { openPostgresStore } from '../../../src/drivers/store/postgres/driver.ts'
@@ -33,11 +34,8 @@ export async function lookAround(url: string, servers: readonly RunningServer[])
     const isDone = async () => (await store.outbox.depth()) + (await store.decisions.count({ indexed: false })) === 0
     await until('vectors of all', isDone, 60_000).catch(() => {})
     const decisions: Found['decisions'] = []
-    for (let after: string | null = null; ; ) {
-      const some = await store.decisions.walk(after, 500)
-      if (some.length === 0) break
-      after = some.at(-1)!.record.id
-      for (const { record, indexed } of some)
+    for await (const page of decisionPages(store.decisions, {}, 500)) {
+      for (const { record, indexed } of await store.decisions.getMany(page.map(({ id }) => id)))
         decisions.push({
           id: record.id,
           text: record.decision,

@@ -91,11 +91,7 @@ export function openMemoryStore(options: StoreOptions): Store {
         const { ids, total } = memory.list(query)
         return { records: existing(ids).map(({ record }) => record), total }
       },
-      fields: async (...query) => memory.catalogue.fields(...query),
-      async walk(after, limit) {
-        const ids = [...decisions.keys()].filter((id) => after === null || id > after).sort(compareText)
-        return existing(ids.slice(0, limit))
-      },
+      walk: async (...query) => memory.catalogue.walk(...query),
       count: async (filter) => memory.catalogue.count(filter),
       countBy: async (filter, by) => memory.catalogue.countBy(filter, by),
       outcomes: async (filter) => memory.catalogue.outcomes(filter),

@@ -1,5 +1,6 @@
 /** Store suite: decisions are kept whole, found by id, and listed in a total order. */
 import type { DecisionRecord } from '../../../schema/decision.ts'
+import { decisionPages } from '../../decisions.ts'
 import { confidenceRank, fieldsOf, fieldsOrder } from '../../fields.ts'
 import { compileFilter } from '../../filter.ts'
 import { skeleton } from '../../skeleton.ts'
@@ -17,8 +18,7 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
     expect(await store.decisions.json(idOf(1))).toBe(null)
     expect(await store.decisions.getMany([idOf(1)])).toEqual([])
     expect(await store.decisions.findIds('2', 5)).toEqual([])
-    expect(await store.decisions.walk(null, 5)).toEqual([])
-    expect(await store.decisions.fields({}, null, 5)).toEqual([])
+    expect(await store.decisions.walk({}, null, 5)).toEqual([])
     expect(await store.decisions.count({})).toBe(0)
     expect(await store.decisions.countBy({}, 'day')).toEqual([])
     expect(await store.decisions.idOfSource('x')).toBe(null)
@@ -127,17 +127,13 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
     }
   })
 
-  onEmpty('a walk passes every decision once, by id', async (store) => {
+  onEmpty('a walk passes every decision once, oldest first', async (store) => {
     const records = Array.from({ length: 25 }, (_, number) => recordOf(number))
     await createAll(store, records)
     const seen: string[] = []
-    for (let after: string | null = null; ; ) {
-      const page = await store.decisions.walk(after, 4)
-      if (page.length === 0) break
-      seen.push(...page.map(({ record }) => record.id))
-      after = seen.at(-1)!
-    }
-    expect(seen).toEqual(records.map(({ id }) => id).sort())
+    for await (const page of decisionPages(store.decisions, {}, 4)) seen.push(...page.map(({ id }) => id))
+    const inOrder = records.map((record) => fieldsOf(record, false)).sort(fieldsOrder('created_at', 'asc'))
+    expect(seen).toEqual(inOrder.map(({ id }) => id))
   })
 
   onEmpty('lists, counts and totals agree with a plain look at every record', async (store) => {
@@ -164,7 +160,7 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
       const after = next() < 0.2 ? null : fields[Math.floor(next() * fields.length)]!
       const inOrder = fieldsOrder('created_at', 'asc')
       const behind = passing.filter((one) => after === null || inOrder(after, one) < 0).sort(inOrder)
-      expect(await store.decisions.fields(filter, after, limit)).toEqual(behind.slice(0, limit))
+      expect(await store.decisions.walk(filter, after, limit)).toEqual(behind.slice(0, limit))
       expect(await store.decisions.count(filter)).toBe(passing.length)
       const by = keys[round % keys.length]!
       expect(await store.decisions.countBy(filter, by)).toEqual(countedBy(passing, by))

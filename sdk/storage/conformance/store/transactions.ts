@@ -42,7 +42,8 @@ async function everything(tx: Transaction): Promise<void> {
 async function snapshot(store: Store): Promise<unknown> {
   return {
     head: await store.feed.head(),
-    all: await store.decisions.walk(null, 99),
+    all: await store.decisions.walk({}, null, 99),
+    stored: await store.decisions.getMany([idOf(1), idOf(2)]),
     listed: await store.decisions.list({ filter: {}, sort: 'created_at', order: 'asc', offset: 0, limit: 9 }),
     found: await store.decisions.keyword({ terms: ['decision', 'about'], filter: {}, limit: 9 }),
     source: await store.decisions.idOfSource('two'),

@@ -129,7 +129,7 @@ export function decisionReader({ read }: Client, many_postings: number): Decisio
       const [total, found] = await Promise.all([totals, rows])
       return { records: found.map(({ doc }) => JSON.parse(doc)), total }
     },
-    async fields(filter, after, limit) {
+    async walk(filter, after, limit) {
       const values: unknown[] = []
       const where = [whereOf(filter, values)]
       if (after !== null)
@@ -142,13 +142,6 @@ export function decisionReader({ read }: Client, many_postings: number): Decisio
         values,
       )
       return rows.map(fieldsOfRow)
-    },
-    async walk(afterId, limit) {
-      const rows = await read<StoredRow>(
-        `select ${storedColumns} from decisions d where d.id > $1 order by d.id limit $2::int`,
-        [afterId ?? '', limit],
-      )
-      return rows.map(storedOf)
     },
     count,
     async countBy(filter, by) {

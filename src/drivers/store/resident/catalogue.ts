@@ -52,7 +52,7 @@ export interface Catalogue {
     offset: number
     limit: number
   }): { ids: string[]; total: number }
-  fields(...query: Parameters<DecisionReader['fields']>): DecisionFields[]
+  walk(...query: Parameters<DecisionReader['walk']>): DecisionFields[]
   count(filter: CountFilter): number
   countBy(filter: DecisionFilter, by: CountKey): { value: string; count: number }[]
   outcomes(filter: CountFilter): OutcomeGroup[]
@@ -155,7 +155,7 @@ export function catalogue(): Catalogue {
       const page = best ? best.take().slice(offset) : ranks(all, offset, offset + limit, inOrder, groupOf(sort))
       return { ids: page.map((row) => row.id), total }
     },
-    fields(filter, after, limit) {
+    walk(filter, after, limit) {
       const { created_from_ms = Number.NEGATIVE_INFINITY } = filter
       const from_ms = Math.max(created_from_ms, after?.created_ms ?? created_from_ms)
       const mask = counted.passing({ ...filter, created_from_ms: from_ms })

@@ -10,14 +10,9 @@ import type {
 import type { Statements } from './connect.ts'
 import { type GetRow, getSql, storedOf } from './decisions.ts'
 import type { Followed } from './follow.ts'
-import { isIndexed } from './rows.ts'
 
 export function decisionReader({ prepare }: Statements, { memory, documents, refresh }: Followed): DecisionReader {
   const get = prepare<GetRow, [string]>(getSql)
-  const walk = prepare<GetRow, [string, number]>(
-    `select d.revision, c.doc, ${isIndexed} as indexed from decisions d join documents c on c.num = d.num
-     where d.id > ? and d.gone = 0 order by d.id limit ?`,
-  )
   const reasons = prepare<ReasonGroup, []>(
     'select type, confidence, outcome, decisions, uses, strength from reason_totals order by type, confidence, outcome',
   )
@@ -69,11 +64,10 @@ export function decisionReader({ prepare }: Statements, { memory, documents, ref
       const { ids, total } = memory.list(query)
       return { records: existing(ids).map(({ record }) => record), total }
     },
-    async fields(filter, after, limit) {
+    async walk(filter, after, limit) {
       await refresh()
-      return memory.catalogue.fields(filter, after, limit)
+      return memory.catalogue.walk(filter, after, limit)
     },
-    walk: async (after, limit) => walk.all(after ?? '', limit).map(storedOf),
     async count(filter) {
       await refresh()
       return memory.catalogue.count(filter)
