@@ -105,21 +105,6 @@ export interface ReasonGroup {
   strength: number
 }
 
-/** How often a pattern was used, and how that went. */
-export interface PatternGroup {
-  pattern: string
-  category: string
-  decisions: number
-  successes: number
-  failures: number
-  /** Successes as somebody else than the recorder says: another agent's review, or evidence. */
-  confirmed: number
-  /** Agents that recorded one of the successes. */
-  recorders: number
-  /** At most three, newest first. */
-  example_ids: string[]
-}
-
 /** A decision as it is stored. */
 export interface StoredDecision {
   record: DecisionRecord
@@ -187,11 +172,6 @@ export interface DecisionReader {
   scores(filter: DecisionFilter): Promise<ScoreSum[]>
   /** Scored decisions and abandoned ones by the types of their reasons. By type, confidence, outcome. */
   reasons(): Promise<ReasonGroup[]>
-  /**
-   * Patterns of reviewed decisions that age did not settle (their first 300 characters); at most `limit`. First those with the most successes, of which those of
-   * a single recorder count only as far as they are `confirmed`; then by text.
-   */
-  patterns(query: { category?: string; limit: number }): Promise<PatternGroup[]>
   /**
    * BM25 over all decisions (k1 1.2, b 0.75, idf = ln(1 + (N − n + .5)/(n + .5))), then the `limit` best that pass the filter.
    * `terms` are distinct and were made by the same analysis as the stored text. `ideal` is the most that these terms could score:

@@ -2,13 +2,7 @@
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import { compareText, fieldsOf } from '../../../sdk/storage/fields.ts'
 import type { FeedEntry, Store, StoredDecision, StoreOptions, Transaction } from '../../../sdk/storage/store.ts'
-import {
-  edgeOrder,
-  newMember,
-  patternGroups,
-  reasonGroups,
-  verbsOf,
-} from '../../../src/drivers/store/resident/groups.ts'
+import { edgeOrder, newMember, reasonGroups, verbsOf } from '../../../src/drivers/store/resident/groups.ts'
 import { resident } from '../../../src/drivers/store/resident/resident.ts'
 import { decisionWriter, embeddingWriter } from './decisions.ts'
 import { auditWriter, keyedOf, keyedWriter, outboxWriter, plain, recordOf } from './rest.ts'
@@ -99,11 +93,6 @@ export function openMemoryStore(options: StoreOptions): Store {
       outcomesBy: async (filter, by) => memory.catalogue.outcomesBy(filter, by),
       scores: async (filter) => memory.catalogue.scores(filter),
       reasons: async () => reasonGroups(existing([...decisions.keys()]).map(({ record }) => record)),
-      patterns: async (query) =>
-        patternGroups(
-          existing([...decisions.keys()]).map(({ record }) => record),
-          query,
-        ),
       keyword: async (query) => memory.keyword(query),
       nearTerms: async (query) => memory.nearTerms(query),
       idOfSource: async (key) => tables.sources.get(key) ?? null,

@@ -1,4 +1,4 @@
-/** Store suite: decisions grouped by outcome, reason and pattern, and edges by type, against the records themselves. */
+/** Store suite: decisions grouped by outcome and reason, and edges by type, against the records themselves. */
 import type { DecisionRecord, Outcome } from '../../../schema/decision.ts'
 import { compareText, confidenceRank, fieldsOf, outcomeValue, settlerOf } from '../../fields.ts'
 import { compileFilter } from '../../filter.ts'
@@ -8,7 +8,6 @@ import type { Kit } from './kit.ts'
 import { createAll, idOf, recordOf } from './records.ts'
 
 const types = ['analysis', 'risk', 'risk', 'pattern']
-const patterns = ['do less', ' do less ', 'cache reads', 'x'.repeat(400), '   ', null]
 const outcomes: (Outcome | null)[] = ['success', 'failure', 'partial', 'abandoned', null]
 /** Days of 2026, some of them edges of spans. */
 const days = [1, 2, 3, 40, 41, 80]
@@ -16,7 +15,7 @@ const msOf = (day: number): number => Date.UTC(2026, 0, day)
 const at = (day: number): string => new Date(msOf(day)).toISOString()
 const edgeKinds = ['relates_to', 'contradicts', 'supersedes'] as const
 
-/** A record like many others: few confidences, patterns and types, so that groups hold several. */
+/** A record like many others: few confidences and types, so that groups hold several. */
 function variedRecord(number: number, next: () => number): DecisionRecord {
   const one = <T>(values: readonly T[]): T => values[Math.floor(next() * values.length)]!
   const outcome = one(outcomes)
@@ -30,7 +29,6 @@ function variedRecord(number: number, next: () => number): DecisionRecord {
     reviewed_at: outcome === null ? null : at(one(days)),
     self_reviewed: outcome === null ? null : one([true, false]),
     attribution_basis: outcome === null ? null : one([null, null, 'age', 'evidence']),
-    pattern: one(patterns),
     recorded_by: one(['ada', 'ada', 'bob']),
     reviewed_by: outcome === null ? null : one(['ada', 'bob']),
     reasons: Array.from({ length: Math.floor(next() * 4) }, () => ({
@@ -148,43 +146,6 @@ const expectedReasons = (records: readonly DecisionRecord[]) =>
       compareText(a.type, b.type) || a.confidence - b.confidence || compareText(a.outcome ?? '', b.outcome ?? ''),
   )
 
-const isConfirmed = (record: DecisionRecord): boolean =>
-  settlerOf(record) === 'others' || settlerOf(record) === 'observed'
-const proven = ({ recorders, successes, confirmed }: { recorders: number; successes: number; confirmed: number }) =>
-  recorders > 1 ? successes : confirmed
-
-function expectedPatterns(records: readonly DecisionRecord[], category: string | undefined, limit: number) {
-  const reviewed = records
-    .filter(
-      (record) =>
-        record.status === 'reviewed' &&
-        settlerOf(record) !== 'age' &&
-        record.pattern?.trim() &&
-        (category ?? record.category) === record.category,
-    )
-    .sort((a, b) => compareText(b.created_at, a.created_at) || compareText(b.id, a.id))
-  const keyOf = (record: DecisionRecord) => JSON.stringify([record.pattern!.trim().slice(0, 300), record.category])
-  return [...new Set(reviewed.map(keyOf))]
-    .map((key) => {
-      const own = reviewed.filter((record) => keyOf(record) === key)
-      const [pattern, of] = JSON.parse(key) as [string, string]
-      const successes = own.filter(({ outcome }) => outcome === 'success')
-      const count = (outcome: Outcome) => own.filter((record) => record.outcome === outcome).length
-      return {
-        pattern,
-        category: of,
-        decisions: own.length,
-        successes: count('success'),
-        failures: count('failure'),
-        confirmed: successes.filter(isConfirmed).length,
-        recorders: new Set(successes.map(({ recorded_by }) => recorded_by)).size,
-        example_ids: own.slice(0, 3).map(({ id }) => id),
-      }
-    })
-    .sort((a, b) => proven(b) - proven(a) || compareText(a.pattern, b.pattern) || compareText(a.category, b.category))
-    .slice(0, limit)
-}
-
 const expectedEdges = (records: readonly DecisionRecord[], kinds: readonly string[], limit: number): Edge[] =>
   records
     .flatMap(({ id, links }) => links.map((link) => ({ source_id: id, ...link })))
@@ -222,11 +183,6 @@ export function testGroups({ onEmpty, expect }: Kit): void {
         expect(summed(await decisions.scores(filter))).toEqual(expectedScores(passing))
       }
     expect(await decisions.reasons()).toEqual(expectedReasons(records))
-    for (const category of [undefined, 'process', 'none'])
-      for (const limit of [1, 3, 50]) {
-        const query = category === undefined ? { limit } : { category, limit }
-        expect(await decisions.patterns(query)).toEqual(expectedPatterns(records, category, limit))
-      }
     for (const kinds of [['contradicts'], ['relates_to', 'supersedes'], []] as const)
       for (const limit of [2, 100])
         expect(await edges.list({ types: kinds, limit })).toEqual(expectedEdges(records, kinds, limit))

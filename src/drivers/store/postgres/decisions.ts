@@ -1,12 +1,12 @@
 /** Decisions inside a write transaction: the document, and all that is derived from it. */
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
-import { fieldsOf, isConfirmed } from '../../../../sdk/storage/fields.ts'
+import { fieldsOf } from '../../../../sdk/storage/fields.ts'
 import { skeleton } from '../../../../sdk/storage/skeleton.ts'
 import type { CountFilter, DecisionFields, DecisionWriter, StoredDecision } from '../../../../sdk/storage/store.ts'
 import type { Query } from '../../shared/postgres/client.ts'
 import { rankOf, toText } from '../../shared/postgres/filter.ts'
-import { edgesOf, patternKey } from '../resident/groups.ts'
+import { edgesOf } from '../resident/groups.ts'
 import { holdsVectors, whereOf } from './filter.ts'
 import { type Analyse, putTerms } from './keywords.ts'
 import type { Connection, Verb } from './transaction.ts'
@@ -44,8 +44,6 @@ const columns: readonly [name: string, type: string][] = [
   ['confidence_at_record', 'float8'],
   ['settled_by', 'text'],
   ['preserve', 'bool'],
-  ['pattern', 'text'],
-  ['confirmed', 'bool'],
   ['length', 'int'],
   ['doc', 'json'],
 ]
@@ -74,8 +72,6 @@ export function valuesOf(record: DecisionRecord, length: number): unknown[] {
     fields.confidence_at_record,
     fields.settled_by,
     fields.preserve,
-    toText(patternKey(record)),
-    isConfirmed(record),
     length,
     JSON.stringify(record),
   ]

@@ -10,7 +10,6 @@ import type {
   Edge,
   EdgeReader,
   OutcomeGroup,
-  PatternGroup,
   ReasonGroup,
   RecordText,
   ScoreSum,
@@ -212,24 +211,6 @@ export function decisionReader({ read }: Client, many_postings: number): Decisio
          group by 1, 2, 3 order by 1, 2, 3`,
       )
       return rows.map((row) => ({ ...row, type: fromText(row.type) }))
-    },
-    async patterns({ category, limit }) {
-      const rows = await read<PatternGroup>(
-        `select d.pattern, d.category, count(*)::int as decisions,
-           (count(*) filter (where d.outcome = 'success'))::int as successes,
-           (count(*) filter (where d.outcome = 'failure'))::int as failures,
-           (count(*) filter (where d.outcome = 'success' and d.confirmed))::int as confirmed,
-           (count(distinct d.agent) filter (where d.outcome = 'success'))::int as recorders,
-           (array_agg(d.id order by d.created_ms desc, d.id desc))[1:3] as example_ids
-         from decisions d where d.status = 'reviewed' and d.pattern is not null and d.settled_by <> 'age'
-           and ($1::text is null or d.category = $1)
-         group by 1, 2
-         order by case when count(distinct d.agent) filter (where d.outcome = 'success') > 1 then count(*) filter (where d.outcome = 'success')
-           else count(*) filter (where d.outcome = 'success' and d.confirmed) end desc, 1, 2
-         limit $2::int`,
-        [toText(category ?? null), limit],
-      )
-      return rows.map((row) => ({ ...row, pattern: fromText(row.pattern), category: fromText(row.category) }))
     },
     ...keywordReader(read, many_postings),
     async idOfSource(key) {

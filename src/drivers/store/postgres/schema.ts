@@ -26,10 +26,6 @@ export const decisions = pgTable(
     confidence_at_record: doublePrecision(),
     settled_by: text(),
     preserve: boolean().notNull(),
-    /** What of the pattern it is grouped by. */
-    pattern: text(),
-    /** Whether somebody else than the recorder confirms the outcome. */
-    confirmed: boolean().notNull(),
     /** Length of the analysed text in terms. */
     length: integer().notNull(),
     /** The record. */
@@ -41,9 +37,6 @@ export const decisions = pgTable(
     index('decisions_category').on(table.category, table.created_ms),
     index('decisions_project').on(table.project, table.pr),
     index('decisions_pending').on(table.review_by_ms).where(sql`status = 'pending'`),
-    index('decisions_pattern')
-      .on(table.pattern, table.category)
-      .where(sql`status = 'reviewed' and pattern is not null`),
     index('decisions_suffix').on(sql`substr(id, 21) collate "C"`),
     index('decisions_tags').using('gin', table.tags),
     index('decisions_scored').on(

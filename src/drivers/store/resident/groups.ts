@@ -1,17 +1,8 @@
-/** Reviewed decisions grouped by reasons and patterns, from the records themselves: what the durable drivers compute in their engines. */
+/** Reviewed decisions grouped by reasons, from the records themselves: what the durable drivers compute in their engines. */
 import type { DecisionRecord, Outcome } from '../../../../sdk/schema/decision.ts'
 import { isStorageError, StorageError } from '../../../../sdk/storage/errors.ts'
-import { compareText, isConfirmed, settlerOf } from '../../../../sdk/storage/fields.ts'
-import type { Edge, PatternGroup, ReasonGroup } from '../../../../sdk/storage/store.ts'
-
-/** Longest pattern that is told from others. */
-const patternLength = 300
-
-/** The pattern as it is grouped by; null where there is none. */
-export function patternKey({ pattern }: Pick<DecisionRecord, 'pattern'>): string | null {
-  const text = pattern?.trim().slice(0, patternLength) ?? ''
-  return text === '' ? null : text
-}
+import { compareText, settlerOf } from '../../../../sdk/storage/fields.ts'
+import type { Edge, ReasonGroup } from '../../../../sdk/storage/store.ts'
 
 /** The types of a decision's reasons, with how often each stands and the sum of its strengths. */
 export const reasonUses = ({ reasons }: Pick<DecisionRecord, 'reasons'>) =>
@@ -21,7 +12,7 @@ export const reasonUses = ({ reasons }: Pick<DecisionRecord, 'reasons'>) =>
     strength: own.reduce((sum, { strength }) => sum + strength, 0),
   }))
 
-/** Whether reasons and patterns count it: reviewed, and not settled by its age alone. */
+/** Whether reasons count it: reviewed, and not settled by its age alone. */
 export const isGrouped = (record: DecisionRecord): boolean =>
   record.status === 'reviewed' && record.outcome !== null && settlerOf(record) !== 'age'
 
@@ -46,50 +37,6 @@ export function reasonGroups(records: readonly DecisionRecord[]): ReasonGroup[] 
   return [...groups.values()].sort(
     (a, b) => compareText(a.type, b.type) || a.confidence - b.confidence || compareText(a.outcome, b.outcome),
   )
-}
-
-/** Successes that count: those of a single recorder only as far as somebody else confirms them. */
-const proven = ({ successes, confirmed, recorders }: PatternGroup): number => (recorders > 1 ? successes : confirmed)
-
-const patternOrder = (a: PatternGroup, b: PatternGroup): number =>
-  proven(b) - proven(a) || compareText(a.pattern, b.pattern) || compareText(a.category, b.category)
-
-export function patternGroups(
-  records: readonly DecisionRecord[],
-  { category, limit }: { category?: string; limit: number },
-): PatternGroup[] {
-  const groups = new Map<string, PatternGroup>()
-  const recorders = new Map<string, Set<string>>()
-  const newest = [...reviewed(records)].sort(
-    (a, b) => compareText(b.created_at, a.created_at) || compareText(b.id, a.id),
-  )
-  for (const record of newest) {
-    const pattern = patternKey(record)
-    if (pattern === null || (category !== undefined && record.category !== category)) continue
-    const key = JSON.stringify([pattern, record.category])
-    const group = groups.get(key) ?? {
-      pattern,
-      category: record.category,
-      decisions: 0,
-      successes: 0,
-      failures: 0,
-      confirmed: 0,
-      recorders: 0,
-      example_ids: [],
-    }
-    group.decisions++
-    if (record.outcome === 'success') {
-      group.successes++
-      if (isConfirmed(record)) group.confirmed++
-      const own = recorders.get(key) ?? new Set()
-      group.recorders = own.add(record.recorded_by).size
-      recorders.set(key, own)
-    }
-    if (record.outcome === 'failure') group.failures++
-    if (group.example_ids.length < 3) group.example_ids.push(record.id)
-    groups.set(key, group)
-  }
-  return [...groups.values()].sort(patternOrder).slice(0, limit)
 }
 
 // One transaction among those that run: whether its verbs may still be used, and what went wrong inside.

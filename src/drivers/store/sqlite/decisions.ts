@@ -1,11 +1,11 @@
 /** Decisions inside a write transaction: row, document, words, edges and its pending file. */
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
-import { fieldsOf, isConfirmed } from '../../../../sdk/storage/fields.ts'
+import { fieldsOf } from '../../../../sdk/storage/fields.ts'
 import type { DecisionWriter, StoredDecision, Terms } from '../../../../sdk/storage/store.ts'
 import { isUniqueViolation } from '../../shared/sqlite/connect.ts'
 import type { Verb } from '../resident/groups.ts'
-import { edgesOf, isGrouped, patternKey, reasonUses } from '../resident/groups.ts'
+import { edgesOf, isGrouped, reasonUses } from '../resident/groups.ts'
 import { equalTerms, packTerms } from '../resident/postings.ts'
 import type { Group, SqliteMember } from './commit.ts'
 import type { Statements } from './connect.ts'
@@ -100,10 +100,6 @@ export function decisionTable({ statements, group, words, analyse }: TableOption
   const addReason = prepare<unknown, [number, string, number, string, number, number]>(
     'insert into reasons (num, type, confidence, outcome, uses, strength) values (?, ?, ?, ?, ?, ?)',
   )
-  const dropPattern = prepare<unknown, [number]>('delete from patterns where num = ?')
-  const addPattern = prepare<unknown, [number, string, string, string, number, string, number]>(
-    'insert into patterns (num, pattern, category, outcome, created_ms, agent, confirmed) values (?, ?, ?, ?, ?, ?, ?)',
-  )
   const dropOutbox = prepare<unknown, [string]>('delete from outbox where id = ?')
   const clearPending = prepare<unknown, [number]>('delete from pending_files where num = ?')
 
@@ -126,15 +122,10 @@ export function decisionTable({ statements, group, words, analyse }: TableOption
 
   /** What a reviewed decision is grouped by. */
   function putGroups(num: number, record: DecisionRecord): void {
-    const { category, outcome, created_at, recorded_by, confidence_at_record } = record
-    if (!isGrouped(record) || outcome === null) return
-    if (confidence_at_record !== null)
-      for (const { type, uses, strength } of reasonUses(record))
-        addReason.run(num, type, confidence_at_record, outcome, uses, strength)
-    const pattern = patternKey(record)
-    const confirmed = Number(isConfirmed(record))
-    if (pattern !== null)
-      addPattern.run(num, pattern, category, outcome, Date.parse(created_at), recorded_by, confirmed)
+    const { outcome, confidence_at_record } = record
+    if (!isGrouped(record) || outcome === null || confidence_at_record === null) return
+    for (const { type, uses, strength } of reasonUses(record))
+      addReason.run(num, type, confidence_at_record, outcome, uses, strength)
   }
 
   function putDerived(num: number, seq: number, record: DecisionRecord, fresh: boolean): void {
@@ -143,7 +134,6 @@ export function decisionTable({ statements, group, words, analyse }: TableOption
     if (!fresh) {
       dropEdges.run(record.id)
       dropReasons.run(num)
-      dropPattern.run(num)
     }
     putGroups(num, record)
     for (const edge of edgesOf(record))
@@ -198,7 +188,6 @@ export function decisionTable({ statements, group, words, analyse }: TableOption
       hide.run(group.nextSeq(), num)
       dropEdges.run(id)
       dropReasons.run(num)
-      dropPattern.run(num)
       dropOutbox.run(id)
       clearPending.run(num)
     },

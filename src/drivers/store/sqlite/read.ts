@@ -1,12 +1,5 @@
 /** Reads of decisions and edges: filters and words are answered from memory, documents by the database where they were not read lately. */
-import type {
-  DecisionReader,
-  Edge,
-  EdgeReader,
-  PatternGroup,
-  ReasonGroup,
-  StoredDecision,
-} from '../../../../sdk/storage/store.ts'
+import type { DecisionReader, Edge, EdgeReader, ReasonGroup, StoredDecision } from '../../../../sdk/storage/store.ts'
 import type { Statements } from './connect.ts'
 import { type GetRow, getSql, storedOf } from './decisions.ts'
 import type { Followed } from './follow.ts'
@@ -16,14 +9,6 @@ export function decisionReader({ prepare }: Statements, { memory, documents, ref
   const reasons = prepare<ReasonGroup, []>(
     'select type, confidence, outcome, decisions, uses, strength from reason_totals order by type, confidence, outcome',
   )
-  const ofPatterns = (where: string) =>
-    prepare<Omit<PatternGroup, 'example_ids'> & { example_ids: string }, [string | null, number]>(
-      `select t.pattern, t.category, t.decisions, t.successes, t.failures, t.confirmed, t.recorders,
-         (select json_group_array(id) from (select n.id from patterns p join decisions n on n.num = p.num
-            where p.pattern = t.pattern and p.category = t.category order by p.created_ms desc, n.id desc limit 3)) as example_ids
-       from pattern_totals t where ${where} order by t.proven desc, t.pattern, t.category limit ?2`,
-    )
-  const patterns = { all: ofPatterns('?1 is null'), category: ofPatterns('t.category = ?1') }
   const ofSource = prepare<{ id: string }, [string]>('select id from decisions where source_key = ? and gone = 0')
 
   function rowOf(id: string): GetRow | null {
@@ -93,10 +78,6 @@ export function decisionReader({ prepare }: Statements, { memory, documents, ref
       return memory.catalogue.scores(filter)
     },
     reasons: async () => reasons.all(),
-    patterns: async ({ category, limit }) =>
-      (category === undefined ? patterns.all : patterns.category)
-        .all(category ?? null, limit)
-        .map(({ example_ids, ...group }) => ({ ...group, example_ids: JSON.parse(example_ids) })),
     async keyword(query) {
       await refresh()
       return memory.keyword(query)

@@ -65,48 +65,6 @@ export const reason_totals = sqliteTable(
   (table) => [primaryKey({ columns: [table.type, table.confidence, table.outcome] })],
 )
 
-/** The first characters of a reviewed decision's pattern, by which it is grouped. Triggers keep the totals. */
-export const patterns = sqliteTable(
-  'patterns',
-  {
-    num: integer().primaryKey(),
-    pattern: text().notNull(),
-    category: text().notNull(),
-    outcome: text().notNull(),
-    created_ms: real().notNull(),
-    agent: text().notNull(),
-    /** 1 if somebody else than the agent confirms the outcome. */
-    confirmed: integer().notNull(),
-  },
-  (table) => [
-    index('patterns_newest').on(table.pattern, table.category, table.created_ms),
-    index('patterns_agent').on(table.pattern, table.category, table.agent, table.outcome),
-  ],
-)
-
-/** The same counted, so that the most confirmed are found without a look at the decisions. */
-export const pattern_totals = sqliteTable(
-  'pattern_totals',
-  {
-    pattern: text().notNull(),
-    category: text().notNull(),
-    decisions: integer().notNull(),
-    successes: integer().notNull(),
-    failures: integer().notNull(),
-    /** Successes that somebody else than their recorder confirms. */
-    confirmed: integer().notNull(),
-    /** Agents that recorded one of the successes. */
-    recorders: integer().notNull(),
-    /** Successes that count: those of a single recorder only as far as they are confirmed. */
-    proven: integer().generatedAlwaysAs(sql`case when recorders > 1 then successes else confirmed end`),
-  },
-  (table) => [
-    primaryKey({ columns: [table.pattern, table.category] }),
-    index('pattern_totals_best').on(sql`${table.proven} desc`, table.pattern, table.category),
-    index('pattern_totals_category').on(table.category, sql`${table.proven} desc`, table.pattern),
-  ],
-)
-
 export const documents = sqliteTable('documents', {
   num: integer().primaryKey(),
   /** The record as JSON. */

@@ -33,8 +33,6 @@ CREATE TABLE "decisions" (
 	"confidence_at_record" double precision,
 	"settled_by" text collate "C",
 	"preserve" boolean NOT NULL,
-	"pattern" text collate "C",
-	"confirmed" boolean NOT NULL,
 	"length" integer NOT NULL,
 	"doc" json NOT NULL,
 	"reviewed_ms" double precision,
@@ -120,7 +118,6 @@ CREATE INDEX "decisions_created" ON "decisions" USING btree ("created_ms","id");
 CREATE INDEX "decisions_category" ON "decisions" USING btree ("category","created_ms");
 CREATE INDEX "decisions_project" ON "decisions" USING btree ("project","pr");
 CREATE INDEX "decisions_pending" ON "decisions" USING btree ("review_by_ms") WHERE status = 'pending';
-CREATE INDEX "decisions_pattern" ON "decisions" USING btree ("pattern","category") WHERE status = 'reviewed' and pattern is not null;
 CREATE INDEX "decisions_suffix" ON "decisions" USING btree (substr(id, 21) collate "C");
 CREATE INDEX "decisions_tags" ON "decisions" USING gin ("tags");
 CREATE INDEX "decisions_scored" ON "decisions" USING btree ("confidence_at_record","outcome","settled_by","category","agent","created_ms");

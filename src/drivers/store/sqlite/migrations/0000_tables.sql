@@ -102,30 +102,6 @@ CREATE TABLE `outbox` (
 	`error` text
 );
 CREATE INDEX `outbox_due` ON `outbox` (`due_ms`);
-CREATE TABLE `pattern_totals` (
-	`pattern` text NOT NULL,
-	`category` text NOT NULL,
-	`decisions` integer NOT NULL,
-	`successes` integer NOT NULL,
-	`failures` integer NOT NULL,
-	`confirmed` integer NOT NULL,
-	`recorders` integer NOT NULL,
-	`proven` integer GENERATED ALWAYS AS (case when recorders > 1 then successes else confirmed end) VIRTUAL,
-	PRIMARY KEY(`pattern`, `category`)
-);
-CREATE INDEX `pattern_totals_best` ON `pattern_totals` ("proven" desc,`pattern`,`category`);
-CREATE INDEX `pattern_totals_category` ON `pattern_totals` (`category`,"proven" desc,`pattern`);
-CREATE TABLE `patterns` (
-	`num` integer PRIMARY KEY NOT NULL,
-	`pattern` text NOT NULL,
-	`category` text NOT NULL,
-	`outcome` text NOT NULL,
-	`created_ms` real NOT NULL,
-	`agent` text NOT NULL,
-	`confirmed` integer NOT NULL
-);
-CREATE INDEX `patterns_newest` ON `patterns` (`pattern`,`category`,`created_ms`);
-CREATE INDEX `patterns_agent` ON `patterns` (`pattern`,`category`,`agent`,`outcome`);
 CREATE TABLE `pending_files` (
 	`num` integer PRIMARY KEY NOT NULL,
 	`revision` integer NOT NULL
