@@ -59,6 +59,8 @@ async function execute(argv: string[], terminal: Terminal, env: NodeJS.ProcessEn
   const { name, rest } = splitCommand(argv, all)
   const given = parseFlags(rest, all)
   const found = name === null || name === 'help' ? null : find(name, given.words)
+  // Flags of a part whose name has a typo are not the ones that are wrong.
+  if (found?.command.verbs && !given.flags.help && !given.flags.version) checkWords(found.command, found.words)
   const { flags, settings } = parseFlags(rest, found?.command.flags ?? {})
   if (flags.version) {
     await terminal.out(`${version}\n`)

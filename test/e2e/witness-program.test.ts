@@ -204,10 +204,10 @@ test('cstp evidence prints checkpoints and proofs that hold, from a server and f
   ).toBe(1)
   const wrong: [string[], number, string][] = [
     [['prove', '71'], 1, 'the log has 70 records'],
-    [['prove'], 2, 'cstp help evidence'],
+    [['prove'], 2, 'missing argument; usage: cstp evidence prove <seq>'],
     [['prove', 'x'], 2, 'needs a whole number'],
     [['consistency', '5', '71'], 1, 'the log has 70 records'],
-    [['checkpoint', 'now'], 2, 'takes no arguments'],
+    [['checkpoint', 'now'], 2, 'unexpected argument "now"'],
     [['toString'], 2, 'is not one of'],
   ]
   for (const [args, expected, why] of wrong) {
