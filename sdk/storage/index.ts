@@ -1,5 +1,6 @@
 /** The four storage ports and what their drivers share; everything that a driver written outside needs. */
 export * from './audit-retention.ts'
+export * from './drivers.ts'
 export * from './embedder.ts'
 export * from './errors.ts'
 export * from './evidence.ts'

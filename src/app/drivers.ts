@@ -13,9 +13,12 @@ import type { Metrics } from '../surfaces/http/metrics.ts'
 import type { Lease } from '../surfaces/http/rate.ts'
 import { evidencePlace, isPostgres, type Settings } from './config/config.ts'
 import { every } from './lifecycle.ts'
+import { loadDrivers } from './own-drivers.ts'
 
 /** Opens the embedder. @param failed called if a model that loads beside the first calls can't */
 export async function openEmbedder(settings: Settings, log: Log, failed?: (error: unknown) => void): Promise<Embedder> {
+  const own = await loadDrivers(settings.drivers)
+  if (own.embedder) return own.embedder()
   const { embedding_model: model, embedding_url: url, embedding_api_key: api_key } = settings
   const remote = { ...(model && { model }), ...(url && { url }), ...(api_key && { api_key }) }
   switch (settings.embedder) {
@@ -129,6 +132,8 @@ export function metered(embedder: Embedder, metrics: Metrics): Embedder {
 
 /** Opens the vectors driver, with a resident tail for one that takes new vectors in batches only. */
 async function openVectors(settings: Settings, log: Log): Promise<{ vectors: Vectors; tail?: Vectors }> {
+  const own = await loadDrivers(settings.drivers)
+  if (own.vectors) return { vectors: await own.vectors() }
   const { vector_url: url } = settings
   if (url === null) return { vectors: openExactVectors() }
   if (isPostgres(url)) {

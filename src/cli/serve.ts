@@ -14,11 +14,12 @@ const curlLine = (url: string, data_dir: string, agent: string): string =>
   `-d '{"jsonrpc":"2.0","id":1,"method":"cstp.${agent === adminAgent ? 'listAudit' : 'getStats'}"}'`
 
 function banner(url: string, settings: Settings, { paint }: Terminal): string {
-  const { data_dir, vector_url, embedder, embedding_model, auth_tokens } = settings
+  const { data_dir, vector_url, embedder, embedding_model, drivers, auth_tokens } = settings
   const rows: [string, string][] = [
     ['data', data_dir],
     ['vectors', vector_url === null ? 'exact search, stored with the data' : shownValue('vector_url', vector_url)],
     ['embedder', embedding_model ? `${embedder}, ${embedding_model}` : embedder],
+    ...(drivers.length > 0 ? [['drivers', drivers.join(', ')] as [string, string]] : []),
     [
       'agents',
       auth_tokens

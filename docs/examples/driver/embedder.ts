@@ -1,5 +1,8 @@
-/** An embedder driver written outside the service: hashed trigrams of letters. It imports the storage SDK and nothing else. */
-import { DIMENSIONS, type Embedder, StorageError } from '@cstp/client/storage'
+/**
+ * An embedder driver written outside the service: hashed trigrams of letters. It imports the storage SDK and nothing else.
+ * `CSTP_DRIVERS=docs/examples/driver/embedder.ts` makes a service use it.
+ */
+import { DIMENSIONS, type Drivers, type Embedder, StorageError } from '@cstp/client/storage'
 
 const buckets = 512
 
@@ -51,3 +54,5 @@ export async function openTrigramEmbedder(): Promise<Embedder> {
     },
   }
 }
+
+export default { embedder: openTrigramEmbedder } satisfies Drivers

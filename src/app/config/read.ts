@@ -34,6 +34,9 @@ export const list = (value: unknown): string[] => {
   return parts.map((part) => text(part))
 }
 
+/** Paths of modules. */
+export const modules = (value: unknown): string[] => list(value).map(path)
+
 /** Directories of rules, separated by colons or as a list; the word `shipped` is the rules of the program, `./shipped` a directory. */
 export const rulePlaces = (value: unknown): string[] =>
   list(typeof value === 'string' ? value.split(':') : value).map((place) => (place === 'shipped' ? place : path(place)))

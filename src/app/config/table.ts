@@ -5,6 +5,7 @@ import {
   credentials,
   fileOrPostgres,
   list,
+  modules,
   oneOf,
   optional,
   path,
@@ -68,7 +69,7 @@ export const settings = {
     'CSTP_RATE_LIMIT',
     6_000,
     whole(0, 1_000_000_000),
-    'Requests per minute for each agent; 0 for no limit.',
+    'Requests per minute for each agent, of which a sixth may come at once (up to 100 of a limit below 600); 0 for no limit.',
   ),
   trust_proxy: setting(
     'server.trust_proxy',
@@ -163,6 +164,7 @@ export const settings = {
     'Key of a remote embedder; huggingface falls back to HF_TOKEN.',
     true,
   ),
+  drivers: setting('drivers', 'CSTP_DRIVERS', [], modules, 'Modules with an embedder or vectors of your own, by path.'),
   guardrails_paths: setting(
     'guardrails.paths',
     'GUARDRAILS_PATHS',

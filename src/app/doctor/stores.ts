@@ -11,6 +11,7 @@ import { openExisting, versionOf } from '../../drivers/shared/sqlite/connect.ts'
 import { compareFiles, type FileFinding, type VectorState, vectorState } from '../../drivers/store/sqlite/inspect.ts'
 import { migrations } from '../../drivers/store/sqlite/migrate.ts'
 import { evidencePlace, isPostgres, type Settings } from '../config/config.ts'
+import { loadDrivers } from '../own-drivers.ts'
 import { type Check, error, type Finding, note, warning, word } from './finding.ts'
 
 const again = 'cstp reindex; without a service cstp reindex --local'
@@ -67,9 +68,10 @@ export const checkFiles: Check = {
 /** How the vectors of the configured embedder are marked: by driver, and by model if one is set. */
 const marks = ({ embedder, embedding_model }: Settings): string => `${embedder}/${embedding_model ?? ''}`
 
-function* vectorFindings(settings: Settings, state: VectorState): Generator<Finding> {
+function* vectorFindings(settings: Settings, state: VectorState, own: boolean): Generator<Finding> {
   const { embedder, building, decisions, missing, waiting, error: cause, odd } = state
-  if (embedder !== null && !embedder.startsWith(marks(settings)))
+  // Who made them is known of the program's own embedders alone.
+  if (!own && embedder !== null && !embedder.startsWith(marks(settings)))
     yield error(`the vectors are from ${embedder}, but the settings name ${marks(settings)}`, again)
   if (odd > 0) yield error(`${odd} vectors have the wrong length, or no decision`, again)
   if (missing > 0) yield error(`${missing} of ${decisions} decisions have no vectors: only keywords find them`, again)
@@ -83,11 +85,13 @@ function* vectorFindings(settings: Settings, state: VectorState): Generator<Find
 export const checkVectors: Check = {
   name: 'vectors',
   async *run(settings) {
-    if (settings.store_url === null) yield* inCatalogue(settings, (db) => vectorFindings(settings, vectorState(db)))
+    const own = (await loadDrivers(settings.drivers)).embedder !== undefined
+    if (settings.store_url === null)
+      yield* inCatalogue(settings, (db) => vectorFindings(settings, vectorState(db), own))
     else {
       const { inspectPostgres } = await import('../../drivers/store/postgres/inspect.ts')
       const { vectors } = await inspectPostgres(settings.store_url)
-      if (vectors !== null) yield* vectorFindings(settings, vectors)
+      if (vectors !== null) yield* vectorFindings(settings, vectors, own)
     }
     const { vector_url } = settings
     if (vector_url === null || vector_url.includes('://') || !existsSync(vector_url)) return

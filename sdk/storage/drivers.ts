@@ -1,0 +1,14 @@
+/** What a module of drivers exports, so that a service can load it. */
+import type { Embedder } from './embedder.ts'
+import type { Vectors } from './vectors.ts'
+
+/**
+ * The default export of a module that `CSTP_DRIVERS` names: how its drivers are opened. They read their own options. Records and evidence
+ * stay with the drivers of the service, whose files its backup, doctor and migration know.
+ */
+export interface Drivers {
+  /** Takes the place of the embedder that `CSTP_EMBEDDER` names. */
+  embedder?(): Promise<Embedder>
+  /** Takes the place of the vectors that `CSTP_VECTOR_URL` names. */
+  vectors?(): Promise<Vectors>
+}

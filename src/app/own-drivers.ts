@@ -1,0 +1,63 @@
+/** Loads drivers that are written outside of the program, from the modules that CSTP_DRIVERS names. */
+import { nearest } from '../../sdk/nearest.ts'
+import type { Drivers } from '../../sdk/storage/drivers.ts'
+import { messageOf } from '../core/log.ts'
+import { ConfigError } from './config/config.ts'
+
+/** The members of what each port opens, by which something else is told from a driver. */
+const members = {
+  embedder: ['driver', 'id', 'effective_dimensions', 'noise_distance', 'embed', 'close'],
+  vectors: ['driver', 'open', 'keepOnly', 'close'],
+} as const
+type Port = keyof typeof members
+const ports = Object.keys(members) as Port[]
+
+const refused = (module: string, message: string): ConfigError =>
+  new ConfigError([`CSTP_DRIVERS: ${module}: ${message}`])
+
+/** What one module exports by default. */
+async function driversOf(module: string): Promise<Record<string, unknown>> {
+  const loaded = await import(module).catch((error: unknown) => {
+    throw refused(module, `can't be loaded: ${messageOf(error)}`)
+  })
+  const drivers: unknown = loaded.default
+  if (drivers === null || typeof drivers !== 'object')
+    throw refused(
+      module,
+      `expected a default export with ${ports.join(' or ')}, received ${drivers === null ? 'null' : typeof drivers}`,
+    )
+  return drivers as Record<string, unknown>
+}
+
+/** Opens a driver and looks whether it is one. */
+const opening = (module: string, port: Port, open: () => unknown) => async (): Promise<never> => {
+  const opened = Object(await open()) as Record<string, unknown>
+  const missing = members[port].filter((name) => opened[name] === undefined)
+  if (missing.length > 0) throw refused(module, `what ${port} opens lacks ${missing.join(', ')}`)
+  return opened as never
+}
+
+/** @throws ConfigError naming the module and what was expected of it */
+export async function loadDrivers(modules: readonly string[]): Promise<Drivers> {
+  const found: Drivers = {}
+  const from = new Map<string, string>()
+  for (const module of modules) {
+    for (const [name, open] of Object.entries(await driversOf(module))) {
+      const port = ports.find((one) => one === name)
+      if (!port) {
+        const near = nearest(name, ports)
+        throw refused(
+          module,
+          `${name} is not a port; ${near ? `did you mean ${near}?` : `known are ${ports.join(', ')}`}`,
+        )
+      }
+      if (typeof open !== 'function')
+        throw refused(module, `${port}: expected a function that opens it, received ${typeof open}`)
+      const other = from.get(port)
+      if (other !== undefined) throw refused(module, `${port} is exported by ${other} too`)
+      from.set(port, module)
+      found[port] = opening(module, port, open as () => unknown)
+    }
+  }
+  return found
+}
