@@ -142,6 +142,18 @@ forEachBackend((open) => {
     }
   })
 
+  test('keyword: an identifier is found by its words, and by its name before its words', async () => {
+    const program = await open()
+    await fill(program)
+    const named = await program.record({ decision: 'Move retryPolicy into src/httpClient.ts' })
+    const spelt = await program.record({ decision: 'A retry policy for each client' })
+    const ask = async (query: string) =>
+      (await program.call('queryDecisions', { query, retrieval_mode: 'keyword' })).decisions.map(({ id }) => id)
+    expect((await ask('http client')).toSorted()).toEqual([named, spelt].toSorted())
+    expect((await ask('retry policy')).toSorted()).toEqual([named, spelt].toSorted())
+    expect(await ask('retryPolicy')).toEqual([named, spelt])
+  })
+
   test('hybrid: both parts, weighed, and each candidate scored exactly in both', async () => {
     const program = await open()
     const ids = await fill(program)

@@ -1,4 +1,7 @@
-/** Text to search terms: Unicode words, lower case, without diacritics, Porter-stemmed. One analysis for every store. */
+/**
+ * Text to search terms: Unicode words, lower case, without diacritics, Porter-stemmed; identifiers whole and by their words. One analysis
+ * for every store.
+ */
 import { stemmer } from 'stemmer'
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import type { Terms } from '../../../sdk/storage/store.ts'
@@ -20,13 +23,36 @@ function addPairs(run: string, words: string[]): void {
   for (let index = 1; index < characters.length; index++) words.push(characters[index - 1]! + characters[index]!)
 }
 
+/** Where a word begins inside an identifier: `queryDecisions`, `HTTPServer`. Other signs, as in `user_id`, end words anyway. */
+const joined = /\p{Ll}\p{N}*\p{Lu}|\p{Lu}{2}\p{Ll}{2}/u
+/** A plural as in `getURLs` is part of its word. */
+const parts = /\p{Lu}+s?(?!\p{Ll})\p{N}*|\p{Lu}?\p{Ll}+\p{N}*/gu
+/** Names of more words than this are keys, hashes and other encoded data. */
+const maxParts = 8
+
+/** Each identifier followed by its words, so that `queryDecisions` is found by "query decisions" and by its name. */
+const withParts = (text: string): string =>
+  joined.test(text)
+    ? text.replace(/[\p{L}\p{N}]+/gu, (word) => {
+        const words = joined.test(word) ? (word.match(parts) ?? []) : []
+        return words.length > 1 && words.length <= maxParts ? `${word} ${words.join(' ')}` : word
+      })
+    : text
+
 function wordsOf(text: string): string[] {
-  if (ascii.test(text)) return text.toLowerCase().match(/[a-z0-9]+/g) ?? []
+  if (ascii.test(text))
+    return (
+      withParts(text)
+        .toLowerCase()
+        .match(/[a-z0-9]+/g) ?? []
+    )
   // Marks go first: normalization sorts a run of them in quadratic time.
-  const folded = text
-    .replace(/\p{M}+/gu, '')
-    .normalize('NFKD')
-    .replace(/\p{M}+/gu, '')
+  const folded = withParts(
+    text
+      .replace(/\p{M}+/gu, '')
+      .normalize('NFKD')
+      .replace(/\p{M}+/gu, ''),
+  )
     .toLowerCase()
     .normalize('NFC')
   const words: string[] = []

@@ -37,10 +37,23 @@ test.each([
   expect(terms(text)).toEqual(expected)
 })
 
+test.each([
+  ['queryDecisions', ['querydecis', 'queri', 'decis']],
+  ['HTTPServer, getURLs', ['httpserver', 'http', 'server', 'geturl', 'get', 'url']],
+  ['Base64Encoder.encodeURL', ['base64encoder', 'base64', 'encod', 'encodeurl', 'url']],
+  ['get_userName, src/userList.ts', ['get', 'usernam', 'user', 'name', 'src', 'userlist', 'list', 'ts']],
+  ['ПриветМир', ['приветмир', 'привет', 'мир']],
+  ['straßenName', ['straßenname', 'straßen', 'name']],
+  ['URLs, PEPs, k8s, utf8, McDonald', ['url', 'pep', 'k8s', 'utf8', 'mcdonald', 'mc', 'donald']],
+  ['aBcDeFgHiJkLmNoPqRsT', ['abcdefghijklmnopqrst']],
+])('an identifier is found whole and by its words: %s', (text, expected) => {
+  expect(terms(text)).toEqual(expected)
+})
+
 test('scripts without spaces become overlapping pairs, also beside Latin words', () => {
   expect(terms('数据库')).toEqual(['数据', '据库'])
   expect(terms('库')).toEqual(['库'])
-  expect(terms('使用SQLite数据库')).toEqual(['使用', '数据', '据库', 'sqlite'])
+  expect(terms('使用SQLite数据库')).toEqual(['使用', '数据', '据库', 'sqlite', 'sq', 'lite'])
   expect(terms('キャッシュ')).toEqual(['キャ', 'ャッ', 'ッシ', 'シュ'])
   expect(queryTerms('数据')).toEqual(['数据'])
 })
@@ -107,6 +120,9 @@ const hostile: [string, (size: number) => string][] = [
   ['lone surrogates', (size) => '\ud800'.repeat(size)],
   ['jamo', (size) => '\u1112\u1161\u11ab'.repeat(size / 3)],
   ['short words', (size) => 'a é '.repeat(size / 4)],
+  ['joined words', (size) => 'aB'.repeat(size / 2)],
+  ['capitals, and a small letter', (size) => `${'A'.repeat(size - 1)}b`],
+  ['many joined words', (size) => 'aBc '.repeat(size / 4)],
   ['many y', (size) => `${'y'.repeat(63)} `.repeat(size / 64)],
 ]
 
