@@ -193,7 +193,7 @@ export interface Methods {
   setPreserve(params: SetPreserveParams, options?: CallOptions): Promise<SetPreserveResult>
   /**
    * Removes the edge of this source, target and type that the caller made; with the scope curate also those of
-   * others. Scope `write`, effect `write`.
+   * others. An automatic contradiction is dismissed: it is not found again. Scope `write`, effect `write`.
    */
   unlinkDecisions(params: UnlinkDecisionsParams, options?: CallOptions): Promise<UnlinkDecisionsResult>
   /**
@@ -1476,6 +1476,7 @@ export interface UnlinkDecisionsParams {
   /** Full id, unique prefix of 8 or more characters, or `source_key`. */ source_id: string
   /** Full id, unique prefix of 8 or more characters, or `source_key`. */ target_id: string
   /** What the source is to the target. */ edge_type: EdgeType
+  /** Why. */ reason?: string | null | undefined
 }
 
 /** Result of `cstp.unlinkDecisions`. */
@@ -1857,8 +1858,8 @@ export interface GraphEdge {
   /** When it was made, RFC 3339, UTC. */ created_at: string
   /** The agent that made it, and alone may replace it. */ created_by: string
   /**
-   * False for a `supersedes` that was made neither by the recorder of its target nor by a curator: ranking ignores
-   * it.
+   * False for a `supersedes` that was made neither by the recorder of its target nor by a curator, which ranking
+   * ignores, and for a contradiction that was dismissed.
    */
   effective: boolean
 }
@@ -1898,10 +1899,16 @@ export interface Link {
   /** When it was made, RFC 3339, UTC. */ created_at: string
   /** The agent that made it, and alone may replace it. */ created_by: string
   /**
-   * False for a `supersedes` that was made neither by the recorder of its target nor by a curator: ranking ignores
-   * it.
+   * False for a `supersedes` that was made neither by the recorder of its target nor by a curator, which ranking
+   * ignores, and for a contradiction that was dismissed.
    */
   effective: boolean
+  /** Only on an automatic `contradicts` that was dismissed: it is kept without effect, and not found again. */
+  dismissed?: {
+    /** The agent that dismissed it. */ by: string
+    /** When, RFC 3339. */ at: string
+    /** Why. */ reason: string | null
+  } | undefined
 }
 
 /** How a decision turned out. */

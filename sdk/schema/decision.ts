@@ -134,13 +134,30 @@ export const linkFields = {
   effective: v.pipe(
     v.boolean(),
     d(
-      'False for a `supersedes` that was made neither by the recorder of its target nor by a curator: ranking ignores it.',
+      'False for a `supersedes` that was made neither by the recorder of its target nor by a curator, which ranking ignores, and for a contradiction that was dismissed.',
     ),
   ),
 }
 
+/** Who found that an automatic contradiction is none. */
+const Dismissal = v.object({
+  by: v.pipe(v.string(), d('The agent that dismissed it.')),
+  at: v.pipe(v.string(), d('When, RFC 3339.')),
+  reason: v.pipe(v.nullable(v.string()), d('Why.')),
+})
+
 /** An edge as its source's record carries it. */
-export const Link = v.object({ target_id: v.string(), edge_type: EdgeType, ...linkFields })
+export const Link = v.object({
+  target_id: v.string(),
+  edge_type: EdgeType,
+  ...linkFields,
+  dismissed: v.optional(
+    v.pipe(
+      Dismissal,
+      d('Only on an automatic `contradicts` that was dismissed: it is kept without effect, and not found again.'),
+    ),
+  ),
+})
 /** An edge as the record of its source carries it. */
 export type Link = v.InferOutput<typeof Link>
 

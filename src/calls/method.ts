@@ -18,6 +18,7 @@ export const toolNames = [
   'review_outcome',
   'get_stats',
   'link_decisions',
+  'unlink_decisions',
   'get_graph',
   'get_neighbors',
   'pre_action',

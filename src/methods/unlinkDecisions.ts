@@ -1,43 +1,71 @@
-/** cstp.unlinkDecisions: removes an edge between two decisions. */
+/** cstp.unlinkDecisions: takes back an edge between two decisions. */
 import * as v from 'valibot'
 import { CstpError } from '../../sdk/errors.ts'
-import { EdgeType } from '../../sdk/schema/decision.ts'
+import { type DecisionRecord, EdgeType, text } from '../../sdk/schema/decision.ts'
 import { LinkEnd } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
+import type { Call } from '../calls/services.ts'
 import { audit } from '../core/audit.ts'
 import { mayCurate } from '../core/caller.ts'
 import { timestamp } from '../core/time.ts'
-import { sameLinks, withoutLinks } from '../domain/decision/links.ts'
+import { autoLink, ownsLink, sameLinks, takenBack } from '../domain/decision/links.ts'
 import { requireDecision, resolveId } from '../domain/decision/lookup.ts'
+import { requireSize } from '../domain/decision/revisions.ts'
+
+const params = v.object({
+  source_id: LinkEnd,
+  target_id: LinkEnd,
+  edge_type: v.pipe(EdgeType, v.description('What the source is to the target.')),
+  reason: v.pipe(v.nullish(text(1_000), null), v.description('Why.')),
+})
+
+const notYours = (created_by: string): CstpError => {
+  const who =
+    created_by === autoLink
+      ? 'found automatically: only the agent that recorded the decisions'
+      : `made by ${created_by}: only that agent`
+  return new CstpError('forbidden', `The link was ${who} and the scopes curate and admin may remove it`, {
+    scope: 'curate',
+  })
+}
 
 export const unlinkDecisions = defineMethod({
   summary:
-    'Removes the edge of this source, target and type that the caller made; with the scope curate also those of others.',
-  params: v.object({
-    source_id: LinkEnd,
-    target_id: LinkEnd,
-    edge_type: v.pipe(EdgeType, v.description('What the source is to the target.')),
-  }),
+    'Removes the edge of this source, target and type that the caller made; with the scope curate also those of others. An automatic contradiction is dismissed: it is not found again.',
+  params,
   result: v.object({ removed: v.pipe(v.boolean(), v.description('False if there was no such edge.')) }),
   scope: 'write',
   effect: 'write',
+  mcp: {
+    name: 'unlink_decisions',
+    title: 'Unlink decisions',
+    description: 'Take back a wrong link of yours, or dismiss an automatic `contradicts` between your decisions.',
+    destructive: true,
+    idempotent: true,
+  },
   failure: 'internal_error',
-  async handle(call, { source_id, target_id, edge_type }) {
+  async handle(call: Call, { source_id, target_id, edge_type, reason }) {
     const source = await resolveId(call.store.decisions, source_id, 'source_id')
     const target = await resolveId(call.store.decisions, target_id, 'target_id')
-    const curates = mayCurate(call.caller)
+    const { agent } = call.caller
     const removed = await call.store.transaction(async (tx) => {
-      const { record, revision } = await requireDecision(tx.decisions, source, source_id)
-      const found = sameLinks(record, { target_id: target, edge_type })
-      const mine = found.filter(({ created_by }) => curates || created_by === call.caller.agent)
-      if (found.length > 0 && mine.length === 0) {
-        const [{ created_by }] = found as [(typeof found)[number]]
-        const message = `The link was made by ${created_by}: only that agent and the scopes curate and admin may remove it`
-        throw new CstpError('forbidden', message, { scope: 'curate' })
-      }
-      if (mine.length > 0) await tx.decisions.update(withoutLinks(record, mine, timestamp(call.now())), revision)
+      const given = await requireDecision(tx.decisions, source, source_id)
+      const other = await tx.decisions.get(target)
+      const found = (record: DecisionRecord, to: string) => sameLinks(record, { target_id: to, edge_type })
+      // Two contradict each other whichever way the service has linked them.
+      const isTurned = edge_type === 'contradicts' && other !== null && found(given.record, target).length === 0
+      const [from, to] = isTurned ? [other, given] : [given, other]
+      const links = found(from.record, isTurned ? source : target)
+      const mine = links.filter(
+        (link) => mayCurate(call.caller) || ownsLink(link, from.record, to?.record ?? null, agent),
+      )
+      if (links.length > 0 && mine.length === 0) throw notYours(links[0]!.created_by)
+      const dismissed = { by: agent, at: timestamp(call.now()), reason }
+      if (mine.length > 0)
+        await tx.decisions.update(requireSize(takenBack(from.record, mine, dismissed)), from.revision)
       const makers = mine.map(({ created_by }) => created_by)
-      await audit(call, tx, [source, target], { edge_type, removed: mine.length > 0, created_by: makers })
+      const detail = { edge_type, removed: mine.length > 0, created_by: makers, ...(reason !== null && { reason }) }
+      await audit(call, tx, [source, target], detail)
       return mine.length > 0
     })
     return { removed }

@@ -7,7 +7,7 @@ import type { DecisionFilter, Edge, Store } from '../../../sdk/storage/store.ts'
 import { timestamp } from '../../core/time.ts'
 import { type EmbeddingCall, embedDecision, embedSignal } from '../search/embeddings.ts'
 import type { Follower } from '../search/follower.ts'
-import { withLink } from './links.ts'
+import { autoLink, isDismissed, withLink } from './links.ts'
 
 /** Purposes at most this far apart are the same purpose. */
 const sameFunction = 0.15
@@ -57,13 +57,18 @@ async function unresolved(
   // What was linked by its outcome holds only as long as a later review leaves the outcomes opposite.
   const holds = ({ created_by, source_id, target_id }: Edge): boolean => {
     const other = outcomeOf(source_id)
-    return created_by !== 'auto-link' || (other !== null && opposite[other] === outcomeOf(target_id))
+    return created_by !== autoLink || (other !== null && opposite[other] === outcomeOf(target_id))
   }
   const live = (id: string) => records.has(id) && !dead.has(id) && outcomeOf(id) !== 'abandoned'
   return edges
     .filter(
       (edge) =>
-        holds(edge) && live(edge.source_id) && live(edge.target_id) && !seen.has(pair(edge)) && seen.add(pair(edge)),
+        edge.effective &&
+        holds(edge) &&
+        live(edge.source_id) &&
+        live(edge.target_id) &&
+        !seen.has(pair(edge)) &&
+        seen.add(pair(edge)),
     )
     .flatMap(({ source_id, target_id, context }): Contradiction[] => {
       const ends = [records.get(source_id)!, records.get(target_id)!] as const
@@ -127,7 +132,14 @@ export async function linkContradictions(call: LinkingCall, record: DecisionReco
       const now = await tx.decisions.get(record.id)
       if (!now) return
       const context = 'The same purpose in one project, with opposite outcomes'
-      const linked = found.reduce(
+      const others = await Promise.all(found.map((id) => tx.decisions.get(id)))
+      const open = others.flatMap((other) =>
+        other === null || isDismissed(now.record, other.record.id) || isDismissed(other.record, now.record.id)
+          ? []
+          : [other.record.id],
+      )
+      if (open.length === 0) return
+      const linked = open.reduce(
         (one, target_id) =>
           withLink(one, {
             target_id,
@@ -135,7 +147,7 @@ export async function linkContradictions(call: LinkingCall, record: DecisionReco
             weight: 1,
             context,
             created_at: timestamp(call.now()),
-            created_by: 'auto-link',
+            created_by: autoLink,
             effective: true,
           }),
         now.record,

@@ -115,15 +115,39 @@ export function withLink(record: DecisionRecord, link: Link): DecisionRecord {
   return { ...record, links: [...others, link], updated_at: link.created_at }
 }
 
-/** The links of a record to this target of this type, one of each maker. */
-export const sameLinks = ({ links }: DecisionRecord, key: LinkKey): Link[] => links.filter((one) => isSame(one, key))
+/** The links of a record to this target of this type, one of each maker, without those that were dismissed. */
+export const sameLinks = ({ links }: DecisionRecord, key: LinkKey): Link[] =>
+  links.filter((one) => isSame(one, key) && one.dismissed === undefined)
 
-/** The record without these of its links. */
-export const withoutLinks = (record: DecisionRecord, removed: readonly Link[], at: string): DecisionRecord => ({
-  ...record,
-  links: record.links.filter((one) => !removed.includes(one)),
-  updated_at: at,
-})
+/** Who makes the links that the service finds itself. */
+export const autoLink = 'auto-link'
+
+/**
+ * Whether this agent may take the link back: who made it; of an automatic one the recorder of its source, and of an automatic
+ * contradiction only who recorded both.
+ */
+export function ownsLink(link: Link, source: DecisionRecord, target: DecisionRecord | null, agent: string): boolean {
+  if (link.created_by !== autoLink) return link.created_by === agent
+  return source.recorded_by === agent && (link.edge_type !== 'contradicts' || target?.recorded_by === agent)
+}
+
+/** Whether somebody found that these two do not contradict each other. */
+export const isDismissed = (record: DecisionRecord, other_id: string): boolean =>
+  record.links.some(({ target_id, dismissed }) => target_id === other_id && dismissed !== undefined)
+
+/** The record without these of its links; an automatic contradiction is kept as dismissed, since it would be found again. */
+export function takenBack(
+  record: DecisionRecord,
+  removed: readonly Link[],
+  dismissed: NonNullable<Link['dismissed']>,
+): DecisionRecord {
+  const links = record.links.flatMap((link) => {
+    if (!removed.includes(link)) return [link]
+    if (link.created_by !== autoLink || link.edge_type !== 'contradicts') return []
+    return [{ ...link, effective: false, dismissed }]
+  })
+  return { ...record, links, updated_at: dismissed.at }
+}
 
 /** Decisions that are read to see whether a chain of successors comes back to its start. */
 const maxChain = 1_000

@@ -1,6 +1,7 @@
 /** Inputs of a deliberation: what calls note for the agent's next decision, and what its record takes from them. */
 import type { DecisionRecord, Deliberation, Link } from '../../../sdk/schema/decision.ts'
 import type { RecordParams } from '../../../sdk/schema/record.ts'
+import { autoLink } from '../decision/links.ts'
 import type { Hit } from '../search/search.ts'
 import type { Session, SessionInput } from './sessions.ts'
 import type { InputDraft, SessionName, Tracker } from './tracker.ts'
@@ -167,7 +168,7 @@ export function relationsOf(
       weight: round4(1 - (distance ?? 0) / 2),
       context: null,
       created_at: at,
-      created_by: 'auto-link',
+      created_by: autoLink,
       effective: true,
     }),
   )

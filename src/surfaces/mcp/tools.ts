@@ -98,9 +98,13 @@ export async function callTool(
 /** The schema of a tool's input or output: always that of an object. */
 export type ObjectSchema = JsonSchema & { type: 'object' }
 
+/** A longer text than this no model writes into a field. */
+const longText = 10_000
+
 /** Bounds and defaults that add nothing. */
 const isRedundant = ([key, value]: [string, unknown]): boolean =>
-  (key === 'minLength' && value === 0) ||
+  (key === 'minLength' && (value as number) <= 1) ||
+  (key === 'maxLength' && (value as number) >= longText) ||
   (key === 'required' && Array.isArray(value) && value.length === 0) ||
   (key === 'maximum' && value === Number.MAX_SAFE_INTEGER) ||
   (key === 'default' && (value === null || (typeof value === 'object' && Object.keys(value).length === 0)))

@@ -72,6 +72,7 @@ describe.skipIf(!inspector).each(Object.keys(targets) as (keyof typeof targets)[
     ])) as [{ decision_id: string }, { decision_id: string }]
     const id = first.decision_id
     await use('link_decisions', { source_id: id, target_id: second.decision_id, edge_type: 'relates_to' })
+    await use('unlink_decisions', { source_id: second.decision_id, target_id: id, edge_type: 'relates_to' })
     const work: [string, Record<string, string>?][] = [
       ['query_decisions', { query: 'which database?', limit: '3', filters: '{"has_outcome":false}' }],
       ['check_action', { description: 'Drop a table', context: '{"environment":"test"}' }],

@@ -63,6 +63,9 @@ async function useAll(peer: Peer, project: string): Promise<string[]> {
   expect(await call('get_neighbors', { decision_id: second, edge_type: 'depends_on' })).toMatchObject({
     neighbors: [{ id: first, weight: 1 }],
   })
+  expect(await call('unlink_decisions', { source_id: first, target_id: second, edge_type: 'depends_on' })).toEqual({
+    removed: false,
+  })
   expect(await call('get_graph', { decision_id: first, depth: 2 })).toMatchObject({ center_id: first })
   await call('update_decision', { id: second, updates: { confidence: 0.85 } })
   expect(await call('get_decision', { id: second })).toMatchObject({
@@ -167,6 +170,7 @@ describe('the list', () => {
       })
     }
     expect(tools.filter(({ annotations }) => annotations?.destructiveHint).map(({ name }) => name)).toEqual([
+      'unlink_decisions',
       'update_decision',
     ])
   })

@@ -1,7 +1,7 @@
 /** The decisions around one, laid out by their links. */
 import { forceCollide, forceLink, forceManyBody, forceSimulation, forceX, forceY } from 'd3-force'
 import { useState } from 'preact/hooks'
-import type { GetGraphResult } from '../../../../sdk/client.ts'
+import type { GetDecisionResult, GetGraphResult } from '../../../../sdk/client.ts'
 import { Show, useCall } from '../../call.tsx'
 import { useWidth } from '../../charts.tsx'
 import { words } from '../../figures.ts'
@@ -122,6 +122,22 @@ function Picture({ graph }: { graph: GetGraphResult }) {
   )
 }
 
+/** Contradictions that were found automatically and are none: who says so, and why. */
+export function Dismissed({ links }: Pick<GetDecisionResult, 'links'>) {
+  const dismissed = links.flatMap(({ target_id, dismissed }) => (dismissed ? [{ target_id, ...dismissed }] : []))
+  if (dismissed.length === 0) return null
+  return (
+    <ul class="plain">
+      {dismissed.map(({ target_id, by, at, reason }) => (
+        <li key={target_id}>
+          Contradiction with <ToDecision id={target_id}>{target_id}</ToDecision> dismissed by {by}, {at.slice(0, 10)}
+          {reason && `: ${reason}`}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
 export function Graph({ id }: { id: string }) {
   const [depth, setDepth] = useState('1')
   const loaded = useCall(`${id} ${depth}`, (signal) =>
@@ -141,11 +157,12 @@ export function Graph({ id }: { id: string }) {
             <details>
               <summary>Show as a list</summary>
               <ul>
-                {graph.edges.map(({ source_id, target_id, edge_type, context }) => (
+                {graph.edges.map(({ source_id, target_id, edge_type, context, effective }) => (
                   <li key={`${source_id} ${target_id} ${edge_type}`}>
                     <ToDecision id={source_id}>{titles.get(source_id) ?? source_id}</ToDecision> {words(edge_type)}{' '}
                     <ToDecision id={target_id}>{titles.get(target_id) ?? target_id}</ToDecision>
                     {context && <span class="quiet"> {context}</span>}
+                    {!effective && <span class="quiet"> (without effect)</span>}
                   </li>
                 ))}
               </ul>

@@ -8,7 +8,7 @@ import { service } from '../../service.ts'
 import { Badge, Empty, Figure, Pairs, Panel, prose, Term } from '../../ui.tsx'
 import { Deliberation } from './deliberation.tsx'
 import { EvidenceOf } from './evidence.tsx'
-import { Graph } from './graph.tsx'
+import { Dismissed, Graph } from './graph.tsx'
 import { Review } from './review.tsx'
 
 const textOf = (one: string | { option: string; reason?: string | undefined }): string =>
@@ -132,6 +132,7 @@ export function Decision({ place, session }: View) {
               <Deliberation record={one} mayWrite={mayWrite} changed={loaded.again} />
               <Panel title="Linked decisions" lead="Follow a link to the graph of another decision." wide>
                 <Graph key={one.id} id={one.id} />
+                <Dismissed links={one.links} />
               </Panel>
               <EvidenceOf id={one.id} />
               <Review record={one} mayWrite={mayWrite} changed={loaded.again} />
