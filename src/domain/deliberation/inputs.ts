@@ -98,7 +98,7 @@ export const trackedIds = ({ inputs }: Session): string[] => [...new Set(inputs.
 
 /** How far the tracked hits are from the decision that is recorded. */
 export interface Nearness {
-  /** By id; null if the decision has no vectors yet: then the distance from the question stands in. */
+  /** By id; null if the decision has no vectors yet: then the distance from the question is used. */
   distances: ReadonlyMap<string, number> | null
   /** From here on two texts have nothing to do with each other. */
   noise_distance: number
