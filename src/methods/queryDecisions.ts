@@ -1,6 +1,7 @@
 /** cstp.queryDecisions: precedents by meaning, by keyword, or both. */
 import * as v from 'valibot'
-import { filledText, fraction, QueryHit, Stakes } from '../../sdk/schema/decision.ts'
+import { filledText, fraction, Stakes } from '../../sdk/schema/decision.ts'
+import { QueryHit } from '../../sdk/schema/hit.ts'
 import { Filters, readParams, shortened, trackedParams, whole } from '../../sdk/schema/params.ts'
 import { sides } from '../../sdk/storage/vectors.ts'
 import { defineMethod, toolInput } from '../calls/method.ts'

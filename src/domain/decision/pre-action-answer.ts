@@ -1,6 +1,6 @@
 /** The answer of preAction, from what its checks found and what was recorded. */
 import * as v from 'valibot'
-import { QueryHit } from '../../../sdk/schema/decision.ts'
+import { QueryHit } from '../../../sdk/schema/hit.ts'
 import { type ActionParams, PresentVerdict, Violation, verdictEntries } from '../../../sdk/schema/policy.ts'
 import type { RecordResult } from '../../../sdk/schema/record.ts'
 import { isConfirmed } from '../../../sdk/storage/fields.ts'

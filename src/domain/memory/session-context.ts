@@ -1,6 +1,6 @@
 /** What an agent should know when it starts a task. */
 import * as v from 'valibot'
-import { QueryHit } from '../../../sdk/schema/decision.ts'
+import { QueryHit } from '../../../sdk/schema/hit.ts'
 import { Contradiction, ReadyAction, WisdomEntry } from '../../../sdk/schema/memory.ts'
 import { BreakerState } from '../../../sdk/schema/policy.ts'
 import { listContradictions } from '../decision/contradictions.ts'

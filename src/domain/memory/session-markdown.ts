@@ -1,5 +1,5 @@
 /** The session context as Markdown that a model can use at once: what matters most within a budget of tokens. */
-import type { QueryHit } from '../../../sdk/schema/decision.ts'
+import type { QueryHit } from '../../../sdk/schema/hit.ts'
 import type { ReadyAction } from '../../../sdk/schema/memory.ts'
 import { markdownText, plainText, quoted, quotedName, shorten } from '../../core/quote.ts'
 import { inPoints, partName } from '../calibration/advice.ts'

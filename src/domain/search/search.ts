@@ -1,6 +1,7 @@
 /** Precedents: semantic, keyword and hybrid search over decisions. */
 import * as v from 'valibot'
-import type { DecisionRecord, QueryHit } from '../../../sdk/schema/decision.ts'
+import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
+import type { QueryHit } from '../../../sdk/schema/hit.ts'
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import { compileFilter } from '../../../sdk/storage/filter.ts'
