@@ -2140,8 +2140,8 @@ export type Status = 'pending' | 'reviewed'
 /** What is proven of the confidence of some decisions: of all of them, or of the part that is worst. */
 export interface Verdict {
   /**
-   * The worst that is proven; `well_calibrated` if nothing is and the gap of all is within 0.05,
-   * `insufficient_data` if chance alone may explain a larger one.
+   * The worst that is proven; `well_calibrated` if nothing is and the gap of all is within 0.05 (single ranges of
+   * confidence are in the recommendations), `insufficient_data` if chance alone may explain a larger one.
    */
   interpretation: Interpretation
   /** The part that is proven to be worse than all decisions together; null if none is. */

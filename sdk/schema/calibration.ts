@@ -21,7 +21,7 @@ export const Verdict = v.object({
   interpretation: v.pipe(
     Interpretation,
     d(
-      'The worst that is proven; `well_calibrated` if nothing is and the gap of all is within 0.05, `insufficient_data` if chance alone may explain a larger one.',
+      'The worst that is proven; `well_calibrated` if nothing is and the gap of all is within 0.05 (single ranges of confidence are in the recommendations), `insufficient_data` if chance alone may explain a larger one.',
     ),
   ),
   proven_by: v.pipe(

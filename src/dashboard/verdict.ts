@@ -26,26 +26,45 @@ const partOf = ({ by, key }: NonNullable<Verdict['proven_by']>): string => {
     .join(', ')
 }
 
+/** How many of the five ranges of confidence are proven to be off. */
+export const rangesOff = ({ recommendations }: Pick<GetCalibrationResult, 'recommendations'>): number =>
+  recommendations.filter(({ type }) => type.endsWith('_range')).length
+const ranges = (off: number): string => `${off} of the five ranges of confidence ${off === 1 ? 'is' : 'are'}`
+
+type Report = Pick<GetCalibrationResult, 'verdict' | 'overall' | 'recommendations'>
+
 /** The verdict in a sentence. */
-export function verdictSentence({ interpretation, proven_by }: Verdict, overall: Overall): string {
+export function verdictSentence(report: Report): string {
+  const { interpretation, proven_by } = report.verdict
   if (proven_by !== null) {
     const { n, low, high } = proven_by
     return `Decisions of ${partOf(proven_by)} are ${inPoints(low, high)} (95 %, ${counted(n, 'scored decision')}).`
   }
-  const { gap_low, gap_high, scored } = overall
+  const { gap_low, gap_high, scored } = report.overall
   if (gap_low === null || gap_high === null)
     return 'Too few decisions were reviewed. Review more of them: the overview lists the reviews that are due.'
   const known = `${inPoints(gap_low, gap_high)} (95 %, ${counted(scored, 'scored decision')})`
-  if (interpretation === 'insufficient_data')
-    return `Too few decisions to tell a gap from chance: they are ${known}. Review more of them.`
-  if (interpretation === 'well_calibrated')
-    return `No agent, category or stakes is proven to be off. All decisions together are ${known}.`
-  return `The decisions are ${known}.`
+  const off = rangesOff(report)
+  if (!['insufficient_data', 'well_calibrated'].includes(interpretation)) return `The decisions are ${known}.`
+  if (off > 0)
+    return `No agent, category or stakes is proven to be off, but ${ranges(off)}. All decisions together are ${known}.`
+  return interpretation === 'well_calibrated'
+    ? `No agent, category or stakes is proven to be off. All decisions together are ${known}.`
+    : `Too few decisions to tell a gap from chance: they are ${known}. Review more of them.`
+}
+
+/** The verdict in two words: never that all is well while a range is off. */
+export const verdictWords = (report: Report): string => {
+  const { interpretation } = report.verdict
+  const calm = ['insufficient_data', 'well_calibrated'].includes(interpretation)
+  return calm && rangesOff(report) > 0 ? 'ranges off' : words(interpretation)
 }
 
 /** What the verdict is about, in a few words. */
-export const verdictNote = ({ proven_by }: Verdict, { gap_low, gap_high }: Overall): string | null =>
-  proven_by !== null ? partOf(proven_by) : gap_low === null || gap_high === null ? null : inPoints(gap_low, gap_high)
+export function verdictNote({ verdict: { proven_by }, overall: { gap_low, gap_high } }: Report): string | null {
+  if (proven_by !== null) return partOf(proven_by)
+  return gap_low === null || gap_high === null ? null : inPoints(gap_low, gap_high)
+}
 
 /** What is proven of one row of figures. */
 export function provenWords({ interpretation, gap_low, gap_high }: Overall): string {

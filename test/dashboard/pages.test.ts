@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises'
 import axe, { type RunOnly } from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
 import type { GetCalibrationResult } from '../../sdk/client.ts'
-import { verdictSentence } from '../../src/dashboard/verdict.ts'
+import { verdictSentence, verdictWords } from '../../src/dashboard/verdict.ts'
 import { temporaryDir } from '../support/process.ts'
 import { executable, launch, logIn, open, settled, visit, type Watched } from './browser.ts'
 import { type DashboardPlace, hasData, hostile, people, startPlace } from './place.ts'
@@ -130,16 +130,14 @@ describe.skipIf(!runs)('the dashboard', () => {
 
   test('the figures of the overview are those of the methods', async () => {
     const stats = (await place.server.call('getStats', {})) as { total: number }
-    const { overall, verdict, reviewed_decisions } = (await place.server.call(
-      'getCalibration',
-      {},
-    )) as unknown as GetCalibrationResult
+    const report = (await place.server.call('getCalibration', {})) as unknown as GetCalibrationResult
+    const { overall, reviewed_decisions } = report
     await visit(page, url, '')
     expect(await figure('Decisions')).toBe(stats.total.toLocaleString('en'))
     expect(await figure('Reviewed')).toBe(reviewed_decisions.toLocaleString('en'))
     expect(await figure('Accuracy')).toBe(`${(100 * overall.accuracy!).toFixed(0)} %`)
     expect(await figure('Brier score')).toBe(overall.brier_score!.toFixed(3))
-    expect(await figure('Confidence')).toBe(verdict.interpretation.replaceAll('_', ' '))
+    expect(await figure('Confidence')).toBe(verdictWords(report))
     await page.getByLabel('Period').selectOption('30d')
     await page.waitForURL(/period=30d/)
     await settled(page)
@@ -282,11 +280,11 @@ describe.skipIf(!runs)('the dashboard', () => {
 
   test('the headline of calibration is the verdict, and accuracy is beside the mean confidence of the same decisions', async () => {
     const report = (await place.server.call('getCalibration', {})) as unknown as GetCalibrationResult
-    const { verdict, overall } = report
+    const { overall } = report
     await visit(page, url, '/calibration')
-    expect(await figure('Verdict')).toBe(verdict.interpretation.replaceAll('_', ' '))
+    expect(await figure('Verdict')).toBe(verdictWords(report))
     const lead = await page.locator('p.lead').first().innerText()
-    expect(lead).toBe(verdictSentence(verdict, overall))
+    expect(lead).toBe(verdictSentence(report))
     const accuracy = page.locator('.figure', { has: page.getByText('Accuracy', { exact: true }) }).first()
     expect(await accuracy.innerText()).toContain(`mean confidence ${(100 * overall.mean_confidence!).toFixed(1)} %`)
     expect(overall.mean_confidence).not.toBe(report.confidence_stats.mean)

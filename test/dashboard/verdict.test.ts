@@ -1,7 +1,7 @@
 /** The verdict on the dashboard in words: of a part, of all decisions, and if nothing is proven. */
 import { expect, test } from 'bun:test'
-import type { OverallFigures, Verdict } from '../../sdk/schema/calibration.ts'
-import { provenWords, verdictNote, verdictSentence } from '../../src/dashboard/verdict.ts'
+import type { CalibrationReport, Verdict } from '../../sdk/schema/calibration.ts'
+import { provenWords, verdictNote, verdictSentence, verdictWords } from '../../src/dashboard/verdict.ts'
 import { report } from '../../src/domain/calibration/report.ts'
 
 /** Successes of so many decisions at 0.9. */
@@ -16,59 +16,70 @@ const of = (by: NonNullable<Verdict['proven_by']>['by'], key: string): Verdict =
   interpretation: 'overconfident',
   proven_by: { by, key, n: 90, gap: -0.2, low: -0.28, high: -0.004 },
 })
-const { overall: any } = at(80, 90)
+const proven = (by: NonNullable<Verdict['proven_by']>['by'], key: string) => ({ ...at(80, 90), verdict: of(by, key) })
+/** Of the unsure ones none came true, of the sure ones all. */
+const mixed = report([
+  { confidence: 0.3, outcome: 'failure', settled_by: 'others', count: 60 },
+  { confidence: 0.7, outcome: 'success', settled_by: 'others', count: 60 },
+])
 
-test.each<[string, Verdict, OverallFigures, string, string | null]>([
+test.each<[string, CalibrationReport, string, string | null, string]>([
   [
     'an agent',
-    of('agent', 'alice'),
-    any,
+    proven('agent', 'alice'),
     'Decisions of agent alice are overconfident by 0.4 to 28 points (95 %, 90 scored decisions).',
     'agent alice',
+    'overconfident',
   ],
   [
     'a pair',
-    of('agent_category', 'alice / deployment'),
-    any,
+    proven('agent_category', 'alice / deployment'),
     'Decisions of agent alice, category deployment are overconfident by 0.4 to 28 points (95 %, 90 scored decisions).',
     'agent alice, category deployment',
+    'overconfident',
   ],
   [
     'all',
-    at(60, 100).verdict,
-    at(60, 100).overall,
+    at(60, 100),
     'The decisions are overconfident by 20 to 40 points (95 %, 100 scored decisions).',
     'overconfident by 20 to 40 points',
+    'overconfident',
   ],
   [
     'nothing, of many',
-    at(900, 1_000).verdict,
-    at(900, 1_000).overall,
+    at(900, 1_000),
     'No agent, category or stakes is proven to be off. All decisions together are between 2 points overconfident and 2 underconfident (95 %, 1,000 scored decisions).',
     'between 2 points overconfident and 2 underconfident',
+    'well calibrated',
+  ],
+  [
+    'ranges that cancel out',
+    mixed,
+    'No agent, category or stakes is proven to be off, but 2 of the five ranges of confidence are. All decisions together are between 9 points overconfident and 9 underconfident (95 %, 120 scored decisions).',
+    'between 9 points overconfident and 9 underconfident',
+    'ranges off',
   ],
   [
     'six of six',
-    at(6, 6).verdict,
-    at(6, 6).overall,
+    at(6, 6),
     'Too few decisions to tell a gap from chance: they are between 36 points overconfident and 10 underconfident (95 %, 6 scored decisions). Review more of them.',
     'between 36 points overconfident and 10 underconfident',
+    'insufficient data',
   ],
   [
     'nothing at all',
-    at(0, 0).verdict,
-    at(0, 0).overall,
+    at(0, 0),
     'Too few decisions were reviewed. Review more of them: the overview lists the reviews that are due.',
     null,
+    'insufficient data',
   ],
-])('%s', (_, verdict, overall, sentence, note) => {
-  expect(verdictSentence(verdict, overall)).toBe(sentence)
-  expect(verdictNote(verdict, overall)).toBe(note)
+])('%s', (_, report, sentence, note, two) => {
+  expect([verdictSentence(report), verdictNote(report), verdictWords(report)]).toEqual([sentence, note, two])
 })
 
 test('a row of figures says only what its interval proves', () => {
-  const proven = (value: number, count: number) => provenWords(at(value, count).overall)
-  expect([proven(60, 100), proven(90, 100), proven(6, 6), proven(2, 2)]).toEqual([
+  const of = (value: number, count: number) => provenWords(at(value, count).overall)
+  expect([of(60, 100), of(90, 100), of(6, 6), of(2, 2)]).toEqual([
     'overconfident',
     'well calibrated',
     'not proven',

@@ -151,7 +151,7 @@ forEachBackend((open) => {
     })
     expect(markdown).toContain('Accuracy went from 0.85 to 0.2')
     expect(markdown).toContain('deployment: success 72 %, between 34 points overconfident and 3 underconfident (95 %)')
-    expect(markdown).toContain('its failures have in common: "The cache was cold"')
+    expect(markdown).toContain('"The cache was cold"')
     expect(markdown).not.toContain('agent:bob')
     const { calibration_context } = await call('preAction', { action, options: { auto_record: false } })
     expect(calibration_context).toMatchObject({ reviewed_decisions: 26, interpretation: 'overconfident' })

@@ -109,6 +109,14 @@ forEachBackend((open) => {
       const all = await call('getCalibration')
       expect(all).toMatchObject({ total_decisions: 1_518, reviewed_decisions: 1_512 })
       expect(shown(all)).toMatchObject(independent(forecasts))
+      // All together fit, and so does each model and branch; that what is called 27 % comes true in 10 % is said of its range.
+      expect(all.verdict).toEqual({ interpretation: 'well_calibrated', proven_by: null })
+      expect(all.recommendations.map(({ type, message }) => [type, message])).toEqual([
+        [
+          'overconfident_range',
+          expect.stringContaining('Your 0.2-0.4 decisions came true 10 % of the time (84 of them;'),
+        ],
+      ])
       const briers = new Set<number>()
       for (const version of ['classic', 'deluxe', 'lite']) {
         const own = await call('getCalibration', { agent: version })

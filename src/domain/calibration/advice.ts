@@ -46,7 +46,7 @@ export function partName({ by, key }: Pick<NonNullable<Verdict['proven_by']>, 'b
     .join(' ')
 }
 
-/** Advice for each bucket whose interval excludes the confidence that was stated. */
+/** Advice for each bucket that is off, and whose interval excludes the confidence that was stated. */
 const aboutBuckets = (groups: readonly Scored[]): Recommendation[] =>
   bucketed(groups).flatMap((bucket, at) => {
     const count = countOf(bucket)
@@ -55,6 +55,7 @@ const aboutBuckets = (groups: readonly Scored[]): Recommendation[] =>
     const actual = meanOf(bucket, ({ value }) => value)
     const { low, high } = exactInterval(actual * count, count, bucketError)
     if (predicted >= low && predicted <= high) return []
+    if (interpret(actual - predicted, count) === 'well_calibrated') return []
     const share = `${percent(actual)} of the time (${count} of them; interval ${Math.round(100 * low)} to ${percent(high)})`
     return [
       {

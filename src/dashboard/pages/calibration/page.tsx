@@ -2,12 +2,12 @@
 import type { GetCalibrationParams } from '../../../../sdk/client.ts'
 import { Show, useCall } from '../../call.tsx'
 import { Bars } from '../../charts.tsx'
-import { counted, decimal, percent, periods, signed, words } from '../../figures.ts'
+import { counted, decimal, percent, periods, signed } from '../../figures.ts'
 import { Choice, type Options } from '../../form.tsx'
 import { goWith, type View } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { Badge, Empty, Figure, Panel } from '../../ui.tsx'
-import { verdictNote, verdictSentence } from '../../verdict.ts'
+import { rangesOff, verdictNote, verdictSentence, verdictWords } from '../../verdict.ts'
 import { Breakdown, Compared } from './breakdown.tsx'
 import { Reliability } from './diagram.tsx'
 import { Drift } from './drift.tsx'
@@ -59,18 +59,13 @@ export function Calibration({ place }: View) {
       </div>
       <Show of={loaded}>
         {({ report }) => {
-          const { verdict, overall, buckets, confidence_stats, recommendations } = report
-          const off = recommendations.filter(({ type }) => type.endsWith('_range')).length
+          const { overall, buckets, confidence_stats, recommendations } = report
+          const off = rangesOff(report)
           return (
             <>
-              <p class="lead">{verdictSentence(verdict, overall)}</p>
+              <p class="lead">{verdictSentence(report)}</p>
               <dl class="figures">
-                <Figure
-                  name="Verdict"
-                  term="verdict"
-                  value={words(verdict.interpretation)}
-                  note={verdictNote(verdict, overall)}
-                />
+                <Figure name="Verdict" term="verdict" value={verdictWords(report)} note={verdictNote(report)} />
                 <Figure
                   name="Brier score"
                   term="brier"

@@ -2,12 +2,12 @@
 import type { ReadyResult } from '../../../../sdk/client.ts'
 import { Failure, Show, useCall } from '../../call.tsx'
 import { Bars, Columns, Stack } from '../../charts.tsx'
-import { actionIn, counted, dayOf, decimal, none, type Period, percent, periods, whole, words } from '../../figures.ts'
+import { actionIn, counted, dayOf, decimal, none, type Period, percent, periods, whole } from '../../figures.ts'
 import { Choice } from '../../form.tsx'
 import { goWith, To, ToDecision, type View } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { Badge, Empty, Figure, Panel, Table, When } from '../../ui.tsx'
-import { verdictNote } from '../../verdict.ts'
+import { verdictNote, verdictWords } from '../../verdict.ts'
 
 /** The first instant of a period; undefined for all time. */
 const startOf = (period: Period): string | undefined =>
@@ -43,7 +43,7 @@ export function Overview({ place, session }: View) {
       </div>
       <Show of={loaded}>
         {({ since, stats, calibration, ready, breakers, latest }) => {
-          const { overall, verdict } = calibration
+          const { overall } = calibration
           const open = breakers.breakers.filter(({ state }) => state !== 'closed')
           if (stats.total === 0 && period === 'all')
             return (
@@ -80,8 +80,8 @@ export function Overview({ place, session }: View) {
                 <Figure
                   name="Confidence"
                   term="verdict"
-                  value={words(verdict.interpretation)}
-                  note={verdictNote(verdict, overall)}
+                  value={verdictWords(calibration)}
+                  note={verdictNote(calibration)}
                 />
               </dl>
               <div class="panels">
