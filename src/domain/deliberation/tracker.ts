@@ -64,17 +64,40 @@ const sweepMs = 60_000
 /** Noted inputs that may wait when the store is unavailable; older ones are dropped. */
 const maxWaiting = 10_000
 
-interface Note {
+/** What was noted for a session. */
+interface Notes {
   name: SessionName
-  input: SessionInput
+  inputs: SessionInput[]
+  types: Set<string>
 }
-/** By the key of their session. */
-type Notes = Map<string, Note[]>
+/** By the key of the session. */
+type Waiting = Map<string, Notes>
+
+function addNote(waiting: Waiting, name: SessionName, input: SessionInput): void {
+  const key = sessionKey(name)
+  let notes = waiting.get(key)
+  if (notes === undefined) {
+    notes = { name, inputs: [], types: new Set() }
+    waiting.set(key, notes)
+  }
+  notes.inputs.push(input)
+  notes.types.add(input.type)
+}
+
+/** Both, of so many inputs the newest. */
+function joined(older: Waiting, newer: Waiting, most: number): Waiting {
+  const all = [...older.values(), ...newer.values()].flatMap(({ name, inputs }) =>
+    inputs.map((input) => [name, input] as const),
+  )
+  const waiting: Waiting = new Map()
+  for (const [name, input] of all.slice(-most)) addNote(waiting, name, input)
+  return waiting
+}
 
 export function startTracker({ store, now, newId, ttl_ms, after, failed }: TrackerOptions): Tracker {
-  let waiting: Notes = new Map()
+  let waiting: Waiting = new Map()
   /** What is not durable either, until its transaction ends. */
-  let writing: Notes = new Map()
+  let writing: Waiting = new Map()
   let cancel: (() => void) | null = null
   let flushing: Promise<void> = Promise.resolve()
   let closed = false
@@ -94,7 +117,7 @@ export function startTracker({ store, now, newId, ttl_ms, after, failed }: Track
     session !== null && session.updated_ms >= now() - ttl_ms
 
   /** Asked before the stored session is read: what is committed in between is in both, and never in neither. */
-  const notesOf = (key: string): Note[] => [...(writing.get(key) ?? []), ...(waiting.get(key) ?? [])]
+  const notesOf = (key: string): Notes[] => [writing, waiting].flatMap((notes) => notes.get(key) ?? [])
 
   const write = async (): Promise<void> => {
     if (waiting.size === 0) return
@@ -102,16 +125,10 @@ export function startTracker({ store, now, newId, ttl_ms, after, failed }: Track
     waiting = new Map()
     try {
       await store.transaction(async (tx) => {
-        for (const notes of writing.values())
-          await append(
-            tx,
-            notes[0]!.name,
-            notes.map(({ input }) => input),
-          )
+        for (const { name, inputs } of writing.values()) await append(tx, name, inputs)
       })
     } catch (error) {
-      const unwritten = [...writing.values(), ...waiting.values()].flat().slice(-maxWaiting)
-      waiting = Map.groupBy(unwritten, ({ name }) => sessionKey(name))
+      waiting = joined(writing, waiting, maxWaiting)
       failed(error)
       if (!closed) cancel ??= after(retryMs, () => void flush())
     } finally {
@@ -138,11 +155,7 @@ export function startTracker({ store, now, newId, ttl_ms, after, failed }: Track
   return {
     note(name, source, draft) {
       if (closed) return
-      const key = sessionKey(name)
-      const note = { name, input: inputOf(source, draft) }
-      const notes = waiting.get(key)
-      if (notes) notes.push(note)
-      else waiting.set(key, [note])
+      addNote(waiting, name, inputOf(source, draft))
       cancel ??= after(gatherMs, () => void flush())
     },
     async think(tx, name, source, text) {
@@ -154,14 +167,14 @@ export function startTracker({ store, now, newId, ttl_ms, after, failed }: Track
       const stored = await getSession(store, key)
       const session = alive(stored) ? stored : null
       const known = new Set(session?.inputs.map(({ id }) => id))
-      const noted = notes.flatMap(({ input }) => (known.has(input.id) ? [] : [input]))
+      const noted = notes.flatMap(({ inputs }) => inputs).filter(({ id }) => !known.has(id))
       if (noted.length === 0) return session
       const empty: Session = { key, agent: name.agent, inputs: [], dropped: 0, created_ms: now(), updated_ms: now() }
       return { ...(session ?? empty), inputs: [...(session?.inputs ?? []), ...noted] }
     },
     async types(name) {
       const key = sessionKey(name)
-      const noted = notesOf(key).map(({ input }) => input.type)
+      const noted = notesOf(key).flatMap(({ types }) => [...types])
       const stored = await getTypes(store, key, { now_ms: now(), ttl_ms })
       return stored === null && noted.length === 0 ? null : new Set([...(stored ?? []), ...noted])
     },

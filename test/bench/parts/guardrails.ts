@@ -1,4 +1,4 @@
-/** checkGuardrails through the dispatcher, its audit line included, and the evaluation alone: 10, 100 and 1 000 rules. */
+/** checkGuardrails through the dispatcher, its audit line included, and the evaluation alone: 10, 100 and 1 000 rules; then over HTTP. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,38 +10,14 @@ import { buildPolicy, type PolicySet } from '../../../src/domain/guardrail/set.t
 import { type Bench, token } from '../bench.ts'
 import { percentile } from '../load.ts'
 import { against, rowOf } from '../report.ts'
+import { action, guardrailsOverHttp, plainRules } from './guardrails-http.ts'
 
 const part = 'guardrails'
 const asked = 3_000
 
-/** Half of them look at fields, half are CEL; none fires. */
 async function rulesOf(count: number): Promise<PolicySet> {
-  const rules = Array.from({ length: count }, (_, at) =>
-    at % 2 === 0
-      ? {
-          id: `field${at}`,
-          message: 'm',
-          condition_stakes: ['high', 'critical'],
-          condition_confidence: `< 0.${at % 9}`,
-        }
-      : {
-          id: `cel${at}`,
-          message: 'm',
-          conditions: [
-            { type: 'cel', expression: `has(action.context.amount) && action.context.amount > ${at + 1000}.0` },
-          ],
-        },
-  )
-  const { set } = await buildPolicy([{ name: 'bench.yaml', text: JSON.stringify(rules) }], async () => null)
+  const { set } = await buildPolicy([{ name: 'bench.yaml', text: JSON.stringify(plainRules(count)) }], async () => null)
   return set!
-}
-
-const action = {
-  description: 'Deploy version 2.1 of the order service to production after the tests passed',
-  category: 'deployment',
-  stakes: 'high' as const,
-  confidence: 0.95,
-  context: { amount: 120, environment: 'production', tests_passed: true, files: ['src/a.ts', 'src/b.ts'] },
 }
 
 async function timed(work: () => Promise<unknown>) {
@@ -107,4 +83,5 @@ export async function guardrails(bench: Bench): Promise<void> {
     await program.close()
     await rm(dir, { recursive: true })
   }
+  await guardrailsOverHttp(bench)
 }
