@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { redact } from '../../src/core/redact.ts'
+import { cpuClock } from '../support/cpu.ts'
 
 const hidden = '[redacted]'
 
@@ -86,8 +87,8 @@ test('crafted texts of the largest size take no time', () => {
     'password:   ',
     'secret',
   ]) {
-    const start = performance.now()
+    const used_ms = cpuClock()
     redact({ text: part.repeat(Math.floor(65_536 / part.length)) })
-    expect([part, performance.now() - start < 300]).toEqual([part, true])
+    expect([part, used_ms() < 300]).toEqual([part, true])
   }
 })

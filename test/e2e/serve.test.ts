@@ -4,55 +4,11 @@ import { mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { loadSettings } from '../../src/app/config/config.ts'
-import { type Serving, serve } from '../../src/app/server.ts'
-import { createLog } from '../../src/core/log.ts'
-import { everyScope } from '../support/process.ts'
-
-const tokens = { root: 'root:r00t-t0ken-of-the-test', bob: 'bob:b0b-t0ken-of-the-test' }
-
-interface Running extends Serving {
-  dir: string
-  lines(): string
-}
-
-async function start(env: Record<string, string> = {}): Promise<Running> {
-  const dir = await mkdtemp(join(tmpdir(), 'cstp-serve-'))
-  let text = ''
-  const write = (line: string) => {
-    text += line
-  }
-  const log = createLog({ level: 'debug', pretty: false, write, now: Date.now })
-  const { settings } = await loadSettings({
-    env: {
-      CSTP_DATA_DIR: dir,
-      CSTP_PORT: '0',
-      CSTP_EMBEDDER: 'hash',
-      CSTP_AUTH_TOKENS: Object.values(tokens).join(','),
-      ...(env.CSTP_AUTH_TOKENS === undefined && everyScope('root')),
-      ...env,
-    },
-    flags: {},
-    readFile: () => Promise.reject(new Error('no file')),
-  })
-  const serving = await serve(settings, log)
-  return {
-    ...serving,
-    dir,
-    lines() {
-      log.flush()
-      return text
-    },
-    async stop() {
-      await serving.stop()
-      await rm(dir, { recursive: true, force: true })
-    },
-  }
-}
+import { type Running, startServing, tokens } from '../support/serving.ts'
 
 let server: Running
 beforeAll(async () => {
-  server = await start()
+  server = await startServing()
 })
 afterAll(() => server.stop())
 
@@ -239,7 +195,7 @@ test('an unknown method is cut before it is logged', async () => {
 })
 
 test('while it stops, calls under way end, new ones are 503, and /health answers', async () => {
-  const stopping = await start()
+  const stopping = await startServing()
   const { url } = stopping
   const body = JSON.stringify({ jsonrpc: '2.0', method: 'cstp.recordDecision', params: decision, id: 'late' })
   const head = `POST /cstp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${tokens.bob}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`
@@ -260,7 +216,7 @@ test('while it stops, calls under way end, new ones are 503, and /health answers
 })
 
 test('without credentials local may read and write and admin the rest but evidence: two files for their owner only', async () => {
-  const own = await start({ CSTP_AUTH_TOKENS: '' })
+  const own = await startServing({ CSTP_AUTH_TOKENS: '' })
   const call = (authorization: string, method: string) =>
     fetch(`${own.url}/cstp`, {
       method: 'POST',
@@ -288,16 +244,16 @@ test('without credentials local may read and write and admin the rest but eviden
 
 test('a port that is taken stops the start with the name of the setting', async () => {
   const { port } = new URL(server.url)
-  await expect(start({ CSTP_PORT: port })).rejects.toThrow('CSTP_PORT')
+  await expect(startServing({ CSTP_PORT: port })).rejects.toThrow('CSTP_PORT')
 })
 
 test('the card tells the public address, and a data directory that can not be made stops the start', async () => {
-  const open = await start({ CSTP_PUBLIC_URL: 'https://cstp.example' })
+  const open = await startServing({ CSTP_PUBLIC_URL: 'https://cstp.example' })
   expect(await (await fetch(`${open.url}/.well-known/agent.json`)).json()).toMatchObject({
     url: 'https://cstp.example',
   })
   const file = join(open.dir, 'a-file')
   await writeFile(file, '')
-  await expect(start({ CSTP_DATA_DIR: join(file, 'x') })).rejects.toThrow()
+  await expect(startServing({ CSTP_DATA_DIR: join(file, 'x') })).rejects.toThrow()
   await open.stop()
 })

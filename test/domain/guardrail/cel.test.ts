@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import type { Action } from '../../../src/domain/guardrail/action.ts'
 import { compileCel } from '../../../src/domain/guardrail/cel.ts'
+import { cpuClock } from '../../support/cpu.ts'
 import { actionOf, outcome } from './rules.ts'
 
 const context = { amount: 6000, list: [1, 2, 3], inner: { a: 1 }, text: 'x' }
@@ -65,8 +66,8 @@ test('the largest context is evaluated in no time', async () => {
     ['action.context.list.exists(x, action.description.contains("nothing"))', { list }],
     ['action.context.words.contains("nothing") || action.context.words.endsWith("no")', { words }],
   ] as const) {
-    const start = performance.now()
+    const used_ms = cpuClock()
     await cell(expression, { context: given, description: 'x'.repeat(10_000) })
-    expect(performance.now() - start).toBeLessThan(1_000)
+    expect(used_ms()).toBeLessThan(1_000)
   }
 })

@@ -7,8 +7,8 @@ import type { Dispatch } from '../../../src/calls/dispatch.ts'
 import { createServer } from '../../../src/surfaces/mcp/server.ts'
 import { inTemporaryDir } from '../../support/process.ts'
 import { callers } from '../../support/program.ts'
+import { type Agent, type Running, startServing, tokens } from '../../support/serving.ts'
 import { jsonOf, lines, overHttp, overStdio, type Peer, use } from './peers.ts'
-import { type Agent, type Running, startServing, tokens } from './running.ts'
 
 let server: Running
 beforeAll(async () => {

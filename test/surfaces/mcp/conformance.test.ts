@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { root } from '../../support/process.ts'
-import { type Running, startServing, tokens } from './running.ts'
+import { type Running, startServing, tokens } from '../../support/serving.ts'
 
 const fixtureTool = 'calls a tool of the suite’s own example server'
 const fixturePrompt = 'asks for a prompt of the suite’s own example server'

@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { toolNames } from '../../../src/calls/method.ts'
 import { bareEnv, main, root, run } from '../../support/process.ts'
+import { type Running, startServing, tokens } from '../../support/serving.ts'
 import { jsonOf, type ToolResult } from './peers.ts'
-import { type Running, startServing, tokens } from './running.ts'
 
 const inspector = process.env.CSTP_INSPECTOR
 if (!inspector) console.warn('CSTP_INSPECTOR is not set: the tests with the MCP inspector are skipped')

@@ -7,8 +7,8 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as StreamableHTTPClientTransportV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
+import { type Running, startServing, tokens } from '../../support/serving.ts'
 import { jsonOf, type Line, lines, modernRevision, overHttp, type ToolResult } from './peers.ts'
-import { type Running, startServing, tokens } from './running.ts'
 
 let server: Running
 let folder: string

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { toolNames } from '../../../src/calls/method.ts'
 import { bareEnv, inTemporaryDir, root } from '../../support/process.ts'
+import { startServing, tokens } from '../../support/serving.ts'
 import { overStdio, type Peer } from './peers.ts'
-import { startServing, tokens } from './running.ts'
 
 interface Entry {
   type?: string

@@ -1,7 +1,8 @@
 /** /mcp on a real socket: who may come, from where, with what; sessions and their ends; streams; stopping. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { until } from '../../support/process.ts'
-import { hello, message, openSession, post, type Running, startServing, tokens } from './running.ts'
+import { type Running, startServing, tokens } from '../../support/serving.ts'
+import { hello, message, openSession, post } from './messages.ts'
 
 let server: Running
 beforeAll(async () => {

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { type Running, startServing, tokens } from '../../support/serving.ts'
 import { jsonOf, lines, overHttp, type Peer } from './peers.ts'
-import { type Running, startServing, tokens } from './running.ts'
 
 const rules = `
 - { id: of-project, scope: acme/app, message: m, condition_category: deployment }

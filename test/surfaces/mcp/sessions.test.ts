@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test'
 import { createServer } from '../../../src/surfaces/mcp/server.ts'
 import { openSessions, type Sessions } from '../../../src/surfaces/mcp/sessions.ts'
 import { callers } from '../../support/program.ts'
-import { hello, message } from './running.ts'
+import { hello, message } from './messages.ts'
 
 function harness() {
   const clock = { now: 0 }

@@ -1,7 +1,7 @@
 /** `cstp mcp` as a process: lines in, lines out, nothing else on stdout, a clean end. */
 import { describe, expect, test } from 'bun:test'
 import { bareEnv, cstp, inTemporaryDir, main, root } from '../../support/process.ts'
-import { hello, message } from './running.ts'
+import { hello, message } from './messages.ts'
 
 const lines = (...messages: unknown[]) => messages.map((one) => `${JSON.stringify(one)}\n`).join('')
 const answers = (out: string) =>

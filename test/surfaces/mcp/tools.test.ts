@@ -4,8 +4,8 @@ import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/
 import { toolNames } from '../../../src/calls/method.ts'
 import { methods } from '../../../src/methods/table.ts'
 import { inTemporaryDir } from '../../support/process.ts'
+import { type Agent, type Running, startServing, tokens } from '../../support/serving.ts'
 import { jsonOf, lines, overHttp, overStdio, type Peer, use } from './peers.ts'
-import { type Agent, type Running, startServing, tokens } from './running.ts'
 
 let server: Running
 beforeAll(async () => {

@@ -1,11 +1,11 @@
-/** A server in this process for the MCP tests, with two agents that may read and write and one that may do nothing. */
+/** A server in this process, on a real socket: with an agent that may do everything, and two that may read and write. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { loadSettings } from '../../../src/app/config/config.ts'
-import { type Serving, serve } from '../../../src/app/server.ts'
-import { createLog } from '../../../src/core/log.ts'
-import { everyScope } from '../../support/process.ts'
+import { loadSettings } from '../../src/app/config/config.ts'
+import { type Serving, serve } from '../../src/app/server.ts'
+import { createLog } from '../../src/core/log.ts'
+import { everyScope } from './process.ts'
 
 export const tokens = {
   root: 'root:r00t-t0ken-of-tests',
@@ -25,7 +25,7 @@ export interface Running extends Serving {
 
 /** @param config path of a YAML file with settings */
 export async function startServing(env: Record<string, string> = {}, config?: string): Promise<Running> {
-  const dir = await mkdtemp(join(tmpdir(), 'cstp-mcp-'))
+  const dir = await mkdtemp(join(tmpdir(), 'cstp-serving-'))
   let text = ''
   const write = (line: string) => {
     text += line
@@ -74,40 +74,4 @@ export async function startServing(env: Record<string, string> = {}, config?: st
       await rm(dir, { recursive: true, force: true })
     },
   }
-}
-
-const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
-
-/** A message of a 2025 client, posted as it is. */
-export const post = (
-  server: Running,
-  body: unknown,
-  { as = 'ada', ...more }: Record<string, string> & { as?: Agent } = {},
-): Promise<Response> =>
-  server.fetch('/mcp', {
-    method: 'POST',
-    as,
-    body: typeof body === 'string' ? body : JSON.stringify(body),
-    headers: { ...headers, ...more },
-  })
-
-export const message = (method: string, params: unknown = {}, id: number | string = 1) => ({
-  jsonrpc: '2.0',
-  id,
-  method,
-  params,
-})
-
-export const hello = message('initialize', {
-  protocolVersion: '2025-11-25',
-  capabilities: {},
-  clientInfo: { name: 'test', version: '1' },
-})
-
-/** Opens a session; returns its id. */
-export async function openSession(server: Running, as: Agent = 'ada'): Promise<string> {
-  const response = await post(server, hello, { as })
-  const id = response.headers.get('mcp-session-id')
-  if (!response.ok || !id) throw new Error(`no session: ${response.status} ${await response.text()}`)
-  return id
 }
