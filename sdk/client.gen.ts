@@ -490,7 +490,7 @@ export interface GetCompactedResult {
     /** Id of the decision. */ id: string
     /** The detail it is shown in. */ level: 'full' | 'summary' | 'digest' | 'wisdom'
     /** What was decided. */ decision: string
-    /** What kind of decision it is. */ category: string
+    /** Null if its agent named none. */ category: string | null
     /** Day, UTC. */ date: string
     /** Kept at full detail on purpose. */ preserved: boolean
     [field: string]: unknown
@@ -529,7 +529,8 @@ export interface GetDecisionResult {
   /** `<yyyy-mm-dd>-decision-<12 hex>`; opaque. */ id: string
   /** Decision text cut at 120 characters on a word. */ title: string
   /** Decision text. */ decision: string
-  /** What kind of decision it is; an open list. */ category: string
+  /** What kind of decision it is; an open list. Null if its agent named none: it is in no figure by category. */
+  category: string | null
   /** How sure the agent is, 0 to 1; null if it did not say. */ confidence: number | null
   /** What was at risk. */ stakes: Stakes
   /** `pending` until the first review. */ status: Status
@@ -751,7 +752,7 @@ export interface GetSessionContextResult {
   relevant_decisions?: {
     /** Id of the decision. */ id: string
     /** Decision text cut at 120 characters on a word. */ title: string
-    /** What kind of decision it is. */ category: string
+    /** Null if its agent named none. */ category: string | null
     /** How sure the agent was, 0 to 1. */ confidence: number | null
     /** What is at risk. */ stakes: Stakes
     /** `pending` until the first review. */ status: Status
@@ -1012,7 +1013,8 @@ export interface ListDecisionsResult {
     /** `<yyyy-mm-dd>-decision-<12 hex>`; opaque. */ id: string
     /** Decision text cut at 120 characters on a word. */ title: string
     /** Decision text. */ decision: string
-    /** What kind of decision it is; an open list. */ category: string
+    /** What kind of decision it is; an open list. Null if its agent named none: it is in no figure by category. */
+    category: string | null
     /** How sure the agent is, 0 to 1; null if it did not say. */ confidence: number | null
     /** What was at risk. */ stakes: Stakes
     /** `pending` until the first review. */ status: Status
@@ -1217,7 +1219,7 @@ export interface PreActionResult {
   relevant_decisions: {
     /** Id of the decision. */ id: string
     /** Decision text cut at 120 characters on a word. */ title: string
-    /** What kind of decision it is. */ category: string
+    /** Null if its agent named none. */ category: string | null
     /** How sure the agent was, 0 to 1. */ confidence: number | null
     /** What is at risk. */ stakes: Stakes
     /** `pending` until the first review. */ status: Status
@@ -1299,7 +1301,7 @@ export interface QueryDecisionsResult {
   decisions: {
     /** Id of the decision. */ id: string
     /** Decision text cut at 120 characters on a word. */ title: string
-    /** What kind of decision it is. */ category: string
+    /** Null if its agent named none. */ category: string | null
     /** How sure the agent was, 0 to 1. */ confidence: number | null
     /** What is at risk. */ stakes: Stakes
     /** `pending` until the first review. */ status: Status
@@ -1372,7 +1374,11 @@ export interface RecordDecisionParams {
   /** What was decided. */ decision: string
   /** How sure the agent is that it will turn out well, 0 to 1; null in an import only: it enters no score. */
   confidence: number | null
-  /** Open list: architecture, process, tooling, trading, deployment … */ category: string
+  /**
+   * Open list: architecture, process, tooling, trading, deployment …; null in an import only: it is in no figure
+   * by category.
+   */
+  category: string | null
   /** What is at risk; by default `medium`. Default `"medium"`. */ stakes?: Stakes | undefined
   /** The situation in which it was decided. */ context?: string | null | undefined
   /** What rules see as `context`; at most 64 KiB and 8 deep. Default `{}`. */
@@ -1769,7 +1775,7 @@ export interface Contradiction {
   /** The other. */ second_id: string
   /** Title of the first. */ first_title: string
   /** Title of the second. */ second_title: string
-  /** Category of the first. */ category: string
+  /** Category of the first; null if it has none. */ category: string | null
   /** Why they contradict each other. */ reason: string
 }
 
@@ -1928,7 +1934,7 @@ export interface GraphEdge {
 export interface GraphNode {
   /** Id of the decision. */ id: string
   /** Decision text cut at 120 characters on a word. */ title: string
-  /** What kind of decision it is. */ category: string
+  /** Null if its agent named none. */ category: string | null
   /** What is at risk. */ stakes: Stakes
   /** `pending` until the first review. */ status: Status
   /** The outcome; null while pending. */ outcome: Outcome | null

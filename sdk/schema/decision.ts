@@ -212,7 +212,10 @@ export const DecisionRecord = v.object({
   id: v.pipe(v.string(), d('`<yyyy-mm-dd>-decision-<12 hex>`; opaque.')),
   title: v.pipe(v.string(), d('Decision text cut at 120 characters on a word.')),
   decision: v.pipe(v.string(), d('Decision text.')),
-  category: v.pipe(v.string(), d('What kind of decision it is; an open list.')),
+  category: v.pipe(
+    v.nullable(v.string()),
+    d('What kind of decision it is; an open list. Null if its agent named none: it is in no figure by category.'),
+  ),
   confidence: v.pipe(v.nullable(fraction), d('How sure the agent is, 0 to 1; null if it did not say.')),
   stakes: v.pipe(Stakes, d('What was at risk.')),
   status: v.pipe(Status, d('`pending` until the first review.')),

@@ -17,7 +17,7 @@ export type GraphEdge = v.InferOutput<typeof GraphEdge>
 export const GraphNode = v.object({
   id: v.string(),
   title: v.string(),
-  category: v.string(),
+  category: v.pipe(v.nullable(v.string()), d('Null if its agent named none.')),
   stakes: Stakes,
   status: Status,
   outcome: v.nullable(Outcome),

@@ -8,7 +8,7 @@ const d = v.description
 export const QueryHit = v.object({
   id: v.string(),
   title: v.string(),
-  category: v.string(),
+  category: v.pipe(v.nullable(v.string()), d('Null if its agent named none.')),
   confidence: v.nullable(fraction),
   stakes: Stakes,
   status: Status,

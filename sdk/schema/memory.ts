@@ -74,7 +74,7 @@ export const Contradiction = v.object({
   second_id: v.pipe(v.string(), d('The other.')),
   first_title: v.pipe(v.string(), d('Title of the first.')),
   second_title: v.pipe(v.string(), d('Title of the second.')),
-  category: v.pipe(v.string(), d('Category of the first.')),
+  category: v.pipe(v.nullable(v.string()), d('Category of the first; null if it has none.')),
   reason: v.pipe(v.string(), d('Why they contradict each other.')),
 })
 export type Contradiction = v.InferOutput<typeof Contradiction>

@@ -44,7 +44,12 @@ export const RecordParams = v.object({
     v.nullable(fraction),
     d('How sure the agent is that it will turn out well, 0 to 1; null in an import only: it enters no score.'),
   ),
-  category: Category,
+  category: v.pipe(
+    v.nullable(Category),
+    d(
+      'Open list: architecture, process, tooling, trading, deployment …; null in an import only: it is in no figure by category.',
+    ),
+  ),
   stakes: givenStakes,
   context: v.pipe(v.nullish(text(100_000), null), d('The situation in which it was decided.')),
   action_context: v.pipe(

@@ -4,7 +4,8 @@ import type { DecisionRecord, Outcome, Settler, Stakes, Status } from '../schema
 /** What a filter sees of a decision. */
 export interface DecisionFields {
   id: string
-  category: string
+  /** Null if the agent named none. */
+  category: string | null
   confidence: number | null
   stakes: Stakes
   status: Status
@@ -83,10 +84,10 @@ export interface TimedOutcomeGroup extends OutcomeGroup {
   reviewed: number
 }
 
-/** The scored decisions of one agent, category and stakes: how many, and the sums of their confidences at recording and of their values. */
+/** The scored decisions of one agent, category (null if they have none) and stakes: how many, and the sums of their confidences at recording and of their values. */
 export interface ScoreSum {
   agent: string
-  category: string
+  category: string | null
   stakes: Stakes
   count: number
   confidence: number

@@ -79,7 +79,8 @@ const stakesRank = Object.fromEntries(stakesValues.map((stakes, rank) => [stakes
 const ascending: Record<DecisionSort, (a: DecisionFields, b: DecisionFields) => number> = {
   created_at: (a, b) => a.created_ms - b.created_ms,
   confidence: (a, b) => confidenceRank(a.confidence) - confidenceRank(b.confidence),
-  category: (a, b) => compareText(a.category, b.category),
+  // None comes before all.
+  category: (a, b) => compareText(a.category ?? '', b.category ?? ''),
   stakes: (a, b) => stakesRank[a.stakes]! - stakesRank[b.stakes]!,
   status: (a, b) => compareText(a.status, b.status),
 }

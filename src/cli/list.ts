@@ -12,7 +12,7 @@ const chosen = parametersOf(listDecisions.params, { agent: 'by', tags: 'tag', da
 const columns = (paint: Paint): Column<Row>[] => [
   { title: 'date', text: ({ date }) => date },
   { title: 'decision', text: ({ title }) => plain(title), grows: true, paint: (text) => paint.bold(text) },
-  { title: 'category', text: ({ category }) => plain(category), rank: 2 },
+  { title: 'category', text: ({ category }) => plain(category ?? ''), rank: 2 },
   { title: 'stakes', text: ({ stakes }) => stakes, rank: 1 },
   { title: 'sure', right: true, text: ({ confidence }) => confidence?.toFixed(2) ?? '', rank: 3 },
   {

@@ -30,7 +30,7 @@ function columns({ retrieval_mode, scores }: Result<'queryDecisions'>, paint: Pa
   return [
     measure,
     { title: 'decision', text: ({ title }) => plain(title), grows: true, paint: (text) => paint.bold(text) },
-    { title: 'category', text: ({ category }) => plain(category), rank: 1 },
+    { title: 'category', text: ({ category }) => plain(category ?? ''), rank: 1 },
     {
       title: 'outcome',
       text: ({ outcome }) => outcome ?? 'pending',

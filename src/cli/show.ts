@@ -22,7 +22,7 @@ function facts(decision: Decision, paint: Paint): string {
   const { category, stakes, confidence, outcome, status } = decision
   const sure = confidence === null ? 'no confidence given' : `${percent(confidence)} sure`
   const end = outcomePaint(paint, outcome)(outcome ?? status)
-  return [plain(category), `${stakes} stakes`, sure, end].join(' · ')
+  return [category === null ? 'no category' : plain(category), `${stakes} stakes`, sure, end].join(' · ')
 }
 
 function described(decision: Decision, terminal: Terminal): string {

@@ -27,7 +27,7 @@ export const getCompacted = defineMethod({
           id: v.string(),
           level: v.pipe(v.picklist(levelNames), d('The detail it is shown in.')),
           decision: v.string(),
-          category: v.string(),
+          category: v.pipe(v.nullable(v.string()), d('Null if its agent named none.')),
           date: v.string(),
           preserved: v.pipe(v.boolean(), d('Kept at full detail on purpose.')),
         }),

@@ -57,8 +57,11 @@ test('preAction and recordDecision refuse it, and nothing is recorded', () =>
       allowed: false,
       violations: [{ guardrail_id: 'unknown_environment' }],
     })
-    // Without a category it would be recorded as uncategorized, which the list does not have.
-    expect(await pre({})).toMatchObject({ allowed: false, violations: [{ guardrail_id: 'unknown_category' }] })
+    // A record has a category of the list.
+    for (const mode of ['warn', 'block'] as const) {
+      program.services.record_guardrails = mode
+      expect(await pre({})).toMatchObject({ allowed: false, violations: [{ guardrail_id: 'no_category' }] })
+    }
     const given = { decision: 'Pay', confidence: 0.9 }
     expect((await program.refused('recordDecision', { ...given, category: 'other' })).data).toMatchObject({
       violations: [{ guardrail_id: 'unknown_category', suggestion: 'Use one of payment, Deployment' }],

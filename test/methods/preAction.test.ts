@@ -167,7 +167,7 @@ forEachBackend((open) => {
     const { warnings, decision_id } = await program.call('preAction', { action: { description: 'Just do it' } })
     expect(warnings.map(({ guardrail_id }) => guardrail_id)).toEqual(['long', 'defaults_assumed'])
     expect(await program.call('getDecision', { id: decision_id! })).toMatchObject({
-      category: 'uncategorized',
+      category: null,
       confidence: null,
       confidence_at_record: null,
     })

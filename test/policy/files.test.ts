@@ -253,10 +253,10 @@ test('closed lists of the settings are rules in front of those in files, also af
   const lists = { categories: ['payment'], environments: null }
   const policy = await openPolicy([dir], log(), () => 0, enact, lists)
   const ids = async () => (await policy.current()).rules.map((one) => one.rule.id)
-  expect(await ids()).toEqual(['unknown_category', 'a'])
+  expect(await ids()).toEqual(['unknown_category', 'no_category', 'a'])
   await put('b.yaml', rule('b'))
   expect(await policy.reload()).toEqual([])
-  expect(await ids()).toEqual(['unknown_category', 'a', 'b'])
+  expect(await ids()).toEqual(['unknown_category', 'no_category', 'a', 'b'])
   await put('b.yaml', rule('unknown_category'))
   expect(await policy.reload()).toMatchObject([
     { message: 'the rule unknown_category is already declared in settings:1' },

@@ -60,6 +60,9 @@ const add = (part: Part, { count, confidence, value }: Sum): void => {
 
 const emptyPart = (by: Proof['by'], key: string): Part => ({ by, key, count: 0, confidence: 0, value: 0 })
 
+/** The number of a part that a sum without a category has. */
+const none = -1
+
 /** The parts by one dimension, and for each sum the number of its part. */
 function singlesBy(sums: readonly ScoreSum[], name: Dimension): { parts: Part[]; of: Int32Array } {
   const numbers = new Map<string, number>()
@@ -67,6 +70,10 @@ function singlesBy(sums: readonly ScoreSum[], name: Dimension): { parts: Part[];
   const of = new Int32Array(sums.length)
   for (const [at, sum] of sums.entries()) {
     const key = sum[name]
+    if (key === null) {
+      of[at] = none
+      continue
+    }
     let number = numbers.get(key)
     if (number === undefined) {
       number = parts.push(emptyPart(name, key)) - 1
@@ -84,6 +91,7 @@ function pairsBy(sums: readonly ScoreSum[], by: Proof['by'], first: Singles, sec
   const width = second.parts.length
   const parts = new Map<number, Part>()
   for (const [at, sum] of sums.entries()) {
+    if (first.of[at] === none || second.of[at] === none) continue
     const number = first.of[at]! * width + second.of[at]!
     let part = parts.get(number)
     if (part === undefined) {

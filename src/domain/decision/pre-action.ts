@@ -9,7 +9,7 @@ import { audit } from '../../core/audit.ts'
 import { failureLevel } from '../../core/log.ts'
 import { checkInput, noteInput, queryInput, type TrackedCall } from '../deliberation/inputs.ts'
 import { assumedStakes, projectOf } from '../guardrail/action.ts'
-import { assumedCategory, breakerScopes } from '../guardrail/breaker.ts'
+import { breakerScopes } from '../guardrail/breaker.ts'
 import { GrantsUsed, guardOf } from '../guardrail/guard.ts'
 import { toAction } from '../guardrail/request.ts'
 import { calibrationContext } from '../memory/profile.ts'
@@ -129,7 +129,7 @@ function recordParams({ action, reasons, pattern, project, agent_id, tracker_sco
   const { description, category, confidence, stakes } = action
   const parsed = v.safeParse(RecordParams, {
     decision: description,
-    category: category ?? assumedCategory,
+    category,
     confidence,
     stakes,
     context: Object.keys(action.context).length > 0 ? JSON.stringify(action.context) : null,

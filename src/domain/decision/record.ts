@@ -73,6 +73,10 @@ interface Origin {
 }
 
 const importFields = ['created_at', 'recorded_by', 'source_key'] as const
+const requiredUnlessImported = [
+  ['confidence', 'a number from 0 to 1'],
+  ['category', 'text of 1 to 64 characters'],
+] as const
 const firstMs = Date.parse('0000-01-01T00:00:00Z')
 
 /** Checks what only an import may say, and says when the decision was made and whether it was imported: only an administrator may give either for others. */
@@ -81,10 +85,9 @@ function originOf(call: RecordCall, given: RecordParams): Origin {
   if (used.length > 0 && !call.caller.scopes.has('admin')) {
     throw new CstpError('forbidden', `${used.join(', ')}: the import fields need the scope admin`, { scope: 'admin' })
   }
-  if (given.confidence === null && used.length === 0) {
-    const expected = 'a number from 0 to 1'
-    throw invalidParams({ path: 'confidence', message: `expected ${expected}`, expected, received: 'null' })
-  }
+  for (const [path, expected] of requiredUnlessImported)
+    if (given[path] === null && used.length === 0)
+      throw invalidParams({ path, message: `expected ${expected}`, expected, received: 'null' })
   const now_ms = call.now()
   const { created_at } = given
   if (created_at === null) return { imported: used.length > 0, created_ms: now_ms }

@@ -51,7 +51,7 @@ export const putBreaker = (keyed: KeyedWriter, breaker: Breaker, version: number
 
 /** What decides which breakers a decision or an action belongs to. */
 export interface BreakerSubject {
-  /** Null of an action that names none: its record would be of {@link assumedCategory}. */
+  /** Null if there is none: {@link withoutCategory} watches it. */
   category: string | null
   stakes: string
   /** The authenticated agent: the identity that a caller claims affects no breaker. */
@@ -60,13 +60,13 @@ export interface BreakerSubject {
   project: string | null
 }
 
-/** The category of a record whose agent named none. */
-export const assumedCategory = 'uncategorized'
+/** The scope of what has no category. */
+const withoutCategory = 'uncategorized'
 
 /** Scopes of all breakers that could watch the subject. */
 export const breakerScopes = ({ category, stakes, agent, tags, project }: BreakerSubject): string[] => [
   'global',
-  `category:${category ?? assumedCategory}`,
+  `category:${category ?? withoutCategory}`,
   `stakes:${stakes}`,
   `agent:${agent}`,
   ...tags.map((tag) => `tag:${tag}`),

@@ -18,6 +18,19 @@ const ruleOf = (id: string, field: string, allowed: readonly string[]) => ({
   suggestion: `Use one of ${allowed.join(', ')}`.slice(0, 2_000),
 })
 
+/** A record has a category of the list, so an action that is to be recorded has one too. */
+const categoryRule = {
+  id: 'no_category',
+  description: 'The settings list the allowed categories, and a record has one of them',
+  action: 'block',
+  conditions: [
+    { type: 'field', field: 'phase', operator: 'in', value: ['pre_action', 'record'] },
+    { type: 'field', field: 'category', operator: 'exists', value: false },
+  ],
+  message: 'The action has no category',
+  suggestion: 'Name one of the allowed categories',
+}
+
 export const openLists: ClosedLists = { categories: null, environments: null }
 
 /** The name that their rules have in place of a file. */
@@ -27,7 +40,7 @@ const ids = { categories: 'unknown_category', environments: 'unknown_environment
 /** As a file of rules, to be read before all others; none if both lists are open. */
 export function closedLists({ categories, environments }: ClosedLists): PolicyFile[] {
   const rules = [
-    ...(categories ? [ruleOf(ids.categories, 'category', categories)] : []),
+    ...(categories ? [ruleOf(ids.categories, 'category', categories), categoryRule] : []),
     ...(environments ? [ruleOf(ids.environments, 'context.environment', environments)] : []),
   ]
   return rules.length > 0 ? [{ name: file, text: JSON.stringify(rules) }] : []

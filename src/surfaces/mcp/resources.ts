@@ -42,13 +42,20 @@ export const fixed: Resource[] = [
 export async function listResources(call: CallMethod, signal: AbortSignal): Promise<Resource[]> {
   const params = { limit: newest, sort: 'created_at', order: 'desc' }
   const { decisions: found } = (await call('cstp.listDecisions', params, signal)) as {
-    decisions: { id: string; title: string; category: string; date: string; recorded_by: string; updated_at: string }[]
+    decisions: {
+      id: string
+      title: string
+      category: string | null
+      date: string
+      recorded_by: string
+      updated_at: string
+    }[]
   }
   const listed = found.map(({ id, title, category, date, recorded_by, updated_at }) => ({
     name: id,
     title: quoted(title),
     uri: decisionUri(id),
-    description: `${quotedName(category)}, ${date}, by ${quotedName(recorded_by)}`,
+    description: `${category === null ? 'no category' : quotedName(category)}, ${date}, by ${quotedName(recorded_by)}`,
     mimeType: 'application/json',
     annotations: { lastModified: updated_at },
   }))

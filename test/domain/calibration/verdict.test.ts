@@ -6,7 +6,14 @@ import { partName } from '../../../src/domain/calibration/advice.ts'
 import { provenGap, verdictOf } from '../../../src/domain/calibration/verdict.ts'
 
 /** Decisions of one agent in one category, all stated alike: successes of so many. */
-const part = (agent: string, category: string, stakes: Stakes, stated: number, value: number, count: number) => ({
+const part = (
+  agent: string,
+  category: string | null,
+  stakes: Stakes,
+  stated: number,
+  value: number,
+  count: number,
+) => ({
   agent,
   category,
   stakes,
@@ -54,6 +61,17 @@ test('a pair that cancels out in both of its parts is found', () => {
   )
   expect(found).toMatchObject({ interpretation: 'overconfident', proven_by: { by: 'agent_category', gap: -0.2 } })
   expect(['alice / a', 'bob / b']).toContain(found.proven_by!.key)
+})
+
+test('decisions without a category are no category, however overconfident', () => {
+  const found = verdict(
+    part('alice', null, 'low', 0.9, 60, 100),
+    part('alice', 'a', 'low', 0.7, 90, 100),
+    part('bob', null, 'low', 0.9, 60, 100),
+    part('bob', 'a', 'low', 0.7, 90, 100),
+  )
+  expect([found.proven_by?.by, found.proven_by?.key]).not.toContain('null')
+  expect(String(found.proven_by?.by)).not.toMatch(/^category|_category/)
 })
 
 test('a part is named only if it is proven to be worse than what all of them are', () => {

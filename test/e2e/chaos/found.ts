@@ -39,7 +39,7 @@ export async function lookAround(url: string, servers: readonly RunningServer[])
         decisions.push({
           id: record.id,
           text: record.decision,
-          category: record.category,
+          category: record.category!,
           agent: clientOf(record.decision),
           outcome: record.outcome,
           links: record.links.map(({ target_id }) => target_id),

@@ -29,6 +29,7 @@ function variedRecord(number: number, next: () => number): DecisionRecord {
     reviewed_at: outcome === null ? null : at(one(days)),
     self_reviewed: outcome === null ? null : one([true, false]),
     attribution_basis: outcome === null ? null : one([null, null, 'age', 'evidence']),
+    category: one(['architecture', 'process', 'tooling', null]),
     recorded_by: one(['ada', 'ada', 'bob']),
     reviewed_by: outcome === null ? null : one(['ada', 'bob']),
     reasons: Array.from({ length: Math.floor(next() * 4) }, () => ({
@@ -166,7 +167,7 @@ export function testGroups({ onEmpty, expect }: Kit): void {
     for (const by of ['category', 'agent'] as const) {
       const nameOf = (record: DecisionRecord) => (by === 'category' ? record.category : record.recorded_by)
       const of = records.filter(({ stakes }) => stakes !== 'low')
-      const values = [...new Set(of.map(nameOf))].sort(compareText)
+      const values = [...new Set(of.map(nameOf))].filter((name) => name !== null).sort(compareText)
       expect(await decisions.outcomesBy({ stakes: ['medium', 'high', 'critical'] }, by)).toEqual(
         values.map((value) => ({ value, groups: expectedOutcomes(of.filter((record) => nameOf(record) === value)) })),
       )

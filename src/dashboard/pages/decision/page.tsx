@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import type { GetDecisionResult } from '../../../../sdk/client.ts'
 import { Show, useCall } from '../../call.tsx'
-import { decimal, percent, time } from '../../figures.ts'
+import { decimal, none, percent, time } from '../../figures.ts'
 import { To, ToDecision, type View } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { Badge, Empty, Figure, Pairs, Panel, prose, Term } from '../../ui.tsx'
@@ -61,7 +61,7 @@ export function Decision({ place, session }: View) {
               />
               <Figure name="Confidence" term="confidence" value={percent(one.confidence)} />
               <Figure name="Stakes" term="stakes" value={<Badge of={one.stakes} />} />
-              <Figure name="Category" value={one.category} />
+              <Figure name="Category" value={one.category ?? none} />
               <Figure name="Recorded by" value={one.recorded_by} note={time(one.created_at)} />
               <Figure name="Quality" term="quality" value={percent(one.quality.score)} />
             </dl>

@@ -51,7 +51,7 @@ export function wantedIn(query: URLSearchParams): Wanted {
 export interface Row {
   id: string
   title: string
-  category: string
+  category: string | null
   stakes: string
   confidence: number | null
   outcome: string | null

@@ -1,6 +1,6 @@
 /** The list of decisions; after a search with the parts of their scores. */
 import type { ComponentChildren } from 'preact'
-import { decimal, percent } from '../../figures.ts'
+import { decimal, none, percent } from '../../figures.ts'
 import { ToDecision } from '../../route.tsx'
 import { Badge, Table, Term } from '../../ui.tsx'
 import type { Found, Order, Row, Sort, Wanted } from './search.ts'
@@ -74,7 +74,7 @@ export function Listed({
       ),
     },
     ...(asked ? scores : []),
-    { name: 'Category', label: sortable('category', 'Category'), cell: ({ category }) => category },
+    { name: 'Category', label: sortable('category', 'Category'), cell: ({ category }) => category ?? none },
     { name: 'Stakes', label: sortable('stakes', 'Stakes'), cell: ({ stakes }) => <Badge of={stakes} /> },
     {
       name: 'Confidence',

@@ -150,7 +150,7 @@ export function Overview({ place, session }: View) {
                       ]}
                       rows={latest.decisions.map(({ id, title, category, confidence, outcome, date }) => [
                         <ToDecision id={id}>{title}</ToDecision>,
-                        category,
+                        category ?? none,
                         percent(confidence),
                         <Badge of={outcome ?? 'pending'} />,
                         date,

@@ -24,7 +24,7 @@ import { holdsAll, keywordReader } from './keywords.ts'
 const sortColumns = {
   created_at: 'd.created_ms',
   confidence: 'coalesce(d.confidence, -1)',
-  category: 'd.category',
+  category: `coalesce(d.category, '')`,
   stakes: 'd.stakes',
   status: 'd.status',
 }
@@ -174,8 +174,8 @@ export function decisionReader({ read }: Client, many_postings: number): Decisio
     async outcomesBy(filter, by) {
       const values: unknown[] = []
       const rows = await read<OutcomeGroup & { value: string }>(
-        `select d.${by} as value, ${scored}, count(*)::int as count from decisions d where ${whereOf(filter, values)}
-         group by 1, 2, 3, 4 order by value, ${scoredOrder}`,
+        `select d.${by} as value, ${scored}, count(*)::int as count from decisions d
+         where d.${by} is not null and ${whereOf(filter, values)} group by 1, 2, 3, 4 order by value, ${scoredOrder}`,
         values,
       )
       const groups = new Map<string, OutcomeGroup[]>()

@@ -10,7 +10,7 @@ export const decisions = pgTable(
     num: big().notNull().generatedAlwaysAsIdentity().unique(),
     revision: integer().notNull(),
     source_key: text().unique(),
-    category: text().notNull(),
+    category: text(),
     confidence: doublePrecision(),
     /** 0 low to 3 critical. */
     stakes: integer().notNull(),

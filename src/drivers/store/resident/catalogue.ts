@@ -28,7 +28,7 @@ const groupOf =
       ? Math.floor(row.created_ms / dayMs)
       : sort === 'confidence'
         ? confidenceRank(row.confidence)
-        : row[sort]
+        : (row[sort] ?? '')
 
 export interface Catalogue {
   readonly size: number

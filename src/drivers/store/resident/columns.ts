@@ -103,7 +103,7 @@ export function columns(at: (slot: number) => DecisionFields | undefined): Colum
       groups[group] ??= { confidence, outcome, settled_by }
       values[group] ??= scoredValue(groups[group]) ?? Number.NaN
       const { agent, category, stakes } = fields
-      parts.set(slot, `${agent}\0${category}\0${stakes}`)
+      parts.set(slot, `${agent}\0${category ?? '\0'}\0${stakes}`)
       partOf[parts.codes()[slot]!] ??= { agent, category, stakes }
     },
     remove(slot) {

@@ -8,7 +8,7 @@ export const fieldColumns = `d.id, d.category, d.confidence, d.stakes, d.status,
 
 export interface FieldRow {
   id: string
-  category: string
+  category: string | null
   confidence: number | null
   stakes: DecisionFields['stakes']
   status: DecisionFields['status']

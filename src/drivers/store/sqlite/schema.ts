@@ -10,7 +10,7 @@ export const decisions = sqliteTable('decisions', {
   /** Number of the latest change, ascending over all decisions. */
   seq: integer().notNull().unique(),
   source_key: text().unique(),
-  category: text().notNull(),
+  category: text(),
   confidence: real(),
   stakes: text().notNull(),
   status: text().notNull(),

@@ -18,7 +18,7 @@ CREATE TABLE "decisions" (
 	"num" bigint GENERATED ALWAYS AS IDENTITY (sequence name "decisions_num_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
 	"revision" integer NOT NULL,
 	"source_key" text collate "C",
-	"category" text collate "C" NOT NULL,
+	"category" text collate "C",
 	"confidence" double precision,
 	"stakes" integer NOT NULL,
 	"status" text collate "C" NOT NULL,

@@ -23,7 +23,7 @@ CREATE TABLE `decisions` (
 	`revision` integer NOT NULL,
 	`seq` integer NOT NULL,
 	`source_key` text,
-	`category` text NOT NULL,
+	`category` text,
 	`confidence` real,
 	`stakes` text NOT NULL,
 	`status` text NOT NULL,
