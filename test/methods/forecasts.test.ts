@@ -1,41 +1,10 @@
 /** Calibration of 1 518 real forecasts by three models: what the method answers equals what the file itself says. */
 import { expect, test } from 'bun:test'
+import { type Forecast, forecastsOf } from '../support/forecasts.ts'
 import { forEachBackend, type Result } from '../support/program.ts'
 import { sharedText } from '../support/shared.ts'
 
 const text = sharedText('data/forecasts-2018.csv')
-
-interface Forecast {
-  race: string
-  branch: string
-  date: string
-  version: string
-  confidence: number
-  /** Null where nobody was called the winner. */
-  won: boolean | null
-}
-
-function forecastsOf(csv: string): Forecast[] {
-  const [head, ...lines] = csv.trim().split('\n')
-  const names = head!.trim().split(',')
-  return lines.map((line) => {
-    const row = Object.fromEntries(
-      line
-        .trim()
-        .split(',')
-        .map((value, at) => [names[at]!, value]),
-    )
-    const [month, day, year] = row.forecastdate!.split('/').map(Number)
-    return {
-      race: row.race!,
-      branch: row.branch!,
-      date: `20${year}-${String(month).padStart(2, '0')}-${String(day).padStart(2, '0')}`,
-      version: row.version!,
-      confidence: Number(row.Democrat_WinProbability),
-      won: row.uncalled === '1' ? null : row.Democrat_Won === '1',
-    }
-  })
-}
 
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length
 const at4 = (value: number): number => Math.round(value * 10_000) / 10_000
