@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { Stakes } from '../../../sdk/schema/decision.ts'
 import { partName } from '../../../src/domain/calibration/advice.ts'
-import { provenGap, verdictOf } from '../../../src/domain/calibration/verdict.ts'
+import { gapInterval, provenGap, verdictOf } from '../../../src/domain/calibration/verdict.ts'
 
 /** Decisions of one agent in one category, all stated alike: successes of so many. */
 const part = (
@@ -61,6 +61,9 @@ test('a pair that cancels out in both of its parts is found', () => {
   )
   expect(found).toMatchObject({ interpretation: 'overconfident', proven_by: { by: 'agent_category', gap: -0.2 } })
   expect(['alice / a', 'bob / b']).toContain(found.proven_by!.key)
+  // Four pairs are looked at: an agent at its only stakes is the agent, a category at them the category.
+  const { low, high } = gapInterval({ count: 100, confidence: 80, value: 60 }, 0.01 / 4)
+  expect(found.proven_by).toMatchObject({ low, high })
 })
 
 test('decisions without a category are no category, however overconfident', () => {
