@@ -72,17 +72,14 @@ export async function agentProfile(
   const groups = parts.flatMap((part) => part.groups)
   const scored = scoredOf(groups)
   const { accuracy, brier_score } = overall(scored)
-  const verdict = verdictOf(sumOf(scored), await store.decisions.scores({ agent }))
   const ranked = byCategory(parts)
     .filter(({ accuracy: own }) => own !== null)
     .sort((a, b) => (b.accuracy ?? 0) - (a.accuracy ?? 0) || (a.category < b.category ? -1 : 1))
-  const { records } = await store.decisions.list({
-    filter: { agent },
-    sort: 'created_at',
-    order: 'asc',
-    offset: 0,
-    limit: 1,
-  })
+  const [sums, { records }] = await Promise.all([
+    store.decisions.scores({ agent }),
+    store.decisions.list({ filter: { agent }, sort: 'created_at', order: 'asc', offset: 0, limit: 1 }),
+  ])
+  const verdict = verdictOf(sumOf(scored), sums)
   return {
     agent,
     total_decisions: countOf(groups),
