@@ -33,6 +33,16 @@ describe('the action itself', () => {
   })
 })
 
+test('a field that is null is absent, for every answer to what absence means', async () => {
+  const field = (id: string, more: string) =>
+    `{ id: ${id}, conditions: [{ type: field, field: context.amount, operator: ">", value: 5000${more} }] }`
+  const exists = '{ id: gone, conditions: [{ type: field, field: context.amount, operator: exists, value: false }] }'
+  const text = `[${field('blocks', '')}, ${field('matches', ', when_missing: match')}, ${field('passes', ', when_missing: no_match')}, ${exists}]`
+  const [absent, empty] = [await verdictOf(text, {}), await verdictOf(text, { context: { amount: null } })]
+  expect(absent.fired).toEqual(['blocks', 'matches', 'gone'])
+  expect(empty.fired).toEqual(absent.fired)
+})
+
 describe('keys', () => {
   test.each([
     ['Cyrillic letters', { аmount: 9000 }],
