@@ -106,6 +106,14 @@ const envelope = (method: string, params: object | undefined, id: number) => ({
   id,
 })
 
+/** JSON has no such numbers and would say null, as if the value had not been given. @throws TypeError */
+const toJson = (value: unknown): string =>
+  JSON.stringify(value, (name, inner: unknown) => {
+    if (typeof inner === 'number' && !Number.isFinite(inner))
+      throw new TypeError(`${name}: expected a finite number, received ${inner}`)
+    return inner
+  })
+
 const malformed = (): ClientError =>
   new ClientError('malformed', 'The answer is not one of JSON-RPC 2.0 to what was asked', { status: 200 })
 
@@ -128,8 +136,8 @@ export function createClient(options: ClientOptions): Client {
     )
   const get = (path: string, given?: CallOptions) => run(true, given, ({ signal }) => exchange(path, null, signal))
 
-  const call = (method: string, params?: object, given?: CallOptions): Promise<unknown> => {
-    const body = JSON.stringify(envelope(method, params, 1))
+  const call = async (method: string, params?: object, given?: CallOptions): Promise<unknown> => {
+    const body = toJson(envelope(method, params, 1))
     return run(repeatable(bare(method), params), given, async ({ signal }) => {
       const answer = await exchange('/cstp', body, signal)
       if (!isAnswer(answer) || answer.id !== 1) throw malformed()
@@ -139,7 +147,7 @@ export function createClient(options: ClientOptions): Client {
 
   const batch = async (calls: readonly BatchCall[], given?: CallOptions): Promise<BatchAnswer<MethodName>[]> => {
     if (calls.length === 0) return []
-    const body = JSON.stringify(calls.map(({ method, params }, id) => envelope(method, params, id)))
+    const body = toJson(calls.map(({ method, params }, id) => envelope(method, params, id)))
     const again = calls.every(({ method, params }) => repeatable(method, params))
     const answers = await run(again, given, ({ signal }) => exchange('/cstp', body, signal))
     if (!Array.isArray(answers)) throw malformed()

@@ -63,6 +63,16 @@ test('call reaches methods by any name, with or without cstp.', async () => {
   expect(await client.call('rpc.discover')).toMatchObject({ openrpc: '1.3.2' })
 })
 
+test.each([Number.NaN, Number.POSITIVE_INFINITY])(
+  '%p is refused: as JSON it would be null, and count as not given',
+  async (value) => {
+    const action = { description: 'Pay', context: { amount: value } }
+    const refused = `amount: expected a finite number, received ${value}`
+    await expect(client.checkGuardrails({ action })).rejects.toThrow(refused)
+    await expect(client.batch([{ method: 'checkGuardrails', params: { action } }])).rejects.toThrow(refused)
+  },
+)
+
 describe('errors', () => {
   test('carry name, code, and data of their own shape', async () => {
     const invalid = await refusal(client.recordDecision({ ...decision, confidence: 2 }))
