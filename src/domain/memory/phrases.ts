@@ -8,8 +8,8 @@ export interface Phrases {
   vectors(texts: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, Float32Array>>
 }
 
-/** About 3 MB of vectors. */
-const maxKept = 2_000
+/** About 6 MB of vectors with 384 dimensions. */
+const maxKept = 4_000
 /** A few at a time: a search that comes meanwhile waits for no more than these. */
 const atOnce = 8
 /**

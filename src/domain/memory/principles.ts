@@ -7,7 +7,7 @@ import { central, cluster, type Point, saysOtherwise, wordingOf } from './cluste
 /** Longest statement that is told from others. */
 const maxLength = 300
 /** The most frequent statements of a category that are compared by meaning; the others only by wording. */
-const maxCompared = 150
+const maxCompared = 120
 /** Decisions that must agree. */
 const minAgreeing = 2
 const maxShown = 5

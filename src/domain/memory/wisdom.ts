@@ -7,9 +7,9 @@ import type { Phrases } from './phrases.ts'
 import { type Learnt, learntFrom } from './principles.ts'
 
 /** Decisions read in all, and most and fewest of one category; of categories beyond them only the figures are given. */
-const [maxRead, mostOfOne, fewestOfOne] = [4_000, 200, 40]
+const [maxRead, mostOfOne, fewestOfOne] = [3_000, 120, 30]
 /** Further failures, since a category that fails seldom has none among its newest. */
-const maxFailures = 50
+const maxFailures = 30
 
 export interface Wisdom {
   categories: WisdomEntry[]
