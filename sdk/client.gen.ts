@@ -103,7 +103,7 @@ export interface Methods {
   getVerification(params?: GetVerificationParams, options?: CallOptions): Promise<GetVerificationResult>
   /**
    * Distils each category: how often it succeeds, which principles hold, and how its failures are alike. Compares
-   * the newest decisions by meaning. Scope `read`, effect `read`.
+   * the newest decisions of each category, and more of one that is asked for. Scope `read`, effect `read`.
    */
   getWisdom(params?: GetWisdomParams, options?: CallOptions): Promise<GetWisdomResult>
   /**

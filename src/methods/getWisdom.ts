@@ -13,7 +13,7 @@ const maxWaitMs = 5_000
 
 export const getWisdom = defineMethod({
   summary:
-    'Distils each category: how often it succeeds, which principles hold, and how its failures are alike. Compares the newest decisions by meaning.',
+    'Distils each category: how often it succeeds, which principles hold, and how its failures are alike. Compares the newest decisions of each category, and more of one that is asked for.',
   params: v.object({
     category: v.optional(v.pipe(filledText(64), d('Exactly this category.'))),
     min_decisions: v.pipe(

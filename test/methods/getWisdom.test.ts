@@ -110,7 +110,7 @@ forEachBackend((open) => {
   test('a category that fails seldom is asked for its own failures', async () => {
     const program = await open()
     for (let at = 0; at < 2; at++) await decided(program, 60, { lessons: 'forgot the backup' }, 'failure')
-    for (let at = 0; at < 125; at++) await decided(program, 5)
+    for (let at = 0; at < 85; at++) await decided(program, 5)
     const { wisdom } = await program.call('getWisdom')
     expect(wisdom).toMatchObject([{ common_failure_mode: 'forgot the backup' }])
   })

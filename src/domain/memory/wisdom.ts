@@ -6,10 +6,10 @@ import { brierOf, countOf, meanOf, round, scoredOf, statedOf } from '../calibrat
 import type { Phrases } from './phrases.ts'
 import { type Learnt, learntFrom } from './principles.ts'
 
-/** Decisions read in all, and most and fewest of one category; of categories beyond them only the figures are given. */
-const [maxRead, mostOfOne, fewestOfOne] = [3_000, 120, 30]
+/** Decisions read in all, fewest and most of one category, and of one that is asked for alone. Of categories beyond them only the figures are given. */
+const [maxRead, fewestOfOne, mostOfOne, mostAlone] = [2_000, 20, 80, 400]
 /** Further failures, since a category that fails seldom has none among its newest. */
-const maxFailures = 30
+const maxFailures = 20
 
 export interface Wisdom {
   categories: WisdomEntry[]
@@ -50,8 +50,8 @@ type Known = Map<string, { state: string; learnt: Learnt }>
 const figure = (value: number): number | null => (Number.isNaN(value) ? null : round(value))
 
 /**
- * Reads at most some thousands of decisions, the newest of each category, however many there are: what was learnt lately counts. The
- * figures are of all decisions.
+ * Reads at most two thousand decisions, the newest 80 of each category and its newest 20 failures, however many there are: what was learnt
+ * lately counts. Of a category that is asked for alone the newest 400. The figures are of all decisions.
  */
 async function wisdomOf(
   store: Store,
@@ -65,7 +65,8 @@ async function wisdomOf(
     .map(({ value, groups }) => ({ value, groups, count: countOf(groups) }))
     .filter(({ count }) => count >= min_decisions)
     .sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1))
-  const limit = Math.max(fewestOfOne, Math.min(mostOfOne, Math.floor(maxRead / categories.length)))
+  const most = wanted === undefined ? mostOfOne : mostAlone
+  const limit = Math.max(fewestOfOne, Math.min(most, Math.floor(maxRead / categories.length)))
   let by_meaning = true
   const comparing = {
     same_distance: phrases.same_distance,
