@@ -119,11 +119,17 @@ async function write(server: RunningServer, history: History, mine: string[]): P
 }
 
 /** Each client writes its own decisions one after the other, until its server dies or the round ends. */
-async function client(server: RunningServer, history: History, running: () => boolean): Promise<void> {
+async function client(
+  server: RunningServer,
+  history: History,
+  running: () => boolean,
+  told: () => void,
+): Promise<void> {
   const mine: string[] = []
   while (running()) {
     try {
       await write(server, history, mine)
+      told()
     } catch (error) {
       // Only a connection that breaks is expected; an error answer is a failure of the test.
       if (error instanceof Error && /-3\d{4}/.test(error.message)) throw error
@@ -182,8 +188,17 @@ async function verify(server: RunningServer, history: History): Promise<void> {
 const round = async (dir: string, history: History, twoServers: boolean): Promise<void> => {
   const servers = await Promise.all(Array.from({ length: twoServers ? 2 : 1 }, () => startServer({ dir })))
   let on = true
-  const work = servers.flatMap((server) => Array.from({ length: clients }, () => client(server, history, () => on)))
-  await Bun.sleep(50 + Math.random() * 500)
+  // By answers, not by time: on a busy machine, too, it dies in the midst of its work.
+  let left = 20 + Math.floor(Math.random() * 200)
+  const { promise: enough, resolve } = Promise.withResolvers<void>()
+  const told = () => {
+    if (--left === 0) resolve()
+  }
+  const work = servers.flatMap((server) =>
+    Array.from({ length: clients }, () => client(server, history, () => on, told)),
+  )
+  await Promise.race([enough, Promise.all(work)])
+  await Bun.sleep(Math.random() * 20)
   for (const server of servers) await server.kill('SIGKILL')
   on = false
   await Promise.all(work)
