@@ -207,9 +207,9 @@ export async function untouchable(world: World): Promise<Record<string, unknown>
     if (key === '@alice0') decisions.outcome = found.outcome
   }
   const own = new Map([...ids].filter(([key]) => key.startsWith('@alice')).map(([key, id]) => [id, key]))
-  // Their order among themselves may change: who recorded a decision may say that one of these replaced it.
+  // In their order, whatever it says of its own decisions.
   const named = (hits: { id: string; superseded_by?: string | null }[]) =>
-    Object.fromEntries(hits.map(({ id, superseded_by }) => [own.get(id)!, superseded_by]))
+    hits.map(({ id, superseded_by }) => [own.get(id)!, superseded_by])
   const ranks: unknown[] = []
   for (const query of ['Use PostgreSQL as ledger', 'Keep backups in another region all year']) {
     const { decisions: hits } = (await as(alice, 'queryDecisions', { query, limit: 50 })) as {

@@ -66,6 +66,41 @@ test('a successor that the filter drops is named but not shown, and its own succ
   expect(await orderOf('ab', 'c>a d>c', not('d'))).toBe('c<d a<c b')
 })
 
+/** The same where capitals are decisions of mallory, and every edge is said by the recorder of its target. */
+async function retired(ranked: string, edges: string, curator?: string): Promise<string> {
+  const by = (name: string) => (name === name.toUpperCase() ? 'mallory' : 'alice')
+  const store = openMemoryStore({ analyse, now: () => testStart })
+  const pairs = edges.split(' ').map((edge) => edge.split('>') as [string, string])
+  const lower = (name: string) => idOf(name === name.toUpperCase() ? `m${name.toLowerCase()}` : name)
+  await store.transaction(async (tx) => {
+    for (const name of 'abcdABCD') {
+      const links = pairs
+        .filter(([source]) => source === name)
+        .map(([, target]) => ({ ...supersedes('x'), target_id: lower(target), created_by: curator ?? by(target) }))
+      await tx.decisions.create(recordOf({ id: lower(name), recorded_by: by(name), links }))
+    }
+  })
+  const order = await successorsFirst(store, [...ranked].map(lower), () => true)
+  const nameOf = (id: string) => id.replace(/.*-(m?)(.)$/, (_, own, name) => (own ? name.toUpperCase() : name))
+  return order.map(({ id, superseded_by: by }) => nameOf(id) + (by ? `<${nameOf(by)}` : '')).join(' ')
+}
+
+test.each([
+  ['a retired decision moves down to the successor of somebody else', 'Aabc', 'c>A', 'a b c A<c'],
+  ['the same of several', 'AaBbc', 'b>A b>B', 'a b A<b B<b c'],
+  ['one that is above already stays', 'cAab', 'c>A', 'c A<c a b'],
+  ['one that was not ranked comes below', 'Aab', 'd>A', 'A<d d a b'],
+  ['an own successor moves up as ever', 'AaB', 'B>A', 'B A<B a'],
+  ['an own chain that ends at somebody else moves nobody', 'AabB', 'B>A b>B', 'B<b A<B a b'],
+  ['two that wait for each other come last', 'AaB', 'a>A A>a', 'B A<a a<A'],
+])('nobody ranks others: %s', async (_, ranked, edges, expected) => {
+  expect(await retired(ranked, edges)).toBe(expected)
+})
+
+test('what a curator retires is replaced where it is', async () => {
+  expect(await retired('Aabc', 'c>A', 'curator')).toBe('c A<c a b')
+})
+
 test('other edges move nothing', async () => {
   const store = await storeOf('ab', '')
   await store.transaction(async (tx) => {
