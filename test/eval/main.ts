@@ -9,6 +9,7 @@ import { parseArgs } from 'node:util'
 import { bm25, grep } from './baselines.ts'
 import { type Engine, openEngine } from './engine.ts'
 import { answeredWithin, figureOf, percent, reciprocalRank, shown, table } from './figures.ts'
+import { identifierQuestions } from './identifiers.ts'
 import { locomo } from './locomo.ts'
 import { writeInto } from './pages.ts'
 import { type Pep, recordParams } from './peps.ts'
@@ -171,6 +172,10 @@ for (const part of parts.filter((one) => values.part === undefined || one === va
   })
   console.log(`\n${table(['one typo a question', 'recall@5 without', 'with', 'loss'], 1, rows)}`)
 }
+const named = identifierQuestions(documents)
+const byWords = await askAll(engine, sources, {}, named)
+console.log(`\n${named.length} identifiers of the corpus, asked for in words (recall@5 in percent):`)
+for (const mode of modes) console.log(`${mode} ${shown(figureOf(byWords.get(mode)!, answeredWithin(5)))}`)
 await publish('guide/precedents.md', 'no-precedent', noPrecedentTable(told))
 await publish('guide/guardrails.md', 'thresholds', thresholdTable(told))
 await engine.close()
