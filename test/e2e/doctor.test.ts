@@ -393,7 +393,7 @@ describe('finds what is wrong with', () => {
 
   test('damaged pages', async () => {
     const bytes = await readFile(join(dir, 'cstp.db'))
-    bytes.fill(0xff, 4096 * 3, 4096 * 40)
+    bytes.fill(0xff, 4096 * 3)
     await writeFile(join(dir, 'cstp.db'), bytes)
     expect(await look()).toContainEqual(
       expect.stringMatching(/^databases error: .*cstp\.db (is damaged|can't be read)/),
