@@ -174,7 +174,7 @@ test.each(materials.filter(([, material]) => material !== null))(
       expect(problems).toEqual([])
       await countsAgree(program)
       await figuresAgree(program)
-      await findingsAgree(program, material!.questions)
+      await findingsAgree(program, [...material!.questions, 'zzz qqq xxx'])
     } finally {
       await program.close()
     }

@@ -350,6 +350,12 @@ forEachBackend((open) => {
       expect(await ask('semantic')).toMatchObject({ index: partial, degraded: true, no_precedent: false })
       expect(await ask('hybrid')).toMatchObject({ index: partial, degraded: true, no_precedent: false })
       expect(await ask('keyword')).toMatchObject({ index: partial, degraded: true, no_precedent: false })
+      const action = { description: 'zzz qqq xxx', category: 'garden', confidence: 0.9 }
+      const said = { index: partial, degraded: true, no_precedent: false }
+      expect(await program.call('preAction', { action, options: { auto_record: false } })).toMatchObject(said)
+      for (const task_description of [action.description, undefined])
+        for (const format of ['json', 'markdown'])
+          expect(await program.call('getSessionContext', { task_description, format })).toMatchObject(said)
       program.clock.now += 3_600_000
       await program.services.outbox.drain()
       const complete = { complete: true, indexed: 6, total: 6 }
