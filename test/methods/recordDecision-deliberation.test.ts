@@ -185,6 +185,7 @@ forEachBackend((open) => {
     expect(await program.call('recordDecision', { ...record, idempotency_key: 'k' })).toEqual({
       ...first,
       replayed: true,
+      present: expect.objectContaining({ allowed: true }),
     })
     expect(await stepsOf(program, await program.record())).toEqual(['second'])
   })
