@@ -55,7 +55,16 @@ forEachBackend((open) => {
     expect([whole.reviewed_decisions, whole.overall.accuracy]).toEqual([6, expect.any(Number)])
     expect(await program.call('getWisdom', { min_decisions: 1 })).toMatchObject({ wisdom: [], categories_analyzed: 0 })
     const task = { task_description: 'Ship the next release' }
-    expect(await program.call('getSessionContext', task)).toMatchObject({ calibration_by_category: [] })
+    const own = { total_decisions: 6, reviewed_decisions: 6, accuracy: whole.overall.accuracy }
+    expect(await program.call('getSessionContext', task)).toMatchObject({
+      agent_profile: own,
+      calibration_by_category: [],
+    })
+    const { calibration_context } = await program.call('preAction', {
+      action: { description: 'Ship it' },
+      options: { auto_record: false },
+    })
+    expect(calibration_context).toMatchObject({ reviewed_decisions: 6, accuracy: own.accuracy })
     const { markdown } = await program.call('getSessionContext', { ...task, format: 'markdown' })
     expect(markdown).toContain('no category')
     expect(markdown).not.toMatch(/\bnull\b|uncategorized/)

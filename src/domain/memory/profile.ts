@@ -69,17 +69,17 @@ export async function agentProfile(
   agent: string,
   parts: readonly { value: string; groups: OutcomeGroup[] }[],
 ): Promise<AgentProfile> {
-  const groups = parts.flatMap((part) => part.groups)
-  const scored = scoredOf(groups)
-  const { accuracy, brier_score } = overall(scored)
-  const ranked = byCategory(parts)
-    .filter(({ accuracy: own }) => own !== null)
-    .sort((a, b) => (b.accuracy ?? 0) - (a.accuracy ?? 0) || (a.category < b.category ? -1 : 1))
-  const [sums, { records }] = await Promise.all([
+  const [groups, sums, { records }] = await Promise.all([
+    store.decisions.outcomes({ agent }),
     store.decisions.scores({ agent }),
     store.decisions.list({ filter: { agent }, sort: 'created_at', order: 'asc', offset: 0, limit: 1 }),
   ])
+  const scored = scoredOf(groups)
+  const { accuracy, brier_score } = overall(scored)
   const verdict = verdictOf(sumOf(scored), sums)
+  const ranked = byCategory(parts)
+    .filter(({ accuracy: own }) => own !== null)
+    .sort((a, b) => (b.accuracy ?? 0) - (a.accuracy ?? 0) || (a.category < b.category ? -1 : 1))
   return {
     agent,
     total_decisions: countOf(groups),
@@ -116,11 +116,9 @@ export async function calibrationContext(
   agent: string,
   category: string | null,
 ): Promise<CalibrationContext> {
-  const own = await store.decisions.outcomesBy({ agent }, 'category')
-  const all = own.flatMap(({ groups }) => groups)
-  const inCategory = own.find(({ value }) => value === category)?.groups ?? []
+  const inCategory = category === null ? [] : await store.decisions.outcomes({ agent, category })
   const enough = countOf(scoredOf(inCategory)) >= minScored
-  const groups = enough ? inCategory : all
+  const groups = enough ? inCategory : await store.decisions.outcomes({ agent })
   const scored = scoredOf(groups)
   const { accuracy, brier_score, calibration_gap, gap_low, gap_high, interpretation } = overall(scored)
   const proven = provenGap(sumOf(scored))
