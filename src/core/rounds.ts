@@ -3,7 +3,7 @@
 export interface Rounds {
   /** Looks for work now rather than at the next round. */
   wake(): void
-  /** Does what there is; resolves with how much was done. Whoever asks while it runs waits for the same. */
+  /** Does what there is; resolves with how much was done. A call while it runs waits for the same. */
   drain(): Promise<number>
   /** Aborts the signal, and waits for the round that is under way. */
   close(): Promise<void>
