@@ -189,6 +189,35 @@ forEachBackend((open) => {
     ])
   })
 
+  test('a merge before its recorder named the pull request counts for nothing, however late its evidence is', async () => {
+    const program = await open()
+    const [late, early, linked] = [
+      await program.record({ project: { name } }),
+      await program.record({ project: { name } }),
+      await program.record({ project: { name } }),
+    ]
+    const naming = (id: string, pr: number) => program.call('updateDecision', { id, updates: { project: { pr } } })
+    await naming(early, 8)
+    program.clock.now += day
+    const merged = program.clock.now
+    program.clock.now += 1_000
+    await naming(late, 7)
+    // Later changes beside it are not its naming.
+    await program.call('updateDecision', { id: early, updates: { project: { feature: 'shop' } } })
+    await program.call('updateDecision', { id: late, updates: { project: { feature: 'shop' } } })
+    program.clock.now += day
+    for (const pr of [7, 8, 9]) await observe(program, pr, [['pr_merged', merged]])
+    await program.call('linkEvidence', { decision_id: linked, event_seqs: [3] }, 'root')
+    program.clock.now += 20 * day
+    const { decisions } = await program.call('attributeOutcomes', { project: name })
+    expect(Object.fromEntries(decisions.map(({ id, outcome }) => [id, outcome]))).toEqual({
+      [late]: null,
+      [early]: 'success',
+      [linked]: 'success',
+    })
+    expect(decisions.find(({ id }) => id === late)!.reason).toBe('PR 7 was merged before its decision named it')
+  })
+
   test('nobody but an administrator goes below the minimum of stability', async () => {
     const program = await open()
     const id = await program.record({ project: { name, pr: 7 } })

@@ -1,13 +1,14 @@
 /** Outcomes of decisions from the evidence of their pull requests. */
-import type { Outcome } from '../../../sdk/schema/decision.ts'
+import type { Outcome, Project, Revision } from '../../../sdk/schema/decision.ts'
 import { type DecisionFields, decisionPages } from '../../../sdk/storage/decisions.ts'
 import type { Evidence, EvidenceRecord } from '../../../sdk/storage/evidence.ts'
 import { isByRule, ruleSettlers } from '../../../sdk/storage/fields.ts'
+import type { KeyedReader } from '../../../sdk/storage/store.ts'
 import { dayMs, timestamp } from '../../core/time.ts'
 import { applyUpdate } from './decision.ts'
 import { type Attribution, replaces } from './outcome.ts'
 import { type ReviewCall, review } from './review.ts'
-import { keepRevision } from './revisions.ts'
+import { keepRevision, revisionsOf } from './revisions.ts'
 
 /** The events of a pull request in the evidence log; only observed ones count. */
 interface PullRequestHistory {
@@ -27,12 +28,16 @@ export interface AttributionSettings {
   by_age: boolean
 }
 
-/** The outcome of a decision by its pull request; by its age only where the operator allows it and there is no evidence. */
+/**
+ * The outcome of a decision by its pull request; by its age only where the operator allows it and there is no evidence.
+ * @param named_ms when its recorder named the pull request: what came before settles nothing
+ */
 export function attribute(
   { pr, created_ms, reviewed_ms, settled_by }: Pick<DecisionFields, 'pr' | 'created_ms' | 'reviewed_ms' | 'settled_by'>,
   history: PullRequestHistory | null,
   { stability_days, by_age }: { stability_days: number; by_age: boolean },
   now_ms: number,
+  named_ms: number = created_ms,
 ): Attribution {
   const stable_ms = stability_days * dayMs
   if (history === null) {
@@ -48,14 +53,15 @@ export function attribute(
   }
   const { merged_at, reverted_at, closed_at } = history
   const evidence = (outcome: Outcome | null, reason: string): Attribution => ({ outcome, basis: 'evidence', reason })
-  const isEarlier = (at: string): boolean => Date.parse(at) < created_ms
+  const isEarlier = (at: string): boolean => Date.parse(at) < named_ms
+  const then = named_ms > created_ms ? 'its decision named it' : 'the decision was recorded'
   if (merged_at === null) {
     if (closed_at === null) return evidence(null, `PR ${pr} is not merged yet`)
     return isEarlier(closed_at)
-      ? evidence(null, `PR ${pr} was closed before the decision was recorded`)
+      ? evidence(null, `PR ${pr} was closed before ${then}`)
       : evidence('abandoned', `PR ${pr} was closed without a merge`)
   }
-  if (isEarlier(merged_at)) return evidence(null, `PR ${pr} was merged before the decision was recorded`)
+  if (isEarlier(merged_at)) return evidence(null, `PR ${pr} was merged before ${then}`)
   const merged_ms = Date.parse(merged_at)
   if (reverted_at !== null) {
     const reverted_ms = Date.parse(reverted_at)
@@ -162,6 +168,24 @@ async function* candidates({ store }: ReviewCall, project: string, created_from_
     }
 }
 
+/** Whether it could name a pull request: what was there before named none, or is not kept any more. */
+const isNaming = ({ fields, old_values }: Revision): boolean => {
+  const before = old_values?.project as Project | null | undefined
+  return fields.includes('project') && (!before || before.name === null || before.pr === null)
+}
+
+/**
+ * When the recorder of a decision named its pull request. Evidence of a merge can arrive late, so that an agent may know of it first; what
+ * curators and evidence name counts from the decision on.
+ */
+async function namedAt(
+  keyed: Pick<KeyedReader, 'list'>,
+  { id, agent, created_ms }: Pick<DecisionFields, 'id' | 'agent' | 'created_ms'>,
+): Promise<number> {
+  const naming = (await revisionsOf(keyed, id)).findLast(isNaming)
+  return naming?.updated_by === agent ? Date.parse(naming.updated_at) : created_ms
+}
+
 /** Whether an attribution would change the outcome that a decision has. */
 const corrects = ({ outcome, settled_by }: DecisionFields, found: Attribution): boolean =>
   outcome !== null &&
@@ -178,7 +202,11 @@ export async function attributePending(
   for await (const candidate of candidates(call, query.project, query.created_from_ms)) {
     const { id, pr } = candidate
     const history = await pullRequestHistory(call.evidence, query.project, pr)
-    const found = attribute(candidate, history, query, call.now())
+    const first = attribute(candidate, history, query, call.now())
+    const found =
+      first.outcome === null || first.basis !== 'evidence'
+        ? first
+        : attribute(candidate, history, query, call.now(), await namedAt(call.store.keyed, candidate))
     const { outcome, reason: notes } = found
     if (candidate.outcome !== null && !corrects(candidate, found)) continue
     const input = outcome && { outcome, actual_result: null, lessons: null, notes }
