@@ -1,6 +1,6 @@
-/** What both stores do to vectors: check them, and pack them into bytes. */
+/** What both stores do alike: vectors are checked and packed into bytes, keyed records found by their range and read. */
 import { StorageError } from '../../../sdk/storage/errors.ts'
-import type { Generation, KeyedReader } from '../../../sdk/storage/store.ts'
+import type { Generation, KeyedReader, KeyedRecord } from '../../../sdk/storage/store.ts'
 import { sides, type VectorSet } from '../../../sdk/storage/vectors.ts'
 
 // Refuses vectors that do not fit their generation.
@@ -53,6 +53,15 @@ export function packVectors({ structure, function: own, both }: VectorSet): Vect
     shared,
   }
 }
+
+export type KeyedRow = Omit<KeyedRecord, 'value'> & { value: string }
+
+export const keyedOf = ({ key, value, version, expires_ms }: KeyedRow): KeyedRecord => ({
+  key,
+  value: JSON.parse(value),
+  version,
+  expires_ms,
+})
 
 /** Lowest key, and the one behind the highest, of a list of keyed records: what `after` excludes is outside of them. */
 export function keyRange({

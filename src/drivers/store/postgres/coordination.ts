@@ -15,23 +15,17 @@ import type {
 } from '../../../../sdk/storage/store.ts'
 import type { Client, Query } from '../../shared/postgres/client.ts'
 import { fromText, toText } from '../../shared/postgres/filter.ts'
-import { keyRange } from '../shared.ts'
+import { type KeyedRow, keyedOf, keyRange } from '../shared.ts'
 import { auditExpiry } from './audit-retention.ts'
 import { lockName, tryLockName } from './locks.ts'
 import type { Connection, Verb } from './transaction.ts'
 
-type Row = Omit<KeyedRecord, 'value'> & { value: string }
 const columns = 'key, value::text as value, version, expires_ms'
-const recordOf = ({ key, value, version, expires_ms }: Row): KeyedRecord => ({
-  key: fromText(key),
-  value: JSON.parse(value),
-  version,
-  expires_ms,
-})
+const recordOf = (row: KeyedRow): KeyedRecord => keyedOf({ ...row, key: fromText(row.key) })
 
 async function find(query: Query, collection: string, keys: readonly string[]): Promise<KeyedRecord[]> {
   if (keys.length === 0) return []
-  const rows = await query<Row>(
+  const rows = await query<KeyedRow>(
     `select ${columns} from keyed_records where collection = $1 and key = any($2::text[])`,
     [collection, keys.map(toText)],
   )
@@ -42,7 +36,7 @@ async function find(query: Query, collection: string, keys: readonly string[]): 
 export const keyedReader = ({ read }: Client): KeyedReader => ({
   get: (collection, keys) => find(read, collection, keys),
   async list(collection, query) {
-    const rows = await read<Row>(
+    const rows = await read<KeyedRow>(
       `select ${columns} from keyed_records where collection = $1 and key >= $2 and key < $3
        order by key ${query.order === 'desc' ? 'desc' : 'asc'} limit $4::int`,
       [collection, ...keyRange(query).map(toText), query.limit],
@@ -91,7 +85,7 @@ export function keyedWriter({ query, lock }: Connection, verb: Verb): KeyedWrite
     }),
     expire: verb(async (collection, now_ms, limit) => {
       // A key that somebody holds is skipped; the condition is looked at again on rows that changed while this statement ran.
-      const rows = await query<Row>(
+      const rows = await query<KeyedRow>(
         `with old as materialized (select key from keyed_records where collection = $1 and expires_ms <= $2::float8
            order by expires_ms, key limit $3::int),
          free as materialized (select key from old where ${tryLockName(`'keyed ' || $1 || ' ' || key`)})

@@ -15,36 +15,31 @@ import type {
   StoredAuditEntry,
 } from '../../../../sdk/storage/store.ts'
 import type { Verb } from '../resident/groups.ts'
-import { keyRange } from '../shared.ts'
+import { type KeyedRow, keyedOf, keyRange } from '../shared.ts'
 import { auditExpiry } from './audit-retention.ts'
 import type { Statements } from './connect.ts'
 
-type Row = Omit<KeyedRecord, 'value'> & { value: string }
 const columns = 'key, value, version, expires_ms'
-const recordOf = ({ key, value, version, expires_ms }: Row): KeyedRecord => ({
-  key,
-  value: JSON.parse(value),
-  version,
-  expires_ms,
-})
 
 function getter({ prepare }: Statements) {
-  const find = prepare<Row, [string, string]>(`select ${columns} from keyed_records where collection = ? and key = ?`)
+  const find = prepare<KeyedRow, [string, string]>(
+    `select ${columns} from keyed_records where collection = ? and key = ?`,
+  )
   return (collection: string, keys: readonly string[]): KeyedRecord[] =>
-    keys.flatMap((key) => find.get(collection, key) ?? []).map(recordOf)
+    keys.flatMap((key) => find.get(collection, key) ?? []).map(keyedOf)
 }
 
 export function keyedReader(statements: Statements): KeyedReader {
   const get = getter(statements)
   const lister = (order: 'asc' | 'desc') =>
-    statements.prepare<Row, [string, string, string, number]>(
+    statements.prepare<KeyedRow, [string, string, string, number]>(
       `select ${columns} from keyed_records where collection = ? and key >= ? and key < ? order by key ${order} limit ?`,
     )
   const list = { asc: lister('asc'), desc: lister('desc') }
   return {
     get: async (collection, keys) => get(collection, keys),
     list: async (collection, query) =>
-      list[query.order ?? 'asc'].all(collection, ...keyRange(query), query.limit).map(recordOf),
+      list[query.order ?? 'asc'].all(collection, ...keyRange(query), query.limit).map(keyedOf),
   }
 }
 
@@ -59,7 +54,7 @@ export function keyedWriter(statements: Statements): (verb: Verb) => KeyedWriter
      on conflict (collection, key) do update set version = version + 1, value = ?3, expires_ms = ?4`,
   )
   const remove = prepare<unknown, [string, string]>('delete from keyed_records where collection = ? and key = ?')
-  const expire = prepare<Row, [string, number, number]>(
+  const expire = prepare<KeyedRow, [string, number, number]>(
     `delete from keyed_records where rowid in (select rowid from keyed_records where collection = ? and expires_ms <= ?
      order by expires_ms, key limit ?) returning ${columns}`,
   )
@@ -74,7 +69,7 @@ export function keyedWriter(statements: Statements): (verb: Verb) => KeyedWriter
     delete: verb((collection, keys) => {
       for (const key of keys) remove.run(collection, key)
     }),
-    expire: verb((collection, now_ms, limit) => expire.all(collection, now_ms, limit).map(recordOf)),
+    expire: verb((collection, now_ms, limit) => expire.all(collection, now_ms, limit).map(keyedOf)),
   })
 }
 
