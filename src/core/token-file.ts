@@ -35,7 +35,8 @@ async function openToken(data_dir: string, agent: string): Promise<string | null
   const path = tokenPath(data_dir, agent)
   // Written whole under another name, then linked: of two servers that start together, one makes the token and both read it.
   const fresh = `${path}.${process.pid}.${randomBytes(4).toString('hex')}.tmp`
-  await writeFile(fresh, `${randomBytes(32).toString('base64url')}\n`, { mode: 0o600, flush: true })
+  // Hexadecimal: no token looks like a flag of a command.
+  await writeFile(fresh, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600, flush: true })
   try {
     await link(fresh, path)
   } catch (error) {
