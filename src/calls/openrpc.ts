@@ -135,7 +135,7 @@ export const examples: Readonly<Record<string, Example>> = {
       query_time_ms: 4,
       agent: 'alice',
       retrieval_mode: 'hybrid',
-      scores: { [id]: { semantic: 0.6873, keyword: 0.55, combined: 0.6461 } },
+      scores: { [id]: { semantic: 0.6873, keyword: 0.408, combined: 0.6035 } },
       no_precedent: false,
       corrections: [],
       degraded: false,

@@ -30,13 +30,15 @@ export const similarity = (distance: number | null): number => (distance === nul
 export const byScore = (a: Candidate, b: Candidate): number => b.combined - a.combined || (a.id < b.id ? -1 : 1)
 
 /**
- * Of a long question even the right decision holds a small share, so that by shares alone meaning would decide nearly everything: the best
- * hit gets the root of its share, and the others are in proportion. Measured: docs/design/search.md.
+ * How far the best hit by words sets the scale: 0 not at all, 1 alone. Of a long question even the right decision holds a small share, so
+ * that by shares alone meaning decides nearly everything; with more than this, words decide too much. Measured: docs/design/search.md.
  */
+const byBest = 0.25
+
 export function candidate(id: string, distance: number | null, score: number, question: Question): Candidate {
   const { ideal, best, weight } = question
   const share = score === 0 ? 0 : score / ideal
-  const keyword = score === 0 ? 0 : share / Math.sqrt(Math.max(best, score) / ideal)
+  const keyword = score === 0 ? 0 : share / (Math.max(best, score) / ideal) ** byBest
   return { id, distance, share, keyword, combined: weight * similarity(distance) + (1 - weight) * keyword }
 }
 
