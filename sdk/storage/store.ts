@@ -87,11 +87,12 @@ export interface Edge {
 
 /** Reads the edges that the records’ links are. */
 export interface EdgeReader {
-  /** Edges of these types, newest first, then by source, target, type and maker. */
-  list(query: { types: readonly EdgeType[]; limit: number }): Promise<Edge[]>
-  /** Edges at any of these decisions; by source, target, type, maker. Derived from the records' `links`. */
+  /**
+   * Edges at any of these decisions, by source, target, type and maker; those of all decisions (`null`) newest first, then in this
+   * order. Derived from the records' `links`.
+   */
   of(
-    ids: readonly string[],
+    ids: readonly string[] | null,
     query: { direction: 'both' | 'outgoing' | 'incoming'; types?: readonly EdgeType[]; limit: number },
   ): Promise<Edge[]>
 }

@@ -26,14 +26,14 @@ function methodOf(given: string): [name: string, method: Method] {
 }
 
 /** Parameters given by name: `id=1f0c52aa revisions=true filters.project=owner/repo`. */
-function named({ params }: Method, words: readonly string[]): Record<string, unknown> {
+function named(method: Method | null, words: readonly string[]): Record<string, unknown> {
   const found: Record<string, unknown> = Object.create(null)
   for (const word of words) {
     const [, path, text] = /^([\w.]+)=([\s\S]*)$/.exec(word) ?? []
     if (path === undefined || text === undefined)
       throw misuse(`expected name=value, or the parameters as one JSON object; received ${JSON.stringify(word)}`)
     const steps = path.split('.')
-    let [at, schema] = [found, jsonSchema(params, 'input')]
+    let [at, schema] = [found, method ? jsonSchema(method.params, 'input') : {}]
     for (const [depth, step] of steps.entries()) {
       schema = schema.properties?.[step] ?? {}
       if (depth === steps.length - 1) at[step] = parsedValue(path, schema, text)
@@ -47,7 +47,7 @@ function named({ params }: Method, words: readonly string[]): Record<string, unk
 }
 
 /** The parameters that the command line gives. @throws Failure if they can't be read or are not JSON */
-async function readParams(method: Method, given: readonly string[]): Promise<unknown> {
+async function readParams(method: Method | null, given: readonly string[]): Promise<unknown> {
   const [first] = given
   if (first === undefined) return {}
   if (given.length > 1 || /^[\w.]+=/.test(first)) return named(method, given)
@@ -105,8 +105,9 @@ export const call = defineCommand({
       : described(methodOf(given)),
   async run(run) {
     const [given, ...rest] = run.words
-    const [name, method] = methodOf(given!)
-    const params = await readParams(method, rest)
+    const name = `cstp.${short(given!)}`
+    // A server may know methods that this program doesn't; what nobody knows, it names.
+    const params = await readParams(methods.get(name) ?? null, rest)
     const result = await withConnection(run, ({ send }) => send(name, params))
     await run.terminal.out(prettyJson(result))
     return 0

@@ -417,6 +417,10 @@ describe('with a server', () => {
       'cstp: unknown flag --confidance; did you mean --confidence?\n',
     ])
     expect(await wrong('call', 'getDecison', 'id=1')).toEqual([
+      1,
+      'cstp: Method not found; did you mean cstp.getDecision? (-32601)\n',
+    ])
+    expect(await wrong('call', 'getDecison', '--help')).toEqual([
       2,
       'cstp: unknown method "getDecison"; did you mean getDecision? (cstp help call lists them)\n',
     ])

@@ -98,7 +98,7 @@ export async function listContradictions(
 ): Promise<Contradiction[]> {
   const compiled = compileFilter(filter)
   const passes = (record: DecisionRecord) => compiled(fieldsOf(record, true))
-  const edges = await store.edges.list({ types: ['contradicts'], limit: 10 * limit })
+  const edges = await store.edges.of(null, { direction: 'both', types: ['contradicts'], limit: 10 * limit })
   const seen = new Set<string>()
   const found: Contradiction[] = []
   for (let from = 0; from < edges.length && found.length < limit; from += limit)

@@ -1,7 +1,7 @@
 /** A store that lives in memory and ends with the process: for tests, which it serves exactly as the durable drivers do. */
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import { compareText, fieldsOf } from '../../../sdk/storage/fields.ts'
-import type { FeedEntry, Store, StoredDecision, StoreOptions, Transaction } from '../../../sdk/storage/store.ts'
+import type { Edge, FeedEntry, Store, StoredDecision, StoreOptions, Transaction } from '../../../sdk/storage/store.ts'
 import { edgeOrder, newMember, reasonGroups, verbsOf } from '../../../src/drivers/store/resident/groups.ts'
 import { resident } from '../../../src/drivers/store/resident/resident.ts'
 import { decisionWriter, embeddingWriter } from './decisions.ts'
@@ -98,25 +98,19 @@ export function openMemoryStore(options: StoreOptions): Store {
       idOfSource: async (key) => tables.sources.get(key) ?? null,
     },
     edges: {
-      async list({ types, limit }) {
-        return [...decisions.values()]
-          .flatMap(({ edges }) => edges)
-          .filter(({ edge_type }) => types.includes(edge_type))
-          .sort((a, b) => compareText(b.created_at, a.created_at) || edgeOrder(a, b))
-          .slice(0, limit)
-          .map(plain)
-      },
       async of(ids, { direction, types, limit }) {
-        const wanted = new Set(ids)
+        const wanted = ids && new Set(ids)
+        const newestFirst = (a: Edge, b: Edge) => compareText(b.created_at, a.created_at) || edgeOrder(a, b)
         return [...decisions.values()]
           .flatMap(({ edges }) => edges)
           .filter(
             (edge) =>
-              ((direction !== 'incoming' && wanted.has(edge.source_id)) ||
+              (wanted === null ||
+                (direction !== 'incoming' && wanted.has(edge.source_id)) ||
                 (direction !== 'outgoing' && wanted.has(edge.target_id))) &&
               (types === undefined || types.includes(edge.edge_type)),
           )
-          .sort(edgeOrder)
+          .sort(wanted === null ? newestFirst : edgeOrder)
           .slice(0, limit)
           .map(plain)
       },

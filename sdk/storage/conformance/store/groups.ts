@@ -186,7 +186,9 @@ export function testGroups({ onEmpty, expect }: Kit): void {
     expect(await decisions.reasons()).toEqual(expectedReasons(records))
     for (const kinds of [['contradicts'], ['relates_to', 'supersedes'], []] as const)
       for (const limit of [2, 100])
-        expect(await edges.list({ types: kinds, limit })).toEqual(expectedEdges(records, kinds, limit))
+        expect(await edges.of(null, { direction: 'both', types: kinds, limit })).toEqual(
+          expectedEdges(records, kinds, limit),
+        )
   }
 
   onEmpty('an empty store has no groups', async (store) => check(store, []))

@@ -235,19 +235,20 @@ export function edgeReader({ read }: Client): EdgeReader {
     both: '(source_id = any($1::text[]) or target_id = any($1::text[]))',
   }
   return {
-    async list({ types, limit }) {
-      const rows = await read<Edge>(
-        `select ${columns} from edges where edge_type = any($1::text[])
-         order by created_at desc, source_id, target_id, edge_type, created_by limit $2::int`,
-        [[...types], limit],
-      )
-      return rows.map(edgeOf)
-    },
-    async of(ids, { direction, types, limit }) {
+    async of(ids, { direction, types = null, limit }) {
+      const names = types && [...types]
+      if (ids === null) {
+        const rows = await read<Edge>(
+          `select ${columns} from edges where $1::text[] is null or edge_type = any($1::text[])
+           order by created_at desc, source_id, target_id, edge_type, created_by limit $2::int`,
+          [names, limit],
+        )
+        return rows.map(edgeOf)
+      }
       const rows = await read<Edge>(
         `select ${columns} from edges where ${places[direction]} and ($2::text[] is null or edge_type = any($2::text[]))
          ${ordered} limit $3::int`,
-        [ids.map(toText), types === undefined ? null : [...types], limit],
+        [ids.map(toText), names, limit],
       )
       return rows.map(edgeOf)
     },

@@ -107,14 +107,14 @@ export function edgeReader({ prepare }: Statements): EdgeReader {
     incoming: select(`target_id ${among}`),
     both: select(`(source_id ${among} or target_id ${among})`),
   }
-  const newest = prepare<EdgeRow, [string, number]>(
-    `select ${columns} from edges where edge_type in (select value from json_each(?1))
+  const newest = prepare<EdgeRow, [string | null, number]>(
+    `select ${columns} from edges where (?1 is null or edge_type in (select value from json_each(?1)))
      order by created_at desc, source_id, target_id, edge_type, created_by limit ?2`,
   )
   return {
-    list: async ({ types, limit }) => newest.all(JSON.stringify(types), limit).map(edgeOf),
     async of(ids, { direction, types, limit }) {
       const names = types === undefined ? null : JSON.stringify(types)
+      if (ids === null) return newest.all(names, limit).map(edgeOf)
       return statements[direction].all(JSON.stringify(ids), names, limit).map(edgeOf)
     },
   }
