@@ -4,6 +4,8 @@ import { chmodSync, cpSync, existsSync } from 'node:fs'
 import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { backup } from '../../src/app/backup/take.ts'
+import { loadSettings } from '../../src/app/config/config.ts'
 import { bareEnv, cstp, type Ended, type RunningServer, spawn, startServer } from '../support/process.ts'
 
 setDefaultTimeout(120_000)
@@ -210,6 +212,22 @@ test('a backup that was killed is none', async () => {
   stopped.kill('SIGTERM')
   await stopped.exited
   expect(await partial()).toBeUndefined()
+})
+
+test('a backup that is ended leaves nothing, at whichever decision, and nothing comes back', async () => {
+  await seed(60)
+  const { settings } = await loadSettings({ env: env(), flags: {}, readFile: async () => '' })
+  for (const end of [1, 2, 20, 33, 59]) {
+    const ending = new AbortController()
+    const progress = (done: number) => {
+      if (done === end) ending.abort(new Error('ended'))
+    }
+    const ended = backup({ settings, target: copy, signal: ending.signal, progress })
+    await expect(ended).rejects.toThrow('ended')
+    // A write that was not waited for would have time to begin and to end.
+    await Bun.sleep(20)
+    expect((await readdir(home)).filter((name) => name.includes('copy'))).toEqual([])
+  }
 })
 
 describe('a restore refuses', () => {

@@ -93,14 +93,15 @@ export async function backup({ settings, target: given, signal, progress }: Back
   try {
     const files: BackupFile[] = []
     const databases: Record<string, number> = {}
-    const keep = async (file: Promise<BackupFile>) => {
+    // A write is begun only if it is waited for: one that went on would make the folder again that an abort takes away.
+    const keep = async (file: () => Promise<BackupFile>) => {
       signal.throwIfAborted()
-      files.push(await file)
+      files.push(await file())
     }
     const vectors = vector_url && !vector_url.includes('://') ? relative(data_dir, vector_url).split(sep).join('/') : ''
     // Vectors outside of the catalogue are rebuilt from it.
     for await (const path of others(data_dir, ['decisions', 'vectors', vectors])) {
-      await keep(copy(join(data_dir, path), folder, path))
+      await keep(() => copy(join(data_dir, path), folder, path))
     }
     const beside = (await readdir(data_dir)).filter((name) => name.endsWith('.db') && name !== catalogue)
     const sources = new Map(beside.map((name) => [name, join(data_dir, name)]))
@@ -108,12 +109,12 @@ export async function backup({ settings, target: given, signal, progress }: Back
     for (const [name, path] of [...sources, [catalogue, join(data_dir, catalogue)] as const]) {
       signal.throwIfAborted()
       databases[name] = copyDatabase(path, join(folder, name)).version
-      await keep(settle(folder, name))
+      await keep(() => settle(folder, name))
     }
     const total = count(join(folder, catalogue), 'decisions', 'gone = 0') ?? 0
     let done = 0
     await each(decisionFiles(data_dir, join(folder, catalogue)), async ({ path, content }) => {
-      await keep(put(folder, `decisions/${path}`, content))
+      await keep(() => put(folder, `decisions/${path}`, content))
       progress(++done, total)
     })
     const manifest: Manifest = {
