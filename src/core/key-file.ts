@@ -12,6 +12,9 @@ const isCode = (error: unknown, code: string): boolean => (error as NodeJS.Errno
  * @throws Error with `what`, the path, and what was expected
  */
 export async function readKey(path: string, what: string): Promise<KeyObject> {
+  // Somebody who puts the key itself here would find it in the log.
+  if (path.includes('-----BEGIN'))
+    throw new Error(`${what}: expected the path of a file, received a key; it is not shown`)
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
     throw new Error(`${what}: the file ${path} can't be read: ${causeOf(error)}`)
   })

@@ -62,9 +62,10 @@ const isOpen = (name: string, value: string): boolean => openParameters.includes
 
 /**
  * The text of a setting as it may be shown. It may be an address, also one with a mistake in it, or a connection string of libpq: user
- * and password are masked, and every parameter that is not known to be harmless.
+ * and password are masked, and every parameter that is not known to be harmless. A key in PEM is masked whole.
  */
 export function withoutSecrets(text: string): string {
+  if (text.includes('-----BEGIN')) return masked
   const isAddress = /^[\w+.-]+:/.test(text)
   const anonymous = maskUser(isAddress ? text : maskPairs(text))
   return isAddress || anonymous.includes('?') ? maskParameters(anonymous) : anonymous

@@ -1,9 +1,11 @@
 /** Settings may hold passwords, keys and tokens: none of them is in a message, on the screen or in the log, however it was mistyped. */
 import { expect, setDefaultTimeout, test } from 'bun:test'
+import { generateKeyPairSync } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { ConfigError, loadSettings, type SettingName, settings, shownValue } from '../../src/app/config/config.ts'
+import { readKey } from '../../src/core/key-file.ts'
 import { withoutSecrets } from '../../src/core/redact.ts'
 import { bareEnv, cstp, freePort, inTemporaryDir } from '../support/process.ts'
 
@@ -94,6 +96,17 @@ test('no message about a setting and no shown value holds what is secret in an a
     }),
     { numRuns: 2_000 },
   )
+})
+
+test('a key where the path of its file belongs is refused, and not shown', async () => {
+  const key = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  const secret = key.split('\n')[1]!
+  const shown = await shownOf({ env: { CSTP_EVIDENCE_KEY: key } })
+  expect(shown).toContain('CSTP_EVIDENCE_KEY')
+  expect(shown).toContain('expected the path of a file, not what it holds')
+  expect(shown).not.toContain(secret)
+  const read = readKey(`/etc/${key}`, '--witness-key')
+  await expect(read).rejects.toThrow('--witness-key: expected the path of a file, received a key; it is not shown')
 })
 
 test('no message about a file of settings quotes what it holds', async () => {
