@@ -37,7 +37,8 @@ export function fieldsOf(record: DecisionRecord, indexed: boolean): DecisionFiel
   }
 }
 
-type Settled = Pick<DecisionRecord, 'outcome' | 'attribution_basis' | 'self_reviewed'>
+/** What says who settled an outcome. */
+export type Settled = Pick<DecisionRecord, 'outcome' | 'attribution_basis' | 'self_reviewed'>
 
 /** Who settles an outcome that is attributed. */
 export const ruleSettlers = { evidence: 'observed', age: 'age' } as const satisfies Record<AttributionBasis, Settler>
