@@ -89,11 +89,13 @@ export const plural = (count: number, one: string): string => `${count} ${one}${
 /** JSON on one line. */
 export const jsonLine = (value: unknown): string => `${visibleJson(JSON.stringify(value))}\n`
 
-const segmenter = new Intl.Segmenter()
+/** Made on first use: it takes long to load. */
+let segmenter: Intl.Segmenter | undefined
 
 /** The text in at most `columns` columns, with … if it was cut. */
 export function fit(text: string, columns: number): string {
   if (Bun.stringWidth(text) <= columns) return text
+  segmenter ??= new Intl.Segmenter()
   let [kept, width] = ['', 0]
   for (const { segment } of segmenter.segment(text)) {
     width += Bun.stringWidth(segment)

@@ -20,21 +20,41 @@ export function nearestTerms(
     .slice(0, limit)
 }
 
+/** A bit for each letter that a word holds. */
+function lettersOf(word: string): number {
+  let letters = 0
+  for (let at = 0; at < word.length; at++) letters |= 1 << (word.charCodeAt(at) & 31)
+  return letters
+}
+
+function bitsOf(set: number): number {
+  let bits = 0
+  for (let left = set; left !== 0; left &= left - 1) bits++
+  return bits
+}
+
 /** Words by their first letter and length: the few that a misspelt word is compared with, of all words of a corpus. */
 export function wordsBySpelling() {
-  const groups = new Map<string, string[]>()
+  const groups = new Map<string, { words: string[]; letters: number[] }>()
   const key = (letter: string, length: number): string => `${letter}${length}`
   return {
     add(word: string): void {
       if (word === '') return
-      const group = groups.get(key(word[0]!, word.length))
-      if (group) group.push(word)
-      else groups.set(key(word[0]!, word.length), [word])
+      const name = key(word[0]!, word.length)
+      const group = groups.get(name) ?? { words: [], letters: [] }
+      groups.set(name, group)
+      group.words.push(word)
+      group.letters.push(lettersOf(word))
     },
+    /** Every word within `max_edits` is among them. */
     *like(term: string, max_edits: number): Generator<string> {
       if (term === '') return
-      for (let length = term.length - max_edits; length <= term.length + max_edits; length++)
-        yield* groups.get(key(term[0]!, length)) ?? []
+      const own = lettersOf(term)
+      for (let length = term.length - max_edits; length <= term.length + max_edits; length++) {
+        const { words, letters } = groups.get(key(term[0]!, length)) ?? { words: [], letters: [] }
+        // An edit puts at most one letter in the place of another: two bits.
+        for (let at = 0; at < words.length; at++) if (bitsOf(letters[at]! ^ own) <= 2 * max_edits) yield words[at]!
+      }
     },
   }
 }
