@@ -3,6 +3,7 @@ import type * as v from 'valibot'
 import { scopes } from '../core/caller.ts'
 import { localAgent } from '../core/token-file.ts'
 import type * as declared from '../methods/index.ts'
+import { methods } from '../methods/table.ts'
 import type { Flags, Run } from './command.ts'
 import { type Get, openRemote, type Send, serverUrl } from './remote.ts'
 import { openLog } from './terminal.ts'
@@ -21,21 +22,14 @@ export interface Connection {
   close(): Promise<void>
 }
 
-/** Reads that leave a note for the agent's next decision, unless they say that they are none. */
-export const trackedReads = [
-  'checkGuardrails',
-  'getDecision',
-  'getReasonStats',
-  'getSessionContext',
-  'queryDecisions',
-] as const satisfies readonly MethodName[]
-const isTracked: ReadonlySet<string> = new Set(trackedReads.map((name) => `cstp.${name}`))
+/** Whether a method, named with `cstp.`, leaves a note for the agent's next decision, unless the call says that it is none. */
+export const isTracked = (method: string): boolean => 'track' in (methods.get(method)?.params.entries ?? {})
 
 /** What a person looks up at a terminal is no deliberation of the agent whose token is used, unless it is asked for. */
-const untracked =
+export const untracked =
   (send: Send): Send =>
   (method, params, signal) =>
-    send(method, isTracked.has(method) && isObject(params) ? { track: false, ...params } : params, signal)
+    send(method, isTracked(method) && isObject(params) ? { track: false, ...params } : params, signal)
 
 export const isObject = (value: unknown): value is object =>
   value !== null && typeof value === 'object' && !Array.isArray(value)

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import * as v from 'valibot'
 import { parseFlags } from '../../src/cli/args.ts'
 import { commands } from '../../src/cli/commands.ts'
-import { trackedReads } from '../../src/cli/connection.ts'
+import { untracked } from '../../src/cli/connection.ts'
 import { type Line, planLine, readLines } from '../../src/cli/import-lines.ts'
 import { createPace, eachPaced } from '../../src/cli/import-load.ts'
 import { parametersOf } from '../../src/cli/parameters.ts'
@@ -12,9 +12,14 @@ import { serverUrl } from '../../src/cli/remote.ts'
 import { fit, plain, prettyJson, table } from '../../src/cli/terminal.ts'
 import { methods } from '../../src/methods/table.ts'
 
-test('commands say of every tracked read that it is no deliberation', () => {
-  const tracked = [...methods].filter(([, { params }]) => 'track' in params.entries)
-  expect([...trackedReads].sort()).toEqual(tracked.map(([name]) => name.replace('cstp.', '') as never).sort())
+test('commands say of every tracked read that it is no deliberation, and of nothing else', async () => {
+  const sent: [method: string, params: unknown][] = []
+  const send = untracked(async (method, params) => void sent.push([method, params]))
+  for (const method of methods.keys()) await send(method, {})
+  const tracked = ['checkGuardrails', 'getDecision', 'getReasonStats', 'getSessionContext', 'queryDecisions']
+  expect(sent.filter(([, params]) => 'track' in (params as object))).toEqual(
+    tracked.map((name) => [`cstp.${name}`, { track: false }]),
+  )
 })
 
 async function* inChunks(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {

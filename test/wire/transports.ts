@@ -2,7 +2,7 @@
 import { type Client, createClient, isCstpError } from '../../sdk/client.ts'
 import { loadSettings } from '../../src/app/config/config.ts'
 import { call as callCommand } from '../../src/cli/call.ts'
-import { isObject, trackedReads } from '../../src/cli/connection.ts'
+import { isObject, isTracked } from '../../src/cli/connection.ts'
 import { errorJson } from '../../src/cli/failure.ts'
 import type { Paint } from '../../src/cli/terminal.ts'
 import type { As } from '../support/program.ts'
@@ -54,7 +54,7 @@ const paint: Paint = { bold: plain, dim: plain, red: plain, green: plain, yellow
 
 /** Commands are no deliberation unless they are told so; a case is that of an agent. */
 const spelt = (method: string, params: unknown): unknown =>
-  (trackedReads as readonly string[]).includes(method) && isObject(params) ? { track: true, ...params } : params
+  isTracked(`cstp.${method}`) && isObject(params) ? { track: true, ...params } : params
 
 export const commandLine: TransportKind = {
   name: 'cstp call',

@@ -48,7 +48,8 @@ function reads(text: string): boolean {
 
 /** Texts that were judged before: the same precedents are found again and again. */
 const judged = new Map<string, boolean>()
-const mostJudgedLength = 2_000_000
+/** Characters: some 5 000 records of usual length. */
+const mostJudgedLength = 16_000_000
 let judgedLength = 0
 
 /** Whether one of the texts reads like instructions to a model. */
