@@ -48,7 +48,7 @@ function reads(text: string): boolean {
 
 /** Texts that were judged before: the same precedents are found again and again. */
 const judged = new Map<string, boolean>()
-/** Characters: some 5 000 records of usual length. */
+/** Characters: about 5 000 records of usual length. */
 const mostJudgedLength = 16_000_000
 let judgedLength = 0
 
