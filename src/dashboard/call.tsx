@@ -1,6 +1,6 @@
 /** Data of the service in a page: loaded when its key changes, shown with its loading and its failure. */
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { isCstpError } from '../../sdk/client.ts'
 import { explain } from './service.ts'
 
@@ -70,8 +70,8 @@ export function Show<T>({ of, children }: { of: Loaded<T>; children: (data: T) =
   const box = useRef<HTMLDivElement>(null)
   const failed = of.error !== null
   const trying = useRef(false)
-  useEffect(() => {
-    // The button that was pressed to try again is gone: the focus moves to the answer.
+  useLayoutEffect(() => {
+    // The button that was pressed to try again is gone: the focus moves to the answer, in the same step.
     if (!failed && trying.current) box.current?.focus()
     trying.current = false
   }, [failed])

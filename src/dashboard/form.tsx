@@ -1,6 +1,6 @@
 /** Forms: what a person types, chooses and starts, and what came of it. */
 import type { ComponentChildren, InputHTMLAttributes } from 'preact'
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { addressOf, go, goWith, type Place } from './route.tsx'
 
 /** Reads what is in a field of a form. */
@@ -99,7 +99,7 @@ export const Act = ({
 /** The result of an action. It takes the focus, because the button that was pressed may be gone. */
 function Result({ children }: { children: ComponentChildren }) {
   const box = useRef<HTMLParagraphElement>(null)
-  useEffect(() => box.current?.focus(), [])
+  useLayoutEffect(() => box.current?.focus(), [])
   return (
     <p class="notice good" role="status" tabIndex={-1} ref={box}>
       {children}

@@ -1,5 +1,5 @@
 /** The login: an agent's name and token, exchanged for a session. */
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { useJob } from './call.tsx'
 import { Act, Field, Form, type Read } from './form.tsx'
 import { explain, logIn, type Session } from './service.ts'
@@ -7,7 +7,7 @@ import { explain, logIn, type Session } from './service.ts'
 export function Login({ note, done }: { note: string | null; done: (session: Session) => void }) {
   const { error, busy, run } = useJob<void>()
   const heading = useRef<HTMLHeadingElement>(null)
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.title = 'Log in · cstp'
     // A screen reader says which page this is, and why it is shown.
     if (note !== null) heading.current?.focus()

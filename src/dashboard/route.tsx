@@ -1,6 +1,6 @@
 /** The address bar, which alone determines what is shown: paths, queries and links. */
 import type { ComponentChildren, RefObject } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Session } from './service.ts'
 
 const base = '/dashboard'
@@ -42,7 +42,7 @@ export function usePlace(): Place {
 export function useArrival<T extends HTMLElement>(key: string | number): RefObject<T | null> {
   const target = useRef<T>(null)
   const before = useRef(key)
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (before.current !== key) target.current?.focus()
     before.current = key
   }, [key])
