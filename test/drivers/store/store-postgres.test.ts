@@ -1,42 +1,86 @@
-/** What the PostgreSQL store adds to the port: nobody passes a change that is still to be committed. */
+/** What the PostgreSQL store adds to the port: where its feed ends, and what its audit trail refuses. */
 import { expect, setDefaultTimeout, test } from 'bun:test'
-import { createAll, recordOf, suiteOptions } from '../../../sdk/storage/conformance/store/records.ts'
+import { createAll, idOf, recordOf, suiteOptions } from '../../../sdk/storage/conformance/store/records.ts'
+import type { Transaction } from '../../../sdk/storage/store.ts'
 import { connect } from '../../../src/drivers/shared/postgres/client.ts'
 import { openPostgresStore } from '../../../src/drivers/store/postgres/driver.ts'
-import { feedLock } from '../../../src/drivers/store/postgres/locks.ts'
+import { announceChanges, numberChanges } from '../../../src/drivers/store/postgres/feed.ts'
 import { freshSchema, postgres, whyNoPostgres } from '../../support/postgres.ts'
 
 setDefaultTimeout(60_000)
 
 const server = postgres()
-const title =
-  'the feed ends before what is still to be committed, and what is numbered waits for whoever looks where it ends'
-if (server === null) test.skip(`${title} (${whyNoPostgres})`, () => {})
-else
-  test(title, async () => {
+const whole = 'what one server acknowledged another finds at once, whatever long transaction is open beside them'
+const waits = 'the feed never ends behind a change that is still to be committed'
+const restored = 'a database that was restored elsewhere goes on after the numbers that it holds'
+if (server === null) for (const title of [whole, waits, restored]) test.skip(`${title} (${whyNoPostgres})`, () => {})
+else {
+  /** Two servers, and a connection of somebody else. */
+  const opened = async () => {
     const url = freshSchema(server)
-    const store = await openPostgresStore({ ...suiteOptions, url })
+    const [a, b] = [
+      await openPostgresStore({ ...suiteOptions, url }),
+      await openPostgresStore({ ...suiteOptions, url }),
+    ]
     const other = await connect({ url, connections: 1, statement_timeout_ms: 10_000 })
-    await createAll(store, [recordOf(1)])
-    for (const [lock, work] of [
-      [feedLock.shared, () => store.feed.head()],
-      [feedLock.exclusive, () => createAll(store, [recordOf(2)])],
-    ] as const) {
-      const done: string[] = []
-      let waiting: Promise<unknown> = Promise.resolve()
-      await other.begin(async (query) => {
-        await query(lock)
-        waiting = work().then(() => done.push('it went on'))
-        await Bun.sleep(300)
-        done.push('it was let')
-      })
-      await waiting
-      expect(done).toEqual(['it was let', 'it went on'])
-    }
-    expect((await store.feed.head()).seq).toBe(2)
-    await other.close()
-    await store.close()
+    const close = () => Promise.all([a, b, other].map((one) => one.close()))
+    return { url, a, b, other, close }
+  }
+  const rename = (category: string, revision: number) => (tx: Transaction) =>
+    tx.decisions.update(recordOf(1, { category }), revision)
+
+  test(whole, async () => {
+    const { a, b, other, close } = await opened()
+    await createAll(a, [recordOf(0), recordOf(1)])
+    await other.begin(async (query) => {
+      await query('create table notes (id int)')
+      await query('insert into notes values (1)')
+      let seen = await b.feed.head()
+      for (let number = 2; number < 12; number++) {
+        const [writer, reader] = number % 2 === 0 ? [a, b] : [b, a]
+        await Promise.all([createAll(writer, [recordOf(number)]), createAll(reader, [recordOf(number + 100)])])
+        const found = await reader.feed.since(seen.seq, 0, 9)
+        expect(found.map(({ id }) => id).sort()).toEqual([idOf(number), idOf(number + 100)].sort())
+        seen = await reader.feed.head()
+        expect(found.at(-1)!.seq).toBe(seen.seq)
+      }
+    })
+    await close()
   })
+
+  test(waits, async () => {
+    const { a, b, other, close } = await opened()
+    await createAll(a, [recordOf(1), recordOf(2)])
+    const before = (await b.feed.head()).seq
+    const done: string[] = []
+    let head: Promise<unknown> = Promise.resolve()
+    await other.begin(async (query) => {
+      // It has its number, and what it writes comes later.
+      await query('select pg_current_xact_id()')
+      await a.transaction(rename('other', 1))
+      head = b.feed.head().then(() => done.push('the feed ended'))
+      await Bun.sleep(200)
+      await numberChanges(query, [idOf(2)], 0)
+      done.push('it was written')
+    }, announceChanges)
+    await head
+    expect(done).toEqual(['it was written', 'the feed ended'])
+    expect((await b.feed.since(before, 0, 9)).map(({ id }) => id)).toEqual([idOf(2), idOf(1)])
+    await close()
+  })
+
+  test(restored, async () => {
+    const { url, a, b, other, close } = await opened()
+    await createAll(a, [recordOf(1), recordOf(2)])
+    await other.read('update changes set seq = seq + 1000000000000')
+    const next = await openPostgresStore({ ...suiteOptions, url })
+    const { seq } = await next.feed.head()
+    await a.transaction(rename('other', 1))
+    for (const store of [a, b, next]) expect((await store.feed.since(seq, 0, 9)).map(({ id }) => id)).toEqual([idOf(1)])
+    await next.close()
+    await close()
+  })
+}
 
 const trail = 'the audit trail refuses changes but the removal of what is over'
 if (server === null) test.skip(`${trail} (${whyNoPostgres})`, () => {})

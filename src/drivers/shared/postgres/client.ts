@@ -11,8 +11,11 @@ export { isLost, isRetryable, storageErrorOf } from './connection.ts'
 export interface Client {
   /** On any connection. A statement that a lost connection interrupted is sent again: reads only. */
   read: Query
-  /** All of `work` on one connection, committed when it resolves and rolled back when it throws. */
-  begin<T>(work: (query: Query) => Promise<T>): Promise<T>
+  /**
+   * All of `work` on one connection, committed when it resolves and rolled back when it throws.
+   * @param first is sent with BEGIN
+   */
+  begin<T>(work: (query: Query) => Promise<T>, first?: string): Promise<T>
   /** The same for statements that may take hours: the client waits as long as the database answers others. */
   beginWithoutTimeout<T>(work: (query: Query) => Promise<T>): Promise<T>
   /** Resolves when the database answers, however busy the connections are. @throws when it doesn't within some seconds */
@@ -178,10 +181,13 @@ export async function connect(options: ClientOptions): Promise<Client> {
   }
 
   /** On a connection that has begun a transaction. Only a failed BEGIN is tried again. */
-  function begun<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+  function begun<T>(work: (connection: Connection) => Promise<T>, first?: string): Promise<T> {
     let isBegun = false
     const run = async (connection: Connection) => {
-      await connection.query('begin')
+      await connection.query(first === undefined ? 'begin' : `begin; ${first}`).catch(async (error: unknown) => {
+        if (connection.alive) await connection.query('rollback').catch(connection.end)
+        throw error
+      })
       isBegun = true
       return work(connection)
     }
@@ -193,7 +199,7 @@ export async function connect(options: ClientOptions): Promise<Client> {
 
   const client: Client = {
     read: (text, values) => retrying(() => onOne(({ query }) => query(text, values))),
-    begin: (work) => begun((connection) => transaction(connection, work)),
+    begin: (work, first) => begun((connection) => transaction(connection, work), first),
     beginWithoutTimeout: (work) =>
       begun((connection) =>
         connection.waitWhile(ping, () =>

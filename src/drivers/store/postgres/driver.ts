@@ -13,7 +13,8 @@ import {
   outboxWriter,
 } from './coordination.ts'
 import { decisionWriter } from './decisions.ts'
-import { embeddingReader, embeddingWriter, feedReader } from './embeddings.ts'
+import { embeddingReader, embeddingWriter } from './embeddings.ts'
+import { feedReader, levelFeed } from './feed.ts'
 import { migrations } from './migrate.ts'
 import { decisionReader, edgeReader, outcomesOf } from './read.ts'
 import { transact } from './transaction.ts'
@@ -48,6 +49,7 @@ export async function openPostgresStore({
   const client = await connect({ ...limits, url, connections, statement_timeout_ms })
   try {
     await migrate(client, 'store', migrations)
+    await levelFeed(client)
   } catch (error) {
     await client.close()
     throw storageErrorOf(error, 'cannot make the tables')

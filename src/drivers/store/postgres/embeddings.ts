@@ -1,14 +1,12 @@
-/** Embeddings and their generations, and the feed of changes that derived indexes follow. */
+/** Embeddings and their generations. */
 
 import { StorageError } from '../../../../sdk/storage/errors.ts'
-import { sharedRun } from '../../../../sdk/storage/shared-run.ts'
-import type { EmbeddingReader, EmbeddingWriter, Feed, FeedEntry, Generation } from '../../../../sdk/storage/store.ts'
+import type { EmbeddingReader, EmbeddingWriter, Generation } from '../../../../sdk/storage/store.ts'
 import type { VectorSet } from '../../../../sdk/storage/vectors.ts'
 import type { Client, Query } from '../../shared/postgres/client.ts'
 import { fromText, toText } from '../../shared/postgres/filter.ts'
-import { checkVectors, packVectors, unpackVectors, type VectorRow } from '../shared.ts'
-import { type FieldRow, fieldColumns, fieldsOfRow, holdsVectors } from './filter.ts'
-import { feedLock } from './locks.ts'
+import { checkVectors, packVectors } from '../shared.ts'
+import { holdsVectors } from './filter.ts'
 import type { Connection, Verb } from './transaction.ts'
 
 async function inState(query: Query, state: Generation['state']): Promise<Generation | null> {
@@ -86,46 +84,5 @@ export function embeddingWriter({ query, lock, touch }: Connection, verb: Verb):
       await query(`update generations set state = 'active' where number = $1::int`, [number])
       await query(`update changes c set indexed = not indexed where indexed <> ${holdsVectors('c.num')}`)
     }),
-  }
-}
-
-type FeedRow = Partial<VectorRow> & FieldRow & { seq: number }
-
-const feedSql = `select c.seq::float8 as seq, ${fieldColumns}, c.indexed, e.structure, e.function, e."both", e.shared
-  from changes c join decisions d on d.num = c.num left join embeddings e on e.generation = $1::int and e.num = d.num
-  where c.seq > $2::bigint and c.seq <= $4::bigint order by c.seq limit $3::int`
-
-function entryOf(row: FeedRow): FeedEntry {
-  const { seq, structure, function: own, both, shared, ...fields } = row
-  return {
-    seq,
-    id: fields.id,
-    fields: fieldsOfRow(fields),
-    vectors: structure == null ? null : unpackVectors({ structure, function: own!, both: both!, shared: shared! }),
-  }
-}
-
-export function feedReader(client: Client): Feed {
-  /** The end of what is committed: while the lock is held, no number is given out whose change is still to come. */
-  const readHead = () =>
-    client.begin(async (query) => {
-      await query(feedLock.exclusive)
-      const [row] = await query<{ seq: number; generation: number }>(
-        `select coalesce(max(seq), 0)::float8 as seq,
-           coalesce((select number from generations where state = 'active'), 0) as generation from changes`,
-      )
-      return row!
-    })
-
-  /** Searches that come together ask once. */
-  const head = sharedRun(readHead)
-
-  return {
-    head,
-    async since(after, generation, limit) {
-      const { seq } = await head()
-      const rows = await client.read<FeedRow>(feedSql, [generation, after, limit, seq])
-      return rows.map(entryOf)
-    },
   }
 }

@@ -6,12 +6,6 @@ const space = 0x63737470
 /** What the locks that take a key stand for. */
 export type LockKind = 'decision' | 'source' | 'counts' | 'generations' | 'keyed' | 'retention'
 
-/** Held shared from the moment in which changes get their numbers until they are committed; exclusive to see where the feed ends. */
-export const feedLock = {
-  shared: `select pg_advisory_xact_lock_shared(${space}, 1)`,
-  exclusive: `select pg_advisory_xact_lock(${space}, 1)`,
-}
-
 const hashed = (name: string): string => `hashtextextended(${name}, ${space})`
 /** Of names, in the order given: until the transaction ends. */
 export const nameLock = {

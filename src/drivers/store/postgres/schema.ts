@@ -50,17 +50,20 @@ export const decisions = pgTable(
   ],
 )
 
-/** Number of a decision's latest change, in the order of commits. Apart from the decision, whose indexes would all be written again. */
+/** Number of a decision's latest change, made of that of its transaction. Apart from the decision, whose indexes would all be written again. */
 export const changes = pgTable(
   'changes',
   {
     num: big().primaryKey(),
-    seq: big().notNull().unique(),
+    seq: big().notNull(),
     /** Whether the active generation holds its vectors. Nearly all do: only the others are looked up. */
     indexed: boolean().notNull(),
   },
-  (table) => [index('changes_bare').on(table.num).where(sql`not indexed`)],
+  (table) => [index('changes_seq').on(table.seq), index('changes_bare').on(table.num).where(sql`not indexed`)],
 )
+
+/** One row: what is added to the number of a transaction, so that numbers never fall. */
+export const feed = pgTable('feed', { base: big().notNull() })
 
 /** How often a term occurs in a decision, and the decision's length, so that it is scored from the index alone: its key includes both. */
 export const postings = pgTable(

@@ -5,8 +5,8 @@
 import { isStorageError, StorageError } from '../../../../sdk/storage/errors.ts'
 import { type Client, isLost, isRetryable, type Query, storageErrorOf } from '../../shared/postgres/client.ts'
 import { toText } from '../../shared/postgres/filter.ts'
-import { holdsVectors } from './filter.ts'
-import { feedLock, type LockKind, nameLock } from './locks.ts'
+import { announceChanges, numberChanges } from './feed.ts'
+import { type LockKind, nameLock } from './locks.ts'
 
 export interface Connection {
   query: Query
@@ -29,7 +29,7 @@ export async function transact<T>(
   for (let attempt = 1; ; attempt++) {
     const state: { open: boolean; broken: unknown } = { open: true, broken: undefined }
     try {
-      return await client.begin((query) => runOnce(query, state, work))
+      return await client.begin((query) => runOnce(query, state, work), announceChanges)
     } catch (error) {
       const cause = state.broken ?? error
       // A verb that failed for its connection came before the commit: nothing of the transaction was kept.
@@ -86,13 +86,7 @@ async function runOnce<T>(
   state.open = false
   if (state.broken !== undefined) throw state.broken
   if (touched.size > 0) {
-    await query(feedLock.shared)
-    await query(
-      `insert into changes (num, seq, indexed) select num, nextval('decisions_feed'), ${holdsVectors('d.num')}
-       from decisions d where id = any($1::text[]) order by id
-       on conflict (num) do update set seq = excluded.seq, indexed = excluded.indexed`,
-      [[...touched]],
-    )
+    await numberChanges(query, [...touched], 0)
   }
   return result
 }

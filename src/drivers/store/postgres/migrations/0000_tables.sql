@@ -10,8 +10,7 @@ CREATE TABLE "audit" (
 CREATE TABLE "changes" (
 	"num" bigint PRIMARY KEY NOT NULL,
 	"seq" bigint NOT NULL,
-	"indexed" boolean NOT NULL,
-	CONSTRAINT "changes_seq_unique" UNIQUE("seq")
+	"indexed" boolean NOT NULL
 );
 CREATE TABLE "decisions" (
 	"id" text collate "C" PRIMARY KEY NOT NULL,
@@ -58,6 +57,9 @@ CREATE TABLE "embeddings" (
 	"both" "bytea",
 	"shared" integer NOT NULL,
 	CONSTRAINT "embeddings_generation_num_pk" PRIMARY KEY("generation","num")
+);
+CREATE TABLE "feed" (
+	"base" bigint NOT NULL
 );
 CREATE TABLE "generations" (
 	"number" integer PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "generations_number_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 2147483647 START WITH 1 CACHE 1),
@@ -113,6 +115,7 @@ CREATE TABLE "text_totals" (
 CREATE INDEX "audit_at" ON "audit" USING btree ("at_ms");
 CREATE INDEX "audit_rules" ON "audit" USING gin ("rules");
 CREATE INDEX "audit_retention" ON "audit" USING btree ("seq") WHERE method = 'audit.retention';
+CREATE INDEX "changes_seq" ON "changes" USING btree ("seq");
 CREATE INDEX "changes_bare" ON "changes" USING btree ("num") WHERE not indexed;
 CREATE INDEX "decisions_created" ON "decisions" USING btree ("created_ms","id");
 CREATE INDEX "decisions_category" ON "decisions" USING btree ("category","created_ms");

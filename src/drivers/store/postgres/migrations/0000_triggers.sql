@@ -10,7 +10,7 @@ BEGIN
   RETURN NULL;
 END $$;
 CREATE TRIGGER audit_retention AFTER DELETE ON audit REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION audit_loses_only_what_is_over();
-CREATE SEQUENCE decisions_feed;
+INSERT INTO feed (base) VALUES (0);
 ALTER TABLE rate_limits SET UNLOGGED;
 -- What a term's search reads of a posting stands in the index itself, and that index stays readable without the table.
 ALTER TABLE "postings" DROP CONSTRAINT "postings_term_num_pk";

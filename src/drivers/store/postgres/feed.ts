@@ -1,0 +1,100 @@
+/**
+ * The feed of changes that derived indexes follow, in the order in which transactions began to write. It needs no lock of its own: the
+ * number of a change is made of its transaction's, and PostgreSQL says which transactions are still under way.
+ */
+import { sharedRun } from '../../../../sdk/storage/shared-run.ts'
+import type { Feed, FeedEntry } from '../../../../sdk/storage/store.ts'
+import { type Client, namespaceLock, type Query } from '../../shared/postgres/client.ts'
+import { unpackVectors, type VectorRow } from '../shared.ts'
+import { type FieldRow, fieldColumns, fieldsOfRow, holdsVectors } from './filter.ts'
+
+/** Numbers that each transaction has for its changes; those past them share the last. */
+const perTransaction = 4_096
+
+/** Before a transaction writes anything: those that look where the feed ends know by it that changes may come. It makes nobody wait. */
+export const announceChanges = 'lock table changes in row exclusive mode'
+
+/** Gives the changes of some decisions their numbers; `given` counts those that the transaction has given before. */
+export const numberChanges = (query: Query, ids: readonly string[], given: number): Promise<unknown> =>
+  query(
+    `insert into changes (num, seq, indexed)
+     select num, ((select base from feed) + pg_current_xact_id()::text::bigint) * ${perTransaction}
+       + least($2::int + row_number() over (order by num) - 1, ${perTransaction - 1}), ${holdsVectors('d.num')}
+     from decisions d where id = any($1::text[]) order by num
+     on conflict (num) do update set seq = excluded.seq, indexed = excluded.indexed`,
+    [ids, given],
+  )
+
+/**
+ * The newest change that is committed, and whether one may still come at or before it: a transaction that has a lower number is under way
+ * and may write changes. Those of other programs may not, however long they take: what they hold shows it. One whose locks can't be seen is
+ * just getting its number, or has just ended.
+ */
+const headSql = `with newest as (select coalesce($1::bigint, max(seq), 0) as seq from changes),
+  held as materialized (select pid, locktype, transactionid, relation, mode from pg_locks
+    where (select seq from newest) / ${perTransaction} >= (select base from feed) + pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+      and (locktype = 'transactionid' and mode = 'ExclusiveLock' or locktype = 'relation' and mode = 'RowExclusiveLock'
+        and relation = 'changes'::regclass and database = (select oid from pg_database where datname = current_database())))
+  select seq::float8 as seq, coalesce((select number from generations where state = 'active'), 0) as generation,
+    seq / ${perTransaction} >= (select base from feed) + pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+    and exists (select from pg_snapshot_xip(pg_current_snapshot()) own
+      where (select base from feed) + own::text::bigint <= seq / ${perTransaction} and not exists (
+        select from held where held.transactionid = own::xid
+          and not exists (select from held writer where writer.pid = held.pid and writer.locktype = 'relation'))) as more
+  from newest`
+
+/** Milliseconds between two looks at the most. */
+const longestPause = 20
+
+type FeedRow = Partial<VectorRow> & FieldRow & { seq: number }
+
+const feedSql = `select c.seq::float8 as seq, ${fieldColumns}, c.indexed, e.structure, e.function, e."both", e.shared
+  from changes c join decisions d on d.num = c.num left join embeddings e on e.generation = $1::int and e.num = d.num
+  where c.seq > $2::bigint and c.seq <= $4::bigint order by c.seq, c.num fetch first ($3::int) rows with ties`
+
+function entryOf(row: FeedRow): FeedEntry {
+  const { seq, structure, function: own, both, shared, ...fields } = row
+  return {
+    seq,
+    id: fields.id,
+    fields: fieldsOfRow(fields),
+    vectors: structure == null ? null : unpackVectors({ structure, function: own!, both: both!, shared: shared! }),
+  }
+}
+
+export function feedReader({ read }: Pick<Client, 'read'>): Feed {
+  /** Up to the newest change that was committed when it was asked; waits until nothing can come before it. */
+  const readHead = async () => {
+    let seq: number | null = null
+    for (let pause = 0; ; pause = Math.min(longestPause, 2 * pause + 1)) {
+      const [row]: { seq: number; generation: number; more: boolean }[] = await read(headSql, [seq])
+      if (!row!.more) return { seq: row!.seq, generation: row!.generation }
+      seq = row!.seq
+      if (pause > 0) await Bun.sleep(pause)
+    }
+  }
+
+  /** Searches that come together ask once. */
+  const head = sharedRun(readHead)
+
+  return {
+    head,
+    async since(after, generation, limit) {
+      const { seq } = await head()
+      const rows = await read<FeedRow>(feedSql, [generation, after, limit, seq])
+      return rows.map(entryOf)
+    },
+  }
+}
+
+/** A database that was restored elsewhere may hold numbers that its transactions are still to reach: new ones go on after them. */
+export async function levelFeed({ begin }: Client): Promise<void> {
+  await begin(async (query) => {
+    await query(namespaceLock)
+    await query(
+      `update feed set base = base + 1 + behind.by from (
+         select coalesce(max(seq), 0) / ${perTransaction} - (select base from feed) - pg_snapshot_xmax(pg_current_snapshot())::text::bigint as by
+         from changes) behind where behind.by >= 0`,
+    )
+  })
+}
