@@ -115,23 +115,30 @@ export interface StoredDecision {
   indexed: boolean
 }
 
-/** A record that need not be parsed. */
+/**
+ * A record that need not be parsed. A driver may give the same object again for as long as it keeps the text, so that callers can keep
+ * with it what they made of it.
+ */
 export interface RecordText {
-  json: string
+  readonly id: string
+  readonly json: string
   /** Who recorded it. */
-  agent: string
+  readonly agent: string
   /** Milliseconds since 1970. */
-  created_ms: number
+  readonly created_ms: number
 }
+
+/** The record of a text. */
+export const parseRecord = ({ json }: Pick<RecordText, 'json'>): DecisionRecord => JSON.parse(json)
 
 /** Reads and searches decisions. */
 export interface DecisionReader {
   /** The decision of this full id, or null. */
   get(id: string): Promise<StoredDecision | null>
-  /** The record of this full id as JSON, for an answer that passes it on, with who recorded it and when; or null. */
-  json(id: string): Promise<RecordText | null>
   /** Those that exist, in the order asked for. */
   getMany(ids: readonly string[]): Promise<StoredDecision[]>
+  /** The same as JSON, for answers that pass it on. */
+  texts(ids: readonly string[]): Promise<RecordText[]>
   /** Ids that start with `prefix`, or whose part after `-decision-` does; at most `limit`, ascending. */
   findIds(prefix: string, limit: number): Promise<string[]>
   /** Page of the decisions that pass. Stakes sort by rank; ties by id in the same direction. `total` counts all that pass. */
@@ -143,7 +150,7 @@ export interface DecisionReader {
     order: 'asc' | 'desc'
     offset: number
     limit: number
-  }): Promise<{ records: DecisionRecord[]; total: number }>
+  }): Promise<{ texts: RecordText[]; total: number }>
   /**
    * Fields of the decisions that pass, oldest first, ties by id: at most `limit` of those that come after `after` in this order,
    * whether or not that one still passes. For walks that must not hold memory, over decisions that enter and leave meanwhile.

@@ -23,14 +23,32 @@ export function printPage(result: unknown, page: Page, most = maxAnswerBytes): s
   if (!isTooLong(text, most)) return text
   const { [page.list]: entries, ...rest } = result as Record<string, unknown>
   const list = entries as never[]
+  const texts = list.map((entry) => JSON.stringify(entry))
+  return printEntries(texts, rest, { ...page, after: (kept) => page.after?.(list.slice(0, kept.length)) ?? {} }, most)
+}
+
+const joined = (list: string, entries: readonly string[], rest: object): string => {
+  const more = JSON.stringify(rest).slice(1)
+  return `{"${list}":[${entries.join(',')}]${more === '}' ? more : `,${more}`}`
+}
+
+/** The same for entries that are JSON already. */
+export function printEntries(
+  entries: readonly string[],
+  rest: object,
+  { list, after }: { list: string; after?(kept: readonly string[]): object },
+  most = maxAnswerBytes,
+): string {
+  const text = joined(list, entries, rest)
+  if (!isTooLong(text, most)) return text
   let left = most - Math.min(reserveBytes, most / 2) - Buffer.byteLength(JSON.stringify(rest))
-  let kept = 0
-  for (const entry of list) {
-    left -= Buffer.byteLength(JSON.stringify(entry)) + 1
+  let count = 0
+  for (const entry of entries) {
+    left -= Buffer.byteLength(entry) + 1
     // The first entry always stays: a page without one would never end.
-    if (left < 0 && kept > 0) break
-    kept++
+    if (left < 0 && count > 0) break
+    count++
   }
-  const shown = list.slice(0, kept)
-  return JSON.stringify({ [page.list]: shown, ...rest, ...page.after?.(shown), shortened: true })
+  const kept = entries.slice(0, count)
+  return joined(list, kept, { ...rest, ...after?.(kept), shortened: true })
 }

@@ -18,8 +18,8 @@ const params = v.object({
 async function find(call: Call, { id: given, revisions: shown, ...names }: v.InferOutput<typeof params>) {
   const { decisions } = call.store
   const id = await resolveId(decisions, given, 'id')
-  const found = await decisions.json(id)
-  if (found === null) throw decisionNotFound(given)
+  const [found] = await decisions.texts([id])
+  if (!found) throw decisionNotFound(given)
   const { json, agent, created_ms } = found
   // What an agent has just recorded is no precedent of what comes next: it reads its own record back.
   const reads_back = agent === call.caller.agent && call.now() - created_ms < call.tracker_ttl_ms

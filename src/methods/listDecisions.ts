@@ -2,23 +2,61 @@
 import * as v from 'valibot'
 import { DecisionRecord, text } from '../../sdk/schema/decision.ts'
 import { ListFilters, shortened, whole } from '../../sdk/schema/params.ts'
+import { parseRecord, type RecordText } from '../../sdk/storage/decisions.ts'
 import { defineMethod } from '../calls/method.ts'
+import { printEntries } from '../calls/page.ts'
+import type { Call } from '../calls/services.ts'
+import { remembered } from '../core/remembered.ts'
 import { createdBetween, given, listed } from '../domain/decision/lookup.ts'
 import { queryTerms } from '../domain/search/terms.ts'
 
+const params = v.object({
+  limit: v.pipe(v.optional(whole(1, 500), 20), v.description('Most decisions returned.')),
+  offset: v.pipe(v.optional(whole(0, 10_000_000), 0), v.description('Decisions to skip.')),
+  ...ListFilters,
+  search: v.optional(v.pipe(text(10_000), v.description('Only decisions with every word of this.'))),
+  sort: v.pipe(
+    v.optional(v.picklist(['created_at', 'confidence', 'category', 'stakes', 'status']), 'created_at'),
+    v.description('Stakes sort by rank.'),
+  ),
+  order: v.optional(v.picklist(['asc', 'desc']), 'desc'),
+})
+const page = { list: 'decisions' }
+
+/** A row of the list, made once for as long as the store keeps the text. */
+const rowOf = remembered((text: RecordText) => {
+  const { deliberation: _, ...record } = parseRecord(text)
+  return JSON.stringify(record)
+})
+
+async function list(
+  { store }: Call,
+  {
+    limit,
+    offset,
+    search,
+    sort,
+    order,
+    date_from,
+    date_to,
+    stakes,
+    status,
+    outcome,
+    ...rest
+  }: v.InferOutput<typeof params>,
+) {
+  const filter = {
+    ...given({ ...rest, stakes: listed(stakes), status: listed(status), outcome: listed(outcome) }),
+    ...createdBetween(date_from, date_to),
+  }
+  const terms = search === undefined ? [] : queryTerms(search)
+  const { texts, total } = await store.decisions.list({ filter, terms, sort, order, offset, limit })
+  return { entries: texts.map(rowOf), rest: { total, limit, offset } }
+}
+
 export const listDecisions = defineMethod({
   summary: 'Lists decisions by their fields, sorted and paged.',
-  params: v.object({
-    limit: v.pipe(v.optional(whole(1, 500), 20), v.description('Most decisions returned.')),
-    offset: v.pipe(v.optional(whole(0, 10_000_000), 0), v.description('Decisions to skip.')),
-    ...ListFilters,
-    search: v.optional(v.pipe(text(10_000), v.description('Only decisions with every word of this.'))),
-    sort: v.pipe(
-      v.optional(v.picklist(['created_at', 'confidence', 'category', 'stakes', 'status']), 'created_at'),
-      v.description('Stakes sort by rank.'),
-    ),
-    order: v.optional(v.picklist(['asc', 'desc']), 'desc'),
-  }),
+  params,
   result: v.object({
     decisions: v.pipe(
       v.array(v.omit(DecisionRecord, ['deliberation'])),
@@ -30,19 +68,15 @@ export const listDecisions = defineMethod({
     shortened,
   }),
   scope: 'read',
-  page: { list: 'decisions' },
+  page,
   effect: 'read',
   failure: 'internal_error',
-  async handle(
-    { store },
-    { limit, offset, search, sort, order, date_from, date_to, stakes, status, outcome, ...rest },
-  ) {
-    const filter = {
-      ...given({ ...rest, stakes: listed(stakes), status: listed(status), outcome: listed(outcome) }),
-      ...createdBetween(date_from, date_to),
-    }
-    const terms = search === undefined ? [] : queryTerms(search)
-    const { records, total } = await store.decisions.list({ filter, terms, sort, order, offset, limit })
-    return { decisions: records.map(({ deliberation: _, ...record }) => record), total, limit, offset }
+  async handle(call, params) {
+    const { entries, rest } = await list(call, params)
+    return { decisions: entries.map((entry) => JSON.parse(entry)), ...rest }
+  },
+  async json(call, params) {
+    const { entries, rest } = await list(call, params)
+    return printEntries(entries, rest, page)
   },
 })

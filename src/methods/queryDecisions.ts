@@ -5,28 +5,74 @@ import { QueryHit } from '../../sdk/schema/hit.ts'
 import { Filters, readParams, shortened, trackedParams, whole } from '../../sdk/schema/params.ts'
 import { sides } from '../../sdk/storage/vectors.ts'
 import { defineMethod, toolInput } from '../calls/method.ts'
+import { printEntries } from '../calls/page.ts'
+import type { Call } from '../calls/services.ts'
 import { toFilter } from '../domain/decision/lookup.ts'
 import { noteInput, queryInput } from '../domain/deliberation/inputs.ts'
-import { hitOf, RetrievalMode, Scores, search, searchEntries } from '../domain/search/search.ts'
+import { hitJson, Scores } from '../domain/search/hits.ts'
+import { RetrievalMode, search, searchEntries } from '../domain/search/search.ts'
 
 const d = v.description
 
+const params = v.object({
+  query: v.pipe(filledText(10_000), d('Question or plan in natural language.')),
+  limit: v.pipe(v.optional(whole(1, 500), 10), d('Most results.')),
+  offset: v.pipe(v.optional(whole(0, 10_000), 0), d('Results to skip.')),
+  include_reasons: v.pipe(v.optional(v.boolean(), false), d('Add the texts of the reasons.')),
+  retrieval_mode: v.optional(RetrievalMode, 'semantic'),
+  bridge_side: v.pipe(
+    v.optional(v.picklist(sides), 'both'),
+    d('Compare with what decisions look like, what they are for, or both.'),
+  ),
+  hybrid_weight: v.pipe(v.optional(fraction, 0.7), d('Weight of the semantic part in hybrid mode.')),
+  filters: v.optional(Filters, {}),
+  ...readParams,
+})
+const page = { list: 'decisions' }
+
+async function find(
+  call: Call,
+  {
+    query,
+    limit,
+    offset,
+    include_reasons,
+    retrieval_mode,
+    bridge_side,
+    hybrid_weight,
+    filters,
+    ...names
+  }: v.InferOutput<typeof params>,
+) {
+  const start = call.now()
+  const { hits, total, no_precedent, corrections, degraded, index } = await search(call, {
+    query,
+    mode: retrieval_mode,
+    side: bridge_side,
+    weight: hybrid_weight,
+    filter: toFilter(filters),
+    offset,
+    limit,
+  })
+  noteInput(call, names, queryInput(query, hits))
+  const rest = {
+    total,
+    query,
+    query_time_ms: call.now() - start,
+    agent: call.caller.agent,
+    retrieval_mode,
+    scores: Object.fromEntries(hits.flatMap(({ text, scores }) => (scores ? [[text.id, scores]] : []))),
+    no_precedent,
+    corrections,
+    degraded,
+    index,
+  }
+  return { entries: hits.map((hit) => hitJson(hit, include_reasons)), rest }
+}
+
 export const queryDecisions = defineMethod({
   summary: 'Finds precedents of a question or a plan, by meaning, by keyword, or both.',
-  params: v.object({
-    query: v.pipe(filledText(10_000), d('Question or plan in natural language.')),
-    limit: v.pipe(v.optional(whole(1, 500), 10), d('Most results.')),
-    offset: v.pipe(v.optional(whole(0, 10_000), 0), d('Results to skip.')),
-    include_reasons: v.pipe(v.optional(v.boolean(), false), d('Add the texts of the reasons.')),
-    retrieval_mode: v.optional(RetrievalMode, 'semantic'),
-    bridge_side: v.pipe(
-      v.optional(v.picklist(sides), 'both'),
-      d('Compare with what decisions look like, what they are for, or both.'),
-    ),
-    hybrid_weight: v.pipe(v.optional(fraction, 0.7), d('Weight of the semantic part in hybrid mode.')),
-    filters: v.optional(Filters, {}),
-    ...readParams,
-  }),
+  params,
   result: v.object({
     decisions: v.array(QueryHit),
     total: v.pipe(v.number(), d('Decisions that pass the filters and that this mode can rank.')),
@@ -55,7 +101,7 @@ export const queryDecisions = defineMethod({
     shortened,
   }),
   scope: 'read',
-  page: { list: 'decisions' },
+  page,
   effect: 'read',
   failure: 'query_failed',
   mcp: {
@@ -88,36 +134,13 @@ export const queryDecisions = defineMethod({
       }),
     ),
   },
-  async handle(
-    call,
-    { query, limit, offset, include_reasons, retrieval_mode, bridge_side, hybrid_weight, filters, ...names },
-  ) {
-    const start = call.now()
-    const filter = toFilter(filters)
-    const found = await search(call, {
-      query,
-      mode: retrieval_mode,
-      side: bridge_side,
-      weight: hybrid_weight,
-      filter,
-      offset,
-      limit,
-    })
-    noteInput(call, names, queryInput(query, found.hits))
-    return {
-      decisions: found.hits.map((hit) =>
-        include_reasons ? { ...hitOf(hit), reasons: hit.record.reasons.map(({ text }) => text) } : hitOf(hit),
-      ),
-      total: found.total,
-      query,
-      query_time_ms: call.now() - start,
-      agent: call.caller.agent,
-      retrieval_mode,
-      scores: Object.fromEntries(found.hits.flatMap(({ record, scores }) => (scores ? [[record.id, scores]] : []))),
-      no_precedent: found.no_precedent,
-      corrections: found.corrections,
-      degraded: found.degraded,
-      index: found.index,
-    }
+  async handle(call, given) {
+    const { entries, rest } = await find(call, given)
+    return { decisions: entries.map((entry) => JSON.parse(entry)), ...rest }
+  },
+  // What is shown of a decision is kept as JSON: to parse records and print their hits again would cost a third of a search by keyword.
+  async json(call, given) {
+    const { entries, rest } = await find(call, given)
+    return printEntries(entries, rest, page)
   },
 })

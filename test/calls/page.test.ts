@@ -1,7 +1,7 @@
 /** Answers are at most 32 MiB: a page that would be longer ends early, says so, and the next one goes on where it ended. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { isTooLong, maxAnswerBytes, printPage } from '../../src/calls/page.ts'
+import { isTooLong, maxAnswerBytes, printEntries, printPage } from '../../src/calls/page.ts'
 import { methods } from '../../src/methods/table.ts'
 
 const bytes = (text: string) => Buffer.byteLength(text)
@@ -16,6 +16,11 @@ test('a page of any entries is within the bound, begins like the whole, and says
       expect(shortened ?? false).toBe(list.length < entries.length)
       if (shortened) expect(list.length).toBeGreaterThan(0)
       expect(isTooLong(printPage({ list: entries }, { list: 'list' }, most), most)).toBe(false)
+      const texts = entries.map((entry) => JSON.stringify(entry))
+      for (const rest of [{}, { total: 9 }])
+        expect(printEntries(texts, rest, { list: 'list' }, most)).toBe(
+          printPage({ list: entries, ...rest }, { list: 'list' }, most),
+        )
     }),
   )
 })

@@ -1,5 +1,6 @@
 /** What each method leaves behind: one that is declared as a read changes nothing that lasts, every other one does. */
 import { expect, test } from 'bun:test'
+import { parseRecord } from '../../sdk/storage/decisions.ts'
 import { methods } from '../../src/methods/table.ts'
 import { ask } from '../support/approvals.ts'
 import { type MethodName, openMemoryProgram, type TestProgram } from '../support/program.ts'
@@ -9,7 +10,7 @@ const rules = `circuit_breakers: [{ scope: "${breaker}", failure_threshold: 1, w
 
 /** The last lines of the trail, and everything else that outlives a call, but not the inputs of a deliberation. */
 async function lasting({ store, services: { evidence } }: TestProgram): Promise<unknown> {
-  const { records } = await store.decisions.list({
+  const { texts } = await store.decisions.list({
     filter: {},
     sort: 'created_at',
     order: 'asc',
@@ -18,7 +19,7 @@ async function lasting({ store, services: { evidence } }: TestProgram): Promise<
   })
   return {
     audit: await store.audit.list({ limit: 100 }),
-    records,
+    records: texts.map(parseRecord),
     feed: await store.feed.head(),
     building: await store.embeddings.generation('building'),
     breakers: await store.keyed.list('breaker', { limit: 100 }),

@@ -1,5 +1,7 @@
 /** Records for tests: whole, valid, and different only where a test says so. */
 import type { DecisionRecord } from '../../sdk/schema/decision.ts'
+import { fieldsOf } from '../../sdk/storage/fields.ts'
+import type { RecordText } from '../../sdk/storage/store.ts'
 import { type Draft, newRecord } from '../../src/domain/decision/decision.ts'
 
 /** The instant at which tests begin. */
@@ -37,4 +39,10 @@ export const recordOf = (given: Partial<DecisionRecord> = {}): DecisionRecord =>
   const suffix = (made++).toString(16).padStart(12, '0')
   const draft = draftOf(given)
   return { ...newRecord({ ...draft, bridge: given.bridge ?? null }, created, created, suffix), ...given }
+}
+
+/** A record as a store gives it to those that pass it on. */
+export function textOf(record: DecisionRecord): RecordText {
+  const { id, agent, created_ms } = fieldsOf(record, true)
+  return { id, agent, created_ms, json: JSON.stringify(record) }
 }

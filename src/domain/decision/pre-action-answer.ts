@@ -3,6 +3,7 @@ import * as v from 'valibot'
 import { QueryHit } from '../../../sdk/schema/hit.ts'
 import { type ActionParams, PresentVerdict, Violation, verdictEntries } from '../../../sdk/schema/policy.ts'
 import type { RecordResult } from '../../../sdk/schema/record.ts'
+import { parseRecord } from '../../../sdk/storage/decisions.ts'
 import { isConfirmed } from '../../../sdk/storage/fields.ts'
 import type { Transaction } from '../../../sdk/storage/store.ts'
 import type { CompiledRule } from '../guardrail/compiled.ts'
@@ -10,7 +11,8 @@ import type { Evaluation } from '../guardrail/evaluate.ts'
 import { generalWarnings, shownVerdict, warning } from '../guardrail/request.ts'
 import { wordingOf } from '../memory/clusters.ts'
 import { CalibrationContext } from '../memory/profile.ts'
-import { hitOf, IndexState, type SearchResult, searchEntries } from '../search/search.ts'
+import { hitOf } from '../search/hits.ts'
+import { IndexState, type SearchResult, searchEntries } from '../search/search.ts'
 
 const d = v.description
 
@@ -99,7 +101,7 @@ export const notEvaluated: Check = {
 
 /** How often each pattern is among the precedents: those of several agents, or that another agent's review or evidence confirms. */
 function patternsOf(found: SearchResult): PreActionResult['patterns_summary'] {
-  const records = found.hits.map(({ record }) => record).filter(({ pattern }) => pattern)
+  const records = found.hits.map(({ text }) => parseRecord(text)).filter(({ pattern }) => pattern)
   return [...Map.groupBy(records, ({ pattern }) => wordingOf(pattern!)).values()]
     .map((of) => [of[0]!.pattern!, of] as const)
     .filter(([, of]) => new Set(of.map(({ recorded_by }) => recorded_by)).size > 1 || of.some(isConfirmed))

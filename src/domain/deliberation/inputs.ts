@@ -2,7 +2,7 @@
 import type { DecisionRecord, Deliberation, Link } from '../../../sdk/schema/decision.ts'
 import type { RecordParams } from '../../../sdk/schema/record.ts'
 import { autoLink } from '../decision/links.ts'
-import type { Hit } from '../search/search.ts'
+import { type Hit, titleOf } from '../search/hits.ts'
 import type { Session, SessionInput } from './sessions.ts'
 import type { InputDraft, SessionName, Tracker } from './tracker.ts'
 
@@ -57,7 +57,9 @@ export const queryInput = (query: string, hits: readonly Hit[]): InputDraft => (
   type: inputTypes.query,
   text: query,
   data: {
-    hits: hits.slice(0, maxTrackedHits).map(({ record: { id, title }, distance }) => ({ id, title, distance })),
+    hits: hits
+      .slice(0, maxTrackedHits)
+      .map((hit) => ({ id: hit.text.id, title: titleOf(hit), distance: hit.distance })),
   },
 })
 

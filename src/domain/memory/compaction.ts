@@ -2,6 +2,7 @@
 
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import type { LevelCounts } from '../../../sdk/schema/memory.ts'
+import { parseRecord } from '../../../sdk/storage/decisions.ts'
 import type { DecisionFilter, Store, Transaction } from '../../../sdk/storage/store.ts'
 import { plainText, shorten } from '../../core/quote.ts'
 import { dayMs, timestamp } from '../../core/time.ts'
@@ -119,7 +120,7 @@ export async function listCompacted(
   const page = { sort: 'created_at', order: 'desc', offset: 0, limit } as const
   const found = await Promise.all(parts.map((part) => store.decisions.list({ ...page, filter: { ...base, ...part } })))
   const records = found
-    .flatMap((one) => one.records)
+    .flatMap(({ texts }) => texts.map(parseRecord))
     .sort((a, b) => (a.created_at < b.created_at ? 1 : a.created_at > b.created_at ? -1 : a.id < b.id ? 1 : -1))
   return {
     decisions: records.slice(0, limit).map((record) => viewOf(record, levelOf(record, now_ms))),

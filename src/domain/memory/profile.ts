@@ -2,6 +2,7 @@
 import * as v from 'valibot'
 import { Interpretation, OverallFigures, Verdict } from '../../../sdk/schema/calibration.ts'
 import { fraction } from '../../../sdk/schema/decision.ts'
+import { parseRecord } from '../../../sdk/storage/decisions.ts'
 import type { OutcomeGroup, Store } from '../../../sdk/storage/store.ts'
 import { inPoints, instead } from '../calibration/advice.ts'
 import { countOf, minScored, scoredOf } from '../calibration/figures.ts'
@@ -69,7 +70,7 @@ export async function agentProfile(
   agent: string,
   parts: readonly { value: string; groups: OutcomeGroup[] }[],
 ): Promise<AgentProfile> {
-  const [groups, sums, { records }] = await Promise.all([
+  const [groups, sums, { texts }] = await Promise.all([
     store.decisions.outcomes({ agent }),
     store.decisions.scores({ agent }),
     store.decisions.list({ filter: { agent }, sort: 'created_at', order: 'asc', offset: 0, limit: 1 }),
@@ -91,7 +92,7 @@ export async function agentProfile(
     // One category alone is neither the strongest nor the weakest.
     strongest_category: ranked.length < 2 ? null : ranked[0]!.category,
     weakest_category: ranked.length < 2 ? null : ranked.at(-1)!.category,
-    active_since: records[0]?.date ?? null,
+    active_since: texts[0] ? parseRecord(texts[0]).date : null,
   }
 }
 

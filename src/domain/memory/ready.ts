@@ -3,6 +3,7 @@
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import type { BreakerRule } from '../../../sdk/schema/guardrail.ts'
 import { ReadyAction } from '../../../sdk/schema/memory.ts'
+import { parseRecord } from '../../../sdk/storage/decisions.ts'
 import type { DecisionFilter, Store } from '../../../sdk/storage/store.ts'
 import { dayMs } from '../../core/time.ts'
 import { driftingCategories } from '../calibration/drift-periods.ts'
@@ -98,7 +99,7 @@ async function overdue(
     const page = { filter: part.filter, sort: 'created_at', order: 'asc', offset: 0, limit } as const
     const found = await store.decisions.list(page)
     total += found.total
-    actions.push(...found.records.map((record) => ofDecision(record, part, now_ms)))
+    actions.push(...found.texts.map((text) => ofDecision(parseRecord(text), part, now_ms)))
   }
   return { actions, total }
 }

@@ -8,7 +8,8 @@ import { showBreakers } from '../guardrail/breaker.ts'
 import { scopesOf } from '../guardrail/compiled.ts'
 import { describeRule } from '../guardrail/describe.ts'
 import type { Policy } from '../guardrail/set.ts'
-import { hitOf, indexState, precedents, type SearchTools, searchEntries } from '../search/search.ts'
+import { hitOf } from '../search/hits.ts'
+import { indexState, precedents, type SearchTools, searchEntries } from '../search/search.ts'
 import { AgentProfile, agentProfile, byCategory, CategoryCalibration } from './profile.ts'
 import { actionTypes, readyActions } from './ready.ts'
 import type { Wisdom, WisdomReader } from './wisdom.ts'
@@ -87,14 +88,14 @@ async function relevant(call: ContextCall, task: string | null, limit: number): 
   const index = await indexState(call.store)
   const state = { no_precedent: false, degraded: !index.complete, index }
   if (limit === 0) return { relevant_decisions: [], ...state }
-  const { records } = await call.store.decisions.list({
+  const { texts } = await call.store.decisions.list({
     filter: { agent: call.caller.agent },
     sort: 'created_at',
     order: 'desc',
     offset: 0,
     limit,
   })
-  const hits = records.map((record) => hitOf({ record, distance: null, superseded_by: null, scores: null }))
+  const hits = texts.map((text) => hitOf({ text, distance: null, superseded_by: null, scores: null }))
   return { relevant_decisions: hits, ...state }
 }
 

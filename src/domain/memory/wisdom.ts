@@ -1,6 +1,7 @@
 /** Wisdom: what each category's reviewed decisions taught. */
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import type { WisdomEntry } from '../../../sdk/schema/memory.ts'
+import { parseRecord } from '../../../sdk/storage/decisions.ts'
 import type { DecisionFilter, OutcomeGroup, Store } from '../../../sdk/storage/store.ts'
 import { brierOf, countOf, meanOf, round, scoredOf, statedOf } from '../calibration/figures.ts'
 import type { Phrases } from './phrases.ts'
@@ -29,7 +30,9 @@ export interface WisdomReader {
 }
 
 const newest = async ({ decisions }: Store, filter: DecisionFilter, limit: number): Promise<DecisionRecord[]> =>
-  limit === 0 ? [] : (await decisions.list({ filter, sort: 'created_at', order: 'desc', offset: 0, limit })).records
+  limit === 0
+    ? []
+    : (await decisions.list({ filter, sort: 'created_at', order: 'desc', offset: 0, limit })).texts.map(parseRecord)
 
 /** The newest reviewed decisions of a category and its newest failures, without those that age settled. */
 async function recordsOf(store: Store, category: string, groups: readonly OutcomeGroup[], limit: number) {

@@ -1,15 +1,13 @@
 /** Precedents: semantic, keyword and hybrid search over decisions. */
 import * as v from 'valibot'
-import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
-import type { QueryHit } from '../../../sdk/schema/hit.ts'
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import { compileFilter } from '../../../sdk/storage/filter.ts'
 import type { DecisionFilter, Store } from '../../../sdk/storage/store.ts'
 import type { Side } from '../../../sdk/storage/vectors.ts'
 import { round } from '../calibration/figures.ts'
-import { instructionLike, textsOf } from '../decision/instructions.ts'
 import type { Follower } from './follower.ts'
+import type { Hit } from './hits.ts'
 import { byScore, type Candidate, candidate, isPrecedent, type Question, similarity } from './scores.ts'
 import { correctSpelling, type Spelled } from './spelling.ts'
 import { successorsFirst } from './successors.ts'
@@ -47,40 +45,6 @@ export const searchEntries = {
     ),
   ),
   index: v.pipe(IndexState, v.description('While it is incomplete, `no_precedent` is never true.')),
-}
-
-export const Scores = v.object({ semantic: v.number(), keyword: v.number(), combined: v.number() })
-
-export interface Hit {
-  record: DecisionRecord
-  /** Cosine distance, rounded to 4 decimals; null if it was found by keyword alone. */
-  distance: number | null
-  /** Null in semantic mode. */
-  scores: v.InferOutput<typeof Scores> | null
-  superseded_by: string | null
-}
-
-/** A hit of a search as it is returned. */
-export function hitOf({ record, distance, superseded_by }: Hit): QueryHit {
-  const { id, title, category, confidence, stakes, status, outcome, date } = record
-  const { recorded_by, reviewed_by, actual_result, lessons } = record
-  return {
-    id,
-    title,
-    category,
-    confidence,
-    stakes,
-    status,
-    outcome,
-    date,
-    distance,
-    recorded_by,
-    reviewed_by,
-    actual_result,
-    lessons,
-    instruction_like: instructionLike(textsOf(record)),
-    superseded_by,
-  }
 }
 
 export interface SearchResult {
@@ -234,20 +198,18 @@ export async function search(tools: SearchTools, given: SearchInput): Promise<Se
     page.map(({ id }) => id).filter((id) => !rated.has(id)),
   ))
     rated.set(one.id, one)
-  const records = new Map(
-    (await tools.store.decisions.getMany(page.map(({ id }) => id))).map(({ record }) => [record.id, record]),
-  )
+  const texts = new Map((await tools.store.decisions.texts(page.map(({ id }) => id))).map((text) => [text.id, text]))
   const hits = page.flatMap(({ id, superseded_by }): Hit[] => {
-    const record = records.get(id)
+    const text = texts.get(id)
     const one = rated.get(id)
-    if (!record || !one) return []
+    if (!text || !one) return []
     const scores = {
       semantic: round(similarity(one.distance)),
       keyword: round(one.keyword),
       combined: round(one.combined),
     }
     const distance = one.distance === null ? null : round(one.distance)
-    return [{ record, distance, scores: input.mode === 'semantic' ? null : scores, superseded_by }]
+    return [{ text, distance, scores: input.mode === 'semantic' ? null : scores, superseded_by }]
   })
   return { hits, total, no_precedent, degraded: degraded || !index.complete, index, corrections: replaced }
 }

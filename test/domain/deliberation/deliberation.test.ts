@@ -11,7 +11,7 @@ import {
 } from '../../../src/domain/deliberation/inputs.ts'
 import type { Session, SessionInput } from '../../../src/domain/deliberation/sessions.ts'
 import { sessionKey } from '../../../src/domain/deliberation/tracker.ts'
-import { draftOf, recordOf, testStart } from '../../support/record.ts'
+import { draftOf, recordOf, testStart, textOf } from '../../support/record.ts'
 
 const at = '2026-07-01T12:00:00.000Z'
 const input = (given: Partial<SessionInput> = {}): SessionInput => ({
@@ -139,12 +139,11 @@ test('a new record has what its session noted, and its quality counts that', () 
 
 test('a query leaves its ten best hits', () => {
   const hits = Array.from({ length: 12 }, (_, number) => {
-    const record = recordOf()
-    return { record: { ...record, id: `d${number}` }, distance: number / 100, superseded_by: null, scores: null }
+    return { text: textOf(recordOf()), distance: number / 100, superseded_by: null, scores: null }
   })
   const { data } = queryInput('q', hits)
   expect(relatedTo(session([input({ data })]), 'self', asked).map(({ id }) => id)).toEqual(
-    Array.from({ length: 10 }, (_, number) => `d${number}`),
+    hits.slice(0, 10).map(({ text }) => text.id),
   )
 })
 

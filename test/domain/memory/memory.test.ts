@@ -9,9 +9,9 @@ import { countLevels, levelOf, oneLine } from '../../../src/domain/memory/compac
 import { agentProfile, byCategory, calibrationContext } from '../../../src/domain/memory/profile.ts'
 import type { SessionContext } from '../../../src/domain/memory/session-context.ts'
 import { toMarkdown } from '../../../src/domain/memory/session-markdown.ts'
-import { hitOf } from '../../../src/domain/search/search.ts'
+import { hitOf } from '../../../src/domain/search/hits.ts'
 import { openMemoryStore } from '../../support/memory/store.ts'
-import { recordOf, testStart } from '../../support/record.ts'
+import { recordOf, testStart, textOf } from '../../support/record.ts'
 
 const day = 86_400_000
 const daysAgo = (days: number) => new Date(testStart - days * day).toISOString()
@@ -273,7 +273,7 @@ describe('as Markdown', () => {
   test('a hit names who recorded and who reviewed it, with its lesson, and says when it reads like an instruction', () => {
     const hit = {
       ...hitOf({
-        record: reviewed('failure', { reviewed_by: 'bob', lessons: 'Ask *first*' }),
+        text: textOf(reviewed('failure', { reviewed_by: 'bob', lessons: 'Ask *first*' })),
         distance: null,
         superseded_by: null,
         scores: null,
@@ -286,7 +286,7 @@ describe('as Markdown', () => {
   })
 
   const hitOfTitle = (title: string, given: Partial<DecisionRecord> = {}) =>
-    hitOf({ record: recordOf({ title, ...given }), distance: null, superseded_by: null, scores: null })
+    hitOf({ text: textOf(recordOf({ title, ...given })), distance: null, superseded_by: null, scores: null })
   const failed = (title: string, given: Partial<DecisionRecord> = {}) =>
     hitOfTitle(title, { status: 'reviewed', outcome: 'failure', ...given })
   const linesOf = (markdown: string) => markdown.split('\n').filter((line) => line.startsWith('- '))
@@ -438,7 +438,7 @@ describe('as Markdown', () => {
           string,
         ]
         const hit = hitOf({
-          record: reviewed('failure', { title, category, lessons, recorded_by, reviewed_by }),
+          text: textOf(reviewed('failure', { title, category, lessons, recorded_by, reviewed_by })),
           distance: null,
           superseded_by: null,
           scores: null,

@@ -4,9 +4,9 @@ import { Tokenizer } from '@huggingface/tokenizers'
 import fc from 'fast-check'
 import { toMarkdown } from '../../../src/domain/memory/session-markdown.ts'
 import { maxTokens } from '../../../src/domain/memory/tokens.ts'
-import { hitOf } from '../../../src/domain/search/search.ts'
+import { hitOf } from '../../../src/domain/search/hits.ts'
 import { assets, readAsset } from '../../../src/drivers/embedder/local/minilm.ts'
-import { recordOf } from '../../support/record.ts'
+import { recordOf, textOf } from '../../support/record.ts'
 
 const tokenizer = new Tokenizer(JSON.parse(new TextDecoder().decode(await readAsset(assets.tokenizer))), {})
 /** Without the two that mark begin and end. */
@@ -68,7 +68,7 @@ test('a session context has at most the tokens that were asked for', () => {
         const relevant_decisions = lines.map((line) => {
           const { decision, lessons = null, outcome = null } = JSON.parse(line)
           const record = recordOf({ title: decision.slice(0, 120), outcome, lessons })
-          return hitOf({ record, distance: null, superseded_by: null, scores: null })
+          return hitOf({ text: textOf(record), distance: null, superseded_by: null, scores: null })
         })
         const markdown = toMarkdown(
           {

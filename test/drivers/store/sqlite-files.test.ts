@@ -112,14 +112,14 @@ test('a file that was taken away hides its decision until it is back', async () 
       expect(await store.decisions.findIds(idOf(2), 2)).toEqual([])
       expect(await store.decisions.count({})).toBe(2)
       expect((await store.decisions.walk({}, null, 9)).length).toBe(2)
-      const { records, total } = await store.decisions.list({
+      const { texts, total } = await store.decisions.list({
         filter: {},
         sort: 'created_at',
         order: 'asc',
         offset: 0,
         limit: 9,
       })
-      expect([records.length, total]).toEqual([2, 2])
+      expect([texts.length, total]).toEqual([2, 2])
       expect((await store.decisions.countBy({}, 'status')).reduce((sum, { count }) => sum + count, 0)).toBe(2)
       expect((await store.decisions.outcomes({})).reduce((sum, { count }) => sum + count, 0)).toBe(2)
       expect((await store.decisions.keyword({ terms: ['hidden2'], filter: {}, limit: 1 })).total).toBe(0)

@@ -4,6 +4,7 @@ import { compareText, fieldsOf } from '../../../sdk/storage/fields.ts'
 import type { Edge, FeedEntry, Store, StoredDecision, StoreOptions, Transaction } from '../../../sdk/storage/store.ts'
 import { edgeOrder, newMember, reasonGroups, verbsOf } from '../../../src/drivers/store/resident/groups.ts'
 import { resident } from '../../../src/drivers/store/resident/resident.ts'
+import { textOf } from '../record.ts'
 import { decisionWriter, embeddingWriter } from './decisions.ts'
 import { auditWriter, keyedOf, keyedWriter, outboxWriter, plain, recordOf } from './rest.ts'
 import { emptyTables, generationIn, type Layers, layersOver, storedDecision, vectorKey } from './state.ts'
@@ -73,17 +74,12 @@ export function openMemoryStore(options: StoreOptions): Store {
     driver: 'memory',
     decisions: {
       get: async (id) => storedDecision(tables, id),
-      async json(id) {
-        const record = storedDecision(tables, id)?.record
-        if (!record) return null
-        const { agent, created_ms } = fieldsOf(record, true)
-        return { json: JSON.stringify(record), agent, created_ms }
-      },
       getMany: async (ids) => existing(ids),
+      texts: async (ids) => existing(ids).map(({ record }) => textOf(record)),
       findIds: async (prefix, limit) => memory.catalogue.findIds(prefix, limit),
       async list(query) {
         const { ids, total } = memory.list(query)
-        return { records: existing(ids).map(({ record }) => record), total }
+        return { texts: existing(ids).map(({ record }) => textOf(record)), total }
       },
       walk: async (...query) => memory.catalogue.walk(...query),
       count: async (filter) => memory.catalogue.count(filter),

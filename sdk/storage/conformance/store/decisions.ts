@@ -1,6 +1,6 @@
 /** Store suite: decisions are kept whole, found by id, and listed in a total order. */
 import type { DecisionRecord } from '../../../schema/decision.ts'
-import { decisionPages } from '../../decisions.ts'
+import { decisionPages, parseRecord } from '../../decisions.ts'
 import { confidenceRank, fieldsOf, fieldsOrder } from '../../fields.ts'
 import { compileFilter } from '../../filter.ts'
 import { skeleton } from '../../skeleton.ts'
@@ -15,7 +15,7 @@ const keys: CountKey[] = ['category', 'stakes', 'status', 'outcome', 'agent', 'd
 export function testDecisions({ onEmpty, expect, refused }: Kit): void {
   onEmpty('an empty store answers', async (store) => {
     expect(await store.decisions.get(idOf(1))).toBe(null)
-    expect(await store.decisions.json(idOf(1))).toBe(null)
+    expect(await store.decisions.texts([idOf(1)])).toEqual([])
     expect(await store.decisions.getMany([idOf(1)])).toEqual([])
     expect(await store.decisions.findIds('2', 5)).toEqual([])
     expect(await store.decisions.walk({}, null, 5)).toEqual([])
@@ -23,7 +23,7 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
     expect(await store.decisions.countBy({}, 'day')).toEqual([])
     expect(await store.decisions.idOfSource('x')).toBe(null)
     const all = { filter: {}, sort: 'created_at', order: 'desc', offset: 0, limit: 10 } as const
-    expect(await store.decisions.list(all)).toEqual({ records: [], total: 0 })
+    expect(await store.decisions.list(all)).toEqual({ texts: [], total: 0 })
     expect(await store.feed.head()).toEqual({ seq: 0, generation: 0 })
     const { decisions, outbox } = await store.status()
     expect([decisions, outbox]).toEqual([0, 0])
@@ -34,9 +34,14 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
     await createAll(store, records)
     for (const record of records) {
       expect(await store.decisions.get(record.id)).toEqual({ record, revision: 1, indexed: false })
-      const { json, ...from } = (await store.decisions.json(record.id))!
-      expect(JSON.parse(json)).toEqual(record)
-      expect(from).toEqual({ agent: record.recorded_by, created_ms: Date.parse(record.created_at) })
+      const [text] = await store.decisions.texts([record.id])
+      const { id, agent, created_ms } = text!
+      expect(parseRecord(text!)).toEqual(record)
+      expect({ id, agent, created_ms }).toEqual({
+        id: record.id,
+        agent: record.recorded_by,
+        created_ms: Date.parse(record.created_at),
+      })
     }
     records[1]!.tags.push('changed by the caller')
     expect((await store.decisions.get(records[1]!.id))?.record.tags).not.toEqual(records[1]!.tags)
@@ -52,6 +57,8 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
     )
     const found = await store.decisions.getMany([idOf(3), idOf(9), idOf(1), idOf(3)])
     expect(found.map(({ record }) => record.id)).toEqual([idOf(3), idOf(1), idOf(3)])
+    const texts = await store.decisions.texts([idOf(3), idOf(9), idOf(1), idOf(3)])
+    expect(texts.map(({ id }) => id)).toEqual([idOf(3), idOf(1), idOf(3)])
   })
 
   onEmpty('an id is created once', async (store) => {
@@ -98,7 +105,7 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
       'conflict',
     )
     expect(await store.decisions.get(idOf(1))).toEqual({ record: next, revision: 2, indexed: false })
-    expect(JSON.parse((await store.decisions.json(idOf(1)))?.json ?? '')).toEqual(next)
+    expect(parseRecord((await store.decisions.texts([idOf(1)]))[0]!)).toEqual(next)
     expect(await store.decisions.count({ category: 'security', tags: ['new'] })).toBe(1)
     expect(await store.decisions.count({ category: recordOf(1).category! })).toBe(0)
   })
@@ -156,7 +163,7 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
       const page = await store.decisions.list({ filter, sort, order, offset, limit })
       const sorted = [...passing].sort(fieldsOrder(sort, order)).map(({ id }) => id)
       expect(page.total).toBe(passing.length)
-      expect(page.records.map(({ id }) => id)).toEqual(sorted.slice(offset, offset + limit))
+      expect(page.texts.map(({ id }) => id)).toEqual(sorted.slice(offset, offset + limit))
       const after = next() < 0.2 ? null : fields[Math.floor(next() * fields.length)]!
       const inOrder = fieldsOrder('created_at', 'asc')
       const behind = passing.filter((one) => after === null || inOrder(after, one) < 0).sort(inOrder)
@@ -208,9 +215,7 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
       stakes.map((one, number) => recordOf(number, { stakes: one })),
     )
     const listed = async (order: 'asc' | 'desc') =>
-      (await store.decisions.list({ filter: {}, sort: 'stakes', order, offset: 0, limit: 9 })).records.map(
-        ({ id }) => id,
-      )
+      (await store.decisions.list({ filter: {}, sort: 'stakes', order, offset: 0, limit: 9 })).texts.map(({ id }) => id)
     const ascending = [1, 5, 3, 0, 4, 2].map(idOf)
     expect(await listed('asc')).toEqual(ascending)
     expect(await listed('desc')).toEqual([...ascending].reverse())

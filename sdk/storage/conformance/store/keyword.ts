@@ -1,5 +1,6 @@
 /** Store suite: BM25 as the port states it, against a plain computation. */
 import type { DecisionRecord } from '../../../schema/decision.ts'
+import { parseRecord } from '../../decisions.ts'
 import { fieldsOf } from '../../fields.ts'
 import { compileFilter } from '../../filter.ts'
 import type { DecisionFilter, KeywordResult } from '../../store.ts'
@@ -134,8 +135,8 @@ export function testKeyword({ onEmpty, expect }: Kit): void {
         offset: 0,
         limit: 9,
       })
-      expect(page.total).toBe(page.records.length)
-      return page.records.map(({ decision }) => decision)
+      expect(page.total).toBe(page.texts.length)
+      return page.texts.map((text) => parseRecord(text).decision)
     }
     expect(await holding(['red'])).toEqual(['red green', 'red blue', 'red green blue'])
     expect(await holding(['red', 'green'])).toEqual(['red green', 'red green blue'])

@@ -1,4 +1,5 @@
 /** Store suite: all or nothing, one after another, fresh. */
+import { parseRecord } from '../../decisions.ts'
 import type { Store, Transaction } from '../../store.ts'
 import type { Kit } from './kit.ts'
 import { createAll, idOf, recordOf } from './records.ts'
@@ -44,7 +45,9 @@ async function snapshot(store: Store): Promise<unknown> {
     head: await store.feed.head(),
     all: await store.decisions.walk({}, null, 99),
     stored: await store.decisions.getMany([idOf(1), idOf(2)]),
-    listed: await store.decisions.list({ filter: {}, sort: 'created_at', order: 'asc', offset: 0, limit: 9 }),
+    listed: (
+      await store.decisions.list({ filter: {}, sort: 'created_at', order: 'asc', offset: 0, limit: 9 })
+    ).texts.map((text) => parseRecord(text)),
     found: await store.decisions.keyword({ terms: ['decision', 'about'], filter: {}, limit: 9 }),
     source: await store.decisions.idOfSource('two'),
     edges: await store.edges.of([idOf(1), idOf(2)], { direction: 'both', limit: 9 }),

@@ -65,6 +65,9 @@ const suffix = 'substr(d.id, 21) collate "C"'
 /** The first text after all that start with `prefix`, by bytes. */
 const endOf = (prefix: string): string => `${prefix}\u{10ffff}`
 
+const textColumns = 'd.id, d.doc::text as json, d.agent, d.created_ms'
+const textOf = (row: RecordText): RecordText => ({ ...row, agent: fromText(row.agent) })
+
 export function decisionReader({ read }: Client, many_postings: number): DecisionReader {
   const outcomes = outcomesOf(read)
   /** All of them are counted already, in a handful of rows; those without vectors have an index of their own. */
@@ -86,12 +89,6 @@ export function decisionReader({ read }: Client, many_postings: number): Decisio
   }
   return {
     get: getOne,
-    async json(id) {
-      const [row] = await read<RecordText>('select doc::text as json, agent, created_ms from decisions where id = $1', [
-        toText(id),
-      ])
-      return row ? { ...row, agent: fromText(row.agent) } : null
-    },
     async getMany(ids) {
       const rows = await read<StoredRow>(
         `select ${storedColumns} from unnest($1::text[]) with ordinality as given (id, n) join decisions d on d.id = given.id
@@ -99,6 +96,14 @@ export function decisionReader({ read }: Client, many_postings: number): Decisio
         [ids.map(toText)],
       )
       return rows.map(storedOf)
+    },
+    async texts(ids) {
+      const rows = await read<RecordText>(
+        `select ${textColumns} from unnest($1::text[]) with ordinality as given (id, n) join decisions d on d.id = given.id
+         order by given.n`,
+        [ids.map(toText)],
+      )
+      return rows.map(textOf)
     },
     async findIds(prefix, limit) {
       const [from, to] = [toText(prefix), endOf(toText(prefix))]
@@ -118,15 +123,15 @@ export function decisionReader({ read }: Client, many_postings: number): Decisio
             ([row]) => row!.count,
           )
         : count(filter)
-      const rows = read<{ doc: string }>(
+      const rows = read<RecordText>(
         // The page first: a sort would carry every document along.
-        `select d.doc::text as doc from decisions d join (select d.id from decisions d where ${where}
+        `select ${textColumns} from decisions d join (select d.id from decisions d where ${where}
            order by ${sortColumns[sort]} ${order}, d.id ${order} offset $${values.push(offset)}::int limit $${values.push(limit)}::int
          ) page using (id) order by ${sortColumns[sort]} ${order}, d.id ${order}`,
         values,
       )
       const [total, found] = await Promise.all([totals, rows])
-      return { records: found.map(({ doc }) => JSON.parse(doc)), total }
+      return { texts: found.map(textOf), total }
     },
     async walk(filter, after, limit) {
       const values: unknown[] = []

@@ -1,8 +1,9 @@
 /** Decisions inside a write transaction: row, document, words, edges and its pending file. */
 import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
+import { parseRecord } from '../../../../sdk/storage/decisions.ts'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { fieldsOf } from '../../../../sdk/storage/fields.ts'
-import type { DecisionWriter, StoredDecision, Terms } from '../../../../sdk/storage/store.ts'
+import type { DecisionWriter, RecordText, StoredDecision, Terms } from '../../../../sdk/storage/store.ts'
 import { isUniqueViolation } from '../../shared/sqlite/connect.ts'
 import type { Verb } from '../resident/groups.ts'
 import { edgesOf, isGrouped, reasonUses } from '../resident/groups.ts'
@@ -47,19 +48,18 @@ export interface TableOptions {
 }
 
 /** The document by a subquery: measured, a third of what a join costs. */
-export const getSql = `select d.revision, (select c.doc from documents c where c.num = d.num) as doc, ${isIndexed} as indexed
-  from decisions d where d.id = ? and d.gone = 0`
+export const getSql = `select d.id, d.agent, d.created_ms, d.revision, ${isIndexed} as indexed,
+  (select c.doc from documents c where c.num = d.num) as json from decisions d where d.id = ? and d.gone = 0`
 
-export interface GetRow {
+export interface GetRow extends RecordText {
   revision: number
-  doc: string
   indexed: number
 }
 
-export const storedOf = ({ doc, revision, indexed }: GetRow): StoredDecision => ({
-  record: JSON.parse(doc),
-  revision,
-  indexed: indexed === 1,
+export const storedOf = (row: GetRow): StoredDecision => ({
+  record: parseRecord(row),
+  revision: row.revision,
+  indexed: row.indexed === 1,
 })
 
 export function decisionTable({ statements, group, words, analyse }: TableOptions): DecisionTable {

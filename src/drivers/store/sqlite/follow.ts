@@ -189,7 +189,7 @@ export function recent(most: number): Recent {
       size = 0
     }
     young.set(id, row)
-    size += row.doc.length
+    size += row.json.length
   }
 
   return {

@@ -1,5 +1,5 @@
 /** Reads of decisions and edges: filters and words are answered from memory, documents by the database where they were not read lately. */
-import type { DecisionReader, Edge, EdgeReader, ReasonGroup, StoredDecision } from '../../../../sdk/storage/store.ts'
+import type { DecisionReader, Edge, EdgeReader, ReasonGroup } from '../../../../sdk/storage/store.ts'
 import type { Statements } from './connect.ts'
 import { type GetRow, getSql, storedOf } from './decisions.ts'
 import type { Followed } from './follow.ts'
@@ -18,25 +18,19 @@ export function decisionReader({ prepare }: Statements, { memory, documents, ref
     if (row !== null) documents.set(id, row)
     return row
   }
-  function stored(id: string): StoredDecision | null {
-    const row = rowOf(id)
-    return row && storedOf(row)
-  }
-  const existing = (ids: readonly string[]) => ids.map(stored).filter((found) => found !== null)
+  const existing = (ids: readonly string[]): GetRow[] => ids.map(rowOf).filter((found) => found !== null)
 
   return {
     async get(id) {
       await refresh()
-      return stored(id)
-    },
-    async json(id) {
-      await refresh()
       const row = rowOf(id)
-      const slot = memory.catalogue.slotOf(id)
-      const fields = slot === undefined ? undefined : memory.catalogue.at(slot)
-      return row && fields ? { json: row.doc, agent: fields.agent, created_ms: fields.created_ms } : null
+      return row && storedOf(row)
     },
     async getMany(ids) {
+      await refresh()
+      return existing(ids).map(storedOf)
+    },
+    async texts(ids) {
       await refresh()
       return existing(ids)
     },
@@ -47,7 +41,7 @@ export function decisionReader({ prepare }: Statements, { memory, documents, ref
     async list(query) {
       await refresh()
       const { ids, total } = memory.list(query)
-      return { records: existing(ids).map(({ record }) => record), total }
+      return { texts: existing(ids), total }
     },
     async walk(filter, after, limit) {
       await refresh()

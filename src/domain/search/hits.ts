@@ -1,0 +1,58 @@
+/** What a search shows of a decision: read from its record once, for as long as the store keeps its text. */
+import * as v from 'valibot'
+import type { QueryHit } from '../../../sdk/schema/hit.ts'
+import { parseRecord, type RecordText } from '../../../sdk/storage/decisions.ts'
+import { remembered } from '../../core/remembered.ts'
+import { instructionLike, textsOf } from '../decision/instructions.ts'
+
+export const Scores = v.object({ semantic: v.number(), keyword: v.number(), combined: v.number() })
+
+export interface Hit {
+  text: RecordText
+  /** Cosine distance, rounded to 4 decimals; null if it was found by keyword alone. */
+  distance: number | null
+  /** Null in semantic mode. */
+  scores: v.InferOutput<typeof Scores> | null
+  superseded_by: string | null
+}
+
+/** The part of a hit that is the same for every question. */
+type Shown = Omit<QueryHit, 'distance' | 'superseded_by' | 'reasons'>
+
+const kept = remembered((text: RecordText): { shown: Shown; json: string } => {
+  const record = parseRecord(text)
+  const { id, title, category, confidence, stakes, status, outcome, date } = record
+  const { recorded_by, reviewed_by, actual_result, lessons } = record
+  const shown = {
+    id,
+    title,
+    category,
+    confidence,
+    stakes,
+    status,
+    outcome,
+    date,
+    recorded_by,
+    reviewed_by,
+    actual_result,
+    lessons,
+    instruction_like: instructionLike(textsOf(record)),
+  }
+  return { shown, json: JSON.stringify(shown).slice(0, -1) }
+})
+
+export const titleOf = ({ text }: Hit): string => kept(text).shown.title
+
+/** A hit as it is returned. */
+export const hitOf = ({ text, distance, superseded_by }: Hit): QueryHit => ({
+  ...kept(text).shown,
+  distance,
+  superseded_by,
+})
+
+/** The same as JSON. @param reasons whether to add their texts */
+export function hitJson({ text, distance, superseded_by }: Hit, reasons: boolean): string {
+  const successor = superseded_by === null ? null : JSON.stringify(superseded_by)
+  const more = reasons ? `,"reasons":${JSON.stringify(parseRecord(text).reasons.map((one) => one.text))}` : ''
+  return `${kept(text).json},"distance":${distance},"superseded_by":${successor}${more}}`
+}
