@@ -25,6 +25,8 @@ import { createGuesses, type Guesses } from '../surfaces/http/guesses.ts'
 import type { Metrics } from '../surfaces/http/metrics.ts'
 import { createRateLimiter, createSharedLimiter, type Lease, type Limiter } from '../surfaces/http/rate.ts'
 import type { Route } from '../surfaces/http/route.ts'
+import { authzenRoutes } from '../surfaces/policy/authzen.ts'
+import { opaRoutes } from '../surfaces/policy/opa.ts'
 import { bundlesPlace, grantsOf, type Settings } from './config/config.ts'
 
 const failedLoginsPerMinute = 20
@@ -73,6 +75,8 @@ interface RoutesOptions {
   guesses: Guesses
   access: Access
   mcp: Route
+  /** Address of the service. */
+  url(): string
 }
 
 /**
@@ -89,6 +93,8 @@ export function createRoutes(options: RoutesOptions): { routes: Record<string, R
     routes: {
       '/mcp': mcp,
       ...evidenceRoutes({ dispatch, reads, trust_proxy, verifier_key, bundle_dir: bundlesPlace(settings) }),
+      ...authzenRoutes(options),
+      ...opaRoutes(options),
       ...(settings.github_webhook_secret !== null && {
         '/webhooks/github': githubRoute({
           secret: settings.github_webhook_secret,

@@ -225,7 +225,7 @@ async function serveProgram(program: Program, settings: Settings, log: Log): Pro
     agentCard: () => agentCard(url()),
     a2aCard: () => a2aCard(url(), methods),
     metrics: async () => ({ text: await metrics.render(services), content_type: metrics.content_type }),
-    ...createRoutes({ settings, services, dispatch, metrics, guesses: limits.guesses, access, mcp: mcp.route }),
+    ...createRoutes({ settings, services, dispatch, metrics, guesses: limits.guesses, access, mcp: mcp.route, url }),
     stopping: stopping.signal,
   }
 

@@ -42,6 +42,10 @@ const paths = [
     '/evidence/bundles/x.json',
   ],
   ...[
+    '/access/v1/evaluation',
+    '/access/v1/evaluations',
+    '/.well-known/authzen-configuration',
+    '/v1/data/cstp/allow',
     '/dashboard',
     '/dashboard/',
     '/dashboard/session',
@@ -90,6 +94,14 @@ const call = {
   method: 'tools/call',
   params: { name: 'pre_action', arguments: { description: 'x' } },
 }
+const entity = { type: 'user', id: 'mallory', properties: { role: 'admin' } }
+const evaluation = { subject: entity, action: { name: 'read' }, resource: entity, context: { ip: '::1' } }
+const evaluations = {
+  ...evaluation,
+  evaluations: [{}, { subject: entity }],
+  options: { evaluations_semantic: 'execute_all' },
+}
+const input = { input: { action: { description: 'x', context: { tool: 'shell' } } } }
 const body = fc.oneof(
   mutated(one<unknown>(event)).map(toText),
   mutated(one<unknown>(call)).map(toText),
@@ -208,6 +220,14 @@ function fitting({ token, cookie, origin }: Access): fc.Arbitrary<Sent> {
   const login = mutated(one<unknown>({ agent: 'admin', token: 'guess' })).map(toText)
   return fc.oneof(
     { weight: 4, arbitrary: toolCall.map(({ name, body }) => posted('/mcp', [agent, ...modern(name)], body)) },
+    {
+      weight: 2,
+      arbitrary: one<[string, object]>(
+        ['/access/v1/evaluation', evaluation],
+        ['/access/v1/evaluations', evaluations],
+        ['/v1/data/cstp/allow', input],
+      ).chain(([path, right]) => mutatedSometimes(right).map((given) => posted(path, [agent], toText(given)))),
+    },
     { weight: 4, arbitrary: rpcBodies(() => []).map(({ text }) => posted('/cstp', page, text)) },
     {
       weight: 2,

@@ -1,5 +1,5 @@
 /**
- * Hostile requests to every path of a running server, byte by byte over sockets: the webhook and its headers, MCP, the dashboard and its login,
+ * Hostile requests to every path of a running server, byte by byte over sockets: the webhook and its headers, MCP, AuthZEN and OPA, the dashboard and its login,
  * credentials of all forms, bodies that are cut off. None may break it or answer more than it should, and it must serve others at once afterwards.
  * `CSTP_SOAK=1` sends 100 000 of them, `CSTP_FUZZ_RUNS` another number; `CSTP_FUZZ_SEED` repeats a run.
  */
@@ -101,7 +101,9 @@ test(
         }
         expect({ seed, wrong }).toEqual({ seed, wrong: [] })
         // Requests got as far as their methods, on every surface that has some.
-        expect(['/cstp', '/mcp', '/webhooks/github'].filter((path) => !answered.has(path))).toEqual([])
+        expect(
+          ['/cstp', '/mcp', '/v1/data/cstp/allow', '/webhooks/github'].filter((path) => !answered.has(path)),
+        ).toEqual([])
         // Both refusals and answers were seen, and others are served as if nothing had been.
         expect([200, 401, 404].filter((status) => !statuses.has(status))).toEqual([])
         expect(await server.rpc('getStats', {})).toHaveProperty('result')

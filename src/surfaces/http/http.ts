@@ -41,6 +41,7 @@ interface Entry {
   methods: readonly string[]
   own_pages?: boolean | undefined
   headers?: readonly string[] | undefined
+  echo?: string | undefined
   handle: Handler
 }
 export type Fetch = (request: Request, address: Address, disableIdleTimeout?: DisableIdleTimeout) => Promise<Response>
@@ -122,8 +123,8 @@ export function createFetch(options: HttpOptions): Fetch {
   ])
   const below: [string, Entry][] = []
   for (const [path, route] of Object.entries(options.routes ?? {})) {
-    const { methods, headers, own_pages } = route
-    const entry = { methods, headers, own_pages, handle: visited(route) }
+    const { methods, headers, echo, own_pages } = route
+    const entry = { methods, headers, echo, own_pages, handle: visited(route) }
     if (path.endsWith('/')) below.push([path, entry])
     else routes.set(path, entry)
   }
@@ -152,10 +153,12 @@ export function createFetch(options: HttpOptions): Fetch {
     } finally {
       bodies.release(request)
     }
+    const echoed = route?.echo === undefined ? null : request.headers.get(route.echo)
+    if (echoed !== null) response.headers.set(route!.echo!, echoed)
     const origin = request.headers.get('origin')
     if (origin !== null && !route?.own_pages && (anyOrigin || options.cors_origins.includes(origin))) {
       response.headers.set('access-control-allow-origin', anyOrigin ? '*' : origin)
-      response.headers.set('access-control-expose-headers', exposed)
+      response.headers.set('access-control-expose-headers', [exposed, route?.echo ?? []].flat().join(', '))
     }
     if (!anyOrigin) response.headers.append('vary', 'Origin')
     return response

@@ -7,7 +7,7 @@ import { exceededBound } from '../../core/json.ts'
 import { waiting } from './rate.ts'
 
 /** Most entries of a batch. */
-const maxBatch = 100
+export const maxBatch = 100
 
 export interface Exchange {
   caller: Caller
@@ -132,7 +132,7 @@ async function answerBatch(
 }
 
 /** Resolves when other requests had their turn: a batch of expensive calls must not block the server for their sum. */
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 /** Answers one body. Never throws for what the caller sent. @param max_answer_bytes of a batch */
 export async function answer(

@@ -21,6 +21,8 @@ export interface Route {
   sessions?: boolean
   /** Headers that pages may send beside Authorization and Content-Type. */
   headers?: readonly string[]
+  /** A header of the request that every answer repeats. */
+  echo?: string
   handle(request: Request, visit: Visit): Promise<Response> | Response
 }
 

@@ -7,7 +7,7 @@ import type { Bodies } from './bodies.ts'
 import type { GuessedAt, Guesses } from './guesses.ts'
 import { answer } from './jsonrpc.ts'
 import type { Limiter } from './rate.ts'
-import { type Address, jsonType, plainError, rateLimited, readJsonText, rpcError, streamOf } from './route.ts'
+import { type Address, jsonType, plainError, rateLimited, readJsonText, rpcError, streamOf, tooMany } from './route.ts'
 
 export interface AdmitOptions {
   authenticate: Authenticate
@@ -21,6 +21,10 @@ export interface AdmitOptions {
 }
 
 type Admitted = Caller | Response
+
+/** 429 in the form of the path: JSON-RPC or plain. */
+const refuse = (surface: GuessedAt, wait: number, why?: string): Response =>
+  surface === 'cstp' || surface === 'mcp' ? rateLimited(wait, why) : tooMany(wait, why ?? 'Too many requests')
 
 export interface Admit {
   /** The caller, or the answer that refuses it: 401, and 429 after too many failures of one address. */
@@ -39,26 +43,26 @@ export function admission({ authenticate, requests, guesses, trust_proxy, ready,
     const from = clientAddress(address(), request.headers.get('x-forwarded-for'), trust_proxy)
     // Text without a colon may be a token alone: nothing of it is kept.
     const wait = guesses.failed(surface, /^Bearer +([^: ][^:]*):/i.exec(header ?? '')?.[1] ?? null, from)
-    if (wait > 0) return rateLimited(wait, 'Too many failed logins')
+    if (wait > 0) return refuse(surface, wait, 'Too many failed logins')
     return plainError(401, 'unauthorized', 'A valid Authorization header is needed: Bearer <agent>:<token>', {
       'www-authenticate': 'Bearer realm="cstp"',
     })
   }
 
-  function paid(caller: Admitted): Admitted | Promise<Admitted> {
+  function paid(caller: Admitted, surface: GuessedAt): Admitted | Promise<Admitted> {
     if (caller instanceof Response) return caller
-    const verdict = (wait: number) => (wait > 0 ? rateLimited(wait) : caller)
+    const verdict = (wait: number) => (wait > 0 ? refuse(surface, wait) : caller)
     const wait = requests.take(caller.agent, 1)
     return typeof wait === 'number' ? verdict(wait) : wait.then(verdict)
   }
 
   function admit(request: Request, address: Address, surface: GuessedAt): Admitted | Promise<Admitted> {
     if (!ready()) return plainError(503, 'unavailable', 'The server is shutting down', { 'retry-after': '1' })
-    return paid(login(request, address, surface))
+    return paid(login(request, address, surface), surface)
   }
 
-  async function person(caller: Promise<Caller | null>): Promise<Admitted> {
-    return paid((await caller) ?? plainError(401, 'unauthorized', 'There is no session: log in'))
+  async function person(caller: Promise<Caller | null>, surface: GuessedAt): Promise<Admitted> {
+    return paid((await caller) ?? plainError(401, 'unauthorized', 'There is no session: log in'), surface)
   }
 
   return {
@@ -66,7 +70,7 @@ export function admission({ authenticate, requests, guesses, trust_proxy, ready,
     admit,
     admitPerson(request, address, surface) {
       const cookie = request.headers.has('cookie') && !request.headers.has('authorization')
-      return session && cookie && ready() ? person(session(request)) : admit(request, address, surface)
+      return session && cookie && ready() ? person(session(request), surface) : admit(request, address, surface)
     },
   }
 }

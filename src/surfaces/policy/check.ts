@@ -1,0 +1,95 @@
+/** What the policy interfaces of other standards share: a body of JSON, the one check of guardrails, and why it refuses. */
+import type { CheckGuardrailsParams, CheckGuardrailsResult } from '../../../sdk/client.gen.ts'
+import { CstpError, type ErrorName } from '../../../sdk/errors.ts'
+import type { Dispatch } from '../../calls/dispatch.ts'
+import { exceededBound } from '../../core/json.ts'
+import { methods } from '../../methods/table.ts'
+import { waiting } from '../http/rate.ts'
+import { json, readJsonText, type Visit } from '../http/route.ts'
+
+const method = 'cstp.checkGuardrails'
+/** What credentials need here: the same as for the method itself. */
+export const checkScope = methods.get(method)!.scope
+
+export type Check = (params: CheckGuardrailsParams, visit: Visit) => Promise<CheckGuardrailsResult>
+
+/** The method, with its audit trail, approvals and deliberation. @throws CstpError */
+export const openCheck =
+  (dispatch: Dispatch): Check =>
+  (params, { caller, newRequestId, signal }) =>
+    dispatch({
+      method,
+      params,
+      caller: caller!,
+      request_id: newRequestId(),
+      signal,
+    }) as Promise<CheckGuardrailsResult>
+
+/** The value of a body of JSON in UTF-8; or the answer that refuses its size. @throws CstpError for any other body */
+export async function readValue(request: Request, visit: Visit): Promise<{ value: unknown } | Response> {
+  const text = await readJsonText(request, visit.max_body_bytes, visit.body)
+  // These standards have one status for whatever is wrong with a request.
+  if (text instanceof Response && text.status === 415)
+    throw new CstpError('invalid_request', 'The content type must be application/json')
+  if (text instanceof Response) return text
+  if (text === null) throw new CstpError('parse_error', 'The body is not UTF-8')
+  const beyond = exceededBound(text)
+  if (beyond) throw new CstpError('invalid_request', `Invalid request: ${beyond}`)
+  try {
+    return { value: JSON.parse(text) }
+  } catch {
+    throw new CstpError('parse_error', 'The body is not JSON')
+  }
+}
+
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  value !== null && typeof value === 'object' && !Array.isArray(value)
+
+const statuses: Partial<Record<ErrorName, number>> = {
+  parse_error: 400,
+  invalid_request: 400,
+  invalid_params: 400,
+  forbidden: 403,
+  rate_limited: 429,
+}
+
+/** The HTTP status of an error. Anything but a CstpError is thrown on. */
+export function statusOf(error: unknown): { status: number; error: CstpError } {
+  if (!(error instanceof CstpError)) throw error
+  return { status: statuses[error.error] ?? 500, error }
+}
+
+/** The answer to a request that failed. @param field has the name of the error */
+export function refusal(thrown: unknown, field: 'error' | 'code'): Response {
+  const { status, error } = statusOf(thrown)
+  const response = json({ [field]: error.error, message: error.message }, status)
+  const after = error.data?.retry_after
+  if (after !== undefined) response.headers.set('retry-after', String(after))
+  return response
+}
+
+/** Not enough of the rate limit is left. @param wait seconds; Infinity if waiting does not help */
+export const overLimit = (wait: number): CstpError =>
+  new CstpError('rate_limited', waiting(wait), Number.isFinite(wait) ? { retry_after: wait } : {})
+
+/** Why an action may not go on, for the model or person that asked: each rule with its message and what would allow it. */
+export const reasonOf = ({ violations }: CheckGuardrailsResult): string =>
+  violations
+    .map(
+      ({ guardrail_id, message, suggestion }) => `${guardrail_id}: ${message}${suggestion ? ` (${suggestion})` : ''}`,
+    )
+    .join('; ')
+
+/** What an answer says beside whether the action may go on. What is empty is left out. */
+export function explain(check: CheckGuardrailsResult): Record<string, unknown> {
+  const { allowed, verdict, record_id, violations, warnings, approval, modified_action, changes } = check
+  return {
+    verdict,
+    record_id,
+    ...(!allowed && { reason: reasonOf(check) }),
+    violations,
+    ...(warnings.length > 0 && { warnings }),
+    ...(approval && { approval }),
+    ...(modified_action && { modified_action, changes }),
+  }
+}

@@ -1,0 +1,64 @@
+/**
+ * The data API of Open Policy Agent, with one document: what asks an OPA server whether something is allowed can ask here.
+ * @see OPA, REST API, "Get a Document (with Input)"
+ */
+import type { CheckGuardrailsParams } from '../../../sdk/client.gen.ts'
+import { invalidParams } from '../../../sdk/errors.ts'
+import type { Dispatch } from '../../calls/dispatch.ts'
+import { json, type Route } from '../http/route.ts'
+import { checkScope, explain, isObject, openCheck, readValue, refusal } from './check.ts'
+
+const start = '/v1/data/'
+const documents = new Set(['cstp', 'cstp/allow'])
+/** Of an input, in a description: the whole is in the context. */
+const longestShown = 500
+
+/** The document that a path names; clients escape it as a whole, or each part. */
+function documentAt(path: string): string | null {
+  try {
+    return decodeURIComponent(path.slice(start.length)).replace(/\/+$/, '')
+  } catch {
+    return null
+  }
+}
+
+/**
+ * What is checked: `input.action` where it is an action of `cstp.checkGuardrails`, else the input as a whole. An object with a description
+ * is meant as one: a mistake in it is reported, and not evaluated as something else.
+ */
+function toParams(input: unknown): CheckGuardrailsParams {
+  const action = isObject(input) ? input.action : undefined
+  if (isObject(action) && typeof action.description === 'string')
+    return { action: action as unknown as CheckGuardrailsParams['action'] }
+  const text = JSON.stringify(input)
+  const description = text.length > longestShown ? `${text.slice(0, longestShown).toWellFormed()}…` : text
+  return { action: { category: 'opa', description, context: { input } } }
+}
+
+function inputOf(body: unknown): unknown {
+  if (isObject(body) && body.input !== undefined) return body.input
+  const [expected, received] = ['an object with the input', typeof body]
+  throw invalidParams({ path: 'input', message: 'is required', expected, received })
+}
+
+export function opaRoutes({ dispatch }: { dispatch: Dispatch }): Record<string, Route> {
+  const check = openCheck(dispatch)
+  return {
+    [start]: {
+      methods: ['POST'],
+      scope: checkScope,
+      async handle(request, visit) {
+        // In OPA a document that is not defined is no error.
+        if (!documents.has(documentAt(visit.path) ?? '')) return json({})
+        try {
+          const read = await readValue(request, visit)
+          if (read instanceof Response) return read
+          const checked = await check(toParams(inputOf(read.value)), visit)
+          return json({ result: { allow: checked.allowed, ...explain(checked) } })
+        } catch (error) {
+          return refusal(error, 'code')
+        }
+      },
+    },
+  }
+}
