@@ -101,6 +101,21 @@ forEachBackend((open) => {
     expect(found).toEqual(rest)
   })
 
+  test('rows and hits are those of the record as it is now', async () => {
+    const { call, record } = await open()
+    const id = await record({ decision: 'alpha wolf' })
+    const asked = { query: 'alpha wolf', retrieval_mode: 'keyword' } as const
+    const seen = async () => [
+      (await call('listDecisions')).decisions[0]?.lessons,
+      (await call('queryDecisions', asked)).decisions[0]?.lessons,
+    ]
+    expect(await seen()).toEqual([null, null])
+    for (const lessons of ['Ask first', 'Ask twice']) {
+      await call('reviewDecision', { id, outcome: 'failure', lessons })
+      expect(await seen()).toEqual([lessons, lessons])
+    }
+  })
+
   test('pages cover everything once, in every order, and say the total', async () => {
     const { call, record, clock } = await open()
     const ids = new Set<string>()
