@@ -35,7 +35,7 @@ export async function openWithRetries<T>(open: () => T): Promise<T> {
 export async function begin(db: Database, deadline: number): Promise<void> {
   for (;;) {
     try {
-      db.run('BEGIN IMMEDIATE')
+      db.query('BEGIN IMMEDIATE').run()
       return
     } catch (error) {
       if (!isBusy(error) || performance.now() > deadline)

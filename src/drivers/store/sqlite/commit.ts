@@ -4,7 +4,8 @@
  *
  * The order makes a refusal mean that nothing was written, and an answer that all of it was:
  * 1. under the write lock: rows, documents and a `pending_files` row for each file; the files' text, synced, under temporary names;
- *    COMMIT. A full disk shows up to here, and everything is rolled back. The commit decides.
+ *    COMMIT. A full disk shows up to here, and everything is rolled back. The commit decides. Then the write-ahead log is synced, off the
+ *    event loop: the next group begins meanwhile, as what it commits lies behind this in the log and is never kept without it.
  * 2. under the write lock again, so that no older text lands on a newer one: each file takes its place, its pending row goes.
  * What fails in step 2 has been committed and is answered as such; the row stays, and the file is written at the next commit or start.
  */
@@ -61,6 +62,8 @@ export interface CommitterOptions {
   /** Folder of the decisions. */
   root: string
   log: LogWriter
+  /** Resolves when all that was committed before the call is on stable storage. */
+  sync(): Promise<void>
   /** Called with the words that a group added, once they are committed. */
   addToDictionary(words: ReadonlyMap<string, number>): void
   /** Called before a file is replaced. */
@@ -74,6 +77,7 @@ export function committer({
   statements,
   root,
   log,
+  sync,
   addToDictionary,
   beforePlacing,
   writePending,
@@ -87,12 +91,16 @@ export function committer({
   )
   const clearPending = statements.prepare<unknown, [number]>('delete from pending_files where num = ?')
 
+  /** Prepared once: the statements of a commit are short, and parsing them would take as long. */
+  const run = (sql: string) => db.query(sql).run()
+
   const queue: Job[] = []
   let working: Promise<void> | null = null
   let closed = false
   let hasPending = false
   let seq: number | null = null
   const words = new Map<string, number>()
+  const answering = new Set<Promise<void>>()
   const group: Group = {
     nextSeq() {
       seq = (seq ?? lastSeq.get()!.seq) + 1
@@ -103,18 +111,18 @@ export function committer({
 
   async function runMember(job: Job, files: Map<string, PendingFile>): Promise<Outcome> {
     const member: SqliteMember = { ...newMember(), files: new Map() }
-    db.run('SAVEPOINT member')
+    run('SAVEPOINT member')
     try {
       const value = await job.work(member)
       if (member.broken !== undefined) throw member.broken
-      db.run('RELEASE member')
+      run('RELEASE member')
       for (const [id, file] of member.files) files.set(id, file)
       return { value }
     } catch (error) {
       // Out of space, SQLite may have ended the whole transaction: nothing of the group is left.
       if (!db.inTransaction) throw error
-      db.run('ROLLBACK TO member')
-      db.run('RELEASE member')
+      run('ROLLBACK TO member')
+      run('RELEASE member')
       words.clear()
       return { error }
     } finally {
@@ -135,16 +143,42 @@ export function committer({
         temps = await writeTemps(root, new Map([...files].map(([id, { text }]) => [id, text])))
         for (const { id, state } of temps) setState.run(state.size, state.mtime, state.hash, files.get(id)!.num)
       }
-      db.run('COMMIT')
+      run('COMMIT')
       addToDictionary(words)
     } catch (error) {
-      if (db.inTransaction) db.run('ROLLBACK')
+      if (db.inTransaction) run('ROLLBACK')
       removeTemps(temps)
       const refused = storageErrorOf(error, 'cannot commit')
       for (const job of jobs) job.reject(refused)
       return
     }
-    if (temps.length > 0 || hasPending) await settle(temps, files)
+    // Files are put in place by a transaction of this connection: the next group waits for it.
+    const settles = temps.length > 0 || hasPending
+    const answered = answer(jobs, outcomes, temps, settles ? () => settle(temps, files) : null).finally(() =>
+      answering.delete(answered),
+    )
+    answering.add(answered)
+    if (settles) await answered
+  }
+
+  /** Answers a committed group when it is durable and its files are in place. */
+  async function answer(
+    jobs: readonly Job[],
+    outcomes: readonly Outcome[],
+    temps: readonly TempFile[],
+    putInPlace: (() => Promise<void>) | null,
+  ): Promise<void> {
+    try {
+      await sync()
+    } catch (cause) {
+      // Files whose text may be lost are not put in place; the next commit or start writes what was kept.
+      removeTemps(temps)
+      hasPending ||= temps.length > 0
+      const error = new StorageError('unavailable', 'sqlite: cannot sync a commit', { cause, unclear: true })
+      for (const job of jobs) job.reject(error)
+      return
+    }
+    await putInPlace?.()
     jobs.forEach((job, at) => {
       const outcome = outcomes[at]!
       if ('error' in outcome) job.reject(outcome.error)
@@ -154,8 +188,6 @@ export function committer({
 
   async function settle(temps: readonly TempFile[], files: ReadonlyMap<string, PendingFile>): Promise<void> {
     try {
-      // Should this transaction be lost with the power, its files are merely put in place again: it need not wait for the disk.
-      db.run('PRAGMA synchronous = NORMAL')
       await begin(db, performance.now() + 12 * patience_ms)
       const placed: TempFile[] = []
       for (const temp of temps) {
@@ -171,18 +203,17 @@ export function committer({
       await syncFolders(placed.map(({ path }) => path))
       for (const { id } of placed) clearPending.run(files.get(id)!.num)
       if (hasPending) await writePending()
-      db.run('COMMIT')
+      // Not synced: should this be lost with the power, its files are merely put in place again.
+      run('COMMIT')
       hasPending = false
     } catch (error) {
-      if (db.inTransaction) db.run('ROLLBACK')
+      if (db.inTransaction) run('ROLLBACK')
       removeTemps(temps)
       hasPending = true
       log('error', 'committed decisions still lack their files; they are written at the next commit or start', {
         error: messageOf(error),
         ids: temps.map(({ id }) => id),
       })
-    } finally {
-      db.run('PRAGMA synchronous = FULL')
     }
   }
 
@@ -205,6 +236,7 @@ export function committer({
     async close() {
       closed = true
       await working
+      await Promise.all(answering)
     },
   }
 }

@@ -1,8 +1,10 @@
 /** The two connections of a store, one that writes and one that only reads, and the statements prepared on them. */
 
 import type { Database, SQLQueryBindings, Statement } from 'bun:sqlite'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, fsync, mkdirSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { sharedRun } from '../../../../sdk/storage/shared-run.ts'
 import { connectReader, connectWriter, migrate, openWithRetries, storageErrorOf } from '../../shared/sqlite/connect.ts'
 import { migrations } from './migrate.ts'
 
@@ -24,10 +26,36 @@ function connectOnce(dir: string): Connections {
     writeFileSync(probe, '')
     rmSync(probe)
     writer = connectWriter(path, (db) => migrate(db, path, migrations))
+    // Who commits syncs the log itself, see {@link logSync}; SQLite still does before it takes pages from it into the database.
+    writer.run('PRAGMA synchronous = NORMAL')
     return { writer, reader: connectReader(path) }
   } catch (error) {
     writer?.close()
     throw storageErrorOf(error, `cannot open the data directory ${dir}`)
+  }
+}
+
+const fsyncAsync = promisify(fsync)
+
+export interface LogSync {
+  /** Resolves when all that was committed before the call is on stable storage. Those who call together wait for one sync. */
+  sync(): Promise<void>
+  close(): void
+}
+
+/** Syncs the write-ahead log beside a connection, off the event loop: SQLite's own sync would hold it up with each commit. */
+export function logSync({ filename }: Database): LogSync {
+  // The file stays for as long as a connection is open.
+  let fd: number | undefined
+  return {
+    sync: sharedRun(() => {
+      fd ??= openSync(`${filename}-wal`, 'r+')
+      return fsyncAsync(fd)
+    }),
+    close() {
+      if (fd !== undefined) closeSync(fd)
+      fd = undefined
+    },
   }
 }
 

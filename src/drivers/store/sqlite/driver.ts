@@ -6,7 +6,7 @@ import { storageErrorOf } from '../../shared/sqlite/connect.ts'
 import { translating } from '../../shared/translating.ts'
 import { verbsOf } from '../resident/groups.ts'
 import { committer } from './commit.ts'
-import { connect, statementsOf } from './connect.ts'
+import { connect, logSync, statementsOf } from './connect.ts'
 import { auditReader, auditWriter, keyedReader, keyedWriter, outboxReader, outboxWriter } from './coordination.ts'
 import { decisionTable, decisionWriter } from './decisions.ts'
 import { embeddingReader, embeddingWriter, feedReader } from './embeddings.ts'
@@ -31,7 +31,9 @@ export async function openSqliteStore({ dir, log = () => {}, analyse, now }: Sql
   const { writer, reader } = await connect(dir)
   const writing = statementsOf(writer)
   const reading = statementsOf(reader)
+  const { sync, close: endSync } = logSync(writer)
   const disconnect = () => {
+    endSync()
     reading.finalize()
     writing.finalize()
     reader.close()
@@ -47,6 +49,7 @@ export async function openSqliteStore({ dir, log = () => {}, analyse, now }: Sql
       statements: writing,
       root,
       log,
+      sync,
       addToDictionary: (words) => {
         for (const [word, number] of words) memory.addWord(word, number)
       },

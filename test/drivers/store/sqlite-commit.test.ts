@@ -1,0 +1,87 @@
+/** Group commit of the embedded store: an answer means that the log was synced, and nothing waits for a sync but the answers. */
+import { expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { committer } from '../../../src/drivers/store/sqlite/commit.ts'
+import { connect, logSync, statementsOf } from '../../../src/drivers/store/sqlite/connect.ts'
+
+/** A committer whose syncs end when the test says so. */
+async function open() {
+  const dir = mkdtempSync(join(tmpdir(), 'cstp-commit-'))
+  const { writer, reader } = await connect(dir)
+  const statements = statementsOf(writer)
+  const syncs: PromiseWithResolvers<void>[] = []
+  const commits = committer({
+    db: writer,
+    statements,
+    root: join(dir, 'decisions'),
+    log: () => {},
+    sync: () => {
+      syncs.push(Promise.withResolvers())
+      return syncs.at(-1)!.promise
+    },
+    addToDictionary: () => {},
+    beforePlacing: () => {},
+    writePending: async () => {},
+  })
+  const add = statements.prepare<unknown, [string]>(
+    'insert into outbox (id, attempts, due_ms, claim) values (?, 0, 0, 1)',
+  )
+  const answered: string[] = []
+  return {
+    syncs,
+    answered,
+    rows: () => reader.query<{ id: string }, []>('select id from outbox order by id').values().flat(),
+    async write(id: string) {
+      await commits.run(async () => void add.run(id))
+      answered.push(id)
+    },
+    async [Symbol.asyncDispose]() {
+      await commits.close()
+      statements.finalize()
+      reader.close()
+      writer.close()
+      rmSync(dir, { recursive: true })
+    },
+  }
+}
+
+/** Lets everything happen that waits for nothing outside. */
+const idle = () => new Promise((resolve) => setTimeout(resolve, 5))
+
+test('who writes is answered when the log is synced; the next group commits meanwhile', async () => {
+  await using one = await open()
+  const writes = [one.write('a')]
+  await idle()
+  expect([one.syncs.length, one.answered, one.rows()]).toEqual([1, [], ['a']])
+  writes.push(one.write('b'))
+  await idle()
+  expect([one.syncs.length, one.answered, one.rows()]).toEqual([2, [], ['a', 'b']])
+  one.syncs[0]!.resolve()
+  await idle()
+  expect(one.answered).toEqual(['a'])
+  one.syncs[1]!.resolve()
+  await Promise.all(writes)
+  expect(one.answered).toEqual(['a', 'b'])
+})
+
+test('a commit whose sync fails is refused as one that may have been done', async () => {
+  await using one = await open()
+  const write = one.write('a')
+  await idle()
+  one.syncs[0]!.reject(new Error('EIO'))
+  const error = await write.catch((thrown: unknown) => thrown)
+  expect(error).toMatchObject({ name: 'StorageError', kind: 'unavailable', unclear: true })
+})
+
+test('the log beside a database is synced, whoever opened it', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'cstp-commit-'))
+  const { writer, reader } = await connect(dir)
+  const log = logSync(writer)
+  await Promise.all([log.sync(), log.sync()])
+  log.close()
+  reader.close()
+  writer.close()
+  rmSync(dir, { recursive: true })
+})
