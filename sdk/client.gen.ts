@@ -570,6 +570,13 @@ export interface GetDecisionResult {
   /** Identity that the caller gave beside its credentials; never trusted. */ agent_id: string | null
   /** The agent that imported it; null where it was recorded directly. */ imported_by: string | null
   /** Key in the system that the decision was imported from. */ source_key: string | null
+  /**
+   * `hook` if nobody recorded it: a hook of the agent’s client saw it done. It enters no score until it is
+   * adopted.
+   */
+  source?: 'hook' | undefined
+  /** With `source: hook`: who gave it a confidence, with which it is scored from then on. */
+  adopted_by?: string | undefined
   /** RFC 3339, UTC. */ created_at: string
   /** Time of the last change, RFC 3339, UTC. */ updated_at: string
   /** What happened. */ actual_result: string | null
@@ -1033,6 +1040,13 @@ export interface ListDecisionsResult {
     /** Identity that the caller gave beside its credentials; never trusted. */ agent_id: string | null
     /** The agent that imported it; null where it was recorded directly. */ imported_by: string | null
     /** Key in the system that the decision was imported from. */ source_key: string | null
+    /**
+     * `hook` if nobody recorded it: a hook of the agent’s client saw it done. It enters no score until it is
+     * adopted.
+     */
+    source?: 'hook' | undefined
+    /** With `source: hook`: who gave it a confidence, with which it is scored from then on. */
+    adopted_by?: string | undefined
     /** RFC 3339, UTC. */ created_at: string
     /** Time of the last change, RFC 3339, UTC. */ updated_at: string
     /** What happened. */ actual_result: string | null

@@ -22,12 +22,14 @@ import { type Bodies, createBodies } from '../surfaces/http/bodies.ts'
 import { evidenceRoutes } from '../surfaces/http/evidence.ts'
 import { type GithubOptions, githubRoute } from '../surfaces/http/github.ts'
 import { createGuesses, type Guesses } from '../surfaces/http/guesses.ts'
+import { hooksRoute } from '../surfaces/http/hooks.ts'
 import type { Metrics } from '../surfaces/http/metrics.ts'
 import { createRateLimiter, createSharedLimiter, type Lease, type Limiter } from '../surfaces/http/rate.ts'
 import type { Route } from '../surfaces/http/route.ts'
 import { authzenRoutes } from '../surfaces/policy/authzen.ts'
 import { opaRoutes } from '../surfaces/policy/opa.ts'
 import { bundlesPlace, grantsOf, type Settings } from './config/config.ts'
+import { hookAnswers } from './hooks.ts'
 
 const failedLoginsPerMinute = 20
 /** For each address that reads the evidence log without credentials: a witness needs three a visit, an auditor more. */
@@ -95,6 +97,7 @@ export function createRoutes(options: RoutesOptions): { routes: Record<string, R
       ...evidenceRoutes({ dispatch, reads, trust_proxy, verifier_key, bundle_dir: bundlesPlace(settings) }),
       ...authzenRoutes(options),
       ...opaRoutes(options),
+      '/hooks/': hooksRoute(hookAnswers(services, settings.hook_prompts, options.metrics)),
       ...(settings.github_webhook_secret !== null && {
         '/webhooks/github': githubRoute({
           secret: settings.github_webhook_secret,

@@ -27,6 +27,7 @@ import type { Settings } from './config/config.ts'
 import { askedRarely, metered, openEmbedder, openEvidence, openIndex, openStore, type Shared } from './drivers.ts'
 import { evidenceServices } from './evidence.ts'
 import { folderInside, folderOfDecisions } from './folders.ts'
+import { hookMethods } from './hooks.ts'
 import { closing, later } from './lifecycle.ts'
 import { type Listening, listen } from './listen.ts'
 import { startRetention } from './retention.ts'
@@ -68,7 +69,7 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
   failure.catch(() => {})
   try {
     const now = overrides.now ?? Date.now
-    const metrics = createMetrics(version, new Set([...methods.keys(), discover]))
+    const metrics = createMetrics(version, new Set([...methods.keys(), discover, ...hookMethods]))
 
     // Drivers
     const opening = [

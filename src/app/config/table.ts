@@ -287,6 +287,13 @@ export const settings = {
     list,
     'Further GitHub accounts that are agents, not people, comma-separated; accounts of type Bot always are.',
   ),
+  hook_prompts: setting(
+    'hooks.prompts',
+    'CSTP_HOOK_PROMPTS',
+    'text',
+    oneOf('text', 'digest'),
+    'What hooks keep of a prompt: its text without secrets, or only its SHA-256.',
+  ),
   log_level: setting(
     'log.level',
     'CSTP_LOG_LEVEL',

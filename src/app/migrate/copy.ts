@@ -11,6 +11,7 @@ import { policyCollections } from '../../domain/guardrail/archive.ts'
 import { breakerCollection } from '../../domain/guardrail/breaker.ts'
 import { deferralCollection } from '../../domain/guardrail/deferral.ts'
 import { actionSessionCollection } from '../../domain/guardrail/session.ts'
+import { hookCollections } from '../../domain/hook/session.ts'
 import { compactionCollection } from '../../domain/memory/compaction.ts'
 import { decisionsOf, keyedOf, type Side, trail } from './sides.ts'
 
@@ -93,6 +94,7 @@ const collections = {
   results: [resultCollection],
   revisions: [revisionCollection],
   compactions: [compactionCollection],
+  hooks: Object.values(hookCollections),
   policies: [policyCollections.archive, policyCollections.in_force],
 } as const
 

@@ -5,7 +5,7 @@ import type { KeyedReader, Transaction } from '../../../sdk/storage/store.ts'
 import { redact } from '../../core/redact.ts'
 import { dayMs, timestamp } from '../../core/time.ts'
 import { canonical, NotInteroperable } from '../evidence/canonical.ts'
-import type { Action } from '../guardrail/action.ts'
+import { type Action, withoutCall } from '../guardrail/action.ts'
 import { type Approval, consume, current, type Desk, holds } from './approval.ts'
 import { queueNotice } from './notices.ts'
 
@@ -83,7 +83,7 @@ function groupsOf(asking: Asking): { key: string; rules: AskingRule[] }[] {
     const name = JSON.stringify([[...rule.approvers].sort(), rule.separation])
     groups.set(name, [...(groups.get(name) ?? []), rule])
   }
-  const action = actionOf(asking.action)
+  const action = { ...actionOf(asking.action), context: withoutCall(asking.action.context) }
   return [...groups.values()].map((rules) => ({
     rules,
     key: sha256({ agent: asking.agent, action, rules: rules.map(({ text }) => text).sort() }),

@@ -55,6 +55,7 @@ export type Draft = Pick<
   | 'agent_id'
   | 'imported_by'
   | 'source_key'
+  | 'source'
 > & { bridge: DecisionRecord['bridge'] | null }
 
 /** Of what was recorded here it is known what came before; of what was imported only what its source says. */
@@ -145,11 +146,19 @@ export function applyUpdate(
   if (updates.bridge) next.bridge_method = 'given'
   else if (next.bridge_method === 'rule' && applied.some((field) => bridgeSources.includes(field)))
     next.bridge = extractBridge(next)
+  // What a hook saw done counts once somebody says how sure they were, before the outcome is known.
+  if (isUnadopted(record) && typeof updates.confidence === 'number') {
+    next.confidence_at_record = updates.confidence
+    next.adopted_by = by
+  }
   next.title = titleOf(next.decision)
   next.quality = quality(next)
   next.revision_count++
   return { record: next, applied, revision: revisionOf(record, applied, by, at) }
 }
+
+const isUnadopted = ({ source, confidence_at_record, status }: DecisionRecord): boolean =>
+  source === 'hook' && confidence_at_record === null && status === 'pending'
 
 /** The record with a thought as the last step of its deliberation. */
 export function withThought(record: DecisionRecord, thought: string, agent: string, at: string) {

@@ -68,8 +68,11 @@ export async function recordOnce<T extends object>(...request: Parameters<typeof
 }
 
 interface Origin {
+  /** True if no rule is asked and no deliberation taken: it was decided before. */
   imported: boolean
   created_ms: number
+  /** What saw it being done, if nobody recorded it. */
+  source?: 'hook'
 }
 
 const importFields = ['created_at', 'recorded_by', 'source_key'] as const
@@ -101,7 +104,7 @@ function originOf(call: RecordCall, given: RecordParams): Origin {
   return { imported: true, created_ms }
 }
 
-function draftOf({ caller }: RecordCall, given: RecordParams, imported: boolean): Draft {
+function draftOf({ caller }: RecordCall, given: RecordParams, { imported, source }: Origin): Draft {
   const {
     decision_id: _,
     idempotency_key: __,
@@ -117,7 +120,8 @@ function draftOf({ caller }: RecordCall, given: RecordParams, imported: boolean)
     tags: [...new Set(given.tags)],
     deliberation: given.deliberation as Deliberation | null,
     recorded_by: recorded_by ?? caller.agent,
-    imported_by: imported ? caller.agent : null,
+    imported_by: imported && source === undefined ? caller.agent : null,
+    ...(source !== undefined && { source }),
   }
 }
 
@@ -130,13 +134,14 @@ function draftOf({ caller }: RecordCall, given: RecordParams, imported: boolean)
 export async function prepareRecord(
   call: RecordCall,
   given: RecordParams,
-  { imported, created_ms }: Origin = { imported: false, created_ms: call.now() },
+  origin: Origin = { imported: false, created_ms: call.now() },
   context: Action['context'] = {},
   approved: Approved | null = null,
 ): Promise<Commit<RecordResult>> {
   const existing = await ofSource(call.store.decisions, given.source_key)
   if (existing) return async () => existing
-  const draft = draftOf(call, given, imported)
+  const { imported, created_ms } = origin
+  const draft = draftOf(call, given, origin)
   const [now_ms, id_suffix] = [call.now(), call.randomHex(6)]
   const build = (session: Session | null) => newRecord(draft, created_ms, now_ms, id_suffix, session)
   const name = sessionOf(call, { agent_id: given.agent_id, tracker_scope: given.decision_id })

@@ -130,6 +130,10 @@ export function projectOf({ project, context }: Pick<Action, 'project' | 'contex
   return typeof context.project === 'string' && context.project.trim() !== '' ? context.project : null
 }
 
+/** Without what names a single call: the same action once more is the action that was approved or deferred. */
+export const withoutCall = ({ session_id: _, tool_use_id: __, ...context }: Action['context']): Action['context'] =>
+  context
+
 /** What a record says if its agent did not. */
 export const assumedStakes = actionFields.stakes.assumed
 

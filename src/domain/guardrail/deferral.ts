@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import type { Transaction } from '../../../sdk/storage/store.ts'
 import { stableJson } from '../../core/json.ts'
 import { dayMs, durationMs, timestamp } from '../../core/time.ts'
-import type { Action } from './action.ts'
+import { type Action, withoutCall } from './action.ts'
 import { type Evaluation, judged } from './evaluate.ts'
 import { givenOf } from './modify.ts'
 import type { PolicySet } from './set.ts'
@@ -25,7 +25,8 @@ export async function overdue(
 ): Promise<Evaluation> {
   if (evaluation.verdict !== 'defer') return evaluation
   const deferring = new Set(evaluation.asks.filter(({ verdict }) => verdict === 'defer').map(({ rule }) => rule))
-  const asked = { agent: action.agent_id, action: givenOf(action), rules: [...deferring].sort() }
+  const same = givenOf({ ...action, context: withoutCall(action.context) })
+  const asked = { agent: action.agent_id, action: same, rules: [...deferring].sort() }
   const key = createHash('sha256').update(stableJson(asked)).digest('hex')
   const [found] = await keyed.get(deferralCollection, [key])
   const known = found?.value as { until_ms: number } | undefined

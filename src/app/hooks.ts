@@ -1,0 +1,68 @@
+/** Hooks of agents' clients: which call of the domain an event becomes, and what is answered if the service fails. */
+import { CstpError } from '../../sdk/errors.ts'
+import { toolNames } from '../calls/method.ts'
+import { openQuota } from '../calls/quota.ts'
+import type { Services } from '../calls/services.ts'
+import { describeError, failureLevel } from '../core/log.ts'
+import { answerHook } from '../domain/hook/answer.ts'
+import { adapters } from '../domain/hook/clients/adapters.ts'
+import { type HookClient, type HookEvent, type HookOutcome, hookClients, silent } from '../domain/hook/event.ts'
+import type { HookOptions } from '../surfaces/http/hooks.ts'
+import type { Metrics } from '../surfaces/http/metrics.ts'
+
+const methodOf = (client: HookClient): string => `POST /hooks/${client}`
+/** Names of hooks in the trail and in the metrics. */
+export const hookMethods = hookClients.map(methodOf)
+
+/** The name under which `cstp init` registers the MCP server. */
+const ownServer = /^(?:plugin[:_])?(?:cstp[:_])?cstp$/
+const isOwn = (server: string | null, tool: string): boolean =>
+  server !== null && ownServer.test(server) && toolNames.some((name) => tool.endsWith(name))
+
+/** What a tool call is answered if it can't be judged now: only a verdict lets it pass. */
+function failedOutcome(event: HookEvent, shadow: boolean, error: unknown): HookOutcome {
+  if (shadow || event.kind !== 'before_tool') return silent
+  const why = error instanceof CstpError ? error.message : 'the service could not evaluate its rules; see its log'
+  return { kind: 'deny', reason: `cstp can't judge this call: ${why}` }
+}
+
+export function hookAnswers(
+  services: Services,
+  prompts: 'text' | 'digest',
+  metrics: Pick<Metrics, 'call'>,
+): HookOptions {
+  const quota = openQuota(services)
+  const { log, elapsed } = services
+  return {
+    clients: hookClients,
+    async answer({ client: name, body, caller, request_id, signal, shadow, project, branch }) {
+      const client = name as HookClient
+      const { read, write } = adapters[client]
+      const event = read(body)
+      const method = methodOf(client)
+      const start = elapsed()
+      const store = quota.storeOf(caller.agent)
+      const call = { ...services, store, caller, method, request_id, signal, client, shadow, project, branch }
+      let outcome: HookOutcome
+      let code = 0
+      try {
+        await quota.require(caller.agent)
+        outcome = await answerHook({ ...call, prompts, isOwn }, event)
+      } catch (error) {
+        code = error instanceof CstpError ? error.code : -32603
+        log(failureLevel(error, call), 'hook failed', {
+          request_id,
+          method,
+          agent: caller.agent,
+          ...describeError(error),
+        })
+        outcome = failedOutcome(event, shadow, error)
+      }
+      const duration_ms = elapsed() - start
+      metrics.call(method, code, duration_ms)
+      const entry = { request_id, agent: caller.agent, method, event: event.kind, outcome: outcome.kind, code }
+      log('info', 'hook', { ...entry, duration_ms: Math.round(duration_ms * 1_000) / 1_000 })
+      return { answer: write(event.kind, outcome), failed: code !== 0 }
+    },
+  }
+}

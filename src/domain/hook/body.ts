@@ -1,0 +1,101 @@
+/** Fields of a hook's body, as far as they are there: clients differ, and add fields with every version. */
+import { createHash } from 'node:crypto'
+import type { HookEvent, HookPlace, ToolCall } from './event.ts'
+
+export type Fields = Readonly<Record<string, unknown>>
+
+export const fieldsOf = (value: unknown): Fields =>
+  value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as Fields) : {}
+
+export const textAt = (fields: Fields, ...names: string[]): string | null => {
+  for (const name of names) {
+    const value = Object.hasOwn(fields, name) ? fields[name] : undefined
+    if (typeof value === 'string' && value !== '') return value.toWellFormed()
+  }
+  return null
+}
+
+export const numberAt = (fields: Fields, name: string): number | null => {
+  const value = Object.hasOwn(fields, name) ? fields[name] : undefined
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null
+}
+
+/** JSON in a text is the value that it means. */
+const parsed = (value: unknown): unknown => {
+  if (typeof value !== 'string') return value ?? null
+  try {
+    return JSON.parse(value)
+  } catch {
+    return value
+  }
+}
+
+/** A name that a client gives, as part of a key: as it is if it is short and plain, else its digest. */
+export const keyPart = (name: string): string =>
+  /^[\w.-]{1,128}$/.test(name) ? name : `~${createHash('sha256').update(name).digest('hex').slice(0, 32)}`
+
+export const placeOf = (body: Fields): HookPlace => ({
+  session_id: textAt(body, 'session_id', 'sessionId', 'conversation_id') ?? 'unnamed',
+  cwd: textAt(body, 'cwd'),
+  permission_mode: textAt(body, 'permission_mode'),
+})
+
+/** The server in the name of an MCP tool. @param shape of the names in this client */
+export const serverIn = (tool: string, shape: RegExp): string | null => shape.exec(tool)?.[1] ?? null
+
+/** The names that most clients use: `mcp__<server>__<tool>`. */
+export const mcpName = /^mcp__(.+?)__/
+
+/** The call that an event is about; null if it names no tool. */
+export function callOf(body: Fields, mcpShape = mcpName): ToolCall | null {
+  const tool = textAt(body, 'tool_name', 'toolName')
+  if (tool === null) return null
+  const server = textAt(fieldsOf(body.mcp_context), 'server_name') ?? serverIn(tool, mcpShape)
+  const input = parsed(body.tool_input ?? body.toolArgs)
+  return { tool, tool_use_id: textAt(body, 'tool_use_id'), input, mcp_server: server }
+}
+
+/** Lines in which tools that run commands report an exit status other than 0. */
+const failedStatus = /^\s*(?:Exit Code|Process exited with code|exit_code|exit status):?\s*[1-9]/im
+const maxSearched = 20_000
+
+/** Whether the response of a tool says that it failed: some clients report a failed command as a call that was done. */
+export function failed(response: unknown): boolean {
+  if (typeof response === 'string') return failedStatus.test(response.slice(0, maxSearched))
+  const fields = fieldsOf(response)
+  const { success, is_error, exit_code, error } = fields
+  return (
+    success === false ||
+    is_error === true ||
+    (typeof exit_code === 'number' && exit_code !== 0) ||
+    (error !== undefined && error !== null) ||
+    ['output', 'llmContent', 'stdout'].some((name) => typeof fields[name] === 'string' && failed(fields[name]))
+  )
+}
+
+const noTool: HookEvent = { kind: 'unreadable', expected: 'tool_name, the name of the tool' }
+
+export const beforeTool = (body: Fields, call = callOf(body)): HookEvent =>
+  call === null ? noTool : { kind: 'before_tool', place: placeOf(body), call }
+
+/** @param output what the tool returned */
+export const afterTool = (body: Fields, output: unknown, ok: boolean, call = callOf(body)): HookEvent =>
+  call === null
+    ? { kind: 'other' }
+    : {
+        kind: 'after_tool',
+        place: placeOf(body),
+        call,
+        ok,
+        output: output ?? null,
+        duration_ms: numberAt(body, 'duration_ms') ?? numberAt(body, 'duration'),
+      }
+
+export const prompt = (body: Fields): HookEvent => ({
+  kind: 'prompt',
+  place: placeOf(body),
+  text: textAt(body, 'prompt') ?? '',
+})
+
+/** A body from which not even the event can be read: it could ask whether a tool may run. */
+export const noEvent: HookEvent = { kind: 'unreadable', expected: 'an object with hook_event_name' }

@@ -1,0 +1,79 @@
+/** Hooks of Cursor: https://cursor.com/docs/hooks. `cstp init` asks for preToolUse, which comes before every tool. */
+import {
+  afterTool,
+  beforeTool,
+  callOf,
+  type Fields,
+  failed,
+  fieldsOf,
+  noEvent,
+  placeOf,
+  prompt,
+  textAt,
+} from '../body.ts'
+import type { HookAdapter, HookEvent, ToolCall } from '../event.ts'
+
+const mcpName = /^MCP:([^:_]+)[:_]/i
+
+const shellCall = (body: Fields): ToolCall | null => {
+  const command = textAt(body, 'command')
+  return command === null
+    ? null
+    : { tool: 'Shell', tool_use_id: textAt(body, 'tool_use_id'), input: { command }, mcp_server: null }
+}
+
+/** It names the server of an MCP tool by its address or command. */
+const mcpCall = (body: Fields): ToolCall | null => {
+  const call = callOf(body, mcpName)
+  return call && { ...call, mcp_server: call.mcp_server ?? textAt(body, 'server', 'url', 'command') }
+}
+
+function read(body: Fields): HookEvent {
+  const place = placeOf(body)
+  switch (textAt(body, 'hook_event_name')) {
+    case null:
+      return noEvent
+    case 'sessionStart':
+      return { kind: 'session_start', place }
+    case 'beforeSubmitPrompt':
+      return prompt(body)
+    case 'preToolUse':
+      return beforeTool(body, callOf(body, mcpName))
+    case 'beforeShellExecution':
+      return beforeTool(body, shellCall(body))
+    case 'beforeMCPExecution':
+      return beforeTool(body, mcpCall(body))
+    case 'postToolUse':
+      return afterTool(body, body.tool_output, !failed(body.tool_output), callOf(body, mcpName))
+    case 'postToolUseFailure':
+      return afterTool(body, body.error_message, false, callOf(body, mcpName))
+    case 'stop':
+      return { kind: 'stop', place, said: textAt(body, 'text'), again: Number(body.loop_count ?? 0) > 0 }
+    case 'sessionEnd':
+      return { kind: 'session_end', place }
+    default:
+      return { kind: 'other' }
+  }
+}
+
+export const cursor: HookAdapter = {
+  read: (body) => read(fieldsOf(body)),
+  write(kind, outcome) {
+    switch (outcome.kind) {
+      case 'deny':
+        return {
+          permission: 'deny',
+          user_message: outcome.reason,
+          agent_message: outcome.reason,
+        }
+      case 'go_on':
+        return kind === 'stop' ? { followup_message: outcome.reason } : {}
+      case 'context':
+        return kind === 'session_start' ? { additional_context: outcome.text } : {}
+      // A permission that is not denied would skip the user's own prompt: a warning is kept in the trail alone.
+      case 'warn':
+      case 'silent':
+        return {}
+    }
+  },
+}

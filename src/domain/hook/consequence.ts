@@ -1,0 +1,133 @@
+/** Calls of tools that decide something: commits, pull requests, deployments, migrations, changes of dependencies. */
+import { plainText, shorten } from '../../core/quote.ts'
+import { fieldsOf, textAt } from './body.ts'
+import type { ToolCall } from './event.ts'
+
+export const consequenceKinds = [
+  'commit',
+  'pull_request',
+  'deployment',
+  'migration',
+  'dependency_change',
+  'rule',
+] as const
+type Kind = (typeof consequenceKinds)[number]
+
+export interface Consequence {
+  kind: Kind
+  /** What was done, on one line and without secrets. */
+  text: string
+  /** Of a commit, as far as its tool printed it. */
+  sha: string | null
+  pr: number | null
+  /** The rule that asks for the decision. */
+  rule: string | null
+}
+
+const shells =
+  /^(?:bash|shell|shell_command|exec_command|local_shell|run_shell_command|run_terminal_cmd|powershell|terminal)$/i
+
+/** The command of a call that runs one; null if it runs none. */
+export function commandOf({ tool, input }: ToolCall): string | null {
+  if (!shells.test(tool)) return null
+  const { command } = fieldsOf(input)
+  if (Array.isArray(command)) return command.filter((part) => typeof part === 'string').join(' ')
+  return textAt(fieldsOf(input), 'command', 'cmd', 'script')
+}
+
+/** The file that a call reads or writes; null if it names none. */
+export const fileOf = (call: ToolCall): string | null =>
+  commandOf(call) === null
+    ? textAt(fieldsOf(call.input), 'file_path', 'filePath', 'path', 'absolute_path', 'notebook_path')
+    : null
+
+/** What a simple command begins with, after variables and what only runs another command. */
+const commands: readonly [Kind, RegExp][] = [
+  ['commit', /^git (?:-\S+ (?:[^-\s]\S* )?)*commit\b/],
+  ['pull_request', /^(?:gh pr|glab mr) (?:create|merge)\b/],
+  [
+    'deployment',
+    /^(?:kubectl (?:-\S+ \S+ )*(?:apply|rollout|set|delete|scale)|helm (?:install|upgrade|rollback|uninstall)|terraform (?:-\S+ )*(?:apply|destroy)|tofu (?:apply|destroy)|pulumi (?:up|destroy)|(?:fly|flyctl|vercel|netlify|wrangler|firebase|cdk|sls|serverless|sam|eb) (?:\S+ )?(?:deploy|publish)|vercel (?:.* )?--prod|gcloud .*\bdeploy|aws .*\b(?:deploy|update-(?:service|function-code|stack)|create-(?:stack|deployment))|(?:npm|pnpm|yarn|bun|cargo|poetry|uv) publish|docker push|ansible-playbook|git push (?:\S+ )*heroku)\b/,
+  ],
+  [
+    'migration',
+    /^(?:prisma migrate (?:deploy|dev|reset)|prisma db push|alembic (?:up|down)grade|(?:bin\/)?(?:rails|rake) db:(?:migrate|rollback)|knex migrate:(?:latest|up|down|rollback)|flyway .*migrate|(?:python3? )?(?:\S*\/)?manage\.py migrate|drizzle-kit (?:migrate|push)|sqlx migrate run|(?:goose|dbmate|migrate) .*\b(?:up|down)|liquibase .*\bupdate|sequelize db:migrate|typeorm migration:run)\b/,
+  ],
+  [
+    'dependency_change',
+    /^(?:(?:npm|pnpm) (?:install|i|add|uninstall|remove|rm|update|up) (?:-\S+ )*[@\w]|(?:yarn|bun) (?:add|remove|upgrade|update) (?:-\S+ )*[@\w]|pip3? (?:install|uninstall) (?!-r|--requirement|-e)(?:-\S+ )*[\w]|(?:uv|poetry|pdm) (?:add|remove)\b|cargo (?:add|remove)\b|go get\b|bundle (?:add|remove)\b|gem (?:install|uninstall)\b|composer (?:require|remove)\b|dotnet add .*package\b)/,
+  ],
+]
+
+/** Tools of MCP servers that do the same. */
+const tools: readonly [Kind, RegExp][] = [
+  ['pull_request', /(?:create|merge)_(?:pull_request|merge_request)$/i],
+  ['deployment', /(?:^|_)deploy(?:ment)?(?:$|_)/i],
+  ['migration', /apply_migration|run_migration/i],
+]
+
+/** What only runs another command, and variables before it. */
+const prefix =
+  /^(?:(?:sudo|env|time|command|exec|npx|bunx|pnpx|pnpm exec|yarn|bun run|uv run|poetry run|bundle exec)(?: -\S+)* |\w+=(?:"[^"]*"|'[^']*'|\S*) )/
+
+/** The simple commands of a line for a shell, quoted text left as it is. What is not parsed is only not noticed: rules judge the whole line. */
+export function simpleCommands(line: string): string[] {
+  const parts = line.slice(0, maxLine).match(/(?:"(?:\\.|[^"\\])*"|'[^']*'|\\.|[^;&|\n"'\\]|["'\\])+/g) ?? []
+  return parts.map((part) => {
+    let rest = part.trim().replace(/^[({]\s*/, '')
+    for (let left = 6; left > 0 && prefix.test(rest); left--) {
+      // "yarn add" is a command of its own.
+      if (commands.some(([, shape]) => shape.test(rest))) break
+      rest = rest.replace(prefix, '')
+    }
+    return rest
+  })
+}
+
+const maxLine = 20_000
+const maxText = 400
+const maxOutput = 20_000
+
+const commitLine = /^\[[^\]\n]+ ([0-9a-f]{7,64})\]/m
+const pullLine = /https?:\/\/\S+\/(?:pull|merge_requests)\/(\d{1,9})\b/
+
+/** Every text in a value, for the numbers that a tool printed. */
+export function printed(output: unknown): string {
+  const texts: string[] = []
+  let left = maxOutput
+  const visit = (value: unknown, depth: number): void => {
+    if (left <= 0 || depth > 6) return
+    if (typeof value === 'string') {
+      texts.push(value.slice(0, left))
+      left -= value.length
+    } else if (value !== null && typeof value === 'object')
+      for (const one of Object.values(value)) visit(one, depth + 1)
+  }
+  visit(output, 0)
+  return texts.join('\n')
+}
+
+/** What a call did that deserves a decision; null if nothing. @param mask takes secrets out of a text */
+export function consequenceOf(call: ToolCall, output: unknown, mask: (text: string) => string): Consequence | null {
+  const command = commandOf(call)
+  let kind: Kind | null = null
+  let text = call.tool
+  if (command === null) kind = tools.find(([, shape]) => call.mcp_server !== null && shape.test(call.tool))?.[0] ?? null
+  else
+    for (const one of simpleCommands(command)) {
+      const found = commands.find(([, shape]) => shape.test(one))
+      if (!found) continue
+      ;[kind] = found
+      text = one
+      break
+    }
+  if (kind === null) return null
+  const shown = printed(output)
+  return {
+    kind,
+    text: shorten(plainText(mask(text)), maxText),
+    sha: kind === 'commit' ? (commitLine.exec(shown)?.[1] ?? null) : null,
+    pr: kind === 'pull_request' ? Number(pullLine.exec(shown)?.[1] ?? 0) || null : null,
+    rule: null,
+  }
+}

@@ -1,0 +1,75 @@
+/** Decisions that nobody recorded: what hooks saw being done, as a record without confidence that its agent or a person can adopt. */
+import * as v from 'valibot'
+import { RecordParams } from '../../../sdk/schema/record.ts'
+import type { Transaction } from '../../../sdk/storage/store.ts'
+import { plainText, shorten } from '../../core/quote.ts'
+import { prepareRecord, type RecordCall } from '../decision/record.ts'
+import type { Consequence } from './consequence.ts'
+import type { HookOutcome } from './event.ts'
+import type { HookSession } from './session.ts'
+
+const maxSaid = 2_000
+
+const deeds: Record<Consequence['kind'], string> = {
+  commit: 'Commit',
+  pull_request: 'Pull request',
+  deployment: 'Deployment',
+  migration: 'Migration',
+  dependency_change: 'Change of dependencies',
+  rule: 'Call that a rule records',
+}
+
+const deedOf = ({ kind, text, rule }: Consequence): string =>
+  `${rule === null ? deeds[kind] : `${deeds[kind]} (${rule})`}: ${text}`
+
+/** The record of what was done in a turn: what was asked, what was done, what the agent said. */
+export function observedParams(
+  session: HookSession,
+  said: string | null,
+  mask: (text: string) => string,
+): RecordParams {
+  const { pending, request, project, client } = session
+  const [first] = pending
+  const pr = pending.find((one) => one.pr !== null)?.pr ?? null
+  const parts = [
+    ...(request === null ? [] : [`Asked: ${request}`]),
+    ...pending.map((one) => `Done: ${deedOf(one)}${one.sha === null ? '' : ` (${one.sha})`}`),
+    ...(said === null ? [] : [`Said: ${shorten(plainText(mask(said)), maxSaid)}`]),
+    `Observed by the hook of ${client} in session ${session.session_id}.`,
+  ]
+  return v.parse(RecordParams, {
+    decision: deedOf(first!),
+    confidence: null,
+    category: null,
+    context: parts.join('\n'),
+    tags: [...new Set(pending.map(({ kind }) => kind))],
+    project: project === null && pr === null ? null : { name: project, pr },
+  })
+}
+
+/** What records the decision in a transaction. */
+export async function prepareObserved(
+  call: RecordCall,
+  params: RecordParams,
+): Promise<(tx: Transaction) => Promise<string>> {
+  const commit = await prepareRecord(call, params, { imported: true, created_ms: call.now(), source: 'hook' })
+  return async (tx) => (await commit(tx)).decision_id
+}
+
+/** Whether the agent recorded a decision itself in this turn. */
+export async function hasRecorded(call: RecordCall, { agent, turn_ms }: HookSession): Promise<boolean> {
+  const { records } = await call.store.decisions.list({
+    filter: { agent, created_from_ms: turn_ms },
+    sort: 'created_at',
+    order: 'desc',
+    offset: 0,
+    limit: 20,
+  })
+  return records.some(({ source }) => source !== 'hook')
+}
+
+/** Asks the model to adopt what was recorded. */
+export const askToAdopt = (decision_id: string, { text }: Consequence): HookOutcome => ({
+  kind: 'go_on',
+  reason: `You did something that deserves a decision, and recorded none: ${text}. It is kept as ${decision_id}, without confidence. If it was yours to decide, adopt it now with update_decision: decision_id ${decision_id}, updates with the decision in your words, your confidence and your reasons. Then go on. You are asked once in a session.`,
+})

@@ -1,0 +1,217 @@
+/** Sessions of agents' clients as their hooks report them: a row for each, and a cheap one for each call of a tool, as keyed records. */
+import { createHash } from 'node:crypto'
+import type { VerdictValue } from '../../../sdk/schema/verdict.ts'
+import type { KeyedReader, KeyedRecord, Transaction } from '../../../sdk/storage/store.ts'
+import { stableJson } from '../../core/json.ts'
+import { dayMs } from '../../core/time.ts'
+import { keyPart } from './body.ts'
+import type { Consequence } from './consequence.ts'
+import type { HookClient, HookPlace, ToolCall } from './event.ts'
+
+/** Names of the collections, for moving them to another store. */
+export const hookCollections = {
+  session: 'hook_session',
+  /** Keys of sessions by their start. */
+  start: 'hook_session_start',
+  action: 'hook_action',
+  /** When each client was last heard. */
+  client: 'hook_client',
+} as const
+const { session: sessions, start: starts, action: actions, client: clients } = hookCollections
+
+/** How long a session is kept from its start, and a call from its check. The audit trail keeps the verdicts. */
+const keptMs = 90 * dayMs
+const actionKeptMs = 30 * dayMs
+const expiredAtOnce = 200
+/** How often a client is noted as heard. */
+const heardMs = 60_000
+/** Calls under way that have no name of their own. */
+const maxOpen = 50
+
+export interface HookSession {
+  agent: string
+  client: HookClient
+  session_id: string
+  project: string | null
+  branch: string | null
+  cwd: string | null
+  started_ms: number
+  last_ms: number
+  ended_ms: number | null
+  /** Calls that were done, and those of them that failed. */
+  actions: number
+  errors: number
+  /** Calls that were checked, by verdict. */
+  verdicts: Partial<Record<VerdictValue, number>>
+  would_block: number
+  /** SHA-256 over that of the session before each call and the call: it changes if one is left out. */
+  digest: string
+  /** What was asked in this turn, without secrets; or its digest. */
+  request: string | null
+  turn_ms: number
+  /** What was done in this turn that deserves a decision. */
+  pending: Consequence[]
+  /** Whether the model was asked in this session to adopt a decision. */
+  asked: boolean
+  /** Calls without a name that are not done yet: their key by the digest of their input. */
+  open: Record<string, string>
+}
+
+/** A call of a tool. */
+export interface HookAction {
+  tool: string
+  at_ms: number
+  input_digest: string
+  verdict: VerdictValue | null
+  record_id: string | null
+  would_block: boolean
+  /** Rules that ask for a decision if the call is done. */
+  record: string[]
+  /** Null until it is done. */
+  ok: boolean | null
+  output_digest: string | null
+  duration_ms: number | null
+}
+
+export interface HookSource {
+  agent: string
+  client: HookClient
+  project: string | null
+  branch: string | null
+}
+
+export const digestOf = (value: unknown): string => createHash('sha256').update(stableJson(value)).digest('hex')
+
+/** An agent's name holds no colon. */
+export const sessionKey = ({ agent, client }: HookSource, { session_id }: HookPlace): string =>
+  `${agent}:${client}:${keyPart(session_id)}`
+
+/** A session from its record. */
+export const sessionOf = (record: KeyedRecord | undefined): HookSession | null =>
+  (record?.value as HookSession | undefined) ?? null
+
+/** The session as it is stored; null if it is not known. */
+export async function readHookSession(keyed: Pick<KeyedReader, 'get'>, key: string): Promise<HookSession | null> {
+  const [found] = await keyed.get(sessions, [key])
+  return sessionOf(found)
+}
+
+const newSession = ({ agent, client, project, branch }: HookSource, place: HookPlace, now_ms: number): HookSession => ({
+  agent,
+  client,
+  session_id: place.session_id.slice(0, 256).toWellFormed(),
+  project,
+  branch,
+  cwd: place.cwd?.slice(0, 1_024).toWellFormed() ?? null,
+  started_ms: now_ms,
+  last_ms: now_ms,
+  ended_ms: null,
+  actions: 0,
+  errors: 0,
+  verdicts: {},
+  would_block: 0,
+  digest: '',
+  request: null,
+  turn_ms: now_ms,
+  pending: [],
+  asked: false,
+  open: {},
+})
+
+/** Changes a session, which is begun if it is new. `change` may await the verbs of the transaction. */
+export async function changeSession(
+  { keyed }: Pick<Transaction, 'keyed'>,
+  source: HookSource,
+  place: HookPlace,
+  now_ms: number,
+  change: (session: HookSession) => HookSession | Promise<HookSession> = (session) => session,
+): Promise<HookSession> {
+  const key = sessionKey(source, place)
+  const known = await readHookSession(keyed, key)
+  const before = known ?? newSession(source, place, now_ms)
+  const { project, branch } = source
+  const next = await change({
+    ...before,
+    project: project ?? before.project,
+    branch: branch ?? before.branch,
+    last_ms: now_ms,
+  })
+  const expires_ms = next.started_ms + keptMs
+  await keyed.put(sessions, key, next, { expires_ms })
+  if (known === null) {
+    await keyed.put(starts, `${String(now_ms).padStart(15, '0')}:${key}`, { agent: source.agent }, { expires_ms })
+    for (const one of [sessions, starts, actions]) await keyed.expire(one, now_ms, expiredAtOnce)
+  }
+  if (known === null || now_ms - before.last_ms >= heardMs)
+    await keyed.put(clients, source.client, { last_ms: now_ms, agent: source.agent })
+  return next
+}
+
+/** The session with a call that waits for its result. A call without a name of its own gets one. */
+export function opened(session: HookSession, call: ToolCall): { session: HookSession; id: string } {
+  if (call.tool_use_id !== null) return { session, id: keyPart(call.tool_use_id) }
+  const digest = digestOf([call.tool, call.input])
+  const id = `~${digest.slice(0, 24)}.${session.actions}`
+  const open = Object.fromEntries([...Object.entries(session.open).slice(1 - maxOpen), [digest, id]])
+  return { session: { ...session, open }, id }
+}
+
+/** The name of a call that is done, and the session without it among those that wait. */
+export function closed(session: HookSession, call: ToolCall): { session: HookSession; id: string } {
+  if (call.tool_use_id !== null) return { session, id: keyPart(call.tool_use_id) }
+  const digest = digestOf([call.tool, call.input])
+  const { [digest]: id, ...open } = session.open
+  return { session: { ...session, open }, id: id ?? `~${digest.slice(0, 24)}.${session.actions}` }
+}
+
+const actionKey = (session_key: string, id: string): string => `${session_key}:${id}`
+
+export async function readAction(
+  keyed: Pick<KeyedReader, 'get'>,
+  session_key: string,
+  id: string,
+): Promise<HookAction | null> {
+  const [found] = await keyed.get(actions, [actionKey(session_key, id)])
+  return (found?.value as HookAction | undefined) ?? null
+}
+
+export const putAction = (
+  { keyed }: Pick<Transaction, 'keyed'>,
+  session_key: string,
+  id: string,
+  action: HookAction,
+): Promise<void> => keyed.put(actions, actionKey(session_key, id), action, { expires_ms: action.at_ms + actionKeptMs })
+
+/** A page of sessions, the latest start first, of one agent or of all. */
+export async function listHookSessions(
+  keyed: KeyedReader,
+  { agent, since_ms, limit }: { agent: string | null; since_ms: number; limit: number },
+): Promise<HookSession[]> {
+  const found: HookSession[] = []
+  const size = 200
+  for (let before: string | undefined; ; ) {
+    const page = await keyed.list(starts, {
+      order: 'desc',
+      limit: size,
+      ...(before !== undefined && { after: before }),
+    })
+    const wanted = page.filter(({ key, value }) => {
+      const since = Number(key.slice(0, 15)) >= since_ms
+      return since && (agent === null || (value as { agent: string }).agent === agent)
+    })
+    const rows = await keyed.get(
+      sessions,
+      wanted.slice(0, limit - found.length).map(({ key }) => key.slice(16)),
+    )
+    found.push(...rows.flatMap((row) => sessionOf(row) ?? []))
+    const last = page.at(-1)
+    if (found.length >= limit || page.length < size || !last || Number(last.key.slice(0, 15)) < since_ms) return found
+    before = last.key
+  }
+}
+
+/** When each client was last heard, in milliseconds since 1970. */
+export async function heardClients(keyed: Pick<KeyedReader, 'list'>): Promise<Map<string, number>> {
+  const found = await keyed.list(clients, { limit: 100 })
+  return new Map(found.map(({ key, value }) => [key, (value as { last_ms: number }).last_ms]))
+}

@@ -1,0 +1,70 @@
+/** `POST /hooks/<client>`: a hook of an agent's client, answered in the form of that client whatever its body is. */
+import type { Caller } from '../../core/caller.ts'
+import { exceededBound } from '../../core/json.ts'
+import { json, plainError, type Route } from './route.ts'
+
+/** One event as it was sent. */
+export interface HookPost {
+  client: string
+  /** Undefined if it is not JSON. */
+  body: unknown
+  caller: Caller
+  request_id: string
+  signal: AbortSignal
+  /** `?mode=shadow`: nothing is stopped or said. */
+  shadow: boolean
+  /** Project and branch of the repository, as who configured the hook says. */
+  project: string | null
+  branch: string | null
+}
+
+export interface HookOptions {
+  clients: readonly string[]
+  /** `failed` is true if the service could not do what was asked. */
+  answer(post: HookPost): Promise<{ answer: Record<string, unknown>; failed: boolean }>
+}
+
+/** Tells a hook that can wait for a better time that this answer is not a verdict. */
+const failedHeader = 'cstp-failed'
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
+
+/** The value; undefined if it is not JSON that can be read in time. */
+function parsed(bytes: Uint8Array): unknown {
+  try {
+    const text = strictUtf8.decode(bytes)
+    return exceededBound(text) === null ? JSON.parse(text) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const name = (value: string | null): string | null => {
+  const text = value?.trim().slice(0, 256).toWellFormed() ?? ''
+  return text === '' || /\p{C}/u.test(text) ? null : text
+}
+
+export const hooksRoute = ({ clients, answer }: HookOptions): Route => ({
+  methods: ['POST'],
+  scope: 'write',
+  async handle(request, { caller, path, body, max_body_bytes, newRequestId, signal }) {
+    const client = path.slice('/hooks/'.length)
+    if (!clients.includes(client))
+      return plainError(404, 'not_found', `There are hooks of ${clients.join(', ')} at /hooks/<client>`)
+    const bytes = await body(max_body_bytes)
+    if (bytes instanceof Response) return bytes
+    const { searchParams } = new URL(request.url)
+    const answered = await answer({
+      client,
+      body: parsed(bytes),
+      caller: caller!,
+      request_id: newRequestId(),
+      signal,
+      shadow: searchParams.get('mode') === 'shadow',
+      project: name(searchParams.get('project')),
+      branch: name(searchParams.get('branch')),
+    })
+    const response = json(answered.answer)
+    if (answered.failed) response.headers.set(failedHeader, 'true')
+    return response
+  },
+})

@@ -1,0 +1,312 @@
+/** Hooks of agents' clients on every store: what each event is answered, and what is kept of it. */
+import { describe, expect, test } from 'bun:test'
+import { listHookSessions } from '../../src/domain/hook/session.ts'
+import { contextOf, denied, openHooks, place } from '../support/hooks.ts'
+import { forEachBackend, type TestProgram } from '../support/program.ts'
+
+const rules = `
+- id: no-force-push
+  action: block
+  conditions: [{ type: field, field: context.command, operator: contains, value: push --force, when_missing: no_match }]
+  message: History would be rewritten
+  suggestion: Push without --force
+- id: pay
+  action: step_up
+  conditions: [{ type: field, field: context.command, operator: contains, value: invoice, when_missing: no_match }]
+  message: Payments need a person
+- id: think
+  action: warn
+  conditions: [{ type: field, field: context.file_path, operator: contains, value: migrations, when_missing: no_match }]
+  message: Migrations are reviewed by two
+`
+
+const allRows = async ({ store }: TestProgram) => (await store.audit.list({ limit: 100 })).reverse()
+const rowsOf = async (program: TestProgram) =>
+  (await allRows(program)).filter(({ method }) => method.startsWith('POST /hooks/'))
+const sessionsOf = ({ store }: TestProgram, agent: string | null = null) =>
+  listHookSessions(store.keyed, { agent, since_ms: 0, limit: 50 })
+
+describe('hooks', () => {
+  forEachBackend((open) => {
+    test('a call that a rule blocks is denied with the rule and what would allow it', async () => {
+      const program = await open()
+      await program.rules(rules)
+      const { bash } = openHooks(program)
+      const reason = denied(await bash('git push --force'))
+      expect(reason).toContain('no-force-push: History would be rewritten. What would allow it: Push without --force')
+      const [row] = await rowsOf(program)
+      expect(row).toMatchObject({
+        agent: 'alice',
+        method: 'POST /hooks/claude-code',
+        allowed: false,
+        rules: ['no-force-push'],
+      })
+      expect(reason).toContain((row!.detail as { record_id: string }).record_id)
+      // What rules see of it.
+      expect((row!.detail as { input: object }).input).toMatchObject({
+        description: 'Bash: git push --force',
+        category: 'tool_use',
+        context: {
+          tool: 'Bash',
+          input: { command: 'git push --force' },
+          command: 'git push --force',
+          mcp_server: null,
+          cwd: '/work/shop',
+          permission_mode: 'default',
+          client: 'claude-code',
+        },
+      })
+    })
+
+    test('an allowed call is answered with silence, and leaves a row and a call with its verdict', async () => {
+      const program = await open()
+      await program.rules(rules)
+      const { bash } = openHooks(program)
+      expect(await bash('ls')).toEqual({})
+      expect(await rowsOf(program)).toMatchObject([{ allowed: true }])
+      expect(await sessionsOf(program)).toMatchObject([
+        {
+          agent: 'alice',
+          client: 'claude-code',
+          session_id: 's1',
+          actions: 1,
+          errors: 0,
+          verdicts: { allow: 1 },
+          would_block: 0,
+        },
+      ])
+      const [call] = await program.store.keyed.list('hook_action', { limit: 10 })
+      expect(call!.value).toMatchObject({ tool: 'Bash', verdict: 'allow', ok: true, duration_ms: 12 })
+      // A digest, and nothing of the text.
+      expect(JSON.stringify(call!.value)).not.toContain('command')
+    })
+
+    test('a step-up is denied with its approval, and the same call passes once it is approved, in a new session too', async () => {
+      const program = await open()
+      await program.rules(rules)
+      const { bash } = openHooks(program)
+      const reason = denied(await bash('pay invoice 7'))
+      const { id } = (await program.call('listApprovals', {})).approvals[0]!
+      expect(reason).toContain(`approval ${id} requested: http://cstp.test/dashboard/approvals/${id}`)
+      // Asked again it is the same request.
+      expect(denied(await bash('pay invoice 7'))).toContain(id)
+      await program.call('decideApproval', { id, decision: 'approve', reason: 'known supplier' }, 'approver')
+      expect(await bash('pay invoice 7', '', { session_id: 's2' })).toEqual({})
+      // One approval lets one call pass.
+      expect(denied(await bash('pay invoice 7'))).not.toContain(id)
+    })
+
+    test('a warning is told to the model, and the call goes on', async () => {
+      const program = await open()
+      await program.rules(rules)
+      const { event } = openHooks(program)
+      const call = { tool_name: 'Edit', tool_input: { file_path: 'db/migrations/1.sql' }, tool_use_id: 't1' }
+      const answer = await event('PreToolUse', call)
+      expect(denied(answer)).toBeNull()
+      expect(contextOf(answer)).toBe('cstp: think: Migrations are reviewed by two')
+    })
+
+    test('in shadow everything is silent, no approval is requested, and the verdict is kept as would_block', async () => {
+      const program = await open()
+      await program.rules(rules)
+      const { bash, event } = openHooks(program)
+      const shadow = { shadow: true }
+      expect(await event('SessionStart', { source: 'startup' }, shadow)).toEqual({})
+      expect(await bash('git push --force', '', shadow)).toEqual({})
+      expect(await bash('pay invoice 7', '', shadow)).toEqual({})
+      expect((await program.call('listApprovals', {})).total).toBe(0)
+      const kept = (await rowsOf(program)).map(({ allowed, detail }) => [
+        allowed,
+        (detail as { would_block?: string[] }).would_block,
+      ])
+      expect(kept).toEqual([
+        [true, ['no-force-push']],
+        [true, ['pay']],
+      ])
+      expect(await sessionsOf(program)).toMatchObject([{ actions: 2, would_block: 2, verdicts: { allow: 2 } }])
+    })
+
+    test('a session starts with its context, and a prompt brings precedents or nothing', async () => {
+      const program = await open()
+      await program.record({ decision: 'Use SQLite for the order store', category: 'architecture' })
+      const { event } = openHooks(program)
+      const start = contextOf(
+        await event('SessionStart', { source: 'startup' }, { project: 'acme/shop', branch: 'main' }),
+      )
+      expect(start).toContain('# Decision context')
+      expect(start).toContain('Use SQLite for the order store')
+      expect(start).toContain('Project acme/shop, branch main')
+      expect(start.length).toBeLessThan(9_500)
+      expect(contextOf(await event('UserPromptSubmit', { prompt: 'Use SQLite for the order store' }))).toContain(
+        'Use SQLite',
+      )
+      expect(await event('UserPromptSubmit', { prompt: 'zebra quagga okapi' })).toEqual({})
+      expect(await sessionsOf(program)).toMatchObject([
+        { project: 'acme/shop', branch: 'main', request: 'zebra quagga okapi' },
+      ])
+      // The project of the session is that of its later calls.
+      await openHooks(program).bash('ls')
+      expect(((await rowsOf(program)).at(-1)!.detail as { input: object }).input).toMatchObject({
+        project: 'acme/shop',
+      })
+    })
+
+    test('a prompt is kept without secrets, or as its digest alone', async () => {
+      const program = await open()
+      const { event } = openHooks(program)
+      const secret = `ghp_${'a1B2'.repeat(9)}`
+      await event('UserPromptSubmit', { prompt: `push with ${secret}` })
+      expect(JSON.stringify(await program.store.keyed.list('hook_session', { limit: 5 }))).not.toContain(secret)
+      await event('UserPromptSubmit', { prompt: 'find the fault' }, { prompts: 'digest' })
+      expect((await sessionsOf(program))[0]!.request).toMatch(/^[0-9a-f]{64}$/)
+    })
+
+    test('a secret in a call is judged by rules, and stored nowhere', async () => {
+      const program = await open()
+      await program.rules(`
+- id: no-tokens
+  action: block
+  conditions: [{ type: field, field: context.command, operator: contains, value: ghp_ }]
+`)
+      const { bash } = openHooks(program)
+      const secret = `ghp_${'a1B2'.repeat(9)}`
+      expect(denied(await bash(`curl -H "Authorization: Bearer ${secret}" x`))).toContain('no-tokens')
+      await program.rules('')
+      await bash(`git commit -m "token ${secret}"`, `[main abc1234] token ${secret}`)
+      await openHooks(program).event('Stop', { last_assistant_message: `I used ${secret}` })
+      const kept = [
+        await allRows(program),
+        await program.store.keyed.list('hook_session', { limit: 5 }),
+        await program.store.keyed.list('hook_action', { limit: 5 }),
+        await program.call('listDecisions', {}),
+      ]
+      expect(JSON.stringify(kept)).not.toContain(secret.slice(0, 30))
+    })
+
+    test('a commit that nobody recorded becomes a decision without confidence, and is offered once to be adopted', async () => {
+      const program = await open()
+      const { event, bash } = openHooks(program)
+      await event('UserPromptSubmit', { prompt: 'Limit the rate of logins' }, { project: 'acme/shop' })
+      await bash('npm test && git commit -m "Limit logins to 5 a minute"', '[main 1a2b3c4] Limit logins to 5 a minute')
+      const asked = await event('Stop', { last_assistant_message: 'Logins are limited now.' })
+      const { decisions } = await program.call('listDecisions', {})
+      expect(decisions).toHaveLength(1)
+      const { id } = decisions[0]!
+      expect(asked).toEqual({ decision: 'block', reason: expect.stringContaining(id) })
+      const decision = await program.call('getDecision', { decision_id: id })
+      expect(decision).toMatchObject({
+        decision: 'Commit: git commit -m "Limit logins to 5 a minute"',
+        source: 'hook',
+        confidence: null,
+        confidence_at_record: null,
+        category: null,
+        tags: ['commit'],
+        recorded_by: 'alice',
+        imported_by: null,
+        project: { name: 'acme/shop' },
+      })
+      expect(decision.context).toContain('Asked: Limit the rate of logins')
+      expect(decision.context).toContain('(1a2b3c4)')
+      expect(decision.context).toContain('Said: Logins are limited now.')
+      // The next time in the session it is only kept.
+      await bash('git commit -m "More"', '[main 2a2b3c4] More')
+      expect(await event('Stop')).toEqual({})
+      expect((await program.call('listDecisions', {})).total).toBe(2)
+      // Nothing is left to record.
+      expect(await event('Stop')).toEqual({})
+      expect((await program.call('listDecisions', {})).total).toBe(2)
+    })
+
+    test('an observed decision enters no score until it is adopted, and none once its outcome is known', async () => {
+      const program = await open()
+      const { event, bash } = openHooks(program)
+      await bash('git commit -m one', '[main 1a2b3c4] one')
+      await event('Stop')
+      await bash('git commit -m two', '[main 2a2b3c4] two')
+      await event('Stop')
+      const ids = (await program.call('listDecisions', { order: 'asc' })).decisions.map(({ id }) => id)
+      await program.call('updateDecision', { decision_id: ids[0], updates: { confidence: 0.9 } })
+      for (const decision_id of ids)
+        await program.call('reviewDecision', { decision_id, outcome: 'success', actual_result: 'fine' }, 'bob')
+      await program.call('updateDecision', { decision_id: ids[1], updates: { confidence: 1 } })
+      const kept = await Promise.all(ids.map((decision_id) => program.call('getDecision', { decision_id })))
+      expect(kept.map((one) => [one.confidence_at_record, one.adopted_by ?? null])).toEqual([
+        [0.9, 'alice'],
+        [null, null],
+      ])
+    })
+
+    test('where the agent recorded its decision itself, the hook records none', async () => {
+      const program = await open()
+      const { event, bash } = openHooks(program)
+      await event('UserPromptSubmit', { prompt: 'go' })
+      await bash('git commit -m one', '[main 1a2b3c4] one')
+      await program.record({ decision: 'Do it in one commit' })
+      expect(await event('Stop')).toEqual({})
+      expect((await program.call('listDecisions', {})).total).toBe(1)
+    })
+
+    test('a rule with record: decision makes one of a call that is done, not of one that failed', async () => {
+      const program = await open()
+      await program.rules(`
+- id: infra
+  action: log
+  record: decision
+  conditions: [{ type: field, field: context.command, operator: contains, value: infra }]
+`)
+      const { event, bash } = openHooks(program)
+      const failing = { tool_name: 'Bash', tool_input: { command: './infra down' }, tool_use_id: 'f1' }
+      await event('PreToolUse', failing)
+      await event('PostToolUseFailure', { ...failing, error: 'exit 1' })
+      await event('Stop', { stop_hook_active: true })
+      expect((await program.call('listDecisions', {})).total).toBe(0)
+      await bash('./infra up')
+      await event('Stop', { stop_hook_active: true })
+      const { decisions } = await program.call('listDecisions', {})
+      expect(decisions).toMatchObject([{ title: expect.stringContaining('infra'), confidence: null }])
+      expect(await sessionsOf(program)).toMatchObject([{ actions: 2, errors: 1 }])
+    })
+
+    test('a call without a name of its own is tied to its result, also when it is repeated', async () => {
+      const program = await open()
+      const { post } = openHooks(program)
+      const call = { ...place, tool_name: 'run_shell_command', tool_input: { command: 'ls' } }
+      for (let round = 0; round < 2; round++) {
+        expect((await post('gemini', { ...call, hook_event_name: 'BeforeTool' })).answer).toEqual({})
+        await post('gemini', { ...call, hook_event_name: 'AfterTool', tool_response: { llmContent: 'Exit Code: 1' } })
+      }
+      const kept = await program.store.keyed.list('hook_action', { limit: 10 })
+      expect(kept.map(({ value }) => value)).toMatchObject([
+        { verdict: 'allow', ok: false },
+        { verdict: 'allow', ok: false },
+      ])
+      expect(await sessionsOf(program)).toMatchObject([{ client: 'gemini', actions: 2, errors: 2 }])
+    })
+
+    test('parallel calls of one session are all counted', async () => {
+      const program = await open()
+      const { bash } = openHooks(program)
+      await Promise.all(Array.from({ length: 12 }, (_, at) => bash(`echo ${at}`)))
+      expect(await sessionsOf(program)).toMatchObject([{ actions: 12, verdicts: { allow: 12 } }])
+    })
+
+    test('the end of a session seals its counts in the trail; sessions are those of their agent', async () => {
+      const program = await open()
+      const { event, bash } = openHooks(program)
+      await bash('ls')
+      await bash('git commit -m one', '[main 1a2b3c4] one')
+      await bash('ls', '', { as: 'bob' })
+      await event('SessionEnd', { reason: 'exit' })
+      const [mine] = await sessionsOf(program, 'alice')
+      const row = (await rowsOf(program)).at(-1)!
+      expect(row.detail).toMatchObject({
+        sealed: { session_id: 's1', actions: 2, verdicts: { allow: 2 }, digest: mine!.digest },
+      })
+      expect(mine!.ended_ms).not.toBeNull()
+      // A session that ends without an end of its turn loses no decision.
+      expect((await program.call('listDecisions', {})).total).toBe(1)
+      expect(await sessionsOf(program, 'bob')).toMatchObject([{ agent: 'bob', actions: 1 }])
+      expect(await sessionsOf(program)).toHaveLength(2)
+    })
+  })
+})
