@@ -1,6 +1,7 @@
 /** Decisions that nobody recorded: what hooks saw being done, as a record without confidence that its agent or a person can adopt. */
 import * as v from 'valibot'
 import { RecordParams } from '../../../sdk/schema/record.ts'
+import { parseRecord } from '../../../sdk/storage/decisions.ts'
 import type { Transaction } from '../../../sdk/storage/store.ts'
 import { plainText, shorten } from '../../core/quote.ts'
 import { prepareRecord, type RecordCall } from '../decision/record.ts'
@@ -58,14 +59,14 @@ export async function prepareObserved(
 
 /** Whether the agent recorded a decision itself in this turn. */
 export async function hasRecorded(call: RecordCall, { agent, turn_ms }: HookSession): Promise<boolean> {
-  const { records } = await call.store.decisions.list({
+  const { texts } = await call.store.decisions.list({
     filter: { agent, created_from_ms: turn_ms },
     sort: 'created_at',
     order: 'desc',
     offset: 0,
     limit: 20,
   })
-  return records.some(({ source }) => source !== 'hook')
+  return texts.some((text) => parseRecord(text).source !== 'hook')
 }
 
 /** Asks the model to adopt what was recorded. */
