@@ -1,6 +1,7 @@
 /** Every setting, declared once: its names, default, reader and meaning. */
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { captureSettings } from './capture.ts'
 import {
   credentials,
   fileOrPostgres,
@@ -287,13 +288,7 @@ export const settings = {
     list,
     'Further GitHub accounts that are agents, not people, comma-separated; accounts of type Bot always are.',
   ),
-  hook_prompts: setting(
-    'hooks.prompts',
-    'CSTP_HOOK_PROMPTS',
-    'text',
-    oneOf('text', 'digest'),
-    'What hooks keep of a prompt: its text without secrets, or only its SHA-256.',
-  ),
+  ...captureSettings,
   log_level: setting(
     'log.level',
     'CSTP_LOG_LEVEL',

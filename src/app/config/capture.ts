@@ -1,0 +1,12 @@
+/** Settings of what is kept of what agents send. */
+import { oneOf, setting } from './read.ts'
+
+export const captureSettings = {
+  hook_prompts: setting(
+    'hooks.prompts',
+    'CSTP_HOOK_PROMPTS',
+    'text',
+    oneOf('text', 'digest'),
+    'What hooks keep of a prompt: its text without secrets, or only its SHA-256.',
+  ),
+}
