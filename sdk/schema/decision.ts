@@ -1,5 +1,6 @@
 /** The decision record: what is stored in its YAML file and what getDecision answers. */
 import * as v from 'valibot'
+import { observedEntries } from './observed.ts'
 import { RecordedVerdict } from './verdict.ts'
 
 const d = v.description
@@ -256,17 +257,7 @@ export const DecisionRecord = v.object({
   agent_id: v.pipe(nullableText, d('Identity that the caller gave beside its credentials; never trusted.')),
   imported_by: v.pipe(nullableText, d('The agent that imported it; null where it was recorded directly.')),
   source_key: v.pipe(nullableText, d('Key in the system that the decision was imported from.')),
-  source: v.optional(
-    v.pipe(
-      v.picklist(['hook']),
-      d(
-        '`hook` if nobody recorded it: a hook of the agent’s client saw it done. It enters no score until it is adopted.',
-      ),
-    ),
-  ),
-  adopted_by: v.optional(
-    v.pipe(v.string(), d('With `source: hook`: who gave it a confidence, with which it is scored from then on.')),
-  ),
+  ...observedEntries,
   created_at: v.pipe(v.string(), d('RFC 3339, UTC.')),
   updated_at: v.pipe(v.string(), d('Time of the last change, RFC 3339, UTC.')),
   actual_result: v.pipe(nullableText, d('What happened.')),
