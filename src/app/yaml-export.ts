@@ -3,8 +3,8 @@ import { constants } from 'node:fs'
 import { mkdir, open } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { DecisionRecord } from '../../sdk/schema/decision.ts'
+import { yamlOf } from '../core/yaml.ts'
 import { relativePath } from '../drivers/store/sqlite/files.ts'
-import { yamlOf } from '../drivers/store/sqlite/yaml.ts'
 
 const { O_CREAT, O_NOFOLLOW, O_TRUNC, O_WRONLY } = constants
 

@@ -2,10 +2,11 @@
 import { open, rename, rm } from 'node:fs/promises'
 import type { DecisionRecord } from '../../sdk/schema/decision.ts'
 import { causeOf } from '../core/log.ts'
+import { exportAdr } from './adr/export.ts'
 import { defineCommand } from './command.ts'
 import { type Connection, connectionFlags, withConnection } from './connection.ts'
+import { importLine, sourceOf } from './export-line.ts'
 import { Failure, misuse } from './failure.ts'
-import type { ImportLine } from './import-lines.ts'
 import { fullRecords, pages, retryWhenRateLimited } from './pages.ts'
 import { jsonLine, withProgress } from './terminal.ts'
 
@@ -47,7 +48,7 @@ function targetsOf(connection: Connection) {
 export const exportDecisions = defineCommand({
   name: 'export',
   usage: '[flags]',
-  summary: 'Write every decision as JSON Lines, in the format of import.',
+  summary: 'Write every decision as JSON Lines, in the format of import, or as architecture decision records.',
   about: [
     'One line for each decision, oldest first, to stdout or a file. Importing them into an empty data directory creates the same decisions, with outcomes and links.',
     'Not exported are ids (a copy gets new ones and keeps the old ones as source), who reviewed, linked or changed a decision and when, earlier reviews and versions, and derived data. To move all of that, copy the data directory, or write its files with --yaml.',
@@ -66,6 +67,7 @@ export const exportDecisions = defineCommand({
     format: { kind: 'value', value: 'jsonl', about: 'Format of the output; jsonl is the only one.' },
     ...connectionFlags,
   },
+  verbs: [exportAdr],
   words: [0, 0],
   examples: [
     ['cstp export --out decisions.jsonl', 'from the running server'],
@@ -103,7 +105,7 @@ export const exportDecisions = defineCommand({
               continue
             }
             const lines: string[] = []
-            for (const record of records) lines.push(`${JSON.stringify(exportLine(record, await targets(record)))}\n`)
+            for (const record of records) lines.push(`${JSON.stringify(importLine(record, await targets(record)))}\n`)
             await sink.write(lines.join(''))
           }
           complete = true
@@ -120,50 +122,3 @@ export const exportDecisions = defineCommand({
     return 0
   },
 })
-
-/** Its own key if it has one, else its id, by which a copy then knows it. */
-const sourceOf = ({ source_key, id }: Pick<DecisionRecord, 'source_key' | 'id'>): string => source_key ?? id
-
-const empty = (value: unknown): boolean =>
-  value === null || value === undefined || (Array.isArray(value) && value.length === 0)
-
-/** The same without nulls and empty lists. */
-const tidy = <T extends object>(value: T): T =>
-  Object.fromEntries(Object.entries(value).filter(([, inner]) => !empty(inner))) as T
-
-/**
- * A stored decision as a line of an import, without derived data (id, title, quality, an extracted bridge) and what import fields can't
- * hold (who reviewed or linked it and when, earlier reviews and revisions, related decisions, preserve).
- * @param targets sources of the decisions that it is linked to, by id
- */
-function exportLine(record: DecisionRecord, targets: ReadonlyMap<string, string>): ImportLine {
-  const links = record.links.map(({ target_id, edge_type, weight, context }) =>
-    tidy({ target: targets.get(target_id) ?? target_id, edge_type, weight, context }),
-  )
-  return tidy({
-    source: sourceOf(record),
-    date: record.created_at,
-    agent: record.recorded_by,
-    decision: record.decision,
-    category: record.category,
-    confidence: record.confidence,
-    stakes: record.stakes,
-    context: record.context,
-    reasons: record.reasons,
-    alternatives_considered: record.alternatives_considered,
-    review_in: record.review_in,
-    project: record.project && tidy(record.project),
-    reasoning_trace: record.reasoning_trace,
-    bridge: record.bridge_method === 'given' ? record.bridge : null,
-    pre_decision_protocol: record.pre_decision_protocol,
-    deliberation: record.deliberation,
-    tags: record.tags,
-    pattern: record.pattern,
-    agent_id: record.agent_id,
-    outcome: record.outcome,
-    actual_result: record.actual_result,
-    lessons: record.lessons,
-    notes: record.review_notes,
-    links,
-  } as ImportLine)
-}

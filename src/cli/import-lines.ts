@@ -85,8 +85,14 @@ export const contentKey = 'content:'
 const keyOf = (content: unknown): string =>
   contentKey + createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 32)
 
-/** A line that is not blank, with its number in the file: its value, or what is wrong with it. */
-export type Line = { line: number; value: unknown } | { line: number; problem: string }
+/** Where a decision comes from: a line of a file, or a file of a folder. */
+export type Place = { line: number } | { file: string }
+export const placeOf = (entry: Place): Place => ('line' in entry ? { line: entry.line } : { file: entry.file })
+/** As a person reads it. */
+export const nameOf = (place: Place): string => ('line' in place ? `line ${place.line}` : place.file)
+
+/** What an import takes one by one, with its place: its value, or what is wrong with it. */
+export type Line = Place & ({ value: unknown } | { problem: string })
 
 /** A file without line ends must not fill the memory. */
 const maxLineBytes = 16 * 1_048_576

@@ -2,7 +2,7 @@
 import { CstpError } from '../../sdk/errors.ts'
 import type { Connection, Result } from './connection.ts'
 import { reasonOf } from './failure.ts'
-import { contentKey, type ImportLink, type Line, type Plan, planLine } from './import-lines.ts'
+import { contentKey, type ImportLink, type Line, type Place, type Plan, placeOf, planLine } from './import-lines.ts'
 import { pages } from './pages.ts'
 
 export interface Summary {
@@ -27,7 +27,7 @@ export interface Summary {
 export interface LoadOptions {
   /** Null for a dry run, which checks what can be checked without a connection. */
   connection: Connection | null
-  problem(line: number, reason: string): void
+  problem(place: Place, reason: string): void
   progress?(phase: 'decisions' | 'links', done: number, total: number | null): void
   signal?: AbortSignal
 }
@@ -39,7 +39,7 @@ const idForm = /^(?:\d{4}-\d{2}-\d{2}-decision-[0-9a-f]{1,12}|[0-9a-f]{8,12})$/
 
 /** A recorded line whose links are still to be made. `before` is the record if it was already stored. */
 interface Waiting {
-  line: number
+  place: Place
   id: string
   links: ImportLink[]
   before: Result<'getDecision'> | null
@@ -59,23 +59,23 @@ export async function load(lines: AsyncIterable<Line>, options: LoadOptions): Pr
   const waiting: Waiting[] = []
   let failedInARow = 0
 
-  const skip = (line: number, error: unknown) => {
+  const skip = (place: Place, error: unknown) => {
     counts.skipped++
-    problem(line, reasonOf(error))
+    problem(place, reasonOf(error))
   }
 
   /** The decision is stored; a part of its line is not. */
-  const leaveOut = (line: number, part: string, error: unknown) => {
+  const leaveOut = (place: Place, part: string, error: unknown) => {
     if (isFatal(error)) throw error
     counts.incomplete++
-    problem(line, `${part} was not imported: ${reasonOf(error)}`)
+    problem(place, `${part} was not imported: ${reasonOf(error)}`)
   }
 
-  const store = async (line: number, { record, review, links }: Plan): Promise<string> => {
+  const store = async (place: Place, { record, review, links }: Plan): Promise<string> => {
     if (!connection) {
       counts.imported++
       if (review) counts.reviewed++
-      if (links.length > 0) waiting.push({ line, id: '', links, before: null })
+      if (links.length > 0) waiting.push({ place, id: '', links, before: null })
       return 'checked'
     }
     const { decision_id: id, existing, indexed } = await connection.call('recordDecision', record)
@@ -87,35 +87,35 @@ export async function load(lines: AsyncIterable<Line>, options: LoadOptions): Pr
         await connection.call('reviewDecision', { decision_id: id, ...review })
         counts.reviewed++
       } catch (error) {
-        leaveOut(line, 'the outcome', error)
+        leaveOut(place, 'the outcome', error)
       }
     }
-    if (links.length > 0) waiting.push({ line, id, links, before })
+    if (links.length > 0) waiting.push({ place, id, links, before })
     return id
   }
 
   const one = async (entry: Line): Promise<void> => {
-    const { line } = entry
-    if ('problem' in entry) return skip(line, new Error(entry.problem))
+    const place = placeOf(entry)
+    if ('problem' in entry) return skip(place, new Error(entry.problem))
     let plan: Plan
     try {
       plan = planLine(entry.value)
     } catch (error) {
-      return skip(line, error)
+      return skip(place, error)
     }
     const key = plan.record.source_key
     if (ids.has(key)) {
       const same = key.startsWith(contentKey) ? 'repeats an earlier line' : `an earlier line has the source ${key}`
-      return skip(line, new Error(same))
+      return skip(place, new Error(same))
     }
     ids.set(key, '')
     try {
-      ids.set(key, await store(line, plan))
+      ids.set(key, await store(place, plan))
       failedInARow = 0
     } catch (error) {
       if (isFatal(error)) throw error
       ids.delete(key)
-      skip(line, error)
+      skip(place, error)
       const refused =
         (error as CstpError).error === 'invalid_params' || (error as CstpError).error === 'invalid_request'
       if (!refused && ++failedInARow >= maxFailures)
@@ -138,7 +138,7 @@ export async function load(lines: AsyncIterable<Line>, options: LoadOptions): Pr
     }
   }
 
-  const link = async ({ line, id, links, before }: Waiting): Promise<void> => {
+  const link = async ({ place, id, links, before }: Waiting): Promise<void> => {
     for (const { target, edge_type, weight, context } of links) {
       const target_id = ids.get(target) ?? (idForm.test(target) ? target : null)
       const there = before?.links.some(
@@ -151,15 +151,15 @@ export async function load(lines: AsyncIterable<Line>, options: LoadOptions): Pr
       if (there) continue
       if (target_id === null) {
         counts.incomplete++
-        const where = connection ? 'nothing has this source' : 'nothing in this file has this source'
-        problem(line, `the link to ${target} was not imported: ${where}`)
+        const where = connection ? 'nothing has this source' : 'nothing in this import has this source'
+        problem(place, `the link to ${target} was not imported: ${where}`)
         continue
       }
       try {
         await connection?.call('linkDecisions', { source_id: id, target_id, edge_type, weight, context })
         counts.linked++
       } catch (error) {
-        leaveOut(line, `the link to ${target}`, error)
+        leaveOut(place, `the link to ${target}`, error)
       }
     }
   }

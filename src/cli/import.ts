@@ -1,12 +1,15 @@
-/** cstp import: decisions from JSON Lines, with their outcomes and links. */
+/** cstp import: decisions from JSON Lines, records of architecture decisions, beads and folders of YAML files. */
 import { stat } from 'node:fs/promises'
 import { CstpError } from '../../sdk/errors.ts'
 import { messageOf } from '../core/log.ts'
-import { defineCommand } from './command.ts'
+import { readAdrFolder } from './adr/folder.ts'
+import { defineCommand, type Run } from './command.ts'
 import { connectionFlags, openConnection } from './connection.ts'
 import { Failure } from './failure.ts'
-import { readLines } from './import-lines.ts'
+import { beadLines } from './import-beads.ts'
+import { type Line, nameOf, type Place, readLines } from './import-lines.ts'
 import { load, type Summary } from './import-load.ts'
+import { yamlLines } from './import-yaml.ts'
 import { retryWhenRateLimited } from './pages.ts'
 import { jsonLine, plain, withProgress } from './terminal.ts'
 
@@ -69,22 +72,149 @@ function summaryText(done: Summary): string {
   return `${[parts.join(', '), ...notes].join('\n')}\n`
 }
 
+/** What is imported, one by one, and what of it is said beside. */
+interface Source {
+  lines: Iterable<Line> | AsyncIterable<Line>
+  /** Files that hold no decision, and links that lead nowhere. */
+  leftOut?: readonly { file: string; reason: string }[]
+  /** How much of the input was read, 0 to 1; null where that is not known. */
+  part?(): number | null
+  /** True once some of it was read. */
+  begun(): boolean
+}
+
+const importFlags = {
+  'dry-run': {
+    kind: 'switch',
+    about: 'Check everything and report what would be done, without a server and without writing.',
+  },
+  ...connectionFlags,
+} as const
+
+async function runImport(run: Run<typeof importFlags>, source: Source): Promise<number> {
+  const { terminal, signal, json, flags } = run
+  // Not closed by the signal: calls under way complete.
+  const opened = flags['dry-run'] ? null : await openConnection(run, { admin: 'always' })
+  const problems: (Place & { reason: string })[] = []
+  const { leftOut = [] } = source
+  try {
+    const done = await withProgress(terminal, (progress) => {
+      for (const { file, reason } of leftOut) progress.note(`${plain(file)}: left out: ${plain(reason)}`)
+      return load(each(source.lines), {
+        connection:
+          opened &&
+          retryWhenRateLimited(opened, (seconds) =>
+            progress.show(null, `the server limits the rate: waiting ${seconds} s`),
+          ),
+        signal,
+        problem(place, reason) {
+          if (problems.length < maxProblems) problems.push({ ...place, reason })
+          progress.note(`${plain(nameOf(place))}: ${plain(reason)}`)
+        },
+        progress(phase, count, total) {
+          const part = phase === 'links' ? (total ? count / total : null) : (source.part?.() ?? null)
+          progress.show(part, `${count} ${phase === 'links' ? 'decisions linked' : 'decisions'}`)
+        },
+      })
+    })
+    const left = source.leftOut ? { left_out: leftOut } : {}
+    await terminal.out(json ? jsonLine({ ...done, problems, ...left }) : summaryText(done))
+    return done.interrupted ? interrupted : done.skipped + done.incomplete > 0 ? 1 : 0
+  } catch (error) {
+    if (source.begun() && !(error instanceof CstpError))
+      terminal.note('What was imported until then stays; the same command continues from there.\n')
+    throw error
+  } finally {
+    await opened?.close()
+  }
+}
+
+async function* each<T>(items: Iterable<T> | AsyncIterable<T>): AsyncGenerator<T> {
+  yield* items
+}
+
+/** A file or stdin, whose lines are read while they are imported. */
+async function fromFile(path: string, signal: AbortSignal, lines: (input: AsyncIterable<Line>) => AsyncIterable<Line>) {
+  const { stream, bytes } = await open(path)
+  let read = 0
+  return {
+    lines: lines(readLines(chunks(stream, signal), (now) => (read = now))),
+    part: () => (bytes ? read / bytes : null),
+    begun: () => read > 0,
+  }
+}
+
+const adr = defineCommand({
+  name: 'import adr',
+  usage: '<folder> [flags]',
+  summary: 'Import architecture decision records: MADR, Nygard, log4brains and their relatives.',
+  about: [
+    'Every Markdown file below the folder that has a title and a decision or a status becomes a decision: its text is the title and the decision, options that were not chosen are alternatives, what follows “because” and the decision drivers are reasons, and everything else is kept as its context. The status is a tag (status:accepted). “Supersedes”, “superseded by”, “amends” and the like become links.',
+    'The date is the one of the record, else that of its file name, else the day on which git has first seen the file. Nothing is invented: no confidence and no category, so such decisions enter no score.',
+    'Importing the folder again changes nothing. Files that hold no record are named and left out.',
+  ],
+  flags: {
+    project: {
+      kind: 'value',
+      value: 'owner/repo',
+      about: 'Project of the decisions; by default that of the git remote.',
+    },
+    ...importFlags,
+  },
+  words: [1, 1],
+  examples: [
+    ['cstp import adr docs/decisions --dry-run', 'what would be imported?'],
+    ['cstp import adr docs/decisions', 'into the running server'],
+  ],
+  async run(run) {
+    const { lines, leftOut } = await readAdrFolder(run.words[0]!, run.flags.project)
+    return runImport(run, { lines, leftOut, begun: () => true })
+  },
+})
+
+const beads = defineCommand({
+  name: 'import beads',
+  usage: '<file | -> [flags]',
+  summary: 'Import the decisions of an issue tracker that beads exported as JSON Lines.',
+  about: [
+    'Issues of the type decision become decisions: title, description and design, labels as tags, dependencies between decisions as links. The reason for closing becomes the outcome where it says one (done, failed, abandoned …); else it is kept in the context. Other issues are left out.',
+    'Nothing is invented: no confidence and no category, so such decisions enter no score. Importing the file again changes nothing.',
+  ],
+  flags: importFlags,
+  words: [1, 1],
+  examples: [['bd export | cstp import beads -', 'the decisions of this repository']],
+  async run(run) {
+    return runImport(run, await fromFile(run.words[0]!, run.signal, beadLines))
+  },
+})
+
+const cstpYaml = defineCommand({
+  name: 'import cstp-yaml',
+  usage: '<folder> [flags]',
+  summary: 'Import decision files: those of this program, and of others that keep a decision as YAML.',
+  about: [
+    'Every .yaml file below the folder is one decision: the files of a data directory or of cstp export --yaml, and those with summary, date, pre_decision and trace that earlier programs of the protocol wrote. Outcomes and links come along.',
+    'Importing the folder again changes nothing.',
+  ],
+  flags: importFlags,
+  words: [1, 1],
+  examples: [['cstp import cstp-yaml ./decisions --dry-run', 'what would be imported?']],
+  async run(run) {
+    return runImport(run, { lines: await yamlLines(run.words[0]!), begun: () => true })
+  },
+})
+
 export const importDecisions = defineCommand({
   name: 'import',
   usage: '<file | -> [flags]',
-  summary: 'Import decisions from JSON Lines, with their outcomes and links.',
+  summary: 'Import decisions from JSON Lines, with their outcomes and links; from ADR folders, beads, or YAML files.',
   about: [
     'Each line is a JSON object: the parameters of recordDecision (decision, category and confidence are required), and optionally source (its own key), date, agent, outcome (success, failure, partial or abandoned) with actual_result, lessons and notes, and links: [{"target": the source or id of another decision, "edge_type": "depends_on", "weight"?, "context"?}].',
     'Importing a file again creates no duplicates: a decision with a known source stays as it is, except that a missing outcome or link is added. Lines without a source are recognised by their content. An invalid line is reported with its number and skipped, and the exit status is then 1.',
     'A server requires an agent with the scope admin. The command respects the rate limit of the server (--rate-limit 0 on the server removes it; --local has none).',
   ],
-  flags: {
-    'dry-run': {
-      kind: 'switch',
-      about: 'Check every line and report what would be done, without a server and without writing.',
-    },
-    ...connectionFlags,
-  },
+  flags: importFlags,
+  verbs: [adr, beads, cstpYaml],
   words: [1, 1],
   examples: [
     ['cstp import decisions.jsonl --dry-run', 'what is wrong with the file?'],
@@ -92,43 +222,6 @@ export const importDecisions = defineCommand({
     ['cstp export | cstp import - --local --data-dir ./copy', 'a copy in another folder'],
   ],
   async run(run) {
-    const { terminal, signal, json, flags } = run
-    const { stream, bytes } = await open(run.words[0]!)
-    // Not closed by the signal: calls under way complete.
-    const opened = flags['dry-run'] ? null : await openConnection(run, { admin: 'always' })
-    const problems: { line: number; reason: string }[] = []
-    let read = 0
-    try {
-      const done = await withProgress(terminal, (progress) =>
-        load(
-          readLines(chunks(stream, signal), (now) => (read = now)),
-          {
-            connection:
-              opened &&
-              retryWhenRateLimited(opened, (seconds) =>
-                progress.show(null, `the server limits the rate: waiting ${seconds} s`),
-              ),
-            signal,
-            problem(line, reason) {
-              if (problems.length < maxProblems) problems.push({ line, reason })
-              progress.note(`line ${line}: ${plain(reason)}`)
-            },
-            progress(phase, count, total) {
-              const whole = phase === 'links' ? total : bytes
-              const part = whole ? (phase === 'links' ? count : read) / whole : null
-              progress.show(part, `${count} ${phase === 'links' ? 'decisions linked' : 'decisions'}`)
-            },
-          },
-        ),
-      )
-      await terminal.out(json ? jsonLine({ ...done, problems }) : summaryText(done))
-      return done.interrupted ? interrupted : done.skipped + done.incomplete > 0 ? 1 : 0
-    } catch (error) {
-      if (read > 0 && !(error instanceof CstpError))
-        terminal.note('What was imported until then stays; the same command continues from there.\n')
-      throw error
-    } finally {
-      await opened?.close()
-    }
+    return runImport(run, await fromFile(run.words[0]!, run.signal, (lines) => lines))
   },
 })

@@ -18,10 +18,10 @@ import { dirname, join } from 'node:path'
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import { createAll, idOf, oddRecord, recordOf, suiteOptions } from '../../../sdk/storage/conformance/store/records.ts'
 import type { Store } from '../../../sdk/storage/store.ts'
+import { yamlOf } from '../../../src/core/yaml.ts'
 import { openExisting } from '../../../src/drivers/shared/sqlite/connect.ts'
 import { openSqliteStore } from '../../../src/drivers/store/sqlite/driver.ts'
 import { compareFiles } from '../../../src/drivers/store/sqlite/inspect.ts'
-import { yamlOf } from '../../../src/drivers/store/sqlite/yaml.ts'
 import { behind, differences, freshDir, openAt, pathOf } from './sqlite-tools.ts'
 
 setDefaultTimeout(60_000)

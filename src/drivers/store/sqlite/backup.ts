@@ -1,8 +1,8 @@
 /** Copies a database that others are writing to, and the decision files that belong to the copy. */
 import { join } from 'node:path'
+import { yamlOf } from '../../../core/yaml.ts'
 import { openExisting, storageErrorOf, versionOf } from '../../shared/sqlite/connect.ts'
 import { filesBelow, hashOf, readPlain, relativePath } from './files.ts'
-import { yamlOf } from './yaml.ts'
 
 /**
  * Writes the database as of one moment to a file that does not exist yet. Writers go on meanwhile.

@@ -4,6 +4,7 @@ import { parseRecord } from '../../../../sdk/storage/decisions.ts'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { fieldsOf } from '../../../../sdk/storage/fields.ts'
 import type { DecisionWriter, RecordText, StoredDecision, Terms } from '../../../../sdk/storage/store.ts'
+import { yamlOf } from '../../../core/yaml.ts'
 import { isUniqueViolation } from '../../shared/sqlite/connect.ts'
 import type { Verb } from '../resident/groups.ts'
 import { edgesOf, isGrouped, reasonUses } from '../resident/groups.ts'
@@ -13,7 +14,6 @@ import type { Statements } from './connect.ts'
 import { decisionCounts, type Known } from './counts.ts'
 import type { FileState } from './files.ts'
 import { bytesOf, fieldNames, fieldValues, isIndexed, termsOfRow } from './rows.ts'
-import { yamlOf } from './yaml.ts'
 
 interface Row {
   num: number

@@ -4,9 +4,9 @@ import type { Database } from 'bun:sqlite'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { messageOf } from '../../../core/log.ts'
+import { yamlOf } from '../../../core/yaml.ts'
 import { filesBelow, hashOf, isTemp, linkProblem, placeOf, readPlain, relativePath } from './files.ts'
 import { parseRecord } from './parse.ts'
-import { yamlOf } from './yaml.ts'
 
 /** What is wrong between a decision file and its row; `path` is below `decisions/`. */
 export interface FileFinding {

@@ -4,7 +4,7 @@ import { LineCounter, parseDocument } from 'yaml'
 import { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import { isStorageError } from '../../../../sdk/storage/errors.ts'
 import { fieldsOf } from '../../../../sdk/storage/fields.ts'
-import { yamlOf } from './yaml.ts'
+import { yamlOf } from '../../../core/yaml.ts'
 
 export type ParsedFile = { record: DecisionRecord } | { problem: string }
 

@@ -2,10 +2,10 @@
 import type { Database } from 'bun:sqlite'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { yamlOf } from '../../../core/yaml.ts'
 import { begin } from '../../shared/sqlite/connect.ts'
 import type { Statements } from './connect.ts'
 import { filesBelow, isTemp, place, syncFolders, writeTemps } from './files.ts'
-import { yamlOf } from './yaml.ts'
 
 export interface PendingFiles {
   /** Writes all pending files. Call it inside a write transaction. */

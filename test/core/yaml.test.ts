@@ -2,9 +2,9 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { parse } from 'yaml'
-import { oddRecord, recordOf } from '../../../sdk/storage/conformance/store/records.ts'
-import { parseRecord } from '../../../src/drivers/store/sqlite/parse.ts'
-import { yamlOf } from '../../../src/drivers/store/sqlite/yaml.ts'
+import { oddRecord, recordOf } from '../../sdk/storage/conformance/store/records.ts'
+import { yamlOf } from '../../src/core/yaml.ts'
+import { parseRecord } from '../../src/drivers/store/sqlite/parse.ts'
 
 const awkward = [
   'yes',

@@ -1,0 +1,50 @@
+/** A stored decision as a line of an import. */
+import type { DecisionRecord } from '../../sdk/schema/decision.ts'
+import type { ImportLine } from './import-lines.ts'
+
+/** Its own key if it has one, else its id, by which a copy then knows it. */
+export const sourceOf = ({ source_key, id }: Pick<DecisionRecord, 'source_key' | 'id'>): string => source_key ?? id
+
+const empty = (value: unknown): boolean =>
+  value === null || value === undefined || (Array.isArray(value) && value.length === 0)
+
+/** The same without nulls and empty lists. */
+const tidy = <T extends object>(value: T): T =>
+  Object.fromEntries(Object.entries(value).filter(([, inner]) => !empty(inner))) as T
+
+/**
+ * A stored decision as a line of an import, without derived data (id, title, quality, an extracted bridge) and what import fields can't
+ * hold (who reviewed or linked it and when, earlier reviews and revisions, related decisions, preserve).
+ * @param targets sources of the decisions that it is linked to, by id
+ */
+export function importLine(record: DecisionRecord, targets: ReadonlyMap<string, string>): ImportLine {
+  const links = record.links.map(({ target_id, edge_type, weight, context }) =>
+    tidy({ target: targets.get(target_id) ?? target_id, edge_type, weight, context }),
+  )
+  const rest = tidy({
+    source: sourceOf(record),
+    date: record.created_at,
+    agent: record.recorded_by,
+    decision: record.decision,
+    stakes: record.stakes,
+    context: record.context,
+    reasons: record.reasons,
+    alternatives_considered: record.alternatives_considered,
+    review_in: record.review_in,
+    project: record.project && tidy(record.project),
+    reasoning_trace: record.reasoning_trace,
+    bridge: record.bridge_method === 'given' ? record.bridge : null,
+    pre_decision_protocol: record.pre_decision_protocol,
+    deliberation: record.deliberation,
+    tags: record.tags,
+    pattern: record.pattern,
+    agent_id: record.agent_id,
+    outcome: record.outcome,
+    actual_result: record.actual_result,
+    lessons: record.lessons,
+    notes: record.review_notes,
+    links,
+  })
+  // Required, and null where an import or preAction had none.
+  return { ...rest, category: record.category, confidence: record.confidence } as ImportLine
+}
