@@ -64,7 +64,7 @@ const layers: Layer[] = [
   { files: /^src\/core\//, packages: /^node:|^valibot$|^@valibot\/to-json-schema$|^package\.json$/ },
   // An engine knows no driver, a driver no other port's.
   { files: /^src\/drivers\/shared\//, only: /^sdk\/|^src\/core\/|^src\/drivers\/shared\// },
-  ...['store', 'vectors', 'embedder', 'evidence'].map((port) => ({
+  ...['store', 'search', 'embedder', 'evidence'].map((port) => ({
     files: new RegExp(`^src/drivers/${port}/`),
     only: new RegExp(`^sdk/|^src/core/|^src/drivers/(?:${port}|shared)/`),
   })),
@@ -247,7 +247,7 @@ describe('the rules find what breaks them', () => {
     ['src/methods/x.ts', 'await Bun.sleep(1)'],
     ['src/methods/x.ts', 'const { HOME } = process.env'],
     ['src/drivers/store/x.ts', "import { a } from '../../domain/search/terms.ts'"],
-    ['src/drivers/store/x.ts', "import { a } from '../vectors/exact.ts'"],
+    ['src/drivers/store/x.ts', "import { a } from '../search/resident.ts'"],
     ['src/surfaces/x.ts', "import { a } from '../server.ts'"],
     ['src/surfaces/x.ts', "import { a } from '../domain/search.ts'"],
     ['src/surfaces/cli/x.ts', "import { a } from '../../drivers/store/sqlite.ts'"],

@@ -1,4 +1,4 @@
-/** Decisions of the store port: what filters, sorts and counts see of them, and the verbs that read, search and write them. */
+/** Decisions of the store port: what filters, sorts and counts see of them, and the verbs that read and write them. */
 import type { DecisionRecord, Outcome, Settler, Stakes, Status } from '../schema/decision.ts'
 
 /** What a filter sees of a decision. */
@@ -131,7 +131,7 @@ export interface RecordText {
 /** The record of a text. */
 export const parseRecord = ({ json }: Pick<RecordText, 'json'>): DecisionRecord => JSON.parse(json)
 
-/** Reads and searches decisions. */
+/** Reads decisions. */
 export interface DecisionReader {
   /** The decision of this full id, or null. */
   get(id: string): Promise<StoredDecision | null>
@@ -144,8 +144,8 @@ export interface DecisionReader {
   /** Page of the decisions that pass. Stakes sort by rank; ties by id in the same direction. `total` counts all that pass. */
   list(query: {
     filter: DecisionFilter
-    /** Keep only decisions that hold every one of these terms. */
-    terms?: readonly string[]
+    /** Keep only these decisions. */
+    ids?: readonly string[]
     sort: DecisionSort
     order: 'asc' | 'desc'
     offset: number
@@ -180,19 +180,6 @@ export interface DecisionReader {
   scores(filter: DecisionFilter): Promise<ScoreSum[]>
   /** Scored decisions and abandoned ones by the types of their reasons. By type, confidence, outcome. */
   reasons(): Promise<ReasonGroup[]>
-  /**
-   * BM25 over all decisions (k1 1.2, b 0.75, idf = ln(1 + (N − n + .5)/(n + .5))), then the `limit` best that pass the filter.
-   * `terms` are distinct and were made by the same analysis as the stored text. `ideal` is the most that these terms could score:
-   * Σ idf·(k1 + 1). `total` counts what passes and holds a term; `total_unindexed` those of them without vectors. `also` names decisions
-   * whose exact scores are wanted too, 0 if no term occurs in one; ids that do not exist are left out.
-   */
-  keyword(query: KeywordQuery): Promise<KeywordResult>
-  /**
-   * Terms of the corpus that a term was probably meant to be: those with the same first letter within `max_edits` (letters inserted,
-   * dropped, replaced or swapped), nearest first, then by how many decisions hold them, then by text; at most `limit`. A term that some
-   * decision holds is its own nearest, at 0 edits.
-   */
-  nearTerms(query: { term: string; max_edits: number; limit: number }): Promise<NearTerm[]>
   /** Id of the decision imported under this key, or null. */
   idOfSource(source_key: string): Promise<string | null>
 }
@@ -211,33 +198,6 @@ export async function* decisionPages(
   }
 }
 
-/** A term of the corpus near to another; see {@link DecisionReader.nearTerms}. */
-export interface NearTerm {
-  term: string
-  edits: number
-  /** Decisions that hold it. */
-  decisions: number
-}
-
-/** What a search by keyword asks; see {@link DecisionReader.keyword}. */
-export interface KeywordQuery {
-  terms: readonly string[]
-  filter: DecisionFilter
-  limit: number
-  also?: readonly string[]
-  /** False where `total` isn't wanted: it is 0 then. Counting may cost more than the search. */
-  counted?: boolean
-}
-
-/** What a search by keyword found; see {@link DecisionReader.keyword}. */
-export interface KeywordResult {
-  hits: { id: string; score: number }[]
-  total: number
-  total_unindexed: number
-  ideal: number
-  also: Map<string, number>
-}
-
 /** Decisions inside a transaction. */
 export interface DecisionWriter extends Pick<DecisionReader, 'get' | 'idOfSource'> {
   /**
@@ -249,7 +209,7 @@ export interface DecisionWriter extends Pick<DecisionReader, 'get' | 'idOfSource
   outcomes: DecisionReader['outcomes']
 
   /**
-   * Adds a decision: document, filter fields, keywords and the edges of its `links`.
+   * Adds a decision: document, filter fields, terms and the edges of its `links`.
    * @throws StorageError `conflict` when the id or the source key is taken
    */
   create(record: DecisionRecord): Promise<void>
@@ -258,10 +218,4 @@ export interface DecisionWriter extends Pick<DecisionReader, 'get' | 'idOfSource
    * @throws StorageError `conflict` when the stored revision is not `revision`, `not_found` when there is none
    */
   update(record: DecisionRecord, revision: number): Promise<void>
-}
-
-/** The terms of a text with their counts, made once by the domain. `length` counts all, repeated ones too. */
-export interface Terms {
-  counts: ReadonlyMap<string, number>
-  length: number
 }

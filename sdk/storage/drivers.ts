@@ -1,6 +1,6 @@
 /** What a module of drivers exports, so that a service can load it. */
 import type { Embedder } from './embedder.ts'
-import type { Vectors } from './vectors.ts'
+import type { Search } from './search.ts'
 
 /**
  * The default export of a module that `CSTP_DRIVERS` names: how its drivers are opened. They read their own options. Records and evidence
@@ -9,6 +9,6 @@ import type { Vectors } from './vectors.ts'
 export interface Drivers {
   /** Takes the place of the embedder that `CSTP_EMBEDDER` names. */
   embedder?(): Promise<Embedder>
-  /** Takes the place of the vectors that `CSTP_VECTOR_URL` names. */
-  vectors?(): Promise<Vectors>
+  /** Takes the place of the search index of the service. */
+  search?(): Promise<Search>
 }

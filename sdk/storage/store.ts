@@ -12,7 +12,7 @@
  * @see the suite in `conformance/store.ts`, which proves all of it on a driver
  */
 import type { DecisionRecord, EdgeType } from '../schema/decision.ts'
-import type { DecisionFields, DecisionReader, DecisionWriter, Terms } from './decisions.ts'
+import type { DecisionFields, DecisionReader, DecisionWriter } from './decisions.ts'
 import type { KeyedReader, KeyedWriter } from './keyed.ts'
 import type { VectorSet } from './vectors.ts'
 
@@ -57,8 +57,11 @@ export interface StoreStatus {
 
 /** What every store driver is opened with, beside its own options. */
 export interface StoreOptions {
-  /** Derives the search terms of a record; the same function for every driver, so that all back ends rank alike. */
-  analyse(record: DecisionRecord): Terms
+  /**
+   * The search terms of a record, separated by single spaces: each as often as it occurs, equal ones next to each other. The same
+   * function for every driver, so that all back ends rank alike.
+   */
+  analyse(record: DecisionRecord): string
   /** Milliseconds since 1970, UTC. */
   now(): number
 }
@@ -133,6 +136,8 @@ export interface FeedEntry {
   id: string
   /** Null when the decision is gone. */
   fields: DecisionFields | null
+  /** The terms of its text, as `analyse` made them; empty when the decision is gone. */
+  terms: string
   /** Null when it has none in that generation. */
   vectors: VectorSet | null
 }

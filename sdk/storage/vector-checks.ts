@@ -1,6 +1,7 @@
-/** The checks that every vectors driver makes before it touches anything. */
+/** The checks that every search driver makes before it touches anything. */
 import { StorageError } from './errors.ts'
-import { sides, type VectorEntry } from './vectors.ts'
+import type { SearchEntry, SearchGeneration } from './search.ts'
+import { sides } from './vectors.ts'
 
 /**
  * Refuses a vector of another length, or with a value that is not finite.
@@ -20,9 +21,9 @@ export function checkVector(vector: Float32Array, dimensions: number, what: stri
  * Checks every vector of these entries.
  * @throws StorageError `invalid`, naming the decision and the side
  */
-export function checkEntries(entries: readonly VectorEntry[], dimensions: number): void {
+export function checkEntries(entries: readonly SearchEntry[], dimensions: number): void {
   for (const { id, value } of entries) {
-    if (value === null) continue
+    if (!value?.vectors) continue
     for (const side of sides) checkVector(value.vectors[side], dimensions, `The ${side} vector of ${id}`)
   }
 }
@@ -32,8 +33,8 @@ export function checkEntries(entries: readonly VectorEntry[], dimensions: number
  * @throws StorageError `invalid`
  */
 export function checkGeneration(
-  held: { number: number; embedder: string; dimensions: number },
-  asked: { embedder: string; dimensions: number },
+  held: SearchGeneration,
+  asked: Pick<SearchGeneration, 'embedder' | 'dimensions'>,
 ): void {
   if (held.embedder === asked.embedder && held.dimensions === asked.dimensions) return
   throw new StorageError(

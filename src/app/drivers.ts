@@ -4,15 +4,13 @@ import { join } from 'node:path'
 import type { Embedder } from '../../sdk/storage/embedder.ts'
 import type { Evidence } from '../../sdk/storage/evidence.ts'
 import type { Store, StoreOptions } from '../../sdk/storage/store.ts'
-import type { Vectors } from '../../sdk/storage/vectors.ts'
 import type { Log } from '../core/log.ts'
 import { type Follower, openFollower } from '../domain/search/follower.ts'
 import { openHashEmbedder } from '../drivers/embedder/hash.ts'
-import { openExactVectors } from '../drivers/vectors/exact/driver.ts'
+import { openResidentSearch } from '../drivers/search/resident/driver.ts'
 import type { Metrics } from '../surfaces/http/metrics.ts'
 import type { Lease } from '../surfaces/http/rate.ts'
 import { evidencePlace, isPostgres, type Settings } from './config/config.ts'
-import { every } from './lifecycle.ts'
 import { loadDrivers } from './own-drivers.ts'
 
 /** Opens the embedder. @param failed called if a model that loads beside the first calls can't */
@@ -130,43 +128,20 @@ export function metered(embedder: Embedder, metrics: Metrics): Embedder {
   }
 }
 
-/** Opens the vectors driver, with a resident tail for one that takes new vectors in batches only. */
-async function openVectors(settings: Settings, log: Log): Promise<{ vectors: Vectors; tail?: Vectors }> {
-  const own = await loadDrivers(settings.drivers)
-  if (own.vectors) return { vectors: await own.vectors() }
-  const { vector_url: url } = settings
-  if (url === null) return { vectors: openExactVectors() }
-  if (isPostgres(url)) {
-    const { openPgvectorVectors } = await import('../drivers/vectors/pgvector/driver.ts')
-    return { vectors: await openPgvectorVectors({ url }) }
-  }
-  const { openLanceVectors } = await import('../drivers/vectors/lancedb/driver.ts')
-  return { vectors: await openLanceVectors({ url, log }), tail: openExactVectors() }
-}
-
-/** From this many decisions on, an index on disk serves better than exact search in memory. */
-const lanceFrom = 200_000
-
-/** Opens the vectors and keeps them in step with the store. What limits the search is logged. @param embedder id of the configured one */
+/** Opens the search index and keeps it in step with the store. What limits the search is logged. @param embedder id of the configured one */
 export async function openIndex(settings: Settings, store: Store, embedder: string, log: Log): Promise<Follower> {
-  const { vectors, tail } = await openVectors(settings, log)
-  const breathe = () => Bun.sleep(0)
-  const index = await openFollower({ store, vectors, ...(tail && { tail }), log, every, breathe }).catch(
-    async (error) => {
-      await vectors.close()
-      throw error
-    },
-  )
+  const own = await loadDrivers(settings.drivers)
+  const search = own.search ? await own.search() : openResidentSearch()
+  const index = await openFollower({ store, search, log, breathe: () => Bun.sleep(0) }).catch(async (error) => {
+    await search.close()
+    throw error
+  })
   const made = index.generation()
   if (made && made.embedder !== embedder) {
     log('warn', 'another embedder made the stored vectors; semantic search is off until cstp reindex', {
       stored: made.embedder,
       configured: embedder,
     })
-  }
-  const { driver, count } = await index.status()
-  if (driver === 'exact' && count > lanceFrom) {
-    log('warn', 'LanceDB is faster for this many decisions: set CSTP_VECTOR_URL to a folder', { decisions: count })
   }
   return index
 }

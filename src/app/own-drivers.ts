@@ -7,7 +7,7 @@ import { ConfigError } from './config/config.ts'
 /** The members of what each port opens, by which something else is told from a driver. */
 const members = {
   embedder: ['driver', 'id', 'effective_dimensions', 'noise_distance', 'embed', 'close'],
-  vectors: ['driver', 'open', 'keepOnly', 'close'],
+  search: ['driver', 'open', 'keepOnly', 'close'],
 } as const
 type Port = keyof typeof members
 const ports = Object.keys(members) as Port[]

@@ -220,7 +220,7 @@ async function serveProgram(program: Program, settings: Settings, log: Log): Pro
     newRequestId,
     ready: () => ready,
     reachable,
-    index: askedRarely(() => indexState(services.store), null, countWaitMs),
+    index: askedRarely(() => indexState(services.index), null, countWaitMs),
     health: () => health(started),
     root: (request: Request) => answerRoot(request, settings.dashboard === 'on'),
     agentCard: () => agentCard(url()),

@@ -1,5 +1,5 @@
 /** cstp serve: runs the service until it is stopped. */
-import { type Settings, shownValue } from '../app/config/config.ts'
+import type { Settings } from '../app/config/config.ts'
 import { adminAgent, localAgent, ownAgents, tokenPath } from '../core/token-file.ts'
 import { version } from '../core/version.ts'
 import { defineCommand } from './command.ts'
@@ -14,10 +14,9 @@ const curlLine = (url: string, data_dir: string, agent: string): string =>
   `-d '{"jsonrpc":"2.0","id":1,"method":"cstp.${agent === adminAgent ? 'listAudit' : 'getStats'}"}'`
 
 function banner(url: string, settings: Settings, { paint }: Terminal): string {
-  const { data_dir, vector_url, embedder, embedding_model, drivers, auth_tokens } = settings
+  const { data_dir, embedder, embedding_model, drivers, auth_tokens } = settings
   const rows: [string, string][] = [
     ['data', data_dir],
-    ['vectors', vector_url === null ? 'exact search, stored with the data' : shownValue('vector_url', vector_url)],
     ['embedder', embedding_model ? `${embedder}, ${embedding_model}` : embedder],
     ...(drivers.length > 0 ? [['drivers', drivers.join(', ')] as [string, string]] : []),
     [

@@ -78,7 +78,7 @@ function errorsPage(): string {
 }
 
 async function driversPage(): Promise<string> {
-  const ports = ['embedder', 'evidence', 'store', 'vectors']
+  const ports = ['embedder', 'evidence', 'search', 'store']
   const sections = await Promise.all(
     ports.map(async (port) => {
       const folder = join(root, 'src/drivers', port)

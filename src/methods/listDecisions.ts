@@ -30,7 +30,7 @@ const rowOf = remembered((text: RecordText) => {
 })
 
 async function list(
-  { store }: Call,
+  { store, index }: Call,
   {
     limit,
     offset,
@@ -50,7 +50,8 @@ async function list(
     ...createdBetween(date_from, date_to),
   }
   const terms = search === undefined ? [] : queryTerms(search)
-  const { texts, total } = await store.decisions.list({ filter, terms, sort, order, offset, limit })
+  const ids = terms.length > 0 && { ids: await index.holding({ terms }) }
+  const { texts, total } = await store.decisions.list({ filter, ...ids, sort, order, offset, limit })
   return { entries: texts.map(rowOf), rest: { total, limit, offset } }
 }
 

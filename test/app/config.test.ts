@@ -56,7 +56,6 @@ test('defaults are those of the reference', async () => {
     evidence_agents: [],
     curators: [],
     approvers: [],
-    vector_url: null,
     embedder: 'local',
     log_level: 'info',
   })
@@ -106,8 +105,6 @@ describe('forms', () => {
       ['https://a.example', 'https://b.example'],
     ],
     ['CSTP_PUBLIC_URL', 'https://a.example/', 'public_url', 'https://a.example'],
-    ['CSTP_VECTOR_URL', 's3://bucket/x', 'vector_url', 's3://bucket/x'],
-    ['CSTP_VECTOR_URL', '~/v', 'vector_url', join(homedir(), 'v')],
     ['CSTP_RATE_LIMIT', '0', 'rate_limit', 0],
   ])('%s=%s', async (name, value, setting, expected) => {
     expect((await load({ env: { [name]: value } })).settings[setting]).toEqual(expected as never)
@@ -122,7 +119,6 @@ describe('forms', () => {
     ['CSTP_LOG_LEVEL', 'verbose', 'one of debug, info, warn, error'],
     ['CSTP_PUBLIC_URL', 'example.com', 'a URL of http or https'],
     ['CSTP_PUBLIC_URL', 'ftp://example.com', 'a URL of http or https'],
-    ['CSTP_VECTOR_URL', 'http://x', 'a folder, an s3:// or a postgres:// address'],
     ['CSTP_CORS_ORIGINS', 'a,,b', 'text that is not empty'],
     ['CSTP_HOST', '  ', 'text that is not empty'],
   ])('%s=%s is refused, with what was expected and received', async (name, value, expected) => {

@@ -31,7 +31,7 @@ test('the example serves: its vectors find decisions, and nothing else is taken 
 test.each([
   ['a module that does not exist', null, "can't be loaded: "],
   ['one that fails', 'throw new Error("no licence")', "can't be loaded: no licence"],
-  ['one that exports nothing', 'export const embedder = 1', 'expected a default export with embedder or vectors'],
+  ['one that exports nothing', 'export const embedder = 1', 'expected a default export with embedder or search'],
   [
     'a port with a typo',
     'export default { embeder: async () => ({}) }',
@@ -40,9 +40,9 @@ test.each([
   [
     'a port that stays inside',
     'export default { store: async () => ({}) }',
-    'store is not a port; known are embedder, vectors',
+    'store is not a port; known are embedder, search',
   ],
-  ['a port that is not opened', 'export default { vectors: {} }', 'vectors: expected a function that opens it'],
+  ['a port that is not opened', 'export default { search: {} }', 'search: expected a function that opens it'],
   [
     'what is no driver',
     'export default { embedder: async () => ({ driver: "x", close() {} }) }',

@@ -55,7 +55,7 @@ const holding = fc.oneof(
 )
 
 const addressed: SettingName[] = [
-  ...(['store_url', 'provenance_db', 'vector_url', 'embedding_url', 'public_url', 'webhook_url'] as const),
+  ...(['store_url', 'provenance_db', 'embedding_url', 'public_url', 'webhook_url'] as const),
   ...(['data_dir', 'port', 'log_level', 'embedder'] as const),
 ]
 
@@ -176,12 +176,12 @@ test('no command shows the secrets of its settings, whatever fails', () =>
     await writeFile(file, `store: { url: '${address}' }\nauth: { tokens: *${planted} }\n`)
     const runs: [string[], Record<string, string>][] = [
       [['config'], server],
-      [['config', '--json'], { ...secrets, CSTP_VECTOR_URL: address }],
+      [['config', '--json'], { ...secrets, PROVENANCE_DB: address }],
       [['config', '--config', file], {}],
       [['doctor'], server],
-      [['doctor', '--json'], { ...secrets, CSTP_VECTOR_URL: address, PROVENANCE_DB: address }],
+      [['doctor', '--json'], { ...secrets, PROVENANCE_DB: address }],
       [['serve', '--port', '0'], server],
-      [['serve', '--port', '0', '--log-level', 'debug'], { ...secrets, CSTP_VECTOR_URL: address }],
+      [['serve', '--port', '0', '--log-level', 'debug'], server],
       [['serve', '--port', '0'], { ...secrets, CSTP_EMBEDDER: 'openai', CSTP_EMBEDDING_URL: `ftp://u:${planted}@h` }],
       [['migrate', '--from', dir, '--to', address], {}],
       [['migrate', '--from', address.replace('//u', '//[u'), '--to', dir], {}],

@@ -1,5 +1,5 @@
 /** JSON-RPC calls as prepared bytes, and how a stream of them is measured. */
-import { random } from '../../sdk/storage/conformance/vectors/corpus.ts'
+import { random } from '../../sdk/storage/conformance/search/corpus.ts'
 import { token } from './bench.ts'
 import { requestBytes } from './client.ts'
 import { isResult, type Load, type Measured, run } from './load.ts'

@@ -22,7 +22,7 @@ export function embeddedSite(root: string): Site {
     store: 'embedded',
     about: 'Embedded store: a data directory with SQLite.',
     servers: [1],
-    drivers: ['exact', 'LanceDB'],
+    drivers: ['resident'],
     seeded: (size, embedder) => seeded(`${embedder}-${size}`),
     async scratch(size, embedder) {
       const copy = join(root, `scratch-${copies++}`)
@@ -31,10 +31,9 @@ export function embeddedSite(root: string): Site {
     },
     empty: async (name) => join(root, `${name}-${copies++}.db`),
     // One key for all: logs are moved from one data directory to another.
-    env: async (place, driver) => ({
+    env: async (place) => ({
       CSTP_DATA_DIR: place,
       CSTP_EVIDENCE_KEY: await key('evidence.pem'),
-      ...(driver === 'LanceDB' && { CSTP_VECTOR_URL: join(place, 'vectors') }),
     }),
     close: async () => {},
   }

@@ -11,9 +11,6 @@ import { durablePostgres, whyNoPostgres } from '../support/postgres.ts'
 import { runToEnd } from './process.ts'
 import { once, type Site } from './site.ts'
 
-/** Decisions from which one vector stands for all three sides, and one index is built. */
-const oneSideFrom = 1_000_000
-
 /** What an operator would set on a machine that the database has for itself; all that durability needs is left on. */
 function settings(): string[] {
   const gb = Math.max(1, Math.floor(totalmem() / 2 ** 30))
@@ -73,9 +70,8 @@ export async function postgresSite(root: string): Promise<Site> {
     // What was cut off is made anew: only a whole one gets the name.
     const unfinished = `${database}_seeding`
     await sql.unsafe(`drop database if exists ${unfinished}`)
-    const sides = Number(size) >= oneSideFrom ? ['both'] : []
     await sql.unsafe(`create database ${unfinished}`)
-    await runToEnd('test/bench/entries/seed-postgres.ts', [databaseOf(url, unfinished), size, embedder, ...sides])
+    await runToEnd('test/bench/entries/seed-postgres.ts', [databaseOf(url, unfinished), size, embedder])
     await sql.unsafe(`alter database ${unfinished} rename to ${database}`)
     return databaseOf(url, database)
   })
@@ -83,7 +79,7 @@ export async function postgresSite(root: string): Promise<Site> {
     store: 'postgres',
     about: `PostgreSQL on the same machine: ${shown.map((name) => `${name} ${found.get(name)}`).join(', ')}.`,
     servers: [1, 2, 3],
-    drivers: ['pgvector'],
+    drivers: ['resident'],
     seeded: (size, embedder) => seeded(`${embedder}_${size}`),
     async scratch(size, embedder) {
       const from = new URL(await site.seeded(size, embedder)).pathname.slice(1)
@@ -93,7 +89,6 @@ export async function postgresSite(root: string): Promise<Site> {
     env: async (place) => ({
       CSTP_DATA_DIR: mkdtempSync(join(root, 'data-')),
       CSTP_STORE_URL: place,
-      CSTP_VECTOR_URL: place,
       CSTP_EVIDENCE_KEY: key,
     }),
     async close() {

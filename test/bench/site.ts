@@ -1,7 +1,7 @@
 /** Where measured servers keep their data: what the parts need to know of a store, so that one set of parts measures both. */
 import type { EmbedderName } from './embedders.ts'
 
-export type Driver = 'exact' | 'LanceDB' | 'pgvector'
+export type Driver = 'resident'
 
 /** A data directory, or the address of a database. */
 export type Place = string
@@ -12,7 +12,7 @@ export interface Site {
   about: string
   /** Numbers of servers to measure with. */
   servers: readonly number[]
-  /** Vectors drivers to compare; the first is what a server uses unless told otherwise. */
+  /** Search drivers to compare; the first is what a server uses unless told otherwise. */
   drivers: readonly Driver[]
   /** So many decisions; made once, for reading. */
   seeded(size: number, embedder: EmbedderName): Promise<Place>

@@ -186,15 +186,6 @@ test('is not changed by the folder that it is started in', async () => {
   expect(out).toMatch(/CSTP_PORT +9991 +default/)
 })
 
-test('loads LanceDB when it is asked for', async () => {
-  const service = await serve({ CSTP_VECTOR_URL: join(dir, 'vectors'), CSTP_EMBEDDER: 'hash' })
-  const at = ['--url', service.url]
-  await cstp(['call', 'recordDecision', decision('Keep the vectors in LanceDB'), ...at])
-  expect((await cstp(['query', 'Keep the vectors in LanceDB', ...at])).out).toContain('Keep the vectors in LanceDB')
-  expect((await service.stop()).status).toBe(0)
-  expect(await readdir(join(dir, 'vectors'))).toEqual([expect.stringMatching(/^vectors_g\d+\.lance$/)])
-})
-
 test('says what it misses where no temporary file can be written', async () => {
   // A file in the place of the folder: the tests may run as a user who may write anywhere.
   await writeFile(join(dir, 'file'), '')

@@ -289,14 +289,6 @@ describe('finds what is wrong with', () => {
       /^vectors note: a reindex is under way/,
     ],
     [
-      'vectors: folder',
-      async () => {
-        await writeFile(join(home, 'lance'), '')
-        return { CSTP_VECTOR_URL: join(home, 'lance') }
-      },
-      /^vectors error: the folder of the vectors can't be written to/,
-    ],
-    [
       'evidence: changed',
       () => {
         tamper(`update events set payload = '{}' where seq = 2`)

@@ -8,7 +8,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { serveOpenai } from '../support/embedder-servers.ts'
 import { network } from '../support/network.ts'
-import { freshSchema, type Postgres, pgvector, postgres, whyNoPostgres } from '../support/postgres.ts'
+import { freshSchema, type Postgres, postgres, whyNoPostgres } from '../support/postgres.ts'
 import { inTemporaryDir, type RunningServer, startServer } from '../support/process.ts'
 import { counted, runClient, tripped } from './chaos/client.ts'
 import { lookAround } from './chaos/found.ts'
@@ -61,7 +61,6 @@ async function run(dir: string, database: Postgres): Promise<void> {
       dir: own,
       env: {
         CSTP_STORE_URL: address,
-        ...(pgvector() && { CSTP_VECTOR_URL: address }),
         CSTP_AUTH_TOKENS: `${login.agent}:${login.token}`,
         CSTP_EVIDENCE_KEY: key,
         CSTP_EMBEDDER: 'openai',

@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { SQL } from 'bun'
 import { type Network, network } from '../support/network.ts'
-import { freshSchema, type Postgres, pgvector, postgres, whyNoPostgres } from '../support/postgres.ts'
+import { freshSchema, type Postgres, postgres, whyNoPostgres } from '../support/postgres.ts'
 import { inTemporaryDir, type RunningServer, startServer, until } from '../support/process.ts'
 
 setDefaultTimeout(120_000)
@@ -29,7 +29,6 @@ async function run(dir: string, { url: direct }: Postgres): Promise<void> {
     dir,
     env: {
       CSTP_STORE_URL: net.url,
-      ...(pgvector() && { CSTP_VECTOR_URL: net.url }),
       CSTP_AUTH_TOKENS: 'local:t0ken-of-the-test',
       CSTP_EVIDENCE_KEY: key,
       // Leases are asked of the database too.

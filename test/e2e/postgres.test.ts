@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { createAll, recordOf, suiteOptions } from '../../sdk/storage/conformance/store/records.ts'
 import { openPostgresStore } from '../../src/drivers/store/postgres/driver.ts'
 import { openSqliteStore } from '../../src/drivers/store/sqlite/driver.ts'
-import { freshSchema, type Postgres, pgvector, postgres, whyNoPostgres } from '../support/postgres.ts'
+import { freshSchema, type Postgres, postgres, whyNoPostgres } from '../support/postgres.ts'
 import { bareEnv, cstp, everyScope, startServer } from '../support/process.ts'
 
 setDefaultTimeout(60_000)
@@ -57,7 +57,7 @@ function suite(database: Postgres): void {
   test('never shows a password', async () => {
     const password = 'h0rse/b@ttery'
     const url = `postgres://user:${encodeURIComponent(password)}@127.0.0.1:1/nowhere`
-    const env = envOf(url, { CSTP_VECTOR_URL: url, PROVENANCE_DB: url })
+    const env = envOf(url, { PROVENANCE_DB: url })
     const bad = envOf(`postgres://user:${password}@`)
     const runs = [
       cstp(['config'], env),
@@ -77,9 +77,8 @@ function suite(database: Postgres): void {
 
   test('keeps decisions and evidence in the database, seen by every server', async () => {
     const url = freshSchema(database)
-    const vectors: Record<string, string> = pgvector() ? { CSTP_VECTOR_URL: url } : {}
     const start = () => {
-      const env = envOf(url, vectors)
+      const env = envOf(url)
       return startServer({ dir: env.CSTP_DATA_DIR!, env })
     }
     const [a, b] = await Promise.all([start(), start()])
@@ -97,7 +96,7 @@ function suite(database: Postgres): void {
     expect(await a.call('reindex', { decisions_path: 'decisions/2026' })).toMatchObject({ success: true })
     const refused = await a.rpc('reindex', { decisions_path: '/etc' })
     expect(refused.error?.message).toContain('the decisions are in PostgreSQL')
-    const { out, status } = await cstp(['doctor', '--json'], envOf(url, vectors))
+    const { out, status } = await cstp(['doctor', '--json'], envOf(url))
     const { findings } = JSON.parse(out) as { findings: { severity: string; what: string }[] }
     const known = findings.filter(({ what }) => !/embedder hash|(?:fsync|full_page_writes) = off/.test(what))
     const warned = known.filter(({ severity }) => severity !== 'note').map(({ severity, what }) => [severity, what])

@@ -14,7 +14,7 @@ import { openFollower } from '../../src/domain/search/follower.ts'
 import { startOutbox } from '../../src/domain/search/outbox.ts'
 import { analyse } from '../../src/domain/search/terms.ts'
 import { openLocalEmbedder } from '../../src/drivers/embedder/local/driver.ts'
-import { openExactVectors } from '../../src/drivers/vectors/exact/driver.ts'
+import { openResidentSearch } from '../../src/drivers/search/resident/driver.ts'
 import { methods } from '../../src/methods/table.ts'
 import { loadControls } from '../../src/policy/files.ts'
 import { openMemoryEvidence } from '../support/memory/evidence.ts'
@@ -35,9 +35,8 @@ export async function openEngine(): Promise<Engine> {
   const embedder = await openLocalEmbedder()
   const index = await openFollower({
     store,
-    vectors: openExactVectors(),
+    search: openResidentSearch(),
     log,
-    every: () => () => {},
     breathe: () => Bun.sleep(0),
   })
   const outbox = startOutbox({ store, embedder, now, after: () => () => {}, failed: () => {} })

@@ -189,7 +189,7 @@ forEachBackend((open) => {
     program.services.index.sync = async () => {
       throw new StorageError('unavailable', 'gone')
     }
-    program.services.store.decisions.keyword = async () => {
+    program.services.index.keyword = async () => {
       throw new StorageError('unavailable', 'gone')
     }
     const result = await program.call('preAction', { action, options: { auto_record: false } })

@@ -103,23 +103,6 @@ export function durablePostgres(settings: readonly string[]): Postgres | null {
 export const whyNoPostgres =
   'there is no PostgreSQL on this machine (Debian: postgresql); CSTP_TEST_POSTGRES names one that runs'
 
-export const whyNoPgvector =
-  'there is no PostgreSQL with pgvector on this machine (its source package builds in seconds against postgresql-server-dev)'
-
-let saidWhy = false
-
-/** The same server where it has pgvector; null elsewhere. */
-export function pgvector(): Postgres | null {
-  const bin = binaries()
-  if (process.env.CSTP_TEST_POSTGRES) return postgres()
-  if (bin === null) return null
-  const { stdout } = spawnSync(join(bin, 'pg_config'), ['--sharedir'], { encoding: 'utf8' })
-  if (safeList(join((stdout ?? '').trim(), 'extension')).includes('vector.control')) return postgres()
-  if (!saidWhy) console.warn(`${whyNoPgvector}: tests of its vectors are skipped`)
-  saidWhy = true
-  return null
-}
-
 /** Names of this run alone: a server that CSTP_TEST_POSTGRES names may hold those of earlier ones. */
 const namePrefix = `cstp_${Date.now().toString(36)}_${process.pid}`
 let databases = 0

@@ -30,9 +30,9 @@ import { analyse } from '../../src/domain/search/terms.ts'
 import { openHashEmbedder } from '../../src/drivers/embedder/hash.ts'
 import { openPostgresEvidence } from '../../src/drivers/evidence/postgres/driver.ts'
 import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite/driver.ts'
+import { openResidentSearch } from '../../src/drivers/search/resident/driver.ts'
 import { openPostgresStore } from '../../src/drivers/store/postgres/driver.ts'
 import { openSqliteStore } from '../../src/drivers/store/sqlite/driver.ts'
-import { openExactVectors } from '../../src/drivers/vectors/exact/driver.ts'
 import type * as declared from '../../src/methods/index.ts'
 import { methods } from '../../src/methods/table.ts'
 import { loadControls } from '../../src/policy/files.ts'
@@ -173,9 +173,8 @@ async function openOn(backend: Backend, dir: string, clock: { now: number }): Pr
   const log = Object.assign(() => {}, { flush() {} })
   const index = await openFollower({
     store,
-    vectors: openExactVectors(),
+    search: openResidentSearch(),
     log,
-    every: () => () => {},
     breathe: async () => {},
   })
   // The outbox works when a test drains it, not on its own.

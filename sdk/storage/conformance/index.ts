@@ -2,5 +2,5 @@
 export { type EmbedderSuite, type TestRunner as EmbedderRunner, testEmbedder } from './embedder.ts'
 export { evidenceConformance } from './evidence.ts'
 export type { Expectation, TestRunner } from './runner.ts'
+export { type SearchSuite, testSearch } from './search.ts'
 export { type StoreSuite, storeConformance, suiteOptions } from './store.ts'
-export { testVectors, type VectorsSuite } from './vectors.ts'

@@ -4,7 +4,6 @@ import { testCoordination } from './store/coordination.ts'
 import { testDecisions } from './store/decisions.ts'
 import { testEmbeddings } from './store/embeddings.ts'
 import { testGroups } from './store/groups.ts'
-import { testKeyword } from './store/keyword.ts'
 import { kitOf, type StoreSuite } from './store/kit.ts'
 import { testShared } from './store/shared.ts'
 import { testTransactions } from './store/transactions.ts'
@@ -17,7 +16,6 @@ export function storeConformance(runner: TestRunner, suite: StoreSuite): void {
   const kit = kitOf(runner, suite)
   const parts = {
     decisions: testDecisions,
-    keyword: testKeyword,
     transactions: testTransactions,
     embeddings: testEmbeddings,
     groups: testGroups,

@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, realpath, rename, rm } from 'node:fs/promises'
-import { basename, dirname, join, relative, resolve, sep } from 'node:path'
+import { basename, dirname, join, resolve, sep } from 'node:path'
 import { version } from '../../core/version.ts'
 import { openExisting } from '../../drivers/shared/sqlite/connect.ts'
 import { copyDatabase, decisionFiles } from '../../drivers/store/sqlite/backup.ts'
@@ -24,7 +24,7 @@ import {
 } from './files.ts'
 
 interface BackupOptions {
-  settings: Pick<Settings, 'data_dir' | 'provenance_db' | 'store_url' | 'vector_url'>
+  settings: Pick<Settings, 'data_dir' | 'provenance_db' | 'store_url'>
   /** The folder to create. */
   target: string
   signal: AbortSignal
@@ -83,7 +83,7 @@ function refuseServer({ store_url, provenance_db }: BackupOptions['settings']): 
 
 /** Makes a backup. The target appears under its name once it is complete. @throws Error that says what is in the way */
 export async function backup({ settings, target: given, signal, progress }: BackupOptions): Promise<Manifest> {
-  const { data_dir, provenance_db, vector_url } = settings
+  const { data_dir, provenance_db } = settings
   refuseServer(settings)
   const target = resolve(given)
   await checkTarget(target, data_dir)
@@ -98,9 +98,8 @@ export async function backup({ settings, target: given, signal, progress }: Back
       signal.throwIfAborted()
       files.push(await file())
     }
-    const vectors = vector_url && !vector_url.includes('://') ? relative(data_dir, vector_url).split(sep).join('/') : ''
-    // Vectors outside of the catalogue are rebuilt from it.
-    for await (const path of others(data_dir, ['decisions', 'vectors', vectors])) {
+    // The search index is rebuilt from the catalogue.
+    for await (const path of others(data_dir, ['decisions', 'search'])) {
       await keep(() => copy(join(data_dir, path), folder, path))
     }
     const beside = (await readdir(data_dir)).filter((name) => name.endsWith('.db') && name !== catalogue)

@@ -72,15 +72,6 @@ export const fileOrPostgres = (value: unknown): string => {
   return given.includes('://') ? postgresUrl(given) : path(given)
 }
 
-/** A folder, an s3:// address or one of PostgreSQL. */
-export const vectorUrl = (value: unknown): string => {
-  const given = text(value)
-  if (!given.includes('://')) return path(given)
-  if (isPostgres(given)) return postgresUrl(given)
-  if (!given.startsWith('s3://')) return expected('a folder, an s3:// or a postgres:// address')
-  return /[@?#]/.test(given) ? expected('an s3:// address without credentials and parameters') : given
-}
-
 export const credentials = (value: unknown): Credential[] => {
   if (typeof value === 'string') return parseTokens(value)
   if (!Array.isArray(value) || value.length === 0) return expected('comma-separated agent:token pairs, or a list')

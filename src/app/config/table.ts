@@ -16,7 +16,6 @@ import {
   setting,
   text,
   url,
-  vectorUrl,
   webhookSecret,
   whole,
 } from './read.ts'
@@ -129,13 +128,6 @@ export const settings = {
     optional(postgresUrl),
     'PostgreSQL for decisions and everything that several servers share; by default the data directory.',
   ),
-  vector_url: setting(
-    'vectors.url',
-    'CSTP_VECTOR_URL',
-    null,
-    optional(vectorUrl),
-    'Vector database: a folder or s3:// for LanceDB, postgres:// for pgvector; by default exact search over the vectors in the store.',
-  ),
   embedder: setting(
     'embedder.driver',
     'CSTP_EMBEDDER',
@@ -165,7 +157,13 @@ export const settings = {
     'Key of a remote embedder; huggingface falls back to HF_TOKEN.',
     true,
   ),
-  drivers: setting('drivers', 'CSTP_DRIVERS', [], modules, 'Modules with an embedder or vectors of your own, by path.'),
+  drivers: setting(
+    'drivers',
+    'CSTP_DRIVERS',
+    [],
+    modules,
+    'Modules with an embedder or a search index of your own, by path.',
+  ),
   guardrails_paths: setting(
     'guardrails.paths',
     'GUARDRAILS_PATHS',

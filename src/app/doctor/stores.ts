@@ -1,6 +1,6 @@
 /** Checks the stores: databases, the catalogue against the decision files and its vectors, the evidence log. */
 import type { Database } from 'bun:sqlite'
-import { existsSync, mkdirSync, rmdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { messageOf } from '../../core/log.ts'
 import { walkLog } from '../../domain/evidence/verify.ts'
@@ -12,7 +12,7 @@ import { compareFiles, type FileFinding, type VectorState, vectorState } from '.
 import { migrations } from '../../drivers/store/sqlite/migrate.ts'
 import { evidencePlace, isPostgres, type Settings } from '../config/config.ts'
 import { loadDrivers } from '../own-drivers.ts'
-import { type Check, error, type Finding, note, warning, word } from './finding.ts'
+import { type Check, error, type Finding, note, warning } from './finding.ts'
 
 const again = 'cstp reindex; without a service cstp reindex --local'
 
@@ -92,18 +92,6 @@ export const checkVectors: Check = {
       const { inspectPostgres } = await import('../../drivers/store/postgres/inspect.ts')
       const { vectors } = await inspectPostgres(settings.store_url)
       if (vectors !== null) yield* vectorFindings(settings, vectors, own)
-    }
-    const { vector_url } = settings
-    if (vector_url === null || vector_url.includes('://') || !existsSync(vector_url)) return
-    const probe = join(vector_url, `.doctor.${process.pid}.tmp`)
-    try {
-      mkdirSync(probe)
-      rmdirSync(probe)
-    } catch {
-      yield error(
-        `the folder of the vectors can't be written to: ${vector_url}`,
-        `chown it, or rm -r ${word(vector_url)}: it is rebuilt`,
-      )
     }
   },
 }

@@ -101,7 +101,14 @@ export async function lookUp(
   const generation = index.generation()
   if (!generation) return { n: 0, failed: 0 }
   const vector = (await embed()).subarray(0, generation.dimensions)
-  const hits = await index.nearest({ vector, embedder: embedder.id, side: 'both', k: precedentsLooked, filter: {} })
+  const hits = await index.nearest({
+    vector,
+    embedder: embedder.id,
+    side: 'both',
+    k: precedentsLooked,
+    filter: {},
+    exact: true,
+  })
   const near = hits.filter(({ distance }) => distance <= embedder.precedent_distance).map(({ id }) => id)
   const outcomes = (await store.decisions.getMany(near)).map(({ record }) => record.outcome)
   const settled = outcomes.filter((outcome) => outcome !== null && outcome !== 'abandoned')

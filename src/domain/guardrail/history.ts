@@ -147,6 +147,7 @@ export function openHistory(
           side: 'both',
           k: min_matches,
           filter,
+          exact: true,
         })
         if (threshold === 'auto') answers[questions.auto_threshold] = 1 - embedder.similar_distance
         const farthest = threshold === 'auto' ? embedder.similar_distance : 1 - threshold

@@ -85,7 +85,7 @@ async function relevant(call: ContextCall, task: string | null, limit: number): 
     const { hits, no_precedent, degraded, index } = await precedents(call, task, limit)
     return { relevant_decisions: hits.map(hitOf), no_precedent, degraded, index }
   }
-  const index = await indexState(call.store)
+  const index = await indexState(call.index)
   const state = { no_precedent: false, degraded: !index.complete, index }
   if (limit === 0) return { relevant_decisions: [], ...state }
   const { texts } = await call.store.decisions.list({

@@ -87,17 +87,14 @@ async function embedQuery({ index, embedder, signal }: SearchTools, query: strin
   return vector!.subarray(0, generation.dimensions)
 }
 
-const exactScores = async (store: Store, terms: readonly string[], ids: readonly string[]) =>
-  (await store.decisions.keyword({ terms, filter: {}, limit: 0, also: ids, counted: false })).also
-
-export async function indexState({ decisions }: Pick<Store, 'decisions'>): Promise<IndexState> {
-  const [total, indexed] = await Promise.all([decisions.count({}), decisions.count({ indexed: true })])
-  return { complete: indexed === total, indexed, total }
+export async function indexState(index: Pick<Follower, 'state'>): Promise<IndexState> {
+  const { decisions, indexed, building } = await index.state()
+  return { complete: indexed === decisions && !building, indexed, total: decisions }
 }
 
 /** Scores decisions exactly in both parts, beyond what is known of them already. */
 async function rate(
-  { store, index, embedder }: SearchTools,
+  { index, embedder }: SearchTools,
   question: Question,
   ids: readonly string[],
   distances: Map<string, number> = new Map(),
@@ -109,7 +106,7 @@ async function rate(
   if (vector && far.length > 0)
     for (const [id, distance] of await index.distances({ vector, embedder: embedder.id, side, ids: far }))
       distances.set(id, distance)
-  if (unscored.length > 0) for (const [id, score] of await exactScores(store, terms, unscored)) scores.set(id, score)
+  if (unscored.length > 0) for (const [id, score] of await index.scores({ terms, ids: unscored })) scores.set(id, score)
   return ids.map((id) => candidate(id, distances.get(id) ?? null, scores.get(id) ?? 0, question))
 }
 
@@ -127,9 +124,9 @@ async function semantic(tools: SearchTools, { query, side, filter, offset, limit
   }
 }
 
-async function keyword({ store }: SearchTools, { query, side, filter, offset, limit }: SearchInput): Promise<Ranked> {
+async function keyword({ index }: SearchTools, { query, side, filter, offset, limit }: SearchInput): Promise<Ranked> {
   const terms = queryTerms(query)
-  const { hits, total, ideal } = await store.decisions.keyword({ terms, filter, limit: offset + limit })
+  const { hits, total, ideal } = await index.keyword({ terms, filter, limit: offset + limit })
   const question: Question = { vector: null, side, terms, ideal, best: hits[0]?.score ?? 0, weight: 0 }
   return { question, ranked: hits.map(({ id, score }) => candidate(id, null, score, question)), total, degraded: false }
 }
@@ -155,11 +152,10 @@ async function hybrid(tools: SearchTools, input: SearchInput): Promise<Ranked> {
   const k = Math.max(50, 4 * (offset + limit))
   const terms = queryTerms(query)
   const near = vector ? await index.nearest({ vector, embedder: tools.embedder.id, side, k, filter }) : []
-  const also = near.map(({ id }) => id)
-  const words = await store.decisions.keyword({ terms, filter, limit: k, also, counted: false })
+  const words = await index.keyword({ terms, filter, limit: k, counted: false })
   const question: Question = { vector, side, terms, ideal: words.ideal, best: words.hits[0]?.score ?? 0, weight }
   const distances = new Map(near.map(({ id, distance }) => [id, distance]))
-  const scores = new Map([...words.also, ...words.hits.map(({ id, score }) => [id, score] as const)])
+  const scores = new Map(words.hits.map(({ id, score }) => [id, score]))
   // Each leg's candidates get their exact score in the other: none is punished for the depth at which a leg stopped.
   const ranked = await rate(tools, question, [...new Set([...distances.keys(), ...scores.keys()])], distances, scores)
   const total = (vector ? await store.decisions.count({ ...filter, indexed: true }) : 0) + words.total_unindexed
@@ -177,10 +173,10 @@ const modes: Record<RetrievalMode, (tools: SearchTools, input: SearchInput) => P
  * @throws StorageError `unavailable` in semantic mode if the embedder is unavailable
  */
 export async function search(tools: SearchTools, given: SearchInput): Promise<SearchResult> {
-  const { text, replaced } = await correctSpelling(tools.store, given.query)
+  const { text, replaced } = await correctSpelling(tools, given.query)
   const input = { ...given, query: text }
   const { question, ranked, total, degraded } = await modes[input.mode](tools, input)
-  const index = await indexState(tools.store)
+  const index = await indexState(tools.index)
   // What is not indexed yet may be the precedent.
   const no_precedent = index.complete && !ranked.some((one) => isPrecedent(one, question, tools.embedder))
 

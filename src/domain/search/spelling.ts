@@ -3,6 +3,7 @@
  * words better than a dictionary does: names, abbreviations and identifiers are never "corrected" to everyday words that nobody wrote.
  */
 import type { Store } from '../../../sdk/storage/store.ts'
+import type { Follower } from './follower.ts'
 import { queryTerms } from './terms.ts'
 
 /** Shorter words have too many neighbours. */
@@ -15,6 +16,11 @@ const maxCorrected = 3
 /** A whole word of letters: the letters inside an identifier such as `k8s2prod` or `user_id` are no word of their own. */
 const asciiWord = /(?<![\p{L}\p{N}_])[A-Za-z]+(?![\p{L}\p{N}_])/gu
 
+interface SpellingTools {
+  store: Pick<Store, 'decisions'>
+  index: Pick<Follower, 'keyword' | 'nearTerms'>
+}
+
 export interface Spelled {
   /** The question with what was probably meant. */
   text: string
@@ -23,15 +29,15 @@ export interface Spelled {
 }
 
 /** Corrects the words of a question that the corpus lacks. One look-up for each such word; none for a question of known words. */
-export async function correctSpelling({ decisions }: Pick<Store, 'decisions'>, question: string): Promise<Spelled> {
+export async function correctSpelling(tools: SpellingTools, question: string): Promise<Spelled> {
   const replaced: Spelled['replaced'] = []
   const words = new Set([...question.matchAll(asciiWord)].map(([word]) => word).filter(isCandidate))
   for (const word of words) {
     const [term] = queryTerms(word)
     if (term === undefined || term.length < minLetters - 1) continue
-    const [near] = await decisions.nearTerms({ term, max_edits: word.length >= twoTypos ? 2 : 1, limit: 1 })
+    const [near] = await tools.index.nearTerms({ term, max_edits: word.length >= twoTypos ? 2 : 1, limit: 1 })
     if (near === undefined || near.edits === 0) continue
-    if (replaced.push({ word, by: await writtenAs(decisions, near.term, word) }) > maxCorrected)
+    if (replaced.push({ word, by: await writtenAs(tools, near.term, word) }) > maxCorrected)
       return { text: question, replaced: [] }
   }
   const by = new Map(replaced.map((one) => [one.word, one.by]))
@@ -41,9 +47,9 @@ export async function correctSpelling({ decisions }: Pick<Store, 'decisions'>, q
 const isCandidate = (word: string): boolean => word.length >= minLetters && word !== word.toUpperCase()
 
 /** A term is a stem: the word as some decision writes it, for the embedder and for people. */
-async function writtenAs(decisions: Store['decisions'], term: string, word: string): Promise<string> {
-  const { hits } = await decisions.keyword({ terms: [term], filter: {}, limit: 1, counted: false })
-  const [stored] = await decisions.getMany(hits.map(({ id }) => id))
+async function writtenAs({ store, index }: SpellingTools, term: string, word: string): Promise<string> {
+  const { hits } = await index.keyword({ terms: [term], filter: {}, limit: 1, counted: false })
+  const [stored] = await store.decisions.getMany(hits.map(({ id }) => id))
   if (stored === undefined) return term
   const { decision, context, pattern, lessons, reasons } = stored.record
   const text = [decision, context, pattern, lessons, ...reasons.map((reason) => reason.text)].join('\n')

@@ -4,7 +4,6 @@
  */
 import { stemmer } from 'stemmer'
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
-import type { Terms } from '../../../sdk/storage/store.ts'
 
 /** Longer words are cut: they are not searched for, and one must not slow the analysis down. */
 const maxTermLength = 64
@@ -86,8 +85,8 @@ function termOf(word: string): string {
   return cut.isWellFormed() ? cut : cut.slice(0, -1)
 }
 
-/** The terms of a text with their counts. Linear in its length. */
-export function termsOf(text: string): Terms {
+/** The terms of a text with their counts; `length` counts all, repeated ones too. Linear in its length. */
+export function termsOf(text: string): { counts: Map<string, number>; length: number } {
   const counts = new Map<string, number>()
   let length = 0
   for (const word of wordsOf(text)) {
@@ -108,12 +107,12 @@ export function queryTerms(query: string): string[] {
   return [...terms]
 }
 
-/** The terms under which a decision is found by keyword. */
-export function analyse(record: DecisionRecord): Terms {
+/** The terms under which a decision is found by keyword, as stores keep them. */
+export function analyse(record: DecisionRecord): string {
   const { decision, context, reasons, tags, pattern, category, lessons } = record
-  return termsOf(
-    [decision, context, ...reasons.map(({ text }) => text), ...tags, pattern, category, lessons]
-      .filter(Boolean)
-      .join('\n'),
-  )
+  const text = [decision, context, ...reasons.map(({ text }) => text), ...tags, pattern, category, lessons]
+  const terms: string[] = []
+  for (const [term, count] of termsOf(text.filter(Boolean).join('\n')).counts)
+    for (let at = 0; at < count; at++) terms.push(term)
+  return terms.join(' ')
 }

@@ -1,12 +1,10 @@
-/** The two resident engines against plain ones, in one process: the keyword index and FTS5, the WebAssembly scan and a loop. */
+/** The two halves of the resident search index against plain ones, in one process: the keyword index and FTS5, the WebAssembly scan and a loop. */
 import { Database } from 'bun:sqlite'
-import { random } from '../../../sdk/storage/conformance/vectors/corpus.ts'
+import { random } from '../../../sdk/storage/conformance/search/corpus.ts'
 import { fieldsOf } from '../../../sdk/storage/fields.ts'
-import type { DecisionFields } from '../../../sdk/storage/store.ts'
+import type { SearchValue } from '../../../sdk/storage/search.ts'
 import { analyse, queryTerms } from '../../../src/domain/search/terms.ts'
-import { packTerms } from '../../../src/drivers/store/resident/postings.ts'
-import { resident } from '../../../src/drivers/store/resident/resident.ts'
-import { openExactVectors } from '../../../src/drivers/vectors/exact/driver.ts'
+import { openResidentSearch } from '../../../src/drivers/search/resident/driver.ts'
 import type { Bench } from '../bench.ts'
 import { questionOf, recordOf, vectorOf } from '../corpus.ts'
 import { percentile } from '../load.ts'
@@ -33,31 +31,25 @@ async function timed(work: (at: number) => unknown) {
 }
 
 /** The same stems go to both, so that only the engines differ. */
-async function keywords(bench: Bench, size: number): Promise<DecisionFields[]> {
-  const index = resident()
+async function keywords(bench: Bench, size: number): Promise<SearchValue[]> {
+  const driver = openResidentSearch()
+  const index = await driver.open({ number: 0, embedder: '', dimensions: 0 })
   const db = new Database(':memory:')
   db.run("create virtual table texts using fts5(body, content='', contentless_delete=1, tokenize='unicode61')")
   const insert = db.prepare('insert into texts(rowid, body) values (?, ?)')
-  const fields: DecisionFields[] = []
-  const numberOf = (term: string): number => {
-    const known = index.words.get(term) ?? index.words.size
-    index.addWord(term, known)
-    return known
-  }
-  const loaded: Parameters<typeof index.load>[0][number][] = []
+  const values: SearchValue[] = []
   for (let from = 0; from < size; from += batch) {
     db.transaction(() => {
       for (let number = from; number < Math.min(size, from + batch); number++) {
         const record = recordOf(number)
         const terms = analyse(record)
-        const words = [...terms.counts].flatMap(([term, count]) => Array.from({ length: count }, () => term))
-        insert.run(number + 1, words.join(' '))
-        fields.push(fieldsOf(record, true))
-        loaded.push({ fields: fields.at(-1)!, terms: packTerms(terms, numberOf) })
+        insert.run(number + 1, terms)
+        values.push({ fields: fieldsOf(record, false), terms, vectors: null })
       }
     })()
+    const entries = values.slice(from).map((value) => ({ id: value.fields.id, value }))
+    await index.apply(entries, from + batch)
   }
-  index.load(loaded)
   const questions = Array.from({ length: asked }, (_, at) => queryTerms(questionOf(at, size)))
   const select = db.prepare<{ rowid: number }, [string]>(
     `select rowid, bm25(texts) as score from texts where texts match ? order by score limit ${k}`,
@@ -71,7 +63,8 @@ async function keywords(bench: Bench, size: number): Promise<DecisionFields[]> {
   select.finalize()
   insert.finalize()
   db.close()
-  return fields
+  await driver.close()
+  return values
 }
 
 function scan(vectors: Float32Array, question: Float32Array, size: number): number[] {
@@ -89,16 +82,17 @@ function scan(vectors: Float32Array, question: Float32Array, size: number): numb
   return best.map(({ at }) => at)
 }
 
-async function scans(bench: Bench, size: number, fields: readonly DecisionFields[]): Promise<void> {
+async function scans(bench: Bench, size: number, values: readonly SearchValue[]): Promise<void> {
   const next = random(99)
   const all = new Float32Array(size * dimensions)
-  const driver = openExactVectors()
+  const driver = openResidentSearch()
   const index = await driver.open({ number: 1, embedder: 'bench', dimensions })
   for (let from = 0; from < size; from += batch) {
-    const entries = fields.slice(from, from + batch).map((one, at) => {
+    const entries = values.slice(from, from + batch).map(({ fields }, at) => {
       const vector = vectorOf(next, dimensions)
       all.set(vector, (from + at) * dimensions)
-      return { id: one.id, value: { fields: one, vectors: { structure: vector, function: vector, both: vector } } }
+      const vectors = { structure: vector, function: vector, both: vector }
+      return { id: fields.id, value: { fields: { ...fields, indexed: true }, terms: '', vectors } }
     })
     await index.apply(entries, from + batch)
   }
@@ -107,7 +101,7 @@ async function scans(bench: Bench, size: number, fields: readonly DecisionFields
     rowOf(part, 'JS f32 scan, top 50', { size, ...(await timed((at) => scan(all, questions[at]!, size))) }),
   )
   const own = await timed((at) => index.nearest({ vector: questions[at]!, side: 'both', k, filter: {} }))
-  bench.add(against(rowOf(part, 'exact driver, top 50', { size, ...own }), base))
+  bench.add(against(rowOf(part, 'resident vectors, top 50', { size, ...own }), base))
   await driver.close()
 }
 

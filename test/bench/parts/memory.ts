@@ -18,7 +18,7 @@ export async function memory(bench: Bench): Promise<void> {
       const child = await bench.server(await bench.seeded(size), { driver })
       const add = (when: string, figures: Partial<Row> = {}) => {
         const rss_mb = child.rss() / mb
-        const what = `server with ${driver === 'exact' ? 'exact search' : driver}, ${when}`
+        const what = `server with ${driver} search, ${when}`
         const ratio = rss_mb / base.rss_mb!
         bench.add(rowOf(part, what, { size, rss_mb, ratio, baseline: base.what, ...figures }))
       }

@@ -79,7 +79,6 @@ async function measure(
   await settled(child)
   await learn()
   for (const mode of modes) {
-    if (mode === 'keyword' && driver === 'LanceDB') continue
     add(mode, await readFigures(child, inTurn(requests(mode, 0, known))))
   }
   add('hybrid with filters', await readFigures(child, inTurn(requests('hybrid', 0, known, { filters }))))

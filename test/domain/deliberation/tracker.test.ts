@@ -17,7 +17,7 @@ afterEach(async () => {
 function start() {
   const state = { now: 1_000_000, away: false, failures: 0 }
   const now = () => state.now
-  const store = openMemoryStore({ analyse: () => ({ counts: new Map(), length: 0 }), now })
+  const store = openMemoryStore({ analyse: () => '', now })
   const read: string[] = []
   const keyed: Store['keyed'] = {
     get: (collection, keys) => {

@@ -21,7 +21,7 @@ const times = (count: number, make: (at: number) => DecisionRecord) =>
   Array.from({ length: count }, (_, at) => make(at))
 
 async function storeOf(...records: DecisionRecord[]) {
-  const store = openMemoryStore({ analyse: () => ({ counts: new Map(), length: 0 }), now: () => testStart })
+  const store = openMemoryStore({ analyse: () => '', now: () => testStart })
   await store.transaction(async (tx) => {
     for (const record of records) await tx.decisions.create(record)
   })

@@ -1,22 +1,13 @@
-/** The index that a server searches is level with the store, whoever wrote, and survives slow drivers, restarts and reindexing. */
-import { afterAll, expect, test } from 'bun:test'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { SQL } from 'bun'
-import { entry, idOf, random, unitVector } from '../../../sdk/storage/conformance/vectors/corpus.ts'
-import { StorageError } from '../../../sdk/storage/errors.ts'
+/** The index that a server searches is level with the store, whoever wrote, and survives restarts and reindexing. */
+import { expect, test } from 'bun:test'
+import { entry, idOf, random, unitVector } from '../../../sdk/storage/conformance/search/corpus.ts'
+import type { Search, SearchIndex } from '../../../sdk/storage/search.ts'
 import type { FeedEntry, Generation } from '../../../sdk/storage/store.ts'
-import type { VectorSet, Vectors } from '../../../sdk/storage/vectors.ts'
+import type { VectorSet } from '../../../sdk/storage/vectors.ts'
 import { type Follower, openFollower } from '../../../src/domain/search/follower.ts'
 import { analyse } from '../../../src/domain/search/terms.ts'
-import { openExactVectors } from '../../../src/drivers/vectors/exact/driver.ts'
-import { openLanceVectors } from '../../../src/drivers/vectors/lancedb/driver.ts'
-import { openPgvectorVectors } from '../../../src/drivers/vectors/pgvector/driver.ts'
+import { openResidentSearch } from '../../../src/drivers/search/resident/driver.ts'
 import { openMemoryStore } from '../../support/memory/store.ts'
-import { openMemoryVectors } from '../../support/memory/vectors.ts'
-import { freshDatabase, pgvector, whyNoPgvector } from '../../support/postgres.ts'
-import { until } from '../../support/process.ts'
 import { recordOf, testStart } from '../../support/record.ts'
 
 const D = 8
@@ -38,13 +29,17 @@ function fakeStore() {
       if (vectors) kept.set(generation, vectors)
       else kept.delete(generation)
       seq++
-      rows.set(made.id, { seq, vectors: kept, entry: { seq, id: made.id, fields: made.value.fields, vectors: null } })
+      rows.set(made.id, {
+        seq,
+        vectors: kept,
+        entry: { seq, id: made.id, fields: made.value.fields, terms: 'words', vectors: null },
+      })
       return made.id
     },
     delete(number: number) {
       const id = idOf(number)
       seq++
-      rows.set(id, { seq, vectors: new Map(), entry: { seq, id, fields: null, vectors: null } })
+      rows.set(id, { seq, vectors: new Map(), entry: { seq, id, fields: null, terms: '', vectors: null } })
     },
     build(embedder: string, dimensions: number) {
       const building: Generation = { number: 2, embedder, dimensions, state: 'building' }
@@ -78,48 +73,43 @@ function fakeStore() {
 
 type Followable = Parameters<typeof openFollower>[0]['store']
 
-/** The reference driver made slow to write, and able to fail. */
-function slowVectors(inner = openMemoryVectors()) {
-  const state = { fails: false, batches: [] as number[] }
-  const vectors: Vectors = {
+/** A resident index that is kept at a close, as a durable one is, and slow to apply. */
+function durableSearch(): Search {
+  const inner = openResidentSearch()
+  const held = new Map<number, Promise<SearchIndex>>()
+  return {
     ...inner,
-    driver: 'slow',
-    immediate: false,
+    driver: 'durable',
     async open(generation) {
-      const index = await inner.open(generation)
+      const opened = held.get(generation.number) ?? inner.open(generation)
+      held.set(generation.number, opened)
+      const index = await opened
       return {
         ...index,
         async apply(entries, watermark) {
           await Bun.sleep(1)
-          if (state.fails) throw new StorageError('unavailable', 'the engine is away')
-          state.batches.push(entries.length)
           await index.apply(entries, watermark)
         },
+        close: async () => {},
       }
     },
-    // As a durable driver: what it holds is there at the next open.
+    async keepOnly(number) {
+      for (const other of [...held.keys()]) if (other !== number) held.delete(other)
+      await inner.keepOnly(number)
+    },
     close: async () => {},
   }
-  return { vectors, state }
 }
 
 const logged: string[] = []
 
-async function follow(store: Followable, vectors: Vectors, tail?: Vectors): Promise<Follower & { tick(): void }> {
-  let tick = () => {}
-  const follower = await openFollower({
+const follow = (store: Followable, driver: Search): Promise<Follower> =>
+  openFollower({
     store,
-    vectors,
-    ...(tail ? { tail } : {}),
+    search: driver,
     log: (level, message) => logged.push(`${level} ${message}`),
-    every: (_, work) => {
-      tick = work
-      return () => {}
-    },
     breathe: () => Bun.sleep(0),
   })
-  return { ...follower, tick: () => tick() }
-}
 
 const search = (follower: Follower, vector: Float32Array, k = 5) =>
   follower.nearest({ vector, side: 'both', k, filter: {} })
@@ -127,31 +117,18 @@ const ids = async (follower: Follower) =>
   (await search(follower, unitVector(random(1), D), 100_000)).map(({ id }) => id).sort()
 const set = (vector: Float32Array): VectorSet => ({ structure: vector, function: vector, both: vector })
 
-const folders: string[] = []
-afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true })
-})
-
-const kinds: Record<string, () => Promise<{ vectors: Vectors; tail?: Vectors }>> = {
-  'an immediate driver': async () => ({ vectors: openExactVectors() }),
-  'a slow driver with a tail': async () => ({ vectors: slowVectors().vectors, tail: openExactVectors() }),
-  'a slow driver with the reference as tail': async () => ({
-    vectors: slowVectors().vectors,
-    tail: openMemoryVectors(),
-  }),
-  lancedb: async () => {
-    const url = mkdtempSync(join(tmpdir(), 'cstp-follower-'))
-    folders.push(url)
-    return { vectors: await openLanceVectors({ url }), tail: openExactVectors() }
-  },
+const kinds: Record<string, () => Search> = {
+  resident: () => openResidentSearch(),
+  'resident (worker)': () => openResidentSearch({ worker_from: 0 }),
+  durable: durableSearch,
 }
 
 for (const [kind, open] of Object.entries(kinds)) {
   test(`${kind}: each search sees what was committed before it`, async () => {
     const store = fakeStore()
     for (let i = 0; i < 30; i++) store.put(i)
-    const { vectors, tail } = await open()
-    const follower = await follow(store, vectors, tail)
+    const driver = open()
+    const follower = await follow(store, driver)
     expect((await ids(follower)).length).toBe(30)
     const vector = unitVector(next, D)
     const id = store.put(77, set(vector))
@@ -163,7 +140,7 @@ for (const [kind, open] of Object.entries(kinds)) {
     store.put(6, null)
     const found = await ids(follower)
     expect(found).toEqual([...Array.from({ length: 30 }, (_, i) => i), 77].filter((i) => i !== 5 && i !== 6).map(idOf))
-    expect(await follower.status()).toMatchObject({ generation: 1, applied_seq: 34, count: 29 })
+    expect(await follower.state()).toMatchObject({ generation: 1, applied_seq: 34, decisions: 30, indexed: 29 })
     const indexed = { vector, side: 'both', k: 100, filter: { indexed: true } } as const
     expect((await follower.nearest(indexed)).length).toBe(29)
     const early = ids(follower)
@@ -175,10 +152,10 @@ for (const [kind, open] of Object.entries(kinds)) {
 
   test(`${kind}: random changes, flushes and searches agree with the store`, async () => {
     const store = fakeStore()
-    const { vectors, tail } = await open()
-    const follower = await follow(store, vectors, tail)
+    const driver = open()
+    const follower = await follow(store, driver)
     const held = new Map<string, Float32Array>()
-    for (let step = 0; step < (kind === 'lancedb' ? 90 : 300); step++) {
+    for (let step = 0; step < 300; step++) {
       const number = Math.floor(next() * 40)
       if (next() < 0.3) {
         store.delete(number)
@@ -188,8 +165,6 @@ for (const [kind, open] of Object.entries(kinds)) {
         store.put(number, set(vector))
         held.set(idOf(number), vector)
       }
-      if (step % 11 === 0) follower.tick()
-      if (step % 50 === 0) await follower.flush()
       if (step % 3 !== 0) continue
       const asked = unitVector(next, D)
       const hits = await search(follower, asked, 6)
@@ -198,7 +173,7 @@ for (const [kind, open] of Object.entries(kinds)) {
         .sort((a, b) => a.distance - b.distance)
         .slice(0, 6)
       expect(hits.map(({ id }) => id)).toEqual(expected.map(({ id }) => id))
-      if (step % 30 === 0) expect((await follower.status()).count).toBe(held.size)
+      if (step % 30 === 0) expect((await follower.state()).indexed).toBe(held.size)
     }
     await follower.close()
   }, 20_000)
@@ -206,8 +181,8 @@ for (const [kind, open] of Object.entries(kinds)) {
   test(`${kind}: a reindex is served the old way until it is active`, async () => {
     const store = fakeStore()
     for (let i = 0; i < 20; i++) store.put(i)
-    const { vectors, tail } = await open()
-    const follower = await follow(store, vectors, tail)
+    const driver = open()
+    const follower = await follow(store, driver)
     const generation = store.build('b', 4)
     for (let i = 0; i < 10; i++) store.put(i, set(unitVector(next, 4)), 2)
     await follower.prepare(generation)
@@ -219,19 +194,20 @@ for (const [kind, open] of Object.entries(kinds)) {
     store.activate()
     const [hit] = await follower.nearest({ vector: Float32Array.of(0, 0, 0, 1), side: 'both', k: 1, filter: {} })
     expect(hit).toEqual({ id: late, distance: 0 })
-    expect(await follower.status()).toMatchObject({ generation: 2, count: 20 })
+    expect(await follower.state()).toMatchObject({ generation: 2, indexed: 20 })
     const old = { vector: unitVector(next, 4), side: 'both', k: 1, filter: {}, embedder: 'a' } as const
     await expect(follower.nearest(old)).rejects.toMatchObject({ kind: 'invalid' })
-    await Bun.sleep(vectors.driver === 'lancedb' ? 500 : 1)
-    expect(await (await vectors.open({ number: 1, embedder: 'new', dimensions: 2 })).count()).toBe(0)
+    await Bun.sleep(1)
+    const first = await driver.open({ number: 1, embedder: 'new', dimensions: 2 })
+    expect((await first.state()).decisions).toBe(0)
     await follower.close()
   })
 
   test(`${kind}: a generation that became active elsewhere is loaded`, async () => {
     const store = fakeStore()
     store.put(1)
-    const { vectors, tail } = await open()
-    const follower = await follow(store, vectors, tail)
+    const driver = open()
+    const follower = await follow(store, driver)
     store.build('b', 4)
     store.put(1, set(Float32Array.of(1, 0, 0, 0)), 2)
     const searching = search(follower, unitVector(next, D))
@@ -244,8 +220,8 @@ for (const [kind, open] of Object.entries(kinds)) {
   test(`${kind}: concurrent searches share their reads of the feed`, async () => {
     const store = fakeStore()
     for (let i = 0; i < 50; i++) store.put(i)
-    const { vectors, tail } = await open()
-    const follower = await follow(store, vectors, tail)
+    const driver = open()
+    const follower = await follow(store, driver)
     store.put(51)
     store.reads.since = 0
     const found = await Promise.all(Array.from({ length: 50 }, () => ids(follower)))
@@ -267,23 +243,23 @@ test('with a real store: recorded, embedded, reindexed', async () => {
   await store.transaction(async (tx) => {
     for (const record of records.slice(0, 10)) await tx.decisions.create(record)
   })
-  const follower = await follow(store, openExactVectors())
-  expect(await follower.status()).toMatchObject({ generation: 0, count: 0 })
+  const follower = await follow(store, openResidentSearch())
+  expect(await follower.state()).toMatchObject({ generation: 0, indexed: 0 })
   await store.transaction((tx) => tx.embeddings.start('a', D))
   await put(0, 10, 'a', D)
   expect(await ids(follower)).toEqual(records.slice(0, 10).map(({ id }) => id))
   await store.transaction((tx) => tx.embeddings.drop(records[4]!.id))
-  expect(await follower.status()).toMatchObject({ generation: 1, count: 9 })
+  expect(await follower.state()).toMatchObject({ generation: 1, indexed: 9 })
   const generation = await store.transaction((tx) => tx.embeddings.start('b', 4))
   await put(0, 8, 'b', 4)
   await follower.prepare(generation)
-  expect(await follower.status()).toMatchObject({ generation: 1, count: 9 })
+  expect(await follower.state()).toMatchObject({ generation: 1, indexed: 9 })
   await store.transaction(async (tx) => {
     for (const record of records.slice(10)) await tx.decisions.create(record)
   })
   await put(8, 12, 'b', 4)
   await store.transaction((tx) => tx.embeddings.activate(generation.number))
-  expect(await follower.status()).toMatchObject({ generation: generation.number, count: 12 })
+  expect(await follower.state()).toMatchObject({ generation: generation.number, indexed: 12 })
   const query = { vector: unitVector(next, 4), side: 'structure', k: 50, filter: { indexed: true } } as const
   expect((await follower.nearest(query)).length).toBe(12)
   await follower.close()
@@ -294,7 +270,7 @@ test('before the first generation nothing is found, and a padded question is cut
   const id = store.put(1, set(unitVector(random(1), D)))
   const padded = new Float32Array(768)
   padded.set(unitVector(random(1), D))
-  const follower = await follow(store, openExactVectors())
+  const follower = await follow(store, openResidentSearch())
   expect((await search(follower, padded))[0]).toEqual({ id, distance: expect.closeTo(0, 5) })
   store.empty()
   expect(await search(follower, padded)).toEqual([])
@@ -302,115 +278,103 @@ test('before the first generation nothing is found, and a padded question is cut
   await follower.close()
 })
 
-test('damaged vectors are left out, logged, and stop no search', async () => {
+test('damaged vectors are left out and logged; keywords still find their decision', async () => {
   const store = fakeStore()
   store.put(1)
   store.put(2, set(new Float32Array(D).fill(Number.NaN)))
   store.put(3)
-  for (const tail of [undefined, openExactVectors()]) {
-    logged.length = 0
-    const follower = await follow(store, tail ? slowVectors().vectors : openExactVectors(), tail)
-    expect(await ids(follower)).toEqual([idOf(1), idOf(3)])
-    expect(logged.filter((line) => line.startsWith('error'))).toHaveLength(1)
-    await follower.close()
-  }
+  logged.length = 0
+  const follower = await follow(store, openResidentSearch())
+  expect(await ids(follower)).toEqual([idOf(1), idOf(3)])
+  expect(await follower.state()).toMatchObject({ decisions: 3, indexed: 2 })
+  const { hits } = await follower.keyword({ terms: ['words'], filter: {}, limit: 9 })
+  expect(hits.map(({ id }) => id)).toEqual([idOf(1), idOf(2), idOf(3)])
+  expect(logged.filter((line) => line.startsWith('error'))).toHaveLength(1)
+  await follower.close()
 })
 
-test('a slow driver takes batches, keeps them over a restart, and may fail for a while', async () => {
+test('a durable index is loaded from its watermark on', async () => {
   const store = fakeStore()
-  const { vectors, state } = slowVectors()
-  const follower = await follow(store, vectors, openExactVectors())
-  for (let i = 0; i < 100; i++) {
-    store.put(i)
-    expect((await search(follower, unitVector(next, D), 1)).length).toBe(1)
-  }
-  expect(state.batches).toEqual([])
-  expect((await follower.status()).pending).toBe(100)
-  state.fails = true
-  follower.tick()
-  await Bun.sleep(5)
-  expect(logged.at(-1)).toContain('tried again')
-  expect((await ids(follower)).length).toBe(100)
-  state.fails = false
-  follower.tick()
-  await Bun.sleep(10)
-  expect(state.batches).toEqual([100])
-  expect((await follower.status()).pending).toBe(0)
-  store.put(100)
-  await follower.flush()
-  store.put(101)
-  await search(follower, unitVector(next, D), 1)
+  const driver = durableSearch()
+  for (let i = 0; i < 100; i++) store.put(i)
+  const follower = await follow(store, driver)
   await follower.close()
+  store.put(101)
   store.reads.since = 0
-  const again = await follow(store, vectors, openExactVectors())
-  expect(store.reads.since).toBe(0)
-  expect((await ids(again)).length).toBe(102)
+  const again = await follow(store, driver)
+  expect(store.reads.since).toBe(1)
+  expect((await ids(again)).length).toBe(101)
   await again.close()
 })
 
-test('two processes on one slow index: an older batch undoes nothing', async () => {
+test('two processes on one durable index: what one is behind undoes nothing', async () => {
   const store = fakeStore()
-  const { vectors } = slowVectors()
-  const [one, two] = [
-    await follow(store, vectors, openExactVectors()),
-    await follow(store, vectors, openExactVectors()),
-  ]
+  const driver = durableSearch()
+  const [one, two] = [await follow(store, driver), await follow(store, driver)]
   store.put(1, set(unitVector(next, D)))
   await two.sync()
   const vector = unitVector(next, D)
   const id = store.put(1, set(vector))
-  await one.flush()
-  two.tick()
-  await Bun.sleep(10)
-  const third = await follow(store, vectors, openExactVectors())
+  await Promise.all([one.sync(), two.sync()])
+  const third = await follow(store, driver)
   for (const follower of [one, two, third]) {
     expect((await search(follower, vector, 1))[0]).toEqual({ id, distance: expect.closeTo(0, 5) })
     await follower.close()
   }
 })
 
-test('an index that is ahead of the store belongs to another one and is built anew', async () => {
-  const { vectors } = slowVectors()
-  const index = await vectors.open({ number: 1, embedder: 'a', dimensions: D })
+test('an index that is ahead of the store belongs to another one and is rebuilt', async () => {
+  const driver = durableSearch()
+  const index = await driver.open({ number: 1, embedder: 'a', dimensions: D })
   await index.apply([entry(500, next, D)], 900)
   const store = fakeStore()
   store.put(1)
-  const follower = await follow(store, vectors, openExactVectors())
+  const follower = await follow(store, driver)
   expect(await ids(follower)).toEqual([idOf(1)])
   await follower.close()
-})
-
-test('a slow driver without a tail is refused', async () => {
-  await expect(follow(fakeStore(), slowVectors().vectors)).rejects.toMatchObject({ kind: 'invalid' })
 })
 
 test('10 000 decisions are loaded in pages', async () => {
   const store = fakeStore()
   const vectors = Array.from({ length: 50 }, () => set(unitVector(next, D)))
   for (let i = 0; i < 10_000; i++) store.put(i, vectors[i % 50]!)
-  const follower = await follow(store, openExactVectors())
-  expect((await follower.status()).count).toBe(10_000)
+  const follower = await follow(store, openResidentSearch())
+  expect((await follower.state()).indexed).toBe(10_000)
   expect(store.reads.since).toBe(20)
   await follower.close()
 })
 
-const server = pgvector()
-const upkeep = 'an index that needs upkeep gets it while it serves, not when it closes'
-if (server === null) test.skip(`${upkeep} (${whyNoPgvector})`, () => {})
-else
-  test(upkeep, async () => {
-    const url = await freshDatabase(server)
-    const sql = new SQL(url, { max: 1 })
-    const indexes = async () => (await sql`select 1 from pg_indexes where indexname like '%hnsw'`).length
-    const store = fakeStore()
-    const follower = await follow(store, await openPgvectorVectors({ url, connections: 2, index_from: 700 }))
-    for (let i = 0; i < 600; i++) store.put(i)
-    await follower.sync()
-    expect(await indexes()).toBe(0)
-    for (let i = 600; i < 1_200; i++) store.put(i)
-    await follower.sync()
-    await until('three indexes', async () => (await indexes()) === 3)
-    expect(await ids(follower)).toHaveLength(1_200)
-    await follower.close()
-    await sql.close()
-  })
+test('an index is maintained in the background: at the start, and after every 500 changes', async () => {
+  const driver = openResidentSearch()
+  let maintained = 0
+  const counting: Search = {
+    ...driver,
+    open: async (generation) => ({
+      ...(await driver.open(generation)),
+      maintain: async () => {
+        maintained++
+      },
+    }),
+  }
+  const store = fakeStore()
+  const follower = await follow(store, counting)
+  expect(maintained).toBe(1)
+  for (let i = 0; i < 499; i++) store.put(i)
+  await follower.sync()
+  expect(maintained).toBe(1)
+  store.put(499)
+  await follower.sync()
+  expect(maintained).toBe(2)
+  await follower.close()
+})
+
+test('before the first generation keywords find what is there', async () => {
+  const store = fakeStore()
+  store.empty()
+  const id = store.put(1, null)
+  const follower = await follow(store, openResidentSearch())
+  expect(follower.generation()).toBeNull()
+  expect((await follower.keyword({ terms: ['words'], filter: {}, limit: 9 })).hits.map((hit) => hit.id)).toEqual([id])
+  expect(await follower.state()).toMatchObject({ generation: 0, decisions: 1, indexed: 0 })
+  await follower.close()
+})

@@ -4,6 +4,7 @@ import { correctSpelling } from '../../../src/domain/search/spelling.ts'
 import { analyse } from '../../../src/domain/search/terms.ts'
 import { openMemoryStore } from '../../support/memory/store.ts'
 import { recordOf } from '../../support/record.ts'
+import { openIndexOf } from '../../support/search.ts'
 
 async function corrected(question: string): Promise<[string, string[]]> {
   const store = openMemoryStore({ analyse, now: Date.now })
@@ -20,7 +21,9 @@ async function corrected(question: string): Promise<[string, string[]]> {
         source_key: null,
       })
   })
-  const { text, replaced } = await correctSpelling(store, question)
+  const index = await openIndexOf(store)
+  const { text, replaced } = await correctSpelling({ store, index }, question)
+  await index.close()
   await store.close()
   return [text, replaced.map(({ word, by }) => `${word} → ${by}`)]
 }

@@ -94,7 +94,15 @@ test('a record is found by decision, context, reasons, tags, pattern, category a
     project: { name: 'theta', feature: null, pr: null, files: [] },
     actual_result: 'iota',
   })
-  expect([...analyse(record).counts.keys()]).toEqual(['alpha', 'beta', 'gamma', 'delta', 'epsilon', 'zeta', 'eta'])
+  expect([...new Set(analyse(record).split(' '))]).toEqual([
+    'alpha',
+    'beta',
+    'gamma',
+    'delta',
+    'epsilon',
+    'zeta',
+    'eta',
+  ])
 })
 
 test('terms are well-formed text of at most 64 units', () => {

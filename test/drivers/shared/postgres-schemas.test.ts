@@ -5,14 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SQL } from 'bun'
 import { createAll, recordOf, suiteOptions } from '../../../sdk/storage/conformance/store/records.ts'
-import { fieldsOf } from '../../../sdk/storage/fields.ts'
 import { migrate } from '../../../src/app/migrate/migrate.ts'
 import { appendEvents } from '../../../src/domain/evidence/chain.ts'
 import { openPostgresEvidence, openPostgresEvidenceReader } from '../../../src/drivers/evidence/postgres/driver.ts'
 import { openPostgresStore } from '../../../src/drivers/store/postgres/driver.ts'
 import { inspectPostgres } from '../../../src/drivers/store/postgres/inspect.ts'
-import { openPgvectorVectors } from '../../../src/drivers/vectors/pgvector/driver.ts'
-import { freshDatabase, type Postgres, pgvector, postgres, whyNoPostgres } from '../../support/postgres.ts'
+import { freshDatabase, type Postgres, postgres, whyNoPostgres } from '../../support/postgres.ts'
 import { eventsFrom } from '../evidence/evidence-tools.ts'
 
 setDefaultTimeout(60_000)
@@ -51,18 +49,6 @@ async function contentOf(url: string, schema: string) {
 async function statement(url: string, text: string): Promise<void> {
   const sql = new SQL(url, { max: 1 })
   await sql.unsafe(text).finally(() => sql.close())
-}
-
-/** Opens an empty index in the schema, builds what speeds it up, and searches it. */
-async function searchEmpty(url: string, schema: string): Promise<unknown> {
-  const vectors = await openPgvectorVectors({ url: `${url}?schema=${schema}`, connections: 2, index_from: 0 })
-  try {
-    const index = await vectors.open({ number: 1, embedder: 'test', dimensions: 2 })
-    await index.maintain()
-    return await index.nearest({ side: 'both', vector: Float32Array.of(1, 0), k: 3, filter: {} })
-  } finally {
-    await vectors.close()
-  }
 }
 
 function suite(database: Postgres): void {
@@ -119,42 +105,5 @@ function suite(database: Postgres): void {
     expect(await run(base, inSchema('copy'))).toMatchObject({ decisions: 3, evidence_records: 5 })
     await fill(inSchema('other'), 1, 2)
     expect(await run(inSchema('other'), join(home, 'back'))).toMatchObject({ decisions: 1, evidence_records: 2 })
-  })
-
-  test.skipIf(pgvector() === null)('vectors of one schema are not those of another', async () => {
-    const vector = Float32Array.of(1, 0)
-    const generation = { number: 1, embedder: 'test', dimensions: 2 }
-    const open = async (url: string) => {
-      const vectors = await openPgvectorVectors({ url, connections: 2, index_from: 1 })
-      return { vectors, index: await vectors.open(generation) }
-    }
-    const [first, second] = [await open(inSchema('v_first')), await open(inSchema('v_second'))]
-    const fields = fieldsOf(recordOf(1), true)
-    const entry = { id: fields.id, value: { vectors: { structure: vector, function: vector, both: vector }, fields } }
-    await first.index.apply([entry], 1)
-    await first.index.maintain()
-    // Written again as it is, and changed in a vector alone.
-    await first.index.apply([entry], 2)
-    const changed = { ...entry.value.vectors, both: Float32Array.of(0, 1) }
-    await first.index.apply([{ ...entry, value: { fields, vectors: changed } }], 3)
-    const nearest = { side: 'both' as const, vector, k: 3, filter: {} }
-    expect(await first.index.nearest(nearest)).toEqual([{ id: fields.id, distance: 1 }])
-    expect(await second.index.nearest(nearest)).toEqual([])
-    expect(await second.index.watermark()).toBe(0)
-    await first.vectors.close()
-    await second.vectors.close()
-  })
-  test.skipIf(pgvector() === null)('a schema that is dropped leaves pgvector to the others', async () => {
-    const url = await freshDatabase(database)
-    expect(await searchEmpty(url, 'one')).toEqual([])
-    await statement(url, 'drop schema one cascade')
-    expect(await searchEmpty(url, 'two')).toEqual([])
-  })
-
-  test.skipIf(pgvector() === null)('pgvector is found in a schema of its own', async () => {
-    const url = await freshDatabase(database)
-    await statement(url, 'create schema "My tools"; create extension vector schema "My tools"')
-    expect(await searchEmpty(url, 'one')).toEqual([])
-    expect(await searchEmpty(url, 'two')).toEqual([])
   })
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { fieldsOf, fieldsOrder } from '../../../sdk/storage/fields.ts'
 import { catalogue } from '../../../src/drivers/store/resident/catalogue.ts'
-import { ranks } from '../../../src/drivers/store/resident/postings.ts'
+import { ranks } from '../../../src/drivers/store/resident/ranks.ts'
 import { recordOf } from '../../bench/corpus.ts'
 
 const byNumber = (a: number, b: number) => a - b

@@ -21,7 +21,6 @@ async function open() {
       syncs.push(Promise.withResolvers())
       return syncs.at(-1)!.promise
     },
-    addToDictionary: () => {},
     beforePlacing: () => {},
     writePending: async () => {},
   })

@@ -2,27 +2,21 @@
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import { fieldsOf } from '../../../sdk/storage/fields.ts'
-import type { CountFilter, DecisionWriter, EmbeddingWriter, Generation, Terms } from '../../../sdk/storage/store.ts'
+import type { CountFilter, DecisionWriter, EmbeddingWriter, Generation } from '../../../sdk/storage/store.ts'
 import type { VectorSet } from '../../../sdk/storage/vectors.ts'
 import type { Catalogue } from '../../../src/drivers/store/resident/catalogue.ts'
 import type { Verb } from '../../../src/drivers/store/resident/groups.ts'
 import { edgesOf } from '../../../src/drivers/store/resident/groups.ts'
-import { equalTerms, packTerms } from '../../../src/drivers/store/resident/postings.ts'
 import { checkVectors } from '../../../src/drivers/store/shared.ts'
 import { count, generationIn, type Layers, storedDecision, vectorKey } from './state.ts'
 
 export interface DecisionTools {
   /** Over what is committed. */
   committed: Pick<Catalogue, 'count' | 'outcomes'>
-  analyse(record: DecisionRecord): Terms
-  numberOf(term: string): number
+  analyse(record: DecisionRecord): string
 }
 
-export function decisionWriter(
-  layers: Layers,
-  verb: Verb,
-  { analyse, numberOf, committed }: DecisionTools,
-): DecisionWriter {
+export function decisionWriter(layers: Layers, verb: Verb, { analyse, committed }: DecisionTools): DecisionWriter {
   function write(record: DecisionRecord, revision: number): void {
     fieldsOf(record, false)
     const before = layers.decisions.get(record.id)
@@ -31,13 +25,12 @@ export function decisionWriter(
       throw new StorageError('conflict', `the source key is taken by ${holder}`)
     if (before !== undefined && before.source_key !== null) layers.sources.delete(before.source_key)
     if (record.source_key !== null) layers.sources.set(record.source_key, record.id)
-    const terms = packTerms(analyse(record), numberOf)
     layers.decisions.set(record.id, {
       document: JSON.stringify(record),
       revision,
       seq: count(layers, 'seq'),
       source_key: record.source_key,
-      terms: before !== undefined && equalTerms(before.terms, terms) ? before.terms : terms,
+      terms: analyse(record),
       edges: edgesOf(record),
     })
   }

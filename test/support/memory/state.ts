@@ -1,7 +1,6 @@
 /** What the memory store holds. Values are never changed in place: a transaction replaces them. */
 import type { Edge, Generation, KeyedRecord, StoredAuditEntry, StoredDecision } from '../../../sdk/storage/store.ts'
 import type { VectorSet } from '../../../sdk/storage/vectors.ts'
-import type { PackedTerms } from '../../../src/drivers/store/resident/postings.ts'
 
 export interface DecisionRow {
   /** The record as JSON, so that nobody's later change reaches it. */
@@ -9,7 +8,7 @@ export interface DecisionRow {
   revision: number
   seq: number
   source_key: string | null
-  terms: PackedTerms
+  terms: string
   edges: Edge[]
 }
 

@@ -2,8 +2,8 @@
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import { compareText, fieldsOf } from '../../../sdk/storage/fields.ts'
 import type { Edge, FeedEntry, Store, StoredDecision, StoreOptions, Transaction } from '../../../sdk/storage/store.ts'
+import { catalogue as openCatalogue } from '../../../src/drivers/store/resident/catalogue.ts'
 import { edgeOrder, newMember, reasonGroups, verbsOf } from '../../../src/drivers/store/resident/groups.ts'
-import { resident } from '../../../src/drivers/store/resident/resident.ts'
 import { textOf } from '../record.ts'
 import { decisionWriter, embeddingWriter } from './decisions.ts'
 import { auditWriter, keyedOf, keyedWriter, outboxWriter, plain, recordOf } from './rest.ts'
@@ -12,28 +12,18 @@ import { emptyTables, generationIn, type Layers, layersOver, storedDecision, vec
 export function openMemoryStore(options: StoreOptions): Store {
   const tables = emptyTables()
   const { decisions, embeddings, keyed } = tables
-  const memory = resident()
-  const { words } = memory
+  const catalogue = openCatalogue()
   let last: Promise<unknown> = Promise.resolve()
   let closed = false
-
-  const numberOf = (term: string): number => {
-    const known = words.get(term)
-    if (known !== undefined) return known
-    memory.addWord(term, words.size)
-    return words.size - 1
-  }
 
   function commit(layers: Layers): void {
     const activeBefore = generationIn(tables, 'active')?.number
     const changed = [...layers.decisions.changed()]
-    const before = new Map(changed.map((id) => [id, decisions.get(id)?.terms]))
     for (const one of Object.values(layers)) one.commit()
     const all = generationIn(tables, 'active')?.number !== activeBefore
-    const reworded = new Set(changed.filter((id) => before.get(id) !== decisions.get(id)!.terms))
     for (const id of all ? decisions.keys() : changed) {
       const { record, indexed } = storedDecision(tables, id)!
-      memory.put(fieldsOf(record, indexed), reworded.has(id) ? decisions.get(id)!.terms : null)
+      catalogue.put(fieldsOf(record, indexed))
     }
   }
 
@@ -46,8 +36,7 @@ export function openMemoryStore(options: StoreOptions): Store {
       const result = await work({
         decisions: decisionWriter(layers, verb, {
           analyse: options.analyse,
-          numberOf,
-          committed: memory.catalogue,
+          committed: catalogue,
         }),
         embeddings: embeddingWriter(layers, verb),
         keyed: keyedWriter(layers, verb),
@@ -67,7 +56,9 @@ export function openMemoryStore(options: StoreOptions): Store {
 
   function feedEntry(id: string, seq: number, generation: number): FeedEntry {
     const { record, indexed } = storedDecision(tables, id)!
-    return { seq, id, fields: fieldsOf(record, indexed), vectors: embeddings.get(vectorKey(generation, id)) ?? null }
+    const { terms } = decisions.get(id)!
+    const vectors = embeddings.get(vectorKey(generation, id)) ?? null
+    return { seq, id, fields: fieldsOf(record, indexed), terms, vectors }
   }
 
   return {
@@ -76,21 +67,19 @@ export function openMemoryStore(options: StoreOptions): Store {
       get: async (id) => storedDecision(tables, id),
       getMany: async (ids) => existing(ids),
       texts: async (ids) => existing(ids).map(({ record }) => textOf(record)),
-      findIds: async (prefix, limit) => memory.catalogue.findIds(prefix, limit),
+      findIds: async (prefix, limit) => catalogue.findIds(prefix, limit),
       async list(query) {
-        const { ids, total } = memory.list(query)
+        const { ids, total } = catalogue.list(query)
         return { texts: existing(ids).map(({ record }) => textOf(record)), total }
       },
-      walk: async (...query) => memory.catalogue.walk(...query),
-      count: async (filter) => memory.catalogue.count(filter),
-      countBy: async (filter, by) => memory.catalogue.countBy(filter, by),
-      outcomes: async (filter) => memory.catalogue.outcomes(filter),
-      outcomesOver: async (filter, edges) => memory.catalogue.outcomesOver(filter, edges),
-      outcomesBy: async (filter, by) => memory.catalogue.outcomesBy(filter, by),
-      scores: async (filter) => memory.catalogue.scores(filter),
+      walk: async (...query) => catalogue.walk(...query),
+      count: async (filter) => catalogue.count(filter),
+      countBy: async (filter, by) => catalogue.countBy(filter, by),
+      outcomes: async (filter) => catalogue.outcomes(filter),
+      outcomesOver: async (filter, edges) => catalogue.outcomesOver(filter, edges),
+      outcomesBy: async (filter, by) => catalogue.outcomesBy(filter, by),
+      scores: async (filter) => catalogue.scores(filter),
       reasons: async () => reasonGroups(existing([...decisions.keys()]).map(({ record }) => record)),
-      keyword: async (query) => memory.keyword(query),
-      nearTerms: async (query) => memory.nearTerms(query),
       idOfSource: async (key) => tables.sources.get(key) ?? null,
     },
     edges: {

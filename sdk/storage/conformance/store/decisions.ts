@@ -5,7 +5,7 @@ import { confidenceRank, fieldsOf, fieldsOrder } from '../../fields.ts'
 import { compileFilter } from '../../filter.ts'
 import { skeleton } from '../../skeleton.ts'
 import type { CountFilter, CountKey, DecisionFields, DecisionSort, OutcomeGroup, Store } from '../../store.ts'
-import { filterOf, memberNames, random } from '../vectors/corpus.ts'
+import { filterOf, memberNames, random } from '../search/corpus.ts'
 import type { Kit } from './kit.ts'
 import { createAll, idOf, oddRecord, recordOf } from './records.ts'
 
@@ -59,6 +59,23 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
     expect(found.map(({ record }) => record.id)).toEqual([idOf(3), idOf(1), idOf(3)])
     const texts = await store.decisions.texts([idOf(3), idOf(9), idOf(1), idOf(3)])
     expect(texts.map(({ id }) => id)).toEqual([idOf(3), idOf(1), idOf(3)])
+  })
+
+  onEmpty('a list can be kept to some decisions', async (store) => {
+    await createAll(
+      store,
+      [1, 2, 3, 4].map((number) => recordOf(number)),
+    )
+    const kept = async (numbers: number[], filter = {}) => {
+      const ids = numbers.map(idOf)
+      const page = { filter, ids, sort: 'created_at', order: 'asc', offset: 0, limit: 9 } as const
+      const { texts, total } = await store.decisions.list(page)
+      expect(total).toBe(texts.length)
+      return texts.map(({ id }) => id)
+    }
+    expect(await kept([3, 1, 9, 3])).toEqual([idOf(1), idOf(3)])
+    expect(await kept([3, 1, 2], { agent: 'bob' })).toEqual([idOf(1)])
+    expect(await kept([])).toEqual([])
   })
 
   onEmpty('an id is created once', async (store) => {

@@ -4,7 +4,7 @@ import { fieldsOf } from '../../fields.ts'
 import type { Store } from '../../store.ts'
 import type { VectorSet } from '../../vectors.ts'
 import type { Kit } from './kit.ts'
-import { createAll, idOf, recordOf } from './records.ts'
+import { analyseSimply, createAll, idOf, recordOf } from './records.ts'
 
 /** Sides of equal text share an array, in each of the ways they can. */
 function vectorsOf(number: number, dimensions = 3): VectorSet {
@@ -124,6 +124,7 @@ export function testEmbeddings({ onEmpty, expect, refused }: Kit): void {
     const changes = await store.feed.since(start, 1, 99)
     expect(changes.map(({ id }) => id)).toEqual([idOf(1), idOf(2)])
     expect(changes[0]?.fields).toEqual(fieldsOf(recordOf(1, { preserve: true }), false))
+    expect(changes[0]?.terms).toBe(analyseSimply(recordOf(1)))
     const { seq } = await store.feed.head()
     expect(seq).toBe(changes[1]!.seq)
     expect(await store.feed.since(seq, 1, 99)).toEqual([])
@@ -131,6 +132,8 @@ export function testEmbeddings({ onEmpty, expect, refused }: Kit): void {
     expect(all.map(({ id }) => id)).toEqual([3, 1, 2].map(idOf))
     expect(await store.feed.since(0, 1, 2)).toEqual(all.slice(0, 2))
     expect(all.every(({ seq: one }, at) => at === 0 || one > all[at - 1]!.seq)).toBe(true)
+    await store.transaction((tx) => tx.decisions.update(recordOf(3, { decision: 'other words other' }), 1))
+    expect((await store.feed.since(0, 1, 99)).at(-1)?.terms.startsWith('other other words')).toBe(true)
   })
 
   onEmpty('edges follow the links of the records', async (store) => {

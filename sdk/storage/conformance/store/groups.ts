@@ -3,7 +3,7 @@ import type { DecisionRecord, Outcome } from '../../../schema/decision.ts'
 import { compareText, confidenceRank, fieldsOf, outcomeValue, settlerOf } from '../../fields.ts'
 import { compileFilter } from '../../filter.ts'
 import type { Edge, ScoreSum, Store } from '../../store.ts'
-import { random } from '../vectors/corpus.ts'
+import { random } from '../search/corpus.ts'
 import type { Kit } from './kit.ts'
 import { createAll, idOf, recordOf } from './records.ts'
 

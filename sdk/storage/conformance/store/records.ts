@@ -1,6 +1,6 @@
 /** Decision records for the store suite: small, different, and the same for the same number. */
 import { type DecisionRecord, outcomeValues, stakesValues } from '../../../schema/decision.ts'
-import type { Store, StoreOptions, Terms } from '../../store.ts'
+import type { Store, StoreOptions } from '../../store.ts'
 
 /** Seven a day. Ids ascend with the number; their parts after `-decision-` do not. */
 export function idOf(number: number): string {
@@ -81,11 +81,9 @@ export function recordOf(number: number, changes: Partial<DecisionRecord> = {}):
 }
 
 /** Lower-case words: an analysis simple enough to be done again by the suite. */
-export function analyseSimply(record: DecisionRecord): Terms {
+export function analyseSimply(record: DecisionRecord): string {
   const words = `${record.decision} ${record.context ?? ''}`.toLowerCase().match(/[a-z0-9]+/g) ?? []
-  const counts = new Map<string, number>()
-  for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1)
-  return { counts, length: words.length }
+  return [...Map.groupBy(words, (word) => word).values()].flat().join(' ')
 }
 
 /** The options with which the suite wants a driver opened. */

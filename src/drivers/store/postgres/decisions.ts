@@ -3,12 +3,17 @@ import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { fieldsOf } from '../../../../sdk/storage/fields.ts'
 import { skeleton } from '../../../../sdk/storage/skeleton.ts'
-import type { CountFilter, DecisionFields, DecisionWriter, StoredDecision } from '../../../../sdk/storage/store.ts'
+import type {
+  CountFilter,
+  DecisionFields,
+  DecisionWriter,
+  StoredDecision,
+  StoreOptions,
+} from '../../../../sdk/storage/store.ts'
 import type { Query } from '../../shared/postgres/client.ts'
 import { rankOf, toText } from '../../shared/postgres/filter.ts'
 import { edgesOf } from '../resident/groups.ts'
 import { holdsVectors, whereOf } from './filter.ts'
-import { type Analyse, putTerms } from './keywords.ts'
 import type { Connection, Verb } from './transaction.ts'
 
 export interface StoredRow {
@@ -44,7 +49,7 @@ const columns: readonly [name: string, type: string][] = [
   ['confidence_at_record', 'float8'],
   ['settled_by', 'text'],
   ['preserve', 'bool'],
-  ['length', 'int'],
+  ['terms', 'text'],
   ['doc', 'json'],
 ]
 export const names = columns.map(([name]) => name)
@@ -52,7 +57,7 @@ export const names = columns.map(([name]) => name)
 const places = (first: number): string[] =>
   columns.map(([, type], index) => `$${first + index}${type === 'json' ? '::text::json' : `::${type}`}`)
 
-export function valuesOf(record: DecisionRecord, length: number): unknown[] {
+export function valuesOf(record: DecisionRecord, terms: string): unknown[] {
   const fields = fieldsOf(record, false)
   return [
     toText(record.source_key),
@@ -72,7 +77,7 @@ export function valuesOf(record: DecisionRecord, length: number): unknown[] {
     fields.confidence_at_record,
     fields.settled_by,
     fields.preserve,
-    length,
+    toText(terms),
     JSON.stringify(record),
   ]
 }
@@ -156,7 +161,7 @@ async function putDerived(query: Query, num: number, record: DecisionRecord, fre
 export function decisionWriter(
   { query, lock, touch }: Connection,
   verb: Verb,
-  analyse: Analyse,
+  analyse: StoreOptions['analyse'],
   outcomes: DecisionWriter['outcomes'],
 ): DecisionWriter {
   /** What is counted stays true until the commit, as nobody else who counts gets further. */
@@ -193,21 +198,19 @@ export function decisionWriter(
     }),
     idOfSource: verb(holderOf),
     create: verb(async (record: DecisionRecord) => {
-      const terms = analyse(record)
-      const values = valuesOf(record, terms.length)
+      const values = valuesOf(record, analyse(record))
       await lock('decision', record.id)
       if (record.source_key !== null) await lock('source', record.source_key)
       const [row] = await query<{ num: number }>(insertSql, [record.id, ...values])
       if (row === undefined) throw sourceTaken(record)
       touch(record.id)
-      await Promise.all([putTerms(query, row.num, terms, null), putDerived(query, row.num, record, true)])
+      await Promise.all([query('insert into totals (decisions) values (1)'), putDerived(query, row.num, record, true)])
     }),
     update: verb(async (record: DecisionRecord, revision: number) => {
-      const terms = analyse(record)
-      const values = valuesOf(record, terms.length)
+      const values = valuesOf(record, analyse(record))
       await lock('decision', record.id)
-      const [row] = await query<{ num: number; revision: number; length: number }>(
-        'select num::float8 as num, revision, length from decisions where id = $1',
+      const [row] = await query<{ num: number; revision: number }>(
+        'select num::float8 as num, revision from decisions where id = $1',
         [record.id],
       )
       if (row === undefined) throw new StorageError('not_found', `there is no decision ${record.id}`)
@@ -217,7 +220,7 @@ export function decisionWriter(
       if (holder !== null && holder !== record.id) throw sourceTaken(record)
       await query(updateSql, [record.id, ...values])
       touch(record.id)
-      await Promise.all([putTerms(query, row.num, terms, row.length), putDerived(query, row.num, record, false)])
+      await putDerived(query, row.num, record, false)
     }),
   }
 }

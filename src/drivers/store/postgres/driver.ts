@@ -19,12 +19,7 @@ import { migrations } from './migrate.ts'
 import { decisionReader, edgeReader, outcomesOf } from './read.ts'
 import { transact } from './transaction.ts'
 
-export type PostgresStoreOptions = StoreOptions &
-  Pick<ClientOptions, 'url'> &
-  Partial<ClientOptions> & {
-    /** Postings of a question's terms from which a search first asks which terms decide, instead of reading all. */
-    many_postings?: number
-  }
+export type PostgresStoreOptions = StoreOptions & Pick<ClientOptions, 'url'> & Partial<ClientOptions>
 
 export interface PostgresStore extends Store {
   /** Takes tokens of a rate limit that servers share. */
@@ -43,7 +38,6 @@ export async function openPostgresStore({
   url,
   connections = 16,
   statement_timeout_ms = 30_000,
-  many_postings = 20_000,
   ...limits
 }: PostgresStoreOptions): Promise<PostgresStore> {
   const client = await connect({ ...limits, url, connections, statement_timeout_ms })
@@ -55,7 +49,7 @@ export async function openPostgresStore({
     throw storageErrorOf(error, 'cannot make the tables')
   }
   const reads = translating((error) => storageErrorOf(error, 'cannot read'))
-  const decisions = reads(decisionReader(client, many_postings))
+  const decisions = reads(decisionReader(client))
   const outbox = reads(outboxReader(client))
   return {
     driver: 'postgres',

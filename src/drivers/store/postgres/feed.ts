@@ -5,6 +5,7 @@
 import { sharedRun } from '../../../../sdk/storage/shared-run.ts'
 import type { Feed, FeedEntry } from '../../../../sdk/storage/store.ts'
 import { type Client, namespaceLock, type Query } from '../../shared/postgres/client.ts'
+import { fromText } from '../../shared/postgres/filter.ts'
 import { unpackVectors, type VectorRow } from '../shared.ts'
 import { type FieldRow, fieldColumns, fieldsOfRow, holdsVectors } from './filter.ts'
 
@@ -46,18 +47,19 @@ const headSql = `with newest as (select coalesce($1::bigint, max(seq), 0) as seq
 /** Milliseconds between two looks at the most. */
 const longestPause = 20
 
-type FeedRow = Partial<VectorRow> & FieldRow & { seq: number }
+type FeedRow = Partial<VectorRow> & FieldRow & { seq: number; terms: string }
 
-const feedSql = `select c.seq::float8 as seq, ${fieldColumns}, c.indexed, e.structure, e.function, e."both", e.shared
+const feedSql = `select c.seq::float8 as seq, ${fieldColumns}, c.indexed, d.terms, e.structure, e.function, e."both", e.shared
   from changes c join decisions d on d.num = c.num left join embeddings e on e.generation = $1::int and e.num = d.num
   where c.seq > $2::bigint and c.seq <= $4::bigint order by c.seq, c.num fetch first ($3::int) rows with ties`
 
 function entryOf(row: FeedRow): FeedEntry {
-  const { seq, structure, function: own, both, shared, ...fields } = row
+  const { seq, terms, structure, function: own, both, shared, ...fields } = row
   return {
     seq,
     id: fields.id,
     fields: fieldsOfRow(fields),
+    terms: fromText(terms),
     vectors: structure == null ? null : unpackVectors({ structure, function: own!, both: both!, shared: shared! }),
   }
 }

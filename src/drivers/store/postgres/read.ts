@@ -19,7 +19,6 @@ import type { Client, Query } from '../../shared/postgres/client.ts'
 import { fromText, toText } from '../../shared/postgres/filter.ts'
 import { type StoredRow, storedColumns, storedOf } from './decisions.ts'
 import { type FieldRow, fieldColumns, fieldsOfRow, isIndexed, whereOf } from './filter.ts'
-import { holdsAll, keywordReader } from './keywords.ts'
 
 const sortColumns = {
   created_at: 'd.created_ms',
@@ -59,6 +58,16 @@ export const outcomesOf =
     )
   }
 
+/** Rows of totals from which a reader folds them into one. */
+const foldFrom = 256
+
+/** One row in place of many, those that another reader folds left out. */
+const foldTotals = (query: Query): Promise<unknown> =>
+  query(
+    `with taken as (delete from totals where ctid = any(array(select ctid from totals for update skip locked)) returning *)
+     insert into totals (decisions) select sum(decisions) from taken having count(*) > 0`,
+  )
+
 /** Part of the id after `yyyy-mm-dd-decision-`, as the index has it. */
 const suffix = 'substr(d.id, 21) collate "C"'
 
@@ -68,19 +77,26 @@ const endOf = (prefix: string): string => `${prefix}\u{10ffff}`
 const textColumns = 'd.id, d.doc::text as json, d.agent, d.created_ms'
 const textOf = (row: RecordText): RecordText => ({ ...row, agent: fromText(row.agent) })
 
-export function decisionReader({ read }: Client, many_postings: number): DecisionReader {
+export function decisionReader({ read }: Client): DecisionReader {
   const outcomes = outcomesOf(read)
   /** All of them are counted already, in a handful of rows; those without vectors have an index of their own. */
-  const countSql = (filter: CountFilter, values: unknown[]): string => {
-    const { indexed, ...rest } = filter
-    if (!isEmptyFilter(rest)) return `select count(*)::int as count from decisions d where ${whereOf(filter, values)}`
-    const all = '(select coalesce(sum(decisions), 0) from text_totals)'
-    const bare = '(select count(*) from changes where not indexed)'
-    return `select (${indexed === undefined ? all : indexed ? `${all} - ${bare}` : bare})::int as count`
+  const countAll = async (indexed: boolean | undefined): Promise<number> => {
+    const [row] = await read<{ decisions: number; rows: number; bare: number }>(
+      `select coalesce(sum(decisions), 0)::float8 as decisions, count(*)::int as rows,
+         (select count(*) from changes where not indexed)::float8 as bare from totals`,
+    )
+    const { decisions, rows, bare } = row!
+    if (rows > foldFrom) await foldTotals(read)
+    return indexed === undefined ? decisions : indexed ? decisions - bare : bare
   }
   const count = async (filter: CountFilter): Promise<number> => {
+    const { indexed, ...rest } = filter
+    if (isEmptyFilter(rest)) return countAll(indexed)
     const values: unknown[] = []
-    const [row] = await read<{ count: number }>(countSql(filter, values), values)
+    const [row] = await read<{ count: number }>(
+      `select count(*)::int as count from decisions d where ${whereOf(filter, values)}`,
+      values,
+    )
     return row!.count
   }
   const getOne = async (id: string) => {
@@ -115,10 +131,11 @@ export function decisionReader({ read }: Client, many_postings: number): Decisio
       )
       return rows.map(({ id }) => id)
     },
-    async list({ filter, terms, sort, order, offset, limit }) {
+    async list({ filter, ids, sort, order, offset, limit }) {
       const values: unknown[] = []
-      const where = [whereOf(filter, values), ...(terms?.length ? [holdsAll(terms, values)] : [])].join(' and ')
-      const totals = terms?.length
+      const among = ids && `d.id = any($${values.push([...ids])}::text[])`
+      const where = [whereOf(filter, values), ...(among ? [among] : [])].join(' and ')
+      const totals = among
         ? read<{ count: number }>(`select count(*)::int as count from decisions d where ${where}`, [...values]).then(
             ([row]) => row!.count,
           )
@@ -217,7 +234,6 @@ export function decisionReader({ read }: Client, many_postings: number): Decisio
       )
       return rows.map((row) => ({ ...row, type: fromText(row.type) }))
     },
-    ...keywordReader(read, many_postings),
     async idOfSource(key) {
       const [row] = await read<{ id: string }>('select id from decisions where source_key = $1', [toText(key)])
       return row?.id ?? null

@@ -26,8 +26,8 @@ export const decisions = pgTable(
     confidence_at_record: doublePrecision(),
     settled_by: text(),
     preserve: boolean().notNull(),
-    /** Length of the analysed text in terms. */
-    length: integer().notNull(),
+    /** The analysed text: the search index is made of it. */
+    terms: text().notNull(),
     /** The record. */
     doc: json().notNull(),
     reviewed_ms: doublePrecision(),
@@ -65,15 +65,8 @@ export const changes = pgTable(
 /** One row: what is added to the number of a transaction, so that numbers never fall. */
 export const feed = pgTable('feed', { base: big().notNull() })
 
-/** How often a term occurs in a decision, and the decision's length, so that it is scored from the index alone: its key includes both. */
-export const postings = pgTable(
-  'postings',
-  { term: text().notNull(), num: big().notNull(), count: integer().notNull(), length: integer().notNull() },
-  (table) => [primaryKey({ columns: [table.term, table.num] }), index('postings_num').on(table.num)],
-)
-
-/** Sums to the number of decisions and the length of all their texts. Rows are only added, so that writers never wait; readers fold them. */
-export const text_totals = pgTable('text_totals', { decisions: big().notNull(), length: big().notNull() })
+/** Sums to the number of decisions. Rows are only added, so that writers never wait; readers fold them. */
+export const totals = pgTable('totals', { decisions: big().notNull() })
 
 /** Spellings of texts that don't look as they are written, so that counts find all that look alike. */
 export const spellings = pgTable(

@@ -12,10 +12,11 @@ import type {
   OutcomeGroup,
 } from '../../../../sdk/storage/store.ts'
 import { dayMs } from '../../../core/time.ts'
+import { top } from '../../shared/top.ts'
 import { type Columns, columns } from './columns.ts'
-import { enlarged, ranks } from './postings.ts'
+import { ranks } from './ranks.ts'
+import { withRoom } from './selection.ts'
 import { sortedIds } from './sorted-ids.ts'
-import { top } from './top.ts'
 
 const byTime = fieldsOrder('created_at', 'asc')
 
@@ -45,8 +46,8 @@ export interface Catalogue {
   findIds(prefix: string, limit: number): string[]
   list(query: {
     filter: DecisionFilter
-    /** Look at these slots only. */
-    slots?: readonly number[]
+    /** Look at these only. */
+    ids?: readonly string[]
     sort: DecisionSort
     order: 'asc' | 'desc'
     offset: number
@@ -64,7 +65,7 @@ export interface Catalogue {
 export function catalogue(): Catalogue {
   const rows: (DecisionFields | undefined)[] = []
   const slots = new Map<string, number>()
-  let vectorless = new Uint8Array(1024)
+  let vectorless: Uint8Array = new Uint8Array(1024)
   let unindexed = 0
   const ids = sortedIds()
 
@@ -90,7 +91,7 @@ export function catalogue(): Catalogue {
   })
 
   function mark(slot: number, missing: 0 | 1): void {
-    if (slot >= vectorless.length) vectorless = enlarged(vectorless, slot * 2)
+    vectorless = withRoom(vectorless, slot)
     unindexed += missing - vectorless[slot]!
     vectorless[slot] = missing
   }
@@ -131,7 +132,7 @@ export function catalogue(): Catalogue {
       return slot
     },
     findIds: (prefix, limit) => ids.find(prefix, limit),
-    list({ filter, slots: only, sort, order, offset, limit }) {
+    list({ filter, ids: only, sort, order, offset, limit }) {
       const inOrder = fieldsOrder(sort, order)
       const best = offset < deep ? top(offset + limit, inOrder) : null
       const all: DecisionFields[] = []
@@ -148,7 +149,11 @@ export function catalogue(): Catalogue {
         if (best) best.offer(row)
         else all.push(row)
       }
-      if (only !== undefined) for (const slot of only) visit(slot)
+      if (only !== undefined)
+        for (const id of new Set(only)) {
+          const slot = slots.get(id)
+          if (slot !== undefined) visit(slot)
+        }
       // Slots mostly ascend with time: walked from the end that a list by time begins with, few rows displace another.
       else if (order === 'desc') for (let slot = mask.length - 1; slot >= 0; slot--) visit(slot)
       else for (let slot = 0; slot < mask.length; slot++) visit(slot)

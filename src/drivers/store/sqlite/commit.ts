@@ -33,8 +33,6 @@ export interface SqliteMember extends Member {
 /** What the transactions of one group share. */
 export interface Group {
   nextSeq(): number
-  /** Numbers given to words in this group; not yet known to the readers. */
-  readonly words: Map<string, number>
 }
 
 export interface Committer {
@@ -64,8 +62,6 @@ export interface CommitterOptions {
   log: LogWriter
   /** Resolves when all that was committed before the call is on stable storage. */
   sync(): Promise<void>
-  /** Called with the words that a group added, once they are committed. */
-  addToDictionary(words: ReadonlyMap<string, number>): void
   /** Called before a file is replaced. */
   beforePlacing(id: string, path: string): void
   /** Writes all pending files from the rows; called inside a write transaction. */
@@ -78,7 +74,6 @@ export function committer({
   root,
   log,
   sync,
-  addToDictionary,
   beforePlacing,
   writePending,
 }: CommitterOptions): Committer {
@@ -99,14 +94,12 @@ export function committer({
   let closed = false
   let hasPending = false
   let seq: number | null = null
-  const words = new Map<string, number>()
   const answering = new Set<Promise<void>>()
   const group: Group = {
     nextSeq() {
       seq = (seq ?? lastSeq.get()!.seq) + 1
       return seq
     },
-    words,
   }
 
   async function runMember(job: Job, files: Map<string, PendingFile>): Promise<Outcome> {
@@ -123,7 +116,6 @@ export function committer({
       if (!db.inTransaction) throw error
       run('ROLLBACK TO member')
       run('RELEASE member')
-      words.clear()
       return { error }
     } finally {
       member.open = false
@@ -137,14 +129,12 @@ export function committer({
     try {
       await begin(db, Math.max(jobs[0]!.since + patience_ms, performance.now() + 100))
       seq = null
-      words.clear()
       for (const job of jobs) outcomes.push(await runMember(job, files))
       if (files.size > 0) {
         temps = await writeTemps(root, new Map([...files].map(([id, { text }]) => [id, text])))
         for (const { id, state } of temps) setState.run(state.size, state.mtime, state.hash, files.get(id)!.num)
       }
       run('COMMIT')
-      addToDictionary(words)
     } catch (error) {
       if (db.inTransaction) run('ROLLBACK')
       removeTemps(temps)

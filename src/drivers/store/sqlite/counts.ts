@@ -15,12 +15,11 @@ interface Difference {
 
 /** The resident catalogue, and the change that it is level with. */
 export interface Known {
-  memory: { readonly catalogue: Pick<Catalogue, 'count' | 'outcomes' | 'slotOf' | 'at'> }
+  catalogue: Pick<Catalogue, 'count' | 'outcomes' | 'slotOf' | 'at'>
   head(): { seq: number }
 }
 
-export function decisionCounts({ prepare }: Statements, { memory, head }: Known) {
-  const { catalogue } = memory
+export function decisionCounts({ prepare }: Statements, { catalogue, head }: Known) {
   const changed = prepare<FieldRow & { gone: number; indexed: number }, [number]>(
     `select d.gone, ${fieldColumns}, ${isIndexed} as indexed from decisions d where d.seq > ?`,
   )

@@ -3,17 +3,16 @@ import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
 import { parseRecord } from '../../../../sdk/storage/decisions.ts'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { fieldsOf } from '../../../../sdk/storage/fields.ts'
-import type { DecisionWriter, RecordText, StoredDecision, Terms } from '../../../../sdk/storage/store.ts'
+import type { DecisionWriter, RecordText, StoredDecision } from '../../../../sdk/storage/store.ts'
 import { yamlOf } from '../../../core/yaml.ts'
 import { isUniqueViolation } from '../../shared/sqlite/connect.ts'
 import type { Verb } from '../resident/groups.ts'
 import { edgesOf, isGrouped, reasonUses } from '../resident/groups.ts'
-import { equalTerms, packTerms } from '../resident/postings.ts'
 import type { Group, SqliteMember } from './commit.ts'
 import type { Statements } from './connect.ts'
 import { decisionCounts, type Known } from './counts.ts'
 import type { FileState } from './files.ts'
-import { bytesOf, fieldNames, fieldValues, isIndexed, termsOfRow } from './rows.ts'
+import { fieldNames, fieldValues, isIndexed } from './rows.ts'
 
 interface Row {
   num: number
@@ -30,7 +29,7 @@ export interface DecisionTable {
   insert(record: DecisionRecord): number
   /** Also brings back one that was gone. @throws StorageError `conflict` when the source key is taken */
   replace(num: number, record: DecisionRecord): void
-  /** Rebuilds the words of a decision. */
+  /** Rebuilds the terms of a decision. */
   reword(num: number, record: DecisionRecord): void
   /** Gives the decision the next number in the feed. */
   touch(num: number): void
@@ -42,9 +41,7 @@ export interface DecisionTable {
 export interface TableOptions {
   statements: Statements
   group: Group
-  /** Numbers of words that are committed. */
-  words: ReadonlyMap<string, number>
-  analyse(record: DecisionRecord): Terms
+  analyse(record: DecisionRecord): string
 }
 
 /** The document by a subquery: measured, a third of what a join costs. */
@@ -62,7 +59,7 @@ export const storedOf = (row: GetRow): StoredDecision => ({
   indexed: row.indexed === 1,
 })
 
-export function decisionTable({ statements, group, words, analyse }: TableOptions): DecisionTable {
+export function decisionTable({ statements, group, analyse }: TableOptions): DecisionTable {
   const { prepare } = statements
   const find = prepare<Row, [string]>('select num, revision, gone from decisions where id = ?')
   const get = prepare<GetRow, [string]>(getSql)
@@ -83,13 +80,9 @@ export function decisionTable({ statements, group, words, analyse }: TableOption
     'update decisions set file_size = ?, file_mtime = ?, file_hash = ? where num = ?',
   )
   const putDocument = prepare<unknown, [number, string]>('insert or replace into documents (num, doc) values (?, ?)')
-  const wordNumber = prepare<{ number: number }, [string]>('select number from words where word = ?')
-  const newWord = prepare<{ number: number }, [string]>('insert into words (word) values (?) returning number')
-  const getWords = prepare<{ length: number; pairs: Uint8Array }, [number]>(
-    'select length, pairs from keywords where num = ?',
-  )
-  const putWords = prepare<unknown, [number, number, number, Uint8Array]>(
-    'insert or replace into keywords (num, words_seq, length, pairs) values (?, ?, ?, ?)',
+  const putTerms = prepare<unknown, [number, string]>(
+    `insert into search_terms (num, terms) values (?, ?)
+     on conflict (num) do update set terms = excluded.terms where terms <> excluded.terms`,
   )
   const dropEdges = prepare<unknown, [string]>('delete from edges where source_id = ?')
   const addEdge = prepare<unknown>(
@@ -103,23 +96,6 @@ export function decisionTable({ statements, group, words, analyse }: TableOption
   const dropOutbox = prepare<unknown, [string]>('delete from outbox where id = ?')
   const clearPending = prepare<unknown, [number]>('delete from pending_files where num = ?')
 
-  function numberOf(word: string): number {
-    const known = words.get(word) ?? group.words.get(word)
-    if (known !== undefined) return known
-    const { number } = wordNumber.get(word) ?? newWord.get(word)!
-    group.words.set(word, number)
-    return number
-  }
-
-  /** @returns whether they are others than before */
-  function putWordsOf(num: number, seq: number, record: DecisionRecord, fresh: boolean): boolean {
-    const terms = packTerms(analyse(record), numberOf)
-    const before = fresh ? null : getWords.get(num)
-    if (before !== null && equalTerms(termsOfRow(before), terms)) return false
-    putWords.run(num, seq, terms.length, bytesOf(terms.pairs))
-    return true
-  }
-
   /** What a reviewed decision is grouped by. */
   function putGroups(num: number, record: DecisionRecord): void {
     const { outcome, confidence_at_record } = record
@@ -128,9 +104,9 @@ export function decisionTable({ statements, group, words, analyse }: TableOption
       addReason.run(num, type, confidence_at_record, outcome, uses, strength)
   }
 
-  function putDerived(num: number, seq: number, record: DecisionRecord, fresh: boolean): void {
+  function putDerived(num: number, record: DecisionRecord, fresh: boolean): void {
     putDocument.run(num, JSON.stringify(record))
-    putWordsOf(num, seq, record, fresh)
+    putTerms.run(num, analyse(record))
     if (!fresh) {
       dropEdges.run(record.id)
       dropReasons.run(num)
@@ -170,18 +146,18 @@ export function decisionTable({ statements, group, words, analyse }: TableOption
       const values = fieldValues(fieldsOf(record, false))
       const seq = group.nextSeq()
       const { num } = unlessTaken(record, () => insert.get(record.id, seq, record.source_key, ...values)!)
-      putDerived(num, seq, record, true)
+      putDerived(num, record, true)
       return num
     },
     replace(num, record) {
       const values = fieldValues(fieldsOf(record, false))
       const seq = group.nextSeq()
       unlessTaken(record, () => update.run(seq, record.source_key, ...values, num))
-      putDerived(num, seq, record, false)
+      putDerived(num, record, false)
     },
     reword(num, record) {
-      const seq = group.nextSeq()
-      if (putWordsOf(num, seq, record, false)) touch.run(seq, num)
+      putTerms.run(num, analyse(record))
+      touch.run(group.nextSeq(), num)
     },
     touch: (num) => void touch.run(group.nextSeq(), num),
     hide(id, num) {

@@ -43,20 +43,17 @@ export async function openSqliteStore({ dir, log = () => {}, analyse, now }: Sql
     const pending = pendingFiles(writer, writing, root)
     await pending.settleAll()
     const followed = await follow(reading)
-    const { refresh, memory } = followed
+    const { refresh, catalogue } = followed
     const commits = committer({
       db: writer,
       statements: writing,
       root,
       log,
       sync,
-      addToDictionary: (words) => {
-        for (const [word, number] of words) memory.addWord(word, number)
-      },
       beforePlacing: (id, path) => files.beforePlacing(id, path),
       writePending: pending.write,
     })
-    const table = decisionTable({ statements: writing, group: commits.group, words: memory.words, analyse })
+    const table = decisionTable({ statements: writing, group: commits.group, analyse })
     const files = reconciler({ statements: writing, root, followed, table, commits, now, log })
     const writers = {
       decisions: decisionWriter(writing, table, followed),
@@ -75,7 +72,7 @@ export async function openSqliteStore({ dir, log = () => {}, analyse, now }: Sql
       writer.run('PRAGMA wal_checkpoint(TRUNCATE)')
       disconnect()
     }
-    await rewordWhereNeeded({ statements: writing, words: memory.words, analyse, table, commits, log })
+    await rewordWhereNeeded({ statements: writing, analyse, table, commits, log })
     let findings: StoreStatus['findings'] = await files.reconcile()
 
     return {
@@ -101,7 +98,7 @@ export async function openSqliteStore({ dir, log = () => {}, analyse, now }: Sql
         }),
       async status() {
         await refresh()
-        return { decisions: memory.catalogue.size, outbox: await outbox.depth(), findings }
+        return { decisions: catalogue.size, outbox: await outbox.depth(), findings }
       },
       async reconcile() {
         findings = await files.reconcile()

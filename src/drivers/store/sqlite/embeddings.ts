@@ -82,10 +82,10 @@ export function embeddingWriter(statements: Statements, table: DecisionTable) {
 
 /** Entries of the feed after a number, with the vectors of one generation. */
 export function feedReader(statements: Statements): (after: number, generation: number, limit: number) => FeedEntry[] {
-  type Row = FieldRow & Partial<VectorRow> & { seq: number; gone: number; indexed: number }
+  type Row = FieldRow & Partial<VectorRow> & { seq: number; gone: number; indexed: number; terms: string }
   const since = statements.prepare<Row, [number, number, number]>(
-    `select d.seq, d.gone, ${fieldColumns}, ${isIndexed} as indexed, e.structure, e.function, e.both, e.shared
-     from decisions d left join embeddings e on e.generation = ? and e.num = d.num
+    `select d.seq, d.gone, ${fieldColumns}, ${isIndexed} as indexed, t.terms, e.structure, e.function, e.both, e.shared
+     from decisions d join search_terms t on t.num = d.num left join embeddings e on e.generation = ? and e.num = d.num
      where d.seq > ? order by d.seq limit ?`,
   )
   return (after, generation, limit) =>
@@ -93,6 +93,7 @@ export function feedReader(statements: Statements): (after: number, generation: 
       seq: row.seq,
       id: row.id,
       fields: row.gone === 1 ? null : fieldsOfRow(row, row.indexed === 1),
+      terms: row.gone === 1 ? '' : row.terms,
       vectors: row.gone === 1 || row.structure == null ? null : unpackVectors(row as VectorRow),
     }))
 }

@@ -1,10 +1,10 @@
-/** Reads of decisions and edges: filters and words are answered from memory, documents by the database where they were not read lately. */
+/** Reads of decisions and edges: filters are answered from memory, documents by the database where they were not read lately. */
 import type { DecisionReader, Edge, EdgeReader, ReasonGroup } from '../../../../sdk/storage/store.ts'
 import type { Statements } from './connect.ts'
 import { type GetRow, getSql, storedOf } from './decisions.ts'
 import type { Followed } from './follow.ts'
 
-export function decisionReader({ prepare }: Statements, { memory, documents, refresh }: Followed): DecisionReader {
+export function decisionReader({ prepare }: Statements, { catalogue, documents, refresh }: Followed): DecisionReader {
   const get = prepare<GetRow, [string]>(getSql)
   const reasons = prepare<ReasonGroup, []>(
     'select type, confidence, outcome, decisions, uses, strength from reason_totals order by type, confidence, outcome',
@@ -36,50 +36,42 @@ export function decisionReader({ prepare }: Statements, { memory, documents, ref
     },
     async findIds(prefix, limit) {
       await refresh()
-      return memory.catalogue.findIds(prefix, limit)
+      return catalogue.findIds(prefix, limit)
     },
     async list(query) {
       await refresh()
-      const { ids, total } = memory.list(query)
+      const { ids, total } = catalogue.list(query)
       return { texts: existing(ids), total }
     },
     async walk(filter, after, limit) {
       await refresh()
-      return memory.catalogue.walk(filter, after, limit)
+      return catalogue.walk(filter, after, limit)
     },
     async count(filter) {
       await refresh()
-      return memory.catalogue.count(filter)
+      return catalogue.count(filter)
     },
     async countBy(filter, by) {
       await refresh()
-      return memory.catalogue.countBy(filter, by)
+      return catalogue.countBy(filter, by)
     },
     async outcomes(filter) {
       await refresh()
-      return memory.catalogue.outcomes(filter)
+      return catalogue.outcomes(filter)
     },
     async outcomesOver(filter, edges) {
       await refresh()
-      return memory.catalogue.outcomesOver(filter, edges)
+      return catalogue.outcomesOver(filter, edges)
     },
     async outcomesBy(filter, by) {
       await refresh()
-      return memory.catalogue.outcomesBy(filter, by)
+      return catalogue.outcomesBy(filter, by)
     },
     async scores(filter) {
       await refresh()
-      return memory.catalogue.scores(filter)
+      return catalogue.scores(filter)
     },
     reasons: async () => reasons.all(),
-    async keyword(query) {
-      await refresh()
-      return memory.keyword(query)
-    },
-    async nearTerms(query) {
-      await refresh()
-      return memory.nearTerms(query)
-    },
     idOfSource: async (key) => ofSource.get(key)?.id ?? null,
   }
 }

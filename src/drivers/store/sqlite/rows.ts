@@ -1,6 +1,5 @@
 /** Between the rows of the catalogue and the fields that filters see. */
 import type { DecisionFields } from '../../../../sdk/storage/store.ts'
-import type { PackedTerms } from '../resident/postings.ts'
 
 /** Columns of `decisions d` that {@link fieldsOfRow} reads. */
 export const fieldColumns = `d.id, d.category, d.confidence, d.stakes, d.status, d.outcome, d.project, d.feature, d.pr, d.tags,
@@ -93,17 +92,3 @@ export const fieldNames = [
 /** Whether the active generation holds the vectors of `d`. A cross join keeps the order: one row of generations, then its index. */
 export const isIndexed = `exists (select 1 from generations g cross join embeddings e on e.generation = g.number
   where g.state = 'active' and e.num = d.num)`
-
-const words = (blob: Uint8Array): Uint32Array =>
-  // A view, where the bytes lie so that one is possible.
-  blob.byteOffset % 4 === 0
-    ? new Uint32Array(blob.buffer, blob.byteOffset, blob.byteLength / 4)
-    : new Uint32Array(blob.slice().buffer)
-
-export const termsOfRow = (row: { length: number; pairs: Uint8Array }): PackedTerms => ({
-  pairs: words(row.pairs),
-  length: row.length,
-})
-
-export const bytesOf = (array: Uint32Array | Float32Array): Uint8Array =>
-  new Uint8Array(array.buffer, array.byteOffset, array.byteLength)

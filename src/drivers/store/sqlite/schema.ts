@@ -71,18 +71,10 @@ export const documents = sqliteTable('documents', {
   doc: text().notNull(),
 })
 
-export const words = sqliteTable('words', {
-  number: integer().primaryKey(),
-  word: text().notNull().unique(),
-})
-
-export const keywords = sqliteTable('keywords', {
+export const search_terms = sqliteTable('search_terms', {
   num: integer().primaryKey(),
-  /** `seq` of the decision when its words last changed. */
-  words_seq: integer().notNull(),
-  length: integer().notNull(),
-  /** Pairs of a word's number and its count, 32 bits each, little-endian, ascending by number. */
-  pairs: blob({ mode: 'buffer' }).notNull(),
+  /** The analysed text: the search index is made of it. */
+  terms: text().notNull(),
 })
 
 export const edges = sqliteTable(

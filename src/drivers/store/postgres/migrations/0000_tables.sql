@@ -32,7 +32,7 @@ CREATE TABLE "decisions" (
 	"confidence_at_record" double precision,
 	"settled_by" text collate "C",
 	"preserve" boolean NOT NULL,
-	"length" integer NOT NULL,
+	"terms" text collate "C" NOT NULL,
 	"doc" json NOT NULL,
 	"reviewed_ms" double precision,
 	CONSTRAINT "decisions_num_unique" UNIQUE("num"),
@@ -82,13 +82,6 @@ CREATE TABLE "outbox" (
 	"claim" text collate "C" NOT NULL,
 	"error" text collate "C"
 );
-CREATE TABLE "postings" (
-	"term" text collate "C" NOT NULL,
-	"num" bigint NOT NULL,
-	"count" integer NOT NULL,
-	"length" integer NOT NULL,
-	CONSTRAINT "postings_term_num_pk" PRIMARY KEY("term","num")
-);
 CREATE TABLE "rate_limits" (
 	"agent" text collate "C" PRIMARY KEY NOT NULL,
 	"tokens" double precision NOT NULL,
@@ -108,9 +101,8 @@ CREATE TABLE "spellings" (
 	"value" text collate "C" NOT NULL,
 	CONSTRAINT "spellings_field_look_value_pk" PRIMARY KEY("field","look","value")
 );
-CREATE TABLE "text_totals" (
-	"decisions" bigint NOT NULL,
-	"length" bigint NOT NULL
+CREATE TABLE "totals" (
+	"decisions" bigint NOT NULL
 );
 CREATE INDEX "audit_at" ON "audit" USING btree ("at_ms");
 CREATE INDEX "audit_rules" ON "audit" USING gin ("rules");
@@ -129,4 +121,3 @@ CREATE INDEX "edges_type" ON "edges" USING btree ("edge_type","created_at");
 CREATE INDEX "embeddings_num" ON "embeddings" USING btree ("num");
 CREATE INDEX "keyed_records_expires" ON "keyed_records" USING btree ("collection","expires_ms") WHERE expires_ms is not null;
 CREATE INDEX "outbox_due" ON "outbox" USING btree ("due_ms","id");
-CREATE INDEX "postings_num" ON "postings" USING btree ("num");

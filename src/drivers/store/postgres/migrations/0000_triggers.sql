@@ -12,7 +12,3 @@ END $$;
 CREATE TRIGGER audit_retention AFTER DELETE ON audit REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION audit_loses_only_what_is_over();
 INSERT INTO feed (base) VALUES (0);
 ALTER TABLE rate_limits SET UNLOGGED;
--- What a term's search reads of a posting stands in the index itself, and that index stays readable without the table.
-ALTER TABLE "postings" DROP CONSTRAINT "postings_term_num_pk";
-ALTER TABLE "postings" ADD CONSTRAINT "postings_term_num_pk" PRIMARY KEY ("term","num") INCLUDE ("count","length");
-ALTER TABLE "postings" SET (autovacuum_vacuum_insert_scale_factor = 0.02, autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02);

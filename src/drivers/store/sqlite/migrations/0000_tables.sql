@@ -88,12 +88,6 @@ CREATE TABLE `keyed_records` (
 	PRIMARY KEY(`collection`, `key`)
 );
 CREATE INDEX `keyed_records_expires` ON `keyed_records` (`collection`,`expires_ms`) WHERE expires_ms is not null;
-CREATE TABLE `keywords` (
-	`num` integer PRIMARY KEY NOT NULL,
-	`words_seq` integer NOT NULL,
-	`length` integer NOT NULL,
-	`pairs` blob NOT NULL
-);
 CREATE TABLE `outbox` (
 	`id` text PRIMARY KEY NOT NULL,
 	`attempts` integer NOT NULL,
@@ -124,8 +118,7 @@ CREATE TABLE `reasons` (
 	`strength` real NOT NULL,
 	PRIMARY KEY(`num`, `type`)
 );
-CREATE TABLE `words` (
-	`number` integer PRIMARY KEY NOT NULL,
-	`word` text NOT NULL
+CREATE TABLE `search_terms` (
+	`num` integer PRIMARY KEY NOT NULL,
+	`terms` text NOT NULL
 );
-CREATE UNIQUE INDEX `words_word_unique` ON `words` (`word`);

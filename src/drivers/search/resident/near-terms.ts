@@ -1,7 +1,7 @@
-/** The order of near spellings, the same for every store. */
+/** The order of near spellings, the same for every driver. */
 import { editDistance } from '../../../../sdk/nearest.ts'
 import { compareText } from '../../../../sdk/storage/fields.ts'
-import type { NearTerm } from '../../../../sdk/storage/store.ts'
+import type { NearTerm } from '../../../../sdk/storage/search.ts'
 
 /** @param held terms of the corpus with how many decisions hold each */
 export function nearestTerms(

@@ -1,20 +1,18 @@
 /**
- * The default vectors driver: everything resident, every search exact, scanned with WebAssembly SIMD. It keeps nothing on disk: the
- * store has the durable copy of each vector, and its feed fills the index at start.
+ * The default search driver: everything in memory, every answer exact; vectors are scanned with WebAssembly SIMD, keywords by an inverted
+ * index. It keeps nothing on disk: the store has the durable copy, and its feed fills the index at start.
  */
+import type { Search, SearchGeneration, SearchIndex } from '../../../../sdk/storage/search.ts'
 import { checkGeneration } from '../../../../sdk/storage/vector-checks.ts'
-import type { VectorIndex, Vectors } from '../../../../sdk/storage/vectors.ts'
-import { openExactIndex } from './search.ts'
+import { openResidentIndex } from './index.ts'
 
-type Generation = Parameters<Vectors['open']>[0]
-
-export interface ExactOptions {
+export interface ResidentOptions {
   /** Scans of at least this many vectors run in a worker and do not block the process. [20 000] */
   worker_from?: number
 }
 
-export function openExactVectors({ worker_from = 20_000 }: ExactOptions = {}): Vectors {
-  const open = new Map<number, { generation: Generation; index: VectorIndex }>()
+export function openResidentSearch({ worker_from = 20_000 }: ResidentOptions = {}): Search {
+  const open = new Map<number, { generation: SearchGeneration; index: SearchIndex }>()
 
   async function drop(number: number) {
     const held = open.get(number)
@@ -23,16 +21,15 @@ export function openExactVectors({ worker_from = 20_000 }: ExactOptions = {}): V
   }
 
   return {
-    driver: 'exact',
-    immediate: true,
+    driver: 'resident',
     async open(generation) {
       const held = open.get(generation.number)
       if (held) {
         checkGeneration(held.generation, generation)
         return held.index
       }
-      const inner = openExactIndex(generation.dimensions, worker_from)
-      const index: VectorIndex = {
+      const inner = openResidentIndex(generation.dimensions, worker_from)
+      const index: SearchIndex = {
         ...inner,
         async close() {
           if (open.get(generation.number)?.index === index) open.delete(generation.number)

@@ -1,6 +1,7 @@
-/** Made-up entries for the vectors suite, the same on every run, with values that break a careless filter. */
+/** Made-up entries for the search suite, the same on every run, with values that break a careless filter. */
+import type { SearchEntry, SearchValue } from '../../search.ts'
 import type { DecisionFields, DecisionFilter } from '../../store.ts'
-import type { VectorEntry, VectorSet } from '../../vectors.ts'
+import type { VectorSet } from '../../vectors.ts'
 
 /** Numbers from 0 to 1 that depend on nothing but `seed` (mulberry32). */
 export function random(seed: number): () => number {
@@ -66,7 +67,7 @@ export function fields(id: string, next: () => number): DecisionFields {
     confidence_at_record: maybe(next, confidences),
     settled_by: next() < 0.5 ? 'age' : null,
     preserve: next() < 0.5,
-    indexed: next() < 0.8,
+    indexed: true,
   }
 }
 
@@ -76,12 +77,34 @@ function vectorSet(next: () => number, dimensions: number): VectorSet {
   return { structure, function: purpose, both: next() < 0.3 ? structure : unitVector(next, dimensions) }
 }
 
-export type Entry = VectorEntry & { value: NonNullable<VectorEntry['value']> }
+const vocabulary = 'cache queue lock retry batch index schema token shard lease page fence quorum ledger'.split(' ')
 
-export function entry(number: number, next: () => number, dimensions: number): Entry {
+/** Early words are common, late ones rare. */
+export const wordsOf = (next: () => number): string[] =>
+  Array.from({ length: 1 + Math.floor(next() * 12) }, () => vocabulary[Math.floor(next() ** 2 * vocabulary.length)]!)
+
+/** Words as the terms of a text: equal ones next to each other. */
+export const termsOf = (words: readonly string[]): string =>
+  [...Map.groupBy(words, (word) => word).values()].flat().join(' ')
+
+export type Entry = SearchEntry & { value: SearchValue }
+
+/** One with vectors. */
+export function entry(
+  number: number,
+  next: () => number,
+  dimensions: number,
+): Entry & { value: { vectors: VectorSet } } {
   const id = idOf(number)
-  return { id, value: { fields: fields(id, next), vectors: vectorSet(next, dimensions) } }
+  const vectors = vectorSet(next, dimensions)
+  return { id, value: { fields: fields(id, next), terms: termsOf(wordsOf(next)), vectors } }
 }
+
+/** The same without vectors. */
+export const withoutVectors = ({ id, value }: Entry): Entry => ({
+  id,
+  value: { ...value, fields: { ...value.fields, indexed: false }, vectors: null },
+})
 
 type Member = keyof DecisionFilter
 

@@ -1,26 +1,21 @@
 /** A resident inverted index with exact BM25 scores over all decisions. */
+
+import { top } from '../../shared/top.ts'
 import { type Saturation, saturation, share, tabled, weight } from './bm25.ts'
-import type { PackedTerms } from './postings.ts'
-import {
-  addPosting,
-  enlarged,
-  frequencyIn,
-  maxEntries,
-  newPosting,
-  type Posting,
-  postingsOf,
-  renumbered,
-} from './postings.ts'
-import { top } from './top.ts'
+import { addPosting, enlarged, frequencyIn, maxEntries, newPosting, type Posting, renumbered } from './postings.ts'
 
 /** Terms are the numbers that a dictionary gives; undefined is a term unknown to the corpus. */
 export type TermNumbers = readonly (number | undefined)[]
 
+/** The terms of a text: numbers and how often each occurs, in turn, and how many there are with repetitions. */
+export interface CountedTerms {
+  pairs: readonly number[]
+  length: number
+}
+
 export interface KeywordIndex {
-  /** Fills an empty index. */
-  load(texts: readonly { slot: number; terms: PackedTerms }[]): void
   /** Gives the slot these terms instead of those that it had. */
-  set(slot: number, terms: PackedTerms): void
+  set(slot: number, terms: CountedTerms): void
   remove(slot: number): void
   /** The best of those slots that hold a term and that `accept` takes; `total` counts all of these. */
   search(query: {
@@ -43,7 +38,7 @@ export interface KeywordIndex {
 export function keywordIndex(): KeywordIndex {
   // Every text that was ever set is one entry. Entries ascend, so that postings only grow at their end; the entry of a text that
   // was replaced is dead until the next sweep.
-  let postings: (Posting | undefined)[] = []
+  const postings: (Posting | undefined)[] = []
   let slots = new Uint32Array(1024)
   let lengths = new Int32Array(1024)
   let alive = new Uint8Array(1024)
@@ -125,10 +120,6 @@ export function keywordIndex(): KeywordIndex {
   }
 
   return {
-    load(texts) {
-      for (const { slot, terms } of texts) newEntry(slot, terms.length)
-      postings = postingsOf(texts.map(({ terms }) => terms.pairs))
-    },
     set(slot, { pairs, length }) {
       remove(slot)
       const dead = entries - live

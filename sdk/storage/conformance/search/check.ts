@@ -1,6 +1,6 @@
-/** What the vectors suite compares with: plain arithmetic, and assertions that say what they looked at. */
+/** What the search suite compares with: plain arithmetic, and assertions that say what they looked at. */
 import { isStorageError } from '../../errors.ts'
-import type { VectorHit } from '../../vectors.ts'
+import type { VectorHit } from '../../search.ts'
 
 export const byDistance = (a: VectorHit, b: VectorHit) => a.distance - b.distance || (a.id < b.id ? -1 : 1)
 

@@ -1,4 +1,4 @@
-/** Where the vectors of each decision are in memory: slots in one packed order, an address for each side, and the free ones of both. */
+/** Where the vectors of each decision are in memory: an address for each slot and side, and the rows that are free. */
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { type Side, sides, type VectorSet } from '../../../../sdk/storage/vectors.ts'
 import { STEP_BYTES } from './kernel.ts'
@@ -37,7 +37,7 @@ export function openArena(): Arena {
         try {
           memory.grow(more)
         } catch (cause) {
-          throw new StorageError('unavailable', 'No memory is left for the vectors; LanceDB holds more', { cause })
+          throw new StorageError('unavailable', 'No memory is left for the vectors', { cause })
         }
         pages += more
         f32 = new Float32Array(memory.buffer)
@@ -57,19 +57,16 @@ export type Addresses = Record<Side, number>
 export interface Rows {
   /** Padded length of a row in bytes. */
   readonly bytes: number
-  /** Slots, in use or free: every slot is below it. */
+  /** Every slot with rows is below it. */
   size(): number
-  /** Address of the list of a side's row addresses, one for each slot; a free slot has that of a row of zeros. */
+  /** Address of the list of a side's row addresses, one for each slot; a slot without rows has that of a row of zeros. */
   list(side: Side): number
   address(slot: number, side: Side): number
+  has(slot: number): boolean
   /** Copies vectors into new rows that no slot refers to yet. Sides that are equal share a row. */
   write(vectors: VectorSet): Addresses
-  /** Adds a slot that refers to these rows, and returns it. */
-  add(addresses: Addresses): number
-  /** Lets a slot refer to these rows; its former ones become free. */
-  replace(slot: number, addresses: Addresses): void
-  /** Frees a slot with its rows. */
-  remove(slot: number): void
+  /** Lets a slot refer to these rows, or to none; its former ones become free. */
+  put(slot: number, addresses: Addresses | null): void
   /** Frees rows that no slot refers to. */
   free(addresses: Addresses): void
 }
@@ -78,7 +75,6 @@ export function openRows(arena: Arena, dimensions: number): Rows {
   const bytes = Math.ceil((dimensions * 4) / STEP_BYTES) * STEP_BYTES
   const zeros = arena.take(bytes)
   const freeRows: number[] = []
-  const freeSlots: number[] = []
   const run = { structure: { next: 0, left: 0 }, function: { next: 0, left: 0 }, both: { next: 0, left: 0 } }
   let capacity = 0
   let size = 0
@@ -103,28 +99,21 @@ export function openRows(arena: Arena, dimensions: number): Rows {
     return address
   }
 
-  function growLists() {
-    const larger = Math.max(256, capacity * 2)
+  function growLists(slot: number) {
+    const larger = Math.max(256, capacity * 2, slot + 1)
     const grown = { structure: 0, function: 0, both: 0 }
     for (const side of sides) {
       grown[side] = arena.take(larger * 4)
-      arena.u32().copyWithin(grown[side] / 4, lists[side] / 4, lists[side] / 4 + capacity)
+      const u32 = arena.u32()
+      u32.copyWithin(grown[side] / 4, lists[side] / 4, lists[side] / 4 + capacity)
+      u32.fill(zeros, grown[side] / 4 + capacity, grown[side] / 4 + larger)
     }
     capacity = larger
     lists = grown
   }
 
-  function show(slot: number, addresses: Addresses | null) {
-    const u32 = arena.u32()
-    for (const side of sides) u32[lists[side] / 4 + slot] = addresses ? addresses[side] : zeros
-  }
-
   const address = (slot: number, side: Side) => arena.u32()[lists[side] / 4 + slot]!
-  const shown = (slot: number): Addresses => ({
-    structure: address(slot, 'structure'),
-    function: address(slot, 'function'),
-    both: address(slot, 'both'),
-  })
+  const has = (slot: number) => slot < size && address(slot, 'structure') !== zeros
 
   function free(addresses: Addresses) {
     for (const row of new Set(Object.values(addresses))) freeRows.push(row)
@@ -135,6 +124,7 @@ export function openRows(arena: Arena, dimensions: number): Rows {
     size: () => size,
     list: (side) => lists[side],
     address,
+    has,
     write(vectors) {
       const structure = writeRow('structure', vectors.structure)
       const purpose = equal(vectors.function, vectors.structure) ? structure : writeRow('function', vectors.function)
@@ -145,21 +135,18 @@ export function openRows(arena: Arena, dimensions: number): Rows {
           : writeRow('both', vectors.both)
       return { structure, function: purpose, both }
     },
-    add(addresses) {
-      const slot = freeSlots.pop() ?? size
-      if (slot === capacity) growLists()
-      if (slot === size) size++
-      show(slot, addresses)
-      return slot
-    },
-    replace(slot, addresses) {
-      free(shown(slot))
-      show(slot, addresses)
-    },
-    remove(slot) {
-      free(shown(slot))
-      show(slot, null)
-      freeSlots.push(slot)
+    put(slot, addresses) {
+      if (has(slot))
+        free({
+          structure: address(slot, 'structure'),
+          function: address(slot, 'function'),
+          both: address(slot, 'both'),
+        })
+      else if (addresses === null) return
+      if (slot >= capacity) growLists(slot)
+      size = Math.max(size, slot + 1)
+      const u32 = arena.u32()
+      for (const side of sides) u32[lists[side] / 4 + slot] = addresses ? addresses[side] : zeros
     },
     free,
   }

@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { editDistance } from '../../../sdk/nearest.ts'
-import { wordsBySpelling } from '../../../src/drivers/store/resident/near-terms.ts'
+import { wordsBySpelling } from '../../../src/drivers/search/resident/near-terms.ts'
 
 const word = fc.string({ unit: fc.constantFrom(...'abcxyzé7'), minLength: 1, maxLength: 9 })
 

@@ -1,4 +1,4 @@
-/** BM25 of the storage port: its constants, and how a term's frequency and a text's length weigh. */
+/** BM25 of the search port: its constants, and how a term's frequency and a text's length weigh. */
 
 const k1 = 1.2
 const b = 0.75
@@ -11,6 +11,7 @@ export function weight(decisions: number, holding: number): number {
 export interface Saturation {
   /** Shares of {@link weight}, 0 where not computed yet: those of short texts are looked up, as divisions cost five times more. */
   table: Float64Array
+  /** These bend the share `frequency / (frequency + base + slope·length)`. */
   base: number
   slope: number
 }
@@ -18,15 +19,10 @@ export interface Saturation {
 /** Shares of frequencies and lengths below these are looked up, at `frequency << bits | length`. */
 export const tabled = { frequency: 8, length: 2_048, bits: 11 } as const
 
-/** What bends the share `frequency / (frequency + base + slope·length)`, for texts whose average length is `total_length / decisions`. */
-export const curve = (decisions: number, total_length: number): { base: number; slope: number } => ({
-  base: k1 * (1 - b),
-  slope: total_length === 0 ? 0 : (k1 * b * decisions) / total_length,
-})
-
 /** The share for texts whose average length is `total_length / decisions`. */
 export function saturation(decisions: number, total_length: number): Saturation {
-  return { table: new Float64Array(tabled.frequency * tabled.length), ...curve(decisions, total_length) }
+  const table = new Float64Array(tabled.frequency * tabled.length)
+  return { table, base: k1 * (1 - b), slope: total_length === 0 ? 0 : (k1 * b * decisions) / total_length }
 }
 
 /** What share of its weight a term adds that stands `frequency` times in a text of this length. */

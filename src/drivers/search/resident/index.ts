@@ -1,0 +1,139 @@
+/** One generation held in memory: decisions filtered first, then only what passed is scanned by vector or scored by keyword. */
+import { compareText } from '../../../../sdk/storage/fields.ts'
+import { compileFilter, isEmptyFilter } from '../../../../sdk/storage/filter.ts'
+import type { SearchIndex, SearchValue } from '../../../../sdk/storage/search.ts'
+import type { DecisionFilter } from '../../../../sdk/storage/store.ts'
+import { checkVector } from '../../../../sdk/storage/vector-checks.ts'
+import { keywordIndex } from './keywords.ts'
+import { openLane } from './lane.ts'
+import { nearestTerms } from './near-terms.ts'
+import { distanceOf, nearestOf } from './nearest.ts'
+import type { Addresses } from './rows.ts'
+import { openSlots } from './slots.ts'
+import { openVectors } from './vectors.ts'
+import { wordNumbers } from './words.ts'
+
+/** @param worker_from scans of at least this many vectors run in a worker */
+export function openResidentIndex(dimensions: number, worker_from: number): SearchIndex {
+  const slots = openSlots()
+  const vectors = openVectors(dimensions, worker_from)
+  const keywords = keywordIndex()
+  const words = wordNumbers()
+  /** A hash of the terms at each slot: most changes of a decision leave its text as it was. */
+  const hashes: (number | bigint)[] = []
+  // Scans share their scratch memory with each other, and rows with what is applied: one at a time.
+  const lane = openLane()
+  let applied = 0
+
+  function put(id: string, { fields, terms }: SearchValue, addresses: Addresses | null): void {
+    const isNew = slots.of(id) === undefined
+    const slot = slots.put(id, { ...fields, indexed: addresses !== null })
+    vectors.put(slot, addresses)
+    const hash = Bun.hash(terms)
+    if (!isNew && hashes[slot] === hash) return
+    hashes[slot] = hash
+    keywords.set(slot, words.count(terms))
+  }
+
+  function remove(id: string): void {
+    const slot = slots.remove(id)
+    if (slot === undefined) return
+    vectors.put(slot, null)
+    keywords.remove(slot)
+  }
+
+  /** Slots with vectors that pass; null for all. */
+  function passing(filter: DecisionFilter): number[] | null {
+    if (isEmptyFilter(filter)) return null
+    const passes = compileFilter(filter)
+    const passed: number[] = []
+    for (let slot = 0; slot < vectors.size(); slot++) {
+      const fields = slots.at(slot)
+      if (fields?.indexed && passes(fields)) passed.push(slot)
+    }
+    return passed
+  }
+
+  const idAt = (slot: number): string => slots.at(slot)!.id
+
+  return {
+    watermark: async () => applied,
+    apply: (entries, watermark) =>
+      lane(() => {
+        const written = vectors.write(entries)
+        entries.forEach(({ id, value }, at) => {
+          if (value) put(id, value, written[at]!)
+          else remove(id)
+        })
+        applied = Math.max(applied, watermark)
+      }),
+    nearest: ({ vector, side, k, filter }) =>
+      lane(async () => {
+        checkVector(vector, dimensions, 'The vector of the query')
+        if (k <= 0) return []
+        const passed = passing(filter)
+        const dots = await vectors.dots(vector, side, passed)
+        return passed === null
+          ? nearestOf(dots, (slot) => (vectors.has(slot) ? idAt(slot) : null), k)
+          : nearestOf(dots, (place) => idAt(passed[place]!), k)
+      }),
+    distances: ({ vector, side, ids }) =>
+      lane(async () => {
+        checkVector(vector, dimensions, 'The vector of the query')
+        const held = ids.filter((id) => slots.at(slots.of(id) ?? -1)?.indexed)
+        const dots = await vectors.dots(
+          vector,
+          side,
+          held.map((id) => slots.of(id)!),
+        )
+        return new Map(held.map((id, at) => [id, distanceOf(dots[at]!)]))
+      }),
+    async keyword({ terms, filter, limit, counted = true }) {
+      const wanted = words.findAll(terms)
+      const passes = isEmptyFilter(filter) ? null : compileFilter(filter)
+      let total_unindexed = 0
+      const accept = (slot: number): boolean => {
+        const fields = slots.at(slot)!
+        if (passes !== null && !passes(fields)) return false
+        if (!fields.indexed) total_unindexed++
+        return true
+      }
+      const tie = (a: number, b: number) => compareText(idAt(a), idAt(b))
+      const { hits, total } = keywords.search({ terms: wanted, accept, tie, limit })
+      return {
+        hits: hits.map(({ slot, score }) => ({ id: idAt(slot), score })),
+        total: counted ? total : 0,
+        total_unindexed,
+        ideal: keywords.ideal(wanted),
+      }
+    },
+    async scores({ terms, ids }) {
+      const wanted = words.findAll(terms)
+      const scores = new Map<string, number>()
+      for (const id of ids) {
+        const slot = slots.of(id)
+        if (slot !== undefined) scores.set(id, keywords.score(wanted, slot))
+      }
+      return scores
+    },
+    holding: async ({ terms }) => keywords.slotsWithAll(words.findAll(terms)).map(idAt),
+    async nearTerms({ term, max_edits, limit }) {
+      const held = (word: string): number => {
+        const number = words.find(word)
+        return number === undefined ? 0 : keywords.holding(number)
+      }
+      const own = held(term)
+      if (limit === 1 && own > 0) return [{ term, edits: 0, decisions: own }]
+      const near = words.like(term, max_edits).flatMap((word): [string, number][] => {
+        const decisions = held(word)
+        return decisions > 0 ? [[word, decisions]] : []
+      })
+      return nearestTerms(near, term, max_edits, limit)
+    },
+    async state() {
+      return { decisions: slots.count, indexed: slots.indexed, tail: slots.count, segments: 0, building: false }
+    },
+    maintain: async () => {},
+    close: () => lane(() => vectors.close()),
+  }
+}
