@@ -1,12 +1,15 @@
 /** JSON: a stable text of a value, and bounds on a body before it is parsed, as its values cost far more time and memory than its bytes. */
 
-/** JSON with sorted keys: equal for equal values. */
-export function stableJson(value: unknown): string {
-  return JSON.stringify(value, (_, inner: unknown) =>
-    inner !== null && typeof inner === 'object' && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
-  )
+/** JSON of a JSON value with sorted keys: equal for equal values. */
+export const stableJson = (value: unknown): string => JSON.stringify(sorted(value))
+
+function sorted(value: unknown): unknown {
+  if (value === null || typeof value !== 'object') return value
+  if (Array.isArray(value)) return value.map(sorted)
+  // Without a prototype, so that any name is a key.
+  const copy: Record<string, unknown> = Object.create(null)
+  for (const key of Object.keys(value).sort()) copy[key] = sorted((value as Record<string, unknown>)[key])
+  return copy
 }
 
 /** Shorter bodies are parsed unchecked: parsing megabytes of brackets takes a second, kilobytes do no harm. */

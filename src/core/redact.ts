@@ -27,8 +27,19 @@ const secretHint =
 const redactText = (text: string): string =>
   secretHint.test(text) ? secretText.reduce((rest, shape) => rest.replace(shape, hidden), text) : text
 
-const isSecretName = (name: string): boolean =>
-  secretName.test(name) || secretNameTail.test(name.replaceAll(/[_-]/g, ''))
+/** Names that were judged before: the same few come with every call. */
+const judgedNames = new Map<string, boolean>()
+const mostJudgedNames = 1_000
+const longestJudgedName = 64
+
+function isSecretName(name: string): boolean {
+  const known = judgedNames.get(name)
+  if (known !== undefined) return known
+  const judged = secretName.test(name) || secretNameTail.test(name.replaceAll(/[_-]/g, ''))
+  if (judgedNames.size === mostJudgedNames) judgedNames.clear()
+  if (name.length <= longestJudgedName) judgedNames.set(name, judged)
+  return judged
+}
 
 /** The copy, and whether anything was hidden in it. */
 export function redact(value: unknown): { value: unknown; redacted: boolean } {

@@ -82,8 +82,10 @@ export interface Guard {
 }
 
 /** Opens the policy in force for a subject. */
-export const openGuard = async (call: GuardedCall, subject: BreakerSubject): Promise<Guard> =>
-  guardOf(call, await call.policy.current(), breakerScopes(subject))
+export async function openGuard(call: GuardedCall, subject: BreakerSubject): Promise<Guard> {
+  const set = await call.policy.current()
+  return guardOf(call, set, set.breakers.length === 0 ? [] : breakerScopes(subject))
+}
 
 /**
  * The same with a policy that is already loaded, for use in a transaction, where nothing else may be awaited.

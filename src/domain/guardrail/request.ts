@@ -41,19 +41,26 @@ export function generalWarnings({
   evaluated,
   skipped_for_scope: skipped,
 }: Pick<Evaluation, 'evaluated' | 'skipped_for_scope'>): Violation[] {
-  const noRules = warning(
-    'no_rules',
-    'No guardrails are loaded',
-    'No guardrail is loaded: nothing was checked',
-    'Name a directory with rules in GUARDRAILS_PATHS',
-  )
-  const skips = warning(
-    'skipped_for_scope',
-    'Rules of other scopes were not evaluated',
-    `Not evaluated, as they are for other projects or scopes: ${skipped.join(', ')}`,
-    'Name the project or the scope of the action if these rules apply to it',
-  )
-  return [...(evaluated === 0 ? [noRules] : []), ...(skipped.length > 0 ? [skips] : [])]
+  const warnings: Violation[] = []
+  if (evaluated === 0)
+    warnings.push(
+      warning(
+        'no_rules',
+        'No guardrails are loaded',
+        'No guardrail is loaded: nothing was checked',
+        'Name a directory with rules in GUARDRAILS_PATHS',
+      ),
+    )
+  if (skipped.length > 0)
+    warnings.push(
+      warning(
+        'skipped_for_scope',
+        'Rules of other scopes were not evaluated',
+        `Not evaluated, as they are for other projects or scopes: ${skipped.join(', ')}`,
+        'Name the project or the scope of the action if these rules apply to it',
+      ),
+    )
+  return warnings
 }
 
 /** The part of an evaluation that checkGuardrails and preAction return as it is. */
