@@ -5,8 +5,8 @@
  */
 import { SQL } from 'bun'
 import { analyse } from '../../../src/domain/search/terms.ts'
-import { names, valuesOf } from '../../../src/drivers/store/postgres/decisions.ts'
 import { openPostgresStore } from '../../../src/drivers/store/postgres/driver.ts'
+import { names, valuesOf } from '../../../src/drivers/store/postgres/rows.ts'
 import { edgesOf, reasonUses } from '../../../src/drivers/store/resident/groups.ts'
 import { packVectors } from '../../../src/drivers/store/shared.ts'
 import { recordOf, vectorMaker } from '../corpus.ts'

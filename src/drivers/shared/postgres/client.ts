@@ -12,16 +12,19 @@ export interface Client {
   /** On any connection. A statement that a lost connection interrupted is sent again: reads only. */
   read: Query
   /**
-   * All of `work` on one connection, committed when it resolves and rolled back when it throws.
+   * All of `work` on one connection, committed when it resolves and rolled back when it throws. It may run again if BEGIN failed.
    * @param first is sent with BEGIN
    */
-  begin<T>(work: (query: Query) => Promise<T>, first?: string): Promise<T>
+  begin<T>(work: (query: Query, finish: Finish) => Promise<T>, first?: string): Promise<T>
   /** The same for statements that may take hours: the client waits as long as the database answers others. */
   beginWithoutTimeout<T>(work: (query: Query) => Promise<T>): Promise<T>
   /** Resolves when the database answers, however busy the connections are. @throws when it doesn't within some seconds */
   ping(): Promise<void>
   close(): Promise<void>
 }
+
+/** Commits right behind statements that were just sent, without waiting for them. @throws what one of them threw */
+export type Finish = (last: readonly Promise<unknown>[]) => Promise<void>
 
 export interface ClientOptions {
   /**
@@ -107,24 +110,43 @@ async function commit({ query }: Connection): Promise<{ command?: string }> {
   }
 }
 
+/** The error of the first that failed. */
+const failureOf = (results: readonly PromiseSettledResult<unknown>[]): { reason: unknown } | undefined =>
+  results.find((result) => result.status === 'rejected')
+
 /** One transaction. A connection that does not confirm the rollback is closed, and with it whatever is still open. */
-async function transaction<T>(connection: Connection, work: (query: Query) => Promise<T>): Promise<T> {
+async function transaction<T>(
+  connection: Connection,
+  begun: Promise<unknown>,
+  work: (query: Query, finish: Finish) => Promise<T>,
+): Promise<T> {
   let open = true
   const query: Query = async (text, values) => {
     if (!open) throw new StorageError('invalid', 'the transaction is over')
     return connection.query(text, values)
   }
-  try {
-    const result = await work(query)
+  const finish: Finish = async (last) => {
     open = false
-    const { command } = await commit(connection)
+    const ended = commit(connection)
+    const results = await Promise.allSettled(last)
+    const [end] = await Promise.allSettled([ended])
+    // Of a connection that was lost here nobody knows whether it was committed, whichever statement heard of it first.
+    const failure = (end.status === 'rejected' ? end : undefined) ?? failureOf(results)
+    if (failure) throw failure.reason
     // After a failed statement the server answers COMMIT with ROLLBACK.
-    if (command !== 'COMMIT') throw new StorageError('unavailable', 'postgres: the transaction was rolled back')
+    if (end.status === 'fulfilled' && end.value.command !== 'COMMIT')
+      throw new StorageError('unavailable', 'postgres: the transaction was rolled back')
+  }
+  try {
+    const result = await work(query, finish)
+    if (open) await finish([])
     return result
   } catch (error) {
     open = false
     // After a failed commit nothing is open, and the server only warns.
     if (connection.alive) await connection.query('rollback').catch(connection.end)
+    // What was sent behind a BEGIN that failed has failed for that.
+    await begun
     throw error
   }
 }
@@ -180,16 +202,15 @@ export async function connect(options: ClientOptions): Promise<Client> {
     }
   }
 
-  /** On a connection that has begun a transaction. Only a failed BEGIN is tried again. */
-  function begun<T>(work: (connection: Connection) => Promise<T>, first?: string): Promise<T> {
+  /** In a transaction whose BEGIN is on its way: its first statement follows without waiting. Only a failed BEGIN is tried again. */
+  function begun<T>(work: (connection: Connection, begun: Promise<unknown>) => Promise<T>, first?: string): Promise<T> {
     let isBegun = false
     const run = async (connection: Connection) => {
-      await connection.query(first === undefined ? 'begin' : `begin; ${first}`).catch(async (error: unknown) => {
-        if (connection.alive) await connection.query('rollback').catch(connection.end)
-        throw error
+      const beginning = connection.query(first === undefined ? 'begin' : `begin; ${first}`).then(() => {
+        isBegun = true
       })
-      isBegun = true
-      return work(connection)
+      beginning.catch(() => {})
+      return work(connection, beginning)
     }
     return retrying(
       () => onOne(run),
@@ -199,11 +220,11 @@ export async function connect(options: ClientOptions): Promise<Client> {
 
   const client: Client = {
     read: (text, values) => retrying(() => onOne(({ query }) => query(text, values))),
-    begin: (work, first) => begun((connection) => transaction(connection, work), first),
+    begin: (work, first) => begun((connection, beginning) => transaction(connection, beginning, work), first),
     beginWithoutTimeout: (work) =>
-      begun((connection) =>
+      begun((connection, beginning) =>
         connection.waitWhile(ping, () =>
-          transaction(connection, async (query) => {
+          transaction(connection, beginning, async (query) => {
             await query('set local statement_timeout = 0')
             return work(query)
           }),

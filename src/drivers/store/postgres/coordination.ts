@@ -15,10 +15,12 @@ import type {
 } from '../../../../sdk/storage/store.ts'
 import type { Client, Query } from '../../shared/postgres/client.ts'
 import { fromText, toText } from '../../shared/postgres/filter.ts'
+import { arrayText } from '../../shared/postgres/rows.ts'
 import { type KeyedRow, keyedOf, keyRange } from '../shared.ts'
 import { auditExpiry } from './audit-retention.ts'
-import { lockName, tryLockName } from './locks.ts'
-import type { Connection, Verb } from './transaction.ts'
+import { keyedName } from './draft.ts'
+import { tryLockName } from './locks.ts'
+import type { Access, Verb } from './transaction.ts'
 
 const columns = 'key, value::text as value, version, expires_ms'
 const recordOf = (row: KeyedRow): KeyedRecord => keyedOf({ ...row, key: fromText(row.key) })
@@ -45,45 +47,59 @@ export const keyedReader = ({ read }: Client): KeyedReader => ({
   },
 })
 
-/** Creates or replaces; only where nothing is stored; only where this version is. */
-const putSql = {
-  any: `with held as materialized (select ${lockName(`'keyed ' || $1 || ' ' || $2`)})
-    insert into keyed_records as r (collection, key, version, value, expires_ms)
-    select $1, $2, 1, $3::text::json, $4::float8 from held
-    on conflict (collection, key) do update set version = r.version + 1, value = excluded.value, expires_ms = excluded.expires_ms`,
-  none: `insert into keyed_records (collection, key, version, value, expires_ms) values ($1, $2, 1, $3::text::json, $4::float8)
-    on conflict do nothing returning 1`,
-  version: `update keyed_records set version = version + 1, value = $3::text::json, expires_ms = $4::float8
-    where collection = $1 and key = $2 and version = $5::int returning 1`,
-}
-
-export function keyedWriter({ query, lock }: Connection, verb: Verb): KeyedWriter {
-  const locked = (collection: string, keys: readonly string[]) =>
-    lock(
-      'keyed',
-      keys.map((key) => `${collection} ${key}`),
-    )
+export function keyedWriter(access: Access, verb: Verb): KeyedWriter {
+  const { draft } = access
+  /** What was written before is sent first, where one of the keys is among it. */
+  const apart = async (names: readonly string[]) => {
+    if (names.some((name) => draft.keyed.has(name))) await access.engine()
+  }
+  async function look(collection: string, keys: readonly string[]): Promise<KeyedRecord[]> {
+    const names = keys.map((key) => keyedName(collection, key))
+    const records = await access.look(names, (query) => find(query, collection, keys))
+    const versions = new Map(records.map(({ key, version }) => [key, version]))
+    for (const key of keys)
+      draft.found.set(keyedName(collection, key), {
+        kind: 'keyed',
+        collection,
+        key,
+        version: versions.get(key) ?? 0,
+      })
+    return records
+  }
+  /** Its version, 0 where there is none: `guess` where it need not be read before the commit. */
+  async function versionOf(collection: string, key: string, guess: number): Promise<number> {
+    const name = keyedName(collection, key)
+    const found = draft.found.get(name)
+    if (found?.kind === 'keyed') return found.version
+    if (access.held) return (await look(collection, [key]))[0]?.version ?? 0
+    access.assume(name, { kind: 'keyed', collection, key, version: guess })
+    return guess
+  }
   return {
     get: verb(async (collection, keys) => {
-      await locked(collection, keys)
-      return find(query, collection, keys)
+      await apart(keys.map((key) => keyedName(collection, key)))
+      return keys.length === 0 ? [] : look(collection, keys)
     }),
     put: verb(async (collection, key, value, { expires_ms = null, version } = {}) => {
-      const values = [collection, toText(key), JSON.stringify(value ?? null), expires_ms]
-      if (version === undefined) return void (await query(putSql.any, values))
-      await locked(collection, [key])
-      const put = version === 0 ? await query(putSql.none, values) : await query(putSql.version, [...values, version])
-      if (put.length === 0) throw new StorageError('conflict', `${collection} ${key} is not at version ${version}`)
+      const name = keyedName(collection, key)
+      await apart([name])
+      if (version === undefined) await access.guard([name])
+      else if ((await versionOf(collection, key, version)) !== version)
+        throw new StorageError('conflict', `${collection} ${key} is not at version ${version}`)
+      draft.keyed.set(name, { collection, key, value: JSON.stringify(value ?? null), expires_ms })
     }),
     delete: verb(async (collection, keys) => {
-      if (keys.length === 0) return
-      await locked(collection, keys)
-      await query('delete from keyed_records where collection = $1 and key = any($2::text[])', [
-        collection,
-        keys.map(toText),
-      ])
+      const names = keys.map((key) => keyedName(collection, key))
+      await apart(names)
+      await access.guard(names)
+      for (const key of keys)
+        draft.keyed.set(keyedName(collection, key), { collection, key, value: null, expires_ms: null })
     }),
     expire: verb(async (collection, now_ms, limit) => {
+      const due = 'select from keyed_records where collection = $1 and expires_ms <= $2::float8 limit 1'
+      // Nearly always there is none; what expires meanwhile is left for the next time.
+      if (!access.held && (await access.glance((query) => query(due, [collection, now_ms]))).length === 0) return []
+      const query = await access.engine()
       // A key that somebody holds is skipped; the condition is looked at again on rows that changed while this statement ran.
       const rows = await query<KeyedRow>(
         `with old as materialized (select key from keyed_records where collection = $1 and expires_ms <= $2::float8
@@ -93,7 +109,9 @@ export function keyedWriter({ query, lock }: Connection, verb: Verb): KeyedWrite
          returning r.key, r.value::text as value, r.version, r.expires_ms`,
         [collection, now_ms, limit],
       )
-      return rows.map(recordOf).sort((a, b) => a.expires_ms! - b.expires_ms! || (a.key < b.key ? -1 : 1))
+      const records = rows.map(recordOf).sort((a, b) => a.expires_ms! - b.expires_ms! || (a.key < b.key ? -1 : 1))
+      for (const { key } of records) draft.found.delete(keyedName(collection, key))
+      return records
     }),
   }
 }
@@ -105,36 +123,32 @@ export const outboxReader = ({ read }: Client): OutboxReader => ({
   },
 })
 
-export const outboxWriter = ({ query }: Connection, verb: Verb): OutboxWriter => ({
-  add: verb(async (id: string, now_ms: number) => {
-    await query(
-      `insert into outbox (id, attempts, due_ms, claim) values ($1, 0, $2::float8, '')
-       on conflict (id) do update set attempts = 0, due_ms = excluded.due_ms, claim = '', error = null`,
-      [id, now_ms],
-    )
-  }),
-  // What another server has locked it has claimed, or is about to finish with.
-  claim: verb((limit: number, lease_ms: number, now_ms: number) =>
-    query<OutboxEntry>(
-      `with due as (select id, due_ms from outbox where due_ms <= $1::float8 order by due_ms, id limit $2::int
+export function outboxWriter({ draft, engine }: Access, verb: Verb): OutboxWriter {
+  const apart = async (id: string) => {
+    if (draft.owed.has(id) || draft.finished.has(id)) await engine()
+  }
+  return {
+    add: verb(async (id: string, now_ms: number) => {
+      await apart(id)
+      draft.owed.set(id, now_ms)
+    }),
+    // What another server has locked it has claimed, or is about to finish with.
+    claim: verb(async (limit: number, lease_ms: number, now_ms: number) =>
+      (await engine())<OutboxEntry>(
+        `with due as (select id, due_ms from outbox where due_ms <= $1::float8 order by due_ms, id limit $2::int
            for update skip locked),
          taken as (update outbox o set attempts = attempts + 1, due_ms = $1::float8 + $3::float8, claim = $4 || '/' || o.id
            from due where o.id = due.id returning o.id, o.attempts - 1 as attempts, o.claim, due.due_ms as due)
        select id, attempts, claim from taken order by due, id`,
-      [now_ms, limit, lease_ms, randomUUID()],
+        [now_ms, limit, lease_ms, randomUUID()],
+      ),
     ),
-  ),
-  finish: verb(async ({ id, claim }: OutboxEntry, retry?: { due_ms: number; error: string }) => {
-    if (retry === undefined) await query('delete from outbox where id = $1 and claim = $2', [id, claim])
-    else
-      await query(`update outbox set due_ms = $3::float8, error = $4, claim = '' where id = $1 and claim = $2`, [
-        id,
-        claim,
-        retry.due_ms,
-        toText(retry.error),
-      ])
-  }),
-})
+    finish: verb(async ({ id, claim }: OutboxEntry, retry?: { due_ms: number; error: string }) => {
+      await apart(id)
+      draft.finished.set(id, { claim, due_ms: retry?.due_ms ?? null, error: retry?.error ?? null })
+    }),
+  }
+}
 
 export const auditReader = ({ read }: Client): AuditReader => ({
   async list({ since_ms, agent, method, rule, allowed, cursor, limit }) {
@@ -156,23 +170,14 @@ export const auditReader = ({ read }: Client): AuditReader => ({
   },
 })
 
-export function auditWriter(connection: Connection, verb: Verb, now: () => number): AuditWriter {
-  const append = async (entry: AuditEntry): Promise<void> => {
+export function auditWriter(access: Access, verb: Verb, now: () => number): AuditWriter {
+  const append = (entry: AuditEntry): void => {
     const { at, agent, method, request_id, ids, allowed, rules, detail } = entry
-    await connection.query(
-      `insert into audit (at_ms, agent, method, allowed, rules, entry)
-       values ($1::float8, $2, $3, $4::bool, $5::text[], $6::text::json)`,
-      [
-        Date.parse(at),
-        toText(agent),
-        toText(method),
-        allowed,
-        rules.map(toText),
-        JSON.stringify({ at, agent, method, request_id, ids, allowed, rules, detail: detail ?? null }),
-      ],
-    )
+    const text = JSON.stringify({ at, agent, method, request_id, ids, allowed, rules, detail: detail ?? null })
+    const found = arrayText(rules.map(toText))
+    access.draft.audit.push([Date.parse(at), toText(agent), toText(method), allowed, found, text])
   }
-  return { append: verb(append), expire: verb(auditExpiry(connection, append, now)) }
+  return { append: verb(async (entry) => append(entry)), expire: verb(auditExpiry(access, append, now)) }
 }
 
 /** What is in the bucket `r` at `excluded.at_ms`. */

@@ -1,8 +1,10 @@
 /** The store for many servers: PostgreSQL holds the document and everything that the servers agree on. Opens it and puts its parts together. */
+import { StorageError } from '../../../../sdk/storage/errors.ts'
 import type { Store, StoreOptions } from '../../../../sdk/storage/store.ts'
 import { type ClientOptions, connect, storageErrorOf } from '../../shared/postgres/client.ts'
 import { migrate } from '../../shared/postgres/migrate.ts'
 import { translating } from '../../shared/translating.ts'
+import { groupCommit } from './commit.ts'
 import {
   auditReader,
   auditWriter,
@@ -13,11 +15,11 @@ import {
   outboxWriter,
 } from './coordination.ts'
 import { decisionWriter } from './decisions.ts'
-import { embeddingReader, embeddingWriter } from './embeddings.ts'
+import { embeddingReader, embeddingWriter, type KnownGenerations } from './embeddings.ts'
 import { feedReader, levelFeed } from './feed.ts'
 import { migrations } from './migrate.ts'
 import { decisionReader, edgeReader, outcomesOf } from './read.ts'
-import { transact } from './transaction.ts'
+import { type Transactions, transact } from './transaction.ts'
 
 export type PostgresStoreOptions = StoreOptions & Pick<ClientOptions, 'url'> & Partial<ClientOptions>
 
@@ -51,6 +53,15 @@ export async function openPostgresStore({
   const reads = translating((error) => storageErrorOf(error, 'cannot read'))
   const decisions = reads(decisionReader(client))
   const outbox = reads(outboxReader(client))
+  const known: KnownGenerations = { last: null }
+  const transactions: Transactions = {
+    client,
+    commit: groupCommit(client),
+    forget() {
+      known.last = null
+    },
+  }
+  let isClosed = false
   return {
     driver: 'postgres',
     decisions,
@@ -60,20 +71,25 @@ export async function openPostgresStore({
     keyed: reads(keyedReader(client)),
     audit: reads(auditReader(client)),
     outbox,
-    transaction: (work) =>
-      transact(client, (connection, verb) =>
+    transaction: async (work) => {
+      if (isClosed) throw new StorageError('unavailable', 'the store is closed')
+      return transact(transactions, (access, verb) =>
         work({
-          decisions: decisionWriter(connection, verb, analyse, outcomesOf(connection.query)),
-          embeddings: embeddingWriter(connection, verb),
-          keyed: keyedWriter(connection, verb),
-          audit: auditWriter(connection, verb, now),
-          outbox: outboxWriter(connection, verb),
+          decisions: decisionWriter(access, verb, analyse, outcomesOf),
+          embeddings: embeddingWriter(access, verb, known),
+          keyed: keyedWriter(access, verb),
+          audit: auditWriter(access, verb, now),
+          outbox: outboxWriter(access, verb),
         }),
-      ),
+      )
+    },
     status: async () => ({ decisions: await decisions.count({}), outbox: await outbox.depth(), findings: [] }),
     reconcile: async () => [],
     lease: leaser(client),
     ping: () => client.ping(),
-    close: () => client.close(),
+    close() {
+      isClosed = true
+      return client.close()
+    },
   }
 }

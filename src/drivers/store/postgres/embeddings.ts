@@ -6,42 +6,68 @@ import type { VectorSet } from '../../../../sdk/storage/vectors.ts'
 import type { Client, Query } from '../../shared/postgres/client.ts'
 import { fromText, toText } from '../../shared/postgres/filter.ts'
 import { checkVectors, packVectors } from '../shared.ts'
+import { generationsName, nameOf } from './draft.ts'
 import { holdsVectors } from './filter.ts'
-import type { Connection, Verb } from './transaction.ts'
+import type { Access, Verb } from './transaction.ts'
 
-async function inState(query: Query, state: Generation['state']): Promise<Generation | null> {
-  const [row] = await query<Generation>(
-    'select number, embedder, dimensions, state from generations where state = $1',
-    [state],
-  )
-  return row === undefined ? null : { ...row, embedder: fromText(row.embedder) }
+/** The generations as they were when they were last read: transactions take them for granted until one finds that they have changed. */
+export interface KnownGenerations {
+  last: readonly Generation[] | null
 }
 
+async function generations(query: Query): Promise<Generation[]> {
+  const rows = await query<Generation>('select number, embedder, dimensions, state from generations order by number')
+  return rows.map((row) => ({ ...row, embedder: fromText(row.embedder) }))
+}
+
+const inState = (list: readonly Generation[], state: Generation['state']): Generation | null =>
+  list.find((one) => one.state === state) ?? null
+
 export const embeddingReader = ({ read }: Client): EmbeddingReader => ({
-  generation: (state) => inState(read, state),
+  generation: async (state) => inState(await generations(read), state),
 })
 
-export function embeddingWriter({ query, lock, touch }: Connection, verb: Verb): EmbeddingWriter {
-  const looked = async (state: Generation['state']) => {
-    await lock('generations', '', 'shared')
-    return inState(query, state)
+export function embeddingWriter(access: Access, verb: Verb, known: KnownGenerations): EmbeddingWriter {
+  const { draft } = access
+  async function all(): Promise<readonly Generation[]> {
+    const isKnown = known.last !== null && !access.held
+    const list = isKnown ? known.last! : await access.look([generationsName], generations, 'shared')
+    if (!access.held) {
+      known.last = list
+      const text = list.map(({ number, state }) => `${number} ${state}`).join()
+      access.assume(generationsName, { kind: 'generations', text })
+    }
+    return list
   }
-  const forget = async ({ number }: Generation) => {
+  /** To change them, while nobody else looks at them. */
+  async function change(): Promise<[Query, readonly Generation[]]> {
+    const query = await access.engine()
+    return [query, await access.look([generationsName], generations)]
+  }
+  const forget = async (query: Query, { number }: Generation) => {
     await query('delete from embeddings where generation = $1', [number])
     await query('delete from generations where number = $1', [number])
   }
-  async function numOf(id: string): Promise<string | null> {
-    await lock('decision', id)
-    const [row] = await query<{ num: string }>('select num::text as num from decisions where id = $1', [toText(id)])
-    return row?.num ?? null
+  /** Whether there is such a decision; taken for granted where no locks are held. */
+  async function exists(id: string): Promise<boolean> {
+    if (draft.decisions.has(id)) return true
+    const name = nameOf('decision', id)
+    const found = draft.found.get(name)
+    if (found?.kind === 'decision' && found.revision !== null) return found.revision > 0
+    if (!access.held) {
+      access.assume(name, { kind: 'decision', id, revision: null, indexed: null })
+      return true
+    }
+    const rows = await access.look([name], (query) => query('select from decisions where id = $1', [toText(id)]))
+    return rows.length > 0
   }
   return {
-    generation: verb(looked),
+    generation: verb(async (state: Generation['state']) => inState(await all(), state)),
     start: verb(async (embedder: string, dimensions: number) => {
-      await lock('generations', '')
-      const unfinished = await inState(query, 'building')
-      if (unfinished !== null) await forget(unfinished)
-      const state = (await inState(query, 'active')) === null ? 'active' : 'building'
+      const [query, list] = await change()
+      const unfinished = inState(list, 'building')
+      if (unfinished !== null) await forget(query, unfinished)
+      const state = inState(list, 'active') === null ? 'active' : 'building'
       const [row] = await query<{ number: number }>(
         'insert into generations (embedder, dimensions, state) values ($1, $2::int, $3) returning number',
         [toText(embedder), dimensions, state],
@@ -49,38 +75,28 @@ export function embeddingWriter({ query, lock, touch }: Connection, verb: Verb):
       return { number: row!.number, embedder, dimensions, state } satisfies Generation
     }),
     put: verb(async (id: string, embedder: string, vectors: VectorSet) => {
-      await lock('generations', '', 'shared')
-      const num = await numOf(id)
-      if (num === null) throw new StorageError('not_found', `there is no decision ${id}`)
-      const generations = await query<Generation>(
-        'select number, embedder, dimensions, state from generations where embedder = $1',
-        [toText(embedder)],
-      )
-      for (const generation of generations) checkVectors(vectors, generation)
+      if (draft.vectors.has(id)) await access.engine()
+      const own = (await all()).filter((one) => one.embedder === embedder)
+      if (!(await exists(id))) throw new StorageError('not_found', `there is no decision ${id}`)
+      for (const generation of own) checkVectors(vectors, generation)
       const row = packVectors(vectors)
-      for (const { number } of generations)
-        await query(
-          `insert into embeddings (generation, num, structure, function, "both", shared)
-           values ($1::int, $2::bigint, $3, $4, $5, $6::int)
-           on conflict (generation, num) do update set structure = excluded.structure, function = excluded.function,
-             "both" = excluded."both", shared = excluded.shared`,
-          [number, num, row.structure, row.function, row.both, row.shared],
+      if (own.length > 0)
+        draft.vectors.set(
+          id,
+          own.map(({ number }) => ({ generation: number, row })),
         )
-      if (generations.length > 0) touch(id)
     }),
     drop: verb(async (id: string) => {
-      await lock('generations', '', 'shared')
-      const num = await numOf(id)
-      if (num === null) return
-      await query('delete from embeddings where num = $1::bigint', [num])
-      touch(id)
+      if (draft.vectors.has(id)) await access.engine()
+      await access.guard([nameOf('decision', id)])
+      draft.vectors.set(id, null)
     }),
     activate: verb(async (number: number) => {
-      await lock('generations', '')
-      if ((await inState(query, 'building'))?.number !== number)
-        throw new StorageError('not_found', `generation ${number} is not being built`)
-      const active = await inState(query, 'active')
-      if (active !== null) await forget(active)
+      const [query, list] = await change()
+      const building = inState(list, 'building')
+      if (building?.number !== number) throw new StorageError('not_found', `generation ${number} is not being built`)
+      const active = inState(list, 'active')
+      if (active !== null) await forget(query, active)
       await query(`update generations set state = 'active' where number = $1::int`, [number])
       await query(`update changes c set indexed = not indexed where indexed <> ${holdsVectors('c.num')}`)
     }),

@@ -17,8 +17,8 @@ import type {
 } from '../../../../sdk/storage/store.ts'
 import type { Client, Query } from '../../shared/postgres/client.ts'
 import { fromText, toText } from '../../shared/postgres/filter.ts'
-import { type StoredRow, storedColumns, storedOf } from './decisions.ts'
 import { type FieldRow, fieldColumns, fieldsOfRow, isIndexed, whereOf } from './filter.ts'
+import { type StoredRow, storedColumns, storedOf } from './rows.ts'
 
 const sortColumns = {
   created_at: 'd.created_ms',

@@ -1,44 +1,140 @@
 /**
- * Transactions. Serial without false alarms: before a verb looks at something by its key it locks the key until the commit, so what it
- * read stays true. Two that wait for each other are told apart by the engine, and one runs again.
+ * Transactions. One runs without locks at first: what it finds is noted, what it writes is kept, and both are sent together with those of
+ * others; it holds if what it found is still so. If it isn't, or if the work asks what can't be noted, it runs again in a transaction of the
+ * engine: before a verb looks at something by its key it locks the key until the commit, so what it read stays true. Two of those that wait
+ * for each other are told apart by the engine, and one runs again.
  */
 import { isStorageError, StorageError } from '../../../../sdk/storage/errors.ts'
 import { type Client, isLost, isRetryable, type Query, storageErrorOf } from '../../shared/postgres/client.ts'
 import { toText } from '../../shared/postgres/filter.ts'
-import { announceChanges, numberChanges } from './feed.ts'
-import { type LockKind, nameLock } from './locks.ts'
+import { clear, type Draft, type Found, newDraft, writesOf } from './draft.ts'
+import { announceChanges } from './feed.ts'
+import { nameLock } from './locks.ts'
+import { changesOf, send } from './writes.ts'
 
-export interface Connection {
-  query: Query
-  /** Waits until nobody else holds any of the keys. Asked for again it costs nothing. */
-  lock(kind: LockKind, keys: string | readonly string[], mode?: 'shared' | 'exclusive'): Promise<void>
-  /** The decision changes: it gets the next number of the feed at the commit. */
-  touch(id: string): void
+type Mode = 'shared' | 'exclusive'
+
+/** What verbs work with. */
+export interface Access {
+  readonly draft: Draft
+  /** Whether locks are held. */
+  readonly held: boolean
+  /** Reads what these names of locks guard: under them, or to be compared at the commit. */
+  look<T>(names: readonly string[], read: (query: Query) => Promise<T>, mode?: Mode): Promise<T>
+  /** Reads what may be otherwise by the time of the commit. */
+  glance<T>(read: (query: Query) => Promise<T>): Promise<T>
+  /** Takes something for granted that was not read; only where no locks are held. */
+  assume(name: string, found: Found): void
+  /** Locks what will be written, where locks are held; else the commit does. */
+  guard(names: readonly string[]): Promise<void>
+  /** What only a transaction of the engine can do: on its connection, where what was written so far has been sent. */
+  engine(): Promise<Query>
 }
 
 export type Verb = <A extends unknown[], R>(run: (...args: A) => Promise<R>) => (...args: A) => Promise<R>
 
+type Work<T> = (access: Access, verb: Verb) => Promise<T>
+
+/** What transactions of one store share. */
+export interface Transactions {
+  client: Client
+  /** Sends a draft with those of others; false if what it found is no longer so, and nothing of it is kept. */
+  commit(draft: Draft): Promise<boolean>
+  /** Something did not hold: nothing that is remembered of the tables may be trusted. */
+  forget(): void
+}
+
 const attempts = 20
 const cutAttempts = 3
 
-/** Runs `work` and commits; again where the engine asks for it. @throws StorageError, and whatever `work` throws */
-export async function transact<T>(
-  client: Client,
-  work: (connection: Connection, verb: Verb) => Promise<T>,
-): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    const state: { open: boolean; broken: unknown } = { open: true, broken: undefined }
+interface State {
+  open: boolean
+  broken: unknown
+}
+
+/** Verbs work while the transaction does, and none after one that failed halfway. */
+const verbOf =
+  (state: State): Verb =>
+  (run) =>
+  async (...args) => {
+    if (!state.open) throw new StorageError('invalid', 'the transaction is over')
+    if (state.broken !== undefined) throw storageErrorOf(state.broken, 'the transaction has failed')
     try {
-      return await client.begin((query) => runOnce(query, state, work), announceChanges)
+      return await run(...args)
     } catch (error) {
-      const cause = state.broken ?? error
+      // Refusals come before anything is written: `work` may catch them and go on.
+      if (isStorageError(error)) throw error
+      state.broken = error
+      throw storageErrorOf(error, 'cannot write')
+    }
+  }
+
+/** Runs `work` and commits; again where that is needed. @throws StorageError, and whatever `work` throws */
+export async function transact<T>(shared: Transactions, work: Work<T>): Promise<T> {
+  const done = await withoutLocks(shared, work)
+  if (done !== null) return done.value
+  shared.forget()
+  return withLocks(shared.client, work)
+}
+
+/** Null if it has to run with locks. */
+async function withoutLocks<T>({ client, commit }: Transactions, work: Work<T>): Promise<{ value: T } | null> {
+  const state: State = { open: true, broken: undefined }
+  const draft = newDraft()
+  let [reads, assumed, needsEngine] = [0, false, false]
+  const access: Access = {
+    draft,
+    held: false,
+    look(_, read) {
+      reads++
+      return read(client.read)
+    },
+    glance: (read) => read(client.read),
+    assume(name, found) {
+      assumed = true
+      draft.found.set(name, found)
+    },
+    guard: async () => {},
+    async engine() {
+      needsEngine = true
+      throw new StorageError('unavailable', 'the transaction runs again with locks')
+    },
+  }
+  // What one statement found was so at one time.
+  const isSure = () => reads <= 1 && !assumed
+  let value: T
+  try {
+    value = await work(access, verbOf(state))
+  } catch (error) {
+    if (needsEngine || (state.broken === undefined && !isSure())) return null
+    throw error
+  } finally {
+    state.open = false
+  }
+  if (needsEngine) return null
+  if (state.broken !== undefined) throw storageErrorOf(state.broken, 'cannot write')
+  if (writesOf(draft) === 0 && isSure()) return { value }
+  return (await commit(draft)) ? { value } : null
+}
+
+async function withLocks<T>(client: Client, work: Work<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    const state: State = { open: true, broken: undefined }
+    try {
+      return await client.begin((query, finish) => {
+        state.broken = undefined
+        return runLocked(query, finish, state, work)
+      }, announceChanges)
+    } catch (error) {
+      // Of a BEGIN that failed the engine says it itself.
+      const cause = isFromEngine(error) ? error : (state.broken ?? error)
       // A verb that failed for its connection came before the commit: nothing of the transaction was kept.
       const isCut = state.broken !== undefined && isLost(cause) && attempt < cutAttempts
       if (isCut || (isRetryable(cause) && attempt < attempts)) {
         await Bun.sleep(Math.random() * 2 ** Math.min(attempt, 6))
         continue
       }
-      if (state.broken !== undefined) throw storageErrorOf(state.broken, 'cannot write')
+      if (state.broken !== undefined) throw storageErrorOf(cause, 'cannot write')
       // What `work` threw is the caller's; what the engine threw at the commit is ours.
       throw 'query' in Object(error) || !isFromEngine(error) ? error : storageErrorOf(error, 'cannot commit')
     } finally {
@@ -50,43 +146,46 @@ export async function transact<T>(
 const isFromEngine = (error: unknown): boolean =>
   !isStorageError(error) && error instanceof Error && /^(?:Postgres|SQL)/.test(error.constructor.name)
 
-async function runOnce<T>(
+async function runLocked<T>(
   query: Query,
-  state: { open: boolean; broken: unknown },
-  work: (connection: Connection, verb: Verb) => Promise<T>,
+  finish: (last: readonly Promise<unknown>[]) => Promise<void>,
+  state: State,
+  work: Work<T>,
 ): Promise<T> {
-  const held = new Map<string, 'shared' | 'exclusive'>()
-  const touched = new Set<string>()
-  const connection: Connection = {
-    query,
-    async lock(kind, keys, mode = 'exclusive') {
-      const names = (typeof keys === 'string' ? [keys] : keys).map((key) => `${kind} ${toText(key)}`)
-      const wanted = names.filter((name) => held.get(name) !== 'exclusive' && held.get(name) !== mode).sort()
-      if (wanted.length === 0) return
-      for (const name of wanted) held.set(name, mode)
-      await query(nameLock[mode], [wanted])
-    },
-    touch: (id) => void touched.add(id),
+  const locked = new Map<string, Mode>()
+  const draft = newDraft()
+  let given = 0
+  async function lock(names: readonly string[], mode: Mode): Promise<void> {
+    const wanted = names.filter((name) => locked.get(name) !== 'exclusive' && locked.get(name) !== mode).sort()
+    if (wanted.length === 0) return
+    for (const name of wanted) locked.set(name, mode)
+    await query(nameLock[mode], [wanted.map(toText)])
   }
-  const verb: Verb =
-    (run) =>
-    async (...args) => {
-      if (!state.open) throw new StorageError('invalid', 'the transaction is over')
-      if (state.broken !== undefined) throw storageErrorOf(state.broken, 'the transaction has failed')
-      try {
-        return await run(...args)
-      } catch (error) {
-        // Refusals come before anything is written: `work` may catch them and go on.
-        if (isStorageError(error)) throw error
-        state.broken = error
-        throw storageErrorOf(error, 'cannot write')
-      }
-    }
-  const result = await work(connection, verb)
+  const access: Access = {
+    draft,
+    held: true,
+    async look(names, read, mode = 'exclusive') {
+      // Sent at once: a statement sees what was committed before it runs, which is after those before it.
+      const waiting = lock(names, mode)
+      const [found] = await Promise.all([read(query), waiting])
+      return found
+    },
+    glance: (read) => read(query),
+    assume() {
+      throw new StorageError('invalid', 'nothing is taken for granted where locks are held')
+    },
+    guard: (names) => lock(names, 'exclusive'),
+    async engine() {
+      const changes = changesOf([draft]).length
+      await Promise.all(send(query, [draft], given))
+      given += changes
+      clear(draft)
+      return query
+    },
+  }
+  const result = await work(access, verbOf(state))
   state.open = false
   if (state.broken !== undefined) throw state.broken
-  if (touched.size > 0) {
-    await numberChanges(query, [...touched], 0)
-  }
+  await finish(send(query, [draft], given))
   return result
 }

@@ -1,0 +1,153 @@
+/**
+ * Group commit: drafts that wait together are compared with the tables and written by one transaction of the engine, in two round trips. A
+ * group never waits for a lock: a draft whose locks somebody else holds, or that was made of something that has changed, is left out.
+ */
+import { isStorageError } from '../../../../sdk/storage/errors.ts'
+import type { Client, Query } from '../../shared/postgres/client.ts'
+import { toText } from '../../shared/postgres/filter.ts'
+import { rowsOf } from '../../shared/postgres/rows.ts'
+import { type Draft, type Found, locksOf, writesOf } from './draft.ts'
+import { announceChanges } from './feed.ts'
+import { namesHeld } from './locks.ts'
+import { send } from './writes.ts'
+
+/** Drafts of one group at most: the engine has room for so many locks only. */
+const largestGroup = 48
+/** Groups at a time: one is prepared while another becomes durable. */
+const lanes = 2
+
+interface Job {
+  draft: Draft
+  locks: Map<string, boolean>
+  resolve(held: boolean): void
+  reject(error: unknown): void
+}
+
+/** What is compared: which rows of `wanted` are no longer so. */
+const comparisons: { [Kind in Found['kind']]: { types: string[]; columns: string; differs: string } } = {
+  decision: {
+    types: ['text', 'int', 'bool'],
+    columns: 'id, revision, indexed',
+    differs: `left join decisions d on d.id = wanted.id left join changes c on c.num = d.num
+      where coalesce(wanted.revision <> coalesce(d.revision, 0), d.id is null) or wanted.indexed <> c.indexed`,
+  },
+  source: {
+    types: ['text', 'text', 'text'],
+    columns: 'key, one, other',
+    differs: `left join decisions d on d.source_key = wanted.key
+      where d.id is distinct from wanted.one and d.id is distinct from wanted.other`,
+  },
+  keyed: {
+    types: ['text', 'text', 'int'],
+    columns: 'collection, key, version',
+    differs: `left join keyed_records k on k.collection = wanted.collection and k.key = wanted.key
+      where coalesce(k.version, 0) <> wanted.version`,
+  },
+  generations: {
+    types: ['text'],
+    columns: 'text',
+    differs: `where text <> (select coalesce(string_agg(number || ' ' || state, ',' order by number), '') from generations)`,
+  },
+}
+
+function valuesOf(found: Found): unknown[] {
+  if (found.kind === 'decision') return [toText(found.id), found.revision, found.indexed]
+  if (found.kind === 'source') return [toText(found.key), ...found.holders]
+  if (found.kind === 'keyed') return [found.collection, toText(found.key), found.version]
+  return [found.text]
+}
+
+/** Those of the drafts that found what is no longer so, by their places. */
+async function outdated(query: Query, drafts: readonly Draft[]): Promise<number[]> {
+  const all = drafts.flatMap(({ found }, place) => [...found.values()].map((one) => ({ place, one })))
+  const asked = [...Map.groupBy(all, ({ one }) => one.kind)].map(async ([kind, some]) => {
+    const { types, columns, differs } = comparisons[kind]
+    const [rows, values] = rowsOf(
+      ['int', ...types],
+      some.map(({ place, one }) => [place, ...valuesOf(one)]),
+    )
+    const found = await query<{ place: number }>(
+      `select place from ${rows} as wanted (place, ${columns}) ${differs}`,
+      values,
+    )
+    return found.map(({ place }) => place)
+  })
+  return (await Promise.all(asked)).flat()
+}
+
+/** Those whose locks somebody else holds. The locks of the others are held from here on. */
+async function contested(query: Query, jobs: readonly Job[]): Promise<(job: Job) => boolean> {
+  const names = new Map(jobs.flatMap(({ locks }) => [...locks]))
+  const alone = new Set(jobs.flatMap(({ locks }) => [...locks].flatMap(([name, only]) => (only ? name : []))))
+  const wanted = [...names.keys()]
+  if (wanted.length === 0) return () => false
+  const rows = await query<{ name: string }>(namesHeld, [wanted.map(toText), wanted.map((name) => alone.has(name))])
+  const held = new Set(rows.map(({ name }) => name))
+  return ({ locks }) => held.size > 0 && locks.keys().some((name) => held.has(toText(name)))
+}
+
+/** Takes those that go together, in their order. What waits for one of them and was made of what it changes is lost. */
+function takeGroup(queue: Job[]): Job[] {
+  const taken: Job[] = []
+  const names = new Map<string, boolean>()
+  const left: Job[] = []
+  for (const job of queue.splice(0)) {
+    const clashes = [...job.locks].filter(([name, only]) => names.has(name) && (only || names.get(name)))
+    if (clashes.some(([name]) => names.get(name) && job.draft.found.has(name))) job.resolve(false)
+    else if (clashes.length > 0 || taken.length === largestGroup) left.push(job)
+    else {
+      taken.push(job)
+      for (const [name, only] of job.locks) names.set(name, only || names.get(name) === true)
+    }
+  }
+  queue.push(...left)
+  return taken
+}
+
+export function groupCommit(client: Client): (draft: Draft) => Promise<boolean> {
+  const queue: Job[] = []
+  let running = 0
+
+  async function run(jobs: readonly Job[]): Promise<void> {
+    let kept: readonly Job[] = []
+    try {
+      await client.begin(async (query, finish) => {
+        const [isContested, late] = await Promise.all([
+          contested(query, jobs),
+          outdated(
+            query,
+            jobs.map(({ draft }) => draft),
+          ),
+        ])
+        const lost = new Set(late.map((place) => jobs[place]!))
+        kept = jobs.filter((job) => !lost.has(job) && !isContested(job))
+        const drafts = kept.map(({ draft }) => draft).filter((draft) => writesOf(draft) > 0)
+        await finish(send(query, drafts, 0))
+      }, announceChanges)
+      for (const job of jobs) job.resolve(kept.includes(job))
+    } catch (error) {
+      for (const job of jobs) {
+        // Nothing was kept, and each finds out by itself whose fault it was; unless the database is unavailable, or was lost during the commit.
+        const isOver = isStorageError(error) && (!error.unclear || kept.includes(job))
+        if (isOver) job.reject(error)
+        else job.resolve(false)
+      }
+    }
+  }
+
+  async function work(): Promise<void> {
+    // Everything called in this same turn of the loop belongs to the group.
+    await null
+    while (queue.length > 0) await run(takeGroup(queue))
+    running--
+  }
+
+  return (draft) =>
+    new Promise((resolve, reject) => {
+      queue.push({ draft, locks: locksOf(draft), resolve, reject })
+      if (running < lanes) {
+        running++
+        void work()
+      }
+    })
+}

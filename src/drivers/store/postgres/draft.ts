@@ -1,0 +1,108 @@
+/** What a transaction has found and what it will write: the first is compared with the tables when the second is sent to them, all at once. */
+import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
+import type { VectorRow } from '../shared.ts'
+import type { LockKind } from './locks.ts'
+
+/** A decision to write; of one that is new the revision is 0. */
+export interface DecisionWrite {
+  record: DecisionRecord
+  /** The revision that it replaces. */
+  revision: number
+  /** As they are stored. */
+  terms: string
+}
+
+/** Vectors by the generations that get them. */
+export type VectorWrite = readonly { generation: number; row: VectorRow }[]
+
+export interface KeyedWrite {
+  collection: string
+  key: string
+  /** JSON; null removes it. */
+  value: string | null
+  expires_ms: number | null
+}
+
+/** A decision: its revision, 0 where there is none. `indexed` is null if nobody asked. */
+interface FoundDecision {
+  kind: 'decision'
+  id: string
+  /** Null: any, as long as there is one. */
+  revision: number | null
+  indexed: boolean | null
+}
+/** The holder of a source key: one of these. */
+interface FoundSource {
+  kind: 'source'
+  key: string
+  holders: readonly [string | null, string | null]
+}
+/** A keyed record: its version, 0 where there is none. */
+interface FoundKeyed {
+  kind: 'keyed'
+  collection: string
+  key: string
+  version: number
+}
+/** The generations as {@link generationsText} tells them. */
+interface FoundGenerations {
+  kind: 'generations'
+  text: string
+}
+export type Found = FoundDecision | FoundSource | FoundKeyed | FoundGenerations
+export type FoundOf<Kind extends Found['kind']> = Extract<Found, { kind: Kind }>
+
+export interface Draft {
+  /** By the name of the lock that guards it. */
+  readonly found: Map<string, Found>
+  readonly decisions: Map<string, DecisionWrite>
+  /** Null drops those of the decision. */
+  readonly vectors: Map<string, VectorWrite | null>
+  /** By the name of the lock. */
+  readonly keyed: Map<string, KeyedWrite>
+  readonly audit: (readonly unknown[])[]
+  /** Due times by id. */
+  readonly owed: Map<string, number>
+  /** By id: the claim, and when it is due again or null if it is done. */
+  readonly finished: Map<string, { claim: string; due_ms: number | null; error: string | null }>
+}
+
+export const newDraft = (): Draft => ({
+  found: new Map(),
+  decisions: new Map(),
+  vectors: new Map(),
+  keyed: new Map(),
+  audit: [],
+  owed: new Map(),
+  finished: new Map(),
+})
+
+export const writesOf = ({ decisions, vectors, keyed, audit, owed, finished }: Draft): number =>
+  decisions.size + vectors.size + keyed.size + audit.length + owed.size + finished.size
+
+/** Forgets what was written, and what was found of it. */
+export function clear({ found, decisions, vectors, keyed, audit, owed, finished }: Draft): void {
+  for (const name of keyed.keys()) found.delete(name)
+  for (const id of [...decisions.keys(), ...vectors.keys()]) found.delete(nameOf('decision', id))
+  for (const { record } of decisions.values()) if (record.source_key) found.delete(nameOf('source', record.source_key))
+  for (const list of [decisions, vectors, keyed, owed, finished]) list.clear()
+  audit.length = 0
+}
+
+/** Name of a lock. */
+export const nameOf = (kind: LockKind, key: string): string => `${kind} ${key}`
+export const keyedName = (collection: string, key: string): string => nameOf('keyed', `${collection} ${key}`)
+export const generationsName = nameOf('generations', '')
+
+/** The locks that guard a draft; true for those of what it writes, which nobody else may look at meanwhile. */
+export function locksOf({ found, decisions, vectors, keyed }: Draft): Map<string, boolean> {
+  const names = new Map<string, boolean>()
+  for (const name of found.keys()) names.set(name, false)
+  for (const [id, { record }] of decisions) {
+    names.set(nameOf('decision', id), true)
+    if (record.source_key !== null) names.set(nameOf('source', record.source_key), true)
+  }
+  for (const id of vectors.keys()) names.set(nameOf('decision', id), true)
+  for (const name of keyed.keys()) names.set(name, true)
+  return names
+}

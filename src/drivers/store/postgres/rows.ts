@@ -1,0 +1,68 @@
+/** Rows of decisions: what is stored of a record, and how it is read. */
+import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
+import { fieldsOf } from '../../../../sdk/storage/fields.ts'
+import type { StoredDecision } from '../../../../sdk/storage/store.ts'
+import { rankOf, toText } from '../../shared/postgres/filter.ts'
+import { holdsVectors } from './filter.ts'
+
+export interface StoredRow {
+  doc: string
+  revision: number
+  indexed: boolean
+}
+
+export const storedColumns = `d.doc::text as doc, d.revision, ${holdsVectors('d.num')} as indexed`
+
+export const storedOf = ({ doc, revision, indexed }: StoredRow): StoredDecision => ({
+  record: JSON.parse(doc),
+  revision,
+  indexed,
+})
+
+/** Columns in the order of {@link valuesOf}, with their types. */
+export const columns: readonly [name: string, type: string][] = [
+  ['source_key', 'text'],
+  ['category', 'text'],
+  ['confidence', 'float8'],
+  ['stakes', 'int'],
+  ['status', 'text'],
+  ['outcome', 'text'],
+  ['project', 'text'],
+  ['feature', 'text'],
+  ['pr', 'bigint'],
+  ['tags', 'text[]'],
+  ['agent', 'text'],
+  ['created_ms', 'float8'],
+  ['review_by_ms', 'float8'],
+  ['reviewed_ms', 'float8'],
+  ['confidence_at_record', 'float8'],
+  ['settled_by', 'text'],
+  ['preserve', 'bool'],
+  ['terms', 'text'],
+  ['doc', 'json'],
+]
+export const names = columns.map(([name]) => name)
+export function valuesOf(record: DecisionRecord, terms: string): unknown[] {
+  const fields = fieldsOf(record, false)
+  return [
+    toText(record.source_key),
+    toText(fields.category),
+    fields.confidence,
+    rankOf(fields.stakes),
+    fields.status,
+    fields.outcome,
+    toText(fields.project),
+    toText(fields.feature),
+    fields.pr,
+    fields.tags.map(toText),
+    toText(fields.agent),
+    fields.created_ms,
+    fields.review_by_ms,
+    fields.reviewed_ms,
+    fields.confidence_at_record,
+    fields.settled_by,
+    fields.preserve,
+    toText(terms),
+    JSON.stringify(record),
+  ]
+}

@@ -1,0 +1,205 @@
+/** Drafts as statements: of each kind of write one, whatever the number of drafts. */
+import { fieldsOf } from '../../../../sdk/storage/fields.ts'
+import { skeleton } from '../../../../sdk/storage/skeleton.ts'
+import type { DecisionFields } from '../../../../sdk/storage/store.ts'
+import type { Query } from '../../shared/postgres/client.ts'
+import { toText } from '../../shared/postgres/filter.ts'
+import { arrayText, type Each, rowsOf } from '../../shared/postgres/rows.ts'
+import { edgesOf, reasonUses } from '../resident/groups.ts'
+import type { DecisionWrite, Draft } from './draft.ts'
+import { numberChanges } from './feed.ts'
+import { columns, names, valuesOf } from './rows.ts'
+
+/** Sends what drafts write, in this order; they must not concern the same keys. `given`: changes that the transaction has numbered before. */
+export function send(query: Query, drafts: readonly Draft[], given: number): Promise<unknown>[] {
+  const sent: Promise<unknown>[] = []
+  /** One statement for many rows, if there are any. */
+  const each: Each = (types, rows, sql) => {
+    if (rows.length === 0) return
+    const [from, values] = rowsOf(types, rows)
+    sent.push(query(sql(from), values))
+  }
+  putDecisions(
+    drafts.flatMap(({ decisions }) => [...decisions.values()]),
+    each,
+  )
+  putVectors(drafts, each)
+  const changes = changesOf(drafts)
+  if (changes.length > 0) sent.push(numberChanges(query, changes.map(toText), given))
+  putKeyed(drafts, each)
+  putOutbox(drafts, each)
+  each(
+    ['float8', 'text', 'text', 'bool', 'text', 'text'],
+    drafts.flatMap(({ audit }) => audit),
+    (rows) => `insert into audit (at_ms, agent, method, allowed, rules, entry)
+      select at_ms, agent, method, allowed, rules::text[], entry::json from ${rows} with ordinality as given (at_ms, agent, method, allowed, rules, entry, n)
+      order by n`,
+  )
+  return sent
+}
+
+/** Decisions that change, each once. */
+export const changesOf = (drafts: readonly Draft[]): string[] => [
+  ...new Set(drafts.flatMap(({ decisions, vectors }) => [...decisions.keys(), ...vectors.keys()])),
+]
+
+/** Columns of a row of decisions; an array and a document go as text, so that they stay as they were written. */
+const asText = { 'text[]': true, json: true } as Record<string, boolean>
+const types = ['text', ...columns.map(([, type]) => (asText[type] ? 'text' : type))]
+const selected = columns.map(([name, type]) => `g.${name}${asText[type] ? `::${type}` : ''}`)
+
+function rowOf({ record, terms }: DecisionWrite): unknown[] {
+  const values = valuesOf(record, terms)
+  return [toText(record.id), ...values.map((value) => (Array.isArray(value) ? arrayText(value as string[]) : value))]
+}
+
+function putDecisions(written: readonly DecisionWrite[], each: Each): void {
+  const old = written.filter(({ revision }) => revision > 0)
+  const oldIds = old.map(({ record }) => [toText(record.id)])
+  const given = `as g (id, ${names.join(', ')})`
+  each(
+    types,
+    written.filter(({ revision }) => revision === 0).map(rowOf),
+    (rows) =>
+      `insert into decisions (id, revision, ${names.join(', ')}) select g.id, 1, ${selected} from ${rows} ${given}`,
+  )
+  each(
+    types,
+    old.map(rowOf),
+    (rows) => `update decisions d set revision = d.revision + 1, ${names.map((name, at) => `${name} = ${selected[at]}`)}
+      from ${rows} ${given} where d.id = g.id`,
+  )
+  each(['text'], oldIds, (rows) => `delete from edges using ${rows} as g (id) where source_id = g.id`)
+  each(
+    ['text'],
+    oldIds,
+    (rows) => `delete from reasons r using ${rows} as g (id), decisions d where d.id = g.id and r.num = d.num`,
+  )
+  each(
+    ['int'],
+    written.flatMap(({ revision }) => (revision === 0 ? [[1]] : [])),
+    (rows) => `insert into totals (decisions) select count(*) from ${rows}`,
+  )
+  each(
+    ['text', 'text', 'int', 'float8'],
+    written.flatMap(({ record }) =>
+      reasonUses(record).map(({ type, uses, strength }) => [toText(record.id), toText(type), uses, strength]),
+    ),
+    (rows) => `insert into reasons (num, type, uses, strength)
+      select d.num, g.type, g.uses, g.strength from ${rows} as g (id, type, uses, strength) join decisions d on d.id = g.id`,
+  )
+  each(
+    ['text', 'text', 'text'],
+    written.flatMap(({ record }) => spellingsOf(fieldsOf(record, false))),
+    // In one order, so that two writers don't wait for each other.
+    (rows) => `insert into spellings (field, look, value)
+      select distinct field, look, value from ${rows} as g (field, look, value) order by 1, 2, 3 on conflict do nothing`,
+  )
+  each(
+    ['text', 'text', 'text', 'float8', 'text', 'text', 'text', 'bool'],
+    written.flatMap(({ record }) =>
+      edgesOf(record).map((edge) => [
+        toText(edge.source_id),
+        toText(edge.target_id),
+        edge.edge_type,
+        edge.weight,
+        toText(edge.context),
+        edge.created_at,
+        toText(edge.created_by),
+        edge.effective,
+      ]),
+    ),
+    (rows) =>
+      `insert into edges (source_id, target_id, edge_type, weight, context, created_at, created_by, effective) select * from ${rows}`,
+  )
+}
+
+/** The texts of a decision that are not written as they look: few, and mostly known. */
+function spellingsOf({ category, project, feature, tags }: DecisionFields): string[][] {
+  const all = [
+    ['category', category],
+    ['project', project],
+    ['feature', feature],
+    ...tags.map((tag) => ['tag', tag] as const),
+  ] as const
+  return all.flatMap(([field, value]) => {
+    const look = value === null ? null : skeleton(value)
+    return look === null || look === value ? [] : [[field, toText(look), toText(value!)]]
+  })
+}
+
+const base64 = (bytes: Uint8Array | null) =>
+  bytes && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')
+
+function putVectors(drafts: readonly Draft[], each: Each): void {
+  const all = drafts.flatMap(({ vectors }) => [...vectors])
+  each(
+    ['text'],
+    all.flatMap(([id, rows]) => (rows === null ? [[toText(id)]] : [])),
+    (rows) => `delete from embeddings e using ${rows} as g (id), decisions d where d.id = g.id and e.num = d.num`,
+  )
+  each(
+    ['int', 'text', 'text', 'text', 'text', 'int'],
+    all.flatMap(([id, rows]) =>
+      (rows ?? []).map(({ generation, row }) => [
+        generation,
+        toText(id),
+        base64(row.structure),
+        base64(row.function),
+        base64(row.both),
+        row.shared,
+      ]),
+    ),
+    (rows) => `insert into embeddings (generation, num, structure, function, "both", shared)
+      select g.generation, d.num, decode(g.structure, 'base64'), decode(g.function, 'base64'), decode(g."both", 'base64'), g.shared
+      from ${rows} as g (generation, id, structure, function, "both", shared) join decisions d on d.id = g.id
+      on conflict (generation, num) do update set structure = excluded.structure, function = excluded.function,
+        "both" = excluded."both", shared = excluded.shared`,
+  )
+}
+
+function putKeyed(drafts: readonly Draft[], each: Each): void {
+  const all = drafts.flatMap(({ keyed }) => [...keyed.values()])
+  each(
+    ['text', 'text'],
+    all.flatMap(({ collection, key, value }) => (value === null ? [[collection, toText(key)]] : [])),
+    (rows) =>
+      `delete from keyed_records k using ${rows} as g (collection, key) where k.collection = g.collection and k.key = g.key`,
+  )
+  each(
+    ['text', 'text', 'text', 'float8'],
+    all.flatMap(({ collection, key, value, expires_ms }) =>
+      value === null ? [] : [[collection, toText(key), value, expires_ms]],
+    ),
+    (rows) => `insert into keyed_records as r (collection, key, version, value, expires_ms)
+      select g.collection, g.key, 1, g.value::json, g.expires_ms from ${rows} as g (collection, key, value, expires_ms)
+      on conflict (collection, key) do update set version = r.version + 1, value = excluded.value, expires_ms = excluded.expires_ms`,
+  )
+}
+
+function putOutbox(drafts: readonly Draft[], each: Each): void {
+  each(
+    ['text', 'float8'],
+    drafts.flatMap(({ owed }) => [...owed].map(([id, due_ms]) => [toText(id), due_ms])),
+    (
+      rows,
+    ) => `insert into outbox (id, attempts, due_ms, claim) select g.id, 0, g.due_ms, '' from ${rows} as g (id, due_ms)
+      on conflict (id) do update set attempts = 0, due_ms = excluded.due_ms, claim = '', error = null`,
+  )
+  const finished = drafts.flatMap(({ finished }) => [...finished])
+  each(
+    ['text', 'text'],
+    finished.flatMap(([id, { claim, due_ms }]) => (due_ms === null ? [[toText(id), claim]] : [])),
+    (rows) => `delete from outbox o using ${rows} as g (id, claim) where o.id = g.id and o.claim = g.claim`,
+  )
+  each(
+    ['text', 'text', 'float8', 'text'],
+    finished.flatMap(([id, { claim, due_ms, error }]) =>
+      due_ms === null ? [] : [[toText(id), claim, due_ms, toText(error)]],
+    ),
+    (
+      rows,
+    ) => `update outbox o set due_ms = g.due_ms, error = g.error, claim = '' from ${rows} as g (id, claim, due_ms, error)
+      where o.id = g.id and o.claim = g.claim`,
+  )
+}
