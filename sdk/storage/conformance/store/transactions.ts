@@ -145,6 +145,20 @@ export function testTransactions({ onEmpty, expect, refused }: Kit): void {
     expect([new Set(record.tags).size, revision]).toEqual([50, 51])
   })
 
+  onEmpty('of transactions that write what another has looked at, one comes after the other', async (store) => {
+    // Each takes the last place if it is free, and notes so under a name of its own: no two write the same.
+    const places = Array.from({ length: 24 }, (_, number) => `p${number}`)
+    await Promise.all(
+      places.map((own) =>
+        store.transaction(async (tx) => {
+          const taken = await tx.keyed.get('seats', places)
+          if (taken.length < 5) await tx.keyed.put('seats', own, 1)
+        }),
+      ),
+    )
+    expect((await store.keyed.list('seats', { limit: 99 })).length).toBe(5)
+  })
+
   onEmpty('a refusal inside may be caught, and the transaction goes on', async (store) => {
     await createAll(store, [recordOf(1)])
     await store.transaction(async (tx) => {

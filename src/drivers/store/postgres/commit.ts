@@ -8,6 +8,7 @@ import { toText } from '../../shared/postgres/filter.ts'
 import { rowsOf } from '../../shared/postgres/rows.ts'
 import { type Draft, type Found, locksOf, writesOf } from './draft.ts'
 import { announceChanges } from './feed.ts'
+import { openLanes } from './lanes.ts'
 import { namesHeld } from './locks.ts'
 import { send } from './writes.ts'
 
@@ -105,9 +106,6 @@ function takeGroup(queue: Job[]): Job[] {
 }
 
 export function groupCommit(client: Client): (draft: Draft) => Promise<boolean> {
-  const queue: Job[] = []
-  let running = 0
-
   async function run(jobs: readonly Job[]): Promise<void> {
     let kept: readonly Job[] = []
     try {
@@ -135,19 +133,9 @@ export function groupCommit(client: Client): (draft: Draft) => Promise<boolean> 
     }
   }
 
-  async function work(): Promise<void> {
-    // Everything called in this same turn of the loop belongs to the group.
-    await null
-    while (queue.length > 0) await run(takeGroup(queue))
-    running--
-  }
-
-  return (draft) =>
-    new Promise((resolve, reject) => {
-      queue.push({ draft, locks: locksOf(draft), resolve, reject })
-      if (running < lanes) {
-        running++
-        void work()
-      }
-    })
+  const add = openLanes<Job>(lanes, async (queue) => {
+    const jobs = takeGroup(queue)
+    if (jobs.length > 0) await run(jobs)
+  })
+  return (draft) => new Promise((resolve, reject) => add({ draft, locks: locksOf(draft), resolve, reject }))
 }

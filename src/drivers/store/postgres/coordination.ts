@@ -15,31 +15,68 @@ import type {
 } from '../../../../sdk/storage/store.ts'
 import type { Client, Query } from '../../shared/postgres/client.ts'
 import { fromText, toText } from '../../shared/postgres/filter.ts'
-import { arrayText } from '../../shared/postgres/rows.ts'
+import { arrayText, rowsOf } from '../../shared/postgres/rows.ts'
 import { type KeyedRow, keyedOf, keyRange } from '../shared.ts'
 import { auditExpiry } from './audit-retention.ts'
 import { keyedName } from './draft.ts'
+import { openLanes } from './lanes.ts'
 import { tryLockName } from './locks.ts'
 import type { Access, Verb } from './transaction.ts'
 
-const columns = 'key, value::text as value, version, expires_ms'
+const columns = 'r.key, r.value::text as value, r.version, r.expires_ms'
 const recordOf = (row: KeyedRow): KeyedRecord => keyedOf({ ...row, key: fromText(row.key) })
 
-async function find(query: Query, collection: string, keys: readonly string[]): Promise<KeyedRecord[]> {
-  if (keys.length === 0) return []
-  const rows = await query<KeyedRow>(
-    `select ${columns} from keyed_records where collection = $1 and key = any($2::text[])`,
-    [collection, keys.map(toText)],
-  )
-  const found = new Map(rows.map((row) => [fromText(row.key), recordOf(row)]))
-  return keys.flatMap((key) => found.get(key) ?? [])
+/** Looks keyed records up, in the order asked for. */
+export type Find = (collection: string, keys: readonly string[]) => Promise<KeyedRecord[]>
+
+interface Question {
+  collection: string
+  keys: readonly string[]
+  resolve(found: KeyedRecord[]): void
+  reject(error: unknown): void
 }
 
-export const keyedReader = ({ read }: Client): KeyedReader => ({
-  get: (collection, keys) => find(read, collection, keys),
+const named = (collection: string, key: string): string => `${collection}\n${key}`
+
+async function findAll(
+  query: Query,
+  questions: readonly Pick<Question, 'collection' | 'keys'>[],
+): Promise<Map<string, KeyedRecord>> {
+  const wanted = questions.flatMap(({ collection, keys }) => keys.map((key) => [collection, toText(key)]))
+  const [rows, values] = rowsOf(['text', 'text'], wanted)
+  const found = await query<KeyedRow & { collection: string }>(
+    `select r.collection, ${columns} from (select distinct * from ${rows} as w (collection, key)) w join keyed_records r using (collection, key)`,
+    values,
+  )
+  return new Map(found.map(({ collection, ...row }) => [named(collection, fromText(row.key)), recordOf(row)]))
+}
+
+const pick = (found: Map<string, KeyedRecord>, { collection, keys }: Pick<Question, 'collection' | 'keys'>) =>
+  keys.flatMap((key) => found.get(named(collection, key)) ?? [])
+
+/** Questions at a time; those that come meanwhile are one. */
+const questionsAtOnce = 2
+
+/** Finds what is committed: all who ask at once ask in one statement. */
+export function finder({ read }: Pick<Client, 'read'>): Find {
+  const ask = openLanes<Question>(questionsAtOnce, async (queue) => {
+    const questions = queue.splice(0)
+    try {
+      const found = await findAll(read, questions)
+      for (const one of questions) one.resolve(pick(found, one))
+    } catch (error) {
+      for (const { reject } of questions) reject(error)
+    }
+  })
+  return async (collection, keys) =>
+    keys.length === 0 ? [] : new Promise((resolve, reject) => ask({ collection, keys, resolve, reject }))
+}
+
+export const keyedReader = ({ read }: Client, find: Find): KeyedReader => ({
+  get: find,
   async list(collection, query) {
     const rows = await read<KeyedRow>(
-      `select ${columns} from keyed_records where collection = $1 and key >= $2 and key < $3
+      `select ${columns} from keyed_records r where collection = $1 and key >= $2 and key < $3
        order by key ${query.order === 'desc' ? 'desc' : 'asc'} limit $4::int`,
       [collection, ...keyRange(query).map(toText), query.limit],
     )
@@ -47,7 +84,7 @@ export const keyedReader = ({ read }: Client): KeyedReader => ({
   },
 })
 
-export function keyedWriter(access: Access, verb: Verb): KeyedWriter {
+export function keyedWriter(access: Access, verb: Verb, find: Find): KeyedWriter {
   const { draft } = access
   /** What was written before is sent first, where one of the keys is among it. */
   const apart = async (names: readonly string[]) => {
@@ -55,7 +92,10 @@ export function keyedWriter(access: Access, verb: Verb): KeyedWriter {
   }
   async function look(collection: string, keys: readonly string[]): Promise<KeyedRecord[]> {
     const names = keys.map((key) => keyedName(collection, key))
-    const records = await access.look(names, (query) => find(query, collection, keys))
+    const question = { collection, keys }
+    const records = await access.look(names, async (query) =>
+      access.held ? pick(await findAll(query, [question]), question) : find(collection, keys),
+    )
     const versions = new Map(records.map(({ key, version }) => [key, version]))
     for (const key of keys)
       draft.found.set(keyedName(collection, key), {

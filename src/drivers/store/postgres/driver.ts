@@ -8,6 +8,7 @@ import { groupCommit } from './commit.ts'
 import {
   auditReader,
   auditWriter,
+  finder,
   keyedReader,
   keyedWriter,
   leaser,
@@ -53,6 +54,7 @@ export async function openPostgresStore({
   const reads = translating((error) => storageErrorOf(error, 'cannot read'))
   const decisions = reads(decisionReader(client))
   const outbox = reads(outboxReader(client))
+  const find = finder(client)
   const known: KnownGenerations = { last: null }
   const transactions: Transactions = {
     client,
@@ -68,7 +70,7 @@ export async function openPostgresStore({
     edges: reads(edgeReader(client)),
     embeddings: reads(embeddingReader(client)),
     feed: reads(feedReader(client)),
-    keyed: reads(keyedReader(client)),
+    keyed: reads(keyedReader(client, find)),
     audit: reads(auditReader(client)),
     outbox,
     transaction: async (work) => {
@@ -77,7 +79,7 @@ export async function openPostgresStore({
         work({
           decisions: decisionWriter(access, verb, analyse, outcomesOf),
           embeddings: embeddingWriter(access, verb, known),
-          keyed: keyedWriter(access, verb),
+          keyed: keyedWriter(access, verb, find),
           audit: auditWriter(access, verb, now),
           outbox: outboxWriter(access, verb),
         }),

@@ -1,0 +1,153 @@
+/** Transactions of the PostgreSQL store: what they cost, and that nobody waits for a lock that concerns others. */
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { recordOf, suiteOptions } from '../../../sdk/storage/conformance/store/records.ts'
+import type { Store, Transaction } from '../../../sdk/storage/store.ts'
+import { openPostgresStore } from '../../../src/drivers/store/postgres/driver.ts'
+import { freshSchema, type Postgres, postgres, whyNoPostgres } from '../../support/postgres.ts'
+import { counted } from '../../support/statements.ts'
+
+setDefaultTimeout(60_000)
+
+const server = postgres()
+if (server === null) test.skip(`transactions of PostgreSQL (${whyNoPostgres})`, () => {})
+else describe('transactions of PostgreSQL', () => suite(server))
+
+const vector = Float32Array.of(0.6, 0.8)
+const vectors = { structure: vector, function: vector, both: vector }
+const entry = {
+  at: '2026-01-01T00:00:00Z',
+  agent: 'ada',
+  method: 'm',
+  request_id: 'r',
+  ids: [],
+  allowed: true,
+  rules: ['x'],
+  detail: { x: 1 },
+}
+
+/** What the transaction of a record does: a breaker is looked at, a session ends, the decision and its vectors are written, and the trail. */
+const recording = (number: number) => async (tx: Transaction) => {
+  await tx.keyed.get('breaker', ['global'])
+  const [head] = await tx.keyed.get('session', [`s${number}`])
+  if (head) {
+    await tx.keyed.delete('session', [`s${number}`])
+    await tx.keyed.put('consumed', `s${number}`, 1)
+  }
+  const record = recordOf(number)
+  await tx.decisions.create(record)
+  await tx.embeddings.generation('active')
+  await tx.embeddings.put(record.id, 'test:1', vectors)
+  await tx.audit.append(entry)
+}
+
+async function prepare(store: Store, sessions: readonly number[]): Promise<void> {
+  await store.transaction(async (tx) => {
+    await tx.embeddings.start('test:1', 2)
+    await tx.keyed.put('breaker', 'global', 1)
+    for (const number of sessions) await tx.keyed.put('session', `s${number}`, 1)
+  })
+}
+
+function suite(database: Postgres): void {
+  const opened = async (url = freshSchema(database)) => ({
+    url,
+    store: await openPostgresStore({ ...suiteOptions, url }),
+  })
+  /** Resolves when `ready` was called, and ends what waits for it when told. */
+  const gate = () => Promise.withResolvers<void>()
+
+  test('a record is a handful of statements, and records that come together share them', async () => {
+    const way = await counted(freshSchema(database))
+    const { store } = await opened(way.url)
+    await prepare(store, [1, 2, 3])
+    const cost = async (work: () => Promise<unknown>) => {
+      const before = way.answered
+      await work()
+      return way.answered - before
+    }
+    // Connections and what is remembered of the generations come first.
+    await store.transaction(recording(1))
+    const alone = await cost(() => store.transaction(recording(2)))
+    // Two look-ups; begin, locks, three comparisons; decision, reasons, terms and their total, vectors, number, session twice, trail; commit.
+    expect(alone).toBeLessThanOrEqual(17)
+    const many = Array.from({ length: 64 }, (_, at) => 100 + at)
+    const together = await cost(() => Promise.all(many.map((number) => store.transaction(recording(number)))))
+    expect(together / many.length).toBeLessThanOrEqual(2)
+    expect(await store.decisions.count({})).toBe(2 + many.length)
+    await store.close()
+    await way.close()
+  })
+
+  test('a transaction that waits holds up nobody whom it does not concern', async () => {
+    const { url, store } = await opened()
+    const { store: other } = await opened(url)
+    await prepare(store, [])
+    const [inside, goOn] = [gate(), gate()]
+    const done: string[] = []
+    const long = store.transaction(async (tx) => {
+      await tx.decisions.count({})
+      await tx.keyed.get('held', ['x'])
+      inside.resolve()
+      await goOn.promise
+      await tx.keyed.put('held', 'x', 'long')
+      done.push('long')
+    })
+    await inside.promise
+    const put = (value: string) => async (tx: Transaction) => {
+      const [found] = await tx.keyed.get('held', ['x'])
+      await tx.keyed.put('held', 'x', [...((found?.value as string[]) ?? []), value])
+    }
+    const concerned = [store, other].map((one, at) => one.transaction(put(`${at}`)).then(() => done.push('concerned')))
+    await Promise.all(
+      [store, other].flatMap((one, at) => [1, 2, 3].map((n) => one.transaction(recording(10 * at + n)))),
+    )
+    done.push('others')
+    goOn.resolve()
+    await Promise.all([long, ...concerned])
+    expect(done).toEqual(['others', 'long', 'concerned', 'concerned'])
+    const [held] = await store.keyed.get('held', ['x'])
+    expect([held!.version, (held!.value as unknown[]).slice(0, 4)]).toEqual([3, [...'long']])
+    await Promise.all([store.close(), other.close()])
+  })
+
+  test('what two statements found at different times decides nothing', async () => {
+    const { url, store } = await opened()
+    const { store: other } = await opened(url)
+    const both = (value: number) => async (tx: Transaction) => {
+      await tx.keyed.put('pair', 'a', value)
+      await tx.keyed.put('pair', 'b', value)
+    }
+    const storedAt = async (tx: Transaction, key: string) => (await tx.keyed.get('pair', [key]))[0]?.value
+    await store.transaction(both(1))
+    for (const writes of [true, false]) {
+      let runs = 0
+      const seen = await store.transaction(async (tx) => {
+        const a = await storedAt(tx, 'a')
+        if (runs++ === 0) await other.transaction(both((a as number) + 1))
+        const b = await storedAt(tx, 'b')
+        if (a !== b && !writes) throw new Error(`a is ${a}, b is ${b}`)
+        if (writes) await tx.keyed.put('seen', 'pair', [a, b])
+        return [a, b]
+      })
+      expect([runs, seen[0] === seen[1]]).toEqual([2, true])
+    }
+    expect((await store.keyed.get('seen', ['pair']))[0]?.value).toEqual([2, 2])
+    await Promise.all([store.close(), other.close()])
+  })
+
+  test('one row that the database refuses fails alone', async () => {
+    const { store } = await opened()
+    await prepare(store, [])
+    const bad = async (tx: Transaction) => {
+      await tx.audit.append({ ...entry, at: 'never' })
+      // Too large for the index of its key.
+      await tx.keyed.put('large', Array.from({ length: 4_000 }, () => Math.random()).join(), 1)
+    }
+    const works = Array.from({ length: 12 }, (_, number) => (number % 4 === 0 ? bad : recording(number)))
+    const results = await Promise.allSettled(works.map((work) => store.transaction(work)))
+    expect(results.map(({ status }) => status)).toEqual(works.map((work) => (work === bad ? 'rejected' : 'fulfilled')))
+    expect(await store.decisions.count({})).toBe(9)
+    expect((await store.audit.list({ limit: 99 })).length).toBe(9)
+    await store.close()
+  })
+}
