@@ -30,6 +30,11 @@ export interface Embedder {
    * @throws the signal's reason when it is aborted
    */
   embed(texts: readonly string[], kind: 'document' | 'query', signal: AbortSignal): Promise<Float32Array[]>
+  /**
+   * Whether a word, in lower case, is in the model's vocabulary: such a word is spelt right. Absent where the model's vocabulary is not
+   * known.
+   */
+  knowsWord?(word: string): Promise<boolean>
   /** Calls under way and later ones throw `unavailable`. Closing twice is fine. */
   close(): Promise<void>
 }

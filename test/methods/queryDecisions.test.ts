@@ -1,6 +1,6 @@
 /** cstp.queryDecisions: three modes, their scores, totals and pages, on every store. */
 import { describe, expect, test } from 'bun:test'
-import { sideTexts } from '../../src/domain/decision/bridge.ts'
+import { embedDecision } from '../../src/domain/search/embeddings.ts'
 import { queryTerms, termsOf } from '../../src/domain/search/terms.ts'
 import { openHashEmbedder } from '../../src/drivers/embedder/hash.ts'
 import { forEachBackend, type TestProgram } from '../support/program.ts'
@@ -44,7 +44,7 @@ function keywordScores(query: string): (text: string) => number {
     }
     return terms.reduce((sum, term) => sum + part(term), 0) / ideal
   })
-  return (text) => shares[texts.indexOf(text)]! / Math.max(...shares) ** 0.25
+  return (text) => shares[texts.indexOf(text)]! / Math.max(...shares) ** 0.8
 }
 
 forEachBackend((open) => {
@@ -106,10 +106,9 @@ forEachBackend((open) => {
     const embedder = await openHashEmbedder()
     const { signal } = new AbortController()
     const records = await program.store.decisions.getMany(ids)
-    const [asked, ...vectors] = await embedder.embed(
-      [query, ...records.map(({ record }) => sideTexts(record.bridge).both)],
-      'query',
-      signal,
+    const [asked] = await embedder.embed([query], 'query', signal)
+    const vectors = await Promise.all(
+      records.map(async ({ record }) => (await embedDecision(embedder, record, signal)).vectors.both),
     )
     const expected = vectors
       .map((vector, index) => ({

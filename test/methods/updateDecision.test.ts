@@ -286,8 +286,11 @@ forEachBackend((open) => {
     })
     expect((await store.decisions.get(id))?.indexed).toBe(false)
     expect(await services.outbox.drain()).toBe(1)
-    const { decisions } = await call('queryDecisions', { query: 'Paint the shed\nBoring technology first' })
-    expect(decisions).toMatchObject([{ id, distance: 0 }])
+    for (const [bridge_side, query] of [
+      ['structure', 'Paint the shed'],
+      ['function', 'Boring technology first'],
+    ])
+      expect((await call('queryDecisions', { query, bridge_side })).decisions).toMatchObject([{ id, distance: 0 }])
   })
 
   test('while the embedder is away the words are found at once, the meaning later, the old one never', async () => {

@@ -14,7 +14,7 @@ const noPurposeBefore = new Set(
 )
 
 /** The first `most` characters; a surrogate pair is not cut in two. */
-const head = (text: string, most: number): string =>
+export const head = (text: string, most: number): string =>
   text.slice(0, /[\ud800-\udbff]/.test(text[most - 1] ?? '') ? most - 1 : most)
 
 /** The text up to the end of the sentence that reaches `least` characters. It starts with something other than white space. */
@@ -70,16 +70,4 @@ export function extractBridge(given: {
     enforcement: [],
     prevention: [],
   }
-}
-
-export interface SideTexts {
-  structure: string
-  function: string
-  both: string
-}
-
-/** The text that is embedded for each side. */
-export function sideTexts(bridge: Bridge): SideTexts {
-  const { structure, function: purpose } = bridge
-  return { structure, function: purpose, both: structure.includes(purpose) ? structure : `${structure}\n${purpose}` }
 }

@@ -4,7 +4,8 @@ import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import type { Transaction } from '../../../sdk/storage/store.ts'
 import type { VectorSet } from '../../../sdk/storage/vectors.ts'
 import { type Log, messageOf } from '../../core/log.ts'
-import { extractBridge, type SideTexts, sideTexts } from '../decision/bridge.ts'
+import { extractBridge } from '../decision/bridge.ts'
+import { maxRead, passagesOf } from './passages.ts'
 
 /** What embedding needs of a call. */
 export interface EmbeddingCall {
@@ -23,11 +24,50 @@ export type Embedded = Pick<DecisionRecord, 'decision' | 'context' | 'pattern' |
 /** Characters of the decision's own text that a given bridge is compared with. */
 const maxOwnText = 2_000
 
-/** The texts that decide about a decision's vectors: those of its bridge, and of a given bridge also those that it is compared with. */
-export function embeddedTexts(record: Embedded): { given: SideTexts; own: SideTexts | null; text: string } {
-  const given = sideTexts(record.bridge)
-  const own = record.bridge_method === 'rule' ? null : sideTexts(extractBridge(record))
-  return { given, own, text: own ? record.decision.slice(0, maxOwnText).toWellFormed() : given.structure }
+interface Sides {
+  structure: string
+  function: string
+}
+
+/** The texts that decide about a decision's vectors: those of its bridge and context, and of a given bridge also those that it is compared with. */
+export interface EmbeddedTexts {
+  given: Sides
+  passages: string[]
+  own: Sides | null
+  text: string
+}
+
+export function embeddedTexts(record: Embedded): EmbeddedTexts {
+  const { bridge, context, decision } = record
+  const own = record.bridge_method === 'rule' ? null : extractBridge(record)
+  return {
+    given: { structure: bridge.structure, function: bridge.function },
+    passages: passagesOf(context ?? ''),
+    own: own && { structure: own.structure, function: own.function },
+    text: own ? decision.slice(0, maxOwnText).toWellFormed() : bridge.structure,
+  }
+}
+
+/** The texts of the vector of both sides: each said once. */
+const textsOfBoth = ({ structure, function: purpose }: Sides, passages: readonly string[]): string[] => [
+  ...new Set([structure, ...(structure.includes(purpose) ? [] : [purpose]), ...passages]),
+]
+
+/**
+ * One vector of several texts: their mean, in which a text weighs as the root of what is read of it. Measured, with other weights, in
+ * docs/design/search.md.
+ */
+function meanOf(texts: readonly string[], vectorOf: (text: string) => Float32Array): Float32Array {
+  const first = vectorOf(texts[0]!)
+  if (texts.length === 1) return first
+  const sums = new Float64Array(first.length)
+  for (const text of texts) {
+    const weight = Math.sqrt(Math.min(text.length, maxRead))
+    const vector = vectorOf(text)
+    for (let at = 0; at < sums.length; at++) sums[at]! += weight * vector[at]!
+  }
+  const length = Math.hypot(...sums)
+  return length === 0 ? first : Float32Array.from(sums, (value) => value / length)
 }
 
 function distanceOf(a: Float32Array, b: Float32Array): number {
@@ -47,9 +87,10 @@ export interface DecisionVectors {
 }
 
 /**
- * Embeds each distinct text once; vectors hold the effective dimensions only. A given bridge whose structure is farther from the decision itself
- * than noise, or whose function is that far from all that was written with it, is not searched by: the one that the rule makes of the
- * text takes its place. A context alone, which may quote anything, does not make a decision look like what it quotes.
+ * Embeds each distinct text once; vectors hold the effective dimensions only. The vector of both sides is made of theirs and of the
+ * context's passages. A given bridge whose structure is farther from the decision itself than noise, or whose function is that far from
+ * all that was written with it, is not searched by: the one that the rule makes of the text takes its place. A context alone, which may
+ * quote anything, does not make a decision look like what it quotes.
  * @throws StorageError if the embedder is unavailable
  */
 export async function embedDecision(
@@ -57,27 +98,31 @@ export async function embedDecision(
   record: Embedded,
   signal: AbortSignal,
 ): Promise<DecisionVectors> {
-  const { given, own, text } = embeddedTexts(record)
-  const distinct = [...new Set([...Object.values(given), ...(own ? [...Object.values(own), text] : [])])]
+  const { given, own, passages, text } = embeddedTexts(record)
+  const distinct = [
+    ...new Set(
+      [given, ...(own ? [own] : [])].flatMap((sides) => [sides.structure, sides.function]).concat(text, passages),
+    ),
+  ]
   const vectors = await embedder.embed(distinct, 'document', signal)
   const made = new Map(
     distinct.map((one, index) => [one, vectors[index]!.subarray(0, embedder.effective_dimensions)] as const),
   )
   const vectorOf = (one: string) => made.get(one)!
-  const far = (side: string, texts: readonly string[]): boolean =>
-    texts.every((one) => distanceOf(vectorOf(side), vectorOf(one)) > embedder.noise_distance)
+  const setOf = (sides: Sides): VectorSet => ({
+    structure: vectorOf(sides.structure),
+    function: vectorOf(sides.function),
+    both: meanOf(textsOfBoth(sides, passages), vectorOf),
+  })
+  const vectorsGiven = setOf(given)
+  if (own === null) return { vectors: vectorsGiven, bridge_too_far: false }
+  const vectorsOwn = setOf(own)
+  const far = (side: Float32Array, written: readonly Float32Array[]): boolean =>
+    written.every((one) => distanceOf(side, one) > embedder.noise_distance)
   const bridge_too_far =
-    own !== null &&
-    (far(given.structure, [own.structure, text]) || far(given.function, [own.structure, own.function, own.both, text]))
-  const texts = bridge_too_far && own ? own : given
-  return {
-    vectors: {
-      structure: vectorOf(texts.structure),
-      function: vectorOf(texts.function),
-      both: vectorOf(texts.both),
-    },
-    bridge_too_far,
-  }
+    far(vectorsGiven.structure, [vectorsOwn.structure, vectorOf(text)]) ||
+    far(vectorsGiven.function, [...Object.values(vectorsOwn), vectorOf(text)])
+  return { vectors: bridge_too_far ? vectorsOwn : vectorsGiven, bridge_too_far }
 }
 
 /** Aborts with the call, or when it has waited long enough for the embedder. */

@@ -31,9 +31,9 @@ export const byScore = (a: Candidate, b: Candidate): number => b.combined - a.co
 
 /**
  * How far the best hit by words sets the scale: 0 not at all, 1 alone. Of a long question even the right decision holds a small share, so
- * that by shares alone meaning decides nearly everything; with more than this, words decide too much. Measured: docs/design/search.md.
+ * that by shares alone meaning decides nearly everything; by the best hit alone, a stray word does. Measured: docs/design/search.md.
  */
-const byBest = 0.25
+const byBest = 0.8
 
 export function candidate(id: string, distance: number | null, score: number, question: Question): Candidate {
   const { ideal, best, weight } = question

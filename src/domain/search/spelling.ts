@@ -2,6 +2,8 @@
  * Spelling: a word of the question that no decision holds is replaced by the nearest one that some decision holds. A corpus knows its own
  * words better than a dictionary does: names, abbreviations and identifiers are never "corrected" to everyday words that nobody wrote.
  */
+import { editDistance } from '../../../sdk/nearest.ts'
+import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import type { Store } from '../../../sdk/storage/store.ts'
 import type { Follower } from './follower.ts'
 import { queryTerms } from './terms.ts'
@@ -13,12 +15,16 @@ const twoTypos = 9
 /** Questions of many unknown words are about something else, or in another language. */
 const maxCorrected = 3
 
+/** Terms that are tried for a word, and decisions in which the spellings of a term are looked for. */
+const maxTried = 3
+
 /** A whole word of letters: the letters inside an identifier such as `k8s2prod` or `user_id` are no word of their own. */
 const asciiWord = /(?<![\p{L}\p{N}_])[A-Za-z]+(?![\p{L}\p{N}_])/gu
 
 interface SpellingTools {
   store: Pick<Store, 'decisions'>
   index: Pick<Follower, 'keyword' | 'nearTerms'>
+  embedder: Pick<Embedder, 'knowsWord'>
 }
 
 export interface Spelled {
@@ -28,17 +34,16 @@ export interface Spelled {
   replaced: { word: string; by: string }[]
 }
 
-/** Corrects the words of a question that the corpus lacks. One look-up for each such word; none for a question of known words. */
+/**
+ * Corrects the words of a question that the corpus lacks. A word that the embedder's model knows is one, however near another is.
+ * Some look-ups for each word that is near to one of the corpus; one for any other that the corpus lacks.
+ */
 export async function correctSpelling(tools: SpellingTools, question: string): Promise<Spelled> {
   const replaced: Spelled['replaced'] = []
   const words = new Set([...question.matchAll(asciiWord)].map(([word]) => word).filter(isCandidate))
   for (const word of words) {
-    const [term] = queryTerms(word)
-    if (term === undefined || term.length < minLetters - 1) continue
-    const [near] = await tools.index.nearTerms({ term, max_edits: word.length >= twoTypos ? 2 : 1, limit: 1 })
-    if (near === undefined || near.edits === 0) continue
-    if (replaced.push({ word, by: await writtenAs(tools, near.term, word) }) > maxCorrected)
-      return { text: question, replaced: [] }
+    const by = await nearestSpelling(tools, word)
+    if (by !== null && replaced.push({ word, by }) > maxCorrected) return { text: question, replaced: [] }
   }
   const by = new Map(replaced.map((one) => [one.word, one.by]))
   return { text: by.size === 0 ? question : question.replace(asciiWord, (word) => by.get(word) ?? word), replaced }
@@ -46,15 +51,52 @@ export async function correctSpelling(tools: SpellingTools, question: string): P
 
 const isCandidate = (word: string): boolean => word.length >= minLetters && word !== word.toUpperCase()
 
-/** A term is a stem: the word as some decision writes it, for the embedder and for people. */
-async function writtenAs({ store, index }: SpellingTools, term: string, word: string): Promise<string> {
-  const { hits } = await index.keyword({ terms: [term], filter: {}, limit: 1, counted: false })
-  const [stored] = await store.decisions.getMany(hits.map(({ id }) => id))
-  if (stored === undefined) return term
-  const { decision, context, pattern, lessons, reasons } = stored.record
-  const text = [decision, context, pattern, lessons, ...reasons.map((reason) => reason.text)].join('\n')
-  const forms = new Set([...text.matchAll(asciiWord)].map(([one]) => one.toLowerCase()))
-  const fitting = [...forms].filter((one) => queryTerms(one)[0] === term)
-  // Of "cache" and "caching" the one whose length is nearer to what was written.
-  return fitting.sort((a, b) => Math.abs(a.length - word.length) - Math.abs(b.length - word.length))[0] ?? term
+/** What some decision writes and this word was probably meant to be; null if it is spelt right, or near to nothing. */
+async function nearestSpelling(tools: SpellingTools, given: string): Promise<string | null> {
+  const word = given.toLowerCase()
+  const [term] = queryTerms(word)
+  if (term === undefined || term.length < minLetters - 1) return null
+  const max_edits = word.length >= twoTypos ? 2 : 1
+  const near = await tools.index.nearTerms({ term, max_edits, limit: maxTried })
+  if (near.length === 0 || near[0]!.edits === 0 || (await tools.embedder.knowsWord?.(word))) return null
+  for (const { term } of near) {
+    const by = await writtenLike(tools, term, word, max_edits)
+    if (by !== null) return by
+  }
+  return null
+}
+
+const ending = /(?:ing|ed|es|s|e)$/
+/** How many edits apart two words are, other endings of the same word apart. */
+function editsApart(word: string, form: string, max: number): number {
+  const root = form.replace(ending, '')
+  return Math.min(
+    editDistance(word, form, max),
+    editDistance(word, root, max),
+    editDistance(word.replace(ending, ''), root, max),
+  )
+}
+
+/**
+ * A term is a stem, which different words share with what they are not: "summarizes" is near to "summer" by its stem alone. So the
+ * words of some decisions that have this stem are compared; the nearest of them, if it is near enough, is what people and the embedder get.
+ */
+async function writtenLike(
+  { store, index }: SpellingTools,
+  term: string,
+  word: string,
+  max_edits: number,
+): Promise<string | null> {
+  const { hits } = await index.keyword({ terms: [term], filter: {}, limit: maxTried, counted: false })
+  const forms = new Set<string>()
+  for (const { record } of await store.decisions.getMany(hits.map(({ id }) => id))) {
+    const { decision, context, pattern, lessons, reasons } = record
+    const text = [decision, context, pattern, lessons, ...reasons.map((reason) => reason.text)].join('\n')
+    for (const [one] of text.matchAll(asciiWord)) forms.add(one.toLowerCase())
+  }
+  const [best] = [...forms]
+    .filter((one) => queryTerms(one)[0] === term)
+    .map((form) => ({ form, edits: editsApart(word, form, max_edits) }))
+    .sort((a, b) => a.edits - b.edits || Math.abs(a.form.length - word.length) - Math.abs(b.form.length - word.length))
+  return best && best.edits <= max_edits ? best.form : null
 }

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import * as v from 'valibot'
 import { Bridge, type Reason } from '../../../sdk/schema/decision.ts'
-import { extractBridge, sideTexts } from '../../../src/domain/decision/bridge.ts'
+import { extractBridge } from '../../../src/domain/decision/bridge.ts'
 
 type Given = Parameters<typeof extractBridge>[0]
 const bridgeOf = (given: Partial<Given>) =>
@@ -96,16 +96,6 @@ describe('purpose clauses', () => {
 test('the same input gives the same bridge', () => {
   const given = { decision: 'Switch to X to y. '.repeat(30), context: 'because z', reasons: [reason('a', 'b', 1)] }
   expect(bridgeOf(given)).toEqual(bridgeOf(structuredClone(given)))
-})
-
-test('the text that is embedded repeats nothing', () => {
-  const bridge = { ...bridgeOf({}), structure: 'Use Redis to cut latency', function: 'to cut latency' }
-  expect(sideTexts(bridge).both).toBe('Use Redis to cut latency')
-  expect(sideTexts({ ...bridge, function: 'speed' })).toEqual({
-    structure: 'Use Redis to cut latency',
-    function: 'speed',
-    both: 'Use Redis to cut latency\nspeed',
-  })
 })
 
 /** Texts that a careless expression would need quadratic time for, or break. */

@@ -6,13 +6,16 @@ import { openMemoryStore } from '../../support/memory/store.ts'
 import { recordOf } from '../../support/record.ts'
 import { openIndexOf } from '../../support/search.ts'
 
-async function corrected(question: string): Promise<[string, string[]]> {
+const texts = [
+  'Caching exchange rates for a minute',
+  'Authenticate with PostgreSQL roles',
+  'kubectl apply in production',
+  'A page summarizes what was done',
+  'Printing in green is cheap, and no accident',
+]
+
+async function corrected(question: string, known: readonly string[] = []): Promise<[string, string[]]> {
   const store = openMemoryStore({ analyse, now: Date.now })
-  const texts = [
-    'Caching exchange rates for a minute',
-    'Authenticate with PostgreSQL roles',
-    'kubectl apply in production',
-  ]
   await store.transaction(async (tx) => {
     for (const [at, decision] of texts.entries())
       await tx.decisions.create({
@@ -22,7 +25,8 @@ async function corrected(question: string): Promise<[string, string[]]> {
       })
   })
   const index = await openIndexOf(store)
-  const { text, replaced } = await correctSpelling({ store, index }, question)
+  const embedder = { knowsWord: async (word: string) => known.includes(word) }
+  const { text, replaced } = await correctSpelling({ store, index, embedder }, question)
   await index.close()
   await store.close()
   return [text, replaced.map(({ word, by }) => `${word} → ${by}`)]
@@ -43,6 +47,19 @@ test.each([
   ['a12exchagne3 exchagne_id 7excange', 'a12exchagne3 exchagne_id 7excange', []],
   ['', '', []],
 ])('%j', async (question, text, replaced) => expect(await corrected(question)).toEqual([text, replaced]))
+
+test.each([
+  // Stems that are near, of words that are not.
+  'plans for the summer',
+  'according to plan',
+])('%j: a stem that is near is not enough', async (question) =>
+  expect(await corrected(question)).toEqual([question, []]),
+)
+
+test('a word that the embedder knows is never corrected', async () => {
+  expect(await corrected('Greek prints')).toEqual(['green prints', ['Greek → green']])
+  expect(await corrected('Greek prints', ['greek'])).toEqual(['Greek prints', []])
+})
 
 test('a question with many unknown words is about something else', async () => {
   const question = 'exchagne excange echange exchang productio'

@@ -99,6 +99,12 @@ describe('local embedder', () => {
     expect(turns).toBeGreaterThan(100)
   })
 
+  test('knows the words of its model, and no misspelt ones', async () => {
+    const words = ['summer', 'considered', 'paris', 'sumer', 'consdiered', 'kubectl', '']
+    const known = await Promise.all(words.map((word) => embedder.knowsWord!(word)))
+    expect(words.filter((_, at) => known[at])).toEqual(['summer', 'considered', 'paris'])
+  })
+
   test('both builds give nearly the same vectors', async () => {
     const wasm = await openLocalEmbedder({ runtime: 'wasm' })
     const texts = ['We chose SQLite over PostgreSQL', 'Roll back when the error rate passes 2 %', '']

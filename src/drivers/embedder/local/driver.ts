@@ -3,7 +3,7 @@ import type { Embedder } from '../../../../sdk/storage/embedder.ts'
 import { startThread } from '../../../core/thread.ts'
 import { closedError, openQueue } from '../shared/queue.ts'
 import { type Engine, startEngine } from './engine.ts'
-import { assets, EFFECTIVE_DIMENSIONS, visible } from './minilm.ts'
+import { assets, EFFECTIVE_DIMENSIONS, readVocabulary, visible } from './minilm.ts'
 import type { RuntimeName } from './runtime.ts'
 
 export interface LocalOptions {
@@ -60,6 +60,8 @@ export async function openLocalEmbedder(options: LocalOptions = {}, newWorker = 
     return vector
   })
 
+  let vocabulary: Promise<ReadonlySet<string>> | undefined
+
   const first = running()
   if (options.failed) first.catch(options.failed)
   else await first
@@ -73,6 +75,8 @@ export async function openLocalEmbedder(options: LocalOptions = {}, newWorker = 
     precedent_distance: 0.65,
     similar_distance: 0.5,
     embed: (texts, kind, signal) => queue.run(texts, kind, signal),
+    // Read when a question first holds a word that no decision does. Without it words are corrected by their letters alone.
+    knowsWord: async (word) => (await (vocabulary ??= readVocabulary().catch(() => new Set()))).has(word),
     async close() {
       queue.close(closedError('local'))
       const last = await engine?.catch(() => undefined)

@@ -76,6 +76,14 @@ export async function openModel(wanted?: RuntimeName): Promise<Model> {
   }
 }
 
+/** The whole words among what the model's tokenizer tells apart. @throws Error when the file is missing or was changed */
+export async function readVocabulary(): Promise<ReadonlySet<string>> {
+  const { model } = JSON.parse(new TextDecoder().decode(await readAsset(assets.tokenizer))) as {
+    model: { vocab: Record<string, number> }
+  }
+  return new Set(Object.keys(model.vocab).filter((piece) => /^[a-z]+$/.test(piece)))
+}
+
 async function openTokenizer(): Promise<(text: string) => number[]> {
   const [bytes, { Tokenizer }] = await Promise.all([readAsset(assets.tokenizer), import('@huggingface/tokenizers')])
   const tokenizer = new Tokenizer(JSON.parse(new TextDecoder().decode(bytes)), {})
