@@ -44,7 +44,7 @@ function keywordScores(query: string): (text: string) => number {
     }
     return terms.reduce((sum, term) => sum + part(term), 0) / ideal
   })
-  return (text) => shares[texts.indexOf(text)]! / Math.max(...shares) ** 0.8
+  return (text) => shares[texts.indexOf(text)]! / Math.max(...shares) ** 0.75
 }
 
 forEachBackend((open) => {

@@ -33,7 +33,7 @@ export const byScore = (a: Candidate, b: Candidate): number => b.combined - a.co
  * How far the best hit by words sets the scale: 0 not at all, 1 alone. Of a long question even the right decision holds a small share, so
  * that by shares alone meaning decides nearly everything; by the best hit alone, a stray word does. Measured: docs/design/search.md.
  */
-const byBest = 0.8
+const byBest = 0.75
 
 export function candidate(id: string, distance: number | null, score: number, question: Question): Candidate {
   const { ideal, best, weight } = question
@@ -43,10 +43,10 @@ export function candidate(id: string, distance: number | null, score: number, qu
 }
 
 /**
- * Share of the best keyword score that the everyday words of a question which nothing answers reach. The more words, the less of them one
- * decision holds, about with the root of their number. Chosen on the development questions of `bun run eval`.
+ * Share of the most that a question could score which the everyday words of one that nothing answers reach. The more words, the less of
+ * them one decision holds. Chosen on the development questions of `bun run eval`.
  */
-const strayShare = (terms: number): number => 0.6 / Math.sqrt(Math.max(terms, 9))
+const strayShare = (terms: number): number => 1.1 / Math.max(terms, 9) ** 0.75
 
 /** Whether a hit scores more, in the parts that were searched, than the best hits of questions that nothing answers. */
 export function isPrecedent(

@@ -44,13 +44,13 @@ test('more of the words at the same distance never ranks lower, and is no less a
 test('the best hit by words sets the scale of a long question', () => {
   const asked: Question = { vector: null, side: 'both', terms: [], ideal: 40, best: 8, weight: 0 }
   const parts = [8, 4, 0].map((one) => candidate('a', null, one, asked).keyword)
-  expect(parts[0]).toBeCloseTo(0.2 ** 0.2, 9)
+  expect(parts[0]).toBeCloseTo(0.2 ** 0.25, 9)
   expect(parts[1]).toBeCloseTo(parts[0]! / 2, 9)
   expect(parts[2]).toBe(0)
 })
 
 test('a decision that became better than the best meanwhile, and a question of words that nothing holds, have scores too', () => {
   const asked: Question = { vector: null, side: 'both', terms: [], ideal: 40, best: 0, weight: 0 }
-  expect(candidate('a', null, 10, asked).keyword).toBeCloseTo(0.25 ** 0.2, 9)
+  expect(candidate('a', null, 10, asked).keyword).toBeCloseTo(0.25 ** 0.25, 9)
   expect(candidate('a', null, 0, { ...asked, ideal: 0 }).keyword).toBe(0)
 })

@@ -72,11 +72,14 @@ export async function openLocalEmbedder(options: LocalOptions = {}, newWorker = 
     effective_dimensions: EFFECTIVE_DIMENSIONS,
     noise_distance: 0.78,
     // Chosen on the development questions of `bun run eval`.
-    precedent_distance: 0.65,
+    precedent_distance: 0.61,
     similar_distance: 0.5,
     embed: (texts, kind, signal) => queue.run(texts, kind, signal),
     // Read when a question first holds a word that no decision does. Without it words are corrected by their letters alone.
-    knowsWord: async (word) => (await (vocabulary ??= readVocabulary().catch(() => new Set()))).has(word),
+    async knowsWord(word) {
+      vocabulary ??= readVocabulary().catch(() => new Set())
+      return (await vocabulary).has(word)
+    },
     async close() {
       queue.close(closedError('local'))
       const last = await engine?.catch(() => undefined)

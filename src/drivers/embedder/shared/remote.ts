@@ -94,7 +94,7 @@ export async function openRemote(provider: Provider, limits: RemoteLimits): Prom
     effective_dimensions: DIMENSIONS,
     noise_distance,
     // In the proportions measured with the local model: estimates, as the distances below are.
-    precedent_distance: 0.83 * noise_distance,
+    precedent_distance: 0.78 * noise_distance,
     similar_distance: 0.64 * noise_distance,
     async embed(texts, kind, signal) {
       const prefix = kind === 'query' ? traits.query_prefix : traits.document_prefix
