@@ -1,6 +1,7 @@
 /** The suite that proves a driver keeps the store port. */
 import type { TestRunner } from './runner.ts'
 import { testCoordination } from './store/coordination.ts'
+import { testCounters } from './store/counters.ts'
 import { testDecisions } from './store/decisions.ts'
 import { testEmbeddings } from './store/embeddings.ts'
 import { testGroups } from './store/groups.ts'
@@ -19,6 +20,7 @@ export function storeConformance(runner: TestRunner, suite: StoreSuite): void {
     transactions: testTransactions,
     embeddings: testEmbeddings,
     groups: testGroups,
+    counters: testCounters,
   }
   for (const [part, register] of Object.entries({ ...parts, coordination: testCoordination }))
     runner.describe(`store: ${suite.name}: ${part}`, () => register(kit))

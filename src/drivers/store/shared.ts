@@ -1,6 +1,7 @@
-/** What both stores do alike: vectors are checked and packed into bytes, keyed records found by their range and read. */
+/** What stores do alike: vectors are checked and packed into bytes, keyed records found by their range and read, groups counted by time and put in order. */
 import { StorageError } from '../../../sdk/storage/errors.ts'
-import type { Generation, KeyedReader, KeyedRecord } from '../../../sdk/storage/store.ts'
+import { compareText, confidenceRank } from '../../../sdk/storage/fields.ts'
+import type { Generation, KeyedReader, KeyedRecord, OutcomeGroup } from '../../../sdk/storage/store.ts'
 import { sides, type VectorSet } from '../../../sdk/storage/vectors.ts'
 
 // Refuses vectors that do not fit their generation.
@@ -73,3 +74,20 @@ export function keyRange({
   if (after === undefined) return [prefix, end]
   return order === 'asc' ? [`${after}\0`, end] : [prefix, after]
 }
+
+/** How many of the edges are at a time or before it. @param edges ascending */
+export function edgesUpTo(edges: ArrayLike<number>, time: number): number {
+  let [from, to] = [0, edges.length]
+  while (from < to) {
+    const middle = (from + to) >> 1
+    if (edges[middle]! <= time) from = middle + 1
+    else to = middle
+  }
+  return from
+}
+
+/** The order of outcome groups. */
+export const groupOrder = (a: Omit<OutcomeGroup, 'count'>, b: Omit<OutcomeGroup, 'count'>): number =>
+  confidenceRank(a.confidence) - confidenceRank(b.confidence) ||
+  compareText(a.outcome ?? '', b.outcome ?? '') ||
+  compareText(a.settled_by ?? '', b.settled_by ?? '')

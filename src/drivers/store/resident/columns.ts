@@ -1,6 +1,6 @@
 /** What decisions are counted by, as small numbers by slot: counting a hundred thousand takes a millisecond, not a map of text for each. */
 
-import { compareText, confidenceRank, scoredValue } from '../../../../sdk/storage/fields.ts'
+import { compareText, scoredValue } from '../../../../sdk/storage/fields.ts'
 import { isEmptyFilter } from '../../../../sdk/storage/filter.ts'
 import type {
   CountFilter,
@@ -12,6 +12,7 @@ import type {
   TimedOutcomeGroup,
 } from '../../../../sdk/storage/store.ts'
 import { dayMs } from '../../../core/time.ts'
+import { edgesUpTo, groupOrder } from '../shared.ts'
 import { column, numberColumn, selection } from './selection.ts'
 
 export interface Columns {
@@ -30,23 +31,6 @@ export interface Columns {
   outcomesBy(filter: DecisionFilter, by: 'category' | 'agent'): { value: string; groups: OutcomeGroup[] }[]
   scores(filter: DecisionFilter): ScoreSum[]
 }
-
-/** How many of the edges are at a time or before it. */
-function edgesUpTo(edges: Float64Array, time: number): number {
-  let [from, to] = [0, edges.length]
-  while (from < to) {
-    const middle = (from + to) >> 1
-    if (edges[middle]! <= time) from = middle + 1
-    else to = middle
-  }
-  return from
-}
-
-/** The order of outcome groups. */
-export const groupOrder = (a: Omit<OutcomeGroup, 'count'>, b: Omit<OutcomeGroup, 'count'>): number =>
-  confidenceRank(a.confidence) - confidenceRank(b.confidence) ||
-  compareText(a.outcome ?? '', b.outcome ?? '') ||
-  compareText(a.settled_by ?? '', b.settled_by ?? '')
 
 /** @param at the fields of a slot in use */
 export function columns(at: (slot: number) => DecisionFields | undefined): Columns {

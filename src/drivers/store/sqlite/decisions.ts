@@ -4,15 +4,18 @@ import { parseRecord } from '../../../../sdk/storage/decisions.ts'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { fieldsOf } from '../../../../sdk/storage/fields.ts'
 import type { DecisionWriter, RecordText, StoredDecision } from '../../../../sdk/storage/store.ts'
+import { dayMs } from '../../../core/time.ts'
 import { yamlOf } from '../../../core/yaml.ts'
 import { isUniqueViolation } from '../../shared/sqlite/connect.ts'
 import type { Verb } from '../resident/groups.ts'
 import { edgesOf, isGrouped, reasonUses } from '../resident/groups.ts'
 import type { Group, SqliteMember } from './commit.ts'
 import type { Statements } from './connect.ts'
-import { decisionCounts, type Known } from './counts.ts'
 import type { FileState } from './files.ts'
-import { fieldNames, fieldValues, isIndexed } from './rows.ts'
+import { kindsWriter } from './kinds.ts'
+import { fieldNames, fieldValues, holdsVectors } from './rows.ts'
+import type { Tallies } from './tallies.ts'
+import { writerCounts } from './writer-counts.ts'
 
 interface Row {
   num: number
@@ -31,7 +34,7 @@ export interface DecisionTable {
   replace(num: number, record: DecisionRecord): void
   /** Rebuilds the terms of a decision. */
   reword(num: number, record: DecisionRecord): void
-  /** Gives the decision the next number in the feed. */
+  /** Gives the decision the next number in the feed, after its vectors changed. */
   touch(num: number): void
   /** Keeps it out of every answer. */
   hide(id: string, num: number): void
@@ -45,7 +48,7 @@ export interface TableOptions {
 }
 
 /** The document by a subquery: measured, a third of what a join costs. */
-export const getSql = `select d.id, d.agent, d.created_ms, d.revision, ${isIndexed} as indexed,
+export const getSql = `select d.id, d.agent, d.created_ms, d.revision, d.indexed,
   (select c.doc from documents c where c.num = d.num) as json from decisions d where d.id = ? and d.gone = 0`
 
 export interface GetRow extends RecordText {
@@ -59,20 +62,25 @@ export const storedOf = (row: GetRow): StoredDecision => ({
   indexed: row.indexed === 1,
 })
 
+/** Columns that follow from a record. */
+const rowNames = [...fieldNames, 'day', 'place', 'outcome_group']
+
 export function decisionTable({ statements, group, analyse }: TableOptions): DecisionTable {
   const { prepare } = statements
   const find = prepare<Row, [string]>('select num, revision, gone from decisions where id = ?')
   const get = prepare<GetRow, [string]>(getSql)
   const ofSource = prepare<{ id: string }, [string]>('select id from decisions where source_key = ? and gone = 0')
   const insert = prepare<{ num: number }>(
-    `insert into decisions (id, revision, seq, source_key, ${fieldNames.join(', ')})
-     values (?, 1, ?, ?${', ?'.repeat(fieldNames.length)}) returning num`,
+    `insert into decisions (id, revision, seq, source_key, ${rowNames.join(', ')})
+     values (?, 1, ?, ?${', ?'.repeat(rowNames.length)}) returning num`,
   )
   const update = prepare<unknown>(
     `update decisions set revision = revision + 1, gone = 0, seq = ?, source_key = ?,
-     ${fieldNames.map((name) => `${name} = ?`).join(', ')} where num = ?`,
+     ${rowNames.map((name) => `${name} = ?`).join(', ')} where num = ?`,
   )
-  const touch = prepare<unknown, [number, number]>('update decisions set seq = ? where num = ?')
+  const touch = prepare<unknown, [number, number]>(
+    `update decisions as d set seq = ?, indexed = ${holdsVectors} where num = ?`,
+  )
   const hide = prepare<unknown, [number, number]>(
     'update decisions set gone = 1, source_key = null, seq = ? where num = ?',
   )
@@ -93,8 +101,17 @@ export function decisionTable({ statements, group, analyse }: TableOptions): Dec
   const addReason = prepare<unknown, [number, string, number, string, number, number]>(
     'insert into reasons (num, type, confidence, outcome, uses, strength) values (?, ?, ?, ?, ?, ?)',
   )
+  const dropTags = prepare<unknown, [number]>('delete from tags where num = ?')
+  const addTag = prepare<unknown, [string, number]>('insert or ignore into tags (tag, num) values (?, ?)')
   const dropOutbox = prepare<unknown, [string]>('delete from outbox where id = ?')
   const clearPending = prepare<unknown, [number]>('delete from pending_files where num = ?')
+
+  const kindsOf = kindsWriter(statements)
+  function rowValues(record: DecisionRecord) {
+    const fields = fieldsOf(record, false)
+    const { place, group } = kindsOf(fields)
+    return [...fieldValues(fields), Math.floor(fields.created_ms / dayMs), place, group]
+  }
 
   /** What a reviewed decision is grouped by. */
   function putGroups(num: number, record: DecisionRecord): void {
@@ -110,8 +127,10 @@ export function decisionTable({ statements, group, analyse }: TableOptions): Dec
     if (!fresh) {
       dropEdges.run(record.id)
       dropReasons.run(num)
+      dropTags.run(num)
     }
     putGroups(num, record)
+    for (const tag of record.tags) addTag.run(tag, num)
     for (const edge of edgesOf(record))
       addEdge.run(
         edge.source_id,
@@ -143,14 +162,14 @@ export function decisionTable({ statements, group, analyse }: TableOptions): Dec
     },
     idOfSource: (key) => ofSource.get(key)?.id ?? null,
     insert(record) {
-      const values = fieldValues(fieldsOf(record, false))
+      const values = rowValues(record)
       const seq = group.nextSeq()
       const { num } = unlessTaken(record, () => insert.get(record.id, seq, record.source_key, ...values)!)
       putDerived(num, record, true)
       return num
     },
     replace(num, record) {
-      const values = fieldValues(fieldsOf(record, false))
+      const values = rowValues(record)
       const seq = group.nextSeq()
       unlessTaken(record, () => update.run(seq, record.source_key, ...values, num))
       putDerived(num, record, false)
@@ -164,6 +183,7 @@ export function decisionTable({ statements, group, analyse }: TableOptions): Dec
       hide.run(group.nextSeq(), num)
       dropEdges.run(id)
       dropReasons.run(num)
+      dropTags.run(num)
       dropOutbox.run(id)
       clearPending.run(num)
     },
@@ -171,12 +191,12 @@ export function decisionTable({ statements, group, analyse }: TableOptions): Dec
   }
 }
 
-export function decisionWriter(statements: Statements, table: DecisionTable, known: Known) {
+export function decisionWriter(statements: Statements, table: DecisionTable, tallies: Tallies) {
   const queue = statements.prepare<unknown, [number, number]>(
     'insert or replace into pending_files (num, revision) values (?, ?)',
   )
 
-  const counts = decisionCounts(statements, known)
+  const counts = writerCounts(statements, tallies)
 
   return (member: SqliteMember, verb: Verb): DecisionWriter => {
     function queueFile(num: number, revision: number, record: DecisionRecord): void {

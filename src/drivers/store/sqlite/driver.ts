@@ -42,8 +42,8 @@ export async function openSqliteStore({ dir, log = () => {}, analyse, now }: Sql
   try {
     const pending = pendingFiles(writer, writing, root)
     await pending.settleAll()
-    const followed = await follow(reading)
-    const { refresh, catalogue } = followed
+    const followed = follow(reading)
+    const { refresh, counters } = followed
     const commits = committer({
       db: writer,
       statements: writing,
@@ -54,9 +54,9 @@ export async function openSqliteStore({ dir, log = () => {}, analyse, now }: Sql
       writePending: pending.write,
     })
     const table = decisionTable({ statements: writing, group: commits.group, analyse })
-    const files = reconciler({ statements: writing, root, followed, table, commits, now, log })
+    const files = reconciler({ statements: writing, root, table, commits, now, log })
     const writers = {
-      decisions: decisionWriter(writing, table, followed),
+      decisions: decisionWriter(writing, table, counters),
       embeddings: embeddingWriter(writing, table),
       keyed: keyedWriter(writing),
       audit: auditWriter(writing, now),
@@ -98,7 +98,7 @@ export async function openSqliteStore({ dir, log = () => {}, analyse, now }: Sql
         }),
       async status() {
         await refresh()
-        return { decisions: catalogue.size, outbox: await outbox.depth(), findings }
+        return { decisions: counters.size(), outbox: await outbox.depth(), findings }
       },
       async reconcile() {
         findings = await files.reconcile()

@@ -7,7 +7,7 @@ import type { Verb } from '../resident/groups.ts'
 import { checkVectors, packVectors, unpackVectors, type VectorRow } from '../shared.ts'
 import type { Statements } from './connect.ts'
 import type { DecisionTable } from './decisions.ts'
-import { type FieldRow, fieldColumns, fieldsOfRow, isIndexed } from './rows.ts'
+import { type FieldRow, fieldColumns, fieldsOfRow, holdsVectors } from './rows.ts'
 
 type ByState = Statement<Generation, [Generation['state']]>
 
@@ -31,6 +31,7 @@ export function embeddingWriter(statements: Statements, table: DecisionTable) {
   const forgetGeneration = prepare<unknown, [number]>('delete from generations where number = ?')
   const forgetVectors = prepare<unknown, [number]>('delete from embeddings where generation = ?')
   const activate = prepare<unknown, [number]>(`update generations set state = 'active' where number = ?`)
+  const mark = prepare<unknown, []>(`update decisions as d set indexed = not indexed where indexed <> ${holdsVectors}`)
   const put = prepare<unknown>(
     `insert or replace into embeddings (num, generation, structure, function, both, shared) values (?, ?, ?, ?, ?, ?)`,
   )
@@ -76,15 +77,16 @@ export function embeddingWriter(statements: Statements, table: DecisionTable) {
       const active = inState.get('active')
       if (active !== null) forget(active)
       activate.run(number)
+      mark.run()
     }),
   })
 }
 
 /** Entries of the feed after a number, with the vectors of one generation. */
 export function feedReader(statements: Statements): (after: number, generation: number, limit: number) => FeedEntry[] {
-  type Row = FieldRow & Partial<VectorRow> & { seq: number; gone: number; indexed: number; terms: string }
+  type Row = FieldRow & Partial<VectorRow> & { seq: number; gone: number; terms: string }
   const since = statements.prepare<Row, [number, number, number]>(
-    `select d.seq, d.gone, ${fieldColumns}, ${isIndexed} as indexed, t.terms, e.structure, e.function, e.both, e.shared
+    `select d.seq, d.gone, ${fieldColumns}, t.terms, e.structure, e.function, e.both, e.shared
      from decisions d join search_terms t on t.num = d.num left join embeddings e on e.generation = ? and e.num = d.num
      where d.seq > ? order by d.seq limit ?`,
   )
@@ -92,7 +94,7 @@ export function feedReader(statements: Statements): (after: number, generation: 
     since.all(generation, after, limit).map((row) => ({
       seq: row.seq,
       id: row.id,
-      fields: row.gone === 1 ? null : fieldsOfRow(row, row.indexed === 1),
+      fields: row.gone === 1 ? null : fieldsOfRow(row),
       terms: row.gone === 1 ? '' : row.terms,
       vectors: row.gone === 1 || row.structure == null ? null : unpackVectors(row as VectorRow),
     }))

@@ -1,10 +1,15 @@
-/** Reads of decisions and edges: filters are answered from memory, documents by the database where they were not read lately. */
+/** Reads of decisions and edges: counts by the counters, lists by an index, documents by the database where they were not read lately. */
 import type { DecisionReader, Edge, EdgeReader, ReasonGroup } from '../../../../sdk/storage/store.ts'
 import type { Statements } from './connect.ts'
+import { decisionCounts } from './counting.ts'
 import { type GetRow, getSql, storedOf } from './decisions.ts'
 import type { Followed } from './follow.ts'
+import { decisionLists } from './lists.ts'
 
-export function decisionReader({ prepare }: Statements, { catalogue, documents, refresh }: Followed): DecisionReader {
+export function decisionReader(statements: Statements, { counters, documents, refresh }: Followed): DecisionReader {
+  const { prepare } = statements
+  const counts = decisionCounts(statements, counters)
+  const lists = decisionLists(statements, counters, counts)
   const get = prepare<GetRow, [string]>(getSql)
   const reasons = prepare<ReasonGroup, []>(
     'select type, confidence, outcome, decisions, uses, strength from reason_totals order by type, confidence, outcome',
@@ -36,40 +41,40 @@ export function decisionReader({ prepare }: Statements, { catalogue, documents, 
     },
     async findIds(prefix, limit) {
       await refresh()
-      return catalogue.findIds(prefix, limit)
+      return lists.findIds(prefix, limit)
     },
     async list(query) {
       await refresh()
-      const { ids, total } = catalogue.list(query)
+      const { ids, total } = lists.page(query)
       return { texts: existing(ids), total }
     },
     async walk(filter, after, limit) {
       await refresh()
-      return catalogue.walk(filter, after, limit)
+      return lists.walk(filter, after, limit)
     },
     async count(filter) {
       await refresh()
-      return catalogue.count(filter)
+      return counts.count(filter)
     },
     async countBy(filter, by) {
       await refresh()
-      return catalogue.countBy(filter, by)
+      return counts.countBy(filter, by)
     },
     async outcomes(filter) {
       await refresh()
-      return catalogue.outcomes(filter)
+      return counts.outcomes(filter)
     },
     async outcomesOver(filter, edges) {
       await refresh()
-      return catalogue.outcomesOver(filter, edges)
+      return counts.outcomesOver(filter, edges)
     },
     async outcomesBy(filter, by) {
       await refresh()
-      return catalogue.outcomesBy(filter, by)
+      return counts.outcomesBy(filter, by)
     },
     async scores(filter) {
       await refresh()
-      return catalogue.scores(filter)
+      return counts.scores(filter)
     },
     reasons: async () => reasons.all(),
     idOfSource: async (key) => ofSource.get(key)?.id ?? null,

@@ -18,7 +18,6 @@ import type { Committer } from './commit.ts'
 import type { Statements } from './connect.ts'
 import type { DecisionTable } from './decisions.ts'
 import { fileStat, filesBelow, hashOf, linkProblem, placeOf, readPlain, relativePath } from './files.ts'
-import type { Followed } from './follow.ts'
 import { type ParsedFile, parseRecord } from './parse.ts'
 
 type Finding = StoreStatus['findings'][number]
@@ -39,7 +38,6 @@ interface Suspect {
 export interface ReconcilerOptions {
   statements: Statements
   root: string
-  followed: Followed
   table: DecisionTable
   commits: Committer
   now(): number
@@ -50,7 +48,7 @@ const page = 128
 /** Imported files are listed up to this many; a catalogue rebuilt from the files would list them all. */
 const mostListed = 1_000
 
-export function reconciler({ statements, root, followed, table, commits, now, log }: ReconcilerOptions): Reconciler {
+export function reconciler({ statements, root, table, commits, now, log }: ReconcilerOptions): Reconciler {
   const { prepare } = statements
   const stateOf = prepare<{ file_size: number; file_mtime: number; file_hash: string; pending: number }, [number]>(
     `select file_size, file_mtime, file_hash, exists (select 1 from pending_files p where p.num = d.num) as pending
@@ -62,11 +60,14 @@ export function reconciler({ statements, root, followed, table, commits, now, lo
   const order = prepare<unknown, [string, number]>(
     `insert or replace into outbox (id, attempts, due_ms, claim, error) values (?, 0, ?, '', null)`,
   )
+  const states = prepare<{ id: string; size: number; mtime: number; hash: string; gone: number }, []>(
+    'select id, file_size as size, file_mtime as mtime, file_hash as hash, gone from decisions',
+  )
   const broken = new Set<string>()
 
   /** Ids whose file is new, touched or missing, and files that lie where they should not. */
   async function survey(): Promise<{ ids: string[]; hashes: Map<string, string>; findings: Finding[] }> {
-    const known = followed.fileStates()
+    const known = new Map(states.all().map(({ id, gone, ...state }) => [id, { ...state, gone: gone === 1 }]))
     const hashes = new Map<string, string>()
     const ids: string[] = []
     const findings: Finding[] = []
@@ -147,7 +148,10 @@ export function reconciler({ statements, root, followed, table, commits, now, lo
         table.replace(row.num, parsed.record)
         table.setFile(row.num, file)
         // Restored as it was, it still has its vectors.
-        if (stored!.file_hash !== file.hash) dropVectors.run(row.num)
+        if (stored!.file_hash !== file.hash) {
+          dropVectors.run(row.num)
+          table.touch(row.num)
+        }
       }
     } catch (error) {
       if (!isStorageError(error, 'conflict')) throw error

@@ -3,7 +3,7 @@ import type { DecisionFields } from '../../../../sdk/storage/store.ts'
 
 /** Columns of `decisions d` that {@link fieldsOfRow} reads. */
 export const fieldColumns = `d.id, d.category, d.confidence, d.stakes, d.status, d.outcome, d.project, d.feature, d.pr, d.tags,
-  d.agent, d.created_ms, d.review_by_ms, d.reviewed_ms, d.confidence_at_record, d.settled_by, d.preserve`
+  d.agent, d.created_ms, d.review_by_ms, d.reviewed_ms, d.confidence_at_record, d.settled_by, d.preserve, d.indexed`
 
 export interface FieldRow {
   id: string
@@ -23,9 +23,10 @@ export interface FieldRow {
   confidence_at_record: number | null
   settled_by: DecisionFields['settled_by']
   preserve: number
+  indexed: number
 }
 
-export function fieldsOfRow(row: FieldRow, indexed: boolean): DecisionFields {
+export function fieldsOfRow(row: FieldRow): DecisionFields {
   return {
     id: row.id,
     category: row.category,
@@ -44,7 +45,7 @@ export function fieldsOfRow(row: FieldRow, indexed: boolean): DecisionFields {
     confidence_at_record: row.confidence_at_record,
     settled_by: row.settled_by,
     preserve: row.preserve === 1,
-    indexed,
+    indexed: row.indexed === 1,
   }
 }
 
@@ -89,6 +90,6 @@ export const fieldNames = [
   'preserve',
 ] as const
 
-/** Whether the active generation holds the vectors of `d`. A cross join keeps the order: one row of generations, then its index. */
-export const isIndexed = `exists (select 1 from generations g cross join embeddings e on e.generation = g.number
+/** Whether the active generation holds the vectors of `d`, by the vectors themselves: what `indexed` is told. A cross join keeps the order: one row of generations, then its index. */
+export const holdsVectors = `exists (select 1 from generations g cross join embeddings e on e.generation = g.number
   where g.state = 'active' and e.num = d.num)`

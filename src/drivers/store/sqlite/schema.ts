@@ -2,38 +2,115 @@
 import { sql } from 'drizzle-orm'
 import { blob, index, integer, primaryKey, real, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 
-/** What is filtered, sorted and followed; narrow, so that all of it is read quickly at the start. */
-export const decisions = sqliteTable('decisions', {
-  num: integer().primaryKey(),
-  id: text().notNull().unique(),
-  revision: integer().notNull(),
-  /** Number of the latest change, ascending over all decisions. */
-  seq: integer().notNull().unique(),
-  source_key: text().unique(),
-  category: text(),
-  confidence: real(),
-  stakes: text().notNull(),
-  status: text().notNull(),
-  outcome: text(),
-  project: text(),
-  feature: text(),
-  pr: integer(),
-  /** JSON array. */
-  tags: text().notNull(),
-  agent: text().notNull(),
+/** What is filtered, sorted and followed. Triggers count it. */
+export const decisions = sqliteTable(
+  'decisions',
+  {
+    num: integer().primaryKey(),
+    id: text().notNull().unique(),
+    revision: integer().notNull(),
+    /** Number of the latest change, ascending over all decisions. */
+    seq: integer().notNull().unique(),
+    source_key: text().unique(),
+    category: text(),
+    confidence: real(),
+    stakes: text().notNull(),
+    status: text().notNull(),
+    outcome: text(),
+    project: text(),
+    feature: text(),
+    pr: integer(),
+    /** JSON array. */
+    tags: text().notNull(),
+    agent: text().notNull(),
+    created_ms: real().notNull(),
+    review_by_ms: real().notNull(),
+    confidence_at_record: real(),
+    settled_by: text(),
+    preserve: integer().notNull(),
+    reviewed_ms: real(),
+    /** Of `created_ms`, since 1970, UTC. */
+    day: integer().notNull(),
+    /** Number in `places`. */
+    place: integer().notNull(),
+    /** Number in `outcome_groups`. */
+    outcome_group: integer().notNull(),
+    /** 1 when the active generation holds its vectors. */
+    indexed: integer().notNull().default(0),
+    /** 1 when its file was taken away: kept out of every answer, but not forgotten. */
+    gone: integer().notNull().default(0),
+    file_size: integer().notNull().default(-1),
+    file_mtime: real().notNull().default(0),
+    /** SHA-256 of the file, lowercase hex. */
+    file_hash: text().notNull().default(''),
+  },
+  // What is gone is in none of them. Each ends with what filters that are counted ask for, so that they need no look at the rows.
+  ({ id, created_ms, place, outcome_group, ...table }) => [
+    index('decisions_created').on(created_ms, id, place, outcome_group).where(sql`gone = 0`),
+    index('decisions_place').on(place, outcome_group, created_ms).where(sql`gone = 0`),
+    index('decisions_project').on(table.project, created_ms, place, outcome_group).where(sql`gone = 0`),
+    index('decisions_confidence').on(table.confidence, id, place, outcome_group).where(sql`gone = 0`),
+    index('decisions_pr').on(table.pr).where(sql`gone = 0 and pr is not null`),
+    index('decisions_feature').on(table.feature).where(sql`gone = 0 and feature is not null`),
+    index('decisions_pending')
+      .on(created_ms, table.review_by_ms, place, outcome_group)
+      .where(sql`gone = 0 and status = 'pending'`),
+    index('decisions_unindexed').on(created_ms, place, outcome_group).where(sql`gone = 0 and indexed = 0`),
+  ],
+)
+
+/** Who decided about what: each combination once. */
+export const places = sqliteTable(
+  'places',
+  { number: integer().primaryKey(), agent: text().notNull(), category: text(), stakes: text().notNull() },
+  (table) => [index('places_values').on(table.agent, table.category, table.stakes)],
+)
+
+/** What became of decisions, and how sure they were: each combination once. */
+export const outcome_groups = sqliteTable(
+  'outcome_groups',
+  {
+    number: integer().primaryKey(),
+    status: text().notNull(),
+    outcome: text(),
+    settled_by: text(),
+    confidence_at_record: real(),
+    preserve: integer().notNull(),
+  },
+  (table) => [index('outcome_groups_values').on(table.confidence_at_record, table.outcome, table.settled_by)],
+)
+
+/** Decisions of each place and outcome group, by triggers. */
+export const totals = sqliteTable(
+  'totals',
+  { place: integer().notNull(), outcome_group: integer().notNull(), decisions: integer().notNull() },
+  (table) => [primaryKey({ columns: [table.place, table.outcome_group] })],
+)
+
+/** Decisions of each day, project, feature and tag, by triggers. */
+export const value_totals = sqliteTable(
+  'value_totals',
+  { field: text().notNull(), value: text().notNull(), decisions: integer().notNull() },
+  (table) => [primaryKey({ columns: [table.field, table.value] })],
+)
+
+/** The newest changes of the totals, by triggers: what a process remembers of them follows these. */
+export const deltas = sqliteTable('deltas', {
+  number: integer().primaryKey(),
   created_ms: real().notNull(),
-  review_by_ms: real().notNull(),
-  confidence_at_record: real(),
-  settled_by: text(),
-  preserve: integer().notNull(),
-  reviewed_ms: real(),
-  /** 1 when its file was taken away: kept out of every answer, but not forgotten. */
-  gone: integer().notNull().default(0),
-  file_size: integer().notNull().default(-1),
-  file_mtime: real().notNull().default(0),
-  /** SHA-256 of the file, lowercase hex. */
-  file_hash: text().notNull().default(''),
+  place: integer().notNull(),
+  outcome_group: integer().notNull(),
+  /** 1 or −1. */
+  decisions: integer().notNull(),
 })
+
+export const tags = sqliteTable('tags', { tag: text().notNull(), num: integer().notNull() }, (table) => [
+  primaryKey({ columns: [table.tag, table.num] }),
+  index('tags_num').on(table.num),
+])
+
+/** Tables that are their own index. */
+export const without_rowid = [totals, value_totals, tags]
 
 /** The types of a reviewed decision's reasons. Triggers keep the totals. */
 export const reasons = sqliteTable(

@@ -13,3 +13,39 @@ CREATE TRIGGER `reasons_removed` AFTER DELETE ON `reasons` BEGIN
 		WHERE type = old.type AND confidence = old.confidence AND outcome = old.outcome;
 	DELETE FROM `reason_totals` WHERE type = old.type AND confidence = old.confidence AND outcome = old.outcome AND decisions = 0;
 END;
+CREATE INDEX `decisions_suffix` ON `decisions` (substr(id, 21)) WHERE gone = 0 AND substr(id, 11, 10) = '-decision-';
+CREATE TRIGGER `decisions_added` AFTER INSERT ON `decisions` WHEN new.gone = 0 BEGIN
+	INSERT INTO `deltas` (created_ms, place, outcome_group, decisions) VALUES (new.created_ms, new.place, new.outcome_group, 1);
+	INSERT INTO `value_totals` SELECT 'day', new.day, 1 WHERE true ON CONFLICT DO UPDATE SET decisions = decisions + 1;
+	INSERT INTO `value_totals` SELECT 'project', new.project, 1 WHERE new.project IS NOT NULL ON CONFLICT DO UPDATE SET decisions = decisions + 1;
+	INSERT INTO `value_totals` SELECT 'feature', new.feature, 1 WHERE new.feature IS NOT NULL ON CONFLICT DO UPDATE SET decisions = decisions + 1;
+END;
+CREATE TRIGGER `decisions_changed` AFTER UPDATE OF `gone`, `place`, `outcome_group`, `created_ms`, `project`, `feature` ON `decisions`
+	WHEN old.gone <> new.gone OR old.place <> new.place OR old.outcome_group <> new.outcome_group OR old.created_ms <> new.created_ms
+		OR old.project IS NOT new.project OR old.feature IS NOT new.feature BEGIN
+	INSERT INTO `deltas` (created_ms, place, outcome_group, decisions)
+		SELECT old.created_ms, old.place, old.outcome_group, -1 WHERE old.gone = 0;
+	INSERT INTO `deltas` (created_ms, place, outcome_group, decisions)
+		SELECT new.created_ms, new.place, new.outcome_group, 1 WHERE new.gone = 0;
+	INSERT INTO `value_totals` SELECT 'day', old.day, -1 WHERE old.gone = 0 ON CONFLICT DO UPDATE SET decisions = decisions - 1;
+	INSERT INTO `value_totals` SELECT 'project', old.project, -1 WHERE old.gone = 0 AND old.project IS NOT NULL ON CONFLICT DO UPDATE SET decisions = decisions - 1;
+	INSERT INTO `value_totals` SELECT 'feature', old.feature, -1 WHERE old.gone = 0 AND old.feature IS NOT NULL ON CONFLICT DO UPDATE SET decisions = decisions - 1;
+	INSERT INTO `value_totals` SELECT 'day', new.day, 1 WHERE new.gone = 0 ON CONFLICT DO UPDATE SET decisions = decisions + 1;
+	INSERT INTO `value_totals` SELECT 'project', new.project, 1 WHERE new.gone = 0 AND new.project IS NOT NULL ON CONFLICT DO UPDATE SET decisions = decisions + 1;
+	INSERT INTO `value_totals` SELECT 'feature', new.feature, 1 WHERE new.gone = 0 AND new.feature IS NOT NULL ON CONFLICT DO UPDATE SET decisions = decisions + 1;
+END;
+CREATE TRIGGER `tags_added` AFTER INSERT ON `tags` BEGIN
+	INSERT INTO `value_totals` SELECT 'tag', new.tag, 1 WHERE true ON CONFLICT DO UPDATE SET decisions = decisions + 1;
+END;
+CREATE TRIGGER `tags_removed` AFTER DELETE ON `tags` BEGIN
+	UPDATE `value_totals` SET decisions = decisions - 1 WHERE field = 'tag' AND value = old.tag;
+END;
+CREATE TRIGGER `value_totals_emptied` AFTER UPDATE ON `value_totals` WHEN new.decisions = 0 BEGIN
+	DELETE FROM `value_totals` WHERE field = new.field AND value = new.value;
+END;
+CREATE TRIGGER `deltas_added` AFTER INSERT ON `deltas` BEGIN
+	INSERT INTO `totals` SELECT new.place, new.outcome_group, new.decisions WHERE true
+		ON CONFLICT DO UPDATE SET decisions = decisions + excluded.decisions;
+	DELETE FROM `totals` WHERE place = new.place AND outcome_group = new.outcome_group AND decisions = 0;
+	DELETE FROM `deltas` WHERE number <= new.number - 10000;
+END;

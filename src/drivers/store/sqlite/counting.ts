@@ -1,0 +1,238 @@
+/** Counts: from the counters where the combinations and the time of a decision tell whether it passes, else by an index. */
+import { compareText } from '../../../../sdk/storage/fields.ts'
+import { isEmptyFilter } from '../../../../sdk/storage/filter.ts'
+import type {
+  CountFilter,
+  CountKey,
+  DecisionReader,
+  OutcomeGroup,
+  ScoreSum,
+  TimedOutcomeGroup,
+} from '../../../../sdk/storage/store.ts'
+import { dayMs } from '../../../core/time.ts'
+import { edgesUpTo, groupOrder } from '../shared.ts'
+import type { Statements } from './connect.ts'
+import { type Group, type Kinds, select } from './kinds.ts'
+import type { Tallies, Visit } from './tallies.ts'
+import { runner, whereReader } from './where.ts'
+
+type Counts = Pick<DecisionReader, 'count' | 'countBy' | 'outcomes' | 'outcomesOver' | 'outcomesBy' | 'scores'>
+/** The same, without a promise. */
+type Sync = { [Name in keyof Counts]: (...given: Parameters<Counts[Name]>) => Awaited<ReturnType<Counts[Name]>> }
+export type Passing = (filter: CountFilter, visit: Visit) => void
+
+const placeKeys = ['agent', 'category', 'stakes'] as const
+const groupKeys = ['status', 'outcome'] as const
+const isOneOf = <T extends string>(keys: readonly T[], key: string): key is T => keys.includes(key as T)
+
+/** Groups that differ only in what no outcome group tells are one. */
+export function outcomeGroups(groups: readonly Group[], counts: readonly number[]): OutcomeGroup[] {
+  const found = new Map<string, OutcomeGroup>()
+  counts.forEach((count, number) => {
+    if (count === 0) return
+    const { confidence, outcome, settled_by } = groups[number]!
+    const key = `${confidence} ${outcome} ${settled_by}`
+    const known = found.get(key)
+    if (known) known.count += count
+    else found.set(key, { confidence, outcome, settled_by, count })
+  })
+  return [...found.values()].sort(groupOrder)
+}
+
+const descending = (counts: ReadonlyMap<string, number>): { value: string; count: number }[] =>
+  [...counts]
+    .flatMap(([value, count]) => (count > 0 ? [{ value, count }] : []))
+    .sort((a, b) => b.count - a.count || compareText(a.value, b.value))
+
+const addTo = <K>(counts: Map<K, number>, key: K, by: number): void => {
+  counts.set(key, (counts.get(key) ?? 0) + by)
+}
+
+const dateOf = (day: number): string => new Date(day * dayMs).toISOString().slice(0, 10)
+
+/** Counts by an index. A plus keeps SQLite from one that is in the order of the groups, which it would read whole. */
+export function byIndex(statements: Statements) {
+  const whereOf = whereReader(statements)
+  const all = runner(statements)
+  return {
+    visit(kinds: Kinds, filter: CountFilter, visit: Visit): void {
+      const { sql, values } = whereOf(kinds, filter)
+      const rows = all<{ place: number; outcome_group: number; decisions: number }>(
+        `select d.place, d.outcome_group, count(*) as decisions from decisions d where ${sql}
+         group by +d.place, +d.outcome_group`,
+        values,
+      )
+      for (const { place, outcome_group, decisions } of rows) visit(place, outcome_group, decisions)
+    },
+    count(kinds: Kinds, filter: CountFilter): number {
+      const { sql, values } = whereOf(kinds, filter)
+      return all<{ count: number }>(`select count(*) as count from decisions d where ${sql}`, values)[0]!.count
+    },
+  }
+}
+
+export function sumOf(passing: Passing, filter: CountFilter): number {
+  let sum = 0
+  passing(filter, (_place, _group, decisions) => {
+    sum += decisions
+  })
+  return sum
+}
+
+/** Sums by the number of the place; nothing where there are none. */
+function placeSums(passing: Passing, filter: CountFilter): number[] {
+  const sums: number[] = []
+  passing(filter, (place, _group, decisions) => {
+    sums[place] = (sums[place] ?? 0) + decisions
+  })
+  return sums
+}
+
+/** The same by the number of the group. */
+export function groupSums(passing: Passing, filter: CountFilter): number[] {
+  const sums: number[] = []
+  passing(filter, (_place, group, decisions) => {
+    sums[group] = (sums[group] ?? 0) + decisions
+  })
+  return sums
+}
+
+export function decisionCounts(statements: Statements, tallies: Tallies): Sync {
+  const { prepare } = statements
+  const whereOf = whereReader(statements)
+  const all = runner(statements)
+  const indexes = byIndex(statements)
+  const named = prepare<{ value: string; count: number }, [string]>(
+    'select value, decisions as count from value_totals where field = ?',
+  )
+  const { kinds } = tallies
+  const isCounted = (filter: CountFilter): boolean => select(kinds(), filter).rest === null
+
+  function passing(filter: CountFilter, visit: Visit): void {
+    const { indexed, ...others } = filter
+    if (indexed === true) {
+      // Few have no vectors, and those have an index of their own.
+      passing(others, visit)
+      indexes.visit(kinds(), { ...others, indexed: false }, (place, group, decisions) =>
+        visit(place, group, -decisions),
+      )
+    } else if (isCounted(filter)) tallies.visit(filter, visit)
+    else indexes.visit(kinds(), filter, visit)
+  }
+
+  function count(filter: CountFilter): number {
+    const { indexed, ...others } = filter
+    if (indexed === true) return count(others) - count({ ...others, indexed: false })
+    if (isEmptyFilter(filter)) return tallies.size()
+    return isCounted(filter) ? sumOf(tallies.visit, filter) : indexes.count(kinds(), filter)
+  }
+
+  function byDay(filter: CountFilter): { value: string; count: number }[] {
+    const { created_from_ms, created_to_ms, ...others } = filter
+    if (!isEmptyFilter(others)) {
+      const { sql, values } = whereOf(kinds(), filter)
+      return all<{ day: number; count: number }>(
+        `select d.day, count(*) as count from decisions d where ${sql} group by +d.day order by 1`,
+        values,
+      ).map(({ day, count }) => ({ value: dateOf(day), count }))
+    }
+    const { from_ms, to_ms } = select(kinds(), filter)
+    return tallies.ofDays({ from_ms, to_ms }).map(([day, count]) => ({ value: dateOf(day), count }))
+  }
+
+  function byName(filter: CountFilter, by: 'tag' | 'project'): { value: string; count: number }[] {
+    const counts = new Map<string, number>()
+    const { sql, values } = whereOf(kinds(), filter)
+    const rows = isEmptyFilter(filter)
+      ? named.all(by)
+      : all<{ value: string; count: number }>(
+          by === 'tag'
+            ? `select t.tag as value, count(*) as count from decisions d cross join tags t on t.num = d.num
+               where ${sql} group by +t.tag`
+            : `select d.project as value, count(*) as count from decisions d
+               where ${sql} and d.project is not null group by +d.project`,
+          values,
+        )
+    for (const { value, count } of rows) counts.set(value, count)
+    return descending(counts)
+  }
+
+  function countBy(filter: CountFilter, by: CountKey): { value: string; count: number }[] {
+    if (by === 'day') return byDay(filter)
+    const counts = new Map<string, number>()
+    const add = (value: string | null, decisions: number): void => {
+      if (value !== null) addTo(counts, value, decisions)
+    }
+    const isAll = isEmptyFilter(filter)
+    if (isOneOf(placeKeys, by)) {
+      const sums = isAll ? tallies.ofPlaces() : placeSums(passing, filter)
+      sums.forEach((decisions, place) => {
+        add(kinds().places[place]![by], decisions)
+      })
+    } else if (isOneOf(groupKeys, by)) {
+      const sums = isAll ? tallies.ofGroups() : groupSums(passing, filter)
+      sums.forEach((decisions, group) => {
+        add(kinds().groups[group]![by], decisions)
+      })
+    } else return byName(filter, by)
+    return descending(counts)
+  }
+
+  return {
+    count,
+    countBy,
+    outcomes(filter) {
+      const sums = groupSums(passing, filter)
+      return outcomeGroups(kinds().groups, sums)
+    },
+    outcomesOver(filter, edges) {
+      const { sql, values } = whereOf(kinds(), filter)
+      const counts = new Map<string, TimedOutcomeGroup>()
+      const rows = all<{ outcome_group: number; created_ms: number; reviewed_ms: number }>(
+        `select d.outcome_group, d.created_ms, d.reviewed_ms from decisions d
+         where ${sql} and d.reviewed_ms is not null and d.outcome is not null`,
+        values,
+      )
+      for (const { outcome_group, created_ms, reviewed_ms } of rows) {
+        const created = edgesUpTo(edges.created_ms, created_ms)
+        const reviewed = edgesUpTo(edges.reviewed_ms, reviewed_ms)
+        const { confidence, outcome, settled_by } = kinds().groups[outcome_group]!
+        const key = `${confidence} ${outcome} ${settled_by} ${created} ${reviewed}`
+        const known = counts.get(key)
+        if (known) known.count++
+        else counts.set(key, { confidence, outcome, settled_by, created, reviewed, count: 1 })
+      }
+      return [...counts.values()].sort((a, b) => groupOrder(a, b) || a.created - b.created || a.reviewed - b.reviewed)
+    },
+    outcomesBy(filter, by) {
+      const parts = new Map<string, number[]>()
+      passing(filter, (place, group, decisions) => {
+        const value = kinds().places[place]![by]
+        if (value === null) return
+        let counts = parts.get(value)
+        if (counts === undefined) {
+          counts = []
+          parts.set(value, counts)
+        }
+        counts[group] = (counts[group] ?? 0) + decisions
+      })
+      return [...parts]
+        .map(([value, counts]) => ({ value, groups: outcomeGroups(kinds().groups, counts) }))
+        .filter(({ groups }) => groups.length > 0)
+        .sort((a, b) => compareText(a.value, b.value))
+    },
+    scores(filter) {
+      const sums: ScoreSum[] = []
+      passing(filter, (place, group, decisions) => {
+        const { confidence, value } = kinds().groups[group]!
+        if (value === null) return
+        sums[place] ??= { ...kinds().places[place]!, count: 0, confidence: 0, value: 0 }
+        const sum = sums[place]
+        sum.count += decisions
+        sum.confidence += decisions * confidence!
+        sum.value += decisions * value
+      })
+      return Object.values(sums).filter(({ count }) => count > 0)
+    },
+  }
+}

@@ -1,0 +1,104 @@
+/** The combinations that decisions are counted by, each with a number: who decided about what, and what became of it. */
+import { scoredValue } from '../../../../sdk/storage/fields.ts'
+import { compileFilter } from '../../../../sdk/storage/filter.ts'
+import type { CountFilter, DecisionFields, OutcomeGroup } from '../../../../sdk/storage/store.ts'
+import type { Statements } from './connect.ts'
+
+export type Place = Pick<DecisionFields, 'agent' | 'category' | 'stakes'>
+
+export interface Group extends Omit<OutcomeGroup, 'count'> {
+  status: DecisionFields['status']
+  preserve: boolean
+  /** What the outcome counts; null for one that enters no score. */
+  value: number | null
+}
+
+/** Places and groups by number. */
+export interface Kinds {
+  places: readonly Place[]
+  groups: readonly Group[]
+}
+
+type PlaceRow = Place & { number: number }
+type GroupRow = Omit<Group, 'value' | 'preserve'> & { number: number; preserve: number }
+
+/** Reads what is newer than what is known; the same again where nothing is. */
+export function kindsReader({ prepare }: Statements): (known: Kinds) => Kinds {
+  const newPlaces = prepare<PlaceRow, [number]>(
+    'select number, agent, category, stakes from places where number >= ? order by number',
+  )
+  const newGroups = prepare<GroupRow, [number]>(
+    `select number, status, outcome, settled_by, confidence_at_record as confidence, preserve from outcome_groups
+     where number >= ? order by number`,
+  )
+  return (known) => {
+    const places = newPlaces.all(known.places.length)
+    const groups = newGroups.all(known.groups.length)
+    if (places.length === 0 && groups.length === 0) return known
+    const [allPlaces, allGroups] = [[...known.places], [...known.groups]]
+    for (const { number, ...place } of places) allPlaces[number] = place
+    for (const { number, preserve, ...group } of groups)
+      allGroups[number] = { ...group, preserve: preserve === 1, value: scoredValue(group) }
+    return { places: allPlaces, groups: allGroups }
+  }
+}
+
+/** Numbers of the combinations of a decision; new ones are added. */
+export function kindsWriter({ prepare }: Statements): (fields: DecisionFields) => { place: number; group: number } {
+  type Numbered = { number: number }
+  const findPlace = prepare<Numbered>('select number from places where agent = ? and category is ? and stakes = ?')
+  // The first is 0, so that they can be places in an array.
+  const next = (table: string) => `(select coalesce(max(number) + 1, 0) from ${table})`
+  const addPlace = prepare<Numbered>(
+    `insert into places (number, agent, category, stakes) values (${next('places')}, ?, ?, ?) returning number`,
+  )
+  const findGroup = prepare<Numbered>(
+    `select number from outcome_groups where confidence_at_record is ? and outcome is ? and settled_by is ?
+     and status = ? and preserve = ?`,
+  )
+  const addGroup = prepare<Numbered>(
+    `insert into outcome_groups (number, confidence_at_record, outcome, settled_by, status, preserve)
+     values (${next('outcome_groups')}, ?, ?, ?, ?, ?) returning number`,
+  )
+  return ({ agent, category, stakes, confidence_at_record, outcome, settled_by, status, preserve }) => {
+    const place = [agent, category, stakes]
+    const group = [confidence_at_record, outcome, settled_by, status, preserve ? 1 : 0]
+    return {
+      place: (findPlace.get(...place) ?? addPlace.get(...place)!).number,
+      group: (findGroup.get(...group) ?? addGroup.get(...group)!).number,
+    }
+  }
+}
+
+// A filter, split into what the combinations and the time of a decision tell, and the rest.
+
+export interface Selection {
+  /** Whether a place passes, by its number; null if all do. */
+  places: readonly boolean[] | null
+  groups: readonly boolean[] | null
+  from_ms: number
+  to_ms: number
+  /** What only the row of a decision tells; null if nothing is left. */
+  rest: CountFilter | null
+}
+
+const isGiven = (filter: object): boolean => Object.values(filter).some((value) => value !== undefined)
+
+export function select(kinds: Kinds, filter: CountFilter): Selection {
+  const { agent, category, stakes, status, outcome, preserve, created_from_ms, created_to_ms, alike, ...others } =
+    filter
+  const { category: look, ...alikeOthers } = alike ?? {}
+  const ofPlace: CountFilter = { agent, category, stakes, ...(look !== undefined && { alike: { category: look } }) }
+  const ofGroup: CountFilter = { status, outcome, preserve }
+  const rest: CountFilter = { ...others, ...(isGiven(alikeOthers) && { alike: alikeOthers }) }
+  // The tests of a filter look at the fields that it names alone.
+  const passing = (filter: CountFilter, values: readonly (Place | Group)[]) =>
+    isGiven(filter) ? values.map(compileFilter(filter) as (value: Place | Group) => boolean) : null
+  return {
+    places: passing(ofPlace, kinds.places),
+    groups: passing(ofGroup, kinds.groups),
+    from_ms: created_from_ms ?? Number.NEGATIVE_INFINITY,
+    to_ms: created_to_ms ?? Number.POSITIVE_INFINITY,
+    rest: isGiven(rest) ? rest : null,
+  }
+}

@@ -1,0 +1,98 @@
+/** Pages of decisions: by the index of the order that is asked for, or, where few pass, by the one that finds those. */
+
+import { type Stakes, stakesValues } from '../../../../sdk/schema/decision.ts'
+import { compareText } from '../../../../sdk/storage/fields.ts'
+import type { DecisionFields, DecisionFilter, DecisionReader } from '../../../../sdk/storage/store.ts'
+import type { Statements } from './connect.ts'
+import type { decisionCounts } from './counting.ts'
+import { type FieldRow, fieldColumns, fieldsOfRow } from './rows.ts'
+import type { Tallies } from './tallies.ts'
+import { runner, type Where, whereReader } from './where.ts'
+
+type ListQuery = Omit<Parameters<DecisionReader['list']>[0], 'terms'>
+type Page = Pick<ListQuery, 'order' | 'offset' | 'limit'>
+
+/** Sorting a row costs about as much as looking at so many entries of an index. */
+const sortCost = 4
+
+export interface Lists {
+  page(query: ListQuery): { ids: string[]; total: number }
+  walk(filter: DecisionFilter, after: DecisionFields | null, limit: number): DecisionFields[]
+  findIds(prefix: string, limit: number): string[]
+}
+
+export function decisionLists(
+  statements: Statements,
+  tallies: Tallies,
+  counts: ReturnType<typeof decisionCounts>,
+): Lists {
+  const whereOf = whereReader(statements)
+  const all = runner(statements)
+  const idsOf = statements.prepare<{ id: string }>(
+    `select id from (select id from decisions where gone = 0 and id >= ?1 and id < ?2 order by id limit ?3)
+     union select id from (select id from decisions where gone = 0 and substr(id, 11, 10) = '-decision-'
+       and substr(id, 21) >= ?1 and substr(id, 21) < ?2) order by id limit ?3`,
+  )
+
+  /** @param total how many pass */
+  function idsIn({ sql, values }: Where, by: string, { order, offset, limit }: Page, total: number): string[] {
+    // An index that is in order is walked past what does not pass; one that is not is read whole, and sorted.
+    const walked = ((offset + limit) * tallies.size()) / total <= sortCost * total
+    const [plus, index] = walked ? ['', indexOf[by] ?? ''] : ['+', '']
+    const ordered = by === 'id' ? `${plus}d.id ${order}` : `${plus}d.${by} ${order}, ${plus}d.id ${order}`
+    return all<{ id: string }>(
+      `select d.id from decisions d ${index} where ${sql} order by ${ordered} limit ? offset ?`,
+      [...values, limit, offset],
+    ).map(({ id }) => id)
+  }
+
+  /** What has one value of a field that few values has is one list by id; these lists follow each other. */
+  function idsByValue(filter: DecisionFilter, by: 'category' | 'stakes' | 'status', page: Page, total: number) {
+    const parts = counts.countBy(filter, by)
+    const named = parts.reduce((sum, { count }) => sum + count, 0)
+    const rank = (value: string): string | number => (by === 'stakes' ? stakesValues.indexOf(value as Stakes) : value)
+    const sorted = [...parts, ...(named < total ? [{ value: null, count: total - named }] : [])].sort((a, b) => {
+      const [x, y] = [a, b].map(({ value }) => (value === null ? '' : rank(value)))
+      return typeof x === 'number' ? x - (y as number) : compareText(x as string, y as string)
+    })
+    if (page.order === 'desc') sorted.reverse()
+    const ids: string[] = []
+    let { offset } = page
+    const where = whereOf(tallies.kinds(), filter)
+    for (const { value, count } of sorted) {
+      const limit = page.limit - ids.length
+      if (limit === 0) break
+      const part = { sql: `${where.sql} and d.${by} is ?`, values: [...where.values, value] }
+      if (offset < count) ids.push(...idsIn(part, 'id', { order: page.order, offset, limit }, count))
+      offset = Math.max(0, offset - count)
+    }
+    return ids
+  }
+
+  return {
+    page({ filter, sort, ...page }) {
+      const total = counts.count(filter)
+      if (page.offset >= total || page.limit === 0) return { ids: [], total }
+      if (sort === 'category' || sort === 'stakes' || sort === 'status')
+        return { ids: idsByValue(filter, sort, page, total), total }
+      const by = sort === 'created_at' ? 'created_ms' : sort
+      return { ids: idsIn(whereOf(tallies.kinds(), filter), by, page, total), total }
+    },
+    walk(filter, after, limit) {
+      const { sql, values } = whereOf(tallies.kinds(), filter)
+      const more = after === null ? '' : 'and (d.created_ms, d.id) > (?, ?)'
+      const rows = all<FieldRow>(
+        `select ${fieldColumns} from decisions d indexed by decisions_created where ${sql} ${more}
+         order by d.created_ms, d.id limit ?`,
+        [...values, ...(after === null ? [] : [after.created_ms, after.id]), limit],
+      )
+      return rows.map(fieldsOfRow)
+    },
+    findIds: (prefix, limit) => idsOf.all(prefix, `${prefix}\u{10ffff}`, limit).map(({ id }) => id),
+  }
+}
+
+const indexOf: Record<string, string> = {
+  created_ms: 'indexed by decisions_created',
+  confidence: 'indexed by decisions_confidence',
+}

@@ -1,0 +1,89 @@
+/** Whether the counters are what counting gives, and how they are made from nothing. */
+import type { Statements } from './connect.ts'
+import { holdsVectors } from './rows.ts'
+
+const named = (field: string) =>
+  `select '${field}' as field, cast(${field} as text) as value from decisions where gone = 0 and ${field} is not null`
+
+/** What each counter is by counting, and how it is kept. */
+const counters = {
+  totals: {
+    kept: 'select place, outcome_group, decisions from totals',
+    counted: 'select place, outcome_group, count(*) from decisions where gone = 0 group by 1, 2',
+  },
+  tags: {
+    kept: 'select tag, num from tags',
+    counted: 'select distinct t.value, d.num from decisions d cross join json_each(d.tags) t where d.gone = 0',
+  },
+  value_totals: {
+    kept: 'select field, value, decisions from value_totals',
+    counted: `select field, value, count(*) from (${['day', 'project', 'feature'].map(named).join(' union all ')}
+      union all select 'tag', tag from tags) group by 1, 2`,
+  },
+  reason_totals: {
+    // Sums of fractions: their order changes the last digits.
+    kept: 'select type, confidence, outcome, decisions, uses, round(strength, 6) from reason_totals',
+    counted: `select type, confidence, outcome, count(*), sum(uses), round(sum(strength), 6) from reasons group by 1, 2, 3`,
+  },
+} as const
+
+/** Rows of `decisions` that do not say what they should, and how they are corrected. */
+const columns = {
+  places: `select 1 from decisions d left join places p on p.number = d.place
+    where p.agent is not d.agent or p.category is not d.category or p.stakes is not d.stakes limit 1`,
+  outcome_groups: `select 1 from decisions d left join outcome_groups g on g.number = d.outcome_group
+    where g.status is not d.status or g.outcome is not d.outcome or g.settled_by is not d.settled_by
+      or g.confidence_at_record is not d.confidence_at_record or g.preserve is not d.preserve limit 1`,
+  indexed: `select 1 from decisions d where d.indexed <> ${holdsVectors} limit 1`,
+} as const
+
+export type Counter = keyof typeof counters | keyof typeof columns
+
+/** The counters that differ from a recount, by table or column. */
+export function wrongCounters({ prepare }: Pick<Statements, 'prepare'>): Counter[] {
+  const holds = (sql: string): boolean => {
+    const statement = prepare(sql)
+    try {
+      return statement.get() !== null
+    } finally {
+      statement.finalize()
+    }
+  }
+  const differ = Object.entries(counters).filter(
+    ([, { kept, counted }]) =>
+      holds(`select 1 from (${kept} except ${counted}) limit 1`) ||
+      holds(`select 1 from (${counted} except ${kept}) limit 1`),
+  )
+  const wrong = Object.entries(columns).filter(([, sql]) => holds(sql))
+  return [...differ, ...wrong].map(([name]) => name as Counter)
+}
+
+/** Makes all counters anew, inside a write transaction. What other processes remember of them is read again. */
+export function recount({ prepare }: Pick<Statements, 'prepare'>): void {
+  const run = (sql: string): void => {
+    const statement = prepare(sql)
+    statement.run()
+    statement.finalize()
+  }
+  const missing = (table: string, columns: string[]) =>
+    `insert into ${table} (number, ${columns.join(', ')})
+     select (select coalesce(max(number) + 1, 0) from ${table}) + row_number() over () - 1, ${columns.join(', ')}
+     from (select ${columns.join(', ')} from decisions except select ${columns.join(', ')} from ${table})`
+  const place = ['agent', 'category', 'stakes']
+  const group = ['status', 'outcome', 'settled_by', 'confidence_at_record', 'preserve']
+  const found = (table: string, columns: string[]) =>
+    `(select number from ${table} t where ${columns.map((name) => `t.${name} is d.${name}`).join(' and ')})`
+  run(missing('places', place))
+  run(missing('outcome_groups', group))
+  run(`update decisions as d set place = ${found('places', place)}, outcome_group = ${found('outcome_groups', group)}
+    where place is not ${found('places', place)} or outcome_group is not ${found('outcome_groups', group)}`)
+  run(`update decisions as d set indexed = ${holdsVectors} where indexed <> ${holdsVectors}`)
+  // Triggers write some of them meanwhile: they are emptied just before they are filled.
+  for (const [table, { counted }] of Object.entries(counters)) {
+    run(`delete from ${table}`)
+    run(`insert into ${table} ${counted.replace(/round\((sum\(strength\)|strength), 6\)/, '$1')}`)
+  }
+  // Whoever remembers totals sees that deltas are missing.
+  run('insert into deltas select max(number) + 2, 0, 0, 0, 0 from deltas having count(*) > 0')
+  run('delete from deltas where number < (select max(number) from deltas)')
+}

@@ -1,0 +1,51 @@
+/** Counts inside a write transaction: the counters, corrected by the changes that they do not hold yet. */
+import type { CountFilter, DecisionWriter } from '../../../../sdk/storage/store.ts'
+import type { Verb } from '../resident/groups.ts'
+import type { Statements } from './connect.ts'
+import { byIndex, groupSums, outcomeGroups, sumOf } from './counting.ts'
+import { type Kinds, kindsReader, select } from './kinds.ts'
+import type { Tallies, Visit } from './tallies.ts'
+
+interface Delta {
+  created_ms: number
+  place: number
+  outcome_group: number
+  decisions: number
+}
+
+export function writerCounts(statements: Statements, tallies: Tallies) {
+  const newDeltas = statements.prepare<Delta, [number]>(
+    'select created_ms, place, outcome_group, decisions from deltas where number > ?',
+  )
+  const oldest = statements.prepare<{ number: number | null }, []>('select min(number) as number from deltas')
+  const indexes = byIndex(statements)
+  const readKinds = kindsReader(statements)
+  let kinds: Kinds = { places: [], groups: [] }
+
+  function passing(filter: CountFilter, visit: Visit): void {
+    if ((oldest.get()!.number ?? 0) > tallies.position() + 1) tallies.changed()
+    // Those of this transaction may never be committed: they are not remembered.
+    kinds = readKinds(tallies.kinds())
+    if (select(kinds, filter).rest !== null) {
+      indexes.visit(kinds, filter, visit)
+      return
+    }
+    tallies.visit(filter, visit)
+    const { places, groups, from_ms, to_ms } = select(kinds, filter)
+    for (const { created_ms, place, outcome_group, decisions } of newDeltas.all(tallies.position()))
+      if (
+        created_ms >= from_ms &&
+        created_ms <= to_ms &&
+        (places?.[place] ?? true) &&
+        (groups?.[outcome_group] ?? true)
+      )
+        visit(place, outcome_group, decisions)
+  }
+  return (verb: Verb): Pick<DecisionWriter, 'count' | 'outcomes'> => ({
+    count: verb((filter: CountFilter) => sumOf(passing, filter)),
+    outcomes: verb((filter: CountFilter) => {
+      const sums = groupSums(passing, filter)
+      return outcomeGroups(kinds.groups, sums)
+    }),
+  })
+}
