@@ -1,7 +1,7 @@
 /** Pages of decisions: by the index of the order that is asked for, or, where few pass, by the one that finds those. */
 
 import { type Stakes, stakesValues } from '../../../../sdk/schema/decision.ts'
-import { compareText } from '../../../../sdk/storage/fields.ts'
+import { compareText, fieldsOrder } from '../../../../sdk/storage/fields.ts'
 import type { DecisionFields, DecisionFilter, DecisionReader } from '../../../../sdk/storage/store.ts'
 import type { Statements } from './connect.ts'
 import type { decisionCounts } from './counting.ts'
@@ -9,7 +9,7 @@ import { type FieldRow, fieldColumns, fieldsOfRow } from './rows.ts'
 import type { Tallies } from './tallies.ts'
 import { runner, type Where, whereReader } from './where.ts'
 
-type ListQuery = Omit<Parameters<DecisionReader['list']>[0], 'terms'>
+type ListQuery = Parameters<DecisionReader['list']>[0]
 type Page = Pick<ListQuery, 'order' | 'offset' | 'limit'>
 
 /** Sorting a row costs about as much as looking at so many entries of an index. */
@@ -70,7 +70,16 @@ export function decisionLists(
   }
 
   return {
-    page({ filter, sort, ...page }) {
+    page({ filter, ids, sort, ...page }) {
+      if (ids !== undefined) {
+        const { sql, values } = whereOf(tallies.kinds(), filter)
+        const rows = all<FieldRow>(
+          `select ${fieldColumns} from decisions d where d.id in (select value from json_each(?)) and ${sql}`,
+          [JSON.stringify(ids), ...values],
+        )
+        const found = rows.map(fieldsOfRow).sort(fieldsOrder(sort, page.order))
+        return { ids: found.slice(page.offset, page.offset + page.limit).map(({ id }) => id), total: rows.length }
+      }
       const total = counts.count(filter)
       if (page.offset >= total || page.limit === 0) return { ids: [], total }
       if (sort === 'category' || sort === 'stakes' || sort === 'status')
