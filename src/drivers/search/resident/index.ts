@@ -1,10 +1,10 @@
 /** One generation held in memory: decisions filtered first, then only what passed is scanned by vector or scored by keyword. */
 import { compareText } from '../../../../sdk/storage/fields.ts'
 import { compileFilter, isEmptyFilter } from '../../../../sdk/storage/filter.ts'
-import type { SearchIndex, SearchValue } from '../../../../sdk/storage/search.ts'
+import type { KeywordQuery, KeywordResult, SearchIndex, SearchValue } from '../../../../sdk/storage/search.ts'
 import type { DecisionFilter } from '../../../../sdk/storage/store.ts'
 import { checkVector } from '../../../../sdk/storage/vector-checks.ts'
-import { keywordIndex } from './keywords.ts'
+import { type Corpus, keywordIndex } from './keywords.ts'
 import { openLane } from './lane.ts'
 import { nearestTerms } from './near-terms.ts'
 import { distanceOf, nearestOf } from './nearest.ts'
@@ -13,8 +13,19 @@ import { openSlots } from './slots.ts'
 import { openVectors } from './vectors.ts'
 import { wordNumbers } from './words.ts'
 
+/** What a driver that keeps more than this index asks of it. */
+export interface ResidentIndex extends SearchIndex {
+  /** @param query.beyond what is elsewhere and counts too */
+  keyword(query: KeywordQuery & { beyond?: Corpus }): Promise<KeywordResult>
+  scores(query: Parameters<SearchIndex['scores']>[0] & { beyond?: Corpus }): Promise<Map<string, number>>
+  /** What there is here. */
+  corpus(terms: readonly string[]): Corpus
+  /** What is kept of a decision but its terms. */
+  value(id: string): Omit<SearchValue, 'terms'> | null
+}
+
 /** @param worker_from scans of at least this many vectors run in a worker */
-export function openResidentIndex(dimensions: number, worker_from: number): SearchIndex {
+export function openResidentIndex(dimensions: number, worker_from: number): ResidentIndex {
   const slots = openSlots()
   const vectors = openVectors(dimensions, worker_from)
   const keywords = keywordIndex()
@@ -88,7 +99,7 @@ export function openResidentIndex(dimensions: number, worker_from: number): Sear
         )
         return new Map(held.map((id, at) => [id, distanceOf(dots[at]!)]))
       }),
-    async keyword({ terms, filter, limit, counted = true }) {
+    async keyword({ terms, filter, limit, counted = true, beyond }) {
       const wanted = words.findAll(terms)
       const passes = isEmptyFilter(filter) ? null : compileFilter(filter)
       let total_unindexed = 0
@@ -99,20 +110,20 @@ export function openResidentIndex(dimensions: number, worker_from: number): Sear
         return true
       }
       const tie = (a: number, b: number) => compareText(idAt(a), idAt(b))
-      const { hits, total } = keywords.search({ terms: wanted, accept, tie, limit })
+      const { hits, total } = keywords.search({ terms: wanted, accept, tie, limit, beyond })
       return {
         hits: hits.map(({ slot, score }) => ({ id: idAt(slot), score })),
         total: counted ? total : 0,
         total_unindexed,
-        ideal: keywords.ideal(wanted),
+        ideal: keywords.ideal(wanted, beyond),
       }
     },
-    async scores({ terms, ids }) {
+    async scores({ terms, ids, beyond }) {
       const wanted = words.findAll(terms)
       const scores = new Map<string, number>()
       for (const id of ids) {
         const slot = slots.of(id)
-        if (slot !== undefined) scores.set(id, keywords.score(wanted, slot))
+        if (slot !== undefined) scores.set(id, keywords.score(wanted, slot, beyond))
       }
       return scores
     },
@@ -129,6 +140,11 @@ export function openResidentIndex(dimensions: number, worker_from: number): Sear
         return decisions > 0 ? [[word, decisions]] : []
       })
       return nearestTerms(near, term, max_edits, limit)
+    },
+    corpus: (terms) => keywords.corpus(words.findAll(terms)),
+    value(id) {
+      const slot = slots.of(id)
+      return slot === undefined ? null : { fields: slots.at(slot)!, vectors: vectors.read(slot) }
     },
     async state() {
       return { decisions: slots.count, indexed: slots.indexed, tail: slots.count, segments: 0, building: false }

@@ -13,6 +13,13 @@ export interface CountedTerms {
   length: number
 }
 
+/** What there is of some terms: how many decisions, the sum of their lengths, and how many hold each of the terms. */
+export interface Corpus {
+  decisions: number
+  length: number
+  holding: readonly number[]
+}
+
 export interface KeywordIndex {
   /** Gives the slot these terms instead of those that it had. */
   set(slot: number, terms: CountedTerms): void
@@ -24,16 +31,22 @@ export interface KeywordIndex {
     /** Order of slots with equal scores. */
     tie(a: number, b: number): number
     limit: number
+    /** What is elsewhere and counts too. */
+    beyond?: Corpus | undefined
   }): { hits: { slot: number; score: number }[]; total: number }
   /** How many decisions hold a term. */
   holding(term: number): number
   /** 0 if no term occurs. */
-  score(terms: TermNumbers, slot: number): number
+  score(terms: TermNumbers, slot: number, beyond?: Corpus): number
   /** Slots that hold every one of the terms; there must be one. */
   slotsWithAll(terms: TermNumbers): number[]
   /** The most that these terms could score. */
-  ideal(terms: TermNumbers): number
+  ideal(terms: TermNumbers, beyond?: Corpus): number
+  /** What there is here. */
+  corpus(terms: TermNumbers): Corpus
 }
+
+const nothing: Corpus = { decisions: 0, length: 0, holding: [] }
 
 export function keywordIndex(): KeywordIndex {
   // Every text that was ever set is one entry. Entries ascend, so that postings only grow at their end; the entry of a text that
@@ -48,7 +61,7 @@ export function keywordIndex(): KeywordIndex {
   let live_length = 0
   let deaths = 0
   let shares = saturation(0, 0)
-  let shares_stale = false
+  let shares_of = { all: 0, all_length: 0 }
   const entryOf: (number | undefined)[] = []
 
   const postingOf = (term: number | undefined) => (term === undefined ? undefined : postings[term])
@@ -64,11 +77,15 @@ export function keywordIndex(): KeywordIndex {
     return posting.documents
   }
 
-  const best = (posting: Posting | undefined): number => weight(live, documents(posting))
+  const bestOf = (terms: TermNumbers, beyond: Corpus = nothing): number[] =>
+    terms.map((term, at) => weight(live + beyond.decisions, documents(postingOf(term)) + (beyond.holding[at] ?? 0)))
 
-  function currentShares(): Saturation {
-    if (shares_stale) shares = saturation(live, live_length)
-    shares_stale = false
+  function currentShares({ decisions, length }: Corpus = nothing): Saturation {
+    const [all, all_length] = [live + decisions, live_length + length]
+    if (shares_of.all !== all || shares_of.all_length !== all_length) {
+      shares = saturation(all, all_length)
+      shares_of = { all, all_length }
+    }
     return shares
   }
 
@@ -80,7 +97,6 @@ export function keywordIndex(): KeywordIndex {
     live--
     live_length -= lengths[entry]!
     deaths++
-    shares_stale = true
   }
 
   function sweep(): void {
@@ -115,7 +131,6 @@ export function keywordIndex(): KeywordIndex {
     entryOf[slot] = entries
     live++
     live_length += length
-    shares_stale = true
     return entries++
   }
 
@@ -133,27 +148,27 @@ export function keywordIndex(): KeywordIndex {
       }
     },
     remove,
-    search({ terms, accept, tie, limit }) {
+    search({ terms, accept, tie, limit, beyond }) {
       scores.fill(0, 0, entries)
-      const by = currentShares()
-      for (const term of terms) {
+      const by = currentShares(beyond)
+      const best = bestOf(terms, beyond)
+      terms.forEach((term, at) => {
         const posting = postingOf(term)
-        if (posting !== undefined) addScores(posting, best(posting), by, lengths, scores)
-      }
+        if (posting !== undefined) addScores(posting, best[at]!, by, lengths, scores)
+      })
       return ranked({ scores, alive, slots, entries }, accept, tie, limit)
     },
     holding: (term) => documents(postingOf(term)),
-    score(terms, slot) {
+    score(terms, slot, beyond) {
       const entry = entryOf[slot]
       if (entry === undefined) return 0
-      const by = currentShares()
-      let score = 0
-      for (const term of terms) {
+      const by = currentShares(beyond)
+      const best = bestOf(terms, beyond)
+      return terms.reduce<number>((score, term, at) => {
         const posting = postingOf(term)
         const frequency = posting === undefined ? 0 : frequencyIn(posting, entry)
-        if (frequency > 0) score += best(posting) * share(by, frequency, lengths[entry]!)
-      }
-      return score
+        return frequency > 0 ? score + best[at]! * share(by, frequency, lengths[entry]!) : score
+      }, 0)
     },
     slotsWithAll(terms) {
       const [rarest, ...others] = terms.map(postingOf).sort((x, y) => (x?.size ?? 0) - (y?.size ?? 0))
@@ -165,7 +180,12 @@ export function keywordIndex(): KeywordIndex {
       }
       return found
     },
-    ideal: (terms) => terms.reduce<number>((sum, term) => sum + best(postingOf(term)), 0),
+    ideal: (terms, beyond) => bestOf(terms, beyond).reduce((sum, best) => sum + best, 0),
+    corpus: (terms) => ({
+      decisions: live,
+      length: live_length,
+      holding: terms.map((term) => documents(postingOf(term))),
+    }),
   }
 }
 

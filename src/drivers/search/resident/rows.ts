@@ -63,6 +63,8 @@ export interface Rows {
   list(side: Side): number
   address(slot: number, side: Side): number
   has(slot: number): boolean
+  /** A copy of the vectors at a slot; null where there are none. */
+  read(slot: number): VectorSet | null
   /** Copies vectors into new rows that no slot refers to yet. Sides that are equal share a row. */
   write(vectors: VectorSet): Addresses
   /** Lets a slot refer to these rows, or to none; its former ones become free. */
@@ -125,6 +127,14 @@ export function openRows(arena: Arena, dimensions: number): Rows {
     list: (side) => lists[side],
     address,
     has,
+    read(slot) {
+      if (!has(slot)) return null
+      const one = (side: Side) => {
+        const at = address(slot, side) / 4
+        return arena.f32().slice(at, at + dimensions)
+      }
+      return { structure: one('structure'), function: one('function'), both: one('both') }
+    },
     write(vectors) {
       const structure = writeRow('structure', vectors.structure)
       const purpose = equal(vectors.function, vectors.structure) ? structure : writeRow('function', vectors.function)

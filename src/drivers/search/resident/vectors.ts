@@ -2,7 +2,7 @@
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import type { SearchEntry } from '../../../../sdk/storage/search.ts'
 import { checkEntries } from '../../../../sdk/storage/vector-checks.ts'
-import { type Side, sides } from '../../../../sdk/storage/vectors.ts'
+import { type Side, sides, type VectorSet } from '../../../../sdk/storage/vectors.ts'
 import { assembleKernel, bindKernel, type ScanWorker, startScanWorker } from './kernel.ts'
 import { type Addresses, MAXIMUM_PAGES, openArena, openRows } from './rows.ts'
 
@@ -10,6 +10,8 @@ export interface Vectors {
   /** Every slot with vectors is below it. */
   size(): number
   has(slot: number): boolean
+  /** A copy of the vectors at a slot; null where there are none. */
+  read(slot: number): VectorSet | null
   /** Copies the vectors of a batch where no slot shows them yet. @throws StorageError `invalid`; nothing is kept then */
   write(entries: readonly SearchEntry[]): (Addresses | null)[]
   /** Shows what was written, or nothing, at a slot. */
@@ -68,6 +70,7 @@ export function openVectors(dimensions: number, worker_from: number): Vectors {
   return {
     size: rows.size,
     has: rows.has,
+    read: rows.read,
     write(entries) {
       for (const { id, value } of entries) {
         const vectors = value?.vectors

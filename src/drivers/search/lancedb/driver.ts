@@ -1,0 +1,85 @@
+/**
+ * The search driver of stores that have outgrown memory: the newest decisions are held in memory, all others in segments on disk or in
+ * an object store, which LanceDB indexes. A small store is held in memory whole, and LanceDB is not loaded.
+ */
+import type { Search, SearchGeneration, SearchIndex } from '../../../../sdk/storage/search.ts'
+import { checkGeneration } from '../../../../sdk/storage/vector-checks.ts'
+import type { LogWriter } from '../../../core/log.ts'
+import { openSegmentedIndex } from './index.ts'
+import { prefixOf } from './keeper.ts'
+import { tableNames } from './library.ts'
+import type { Manifest, Manifests } from './manifest.ts'
+import { openPlace } from './place.ts'
+import { tablesOf } from './write.ts'
+
+export interface SegmentOptions {
+  /** A folder, or an address of an object store such as `s3://bucket/prefix`. */
+  url: string
+  /** Which segments count: kept where all servers of a place agree. */
+  manifests: Manifests
+  /** Settings of the object store, such as `region`, `endpoint`, `access_key_id`. It must honour conditional writes. */
+  storage_options?: Record<string, string>
+  /** This many changes are held in memory before they are written as a segment. [20 000] */
+  tail_most?: number
+  /** From this many vectors on, a segment is searched by an approximate index. [10 000] */
+  index_from?: number
+  /** Scans of at least this many vectors run in a worker and do not block the process. [20 000] */
+  worker_from?: number
+  log?: LogWriter
+}
+
+export function openSegmentSearch({
+  url,
+  manifests,
+  storage_options = {},
+  tail_most = 20_000,
+  index_from = 10_000,
+  worker_from = 20_000,
+  log = () => {},
+}: SegmentOptions): Search {
+  const place = openPlace({ url, storage_options, manifests, tail_most, index_from, now: Date.now, log })
+  const open = new Map<number, { generation: SearchGeneration; index: SearchIndex }>()
+
+  return {
+    driver: 'lancedb',
+    async open(generation) {
+      const held = open.get(generation.number)
+      if (held) {
+        checkGeneration(held.generation, generation)
+        return held.index
+      }
+      const key = await place.key(generation.number)
+      const stored = key === null ? undefined : ((await manifests.read(key))?.value as Manifest | undefined)
+      if (stored) checkGeneration({ ...stored, number: generation.number }, generation)
+      const inner = await openSegmentedIndex(place, generation, worker_from)
+      const index: SearchIndex = {
+        ...inner,
+        async close() {
+          if (open.get(generation.number)?.index === index) open.delete(generation.number)
+          await inner.close()
+        },
+      }
+      open.set(generation.number, { generation: { ...generation }, index })
+      return index
+    },
+    async keepOnly(number) {
+      for (const [other, { index }] of [...open]) if (other !== number) await index.close()
+      const keys = await place.keys()
+      if (keys === null) return
+      for (const key of await manifests.keys(keys)) {
+        const other = Number(key.slice(keys.length))
+        if (other === number) continue
+        const names = ((await manifests.read(key))?.value as Manifest | undefined)?.segments ?? []
+        await manifests.remove(key)
+        if (names.length === 0) continue
+        const { connection } = await place.engine()
+        const known = new Set(names.flatMap(({ name }) => tablesOf(name)))
+        for (const name of await tableNames(connection))
+          if (known.has(name) || name.startsWith(prefixOf(other))) await connection.dropTable(name).catch(() => {})
+      }
+    },
+    async close() {
+      for (const { index } of [...open.values()]) await index.close()
+    },
+  }
+}

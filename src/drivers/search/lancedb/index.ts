@@ -1,0 +1,191 @@
+/**
+ * One generation as a tail and segments. The tail, in memory, holds the newest changes and answers exactly; segments give candidates,
+ * which are scored by the same formula over the counts of both, so that it can't be told from an answer where a decision lies.
+ */
+import type { KeywordResult, SearchGeneration, SearchIndex, VectorHit } from '../../../../sdk/storage/search.ts'
+import { checkVector } from '../../../../sdk/storage/vector-checks.ts'
+import { openResidentIndex } from '../resident/index.ts'
+import type { Corpus } from '../resident/keywords.ts'
+import { nearestTerms } from '../resident/near-terms.ts'
+import { openKeeper } from './keeper.ts'
+import type { Place } from './place.ts'
+import { scorer } from './score.ts'
+import type { Segment } from './segment.ts'
+
+/** Candidates by keyword: at least this many, and this many times what is wanted, as a segment ranks by its own counts. */
+const CANDIDATES = { least: 64, times: 2 }
+/** A tail of more than this many times what is moved into segments waits for that. */
+const PATIENCE = 2
+
+const byDistance = (a: VectorHit, b: VectorHit) => a.distance - b.distance || (a.id < b.id ? -1 : 1)
+const byScore = (a: { id: string; score: number }, b: { id: string; score: number }) =>
+  b.score - a.score || (a.id < b.id ? -1 : 1)
+
+export async function openSegmentedIndex(
+  place: Place,
+  generation: SearchGeneration,
+  worker_from: number,
+): Promise<SearchIndex> {
+  const { dimensions } = generation
+  const tail = openResidentIndex(dimensions, worker_from)
+  const keeper = await openKeeper(place, generation, tail)
+  const { shadow, isHidden, search } = keeper
+
+  /** The counts of both: of the segments, without what the tail hides, and of the tail. */
+  const corpus = (own: Corpus, rest: Corpus): Corpus => ({
+    decisions: own.decisions + rest.decisions,
+    length: own.length + rest.length,
+    holding: own.holding.map((held, at) => held + rest.holding[at]!),
+  })
+
+  /** Asks a segment for more until enough of what it gave isn't hidden. */
+  async function visible<T extends { id: string }>(wanted: number, ask: (limit: number) => Promise<T[]>): Promise<T[]> {
+    for (let asked = wanted; ; ) {
+      const found = await ask(asked)
+      const kept = found.filter(({ id }) => !isHidden(id))
+      if (kept.length >= wanted || found.length < asked) return kept
+      asked += 2 * (found.length - kept.length)
+    }
+  }
+
+  async function counted(segment: Segment, terms: readonly string[], filter: SearchFilter): Promise<number> {
+    const all = await segment.count(terms, filter)
+    const hidden = all === 0 ? [] : shadow.of(segment)
+    if (hidden.length === 0) return all
+    return (
+      all -
+      (await segment.count(
+        terms,
+        filter,
+        hidden.map(({ id }) => id),
+      ))
+    )
+  }
+
+  return {
+    watermark: async () => keeper.applied(),
+    async apply(entries, watermark) {
+      // From a process that is behind.
+      if (watermark < keeper.applied()) return
+      await tail.apply(entries, watermark)
+      for (const { id, value } of entries) keeper.took(id, watermark, value?.terms ?? null)
+      keeper.skipTo(watermark)
+      if (keeper.fresh.size >= PATIENCE * place.tail_most) await keeper.flush().catch(() => {})
+    },
+    async nearest({ vector, side, k, filter, exact = false }) {
+      checkVector(vector, dimensions, 'The vector of the query')
+      if (k <= 0) return []
+      return search(async (segments) => {
+        const found = await Promise.all([
+          tail.nearest({ vector, side, k, filter, exact }),
+          ...segments.map((segment) =>
+            visible(k, (limit) => segment.nearest({ vector, side, k: limit, filter, exact })),
+          ),
+        ])
+        return found.flat().sort(byDistance).slice(0, k)
+      })
+    },
+    async distances({ vector, side, ids }) {
+      checkVector(vector, dimensions, 'The vector of the query')
+      return search(async (segments) => {
+        const rest = ids.filter((id) => !isHidden(id))
+        const own = await tail.distances({ vector, side, ids })
+        if (rest.length === 0) return own
+        const found = await Promise.all(segments.map((segment) => segment.distances({ vector, side, ids: rest })))
+        for (const { id, distance } of found.flat()) own.set(id, distance)
+        return inOrder(ids, own)
+      })
+    },
+    keyword: ({ terms, filter, limit, counted: isCounted = true }) =>
+      search(async (segments): Promise<KeywordResult> => {
+        if (segments.length === 0 || terms.length === 0)
+          return tail.keyword({ terms, filter, limit, counted: isCounted })
+        const beyond = await shadow.rest(segments, terms)
+        const score = scorer(terms, corpus(tail.corpus(terms), beyond))
+        const wanted = Math.max(CANDIDATES.least, CANDIDATES.times * limit)
+        const [own, ...others] = await Promise.all([
+          tail.keyword({ terms, filter, limit, counted: isCounted, beyond }),
+          ...segments.map(async (segment) => {
+            const [texts, total, total_unindexed] = await Promise.all([
+              limit === 0 ? [] : visible(wanted, (most) => segment.candidates(terms, filter, most)),
+              isCounted ? counted(segment, terms, filter) : 0,
+              segment.facts.indexed === segment.facts.decisions || filter.indexed === true
+                ? 0
+                : counted(segment, terms, { ...filter, indexed: false }),
+            ])
+            return { hits: texts.map((text) => ({ id: text.id, score: score(text) })), total, total_unindexed }
+          }),
+        ])
+        const all = [own, ...others]
+        return {
+          hits: all
+            .flatMap(({ hits }) => hits)
+            .sort(byScore)
+            .slice(0, limit),
+          total: all.reduce((sum, { total }) => sum + total, 0),
+          total_unindexed: all.reduce((sum, one) => sum + one.total_unindexed, 0),
+          ideal: own.ideal,
+        }
+      }),
+    scores: ({ terms, ids }) =>
+      search(async (segments) => {
+        const rest = ids.filter((id) => !isHidden(id))
+        if (segments.length === 0 || (rest.length === 0 && terms.length === 0)) return tail.scores({ terms, ids })
+        const beyond = await shadow.rest(segments, terms)
+        const score = scorer(terms, corpus(tail.corpus(terms), beyond))
+        const own = await tail.scores({ terms, ids, beyond })
+        if (rest.length === 0) return own
+        for (const texts of await Promise.all(segments.map((segment) => segment.texts(rest))))
+          for (const text of texts) own.set(text.id, score(text))
+        return inOrder(ids, own)
+      }),
+    holding: ({ terms }) =>
+      search(async (segments) => {
+        const [own, ...others] = await Promise.all([
+          tail.holding({ terms }),
+          ...segments.map((segment) => segment.holding(terms)),
+        ])
+        return [...own!, ...others.flat().filter((id) => !isHidden(id))]
+      }),
+    nearTerms: ({ term, max_edits, limit }) =>
+      search(async (segments) => {
+        if (segments.length === 0) return tail.nearTerms({ term, max_edits, limit })
+        const held = new Map<string, number>()
+        const add = (word: string, decisions: number) => held.set(word, (held.get(word) ?? 0) + decisions)
+        for (const one of await tail.nearTerms({ term, max_edits, limit: Number.POSITIVE_INFINITY }))
+          add(one.term, one.decisions)
+        for (const words of await Promise.all(segments.map((segment) => segment.near(term, max_edits))))
+          for (const [word, decisions] of words) add(word, decisions)
+        const known = [...held].flatMap(([word, decisions]): [string, number][] => {
+          const left = decisions - shadow.holding(word)
+          return left > 0 ? [[word, left]] : []
+        })
+        return nearestTerms(known, term, max_edits, limit)
+      }),
+    async state() {
+      const { decisions, indexed } = await tail.state()
+      const facts = keeper.facts()
+      const hidden = await search(async () => shadow.sums())
+      return {
+        decisions: facts.reduce((sum, one) => sum + one.decisions, decisions - hidden.decisions),
+        indexed: facts.reduce((sum, one) => sum + one.indexed, indexed - hidden.indexed),
+        tail: keeper.fresh.size,
+        segments: facts.length,
+        building: keeper.building(),
+      }
+    },
+    async maintain() {
+      if (keeper.fresh.size >= place.tail_most) await keeper.flush()
+    },
+    async close() {
+      await keeper.close()
+      await tail.close()
+    },
+  }
+}
+
+/** Those that are known, in the order asked for. */
+const inOrder = (ids: readonly string[], known: Map<string, number>): Map<string, number> =>
+  new Map(ids.flatMap((id) => (known.has(id) ? [[id, known.get(id)!]] : [])))
+
+type SearchFilter = Parameters<Segment['count']>[1]

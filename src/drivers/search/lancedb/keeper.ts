@@ -1,0 +1,234 @@
+/**
+ * Keeps the segments of one generation: opens what the manifest names, moves the tail into a new segment when it has grown, takes over
+ * what other processes wrote, and lets a damaged place go, so that the feed fills it again.
+ */
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { isStorageError } from '../../../../sdk/storage/errors.ts'
+import type { SearchGeneration } from '../../../../sdk/storage/search.ts'
+import { messageOf } from '../../../core/log.ts'
+import type { ResidentIndex } from '../resident/index.ts'
+import { syncFolder } from './durable.ts'
+import { openGate } from './gate.ts'
+import { type Engine, tableNames } from './library.ts'
+import { type Held, type Manifest, openManifest, type SegmentFacts } from './manifest.ts'
+import type { Place } from './place.ts'
+import type { Row } from './rows.ts'
+import { openSegment, type Segment } from './segment.ts'
+import { openShadow } from './shadow.ts'
+import { removeFrom, tablesOf, writeSegment } from './write.ts'
+
+export type Keeper = Awaited<ReturnType<typeof openKeeper>>
+
+/** A change that the tail holds, and the terms that the decision has now; null if it is gone. */
+interface Change {
+  seq: number
+  terms: string | null
+}
+
+/** Rows that are taken from the tail at once. */
+const ROWS = 1_000
+/** Smaller segments than this many times what is written are written again with it: few are left, and each row is copied few times. */
+const GROWTH = 2
+
+const sameSegments = (a: Manifest, b: Manifest): boolean => JSON.stringify(a.segments) === JSON.stringify(b.segments)
+
+/** The names of a generation's segments begin so. */
+export const prefixOf = (generation: number): string => `g${generation}_`
+
+export async function openKeeper(place: Place, generation: SearchGeneration, tail: ResidentIndex) {
+  const { log, manifests, now } = place
+  const record = openManifest(manifests, () => place.key(generation.number), generation, now)
+  let manifest = await record.read()
+  let opened: Promise<Segment[]> | null = null
+  let applied = manifest.watermark
+  /** While the feed fills a lost place again: up to where. */
+  let rebuilding_to = 0
+  let flushing: Promise<void> | null = null
+  let closing = false
+  const fresh = new Map<string, Change>()
+  const shadow = openShadow()
+  const gate = openGate()
+
+  function segments(): Promise<Segment[]> {
+    if (manifest.segments.length === 0) return Promise.resolve([])
+    opened ??= place
+      .engine()
+      .then((engine) => Promise.all(manifest.segments.map((facts) => openSegment(engine, facts))))
+    opened.catch(() => {
+      opened = null
+    })
+    return opened
+  }
+
+  /** Serves these segments from now on. What they hold leaves the tail. */
+  async function adopt(next: Manifest): Promise<void> {
+    await gate.change(async () => {
+      const before = await opened?.catch(() => null)
+      for (const segment of before ?? []) segment.close()
+      opened = null
+      manifest = next
+      const held = [...fresh].filter(([, { seq }]) => seq <= next.watermark).map(([id]) => id)
+      for (const id of held) fresh.delete(id)
+      shadow.reset(fresh.keys())
+      applied = Math.max(applied, next.watermark)
+      await tail.apply(
+        held.map((id) => ({ id, value: null })),
+        applied,
+      )
+    })
+  }
+
+  /** The segments are gone, or can't be read: what they held comes from the feed again. */
+  async function lose(error: unknown): Promise<void> {
+    log('error', 'A part of the search index is lost; it is built again from the store', { error: messageOf(error) })
+    rebuilding_to = applied
+    const held = await record.take()
+    const empty = { watermark: 0, segments: [] }
+    await held?.publish(empty)
+    await adopt({ ...manifest, ...empty })
+    applied = 0
+  }
+
+  /** After an error of a search: true if it should be tried again. */
+  async function recover(error: unknown, attempt: number): Promise<boolean> {
+    if (isStorageError(error, 'invalid') || closing || attempt === 3) return false
+    const current = await record.read()
+    if (!sameSegments(current, manifest)) await adopt(current)
+    else if (attempt === 2) {
+      if (!place.isLoss(error)) return false
+      await lose(error)
+    }
+    return true
+  }
+
+  async function search<T>(work: (segments: readonly Segment[]) => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await gate.search(async () => {
+          const all = await segments()
+          await shadow.settle(all)
+          return work(all)
+        })
+      } catch (error) {
+        if (!(await recover(error, attempt))) throw error
+      }
+    }
+  }
+
+  function* rowsOf(changes: readonly [string, Change][]): Generator<Row[]> {
+    for (let at = 0; at < changes.length; at += ROWS)
+      yield changes.slice(at, at + ROWS).flatMap(([id]) => {
+        const terms = fresh.get(id)?.terms ?? null
+        const value = terms === null ? null : tail.value(id)
+        return value === null || terms === null ? [] : [{ id, value: { ...value, terms } }]
+      })
+  }
+
+  /** Writes the tail into segments, beside the searches. What changes meanwhile stays in the tail. */
+  async function write(engine: Engine, held: Held): Promise<boolean> {
+    await sweep(engine)
+    const [through, changes] = [applied, [...fresh]]
+    const all = await segments()
+    await shadow.settle(all)
+    const kept: SegmentFacts[] = []
+    for (const segment of all) {
+      const gone = shadow.of(segment)
+      const facts = gone.length === 0 ? segment.facts : await removeFrom(engine, segment, gone)
+      if (facts.decisions > 0) kept.push(facts)
+    }
+    kept.sort((a, b) => a.decisions - b.decisions)
+    const merged: SegmentFacts[] = []
+    for (
+      let size = changes.length;
+      kept.length > 0 && kept[0]!.decisions <= GROWTH * size;
+      size += merged.at(-1)!.decisions
+    )
+      merged.push(kept.shift()!)
+    if (closing) return false
+    const sources = await Promise.all(merged.map((facts) => openSegment(engine, facts)))
+    const name = `${prefixOf(generation.number)}${crypto.randomUUID().replaceAll('-', '')}`
+    const { dimensions } = generation
+    const { index_from } = place
+    const made = await writeSegment(engine, { name, dimensions, index_from, rows: rowsOf(changes), merged: sources })
+    for (const source of sources) source.close()
+    const next = { watermark: through, segments: made === null ? kept : [...kept, made] }
+    const touched = next.segments.filter((facts) => !manifest.segments.includes(facts))
+    if (place.folder !== null)
+      for (const { name } of touched)
+        for (const table of tablesOf(name)) await syncFolder(join(place.folder, `${table}.lance`))
+    if (!(await held.publish(next))) return false
+    const before = manifest.segments
+    await adopt({ ...manifest, ...next })
+    const names = new Set(next.segments.map((facts) => facts.name))
+    await drop(
+      engine,
+      before.map(({ name }) => name).filter((name) => !names.has(name)),
+    )
+    log('info', 'A part of the search index was written', { decisions: made?.decisions ?? 0, segments: names.size })
+    return true
+  }
+
+  async function drop(engine: Engine, names: readonly string[]): Promise<void> {
+    for (const table of names.flatMap(tablesOf)) await engine.connection.dropTable(table).catch(() => {})
+  }
+
+  /** Removes what a writer that died left behind. Only who holds the lease may. */
+  async function sweep(engine: Engine): Promise<void> {
+    const known = new Set(manifest.segments.flatMap(({ name }) => tablesOf(name)))
+    for (const name of await tableNames(engine.connection)) {
+      if (!name.startsWith(prefixOf(generation.number)) || known.has(name)) continue
+      await engine.connection.dropTable(name).catch(async () => {
+        // Half a table has no version, which LanceDB refuses to drop.
+        if (place.folder !== null) await rm(join(place.folder, `${name}.lance`), { recursive: true, force: true })
+      })
+    }
+  }
+
+  async function flushOnce(): Promise<void> {
+    const engine = await place.engine()
+    const held = await record.take()
+    if (held === null) return
+    try {
+      if (!sameSegments(held.manifest, manifest)) await adopt(held.manifest)
+      if (fresh.size > 0 && (await write(engine, held))) return
+    } catch (error) {
+      log('warn', 'A part of the search index was not written; it is tried again', { error: messageOf(error) })
+    }
+    await held.release()
+  }
+
+  return {
+    search,
+    shadow,
+    fresh,
+    /** Everything up to here is in the segments or the tail. */
+    applied: () => applied,
+    building: () => applied < rebuilding_to,
+    facts: () => manifest.segments,
+    isHidden: (id: string) => fresh.has(id),
+    took(id: string, seq: number, terms: string | null): void {
+      fresh.set(id, { seq, terms })
+      shadow.add(id)
+      applied = Math.max(applied, seq)
+    },
+    skipTo(seq: number): void {
+      applied = Math.max(applied, seq)
+    },
+    /** Moves the tail into segments. One at a time. */
+    flush(): Promise<void> {
+      flushing ??= flushOnce().finally(() => {
+        flushing = null
+      })
+      return flushing
+    },
+    async close(): Promise<void> {
+      closing = true
+      await flushing?.catch(() => {})
+      await gate.change(async () => {
+        for (const segment of (await opened?.catch(() => null)) ?? []) segment.close()
+        opened = null
+      })
+    },
+  }
+}

@@ -1,0 +1,80 @@
+/** LanceDB itself: loaded when the first segment is written or read, not before. */
+import { tmpdir } from 'node:os'
+import type { Connection } from '@lancedb/lancedb'
+import { StorageError } from '../../../../sdk/storage/errors.ts'
+import { messageOf } from '../../../core/log.ts'
+
+export interface Libraries {
+  lancedb: typeof import('@lancedb/lancedb')
+  arrow: typeof import('apache-arrow')
+}
+
+/** LanceDB, connected to the place of the segments. */
+export interface Engine extends Libraries {
+  connection: Connection
+}
+
+const INDEX_CACHE_BYTES = 64_000_000n
+const METADATA_CACHE_BYTES = 16_000_000n
+
+/** @throws StorageError `unavailable` if LanceDB is not part of this build, or if it can't reach the place */
+export async function connect(url: string, storageOptions: Record<string, string>): Promise<Engine> {
+  await quietUnlessAsked()
+  const libraries = await load()
+  const { connect, Session } = libraries.lancedb
+  const session = new Session(INDEX_CACHE_BYTES, METADATA_CACHE_BYTES)
+  return { ...libraries, connection: await connect(url, { storageOptions, session }).catch(refuse) }
+}
+
+async function load(): Promise<Libraries> {
+  try {
+    return { lancedb: await import('@lancedb/lancedb'), arrow: await import('apache-arrow') }
+  } catch (error) {
+    // The library's message is about npm; its cause is the error of the system.
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
+    const message = `LanceDB does not load; a compiled cstp unpacks it into ${tmpdir()} (TMPDIR), which must be writable, and may have been built without it`
+    throw new StorageError('unavailable', message, { cause })
+  }
+}
+
+/** The names of all tables at the place. */
+export async function tableNames(connection: Connection): Promise<string[]> {
+  const names: string[] = []
+  let page: string | null | undefined
+  do {
+    const { tables, pageToken } = await connection.listTables(page ? { pageToken: page } : {})
+    names.push(...tables)
+    page = pageToken
+  } while (page)
+  return names
+}
+
+/** Closes what nothing uses; what is in use refuses that, and is freed when it is collected. */
+export function closeQuietly(handle: { close(): void }): void {
+  try {
+    handle.close()
+  } catch {
+    // It is in use: LanceDB reports nothing else here.
+  }
+}
+
+export function refuse(error: unknown): never {
+  if (error instanceof StorageError) throw error
+  throw new StorageError('unavailable', `LanceDB: ${messageOf(error)}`, { cause: error })
+}
+
+/**
+ * Limits LanceDB's own log, which goes to stderr in a format of its own, to errors. Native code does not see what is written to
+ * `process.env`, so the variable is set in the C library.
+ */
+async function quietUnlessAsked(): Promise<void> {
+  if (process.env.LANCEDB_LOG !== undefined) return
+  try {
+    const { dlopen, suffix } = await import('bun:ffi')
+    const library = process.platform === 'linux' ? 'libc.so.6' : `libSystem.B.${suffix}`
+    const { symbols } = dlopen(library, { setenv: { args: ['cstring', 'cstring', 'int'], returns: 'int' } })
+    symbols.setenv(Buffer.from('LANCEDB_LOG\0'), Buffer.from('error\0'), 1)
+  } catch {
+    // Another C library: its warnings are shown.
+  }
+}

@@ -1,0 +1,31 @@
+/** The exact score of a text that a segment holds: the resident index's formula, over the same counts. */
+import { saturation, weight } from '../resident/bm25.ts'
+import type { Corpus } from '../resident/keywords.ts'
+import type { Text } from './segment.ts'
+
+/** How often a text holds a term. Equal terms are next to each other, single spaces between all. */
+export function frequencyIn(padded: string, term: string): number {
+  const wanted = `${term} `
+  let at = padded.indexOf(` ${wanted}`) + 1
+  let frequency = 0
+  if (at === 0) return 0
+  while (padded.startsWith(wanted, at)) {
+    frequency++
+    at += wanted.length
+  }
+  return frequency
+}
+
+export function scorer(terms: readonly string[], { decisions, length, holding }: Corpus): (text: Text) => number {
+  const weights = holding.map((held) => weight(decisions, held))
+  const { base, slope } = saturation(decisions, length)
+  return (text) => {
+    const padded = ` ${text.terms} `
+    let score = 0
+    terms.forEach((term, at) => {
+      const frequency = frequencyIn(padded, term)
+      if (frequency > 0) score += weights[at]! * (frequency / (frequency + base + slope * text.length))
+    })
+    return score
+  }
+}

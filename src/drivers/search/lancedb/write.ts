@@ -1,0 +1,137 @@
+/** Writes segments: a new one of the tail and of the small segments before it, and removals from those that stay. */
+import type { Table } from '@lancedb/lancedb'
+import { anyOf } from './filter.ts'
+import type { Engine } from './library.ts'
+import type { SegmentFacts } from './manifest.ts'
+import { type Row, rowSchema, sidesOf, toTable } from './rows.ts'
+import type { Segment, Text } from './segment.ts'
+import { count, wordsOf, wordsTable } from './words.ts'
+
+/** Words, and rows of other segments, that are laid out at once: more would hold up the process. */
+const WORDS = 20_000
+const COPIED = 4_000
+/** Ids that one removal names. */
+const REMOVED = 1_000
+/** The longest term has 64 characters; LanceDB counts bytes. */
+const LONGEST_TERM = 1_024
+
+export interface Plan {
+  name: string
+  dimensions: number
+  /** From this many vectors on, searches use an approximate index. */
+  index_from: number
+  /** New rows, a few at a time, so that not all of them are in memory twice. */
+  rows: Iterable<Row[]>
+  /** Segments that become part of the new one. */
+  merged: readonly Segment[]
+}
+
+/** Null if it would be empty. */
+export async function writeSegment(engine: Engine, plan: Plan): Promise<SegmentFacts | null> {
+  const { arrow, connection } = engine
+  const { name, dimensions, merged } = plan
+  const rows = await connection.createEmptyTable(name, rowSchema(arrow, dimensions))
+  const counts = new Map<string, number>()
+  const facts = { decisions: 0, indexed: 0, length: 0 }
+  for (const some of plan.rows) {
+    const table = toTable(arrow, some, dimensions)
+    const lengths = table.getChild('length')!
+    some.forEach(({ value }, row) => {
+      count(counts, value.terms, 1)
+      facts.decisions++
+      facts.indexed += value.vectors === null ? 0 : 1
+      facts.length += Number(lengths.get(row))
+    })
+    await rows.add(table)
+  }
+  for (const segment of merged) {
+    await copy(segment, rows)
+    for (const [word, held] of await segment.counts()) counts.set(word, (counts.get(word) ?? 0) + held)
+    facts.decisions += segment.facts.decisions
+    facts.indexed += segment.facts.indexed
+    facts.length += segment.facts.length
+  }
+  if (facts.decisions === 0) {
+    await connection.dropTable(name)
+    return null
+  }
+  if ((await rows.countRows()) !== facts.decisions) throw new Error('A segment lacks rows')
+  await indexRows(engine, rows, facts.indexed >= plan.index_from ? dimensions : 0)
+  const words = await writeWords(engine, name, counts)
+  return { name, version: await rows.version(), words_version: await words.version(), ...facts }
+}
+
+async function copy(segment: Segment, to: Table): Promise<void> {
+  for (let at = 0; at < segment.facts.decisions; at += COPIED) await to.add(await segment.page(at, COPIED))
+}
+
+async function indexRows({ lancedb: { Index } }: Engine, rows: Table, dimensions: number): Promise<void> {
+  await rows.createIndex('id', { config: Index.btree() })
+  await rows.createIndex('created_ms', { config: Index.btree() })
+  for (const column of ['category', 'project', 'feature', 'agent', 'stakes', 'status', 'outcome'])
+    await rows.createIndex(column, { config: Index.bitmap() })
+  // The terms are the words of our own analysis: nothing is done to them but to tell them apart.
+  const terms = Index.fts({
+    baseTokenizer: 'whitespace',
+    stem: false,
+    removeStopWords: false,
+    lowercase: false,
+    asciiFolding: false,
+    withPosition: false,
+    maxTokenLength: LONGEST_TERM,
+  })
+  await rows.createIndex('terms', { config: terms })
+  for (const side of sidesOf(dimensions))
+    await rows.createIndex(side, { config: Index.ivfRq({ distanceType: 'cosine' }) })
+}
+
+async function writeWords(engine: Engine, name: string, counts: ReadonlyMap<string, number>): Promise<Table> {
+  const { arrow, connection, lancedb } = engine
+  const held = [...counts].filter(([, decisions]) => decisions > 0)
+  const words = await connection.createTable(wordsTable(name), wordsOf(arrow, held.slice(0, WORDS)))
+  for (let at = WORDS; at < held.length; at += WORDS) await words.add(wordsOf(arrow, held.slice(at, at + WORDS)))
+  await words.createIndex('word', { config: lancedb.Index.btree() })
+  await words.createIndex('spelling', { config: lancedb.Index.bitmap() })
+  return words
+}
+
+/** Takes decisions that changed or went out of a segment that stays. @param gone of those in the segment */
+export async function removeFrom(
+  { arrow, connection }: Engine,
+  { facts }: Segment,
+  gone: readonly Text[],
+): Promise<SegmentFacts> {
+  const rows = await atVersion(await connection.openTable(facts.name), facts.version)
+  for (let at = 0; at < gone.length; at += REMOVED)
+    await rows.delete(
+      anyOf(
+        'id',
+        gone.slice(at, at + REMOVED).map(({ id }) => id),
+      ),
+    )
+  const decisions = facts.decisions - gone.length
+  if ((await rows.countRows()) !== decisions) throw new Error('Another process writes to the same segment')
+  const words = await atVersion(await connection.openTable(wordsTable(facts.name)), facts.words_version)
+  const counts = new Map<string, number>()
+  for (const { terms } of gone) count(counts, terms, -1)
+  await words.add(wordsOf(arrow, [...counts]))
+  return {
+    name: facts.name,
+    version: await rows.version(),
+    words_version: await words.version(),
+    decisions,
+    indexed: facts.indexed - gone.filter(({ indexed }) => indexed).length,
+    length: facts.length - gone.reduce((sum, { length }) => sum + length, 0),
+  }
+}
+
+/** The table as it was at this version: what a writer that died put after it is left out. */
+async function atVersion(table: Table, version: number): Promise<Table> {
+  if ((await table.version()) === version) return table
+  await table.checkout(version)
+  await table.restore()
+  return table
+}
+
+/** All tables of a segment. */
+export const tablesOf = (name: string): string[] => [name, wordsTable(name)]
