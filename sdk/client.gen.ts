@@ -143,6 +143,11 @@ export interface Methods {
    */
   listGuardrails(params?: ListGuardrailsParams, options?: CallOptions): Promise<ListGuardrailsResult>
   /**
+   * Lists the sessions that hooks reported, the latest first: your own, or all with the scope admin. Scope `read`,
+   * effect `read`.
+   */
+  listSessions(params?: ListSessionsParams, options?: CallOptions): Promise<ListSessionsResult>
+  /**
    * Runs the control rules over all evidence: which controls it supports, by class, and where it is insufficient
    * and why. Scope `read`, effect `read`.
    */
@@ -242,6 +247,7 @@ export const methods = {
   listDecisions: 'read',
   listEvidence: 'read',
   listGuardrails: 'read',
+  listSessions: 'read',
   mapControls: 'read',
   preAction: 'keyed',
   queryDecisions: 'read',
@@ -1119,6 +1125,47 @@ export interface ListGuardrailsResult {
   /** How many there are in all. */ total: number
   /** SHA-256 of the rules in force. */ policy_hash: string
   /** What was wrong at the last reading; the last good rules stay in force. */ errors: RuleProblem[]
+}
+
+/** Parameters of `cstp.listSessions`. */
+export interface ListSessionsParams {
+  /** Agent of the sessions; others than your own need the scope admin. */ agent?: string | undefined
+  /** Begun on this day or instant, or later. */ since?: string | undefined
+  /** Most sessions. Default `50`. */ limit?: number | undefined
+}
+
+/** Result of `cstp.listSessions`. */
+export interface ListSessionsResult {
+  /** The sessions. */
+  sessions: {
+    /** As its client names it. */ session_id: string
+    /** The authenticated agent. */ agent: string
+    /** The program that the agent runs in. */
+    client: 'claude-code' | 'codex' | 'cursor' | 'gemini' | 'copilot' | 'opencode'
+    /** As the hook says: from the remote of its repository. */ project: string | null
+    branch: string | null
+    /** Its directory at the first event. */ cwd: string | null
+    /** First event, RFC 3339. */ started_at: string
+    /** Latest event, RFC 3339. */ last_at: string
+    /** Calls of tools that were done. */ actions: number
+    /** Those of them that failed. */ errors: number
+    /** Calls that were checked, by verdict. */
+    verdicts: {
+      deny: number
+      defer: number
+      step_up: number
+      modify: number
+      allow: number
+    }
+    /** Calls that a rule in shadow mode would have stopped. */ would_block: number
+    /** The end of the session; null while it is open. */
+    seal: {
+      /** RFC 3339. */ at: string
+      /** SHA-256 over all calls in their order; the trail has it too. Empty without calls. */ digest: string
+    } | null
+  }[]
+  /** True if the page ends early, as its answer would be over 32 MiB; the next page goes on. */
+  shortened?: boolean | undefined
 }
 
 /** Parameters of `cstp.mapControls`. */

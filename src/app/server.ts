@@ -122,6 +122,7 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
       policy,
       desk: openDesk(settings, () => place.url, now),
       roles: settings.approver_roles,
+      secrets: settings.secrets,
       record_guardrails: settings.record_guardrails,
       attribution: {
         min_stability_days: settings.min_stability_days,

@@ -1,11 +1,12 @@
 /** The one way in which a method is called: find, authorise, validate, handle, map errors. */
 import * as v from 'valibot'
-import { CstpError, type ErrorName } from '../../sdk/errors.ts'
+import { CstpError, type ErrorName, invalidParams } from '../../sdk/errors.ts'
 import { nearest } from '../../sdk/nearest.ts'
 import { isStorageError, type StorageErrorKind } from '../../sdk/storage/errors.ts'
 import type { Caller } from '../core/caller.ts'
 import { describeError, failureLevel } from '../core/log.ts'
 import { compileParams } from '../core/params.ts'
+import { certainSecret, withoutSecretTexts } from '../core/secrets.ts'
 import type { Method, MethodTable } from './method.ts'
 import { printPage } from './page.ts'
 import { openQuota } from './quota.ts'
@@ -98,6 +99,16 @@ async function describeMethods(methods: MethodTable, { caller, params, prints }:
   return prints ? new JsonText(text) : JSON.parse(text)
 }
 
+/** What a method may keep of its parameters. @throws CstpError `invalid_params` if they hold what is certainly a secret */
+function withoutSecrets<P>(params: P, how: Services['secrets']): P {
+  if (how === 'allow') return params
+  const found = certainSecret(params)
+  if (found === null) return params
+  if (how === 'mask') return withoutSecretTexts(params)
+  const expected = 'a text without secrets; name the secret instead, or have the operator set CSTP_SECRETS=mask'
+  throw invalidParams({ path: found.path, message: `expected ${expected}`, expected, received: found.shown })
+}
+
 /** The result for a caller that prints it. */
 async function print(method: Method, call: Call, params: Record<string, unknown>): Promise<unknown> {
   if (method.json) return new JsonText(await method.json(call, params))
@@ -140,7 +151,8 @@ export function createDispatch(
     }
     try {
       if (method.effect !== 'read') await quota.require(agent)
-      const params = parse(request.params)
+      const given = parse(request.params)
+      const params = method.keeps_texts ? withoutSecrets(given, services.secrets) : given
       const result = request.prints ? await print(method, call, params) : await method.handle(call, params)
       if (!options.verify_results) return result
       const text = toJson(result)

@@ -82,6 +82,8 @@ export interface Method<P extends ParamsSchema = ParamsSchema, R extends ResultS
   effect: Effect
   /** The error that a failing engine becomes. */
   failure: ErrorName
+  /** True if it keeps the texts of its parameters: secrets in them are refused or masked, as the operator sets. */
+  keeps_texts?: true
   /** Where MCP clients may call it. */
   mcp?: Tool<NoInfer<v.InferInput<P>>>
   /** Runs the method on valid parameters. May throw CstpError for the caller; a StorageError becomes `failure`. */

@@ -51,6 +51,8 @@ export interface Services {
   desk: Desk
   /** Agents of each role that rules name as approvers. */
   roles: Readonly<Record<string, readonly string[]>>
+  /** What happens to secrets in texts that are kept. */
+  secrets: 'mask' | 'reject' | 'allow'
   /** What a violation at recording does. */
   record_guardrails: 'off' | 'warn' | 'block'
   /** What an operator sets for outcomes that are attributed. */

@@ -1,31 +1,11 @@
 /** Copies of what callers send, and texts of settings and errors, without what is or looks like a secret. */
+import { maskSecrets } from './secrets.ts'
+
 const hidden = '[redacted]'
 /** Names that hold secrets wherever they stand. */
 const secretName =
   /(?:^|[_\-.])(?:pass(?:word|wd|phrase)?|secret|token|api_?key|access_?key|private_?key|credentials?|authorization|cookie|session)(?:$|[_\-.])/i
 const secretNameTail = /(?:password|passphrase|secret|token|apikey|accesskey|privatekey|authorization)$/i
-
-/** Shapes of well-known secrets inside any text. */
-const secretText = [
-  /-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|$)/g,
-  /\b(?:sk|rk|pk)[-_](?:live|test|proj|ant)?[-_A-Za-z0-9]{16,}/g,
-  /\b(?:ghp|gho|ghu|ghs|ghr|github_pat)_[A-Za-z0-9_]{20,}/g,
-  /\bxox[abprs]-[A-Za-z0-9-]{10,}/g,
-  /\b(?:AKIA|ASIA)[0-9A-Z]{16}\b/g,
-  /\bhf_[A-Za-z0-9]{20,}/g,
-  // Bounded: a long run of such starts must not be walked again from each of them.
-  /\beyJ[A-Za-z0-9_-]{8,2000}\.[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]{0,1000}/g,
-  /\b(?:Bearer|Basic)\s+[A-Za-z0-9+/=._:~-]{8,}/gi,
-  /(?<=:\/\/[^\s/:@]{1,100}:)[^\s/@]{1,200}(?=@)/g,
-  /(?<=\b(?:password|passwd|secret|token|api[_-]?key)["']?\s{0,3}[=:]\s{0,3}["']?)[^\s"',;]{4,200}/gi,
-]
-
-/** What every such secret has in it: most texts have none of this, and need not be searched for each shape. */
-const secretHint =
-  /PRIVATE KEY|[srp]k[-_]|gh[opusr]_|github_pat_|xox|AKIA|ASIA|hf_|eyJ|bearer|basic|:\/\/|passw|secret|token|api/i
-
-const redactText = (text: string): string =>
-  secretHint.test(text) ? secretText.reduce((rest, shape) => rest.replace(shape, hidden), text) : text
 
 /** Names that were judged before: the same few come with every call. */
 const judgedNames = new Map<string, boolean>()
@@ -45,7 +25,7 @@ function isSecretName(name: string): boolean {
 export function redact(value: unknown): { value: unknown; redacted: boolean } {
   let redacted = false
   const clean = (text: string): string => {
-    const shown = redactText(text)
+    const shown = maskSecrets(text)
     if (shown !== text) redacted = true
     return shown
   }

@@ -24,6 +24,7 @@ export const linkDecisions = defineMethod({
   result: v.object({ success: v.boolean(), edge: GraphEdge }),
   scope: 'write',
   effect: 'write',
+  keeps_texts: true,
   mcp: {
     name: 'link_decisions',
     title: 'Link decisions',

@@ -43,6 +43,7 @@ export const preAction = defineMethod({
   result: PreActionResult,
   scope: 'write',
   effect: 'keyed',
+  keeps_texts: true,
   mcp: {
     name: 'pre_action',
     title: 'Check and record decision',

@@ -39,6 +39,7 @@ export const recordDecision = defineMethod({
   result: RecordResult,
   scope: 'write',
   effect: 'keyed',
+  keeps_texts: true,
   failure: 'record_failed',
   mcp: {
     name: 'log_decision',

@@ -37,6 +37,7 @@ export const recordThought = defineMethod({
   }),
   scope: 'write',
   effect: 'write',
+  keeps_texts: true,
   mcp: {
     name: 'record_thought',
     title: 'Record thought',

@@ -30,6 +30,7 @@ export const reviewDecision = defineMethod({
   }),
   scope: 'write',
   effect: 'write',
+  keeps_texts: true,
   mcp: {
     name: 'review_outcome',
     title: 'Review outcome',

@@ -52,6 +52,7 @@ export const updateDecision = defineMethod({
   }),
   scope: 'write',
   effect: 'write',
+  keeps_texts: true,
   mcp: {
     name: 'update_decision',
     title: 'Update decision',

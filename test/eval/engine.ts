@@ -62,6 +62,7 @@ export async function openEngine(): Promise<Engine> {
       policy: { current: async () => noRules, reload: async () => [], errors: () => [] },
       desk: { now, randomHex: () => '', approvalUrl: (id) => id, notifies: false },
       roles: {},
+      secrets: 'reject',
       record_guardrails: 'off',
       attribution: { min_stability_days: 3, by_age: false },
       agent_bytes_per_day: 0,

@@ -74,6 +74,7 @@ async function prepared(): Promise<{ program: TestProgram; calls: Record<MethodN
     listDecisions: {},
     listEvidence: {},
     listGuardrails: {},
+    listSessions: {},
     mapControls: {},
     preAction: { action },
     queryDecisions: { query: 'which database?' },

@@ -204,6 +204,7 @@ async function openOn(backend: Backend, dir: string, clock: { now: number }): Pr
       notifies: true,
     },
     roles: { 'release-managers': ['carol'] },
+    secrets: 'reject',
     record_guardrails: 'warn',
     attribution: { min_stability_days: 3, by_age: false },
     agent_bytes_per_day: 1_073_741_824,

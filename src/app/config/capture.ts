@@ -9,4 +9,11 @@ export const captureSettings = {
     oneOf('text', 'digest'),
     'What hooks keep of a prompt: its text without secrets, or only its SHA-256.',
   ),
+  secrets: setting(
+    'store.secrets',
+    'CSTP_SECRETS',
+    'reject',
+    oneOf('mask', 'reject', 'allow'),
+    'What happens if a decision, a review, a thought or a link holds what is certainly a secret: it is masked, refused or kept.',
+  ),
 }
