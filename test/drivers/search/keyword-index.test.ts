@@ -32,19 +32,19 @@ test('added one by one, or replaced over and over: the same answers', () => {
   const texts = Array.from({ length: 900 }, text)
   const added = keywordIndex()
   texts.forEach((terms, slot) => {
-    added.set(slot, terms)
+    added.set([{ slot, terms }])
   })
   // 5 000 replacements sweep the dead away several times.
   const replaced = keywordIndex()
-  for (let slot = 0; slot < 900; slot++) replaced.set(slot, text())
+  for (let slot = 0; slot < 900; slot++) replaced.set([{ slot, terms: text() }])
   for (let round = 0; round < 5_000; round++) {
-    replaced.set(Math.floor(next() * 900), text())
+    replaced.set([{ slot: Math.floor(next() * 900), terms: text() }])
     if (round % 500 === 0) answers(replaced)
   }
-  for (let slot = 900; slot < 950; slot++) replaced.set(slot, text())
+  for (let slot = 900; slot < 950; slot++) replaced.set([{ slot, terms: text() }])
   for (let slot = 900; slot < 950; slot++) replaced.remove(slot)
   texts.forEach((terms, slot) => {
-    replaced.set(slot, terms)
+    replaced.set([{ slot, terms }])
   })
   const expected = answers(added)
   expect(answers(replaced)).toEqual(expected)

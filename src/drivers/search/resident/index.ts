@@ -36,14 +36,15 @@ export function openResidentIndex(dimensions: number, worker_from: number): Resi
   const lane = openLane()
   let applied = 0
 
-  function put(id: string, { fields, terms }: SearchValue, addresses: Addresses | null): void {
+  /** @returns the terms to be indexed, if they are others than before */
+  function put(id: string, { fields, terms }: SearchValue, addresses: Addresses | null) {
     const isNew = slots.of(id) === undefined
     const slot = slots.put(id, { ...fields, indexed: addresses !== null })
     vectors.put(slot, addresses)
     const hash = Bun.hash(terms)
-    if (!isNew && hashes[slot] === hash) return
+    if (!isNew && hashes[slot] === hash) return []
     hashes[slot] = hash
-    keywords.set(slot, words.count(terms))
+    return [{ slot, terms: words.count(terms) }]
   }
 
   function remove(id: string): void {
@@ -72,10 +73,17 @@ export function openResidentIndex(dimensions: number, worker_from: number): Resi
     apply: (entries, watermark) =>
       lane(() => {
         const written = vectors.write(entries)
+        let texts: ReturnType<typeof put> = []
         entries.forEach(({ id, value }, at) => {
-          if (value) put(id, value, written[at]!)
-          else remove(id)
+          if (value) texts.push(...put(id, value, written[at]!))
+          else {
+            // Its slot may be given to the next one.
+            keywords.set(texts)
+            texts = []
+            remove(id)
+          }
         })
+        keywords.set(texts)
         applied = Math.max(applied, watermark)
       }),
     nearest: ({ vector, side, k, filter }) =>

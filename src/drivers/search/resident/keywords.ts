@@ -2,7 +2,16 @@
 
 import { top } from '../../shared/top.ts'
 import { type Saturation, saturation, share, tabled, weight } from './bm25.ts'
-import { addPosting, enlarged, frequencyIn, maxEntries, newPosting, type Posting, renumbered } from './postings.ts'
+import {
+  addPosting,
+  enlarged,
+  frequencyIn,
+  maxEntries,
+  newPosting,
+  type Posting,
+  renumbered,
+  reserve,
+} from './postings.ts'
 
 /** Terms are the numbers that a dictionary gives; undefined is a term unknown to the corpus. */
 export type TermNumbers = readonly (number | undefined)[]
@@ -21,8 +30,8 @@ export interface Corpus {
 }
 
 export interface KeywordIndex {
-  /** Gives the slot these terms instead of those that it had. */
-  set(slot: number, terms: CountedTerms): void
+  /** Gives each slot these terms instead of those that it had. */
+  set(texts: readonly { slot: number; terms: CountedTerms }[]): void
   remove(slot: number): void
   /** The best of those slots that hold a term and that `accept` takes; `total` counts all of these. */
   search(query: {
@@ -135,17 +144,16 @@ export function keywordIndex(): KeywordIndex {
   }
 
   return {
-    set(slot, { pairs, length }) {
-      remove(slot)
+    set(texts) {
+      for (const { slot } of texts) remove(slot)
       const dead = entries - live
-      if ((dead > 1_024 && dead * 2 > live) || entries === maxEntries) sweep()
-      const entry = newEntry(slot, length)
-      for (let at = 0; at < pairs.length; at += 2) {
-        const term = pairs[at]!
-        while (postings.length <= term) postings.push(undefined)
-        postings[term] ??= newPosting()
-        addPosting(postings[term], entry, pairs[at + 1]!)
-      }
+      if ((dead > 1_024 && dead * 2 > live) || entries + texts.length > maxEntries) sweep()
+      // A slot that is named twice has the terms of the last: those before are dead entries.
+      const added = texts.map(({ slot, terms }) => {
+        remove(slot)
+        return { entry: newEntry(slot, terms.length), pairs: terms.pairs }
+      })
+      append(added, postings)
     },
     remove,
     search({ terms, accept, tie, limit, beyond }) {
@@ -186,6 +194,48 @@ export function keywordIndex(): KeywordIndex {
       length: live_length,
       holding: terms.map((term) => documents(postingOf(term))),
     }),
+  }
+}
+
+/** Appends the terms of entries, which ascend. Term by term: a list that is written once for many entries costs one miss of the cache, not one for each. */
+function append(
+  added: readonly { entry: number; pairs: readonly number[] }[],
+  postings: (Posting | undefined)[],
+): void {
+  let terms = 0
+  let total = 0
+  for (const { pairs } of added) {
+    total += pairs.length / 2
+    for (let at = 0; at < pairs.length; at += 2) if (pairs[at]! >= terms) terms = pairs[at]! + 1
+  }
+  while (postings.length < terms) postings.push(undefined)
+  if (total < terms) {
+    for (const { entry, pairs } of added)
+      for (let at = 0; at < pairs.length; at += 2) {
+        const posting = postings[pairs[at]!] ?? newPosting()
+        postings[pairs[at]!] = posting
+        addPosting(posting, entry, pairs[at + 1]!)
+      }
+    return
+  }
+  const ends = new Uint32Array(terms + 1)
+  for (const { pairs } of added) for (let at = 0; at < pairs.length; at += 2) ends[pairs[at]! + 1]!++
+  for (let term = 0; term < terms; term++) ends[term + 1]! += ends[term]!
+  const next = ends.slice()
+  const [entries, frequencies] = [new Uint32Array(total), new Uint32Array(total)]
+  for (const { entry, pairs } of added)
+    for (let at = 0; at < pairs.length; at += 2) {
+      const place = next[pairs[at]!]!++
+      entries[place] = entry
+      frequencies[place] = pairs[at + 1]!
+    }
+  for (let term = 0; term < terms; term++) {
+    const [from, to] = [ends[term]!, ends[term + 1]!]
+    if (from === to) continue
+    const posting = postings[term] ?? newPosting()
+    postings[term] = posting
+    reserve(posting, to - from)
+    for (let at = from; at < to; at++) addPosting(posting, entries[at]!, frequencies[at]!)
   }
 }
 

@@ -18,10 +18,16 @@ export function newPosting(): Posting {
   return { packed: new Uint32Array(2), size: 0, frequent: null, documents: 0, counted_size: -1, counted_deaths: -1 }
 }
 
+/** Makes room for so many more. */
+export function reserve(posting: Posting, more: number): void {
+  const needed = posting.size + more
+  if (needed > posting.packed.length)
+    posting.packed = enlarged(posting.packed, Math.max(needed, Math.ceil(posting.size * 1.6) + 1))
+}
+
 /** Entries must come in ascending order. */
 export function addPosting(posting: Posting, entry: number, frequency: number): void {
-  if (posting.size === posting.packed.length)
-    posting.packed = enlarged(posting.packed, Math.ceil(posting.size * 1.6) + 1)
+  if (posting.size === posting.packed.length) reserve(posting, 1)
   if (frequency >= 255) {
     posting.frequent ??= new Map()
     posting.frequent.set(entry, frequency)
@@ -56,7 +62,10 @@ export function renumbered(posting: Posting, numbers: Int32Array): Posting | und
   return next.size === 0 ? undefined : next
 }
 
-export function enlarged<T extends Uint8Array | Uint32Array | Int32Array | Float64Array>(array: T, length: number): T {
+export function enlarged<T extends Uint8Array | Uint16Array | Uint32Array | Int32Array | Float64Array>(
+  array: T,
+  length: number,
+): T {
   const larger = new (array.constructor as new (length: number) => T)(length)
   larger.set(array)
   return larger
