@@ -4,7 +4,7 @@
  */
 import { bm25, type Document, grep, type Ranker } from './baselines.ts'
 import { type Engine, openEngine } from './engine.ts'
-import { type Answered, figureOf, shareWithin, shown, table } from './figures.ts'
+import { type Answered, figureOf, reciprocalRank, shareWithin, shown, table } from './figures.ts'
 
 interface Turn {
   speaker: string
@@ -67,6 +67,12 @@ async function record(engine: Engine, units: readonly Unit[]): Promise<Map<strin
 }
 
 const modes = ['semantic', 'keyword', 'hybrid'] as const
+const scores = {
+  'recall@1': shareWithin(1),
+  'recall@5': shareWithin(5),
+  'recall@10': shareWithin(10),
+  'MRR@10': reciprocalRank,
+}
 
 /** The tables of all measurements. */
 export async function locomo(file: string): Promise<string> {
@@ -112,17 +118,11 @@ export async function locomo(file: string): Promise<string> {
     const rows = kinds.flatMap((kind) =>
       [...answers].map(([ranker, all]) => {
         const asked = all.filter((one) => kind === 'all' || one.kind === kind)
-        return [
-          kind,
-          asked.length,
-          ranker,
-          shown(figureOf(asked, shareWithin(5))),
-          shown(figureOf(asked, shareWithin(10))),
-        ]
+        return [kind, asked.length, ranker, ...Object.values(scores).map((score) => shown(figureOf(asked, score)))]
       }),
     )
     told.push(`One decision a ${by.slice(0, -1)}: share of the evidence found, in percent (95 % bootstrap).`)
-    told.push(table(['category', 'n', 'by', 'recall@5', 'recall@10'], 1, rows))
+    told.push(table(['category', 'n', 'by', ...Object.keys(scores)], 1, rows))
     const share = (of: typeof flagged) =>
       `${((100 * of.filter(({ no_precedent }) => no_precedent).length) / Math.max(of.length, 1)).toFixed(1)} % of ${of.length}`
     told.push(

@@ -164,6 +164,76 @@ describe('the thread of the local embedder', () => {
     })
   }
 
+  test('computes a text once that is asked for several times at once', async () => {
+    const posted: unknown[] = []
+    const embedder = await openLocalEmbedder({}, () => {
+      const worker = stub(script)()
+      const post = worker.postMessage.bind(worker)
+      worker.postMessage = (message: unknown) => {
+        posted.push(message)
+        post(message)
+      }
+      return worker
+    })
+    const [[a], [b]] = await Promise.all([1, 2].map(() => embedder.embed(['same', 'same'], 'document', never)))
+    expect(posted).toHaveLength(2)
+    expect(a).toEqual(b!)
+    expect(a).not.toBe(b)
+    await embedder.close()
+  })
+
+  test('gets help while many texts wait, for as long as they do', async () => {
+    const ended: Promise<unknown>[] = []
+    const embedder = await openLocalEmbedder(
+      {},
+      () => {
+        const worker = stub(script)()
+        ended.push(new Promise((resolve) => worker.addEventListener('close', resolve)))
+        return worker
+      },
+      { most: 2, idle_ms: 1 },
+    )
+    const texts = Array.from({ length: 100 }, (_, at) => `text ${at}`)
+    await embedder.embed(texts.slice(0, 20), 'document', never)
+    expect(ended).toHaveLength(1)
+    const many = embedder.embed(texts, 'document', never)
+    await embedder.embed(texts, 'document', never)
+    expect(ended).toHaveLength(2)
+    await ended[1]
+    expect(await many).toHaveLength(100)
+    expect(await embedder.embed(['after'], 'document', never)).toHaveLength(1)
+    expect(ended).toHaveLength(2)
+    await embedder.close()
+  })
+
+  test('works alone where the second does not start, and says so', async () => {
+    const lines: Line[] = []
+    let started = 0
+    const embedder = await openLocalEmbedder(
+      { log: logTo(lines) },
+      () => (started++ === 0 ? stub(script)() : stub(`self.onmessage = () => postMessage({ failed: 'no memory' })`)()),
+      { most: 2, idle_ms: 1 },
+    )
+    const texts = Array.from({ length: 100 }, (_, at) => `text ${at}`)
+    expect(await embedder.embed(texts, 'document', never)).toHaveLength(100)
+    while (lines.length < 2) await Bun.sleep(1)
+    expect(lines[1]).toEqual(['warn', expect.stringContaining('one thread'), expect.anything()])
+    await embedder.close()
+  })
+
+  test('gives the vectors that one thread gives, bit for bit', async () => {
+    const texts = Array.from({ length: 60 }, (_, at) => `Decision ${at}: ${'keep it simple '.repeat(at % 7)}`)
+    const [alone, helped] = await Promise.all(
+      [1, 2].map(async (most) => {
+        const embedder = await openLocalEmbedder({}, undefined, { most, idle_ms: 60_000 })
+        const vectors = await embedder.embed(texts, 'document', never)
+        await embedder.close()
+        return vectors
+      }),
+    )
+    expect(helped).toEqual(alone!)
+  })
+
   test('is started again for the texts that waited', async () => {
     const lines: Line[] = []
     const embedder = await openLocalEmbedder({ log: logTo(lines) }, stub(script))
@@ -177,10 +247,14 @@ describe('the thread of the local embedder', () => {
   test('is the real one, killed at work', async () => {
     let thread: Worker | undefined
     const url = new URL('../../../src/drivers/embedder/local/worker.ts', import.meta.url)
-    const embedder = await openLocalEmbedder({}, () => {
-      thread = new Worker(url)
-      return thread
-    })
+    const embedder = await openLocalEmbedder(
+      {},
+      () => {
+        thread = new Worker(url)
+        return thread
+      },
+      { most: 1, idle_ms: 0 },
+    )
     const before = (await embedder.embed(['kept'], 'document', never))[0]!
     const texts = Array.from({ length: 50 }, (_, i) => `Killed ${i}`)
     const call = failure(embedder.embed(texts, 'document', never))

@@ -1,10 +1,13 @@
 /** The embedder in this program: all-MiniLM-L6-v2 in a thread of its own, with no network. */
+import { availableParallelism } from 'node:os'
 import type { Embedder } from '../../../../sdk/storage/embedder.ts'
+import { messageOf } from '../../../core/log.ts'
 import { startThread } from '../../../core/thread.ts'
 import { closedError, openQueue } from '../shared/queue.ts'
 import { type Engine, startEngine } from './engine.ts'
 import { assets, EFFECTIVE_DIMENSIONS, readVocabulary, visible } from './minilm.ts'
 import type { RuntimeName } from './runtime.ts'
+import { openThreads, type ThreadLimits } from './threads.ts'
 
 export interface LocalOptions {
   /** The build of onnxruntime to use. [native, else wasm] */
@@ -15,8 +18,11 @@ export interface LocalOptions {
 }
 
 const CACHED_TEXTS = 2_000
-/** A second text waits in the thread while the first is computed, so that the thread need not wait for this one. */
+/** A second text waits in each thread while the first is computed, so that the thread need not wait for this one. */
 const TEXTS_AT_ONCE = 2
+/** More texts that wait are worth another thread, which takes a third of a second to start. */
+const MANY_TEXTS = 24
+const limits: ThreadLimits = { most: Math.min(2, availableParallelism()), idle_ms: 60_000 }
 
 const startWorker = () => startThread('drivers/embedder/local/worker.ts')
 
@@ -24,45 +30,40 @@ const startWorker = () => startThread('drivers/embedder/local/worker.ts')
  * Resolves when the model is ready, or at once where `failed` is given.
  * @throws StorageError `unavailable` when it can't load
  */
-export async function openLocalEmbedder(options: LocalOptions = {}, newWorker = startWorker): Promise<Embedder> {
+export async function openLocalEmbedder(
+  options: LocalOptions = {},
+  newWorker = startWorker,
+  threadLimits = limits,
+): Promise<Embedder> {
   const { log = () => {} } = options
-  const cache = openCache(CACHED_TEXTS)
-  let engine: Promise<Engine> | undefined
+  let opened = false
 
-  async function start(): Promise<Engine> {
+  async function start(ended: () => void): Promise<Engine> {
     const began = performance.now()
     const started = await startEngine(newWorker(), options.runtime, () => {
-      engine = undefined
-      log('warn', 'The thread of the local embedder ended unexpectedly; the next text starts another')
+      ended()
+      log('warn', 'A thread of the local embedder ended unexpectedly; another is started when it is needed')
     })
     const { name, fallback } = started.runtime
     const load_ms = Math.round(performance.now() - began)
     log('info', 'The local embedder is ready', { runtime: name, load_ms })
-    if (fallback)
+    if (fallback && !opened)
       log('warn', 'onnxruntime-node does not load: embedding is about ten times slower', { cause: fallback })
+    opened = true
     return started
   }
 
-  function running(): Promise<Engine> {
-    engine ??= start().catch((error) => {
-      engine = undefined
-      throw error
-    })
-    return engine
-  }
-
-  const queue = openQueue<string, Float32Array>(TEXTS_AT_ONCE, async (text) => {
-    const seen = visible(text)
-    const known = cache.get(seen)
-    if (known) return known
-    const vector = await (await running()).embed(seen)
-    cache.set(seen, vector)
-    return vector
-  })
-
+  const threads = openThreads(start, threadLimits, (error) =>
+    log('warn', 'The local embedder goes on with one thread', { cause: messageOf(error) }),
+  )
+  const vectorOf = openCache(CACHED_TEXTS, threads.embed)
+  const queue = openQueue<string, Float32Array>(
+    () => TEXTS_AT_ONCE * threads.count(),
+    (text) => vectorOf(visible(text)),
+  )
   let vocabulary: Promise<ReadonlySet<string>> | undefined
 
-  const first = running()
+  const first = threads.first()
   if (options.failed) first.catch(options.failed)
   else await first
   return {
@@ -74,7 +75,10 @@ export async function openLocalEmbedder(options: LocalOptions = {}, newWorker = 
     // Chosen on the development questions of `bun run eval`.
     precedent_distance: 0.61,
     similar_distance: 0.5,
-    embed: (texts, kind, signal) => queue.run(texts, kind, signal),
+    embed(texts, kind, signal) {
+      if (queue.waiting() + texts.length > MANY_TEXTS) threads.wanted()
+      return queue.run(texts, kind, signal)
+    },
     // Read when a question first holds a word that no decision does. Without it words are corrected by their letters alone.
     async knowsWord(word) {
       vocabulary ??= readVocabulary().catch(() => new Set())
@@ -82,29 +86,28 @@ export async function openLocalEmbedder(options: LocalOptions = {}, newWorker = 
     },
     async close() {
       queue.close(closedError('local'))
-      const last = await engine?.catch(() => undefined)
-      last?.stop()
+      await threads.stop()
     },
   }
 }
 
-/** The vectors of recent texts: tests of a rule, retries and repeated questions cost nothing. */
-function openCache(size: number) {
+/**
+ * The vectors of recent texts: tests of a rule, retries and repeated questions cost nothing, and a text that is asked for while it is
+ * computed is not computed again. Each call gets a copy.
+ */
+function openCache(size: number, make: (text: string) => Promise<Float32Array>) {
   // A Map iterates in order of insertion: the first key is the one unused for longest.
-  const vectors = new Map<string, Float32Array>()
-  return {
-    /** A copy of the vector of this text, which becomes the most recent. */
-    get(text: string): Float32Array | undefined {
-      const vector = vectors.get(text)
-      if (!vector) return
-      vectors.delete(text)
-      vectors.set(text, vector)
-      return vector.slice()
-    },
-    set(text: string, vector: Float32Array): void {
-      vectors.delete(text)
-      vectors.set(text, vector.slice())
-      if (vectors.size > size) vectors.delete(vectors.keys().next().value!)
-    },
+  const vectors = new Map<string, Promise<Float32Array>>()
+  return async (text: string): Promise<Float32Array> => {
+    const vector = vectors.get(text) ?? make(text)
+    vectors.delete(text)
+    vectors.set(text, vector)
+    if (vectors.size > size) vectors.delete(vectors.keys().next().value!)
+    try {
+      return (await vector).slice()
+    } catch (error) {
+      if (vectors.get(text) === vector) vectors.delete(text)
+      throw error
+    }
   }
 }

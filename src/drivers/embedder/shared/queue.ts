@@ -14,6 +14,8 @@ export interface Queue<Item, Result> {
    * @throws the signal's reason, or what the first item to fail threw; what is left of the call is then dropped
    */
   run(items: readonly Item[], kind: 'document' | 'query', signal: AbortSignal): Promise<Result[]>
+  /** Items that nobody works on yet. */
+  waiting(): number
   /** Fails every call under way and every later one with `error`. */
   close(error: Error): void
 }
@@ -28,19 +30,21 @@ interface Call<Item, Result> {
   fail(error: unknown): void
 }
 
-/** @param width how many items are worked on at once */
-export function openQueue<Item, Result>(width: number, work: Work<Item, Result>): Queue<Item, Result> {
+/** @param width how many items are worked on at once; it is asked for whenever one may begin */
+export function openQueue<Item, Result>(width: () => number, work: Work<Item, Result>): Queue<Item, Result> {
   const waiting = { query: [] as Call<Item, Result>[], document: [] as Call<Item, Result>[] }
   const open = new Set<Call<Item, Result>>()
   let running = 0
+  let unstarted = 0
   let closed: Error | undefined
 
   function pump(): void {
-    while (running < width) {
+    while (running < width()) {
       const line = waiting.query.length > 0 ? waiting.query : waiting.document
       const call = line.shift()
       if (!call) return
       const index = call.next++
+      unstarted--
       // To the back of the line: a long call must not hold up a short one.
       if (call.next < call.items.length) line.push(call)
       running++
@@ -70,7 +74,10 @@ export function openQueue<Item, Result>(width: number, work: Work<Item, Result>)
       const line = waiting[kind]
       const fail = (error: unknown) => {
         const place = line.indexOf(call)
-        if (place >= 0) line.splice(place, 1)
+        if (place >= 0) {
+          line.splice(place, 1)
+          unstarted -= items.length - call.next
+        }
         over.abort(error)
         reject(error)
       }
@@ -80,6 +87,7 @@ export function openQueue<Item, Result>(width: number, work: Work<Item, Result>)
       signal.addEventListener('abort', onAbort, { once: true })
       open.add(call)
       line.push(call)
+      unstarted += items.length
       pump()
       try {
         return await promise
@@ -88,6 +96,7 @@ export function openQueue<Item, Result>(width: number, work: Work<Item, Result>)
         signal.removeEventListener('abort', onAbort)
       }
     },
+    waiting: () => unstarted,
     close(error) {
       closed = error
       for (const call of open) call.fail(error)

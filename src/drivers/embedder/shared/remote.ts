@@ -86,7 +86,7 @@ export async function openRemote(provider: Provider, limits: RemoteLimits): Prom
     if (!(error instanceof RequestFailure) || error.kind === 'refused') throw storageError(error)
   })
 
-  const queue = openQueue(concurrency, persist)
+  const queue = openQueue(() => concurrency, persist)
   const noise_distance = limits.noise_distance ?? traits.noise_distance
   return {
     driver,

@@ -1,0 +1,106 @@
+/** The threads of the local model: one as long as the embedder is open, more while many texts wait. */
+import type { Engine } from './engine.ts'
+
+export interface ThreadLimits {
+  /** Limit of threads at once. Each takes about 100 MB. */
+  most: number
+  /** How long a thread beyond the first is kept without being asked for, in milliseconds. */
+  idle_ms: number
+}
+
+export interface Threads {
+  /** Threads that compute. */
+  count(): number
+  /** The first thread, started if it is not there. @throws StorageError `unavailable` when it can't load */
+  first(): Promise<Engine>
+  /** Computed by the thread that has least to do. @throws StorageError `unavailable` when the thread fails or ends */
+  embed(text: string): Promise<Float32Array>
+  /** Many texts wait: adds a thread unless there are enough, and keeps those that there are. */
+  wanted(): void
+  stop(): Promise<void>
+}
+
+interface Slot {
+  engine: Promise<Engine>
+  busy: number
+}
+
+/** @param start starts a thread; its callback is called when the thread ends unexpectedly */
+export function openThreads(
+  start: (ended: () => void) => Promise<Engine>,
+  { most, idle_ms }: ThreadLimits,
+  failed: (error: unknown) => void,
+): Threads {
+  let main: Slot | undefined
+  const more: Slot[] = []
+  let growing = false
+  let stopped = false
+  let timer: ReturnType<typeof setTimeout> | undefined
+
+  function mainSlot(): Slot {
+    if (main) return main
+    const forget = () => {
+      if (main === slot) main = undefined
+    }
+    const slot: Slot = { engine: start(forget), busy: 0 }
+    slot.engine.catch(forget)
+    main = slot
+    return slot
+  }
+
+  function remove(slot: Slot): void {
+    const at = more.indexOf(slot)
+    if (at >= 0) more.splice(at, 1)
+  }
+
+  async function grow(): Promise<void> {
+    growing = true
+    try {
+      const engine = await start(() => remove(slot))
+      const slot: Slot = { engine: Promise.resolve(engine), busy: 0 }
+      if (stopped) engine.stop()
+      else more.push(slot)
+    } catch (error) {
+      failed(error)
+    } finally {
+      growing = false
+    }
+  }
+
+  function keepAwhile(): void {
+    clearTimeout(timer)
+    timer = setTimeout(async () => {
+      for (const slot of more.filter(({ busy }) => busy === 0)) {
+        remove(slot)
+        ;(await slot.engine).stop()
+      }
+      if (more.length > 0 || growing) keepAwhile()
+    }, idle_ms)
+    timer.unref()
+  }
+
+  return {
+    count: () => 1 + more.length,
+    first: () => mainSlot().engine,
+    async embed(text) {
+      const slot = more.reduce((least, one) => (one.busy < least.busy ? one : least), mainSlot())
+      slot.busy++
+      try {
+        return await (await slot.engine).embed(text)
+      } finally {
+        slot.busy--
+      }
+    },
+    wanted() {
+      if (stopped || most === 1) return
+      if (!growing && 1 + more.length < most) grow()
+      keepAwhile()
+    },
+    async stop() {
+      stopped = true
+      clearTimeout(timer)
+      const engines = [main, ...more].map((slot) => slot?.engine.catch(() => undefined))
+      for (const engine of engines) (await engine)?.stop()
+    },
+  }
+}
