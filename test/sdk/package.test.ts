@@ -11,15 +11,21 @@ import { type Packed, pack, project, readmeBlocks, run } from './package.ts'
 // Compilers, package managers and a server start here.
 setDefaultTimeout(120_000)
 
+/** The adapters of agent frameworks, by their entries. */
+const frameworks = Object.fromEntries(
+  ['ai', 'claude-agent', 'langchain', 'openai-agents'].map((name) => [`./${name}`, `frameworks/${name}.ts`]),
+)
+
 const missing = ['node', 'npm'].filter((program) => !Bun.which(program))
 if (missing.length > 0)
   console.warn(`${missing.join(' and ')} not found: the tests of the published package are skipped`)
 
-describe('the client', () => {
+const entries = { './': 'client.ts', ...frameworks }
+describe.each(Object.entries(entries))('the entry %s', (name, file) => {
   /** What a browser would load. */
   const bundle = async () => {
     const { outputs, success } = await Bun.build({
-      entrypoints: [join(root, 'sdk/client.ts')],
+      entrypoints: [join(root, 'sdk', file)],
       target: 'browser',
       minify: true,
     })
@@ -27,10 +33,10 @@ describe('the client', () => {
     return outputs[0]!.text()
   }
 
-  test('is under 15 kB, minified and gzipped', async () => {
+  test('is small, minified and gzipped', async () => {
     const bytes = Bun.gzipSync(Buffer.from(await bundle())).byteLength
-    console.log(`@cstp/client: ${bytes} bytes minified and gzipped`)
-    expect(bytes).toBeLessThan(15_000)
+    console.log(`@cstp/client ${name}: ${bytes} bytes minified and gzipped`)
+    expect(bytes).toBeLessThan(file === 'client.ts' ? 15_000 : 3_000)
   })
 
   test('names nothing that only one runtime has, and imports nothing', async () => {
@@ -79,7 +85,7 @@ describe.skipIf(missing.length > 0)('the package', () => {
 
   test('every entry leads to files of the package', () => {
     const leads = JSON.stringify(manifest.exports).match(/\.\/[^"]+\.(?:js|d\.ts)(?=")/g) ?? []
-    expect(leads.length).toBe(8)
+    expect(leads.length).toBe(2 * (4 + Object.keys(frameworks).length))
     expect(leads.filter((path) => !packed.files.includes(path.slice(2)))).toEqual([])
   })
 
@@ -115,10 +121,14 @@ describe.skipIf(missing.length > 0)('the package', () => {
       `import { after, before, describe, test } from 'node:test'
 import { createClient } from '@cstp/client'
 import { DecisionRecord } from '@cstp/client/schema'
+import { toolApproval } from '@cstp/client/ai'
+import { guardHooks } from '@cstp/client/claude-agent'
+import { wrapToolCall } from '@cstp/client/langchain'
+import { guardTool } from '@cstp/client/openai-agents'
 import { storeConformance, testEmbedder } from '@cstp/client/storage/conformance'
 import { openTrigramEmbedder } from './embedder.js'
 test('all entries', () => {
-  for (const one of [createClient, storeConformance]) if (typeof one !== 'function') throw new Error('missing')
+  for (const one of [createClient, guardHooks, guardTool, storeConformance, toolApproval, wrapToolCall]) if (typeof one !== 'function') throw new Error('missing')
   if (DecisionRecord.type !== 'object') throw new Error('missing')
 })
 testEmbedder({ describe, test, beforeAll: before, afterAll: after }, { name: 'trigrams', open: openTrigramEmbedder })

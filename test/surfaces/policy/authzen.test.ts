@@ -1,6 +1,6 @@
 /** AuthZEN: the certification scenario of the Authorization API 1.0 (Basic, Batch, Discovery), and what its answers say of a verdict. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { type Answer, openPlace, type Place } from './place.ts'
+import { type Answer, openRuled, type Ruled } from '../../support/ruled.ts'
 
 /** The eight decisions of the scenario's fixture; the rest is for verdicts that AuthZEN does not know. */
 const rules = `
@@ -33,9 +33,9 @@ const rules = `
   conditions:
     - { type: field, field: context.ip, operator: "=", value: 203.0.113.7, when_missing: no_match }
 `
-let place: Place
+let place: Ruled
 beforeAll(async () => {
-  place = await openPlace(rules)
+  place = await openRuled(rules)
 })
 afterAll(() => place.close())
 

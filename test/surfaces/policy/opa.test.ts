@@ -5,8 +5,8 @@ import { OPAClient } from '@open-policy-agent/opa'
 import { generateText, isStepCount, tool } from 'ai'
 import { MockLanguageModelV4 } from 'ai/test'
 import * as z from 'zod'
+import { openRuled, type Ruled } from '../../support/ruled.ts'
 import { tokens } from '../../support/serving.ts'
-import { openPlace, type Place } from './place.ts'
 
 const rules = `
 - id: no-shell
@@ -21,9 +21,9 @@ const rules = `
   condition_context.amount: "> 5000"
   message: Large payments need a person
 `
-let place: Place
+let place: Ruled
 beforeAll(async () => {
-  place = await openPlace(rules)
+  place = await openRuled(rules)
 })
 afterAll(() => place.close())
 

@@ -7,8 +7,8 @@ import { createRateLimiter } from '../../../src/surfaces/http/rate.ts'
 import { authzenRoutes } from '../../../src/surfaces/policy/authzen.ts'
 import { opaRoutes } from '../../../src/surfaces/policy/opa.ts'
 import { absurd, hostileText, mutated, toText } from '../../fuzz/values.ts'
+import { openRuled, type Ruled } from '../../support/ruled.ts'
 import { serviceOf, tokens, url } from '../http/service.ts'
-import { openPlace, type Place } from './place.ts'
 
 const single = { subject: { type: 'user', id: 'a' }, action: { name: 'read' }, resource: { type: 'doc', id: '1' } }
 const batch = { ...single, evaluations: [{}, {}, {}] }
@@ -92,9 +92,9 @@ describe('a check that fails', () => {
 })
 
 describe('any body', () => {
-  let place: Place
+  let place: Ruled
   beforeAll(async () => {
-    place = await openPlace('- { id: r, message: m, condition_category: other }', { CSTP_RATE_LIMIT: '0' })
+    place = await openRuled('- { id: r, message: m, condition_category: other }', { CSTP_RATE_LIMIT: '0' })
   })
   afterAll(() => place.close())
 

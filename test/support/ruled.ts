@@ -1,8 +1,8 @@
-/** A server with rules of a test, and the requests of enforcement points to it. */
+/** A server in this process with rules of a test, and POSTs of JSON to it. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Agent, type Running, startServing } from '../../support/serving.ts'
+import { type Agent, type Running, startServing } from './serving.ts'
 
 export interface Answer {
   status: number
@@ -11,7 +11,7 @@ export interface Answer {
   body: any
 }
 
-export interface Place {
+export interface Ruled {
   server: Running
   /** A POST of JSON; text is sent as it is. */
   post(path: string, body: unknown, init?: { as?: Agent | null; headers?: Record<string, string> }): Promise<Answer>
@@ -21,7 +21,7 @@ export interface Place {
 }
 
 /** @param rules text of a rule file */
-export async function openPlace(rules: string, env: Record<string, string> = {}): Promise<Place> {
+export async function openRuled(rules: string, env: Record<string, string> = {}): Promise<Ruled> {
   const folder = await mkdtemp(join(tmpdir(), 'cstp-rules-'))
   await writeFile(join(folder, 'rules.yaml'), rules)
   const server = await startServing({ GUARDRAILS_PATHS: folder, ...env })
