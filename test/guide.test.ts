@@ -90,7 +90,11 @@ async function openPlace(home: string) {
     await symlink(join(root, name), join(cwd, name))
   await cp(join(root, 'guardrails'), join(cwd, 'rules'), { recursive: true })
   await cp(join(root, 'guardrails/templates/secrets.yaml'), join(cwd, 'new-rule.yaml'))
-  const paths = { '@cstp/client': ['./sdk/client.ts'], '@cstp/client/storage': ['./sdk/storage/index.ts'] }
+  const paths = {
+    '@cstp/client': ['./sdk/client.ts'],
+    '@cstp/client/ai': ['./sdk/frameworks/ai.ts'],
+    '@cstp/client/storage': ['./sdk/storage/index.ts'],
+  }
   await writeFile(join(cwd, 'tsconfig.json'), JSON.stringify({ compilerOptions: { paths } }))
   const program = (name: string, text: string) => writeFile(join(bin, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 })
   await program('bun', `exec '${process.execPath}' "$@"`)

@@ -3,7 +3,7 @@ import { type GuardOptions, judge } from './guard.ts'
 
 export type { GuardOptions, ToolCall } from './guard.ts'
 
-/** What the AI SDK tells of a tool call. */
+/** A tool call, as the AI SDK reports it. */
 export interface AskedCall {
   toolCall: { toolName: string; toolCallId: string; input: unknown }
   tools: object | undefined

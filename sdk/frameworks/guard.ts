@@ -1,4 +1,4 @@
-/** What the adapters of agent frameworks share: a tool call is checked before it runs, and the verdict says what becomes of it. */
+/** What the adapters of agent frameworks share: a tool call is checked before it runs, and the verdict decides its outcome. */
 
 import { isClientError } from '../client/errors.ts'
 import type { ActionParams, ApprovalRef, CheckGuardrailsResult } from '../client.gen.ts'
@@ -24,11 +24,11 @@ export interface GuardOptions {
   fail?: 'closed' | 'open' | undefined
   /** Milliseconds that a check may take. Default 5000. */
   timeoutMs?: number | undefined
-  /** Told of every check that failed, whatever became of the call. */
+  /** Called for every check that failed, with whichever outcome. */
   onError?: ((error: unknown, call: ToolCall) => void) | undefined
 }
 
-/** What becomes of a tool call. Each `reason` is for the model. */
+/** The outcome of a check. Each `reason` is for the model. */
 export type Outcome =
   | { verdict: 'allow' }
   /** It may run with this input instead. */
@@ -90,10 +90,10 @@ function outcomeOf(call: ToolCall, result: CheckGuardrailsResult): Outcome {
     : { verdict: 'deny', reason }
 }
 
-const isAway = (error: unknown): boolean =>
+const isUnavailable = (error: unknown): boolean =>
   isClientError(error) && ['unreachable', 'timeout', 'unavailable'].includes(error.kind)
 
-/** Checks a tool call. Never rejects: what can't be checked is denied, unless the service is away and `fail` is `open`. */
+/** Checks a tool call. Never rejects: what can't be checked is denied, unless the service is unavailable and `fail` is `open`. */
 export async function judge(options: GuardOptions, call: ToolCall, signal?: AbortSignal): Promise<Outcome> {
   const { client, mask, action, fail, timeoutMs = 5_000, onError } = options
   const { tool } = call
@@ -106,7 +106,7 @@ export async function judge(options: GuardOptions, call: ToolCall, signal?: Abor
     return outcomeOf(call, await client.checkGuardrails({ action: asked }, { timeoutMs, signal }))
   } catch (error) {
     onError?.(error, call)
-    if (fail === 'open' && isAway(error)) return { verdict: 'allow' }
+    if (fail === 'open' && isUnavailable(error)) return { verdict: 'allow' }
     return {
       verdict: 'deny',
       reason: `Not allowed: the policy could not be checked. ${error instanceof Error ? error.message : error}`,
