@@ -49,10 +49,9 @@ await fast(sql, ['decisions', 'changes', 'reasons', 'edges', 'embeddings'], asyn
     if (number % 50_000 === 49_999) say(`${num} decisions written`)
   }
   await Promise.all(all.map((one) => one.end()))
-  await sql`insert into totals (decisions) values (${size})`
   say('all written')
 })
-await sql`select setval(pg_get_serial_sequence('decisions', 'num'), ${size}), setval('decisions_feed', ${size})`
+await sql`select setval(pg_get_serial_sequence('decisions', 'num'), ${size})`
 say('indexes made')
 await sql.unsafe('vacuum (analyze)')
 say('done')

@@ -68,8 +68,8 @@ function suite(database: Postgres): void {
     // Connections and what is remembered of the generations come first.
     await store.transaction(recording(1))
     const alone = await cost(() => store.transaction(recording(2)))
-    // Two look-ups; begin, locks, three comparisons; decision, reasons, terms and their total, vectors, number, session twice, trail; commit.
-    expect(alone).toBeLessThanOrEqual(17)
+    // Two look-ups; begin, locks, three comparisons; decision, reasons, vectors, number, session twice, trail; commit.
+    expect(alone).toBeLessThanOrEqual(14)
     const many = Array.from({ length: 64 }, (_, at) => 100 + at)
     const together = await cost(() => Promise.all(many.map((number) => store.transaction(recording(number)))))
     expect(together / many.length).toBeLessThanOrEqual(2)

@@ -10,7 +10,7 @@ import { type Draft, type Found, locksOf, writesOf } from './draft.ts'
 import { announceChanges } from './feed.ts'
 import { openLanes } from './lanes.ts'
 import { namesHeld } from './locks.ts'
-import { send } from './writes.ts'
+import { changesOf, send } from './writes.ts'
 
 /** Drafts of one group at most: the engine has room for so many locks only. */
 const largestGroup = 48
@@ -105,7 +105,8 @@ function takeGroup(queue: Job[]): Job[] {
   return taken
 }
 
-export function groupCommit(client: Client): (draft: Draft) => Promise<boolean> {
+/** @param written is told how many decisions a group has changed */
+export function groupCommit(client: Client, written: (changes: number) => void): (draft: Draft) => Promise<boolean> {
   async function run(jobs: readonly Job[]): Promise<void> {
     let kept: readonly Job[] = []
     try {
@@ -122,6 +123,7 @@ export function groupCommit(client: Client): (draft: Draft) => Promise<boolean> 
         const drafts = kept.map(({ draft }) => draft).filter((draft) => writesOf(draft) > 0)
         await finish(send(query, drafts, 0))
       }, announceChanges)
+      written(changesOf(kept.map(({ draft }) => draft)).length)
       for (const job of jobs) job.resolve(kept.includes(job))
     } catch (error) {
       for (const job of jobs) {

@@ -4,18 +4,13 @@ import { StorageError } from '../../../../sdk/storage/errors.ts'
 import type { CountFilter, DecisionWriter, StoreOptions } from '../../../../sdk/storage/store.ts'
 import type { Query } from '../../shared/postgres/client.ts'
 import { toText } from '../../shared/postgres/filter.ts'
+import { counter } from './counts.ts'
 import { type FoundOf, nameOf } from './draft.ts'
-import { whereOf } from './filter.ts'
 import { type StoredRow, storedColumns, storedOf } from './rows.ts'
 import type { Access, Verb } from './transaction.ts'
 
 /** Counts guard each other: what is counted stays true until the commit, as nobody else who counts gets further. */
-export function decisionWriter(
-  access: Access,
-  verb: Verb,
-  analyse: StoreOptions['analyse'],
-  outcomes: (query: Query) => DecisionWriter['outcomes'],
-): DecisionWriter {
+export function decisionWriter(access: Access, verb: Verb, analyse: StoreOptions['analyse']): DecisionWriter {
   const { draft } = access
   const counted = async <T>(read: (query: Query) => Promise<T>): Promise<T> => {
     await access.engine()
@@ -75,16 +70,8 @@ export function decisionWriter(
       draft.found.set(name, { kind: 'decision', id, revision: row?.revision ?? 0, indexed: row?.indexed ?? null })
       return row === undefined ? null : storedOf(row)
     }),
-    count: verb((filter: CountFilter) =>
-      counted(async (query) => {
-        const values: unknown[] = []
-        const where = whereOf(filter, values)
-        const sql = `select count(*)::int as count from decisions d where ${where}`
-        const [row] = await query<{ count: number }>(sql, values)
-        return row!.count
-      }),
-    ),
-    outcomes: verb((filter: CountFilter) => counted((query) => outcomes(query)(filter))),
+    count: verb((filter: CountFilter) => counted((query) => counter(query).count(filter))),
+    outcomes: verb((filter: CountFilter) => counted((query) => counter(query).outcomes(filter))),
     idOfSource: verb(async (key: string) => {
       if (draft.decisions.size > 0) await access.engine()
       return holderOf(key)

@@ -15,11 +15,12 @@ import {
   outboxReader,
   outboxWriter,
 } from './coordination.ts'
+import { folding } from './counts.ts'
 import { decisionWriter } from './decisions.ts'
 import { embeddingReader, embeddingWriter, type KnownGenerations } from './embeddings.ts'
 import { feedReader, levelFeed } from './feed.ts'
 import { migrations } from './migrate.ts'
-import { decisionReader, edgeReader, outcomesOf } from './read.ts'
+import { decisionReader, edgeReader } from './read.ts'
 import { type Transactions, transact } from './transaction.ts'
 
 export type PostgresStoreOptions = StoreOptions & Pick<ClientOptions, 'url'> & Partial<ClientOptions>
@@ -55,10 +56,12 @@ export async function openPostgresStore({
   const decisions = reads(decisionReader(client))
   const outbox = reads(outboxReader(client))
   const find = finder(client)
+  const changed = folding(client)
   const known: KnownGenerations = { last: null }
   const transactions: Transactions = {
     client,
-    commit: groupCommit(client),
+    commit: groupCommit(client, changed),
+    changed,
     forget() {
       known.last = null
     },
@@ -77,7 +80,7 @@ export async function openPostgresStore({
       if (isClosed) throw new StorageError('unavailable', 'the store is closed')
       return transact(transactions, (access, verb) =>
         work({
-          decisions: decisionWriter(access, verb, analyse, outcomesOf),
+          decisions: decisionWriter(access, verb, analyse),
           embeddings: embeddingWriter(access, verb, known),
           keyed: keyedWriter(access, verb, find),
           audit: auditWriter(access, verb, now),

@@ -3,6 +3,7 @@ import { connect, type Query, storageErrorOf } from '../../shared/postgres/clien
 import { versionOf } from '../../shared/postgres/migrate.ts'
 import type { VectorState } from '../sqlite/inspect.ts'
 import { migrations } from './migrate.ts'
+import { wrongTallies } from './recount.ts'
 
 export interface Inspected {
   /** Of the server, such as `15.13`. */
@@ -14,6 +15,8 @@ export interface Inspected {
   known_version: number
   /** Null where there are no tables, or newer ones. */
   vectors: VectorState | null
+  /** Tallies that are not what counting gives. */
+  wrong_tallies: string[]
 }
 
 async function vectorState(query: Query): Promise<VectorState> {
@@ -48,6 +51,7 @@ export async function inspectPostgres(url: string): Promise<Inspected> {
       version,
       known_version: migrations.length,
       vectors: version === migrations.length ? await vectorState(client.read) : null,
+      wrong_tallies: version === migrations.length ? await wrongTallies(client.read) : [],
     }
   } catch (error) {
     throw storageErrorOf(error, 'cannot look')

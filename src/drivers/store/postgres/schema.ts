@@ -65,8 +65,35 @@ export const changes = pgTable(
 /** One row: what is added to the number of a transaction, so that numbers never fall. */
 export const feed = pgTable('feed', { base: big().notNull() })
 
-/** Sums to the number of decisions. Rows are only added, so that writers never wait; readers fold them. */
-export const totals = pgTable('totals', { decisions: big().notNull() })
+/** What decisions are counted by. */
+const counted = () => ({
+  agent: text().notNull(),
+  category: text(),
+  stakes: integer().notNull(),
+  status: text().notNull(),
+  outcome: text(),
+  settled_by: text(),
+  confidence_at_record: doublePrecision(),
+  preserve: boolean().notNull(),
+  decisions: big().notNull(),
+})
+
+/** Decisions of each combination, by triggers: the sum of both tables. Rows of `deltas` are only added, so that writers never wait; now and then they are folded. */
+export const deltas = pgTable('deltas', counted())
+/** See `deltas`; `kind` is the combination as text, whose parts may be null. */
+export const totals = pgTable('totals', { kind: text().primaryKey(), ...counted() })
+
+/** Decisions of each day (number since 1970, UTC), project and tag, kept the same way. */
+export const value_deltas = pgTable('value_deltas', {
+  field: text().notNull(),
+  value: text().notNull(),
+  decisions: big().notNull(),
+})
+export const value_totals = pgTable(
+  'value_totals',
+  { field: text().notNull(), value: text().notNull(), decisions: big().notNull() },
+  (table) => [primaryKey({ columns: [table.field, table.value] })],
+)
 
 /** Spellings of texts that don't look as they are written, so that counts find all that look alike. */
 export const spellings = pgTable(

@@ -40,6 +40,8 @@ export interface Transactions {
   client: Client
   /** Sends a draft with those of others; false if what it found is no longer so, and nothing of it is kept. */
   commit(draft: Draft): Promise<boolean>
+  /** Is told how many decisions a transaction has changed. */
+  changed(changes: number): void
   /** Something did not hold: nothing that is remembered of the tables may be trusted. */
   forget(): void
 }
@@ -74,7 +76,7 @@ export async function transact<T>(shared: Transactions, work: Work<T>): Promise<
   const done = await withoutLocks(shared, work)
   if (done !== null) return done.value
   shared.forget()
-  return withLocks(shared.client, work)
+  return withLocks(shared, work)
 }
 
 /** Null if it has to run with locks. */
@@ -117,14 +119,16 @@ async function withoutLocks<T>({ client, commit }: Transactions, work: Work<T>):
   return (await commit(draft)) ? { value } : null
 }
 
-async function withLocks<T>(client: Client, work: Work<T>): Promise<T> {
+async function withLocks<T>({ client, changed }: Transactions, work: Work<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     const state: State = { open: true, broken: undefined }
     try {
-      return await client.begin((query, finish) => {
+      const { result, changes } = await client.begin((query, finish) => {
         state.broken = undefined
         return runLocked(query, finish, state, work)
       }, announceChanges)
+      changed(changes)
+      return result
     } catch (error) {
       // Of a BEGIN that failed the engine says it itself.
       const cause = isFromEngine(error) ? error : (state.broken ?? error)
@@ -151,7 +155,7 @@ async function runLocked<T>(
   finish: (last: readonly Promise<unknown>[]) => Promise<void>,
   state: State,
   work: Work<T>,
-): Promise<T> {
+): Promise<{ result: T; changes: number }> {
   const locked = new Map<string, Mode>()
   const draft = newDraft()
   let given = 0
@@ -187,5 +191,5 @@ async function runLocked<T>(
   state.open = false
   if (state.broken !== undefined) throw state.broken
   await finish(send(query, [draft], given))
-  return result
+  return { result, changes: given + changesOf([draft]).length }
 }

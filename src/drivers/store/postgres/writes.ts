@@ -76,11 +76,6 @@ function putDecisions(written: readonly DecisionWrite[], each: Each): void {
     (rows) => `delete from reasons r using ${rows} as g (id), decisions d where d.id = g.id and r.num = d.num`,
   )
   each(
-    ['int'],
-    written.flatMap(({ revision }) => (revision === 0 ? [[1]] : [])),
-    (rows) => `insert into totals (decisions) select count(*) from ${rows}`,
-  )
-  each(
     ['text', 'text', 'int', 'float8'],
     written.flatMap(({ record }) =>
       reasonUses(record).map(({ type, uses, strength }) => [toText(record.id), toText(type), uses, strength]),

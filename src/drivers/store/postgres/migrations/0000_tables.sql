@@ -38,6 +38,17 @@ CREATE TABLE "decisions" (
 	CONSTRAINT "decisions_num_unique" UNIQUE("num"),
 	CONSTRAINT "decisions_source_key_unique" UNIQUE("source_key")
 );
+CREATE TABLE "deltas" (
+	"agent" text collate "C" NOT NULL,
+	"category" text collate "C",
+	"stakes" integer NOT NULL,
+	"status" text collate "C" NOT NULL,
+	"outcome" text collate "C",
+	"settled_by" text collate "C",
+	"confidence_at_record" double precision,
+	"preserve" boolean NOT NULL,
+	"decisions" bigint NOT NULL
+);
 CREATE TABLE "edges" (
 	"source_id" text collate "C" NOT NULL,
 	"target_id" text collate "C" NOT NULL,
@@ -102,7 +113,27 @@ CREATE TABLE "spellings" (
 	CONSTRAINT "spellings_field_look_value_pk" PRIMARY KEY("field","look","value")
 );
 CREATE TABLE "totals" (
+	"kind" text collate "C" PRIMARY KEY NOT NULL,
+	"agent" text collate "C" NOT NULL,
+	"category" text collate "C",
+	"stakes" integer NOT NULL,
+	"status" text collate "C" NOT NULL,
+	"outcome" text collate "C",
+	"settled_by" text collate "C",
+	"confidence_at_record" double precision,
+	"preserve" boolean NOT NULL,
 	"decisions" bigint NOT NULL
+);
+CREATE TABLE "value_deltas" (
+	"field" text collate "C" NOT NULL,
+	"value" text collate "C" NOT NULL,
+	"decisions" bigint NOT NULL
+);
+CREATE TABLE "value_totals" (
+	"field" text collate "C" NOT NULL,
+	"value" text collate "C" NOT NULL,
+	"decisions" bigint NOT NULL,
+	CONSTRAINT "value_totals_field_value_pk" PRIMARY KEY("field","value")
 );
 CREATE INDEX "audit_at" ON "audit" USING btree ("at_ms");
 CREATE INDEX "audit_rules" ON "audit" USING gin ("rules");

@@ -12,3 +12,42 @@ END $$;
 CREATE TRIGGER audit_retention AFTER DELETE ON audit REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION audit_loses_only_what_is_over();
 INSERT INTO feed (base) VALUES (0);
 ALTER TABLE rate_limits SET UNLOGGED;
+CREATE VIEW tallies AS SELECT agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve, decisions FROM totals UNION ALL SELECT agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve, decisions FROM deltas;
+CREATE VIEW value_tallies AS SELECT field, value, decisions FROM value_totals UNION ALL SELECT field, value, decisions FROM value_deltas;
+-- What a decision is counted under, beside its combination.
+CREATE FUNCTION counted_values(created_ms float8, project text, tags text[]) RETURNS TABLE (field text, value text) LANGUAGE sql IMMUTABLE AS $$
+  SELECT 'day', floor(created_ms / 86400000)::bigint::text
+  UNION ALL SELECT 'project', project WHERE project IS NOT NULL
+  UNION ALL SELECT DISTINCT 'tag', tag FROM unnest(tags) AS tag
+$$;
+CREATE FUNCTION decisions_are_added() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  INSERT INTO deltas SELECT agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve, count(*) FROM added GROUP BY agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve;
+  INSERT INTO value_deltas SELECT field, value, count(*) FROM added d, counted_values(d.created_ms, d.project, d.tags) GROUP BY field, value;
+  RETURN NULL;
+END $$;
+CREATE FUNCTION decisions_are_removed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  INSERT INTO deltas SELECT agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve, -count(*) FROM removed GROUP BY agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve;
+  INSERT INTO value_deltas SELECT field, value, -count(*) FROM removed d, counted_values(d.created_ms, d.project, d.tags) GROUP BY field, value;
+  RETURN NULL;
+END $$;
+CREATE FUNCTION decisions_are_changed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  INSERT INTO deltas SELECT agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve, sum(n)
+    FROM (SELECT agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve, 1 AS n FROM added UNION ALL SELECT agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve, -1 FROM removed) both_of GROUP BY agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve HAVING sum(n) <> 0;
+  INSERT INTO value_deltas SELECT field, value, sum(n)
+    FROM (SELECT created_ms, project, tags, 1 AS n FROM added UNION ALL SELECT created_ms, project, tags, -1 FROM removed) d,
+      counted_values(d.created_ms, d.project, d.tags) GROUP BY field, value HAVING sum(n) <> 0;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER decisions_added AFTER INSERT ON decisions REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION decisions_are_added();
+CREATE TRIGGER decisions_removed AFTER DELETE ON decisions REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION decisions_are_removed();
+CREATE TRIGGER decisions_changed AFTER UPDATE ON decisions REFERENCING OLD TABLE AS removed NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION decisions_are_changed();
+-- For an operator who has changed the tables by hand.
+CREATE FUNCTION recount_decisions() RETURNS void LANGUAGE plpgsql AS $$ BEGIN
+  LOCK TABLE decisions IN SHARE MODE;
+  DELETE FROM totals;
+  DELETE FROM deltas;
+  DELETE FROM value_totals;
+  DELETE FROM value_deltas;
+  INSERT INTO deltas SELECT agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve, count(*) FROM decisions GROUP BY agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve;
+  INSERT INTO value_deltas SELECT field, value, count(*) FROM decisions d, counted_values(d.created_ms, d.project, d.tags) GROUP BY field, value;
+END $$;

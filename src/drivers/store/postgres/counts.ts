@@ -1,0 +1,214 @@
+/** Counts of decisions: from the tallies that triggers keep, wherever these tell all that is asked; else from the decisions themselves. */
+import { stakesValues } from '../../../../sdk/schema/decision.ts'
+import { outcomeValue } from '../../../../sdk/storage/fields.ts'
+import { isEmptyFilter } from '../../../../sdk/storage/filter.ts'
+import type {
+  CountFilter,
+  CountKey,
+  DecisionFilter,
+  DecisionReader,
+  OutcomeGroup,
+  ScoreSum,
+} from '../../../../sdk/storage/store.ts'
+import { dayMs } from '../../../core/time.ts'
+import type { Client, Query } from '../../shared/postgres/client.ts'
+import { fromText } from '../../shared/postgres/filter.ts'
+import { whereOf } from './filter.ts'
+import { tryLockName } from './locks.ts'
+
+/** The day of a decision, in UTC. */
+const dayOf = `to_char(timestamp 'epoch' + floor(d.created_ms / 86400000) * interval '1 day', 'YYYY-MM-DD')`
+const keyColumns: Record<Exclude<CountKey, 'tag'>, string> = {
+  category: 'd.category',
+  stakes: 'd.stakes',
+  status: 'd.status',
+  outcome: 'd.outcome',
+  agent: 'd.agent',
+  day: dayOf,
+  project: 'd.project',
+}
+
+export const scored = `d.confidence_at_record as confidence, d.outcome, d.settled_by`
+export const scoredOrder = `confidence nulls first, outcome nulls first, settled_by nulls first`
+/** The value of an outcome; null for one that enters no score. */
+const outcomeValueOf = `case d.outcome ${Object.entries(outcomeValue)
+  .map(([outcome, value]) => `when '${outcome}' then ${value}::float8`)
+  .join(' ')} end`
+
+/** What a decision is tallied by, and a filter can ask for. */
+const tallied = new Set(['agent', 'category', 'stakes', 'status', 'outcome', 'preserve'])
+const asked = (filter: object): string[] =>
+  Object.entries(filter).flatMap(([name, value]) => (value === undefined ? [] : name))
+const isTallied = ({ alike = {}, ...filter }: CountFilter): boolean =>
+  [...asked(filter), ...asked(alike)].every((name) => tallied.has(name))
+
+/** Where `d` is to be read, and how many decisions its rows are. */
+const placeOf = (filter: CountFilter): [from: string, many: string] =>
+  isTallied(filter) ? ['tallies d', 'coalesce(sum(d.decisions), 0)'] : ['decisions d', 'count(*)']
+
+async function one(query: Query, sql: string, values: readonly unknown[]): Promise<number> {
+  const [row] = await query<{ count: number }>(sql, values)
+  return row!.count
+}
+
+async function countOf(query: Query, filter: CountFilter): Promise<number> {
+  const { indexed, ...rest } = filter
+  // Those without vectors are few.
+  if (indexed !== undefined && isTallied(rest)) {
+    const values: unknown[] = []
+    const where = whereOf(rest, values)
+    const bare = await one(
+      query,
+      `select count(*)::int as count from changes c join decisions d on d.num = c.num where not c.indexed and ${where}`,
+      values,
+    )
+    return indexed ? (await countOf(query, rest)) - bare : bare
+  }
+  const { created_from_ms = Number.NEGATIVE_INFINITY, created_to_ms = Number.POSITIVE_INFINITY, ...others } = filter
+  if (filter.created_from_ms !== undefined || filter.created_to_ms !== undefined)
+    if (isEmptyFilter(others)) return countBetween(query, created_from_ms, created_to_ms)
+  const values: unknown[] = []
+  const [from, many] = placeOf(filter)
+  return one(query, `select ${many}::int as count from ${from} where ${whereOf(filter, values)}`, values)
+}
+
+/** Whole days from their tallies, the hours before and after them one by one. */
+function countBetween(query: Query, from_ms: number, to_ms: number): Promise<number> {
+  const [first, end] = [Math.ceil(from_ms / dayMs), Math.floor(to_ms / dayMs)]
+  if (!(first < end))
+    return one(
+      query,
+      'select count(*)::int as count from decisions d where d.created_ms >= $1::float8 and d.created_ms <= $2::float8',
+      [from_ms, to_ms],
+    )
+  return one(
+    query,
+    `select ((select coalesce(sum(decisions), 0) from value_tallies
+         where field = 'day' and value::float8 >= $3::float8 and value::float8 < $4::float8)
+       + (select count(*) from decisions d where d.created_ms >= $1::float8 and d.created_ms < $3::float8 * ${dayMs})
+       + (select count(*) from decisions d where d.created_ms >= $4::float8 * ${dayMs} and d.created_ms <= $2::float8))::int as count`,
+    [from_ms, to_ms, first, end],
+  )
+}
+
+async function outcomesOf(query: Query, filter: CountFilter): Promise<OutcomeGroup[]> {
+  const values: unknown[] = []
+  const [from, many] = placeOf(filter)
+  return query<OutcomeGroup>(
+    `select ${scored}, ${many}::int as count from ${from} where ${whereOf(filter, values)}
+     group by 1, 2, 3 having ${many} <> 0 order by ${scoredOrder}`,
+    values,
+  )
+}
+
+type Counts = Pick<DecisionReader, 'count' | 'countBy' | 'outcomes' | 'outcomesBy' | 'scores'>
+
+export function counter(query: Query): Counts {
+  /** What is asked, in the order of the port. */
+  async function rowsBy(filter: DecisionFilter, by: CountKey): Promise<{ value: string; count: number }[]> {
+    const values: unknown[] = []
+    const isValue = by === 'day' || by === 'tag' || by === 'project'
+    if (isValue && isEmptyFilter(filter)) {
+      const value = by === 'day' ? 'value::bigint' : 'value'
+      const rows = await query<{ value: string; count: number }>(
+        `select ${value}::text as value, sum(decisions)::int as count from value_tallies where field = $1
+         group by value having sum(decisions) <> 0 order by ${by === 'day' ? value : `2 desc, ${value}`}`,
+        [by],
+      )
+      if (by !== 'day') return rows
+      return rows.map(({ value, count }) => ({ value: new Date(+value * dayMs).toISOString().slice(0, 10), count }))
+    }
+    const [place, many] = isValue ? ['decisions d', 'count(*)'] : placeOf(filter)
+    const [column, from] =
+      by === 'tag'
+        ? ['t.tag', 'decisions d, lateral (select distinct unnest(d.tags) collate "C" as tag) t']
+        : [keyColumns[by], place]
+    return query<{ value: string; count: number }>(
+      `select ${column} as value, ${many}::int as count from ${from} where ${whereOf(filter, values)} and ${column} is not null
+       group by 1 having ${many} <> 0 order by ${by === 'day' ? '1' : '2 desc, 1'}`,
+      values,
+    )
+  }
+  return {
+    count: (filter) => countOf(query, filter),
+    outcomes: (filter) => outcomesOf(query, filter),
+    async countBy(filter, by) {
+      const rows = await rowsBy(filter, by)
+      if (by !== 'stakes') return rows.map(({ value, count }) => ({ value: fromText(value), count }))
+      return rows
+        .map(({ value, count }) => ({ value: stakesValues[Number(value)] as string, count }))
+        .sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1))
+    },
+    async outcomesBy(filter, by) {
+      const values: unknown[] = []
+      const [from, many] = placeOf(filter)
+      const rows = await query<OutcomeGroup & { value: string }>(
+        `select d.${by} as value, ${scored}, ${many}::int as count from ${from}
+         where d.${by} is not null and ${whereOf(filter, values)}
+         group by 1, 2, 3, 4 having ${many} <> 0 order by value, ${scoredOrder}`,
+        values,
+      )
+      const groups = new Map<string, OutcomeGroup[]>()
+      for (const { value, ...group } of rows) {
+        const known = groups.get(value)
+        if (known) known.push(group)
+        else groups.set(value, [group])
+      }
+      return [...groups].map(([value, groups]) => ({ value: fromText(value), groups }))
+    },
+    async scores(filter) {
+      const values: unknown[] = []
+      const [from, many] = placeOf(filter)
+      const times = isTallied(filter) ? ' * d.decisions' : ''
+      const rows = await query<Omit<ScoreSum, 'stakes'> & { stakes: number }>(
+        `select d.agent, d.category, d.stakes, ${many}::int as count, sum(d.confidence_at_record${times}) as confidence,
+           sum(${outcomeValueOf}${times}) as value
+         from ${from} where ${outcomeValueOf} is not null and d.confidence_at_record is not null and d.settled_by <> 'age'
+           and ${whereOf(filter, values)}
+         group by 1, 2, 3 having ${many} <> 0`,
+        values,
+      )
+      return rows.map((row) => ({
+        ...row,
+        agent: fromText(row.agent),
+        category: fromText(row.category),
+        stakes: stakesValues[row.stakes]!,
+      }))
+    },
+  }
+}
+
+// Folding, so that readers have few rows to add.
+
+/** What a combination is made of. */
+export const kind = 'agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve'
+const folds = [
+  `with taken as (delete from deltas returning *)
+   insert into totals (kind, ${kind}, decisions) select row(${kind})::text, ${kind}, sum(decisions) from taken group by ${kind}
+   on conflict (kind) do update set decisions = totals.decisions + excluded.decisions`,
+  'delete from totals where decisions = 0',
+  `with taken as (delete from value_deltas returning *)
+   insert into value_totals (field, value, decisions) select field, value, sum(decisions) from taken group by field, value
+   on conflict (field, value) do update set decisions = value_totals.decisions + excluded.decisions`,
+  'delete from value_totals where decisions = 0',
+]
+/** Changes of a server after which it folds. */
+const foldEvery = 1_000
+
+/** Folds what has been added, unless another server just does. */
+export const foldTallies = ({ begin }: Pick<Client, 'begin'>): Promise<void> =>
+  begin(async (query) => {
+    const [row] = await query<{ free: boolean }>(`select ${tryLockName(`'tallies'`)} as free`)
+    if (row!.free) await Promise.all(folds.map((sql) => query(sql)))
+  })
+
+/** Is told of changes, and folds after many. What is not folded is counted all the same, and the next time takes it too. */
+export function folding(client: Pick<Client, 'begin'>): (changes: number) => void {
+  let unfolded = 0
+  return (changes) => {
+    unfolded += changes
+    if (unfolded < foldEvery) return
+    unfolded = 0
+    foldTallies(client).catch(() => {})
+  }
+}

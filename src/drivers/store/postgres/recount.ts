@@ -1,0 +1,25 @@
+/** Whether the tallies are what counting gives. */
+import type { Query } from '../../shared/postgres/client.ts'
+import { kind } from './counts.ts'
+
+/** What each is by its rows and by counting. */
+const tallies = {
+  tallies: [
+    `select ${kind}, sum(decisions)::bigint from tallies group by ${kind} having sum(decisions) <> 0`,
+    `select ${kind}, count(*) from decisions group by ${kind}`,
+  ],
+  value_tallies: [
+    'select field, value, sum(decisions)::bigint from value_tallies group by field, value having sum(decisions) <> 0',
+    `select v.field, v.value, count(*) from decisions d, counted_values(d.created_ms, d.project, d.tags) v group by v.field, v.value`,
+  ],
+} as const
+
+/** The tallies that differ from a recount, by their views. */
+export async function wrongTallies(query: Query): Promise<string[]> {
+  const wrong: string[] = []
+  for (const [name, [kept, counted]] of Object.entries(tallies)) {
+    const rows = await query(`((${kept}) except (${counted})) union all ((${counted}) except (${kept})) limit 1`)
+    if (rows.length > 0) wrong.push(name)
+  }
+  return wrong
+}
