@@ -4,10 +4,10 @@ import { StorageError } from '../../../sdk/storage/errors.ts'
 import { fieldsOf } from '../../../sdk/storage/fields.ts'
 import type { CountFilter, DecisionWriter, EmbeddingWriter, Generation } from '../../../sdk/storage/store.ts'
 import type { VectorSet } from '../../../sdk/storage/vectors.ts'
-import type { Catalogue } from '../../../src/drivers/store/resident/catalogue.ts'
-import type { Verb } from '../../../src/drivers/store/resident/groups.ts'
-import { edgesOf } from '../../../src/drivers/store/resident/groups.ts'
+import type { Verb } from '../../../src/drivers/store/groups.ts'
+import { edgesOf } from '../../../src/drivers/store/groups.ts'
 import { checkVectors } from '../../../src/drivers/store/shared.ts'
+import type { Catalogue } from './catalogue.ts'
 import { count, generationIn, type Layers, storedDecision, vectorKey } from './state.ts'
 
 export interface DecisionTools {

@@ -11,7 +11,7 @@ import type {
   OutboxEntry,
   Transaction,
 } from '../../../sdk/storage/store.ts'
-import type { Verb } from '../../../src/drivers/store/resident/groups.ts'
+import type { Verb } from '../../../src/drivers/store/groups.ts'
 import { count, type Layers } from './state.ts'
 
 /** What JSON keeps of a value; undefined becomes null. */

@@ -2,9 +2,10 @@
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import { compareText, fieldsOf } from '../../../sdk/storage/fields.ts'
 import type { Edge, FeedEntry, Store, StoredDecision, StoreOptions, Transaction } from '../../../sdk/storage/store.ts'
-import { catalogue as openCatalogue } from '../../../src/drivers/store/resident/catalogue.ts'
-import { edgeOrder, newMember, reasonGroups, verbsOf } from '../../../src/drivers/store/resident/groups.ts'
+
+import { edgeOrder, newMember, reasonGroups, verbsOf } from '../../../src/drivers/store/groups.ts'
 import { textOf } from '../record.ts'
+import { openCatalogue } from './catalogue.ts'
 import { decisionWriter, embeddingWriter } from './decisions.ts'
 import { auditWriter, keyedOf, keyedWriter, outboxWriter, plain, recordOf } from './rest.ts'
 import { emptyTables, generationIn, type Layers, layersOver, storedDecision, vectorKey } from './state.ts'

@@ -14,7 +14,7 @@ import type { Database } from 'bun:sqlite'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { type LogWriter, messageOf } from '../../../core/log.ts'
 import { begin, storageErrorOf } from '../../shared/sqlite/connect.ts'
-import { type Member, newMember } from '../resident/groups.ts'
+import { type Member, newMember } from '../groups.ts'
 import type { Statements } from './connect.ts'
 import { place, removeTemps, syncFolders, type TempFile, writeTemps } from './files.ts'
 

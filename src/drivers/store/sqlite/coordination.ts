@@ -14,7 +14,7 @@ import type {
   OutboxWriter,
   StoredAuditEntry,
 } from '../../../../sdk/storage/store.ts'
-import type { Verb } from '../resident/groups.ts'
+import type { Verb } from '../groups.ts'
 import { type KeyedRow, keyedOf, keyRange } from '../shared.ts'
 import { auditExpiry } from './audit-retention.ts'
 import type { Statements } from './connect.ts'

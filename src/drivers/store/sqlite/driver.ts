@@ -4,7 +4,7 @@ import type { Store, StoreOptions, StoreStatus, Transaction } from '../../../../
 import type { LogWriter } from '../../../core/log.ts'
 import { storageErrorOf } from '../../shared/sqlite/connect.ts'
 import { translating } from '../../shared/translating.ts'
-import { verbsOf } from '../resident/groups.ts'
+import { verbsOf } from '../groups.ts'
 import { committer } from './commit.ts'
 import { connect, logSync, statementsOf } from './connect.ts'
 import { auditReader, auditWriter, keyedReader, keyedWriter, outboxReader, outboxWriter } from './coordination.ts'

@@ -1,6 +1,6 @@
 /** Counts inside a write transaction: the counters, corrected by the changes that they do not hold yet. */
 import type { CountFilter, DecisionWriter } from '../../../../sdk/storage/store.ts'
-import type { Verb } from '../resident/groups.ts'
+import type { Verb } from '../groups.ts'
 import type { Statements } from './connect.ts'
 import { byIndex, groupSums, outcomeGroups, sumOf } from './counting.ts'
 import { type Kinds, kindsReader, select } from './kinds.ts'

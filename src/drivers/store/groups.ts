@@ -1,8 +1,8 @@
 /** Reviewed decisions grouped by reasons, from the records themselves: what the durable drivers compute in their engines. */
-import type { DecisionRecord, Outcome } from '../../../../sdk/schema/decision.ts'
-import { isStorageError, StorageError } from '../../../../sdk/storage/errors.ts'
-import { compareText, settlerOf } from '../../../../sdk/storage/fields.ts'
-import type { Edge, ReasonGroup } from '../../../../sdk/storage/store.ts'
+import type { DecisionRecord, Outcome } from '../../../sdk/schema/decision.ts'
+import { isStorageError, StorageError } from '../../../sdk/storage/errors.ts'
+import { compareText, settlerOf } from '../../../sdk/storage/fields.ts'
+import type { Edge, ReasonGroup } from '../../../sdk/storage/store.ts'
 
 /** The types of a decision's reasons, with how often each stands and the sum of its strengths. */
 export const reasonUses = ({ reasons }: Pick<DecisionRecord, 'reasons'>) =>

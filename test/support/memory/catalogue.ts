@@ -1,0 +1,115 @@
+/** The decisions of the memory store as filters see them: every question looks at each of them. */
+import { compareText, fieldsOrder, scoredValue } from '../../../sdk/storage/fields.ts'
+import { compileFilter } from '../../../sdk/storage/filter.ts'
+import type {
+  CountFilter,
+  CountKey,
+  DecisionFields,
+  DecisionFilter,
+  DecisionReader,
+  OutcomeGroup,
+  ScoreSum,
+  TimedOutcomeGroup,
+} from '../../../sdk/storage/store.ts'
+import { edgesUpTo, groupOrder } from '../../../src/drivers/store/shared.ts'
+
+export type Catalogue = ReturnType<typeof openCatalogue>
+
+/** One entry for each key: the first of its items, with how many there are. */
+function counted<T extends object>(items: readonly T[]): (T & { count: number })[] {
+  const groups = new Map<string, T & { count: number }>()
+  for (const item of items) {
+    const key = JSON.stringify(item)
+    const known = groups.get(key)
+    if (known) known.count++
+    else groups.set(key, { ...item, count: 1 })
+  }
+  return [...groups.values()]
+}
+
+const groupOf = ({ confidence_at_record: confidence, outcome, settled_by }: DecisionFields) => ({
+  confidence,
+  outcome,
+  settled_by,
+})
+const outcomesOf = (fields: readonly DecisionFields[]): OutcomeGroup[] => counted(fields.map(groupOf)).sort(groupOrder)
+
+function valuesOf(fields: DecisionFields, by: CountKey): string[] {
+  if (by === 'tag') return [...new Set(fields.tags)]
+  const value = by === 'day' ? new Date(fields.created_ms).toISOString().slice(0, 10) : fields[by]
+  return value === null ? [] : [value]
+}
+
+const partOf = (id: string): string => (id.slice(10, 20) === '-decision-' ? id.slice(20) : id)
+
+export function openCatalogue() {
+  const all = new Map<string, DecisionFields>()
+  const passing = (filter: CountFilter): DecisionFields[] => [...all.values()].filter(compileFilter(filter))
+  return {
+    put(fields: DecisionFields): void {
+      all.set(fields.id, fields)
+    },
+    findIds: (prefix: string, limit: number): string[] =>
+      [...all.keys()]
+        .filter((id) => id.startsWith(prefix) || partOf(id).startsWith(prefix))
+        .sort(compareText)
+        .slice(0, limit),
+    list({ filter, ids, sort, order, offset, limit }: Parameters<DecisionReader['list']>[0]) {
+      const kept = ids && new Set(ids)
+      const found = passing(filter).filter(({ id }) => kept === undefined || kept.has(id))
+      const page = found.sort(fieldsOrder(sort, order)).slice(offset, offset + limit)
+      return { ids: page.map(({ id }) => id), total: found.length }
+    },
+    walk(filter: DecisionFilter, after: DecisionFields | null, limit: number): DecisionFields[] {
+      const inOrder = fieldsOrder('created_at', 'asc')
+      return passing(filter)
+        .filter((fields) => after === null || inOrder(after, fields) < 0)
+        .sort(inOrder)
+        .slice(0, limit)
+    },
+    count: (filter: CountFilter): number => passing(filter).length,
+    countBy: (filter: DecisionFilter, by: CountKey): { value: string; count: number }[] =>
+      counted(passing(filter).flatMap((fields) => valuesOf(fields, by).map((value) => ({ value })))).sort(
+        (a, b) => (by === 'day' ? 0 : b.count - a.count) || compareText(a.value, b.value),
+      ),
+    outcomes: (filter: CountFilter): OutcomeGroup[] => outcomesOf(passing(filter)),
+    outcomesOver: (
+      filter: DecisionFilter,
+      edges: { created_ms: readonly number[]; reviewed_ms: readonly number[] },
+    ): TimedOutcomeGroup[] =>
+      counted(
+        passing(filter).flatMap((fields) =>
+          fields.reviewed_ms === null || fields.outcome === null
+            ? []
+            : [
+                {
+                  ...groupOf(fields),
+                  created: edgesUpTo(edges.created_ms, fields.created_ms),
+                  reviewed: edgesUpTo(edges.reviewed_ms, fields.reviewed_ms),
+                },
+              ],
+        ),
+      ).sort((a, b) => groupOrder(a, b) || a.created - b.created || a.reviewed - b.reviewed),
+    outcomesBy(filter: DecisionFilter, by: 'category' | 'agent'): { value: string; groups: OutcomeGroup[] }[] {
+      const parts = Map.groupBy(passing(filter), (fields) => fields[by])
+      return [...parts]
+        .flatMap(([value, fields]) => (value === null ? [] : [{ value, groups: outcomesOf(fields) }]))
+        .sort((a, b) => compareText(a.value, b.value))
+    },
+    scores(filter: DecisionFilter): ScoreSum[] {
+      const sums = new Map<string, ScoreSum>()
+      for (const fields of passing(filter)) {
+        const value = scoredValue(groupOf(fields))
+        if (value === null) continue
+        const { agent, category, stakes } = fields
+        const key = JSON.stringify([agent, category, stakes])
+        const sum = sums.get(key) ?? { agent, category, stakes, count: 0, confidence: 0, value: 0 }
+        sum.count++
+        sum.confidence += fields.confidence_at_record!
+        sum.value += value
+        sums.set(key, sum)
+      }
+      return [...sums.values()]
+    },
+  }
+}
