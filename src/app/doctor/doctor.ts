@@ -7,7 +7,7 @@ import { type Settings, scopesOfAgents, settings as table } from '../config/conf
 import { type Check, error, type Finding, note, warning } from './finding.ts'
 import { checkFolder } from './folder.ts'
 import { checkKeys } from './keys.ts'
-import { checkDatabases, checkEvidence, checkFiles, checkVectors } from './stores.ts'
+import { checkCounters, checkDatabases, checkEvidence, checkFiles, checkVectors } from './stores.ts'
 
 export type { Finding, Severity } from './finding.ts'
 
@@ -86,6 +86,7 @@ const checks: readonly Check[] = [
   checkFolder,
   checkDatabases,
   checkFiles,
+  checkCounters,
   checkVectors,
   checkEvidence,
   checkKeys,

@@ -10,6 +10,7 @@ import { migrations as evidenceMigrations } from '../../drivers/evidence/sqlite/
 import { openExisting, versionOf } from '../../drivers/shared/sqlite/connect.ts'
 import { compareFiles, type FileFinding, type VectorState, vectorState } from '../../drivers/store/sqlite/inspect.ts'
 import { migrations } from '../../drivers/store/sqlite/migrate.ts'
+import { wrongCounters } from '../../drivers/store/sqlite/recount.ts'
 import { evidencePlace, isPostgres, type Settings } from '../config/config.ts'
 import { loadDrivers } from '../own-drivers.ts'
 import { type Check, error, type Finding, note, warning } from './finding.ts'
@@ -61,6 +62,19 @@ export const checkFiles: Check = {
     if (settings.store_url !== null || !existsSync(root)) return
     yield* inCatalogue(settings, function* (db) {
       for (const { path, kind, detail } of compareFiles(db, root)) yield fileFindings[kind](`decisions/${path}`, detail)
+    })
+  },
+}
+
+/** What is counted as decisions are written is what counting them gives. */
+export const checkCounters: Check = {
+  name: 'counters',
+  *run(settings) {
+    if (settings.store_url !== null) return
+    yield* inCatalogue(settings, function* (db) {
+      const wrong = wrongCounters(db)
+      if (wrong.length > 0)
+        yield error(`counts of decisions are wrong: cstp.db was changed by hand (${wrong.join(', ')})`, again)
     })
   },
 }

@@ -14,6 +14,7 @@ import { follow } from './follow.ts'
 import { pendingFiles } from './pending-files.ts'
 import { decisionReader, edgeReader } from './read.ts'
 import { reconciler } from './reconcile.ts'
+import { recount, wrongCounters } from './recount.ts'
 import { rewordWhereNeeded } from './reword.ts'
 
 export interface SqliteStoreOptions extends StoreOptions {
@@ -102,6 +103,11 @@ export async function openSqliteStore({ dir, log = () => {}, analyse, now }: Sql
       },
       async reconcile() {
         findings = await files.reconcile()
+        const wrong = wrongCounters(reader)
+        if (wrong.length > 0) {
+          await commits.run(async () => recount(writer))
+          log('warn', 'counters were wrong, and are counted anew', { counters: wrong })
+        }
         return findings
       },
       close() {

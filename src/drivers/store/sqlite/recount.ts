@@ -1,5 +1,5 @@
 /** Whether the counters are what counting gives, and how they are made from nothing. */
-import type { Statements } from './connect.ts'
+import type { Database } from 'bun:sqlite'
 import { holdsVectors } from './rows.ts'
 
 const named = (field: string) =>
@@ -40,9 +40,9 @@ const columns = {
 export type Counter = keyof typeof counters | keyof typeof columns
 
 /** The counters that differ from a recount, by table or column. */
-export function wrongCounters({ prepare }: Pick<Statements, 'prepare'>): Counter[] {
+export function wrongCounters(db: Pick<Database, 'prepare'>): Counter[] {
   const holds = (sql: string): boolean => {
-    const statement = prepare(sql)
+    const statement = db.prepare(sql)
     try {
       return statement.get() !== null
     } finally {
@@ -59,9 +59,9 @@ export function wrongCounters({ prepare }: Pick<Statements, 'prepare'>): Counter
 }
 
 /** Makes all counters anew, inside a write transaction. What other processes remember of them is read again. */
-export function recount({ prepare }: Pick<Statements, 'prepare'>): void {
+export function recount(db: Pick<Database, 'prepare'>): void {
   const run = (sql: string): void => {
-    const statement = prepare(sql)
+    const statement = db.prepare(sql)
     statement.run()
     statement.finalize()
   }

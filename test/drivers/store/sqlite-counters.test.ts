@@ -1,0 +1,187 @@
+/** Counters of the embedded store: whatever was done to it, they are what a recount gives, and a reader that follows them agrees. */
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { renameSync, writeFileSync } from 'node:fs'
+import fc from 'fast-check'
+import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
+import { changedRecord, expectCounts } from '../../../sdk/storage/conformance/store/counters.ts'
+import { createAll, idOf } from '../../../sdk/storage/conformance/store/records.ts'
+import { fieldsOf } from '../../../sdk/storage/fields.ts'
+import type { Store } from '../../../sdk/storage/store.ts'
+import { yamlOf } from '../../../src/core/yaml.ts'
+import { connectReader } from '../../../src/drivers/shared/sqlite/connect.ts'
+import { statementsOf } from '../../../src/drivers/store/sqlite/connect.ts'
+import { type Counter, wrongCounters } from '../../../src/drivers/store/sqlite/recount.ts'
+import { tallies } from '../../../src/drivers/store/sqlite/tallies.ts'
+import { behind, freshDir, openAt, pathOf } from './sqlite-tools.ts'
+
+setDefaultTimeout(120_000)
+
+const vector = Float32Array.of(1, 0)
+const vectors = { structure: vector, function: vector, both: vector }
+const wrong = (dir: string): Counter[] => behind(dir, (db) => wrongCounters(db))
+
+interface Known {
+  record: DecisionRecord
+  indexed: boolean
+  /** Whether its file was taken away. */
+  gone: boolean
+}
+
+/** What is done to the decision of a number, in the store or to its file; a seed makes the record. */
+const step = fc.record({
+  kind: fc.constantFrom('write', 'write', 'embed', 'drop', 'edit', 'touch', 'take', 'bring', 'fail'),
+  number: fc.nat(7),
+  seed: fc.nat(10_000),
+})
+type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
+
+const numbersFrom = (seed: number) => {
+  let state = seed + 1
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return state / 2 ** 32
+  }
+}
+
+async function apply(dir: string, store: Store, known: Map<number, Known>, { kind, number, seed }: Step) {
+  const [before, id] = [known.get(number), idOf(number)]
+  const record = changedRecord(number, numbersFrom(seed))
+  const path = pathOf(dir, id)
+  const write = async (fails: boolean): Promise<void> => {
+    await store.transaction(async (tx) => {
+      const now = await tx.decisions.get(id)
+      if (now) await tx.decisions.update(record, now.revision)
+      else await tx.decisions.create(record)
+      if (fails) throw new Error('not this time')
+    })
+  }
+  if (before?.gone) {
+    if (kind !== 'bring') return
+    renameSync(`${path}.aside`, path)
+    await store.reconcile()
+    known.set(number, { ...before, gone: false })
+  } else if (kind === 'fail') await expect(write(true)).rejects.toThrow('not this time')
+  else if (kind === 'write') {
+    await write(false)
+    known.set(number, { indexed: false, gone: false, ...before, record })
+  } else if (before === undefined) return
+  else if (kind === 'embed' || kind === 'drop') {
+    await store.transaction((tx) =>
+      kind === 'embed' ? tx.embeddings.put(id, 'test:1', vectors) : tx.embeddings.drop(id),
+    )
+    known.set(number, { ...before, indexed: kind === 'embed' })
+  } else if (kind === 'edit' || kind === 'touch') {
+    const text = yamlOf(kind === 'edit' ? record : before.record)
+    // An edit that changes nothing but a comment is one all the same.
+    writeFileSync(path, kind === 'edit' ? text : `${text}# ${seed}\n`)
+    await store.reconcile()
+    known.set(number, { record: kind === 'edit' ? record : before.record, indexed: false, gone: false })
+  } else if (kind === 'take') {
+    renameSync(path, `${path}.aside`)
+    await store.reconcile()
+    known.set(number, { ...before, gone: true })
+  }
+}
+
+test('counters are a recount after any sequence of writes, vectors, failures, and edits of files', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 8, maxLength: 30 }), async (steps) => {
+      const dir = freshDir()
+      const store = await openAt(dir)
+      // One that follows from the start, as another process does.
+      const other = await openAt(dir)
+      await store.transaction((tx) => tx.embeddings.start('test:1', 2))
+      const known = new Map<number, Known>()
+      for (const one of steps) {
+        await apply(dir, store, known, one)
+        await other.decisions.count({ agent: 'ada' })
+        expect(wrong(dir)).toEqual([])
+      }
+      const there = [...known.values()].filter(({ gone }) => !gone)
+      const fields = there.map(({ record, indexed }) => fieldsOf(record, indexed))
+      await expectCounts({ expect }, other, fields)
+      await expectCounts({ expect }, store, fields)
+      await store.close()
+      await other.close()
+    }),
+    { numRuns: 12 },
+  )
+})
+
+test('wrong counters are found, each by its name, and made anew by a reconciliation; who remembers them reads them again', async () => {
+  const dir = freshDir()
+  const store = await openAt(dir)
+  const next = numbersFrom(1)
+  const records = Array.from({ length: 20 }, (_, number) => changedRecord(number, next))
+  await createAll(store, records)
+  await store.transaction(async (tx) => {
+    await tx.embeddings.start('test:1', 2)
+    for (const { id } of records.slice(0, 9)) await tx.embeddings.put(id, 'test:1', vectors)
+  })
+  const fields = records.map((record, at) => fieldsOf(record, at < 9))
+  await expectCounts({ expect }, store, fields)
+  const damages: [Counter, string][] = [
+    ['totals', 'update totals set decisions = decisions + 7'],
+    ['value_totals', `delete from value_totals where field = 'tag'`],
+    ['tags', 'insert into tags (tag, num) values (char(120), 1)'],
+    [
+      'places',
+      `update decisions set place = (select number from places where agent <> decisions.agent limit 1) where num = 3`,
+    ],
+    ['outcome_groups', 'update decisions set outcome_group = 999 where num = 4'],
+    ['indexed', 'update decisions set indexed = 1 - indexed'],
+    ['reason_totals', 'update reason_totals set uses = uses + 1'],
+  ]
+  for (const [counter, damage] of damages) {
+    expect(wrong(dir)).toEqual([])
+    behind(dir, (db) => db.run(damage))
+    expect(wrong(dir)).toContain(counter)
+    await store.reconcile()
+    expect(wrong(dir)).toEqual([])
+    await expectCounts({ expect }, store, fields)
+  }
+  await store.close()
+})
+
+test('days that are not kept are read again: an answer is the same with room for a few decisions as with room for all', async () => {
+  const dir = freshDir()
+  const store = await openAt(dir)
+  const next = numbersFrom(2)
+  const records = Array.from({ length: 30 }, (_, number) => changedRecord(number, next))
+  await createAll(store, records)
+  const statements = statementsOf(connectReader(`${dir}/cstp.db`))
+  const small = tallies(statements, 4)
+  const all = records.map((record) => fieldsOf(record, false))
+  for (const from of all)
+    for (const to of all.slice(0, 6)) {
+      const [created_from_ms, created_to_ms] = [from.created_ms, to.created_ms]
+      const expected = all.filter((one) => one.created_ms >= created_from_ms && one.created_ms <= created_to_ms)
+      let found = 0
+      small.visit({ created_from_ms, created_to_ms }, (_place, _group, decisions) => {
+        found += decisions
+      })
+      expect(found).toBe(expected.length)
+    }
+  statements.finalize()
+  await store.close()
+})
+
+test('who falls behind the changes that are kept reads the totals again', async () => {
+  const dir = freshDir()
+  const store = await openAt(dir)
+  const other = await openAt(dir)
+  const next = numbersFrom(3)
+  const records = Array.from({ length: 12 }, (_, number) => changedRecord(number, next))
+  await createAll(store, records.slice(0, 4))
+  expect(await other.decisions.count({})).toBe(4)
+  await createAll(store, records.slice(4))
+  // As ten thousand later changes would.
+  behind(dir, (db) => db.run('delete from deltas where number < (select max(number) from deltas)'))
+  await expectCounts(
+    { expect },
+    other,
+    records.map((record) => fieldsOf(record, false)),
+  )
+  await other.close()
+  await store.close()
+})
