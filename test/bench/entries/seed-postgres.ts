@@ -5,9 +5,9 @@
  */
 import { SQL } from 'bun'
 import { analyse } from '../../../src/domain/search/terms.ts'
+import { edgesOf, reasonUses } from '../../../src/drivers/store/groups.ts'
 import { openPostgresStore } from '../../../src/drivers/store/postgres/driver.ts'
 import { names, valuesOf } from '../../../src/drivers/store/postgres/rows.ts'
-import { edgesOf, reasonUses } from '../../../src/drivers/store/groups.ts'
 import { packVectors } from '../../../src/drivers/store/shared.ts'
 import { recordOf, vectorMaker } from '../corpus.ts'
 import { openEmbedderOf } from '../embedders.ts'
