@@ -93,6 +93,7 @@ async function openPlace(home: string) {
   const paths = {
     '@cstp/client': ['./sdk/client.ts'],
     '@cstp/client/ai': ['./sdk/frameworks/ai.ts'],
+    '@cstp/client/guard': ['./sdk/frameworks/guard.ts'],
     '@cstp/client/storage': ['./sdk/storage/index.ts'],
   }
   await writeFile(join(cwd, 'tsconfig.json'), JSON.stringify({ compilerOptions: { paths } }))

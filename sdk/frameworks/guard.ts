@@ -3,6 +3,7 @@
 import { isClientError } from '../client/errors.ts'
 import type { ActionParams, ApprovalRef, CheckGuardrailsResult } from '../client.gen.ts'
 import type { Client } from '../client.ts'
+import { refusalOf } from '../refusal.ts'
 
 /** A tool call of a model, before it runs. */
 export interface ToolCall {
@@ -74,17 +75,10 @@ function modified({ input }: ToolCall, { changes, modified_action }: CheckGuardr
   return { verdict: 'modify', input: changed.input, reason: `Changed by policy: ${told.join(', ')}` }
 }
 
-const why = ({ violations }: CheckGuardrailsResult): string =>
-  violations
-    .map(
-      ({ guardrail_id, message, suggestion }) => `${guardrail_id}: ${message}${suggestion ? ` (${suggestion})` : ''}`,
-    )
-    .join('; ')
-
 function outcomeOf(call: ToolCall, result: CheckGuardrailsResult): Outcome {
   if (result.verdict === 'modify') return modified(call, result)
   if (result.allowed) return { verdict: 'allow' }
-  const reason = `Not allowed by policy. ${why(result)}`
+  const reason = `Not allowed by policy. ${refusalOf(result.violations)}`
   return result.approval?.state === 'pending'
     ? { verdict: 'hold', approval: result.approval, reason }
     : { verdict: 'deny', reason }

@@ -13,7 +13,7 @@ setDefaultTimeout(120_000)
 
 /** The adapters of agent frameworks, by their entries. */
 const frameworks = Object.fromEntries(
-  ['ai', 'claude-agent', 'langchain', 'openai-agents'].map((name) => [`./${name}`, `frameworks/${name}.ts`]),
+  ['ai', 'claude-agent', 'guard', 'langchain', 'openai-agents'].map((name) => [`./${name}`, `frameworks/${name}.ts`]),
 )
 
 const missing = ['node', 'npm'].filter((program) => !Bun.which(program))
@@ -123,12 +123,13 @@ import { createClient } from '@cstp/client'
 import { DecisionRecord } from '@cstp/client/schema'
 import { toolApproval } from '@cstp/client/ai'
 import { guardHooks } from '@cstp/client/claude-agent'
+import { judge } from '@cstp/client/guard'
 import { wrapToolCall } from '@cstp/client/langchain'
 import { guardTool } from '@cstp/client/openai-agents'
 import { storeConformance, testEmbedder } from '@cstp/client/storage/conformance'
 import { openTrigramEmbedder } from './embedder.js'
 test('all entries', () => {
-  for (const one of [createClient, guardHooks, guardTool, storeConformance, toolApproval, wrapToolCall]) if (typeof one !== 'function') throw new Error('missing')
+  for (const one of [createClient, guardHooks, guardTool, judge, storeConformance, toolApproval, wrapToolCall]) if (typeof one !== 'function') throw new Error('missing')
   if (DecisionRecord.type !== 'object') throw new Error('missing')
 })
 testEmbedder({ describe, test, beforeAll: before, afterAll: after }, { name: 'trigrams', open: openTrigramEmbedder })

@@ -1,6 +1,7 @@
 /** What the policy interfaces of other standards share: a body of JSON, the one check of guardrails, and why it refuses. */
 import type { CheckGuardrailsParams, CheckGuardrailsResult } from '../../../sdk/client.gen.ts'
 import { CstpError, type ErrorName } from '../../../sdk/errors.ts'
+import { refusalOf } from '../../../sdk/refusal.ts'
 import type { Dispatch } from '../../calls/dispatch.ts'
 import { exceededBound } from '../../core/json.ts'
 import { methods } from '../../methods/table.ts'
@@ -72,21 +73,13 @@ export function refusal(thrown: unknown, field: 'error' | 'code'): Response {
 export const overLimit = (wait: number): CstpError =>
   new CstpError('rate_limited', waiting(wait), Number.isFinite(wait) ? { retry_after: wait } : {})
 
-/** Why an action may not go on, for the model or person that asked: each rule with its message and what would allow it. */
-export const reasonOf = ({ violations }: CheckGuardrailsResult): string =>
-  violations
-    .map(
-      ({ guardrail_id, message, suggestion }) => `${guardrail_id}: ${message}${suggestion ? ` (${suggestion})` : ''}`,
-    )
-    .join('; ')
-
 /** What an answer says beside whether the action may go on. What is empty is left out. */
 export function explain(check: CheckGuardrailsResult): Record<string, unknown> {
   const { allowed, verdict, record_id, violations, warnings, approval, modified_action, changes } = check
   return {
     verdict,
     record_id,
-    ...(!allowed && { reason: reasonOf(check) }),
+    ...(!allowed && { reason: refusalOf(violations) }),
     violations,
     ...(warnings.length > 0 && { warnings }),
     ...(approval && { approval }),

@@ -93,7 +93,7 @@ test('a call that is allowed runs, and the rules saw it', async () => {
 test('a call that is denied does not run, and the model is told rule, message and what would be allowed', async () => {
   const { executed, heard } = await run(calls.denied)
   expect(executed).toEqual([])
-  expect(heard).toContain('Not allowed by policy. no-shell: No shell here (Use the editor)')
+  expect(heard).toContain('Not allowed by policy. no-shell: No shell here. What would allow it: Use the editor')
 })
 
 test('a call that rules would change is denied with the input that passes', async () => {

@@ -97,7 +97,7 @@ describe.skipIf(path === null)('the Claude Agent SDK', () => {
     test('a call that is denied does not run, and the model is told why', async () => {
       const { executed, heard } = await run(calls.denied, {})
       expect(executed).toEqual([])
-      expect(heard).toContain('no-shell: No shell here (Use the editor)')
+      expect(heard).toContain('no-shell: No shell here. What would allow it: Use the editor')
     })
 
     test('a call that rules change runs as they changed it, and the model is told the difference', async () => {

@@ -90,7 +90,7 @@ describe.skipIf(paths.includes(null))('LangChain', () => {
     const { run, executed } = agentFor(calls.denied)
     const { heard, status } = await run()
     expect([executed, status]).toEqual([[], 'error'])
-    expect(heard).toBe('Not allowed by policy. no-shell: No shell here (Use the editor)')
+    expect(heard).toBe('Not allowed by policy. no-shell: No shell here. What would allow it: Use the editor')
   })
 
   test('a call that rules change runs as they changed it, and the model is told the difference', async () => {

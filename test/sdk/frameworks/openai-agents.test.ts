@@ -86,7 +86,7 @@ describe.skipIf(path === null)('the OpenAI Agents SDK', () => {
     const { run, executed, heard } = agentFor(calls.denied)
     await run()
     expect(executed).toEqual([])
-    expect(heard.join()).toContain('no-shell: No shell here (Use the editor)')
+    expect(heard.join()).toContain('no-shell: No shell here. What would allow it: Use the editor')
   })
 
   test('a call that rules would change is rejected with the input that passes', async () => {

@@ -240,7 +240,7 @@ describe('a verdict', () => {
     const { body } = await ask(alice, deleting(false), record, { context: { ip: '192.0.2.1', subject: 'mallory' } })
     expect(body.context).toMatchObject({
       verdict: 'deny',
-      reason: 'hard-delete: Records are only marked as deleted (Delete with soft)',
+      reason: 'hard-delete: Records are only marked as deleted. What would allow it: Delete with soft',
       violations: [{ guardrail_id: 'hard-delete' }],
     })
     const [line] = await place.trail()

@@ -43,7 +43,7 @@ describe('the path of a document', () => {
           allow: false,
           verdict: 'deny',
           record_id: expect.stringContaining('-evaluation-'),
-          reason: 'no-shell: No shell here (Use the editor)',
+          reason: 'no-shell: No shell here. What would allow it: Use the editor',
           violations: [expect.objectContaining({ guardrail_id: 'no-shell' })],
         },
       })
@@ -192,7 +192,7 @@ describe('@ai-sdk/policy-opa', () => {
   test('does not run one that is denied, and tells the model why', async () => {
     const { executed, said } = await run('shell')
     expect(executed).toEqual([])
-    expect(said).toContain('no-shell: No shell here (Use the editor)')
+    expect(said).toContain('no-shell: No shell here. What would allow it: Use the editor')
   })
 
   test('does not run one if the service is not there', async () => {
