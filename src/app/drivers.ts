@@ -7,11 +7,11 @@ import type { Store, StoreOptions } from '../../sdk/storage/store.ts'
 import type { Log } from '../core/log.ts'
 import { type Follower, openFollower } from '../domain/search/follower.ts'
 import { openHashEmbedder } from '../drivers/embedder/hash.ts'
-import { openResidentSearch } from '../drivers/search/resident/driver.ts'
 import type { Metrics } from '../surfaces/http/metrics.ts'
 import type { Lease } from '../surfaces/http/rate.ts'
 import { evidencePlace, isPostgres, type Settings } from './config/config.ts'
 import { loadDrivers } from './own-drivers.ts'
+import { openSearch } from './search.ts'
 
 /** Opens the embedder. @param failed called if a model that loads beside the first calls can't */
 export async function openEmbedder(settings: Settings, log: Log, failed?: (error: unknown) => void): Promise<Embedder> {
@@ -129,13 +129,20 @@ export function metered(embedder: Embedder, metrics: Metrics): Embedder {
 }
 
 /** Opens the search index and keeps it in step with the store. What limits the search is logged. @param embedder id of the configured one */
-export async function openIndex(settings: Settings, store: Store, embedder: string, log: Log): Promise<Follower> {
-  const own = await loadDrivers(settings.drivers)
-  const search = own.search ? await own.search() : openResidentSearch()
-  const index = await openFollower({ store, search, log, breathe: () => Bun.sleep(0) }).catch(async (error) => {
-    await search.close()
-    throw error
-  })
+export async function openIndex(
+  settings: Settings,
+  store: Store,
+  embedder: string,
+  log: Log,
+  patient: boolean,
+): Promise<Follower> {
+  const search = await openSearch(settings, store, log)
+  const index = await openFollower({ store, search, log, patient, breathe: () => Bun.sleep(0) }).catch(
+    async (error) => {
+      await search.close()
+      throw error
+    },
+  )
   const made = index.generation()
   if (made && made.embedder !== embedder) {
     log('warn', 'another embedder made the stored vectors; semantic search is off until cstp reindex', {

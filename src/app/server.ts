@@ -58,8 +58,16 @@ interface Program {
   close(): Promise<void>
 }
 
-/** Opens everything behind the methods: for the server, and for the command line that works on a data directory itself. */
-export async function openProgram(settings: Settings, log: Log, overrides: Partial<Services> = {}): Promise<Program> {
+/**
+ * Opens everything behind the methods: for the server, and for the command line that works on a data directory itself.
+ * @param patient whether it waits for a search index that lacks very much, which a command needs and a server does not
+ */
+export async function openProgram(
+  settings: Settings,
+  log: Log,
+  overrides: Partial<Services> = {},
+  patient = true,
+): Promise<Program> {
   const { data_dir } = settings
   await mkdir(data_dir, { recursive: true, mode: 0o700 })
   refuseUnfinished(data_dir)
@@ -81,7 +89,7 @@ export async function openProgram(settings: Settings, log: Log, overrides: Parti
     await Promise.allSettled(opening)
     const [{ store, shared, reachable }, bare, evidence] = await Promise.all(opening)
     const embedder = metered(bare, metrics)
-    const index = keep(await openIndex(settings, store, embedder.id, log))
+    const index = keep(await openIndex(settings, store, embedder.id, log, patient))
 
     // Services
     const outbox = keep(
@@ -179,7 +187,7 @@ export interface Serving {
 
 /** Starts the service. Resolves when it answers. */
 export async function serve(settings: Settings, log: Log): Promise<Serving> {
-  const program = await openProgram(settings, log)
+  const program = await openProgram(settings, log, {}, false)
   try {
     return await serveProgram(program, settings, log)
   } catch (error) {

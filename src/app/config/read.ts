@@ -18,6 +18,13 @@ export const path = (value: unknown): string => {
   return resolve(given.startsWith('~/') ? join(homedir(), given.slice(2)) : given)
 }
 
+/** A folder, or an address in an object store, which may hold no key: those are in the environment. */
+export const folderOrAddress = (value: unknown): string => {
+  const given = text(value)
+  if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(given)) return path(given)
+  return /^(s3|gs|az):\/\/[^@?]+$/.test(given) ? given : expected('a folder or an address such as s3://bucket/prefix')
+}
+
 export const whole = (min: number, max: number) => (value: unknown) => {
   const number = typeof value === 'string' && /^\d+$/.test(value.trim()) ? Number(value) : value
   if (typeof number === 'number' && Number.isSafeInteger(number) && number >= min && number <= max) return number

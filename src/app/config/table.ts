@@ -5,6 +5,7 @@ import { captureSettings } from './capture.ts'
 import {
   credentials,
   fileOrPostgres,
+  folderOrAddress,
   list,
   modules,
   oneOf,
@@ -127,6 +128,13 @@ export const settings = {
     null,
     optional(postgresUrl),
     'PostgreSQL for decisions and everything that several servers share; by default the data directory.',
+  ),
+  search_url: setting(
+    'search.url',
+    'CSTP_SEARCH_URL',
+    null,
+    optional(folderOrAddress),
+    'Where the search index is kept once it outgrows memory: a folder or `s3://bucket/prefix`; by default in the data directory.',
   ),
   embedder: setting(
     'embedder.driver',

@@ -9,8 +9,12 @@ export interface Followed {
   readonly index: SearchIndex
   /** The newest change that a search sees. */
   applied(): number
+  /** Whether the index lacks changes up to this one. */
+  isBehind(seq: number): Promise<boolean>
   /** Reads all that is new in the feed and applies it. */
   catchUp(): Promise<void>
+  /** Whether so much is read that searches go on without it. */
+  filling(): boolean
   close(): Promise<void>
 }
 
@@ -26,17 +30,23 @@ const page = 500
 /** Changes after which the index is maintained again. */
 const maintainedEvery = 500
 
+/** More changes than this are read beside the searches, where they do not wait: an index that is new, or lost a part. */
+const far = 50_000
+
 /** In a generation that is still building the store has `indexed` as in the active one. */
 const entryOf = ({ id, fields, terms, vectors }: FeedEntry): SearchEntry => ({
   id,
   value: fields && { fields: { ...fields, indexed: vectors !== null }, terms, vectors },
 })
 
-/** Opens the index of a generation and loads what is new to it. */
-export async function followed(tools: CatchUpTools, generation: SearchGeneration): Promise<Followed> {
+/** Opens the index of a generation and loads what is new to it. @param patient whether searches wait, however much that is */
+export async function followed(tools: CatchUpTools, generation: SearchGeneration, patient: boolean): Promise<Followed> {
   const { search, feed, log, breathe } = tools
   const index = await search.open(generation)
   let applied = 0
+  /** The watermark of the index when it was last asked. */
+  let known = 0
+  let filling: Promise<void> | null = null
   let unmaintained = maintainedEvery
   let maintaining: Promise<void> | null = null
   let closed = false
@@ -77,20 +87,43 @@ export async function followed(tools: CatchUpTools, generation: SearchGeneration
     maintainAfter(entries.length)
   }
 
-  async function catchUp(): Promise<void> {
-    const { seq } = await feed.head()
-    // Another process may share the index, and have applied more.
-    applied = Math.max(applied, await index.watermark())
-    while (applied < seq) {
+  /** Another process may share the index, and have applied more; and what the index lost is read again. */
+  async function look(): Promise<void> {
+    const watermark = await index.watermark()
+    applied = watermark < known ? watermark : Math.max(applied, watermark)
+    known = watermark
+  }
+
+  async function fill(seq: number): Promise<void> {
+    while (applied < seq && !closed) {
       const entries = await feed.since(applied, generation.number, page)
       if (entries.length > 0) await apply(entries)
       applied = entries.length < page ? Math.max(seq, entries.at(-1)?.seq ?? 0) : entries.at(-1)!.seq
       if (entries.length >= page) await breathe()
+      await look()
     }
+  }
+
+  async function catchUp(): Promise<void> {
+    if (filling !== null) return
+    const { seq } = await feed.head()
+    await look()
+    if (patient || seq - applied <= far) return fill(seq)
+    log('warn', 'The search index is filled from the store; until then answers may lack decisions', {
+      changes: seq - applied,
+    })
+    filling = fill(seq)
+      .catch((error) =>
+        log('warn', 'The search index could not be filled; it is tried again', { error: String(error) }),
+      )
+      .finally(() => {
+        filling = null
+      })
   }
 
   const close = async () => {
     closed = true
+    await filling
     await index.close()
   }
   try {
@@ -100,5 +133,16 @@ export async function followed(tools: CatchUpTools, generation: SearchGeneration
     throw error
   }
   maintainAfter(0)
-  return { generation, index, applied: () => applied, catchUp, close }
+  return {
+    generation,
+    index,
+    applied: () => applied,
+    async isBehind(seq) {
+      await look()
+      return applied < seq
+    },
+    catchUp,
+    filling: () => filling !== null,
+    close,
+  }
 }

@@ -15,6 +15,8 @@ interface FollowerOptions {
   log: LogWriter
   /** Resolves after other work of the process had its turn. */
   breathe(): Promise<void>
+  /** False if searches go on while an index that lacks very much is filled; answers say so. */
+  patient?: boolean
 }
 
 /** With `embedder`, the search is refused if the index holds another embedder's vectors. */
@@ -48,7 +50,13 @@ export interface FollowerState extends SearchState {
 const noVectors: SearchGeneration = { number: 0, embedder: '', dimensions: 0 }
 
 /** Opens the index of the active generation and loads what is new to it. */
-export async function openFollower({ store, search, log, breathe }: FollowerOptions): Promise<Follower> {
+export async function openFollower({
+  store,
+  search,
+  log,
+  breathe,
+  patient = true,
+}: FollowerOptions): Promise<Follower> {
   const { feed, embeddings } = store
   const tools = { search, feed, log, breathe }
   let serving: Followed | null = null
@@ -56,7 +64,7 @@ export async function openFollower({ store, search, log, breathe }: FollowerOpti
   let syncing = Promise.resolve()
   const searches = new Set<Promise<unknown>>()
 
-  async function load(generation: SearchGeneration): Promise<Followed> {
+  async function load(generation: SearchGeneration, isPatient: boolean): Promise<Followed> {
     const index = await search.open(generation)
     const [watermark, head] = [await index.watermark(), await feed.head()]
     if (watermark > head.seq) {
@@ -68,7 +76,7 @@ export async function openFollower({ store, search, log, breathe }: FollowerOpti
       await index.close()
       await search.keepOnly(serving?.generation.number ?? -1)
     }
-    return followed(tools, generation)
+    return followed(tools, generation, isPatient)
   }
 
   /** Serves the active generation in place of the one before, which goes when no search needs it any more. */
@@ -77,7 +85,7 @@ export async function openFollower({ store, search, log, breathe }: FollowerOpti
     const before = serving
     const prepared = preparing?.number === active.number ? await preparing.loaded.catch(() => null) : null
     if (prepared) await prepared.catchUp()
-    serving = prepared ?? (await load(active))
+    serving = prepared ?? (await load(active, patient))
     if (preparing && preparing.number <= active.number) preparing = null
     log('info', 'Search index loaded', { driver: search.driver, generation: active.number, seq: serving.applied() })
     tidy(before).catch((error) => log('warn', 'An old search index was not removed', { error: String(error) }))
@@ -94,7 +102,7 @@ export async function openFollower({ store, search, log, breathe }: FollowerOpti
   async function syncOnce() {
     const head = await feed.head()
     if (head.generation !== serving?.generation.number) await swap()
-    else if (serving.applied() < head.seq) await serving.catchUp()
+    else if (await serving.isBehind(head.seq)) await serving.catchUp()
   }
 
   // The one under way may have asked for the head before the caller's own commit.
@@ -145,7 +153,7 @@ export async function openFollower({ store, search, log, breathe }: FollowerOpti
       if (serving?.generation.number === generation.number) return sync()
       if (preparing?.number === generation.number) return (await preparing.loaded).catchUp()
       const dropped = preparing?.loaded
-      preparing = { number: generation.number, loaded: load(generation) }
+      preparing = { number: generation.number, loaded: load(generation, true) }
       const mine = preparing
       dropped?.then((one) => one.close()).catch(() => {})
       mine.loaded.catch(() => {
@@ -154,12 +162,16 @@ export async function openFollower({ store, search, log, breathe }: FollowerOpti
       await mine.loaded
     },
     state: () =>
-      ask(async ({ generation, index, applied }) => ({
-        driver: search.driver,
-        generation: generation.number,
-        applied_seq: applied(),
-        ...(await index.state()),
-      })),
+      ask(async ({ generation, index, applied, filling }) => {
+        const state = await index.state()
+        return {
+          driver: search.driver,
+          generation: generation.number,
+          applied_seq: applied(),
+          ...state,
+          building: state.building || filling(),
+        }
+      }),
     async close() {
       await syncing.catch(() => {})
       await Promise.allSettled([...searches])

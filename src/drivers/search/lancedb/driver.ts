@@ -7,7 +7,7 @@ import { checkGeneration } from '../../../../sdk/storage/vector-checks.ts'
 import type { LogWriter } from '../../../core/log.ts'
 import { openSegmentedIndex } from './index.ts'
 import { prefixOf } from './keeper.ts'
-import { tableNames } from './library.ts'
+import { type Libraries, tableNames } from './library.ts'
 import type { Manifest, Manifests } from './manifest.ts'
 import { openPlace } from './place.ts'
 import { tablesOf } from './write.ts'
@@ -25,6 +25,8 @@ export interface SegmentOptions {
   index_from?: number
   /** Scans of at least this many vectors run in a worker and do not block the process. [20 000] */
   worker_from?: number
+  /** Loads LanceDB. */
+  library?: () => Promise<Libraries>
   log?: LogWriter
 }
 
@@ -35,9 +37,10 @@ export function openSegmentSearch({
   tail_most = 20_000,
   index_from = 10_000,
   worker_from = 20_000,
+  library,
   log = () => {},
 }: SegmentOptions): Search {
-  const place = openPlace({ url, storage_options, manifests, tail_most, index_from, now: Date.now, log })
+  const place = openPlace({ url, storage_options, manifests, tail_most, index_from, library, now: Date.now, log })
   const open = new Map<number, { generation: SearchGeneration; index: SearchIndex }>()
 
   return {

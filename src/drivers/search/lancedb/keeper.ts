@@ -10,7 +10,7 @@ import { messageOf } from '../../../core/log.ts'
 import type { ResidentIndex } from '../resident/index.ts'
 import { syncFolder } from './durable.ts'
 import { openGate } from './gate.ts'
-import { type Engine, tableNames } from './library.ts'
+import { type Engine, isNative, refuse, tableNames } from './library.ts'
 import { type Held, type Manifest, openManifest, type SegmentFacts } from './manifest.ts'
 import type { Place } from './place.ts'
 import type { Row } from './rows.ts'
@@ -81,11 +81,12 @@ export async function openKeeper(place: Place, generation: SearchGeneration, tai
 
   /** The segments are gone, or can't be read: what they held comes from the feed again. */
   async function lose(error: unknown): Promise<void> {
+    if (closing) return
     log('error', 'A part of the search index is lost; it is built again from the store', { error: messageOf(error) })
     rebuilding_to = applied
-    const held = await record.take()
     const empty = { watermark: 0, segments: [] }
-    await held?.publish(empty)
+    // Without LanceDB the segments are lost to this process alone.
+    if (!place.absent()) await record.take().then((held) => held?.publish(empty))
     await adopt({ ...manifest, ...empty })
     applied = 0
   }
@@ -96,7 +97,7 @@ export async function openKeeper(place: Place, generation: SearchGeneration, tai
     const current = await record.read()
     if (!sameSegments(current, manifest)) await adopt(current)
     else if (attempt === 2) {
-      if (!place.isLoss(error)) return false
+      if (!place.absent() && !place.isLoss(error)) return false
       await lose(error)
     }
     return true
@@ -111,7 +112,9 @@ export async function openKeeper(place: Place, generation: SearchGeneration, tai
           return work(all)
         })
       } catch (error) {
-        if (!(await recover(error, attempt))) throw error
+        if (await recover(error, attempt)) continue
+        if (isNative(error)) refuse(error)
+        throw error
       }
     }
   }
@@ -186,7 +189,17 @@ export async function openKeeper(place: Place, generation: SearchGeneration, tai
   }
 
   async function flushOnce(): Promise<void> {
-    const engine = await place.engine()
+    if (place.absent()) return
+    const engine = await place.engine().catch((error) => {
+      if (!place.absent()) throw error
+      const decisions = fresh.size
+      log('warn', 'The store has outgrown the memory that searches are meant to take', {
+        decisions,
+        error: messageOf(error),
+      })
+      return null
+    })
+    if (engine === null) return
     const held = await record.take()
     if (held === null) return
     try {

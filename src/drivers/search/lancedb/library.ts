@@ -17,16 +17,20 @@ export interface Engine extends Libraries {
 const INDEX_CACHE_BYTES = 64_000_000n
 const METADATA_CACHE_BYTES = 16_000_000n
 
-/** @throws StorageError `unavailable` if LanceDB is not part of this build, or if it can't reach the place */
-export async function connect(url: string, storageOptions: Record<string, string>): Promise<Engine> {
-  await quietUnlessAsked()
-  const libraries = await load()
+/** @throws StorageError `unavailable` if it can't reach the place */
+export async function connect(
+  libraries: Libraries,
+  url: string,
+  storageOptions: Record<string, string>,
+): Promise<Engine> {
   const { connect, Session } = libraries.lancedb
   const session = new Session(INDEX_CACHE_BYTES, METADATA_CACHE_BYTES)
   return { ...libraries, connection: await connect(url, { storageOptions, session }).catch(refuse) }
 }
 
-async function load(): Promise<Libraries> {
+/** @throws StorageError `unavailable` if LanceDB is not part of this build */
+export async function load(): Promise<Libraries> {
+  await quietUnlessAsked()
   try {
     return { lancedb: await import('@lancedb/lancedb'), arrow: await import('apache-arrow') }
   } catch (error) {
@@ -57,6 +61,9 @@ export function closeQuietly(handle: { close(): void }): void {
     // It is in use: LanceDB reports nothing else here.
   }
 }
+
+/** Errors of LanceDB itself have this code. */
+export const isNative = (error: unknown): boolean => (error as { code?: unknown } | null)?.code === 'GenericFailure'
 
 export function refuse(error: unknown): never {
   if (error instanceof StorageError) throw error

@@ -3,12 +3,14 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { LogWriter } from '../../../core/log.ts'
 import { syncOne } from './durable.ts'
-import { connect, type Engine } from './library.ts'
+import { connect, type Engine, isNative, type Libraries, load } from './library.ts'
 import type { Manifests } from './manifest.ts'
 
 export interface Place {
   /** LanceDB, loaded at the first call. @throws StorageError `unavailable` */
   engine(): Promise<Engine>
+  /** Whether LanceDB was looked for and is not there. */
+  absent(): boolean
   /** Null for an object store. */
   folder: string | null
   /** The key of a generation's manifest; null while the folder does not exist. */
@@ -25,19 +27,19 @@ export interface Place {
 }
 
 const idFile = 'place'
-/** Errors of LanceDB itself have this code. */
-const isNative = (error: unknown): boolean => (error as { code?: unknown })?.code === 'GenericFailure'
 const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException)?.code === 'ENOENT'
 
 type Options = Pick<Place, 'manifests' | 'now' | 'log' | 'index_from' | 'tail_most'> & {
+  library?: (() => Promise<Libraries>) | undefined
   url: string
   storage_options: Record<string, string>
 }
 
-export function openPlace({ url, storage_options, ...rest }: Options): Place {
+export function openPlace({ url, storage_options, library = load, ...rest }: Options): Place {
   const folder = /^[a-z][a-z0-9+]*:\/\//i.test(url) ? null : url
   let engine: Promise<Engine> | null = null
   let id: string | null = folder === null ? url : null
+  let absent = false
 
   /** A folder that is copied, emptied or restored elsewhere is another place: its name is in it, not in its path. */
   async function readId(dir: string): Promise<string> {
@@ -72,12 +74,17 @@ export function openPlace({ url, storage_options, ...rest }: Options): Place {
       const begin = await keys()
       return begin === null ? null : `${begin}${generation}`
     },
+    absent: () => absent,
     async engine() {
+      const libraries = await library().catch((error) => {
+        absent = true
+        throw error
+      })
       if (folder !== null && id === null) {
         await makeId(folder)
         id = await readId(folder)
       }
-      engine ??= connect(url, storage_options)
+      engine ??= connect(libraries, url, storage_options)
       engine.catch(() => {
         engine = null
       })

@@ -16,9 +16,11 @@ export interface Text {
   indexed: boolean
 }
 
-/** Of about √n partitions, and how many times as many candidates are compared by their full vectors: a recall@10 above .99. */
+/** Of about √n partitions so many are searched, and so many candidates are compared by their full vectors: a recall@10 above .99. */
 const PROBES = 24
-const REFINED = 5
+const COMPARED = 300
+/** At least so many times what is asked for. */
+const REFINED = 4
 /** Ids that one look-up names. */
 const ASKED = 1_000
 /** Words whose counts are remembered. */
@@ -105,7 +107,12 @@ export async function openSegment({ lancedb, connection }: Engine, facts: Segmen
       for (let asked = k + 1; ; asked *= 2) {
         const one = near(query, conditions(filter), asked)
         const found = await ranked(
-          exact ? one.bypassVectorIndex() : one.maximumNprobes(0).minimumNprobes(PROBES).refineFactor(REFINED),
+          exact
+            ? one.bypassVectorIndex()
+            : one
+                .maximumNprobes(0)
+                .minimumNprobes(PROBES)
+                .refineFactor(Math.max(REFINED, Math.ceil(COMPARED / asked))),
         )
         // LanceDB breaks ties arbitrarily: ask for more until all that tie with the last one are found.
         const isTied = found.length === asked && found[k - 1]!.distance === found.at(-1)!.distance

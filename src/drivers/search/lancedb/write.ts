@@ -56,6 +56,8 @@ export async function writeSegment(engine: Engine, plan: Plan): Promise<SegmentF
     return null
   }
   if ((await rows.countRows()) !== facts.decisions) throw new Error('A segment lacks rows')
+  // Rows are written few at a time and read best from one piece.
+  await rows.optimize({ cleanupOlderThan: new Date() })
   await indexRows(engine, rows, facts.indexed >= plan.index_from ? dimensions : 0)
   const words = await writeWords(engine, name, counts)
   return { name, version: await rows.version(), words_version: await words.version(), ...facts }
