@@ -5,7 +5,6 @@ import { captureSettings } from './capture.ts'
 import {
   credentials,
   fileOrPostgres,
-  folderOrAddress,
   list,
   modules,
   oneOf,
@@ -20,6 +19,7 @@ import {
   webhookSecret,
   whole,
 } from './read.ts'
+import { searchSettings } from './search.ts'
 
 export const settings = {
   data_dir: setting(
@@ -129,42 +129,7 @@ export const settings = {
     optional(postgresUrl),
     'PostgreSQL for decisions and everything that several servers share; by default the data directory.',
   ),
-  search_url: setting(
-    'search.url',
-    'CSTP_SEARCH_URL',
-    null,
-    optional(folderOrAddress),
-    'Where the search index is kept once it outgrows memory: a folder or `s3://bucket/prefix`; by default in the data directory.',
-  ),
-  embedder: setting(
-    'embedder.driver',
-    'CSTP_EMBEDDER',
-    'local',
-    oneOf('local', 'huggingface', 'openai', 'hash'),
-    'What turns text into vectors: local is the built-in model, huggingface and openai are remote, hash is for tests.',
-  ),
-  embedding_model: setting(
-    'embedder.model',
-    'CSTP_EMBEDDING_MODEL',
-    null,
-    optional(text),
-    'Model of a remote embedder; it must return 768 dimensions.',
-  ),
-  embedding_url: setting(
-    'embedder.url',
-    'CSTP_EMBEDDING_URL',
-    null,
-    optional(url('http', 'https')),
-    'Address of a remote embedder.',
-  ),
-  embedding_api_key: setting(
-    'embedder.api_key',
-    'CSTP_EMBEDDING_API_KEY',
-    null,
-    optional(text),
-    'Key of a remote embedder; huggingface falls back to HF_TOKEN.',
-    true,
-  ),
+  ...searchSettings,
   drivers: setting(
     'drivers',
     'CSTP_DRIVERS',

@@ -79,8 +79,10 @@ export async function openSegment({ lancedb, connection }: Engine, facts: Segmen
       .sort((a, b) => a.distance - b.distance || (a.id < b.id ? -1 : 1))
   }
 
-  const texts = async (query: Asked): Promise<Text[]> => {
-    const found = await query.select(['id', 'terms', 'length', 'indexed']).toArrow()
+  const texts = async (query: Asked, scored = false): Promise<Text[]> => {
+    // A search by keyword that does not name its score warns.
+    const columns = ['id', 'terms', 'length', 'indexed', ...(scored ? ['_score'] : [])]
+    const found = await query.select(columns).toArrow()
     const [terms, lengths] = [column(found, 'terms', String), column(found, 'length', Number)]
     const indexed = column(found, 'indexed', Boolean)
     return column(found, 'id', String).map((id, row) => ({
@@ -131,7 +133,7 @@ export async function openSegment({ lancedb, connection }: Engine, facts: Segmen
     },
     /** The decisions that hold terms and pass, the best of them first, roughly. */
     candidates: (terms: readonly string[], filter: DecisionFilter, limit: number): Promise<Text[]> =>
-      texts(filtered(matching(terms, false).limit(limit), conditions(filter))),
+      texts(filtered(matching(terms, false).limit(limit), conditions(filter)), true),
     /** Ids of the decisions that hold every one of the terms. */
     async holding(terms: readonly string[]): Promise<string[]> {
       const found = await matching(terms, true).select(['id', '_score']).limit(facts.decisions).toArrow()
