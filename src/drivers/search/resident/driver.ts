@@ -7,11 +7,11 @@ import { checkGeneration } from '../../../../sdk/storage/vector-checks.ts'
 import { openResidentIndex } from './index.ts'
 
 export interface ResidentOptions {
-  /** Scans of at least this many vectors run in a worker and do not block the process. [20 000] */
+  /** Scans of at least this many vectors run in a worker and do not block the process. [50 000] */
   worker_from?: number
 }
 
-export function openResidentSearch({ worker_from = 20_000 }: ResidentOptions = {}): Search {
+export function openResidentSearch({ worker_from = 50_000 }: ResidentOptions = {}): Search {
   const open = new Map<number, { generation: SearchGeneration; index: SearchIndex }>()
 
   async function drop(number: number) {

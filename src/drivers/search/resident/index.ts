@@ -7,7 +7,7 @@ import { checkVector } from '../../../../sdk/storage/vector-checks.ts'
 import { type Corpus, keywordIndex } from './keywords.ts'
 import { openLane } from './lane.ts'
 import { nearestTerms } from './near-terms.ts'
-import { distanceOf, nearestOf } from './nearest.ts'
+import { distanceOf } from './nearest.ts'
 import type { Addresses } from './rows.ts'
 import { openSlots } from './slots.ts'
 import { openVectors } from './vectors.ts'
@@ -27,7 +27,8 @@ export interface ResidentIndex extends SearchIndex {
 /** @param worker_from scans of at least this many vectors run in a worker */
 export function openResidentIndex(dimensions: number, worker_from: number): ResidentIndex {
   const slots = openSlots()
-  const vectors = openVectors(dimensions, worker_from)
+  const idAt = (slot: number): string => slots.at(slot)!.id
+  const vectors = openVectors(dimensions, worker_from, idAt)
   const keywords = keywordIndex()
   const words = wordNumbers()
   /** A hash of the terms at each slot: most changes of a decision leave its text as it was. */
@@ -66,8 +67,6 @@ export function openResidentIndex(dimensions: number, worker_from: number): Resi
     return passed
   }
 
-  const idAt = (slot: number): string => slots.at(slot)!.id
-
   return {
     watermark: async () => applied,
     apply: (entries, watermark) =>
@@ -90,17 +89,13 @@ export function openResidentIndex(dimensions: number, worker_from: number): Resi
       lane(async () => {
         checkVector(vector, dimensions, 'The vector of the query')
         if (k <= 0) return []
-        const passed = passing(filter)
-        const dots = await vectors.dots(vector, side, passed)
-        return passed === null
-          ? nearestOf(dots, (slot) => (vectors.has(slot) ? idAt(slot) : null), k)
-          : nearestOf(dots, (place) => idAt(passed[place]!), k)
+        return vectors.nearest(vector, side, passing(filter), k)
       }),
     distances: ({ vector, side, ids }) =>
       lane(async () => {
         checkVector(vector, dimensions, 'The vector of the query')
         const held = ids.filter((id) => slots.at(slots.of(id) ?? -1)?.indexed)
-        const dots = await vectors.dots(
+        const dots = vectors.dots(
           vector,
           side,
           held.map((id) => slots.of(id)!),

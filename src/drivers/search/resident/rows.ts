@@ -1,7 +1,7 @@
 /** Where the vectors of each decision are in memory: an address for each slot and side, and the rows that are free. */
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { type Side, sides, type VectorSet } from '../../../../sdk/storage/vectors.ts'
-import { STEP_BYTES } from './kernel.ts'
+import { HEADER_BYTES, type Kernel, STEP } from './kernel.ts'
 
 const PAGE = 65_536
 /** What 32-bit addresses reach: 4 GiB. */
@@ -9,11 +9,12 @@ export const MAXIMUM_PAGES = 65_536
 const GROWTH = 64
 
 /** Shared memory that the kernel scans, handed out in pieces and never taken back. */
-interface Arena {
+export interface Arena {
   readonly memory: WebAssembly.Memory
   /** The whole memory; another array after it grew, so never keep one over a `take`. */
   f32(): Float32Array
   u32(): Uint32Array
+  i16(): Int16Array
   /** Address of `bytes` fresh, zeroed bytes. @throws StorageError `unavailable` when there are no more */
   take(bytes: number): number
 }
@@ -24,10 +25,12 @@ export function openArena(): Arena {
   let pages = 1
   let f32 = new Float32Array(memory.buffer)
   let u32 = new Uint32Array(memory.buffer)
+  let i16 = new Int16Array(memory.buffer)
   return {
     memory,
     f32: () => f32,
     u32: () => u32,
+    i16: () => i16,
     take(bytes) {
       const address = end
       const needed = Math.ceil((address + bytes) / PAGE) - pages
@@ -42,6 +45,7 @@ export function openArena(): Arena {
         pages += more
         f32 = new Float32Array(memory.buffer)
         u32 = new Uint32Array(memory.buffer)
+        i16 = new Int16Array(memory.buffer)
       }
       end = address + Math.ceil(bytes / 16) * 16
       return address
@@ -49,33 +53,36 @@ export function openArena(): Arena {
   }
 }
 
-/** Rows are taken from the arena in runs, so that the rows of one side are adjacent and a scan reads ahead. */
+/** Rows are taken from the arena in runs, so that the high bytes of one side are adjacent and a scan reads ahead. */
 const RUN = 256
 
 export type Addresses = Record<Side, number>
 
 export interface Rows {
-  /** Padded length of a row in bytes. */
-  readonly bytes: number
   /** Every slot with rows is below it. */
   size(): number
   /** Address of the list of a side's row addresses, one for each slot; a slot without rows has that of a row of zeros. */
   list(side: Side): number
   address(slot: number, side: Side): number
   has(slot: number): boolean
-  /** A copy of the vectors at a slot; null where there are none. */
+  /** A copy of the vectors at a slot, as exact as they are stored; null where there are none. */
   read(slot: number): VectorSet | null
-  /** Copies vectors into new rows that no slot refers to yet. Sides that are equal share a row. */
-  write(vectors: VectorSet): Addresses
+  /** Copies vectors into new rows that no slot refers to yet, or null if one is not finite. Sides that are equal share a row. */
+  write(vectors: VectorSet): Addresses | null
   /** Lets a slot refer to these rows, or to none; its former ones become free. */
   put(slot: number, addresses: Addresses | null): void
   /** Frees rows that no slot refers to. */
   free(addresses: Addresses): void
 }
 
-export function openRows(arena: Arena, dimensions: number): Rows {
-  const bytes = Math.ceil((dimensions * 4) / STEP_BYTES) * STEP_BYTES
-  const zeros = arena.take(bytes)
+export function openRows(arena: Arena, kernel: Pick<Kernel, 'pack'>, dimensions: number): Rows {
+  const steps = Math.ceil(dimensions / STEP)
+  const highBytes = HEADER_BYTES + steps * STEP
+  const lowBytes = steps * STEP * 2
+  /** Where a vector is read from when it is packed. */
+  const source = arena.take(steps * STEP * 4)
+  const zeros = arena.take(highBytes)
+  arena.u32()[zeros / 4 + 3] = arena.take(lowBytes)
   const freeRows: number[] = []
   const run = { structure: { next: 0, left: 0 }, function: { next: 0, left: 0 }, both: { next: 0, left: 0 } }
   let capacity = 0
@@ -87,18 +94,21 @@ export function openRows(arena: Arena, dimensions: number): Rows {
     if (reused !== undefined) return reused
     const mine = run[side]
     if (mine.left === 0) {
-      mine.next = arena.take(bytes * RUN)
+      mine.next = arena.take(highBytes * RUN)
+      const low = arena.take(lowBytes * RUN)
+      for (let row = 0; row < RUN; row++) arena.u32()[(mine.next + row * highBytes) / 4 + 3] = low + row * lowBytes
       mine.left = RUN
     }
     mine.left--
-    mine.next += bytes
-    return mine.next - bytes
+    mine.next += highBytes
+    return mine.next - highBytes
   }
 
   function writeRow(side: Side, vector: Float32Array): number {
-    const address = takeRow(side)
-    arena.f32().set(vector, address / 4)
-    return address
+    const row = takeRow(side)
+    arena.f32().set(vector, source / 4)
+    kernel.pack(source, row, arena.u32()[row / 4 + 3]!, steps)
+    return row
   }
 
   function growLists(slot: number) {
@@ -122,16 +132,19 @@ export function openRows(arena: Arena, dimensions: number): Rows {
   }
 
   return {
-    bytes,
     size: () => size,
     list: (side) => lists[side],
     address,
     has,
     read(slot) {
       if (!has(slot)) return null
+      const { buffer } = arena.memory
       const one = (side: Side) => {
-        const at = address(slot, side) / 4
-        return arena.f32().slice(at, at + dimensions)
+        const row = address(slot, side)
+        const scale = arena.f32()[row / 4]!
+        const high = new Int8Array(buffer, row + HEADER_BYTES, dimensions)
+        const low = new Int16Array(buffer, arena.u32()[row / 4 + 3]!, dimensions)
+        return Float32Array.from(high, (value, at) => (value * 65_536 + low[at]!) * scale)
       }
       return { structure: one('structure'), function: one('function'), both: one('both') }
     },
@@ -143,7 +156,11 @@ export function openRows(arena: Arena, dimensions: number): Rows {
         : equal(vectors.both, vectors.function)
           ? purpose
           : writeRow('both', vectors.both)
-      return { structure, function: purpose, both }
+      const written = { structure, function: purpose, both }
+      // The scale of a vector that is not finite is not finite either.
+      if (sides.every((side) => Number.isFinite(arena.f32()[written[side] / 4]))) return written
+      free(written)
+      return null
     },
     put(slot, addresses) {
       if (has(slot))

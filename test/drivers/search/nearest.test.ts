@@ -1,0 +1,46 @@
+/** The scan that reads a quarter of each vector finds what a comparison with all of them in full finds. */
+import { expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { entry, random } from '../../../sdk/storage/conformance/search/corpus.ts'
+import { openResidentSearch } from '../../../src/drivers/search/resident/driver.ts'
+
+/** Vectors that are hard to round: spikes, nearly equal ones, opposites, and every length that a driver may be given. */
+function vectorOf(kind: number, dimensions: number, next: () => number): Float32Array {
+  const vector = Float32Array.from({ length: dimensions }, (_, at) => {
+    if (kind === 0) return next() * 2 - 1
+    if (kind === 1) return at === 7 % dimensions ? 1 : (next() - 0.5) * 1e-3
+    if (kind === 2) return 1 + next() * 1e-6
+    return at % 2 === 0 ? -1 : next() * 1e-7
+  })
+  const length = Math.hypot(...vector)
+  return vector.map((value) => (length === 0 ? 0 : value / length))
+}
+
+test('nearest equals an exhaustive comparison, whatever the vectors are like', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: 1_000_000 }),
+      fc.integer({ min: 1, max: 70 }),
+      fc.integer({ min: 1, max: 12 }),
+      fc.boolean(),
+      async (seed, dimensions, k, in_worker) => {
+        const next = random(seed)
+        const search = openResidentSearch({ worker_from: in_worker ? 0 : 1_000_000 })
+        const index = await search.open({ number: 1, embedder: 'test', dimensions })
+        const held = Array.from({ length: 600 }, (_, number) => {
+          const vector = vectorOf(Math.floor(next() * 4), dimensions, next)
+          const { id, value } = entry(number, next, 1)
+          return { id, value: { ...value, vectors: { structure: vector, function: vector, both: vector } } }
+        })
+        await index.apply(held, 1)
+        const vector = vectorOf(seed % 4, dimensions, next)
+        const hits = await index.nearest({ vector, side: 'both', k, filter: {} })
+        const all = await index.distances({ vector, side: 'both', ids: held.map(({ id }) => id) })
+        const expected = [...all].sort(([a, x], [b, y]) => x - y || (a < b ? -1 : 1)).slice(0, k)
+        expect(hits.map(({ id, distance }) => [id, distance])).toEqual(expected)
+        await search.close()
+      },
+    ),
+    { numRuns: 40 },
+  )
+}, 60_000)
