@@ -7,6 +7,9 @@ const secretName =
   /(?:^|[_\-.])(?:pass(?:word|wd|phrase)?|secret|token|api_?key|access_?key|private_?key|credentials?|authorization|cookie|session)(?:$|[_\-.])/i
 const secretNameTail = /(?:password|passphrase|secret|token|apikey|accesskey|privatekey|authorization)$/i
 
+/** In the context of an action it names the session of an agent, not that of a browser. */
+const sessionName = 'session_id'
+
 /** Names that were judged before: the same few come with every call. */
 const judgedNames = new Map<string, boolean>()
 const mostJudgedNames = 1_000
@@ -15,7 +18,7 @@ const longestJudgedName = 64
 function isSecretName(name: string): boolean {
   const known = judgedNames.get(name)
   if (known !== undefined) return known
-  const judged = secretName.test(name) || secretNameTail.test(name.replaceAll(/[_-]/g, ''))
+  const judged = name !== sessionName && (secretName.test(name) || secretNameTail.test(name.replaceAll(/[_-]/g, '')))
   if (judgedNames.size === mostJudgedNames) judgedNames.clear()
   if (name.length <= longestJudgedName) judgedNames.set(name, judged)
   return judged

@@ -1,5 +1,6 @@
 /** Hooks of agents' clients on every store: what each event is answered, and what is kept of it. */
 import { describe, expect, test } from 'bun:test'
+import { replay } from '../../src/domain/guardrail/replay.ts'
 import { listHookSessions } from '../../src/domain/hook/session.ts'
 import { contextOf, denied, openHooks, place } from '../support/hooks.ts'
 import { forEachBackend, type TestProgram } from '../support/program.ts'
@@ -124,6 +125,17 @@ describe('hooks', () => {
         [true, ['pay']],
       ])
       expect(await sessionsOf(program)).toMatchObject([{ actions: 2, would_block: 2, verdicts: { allow: 2 } }])
+    })
+
+    test('each verdict of a hook can be repeated from the trail, in shadow too', async () => {
+      const program = await open()
+      await program.rules(rules)
+      const { bash } = openHooks(program)
+      for (const shadow of [false, true])
+        for (const command of ['ls', 'git push --force', 'pay invoice 7']) await bash(command, '', { shadow })
+      const set = await program.services.policy.current()
+      for (const entry of await rowsOf(program))
+        expect(await replay(set, async () => set, entry)).toMatchObject({ by_its_rules: { outcome: 'same' } })
     })
 
     test('a session starts with its context, and a prompt brings precedents or nothing', async () => {

@@ -33,6 +33,7 @@ import type { EvidenceReader } from './evidence.ts'
 import { type Answers, openHistory, recordedHistory, recounted } from './history.ts'
 import { addToSession, namesOf } from './session.ts'
 import type { Policy, PolicySet } from './set.ts'
+import { shadowed } from './shadow.ts'
 import { approved, lifted } from './step-up.ts'
 
 /** The parts of a call that evaluation needs. */
@@ -134,16 +135,22 @@ export function guardOf(call: GuardedCall, set: PolicySet, scopes: readonly stri
       tx,
       action,
       evaluation,
-      { ids = [], claims, dry_run = false, approvals = dry_run ? 'look' : 'use' } = {},
+      {
+        ids = [],
+        claims,
+        dry_run = false,
+        shadow = false,
+        approvals = shadow ? 'leave' : dry_run ? 'look' : 'use',
+      } = {},
     ) {
-      let settled = evaluation
+      let settled = shadow ? shadowed(evaluation) : evaluation
       if (approvals !== 'leave') {
         settled = await approved(tx, call, set, action, evaluation, claims ?? {}, approvals)
         settled = await overdue(tx, set, action, settled, { now_ms: evaluation.at_ms, looks: approvals === 'look' })
       }
       const { allowed, verdict, violations, warnings, fired, policy_hash, duration_ms } = settled
       const { record_id, would_block, changes, satisfied_by, approval, tags, answers, at_ms } = settled
-      const breakers = violations.filter(({ state }) => state !== undefined)
+      const breakers = evaluation.violations.filter(({ state }) => state !== undefined)
       const { value: copy, redacted } = redact(action)
       const { value: input, truncated } = bounded(copy as Action)
       // One by one: the name of a question is not that of a secret.
@@ -172,6 +179,7 @@ export function guardOf(call: GuardedCall, set: PolicySet, scopes: readonly stri
         ...(approval && { approval_id: approval.id }),
         ...(settled.approved_rules.length > 0 && { approved_rules: settled.approved_rules }),
         ...(dry_run && { dry_run }),
+        ...(shadow && { shadow }),
       }
       // An action that was allowed is part of the session; its record is not another one.
       if (allowed && !dry_run && action.phase !== 'record' && set.keeps_sessions) {
@@ -220,6 +228,8 @@ export interface SettleMore {
   ids?: string[]
   /** Nothing is used or requested; the row says so. */
   dry_run?: boolean
+  /** The caller stops nothing: the verdict is kept as `would_block`, and approvals are left alone. */
+  shadow?: boolean
   /**
    * What happens to approvals: by default grants are used up and missing ones requested; `leave` does neither, for an evaluation that
    * stops nothing.

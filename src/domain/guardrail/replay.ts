@@ -10,6 +10,7 @@ import { evaluate, judged, type Verdict } from './evaluate.ts'
 import { type BreakerViolation, breakerId, withBreakers } from './guard.ts'
 import { type Answers, recordedHistory } from './history.ts'
 import type { PolicySet } from './set.ts'
+import { shadowed } from './shadow.ts'
 import { lifted } from './step-up.ts'
 
 /** Evaluates an action of the past. `unknown` are the rules that depend on what was not recorded of its time. */
@@ -66,6 +67,8 @@ interface Detail {
   breakers?: BreakerViolation[]
   /** Rules whose step-up was approved. */
   approved_rules?: string[]
+  /** The caller stopped nothing. */
+  shadow?: boolean
 }
 
 const isDetail = (detail: unknown): detail is Detail =>
@@ -75,9 +78,14 @@ const answerOf = (verdict: VerdictValue, warnings: number): Answer =>
   verdict === 'allow' ? (warnings > 0 ? 'warn' : 'pass') : verdict === 'deny' ? 'block' : verdict
 
 /** The verdict with what was settled beside the rules: breakers that stopped the action, and an approval. */
-function settled(verdict: Verdict, breakers: readonly BreakerViolation[], approved: readonly string[]): Verdict {
+function settled(
+  verdict: Verdict,
+  { approved_rules = [], shadow = false }: Pick<Detail, 'approved_rules' | 'shadow'>,
+  breakers: readonly BreakerViolation[],
+): Verdict {
   const whole = withBreakers(verdict, breakers)
-  return approved.length > 0 ? lifted(whole, approved) : whole
+  if (shadow) return shadowed(whole)
+  return approved_rules.length > 0 ? lifted(whole, approved_rules) : whole
 }
 
 /** Repeats an entry by the archived rules of its time. @param set null if there are none, `altered` if they are not what their hash says */
@@ -87,7 +95,7 @@ async function repeat(set: PolicySet | 'altered' | null, detail: Detail, at: str
   if (detail.redacted) return { outcome: 'unknown', why: 'redacted text' }
   if (inputDigest(detail.input) !== detail.digest) return { outcome: 'different', why: 'input altered' }
   const { verdict, unknown } = await evaluatePast(set, detail.input, at, detail.answers)
-  if (verdictDigest(settled(verdict, detail.breakers ?? [], detail.approved_rules ?? [])) === detail.verdict_digest)
+  if (verdictDigest(settled(verdict, detail, detail.breakers ?? [])) === detail.verdict_digest)
     return { outcome: 'same', why: null }
   return unknown.size > 0 ? { outcome: 'unknown', why: 'past state' } : { outcome: 'different', why: null }
 }
@@ -113,7 +121,7 @@ export async function replay(
     asks: verdict.asks.filter((one) => counts(one.rule)),
     fired: verdict.fired.filter(counts),
   })
-  const after = settled(known, stopped, detail.approved_rules ?? [])
+  const after = settled(known, detail, stopped)
   const onPastState = unknown.size > 0 || (detail.breakers ?? []).length > 0
   return {
     seq,

@@ -6,7 +6,7 @@ import { plainText, shorten } from '../../core/quote.ts'
 import { deliberated, sessionOf } from '../deliberation/inputs.ts'
 import type { Tracker } from '../deliberation/tracker.ts'
 import { assumedStakes } from '../guardrail/action.ts'
-import { type Evaluation, judged } from '../guardrail/evaluate.ts'
+import type { Evaluation } from '../guardrail/evaluate.ts'
 import { type GuardedCall, openGuard } from '../guardrail/guard.ts'
 import { toAction } from '../guardrail/request.ts'
 import { commandOf, fileOf } from './consequence.ts'
@@ -72,13 +72,6 @@ export function actionOf(client: HookClient, project: string | null, place: Hook
   } as ActionParams
 }
 
-/** The evaluation as an installation in shadow mode keeps it: nothing is stopped, changed or asked for. */
-export function shadowed(evaluation: Evaluation): Evaluation {
-  const would_block = [...new Set([...evaluation.would_block, ...evaluation.asks.map(({ rule }) => rule)])]
-  const nothing = { violations: [], warnings: [], asks: [], changes: [], modified_action: null }
-  return judged({ ...evaluation, ...nothing, would_block })
-}
-
 const line = (text: string): string => shorten(plainText(text), 1_000)
 
 /** Changes by rules of what the tool would get: the client would have to make them. Others change only what is recorded. */
@@ -137,8 +130,7 @@ export async function checkTool(
   const guard = await openGuard(call, { ...known, stakes: assumedStakes, agent })
   const evaluation = await guard.evaluate(known)
   const settled = await call.store.transaction(async (tx) => {
-    const judgedNow = call.shadow ? shadowed(evaluation) : evaluation
-    const made = await guard.settle(tx, known, judgedNow, call.shadow ? { approvals: 'leave' } : {})
+    const made = await guard.settle(tx, known, evaluation, { shadow: call.shadow })
     await keep(tx, made)
     return made
   })
