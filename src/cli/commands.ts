@@ -9,7 +9,9 @@ import { doctor } from './doctor.ts'
 import { evidence } from './evidence.ts'
 import { exportDecisions } from './export.ts'
 import { guardrails } from './guardrails.ts'
+import { hook } from './hook.ts'
 import { importDecisions } from './import.ts'
+import { init } from './init.ts'
 import { licenses } from './licenses.ts'
 import { list } from './list.ts'
 import { mcp } from './mcp.ts'
@@ -36,6 +38,8 @@ export const commands: readonly Command[] = [
   context,
   call,
   guardrails,
+  init,
+  hook,
   approvals,
   audit,
   verify,

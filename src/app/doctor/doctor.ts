@@ -6,13 +6,22 @@ import { checkRules } from '../../policy/check.ts'
 import { type Settings, scopesOfAgents, settings as table } from '../config/config.ts'
 import { type Check, error, type Finding, note, warning } from './finding.ts'
 import { checkFolder } from './folder.ts'
+import { checkHooks } from './hooks.ts'
 import { checkKeys } from './keys.ts'
 import { checkCounters, checkDatabases, checkEvidence, checkFiles, checkVectors } from './stores.ts'
 
 export type { Finding, Severity } from './finding.ts'
 
 /** Variables of this program that are not settings. */
-const others = ['CSTP_CONFIG', 'CSTP_AGENT', 'CSTP_TOKEN', 'CSTP_SOAK', 'CSTP_TEST_STORES', 'CSTP_TEST_POSTGRES']
+const others = [
+  'CSTP_CONFIG',
+  'CSTP_AGENT',
+  'CSTP_TOKEN',
+  'CSTP_URL',
+  'CSTP_SOAK',
+  'CSTP_TEST_STORES',
+  'CSTP_TEST_POSTGRES',
+]
 const names = [...Object.values(table).map(({ env }) => env), ...others]
 
 const loopback = /^(?:localhost|127\.\d+\.\d+\.\d+|::1)$/
@@ -91,6 +100,7 @@ const checks: readonly Check[] = [
   checkEvidence,
   checkKeys,
   checkGuardrails,
+  checkHooks,
 ]
 
 /** Runs every check, one after the other. @param env the environment, for names that are not settings */

@@ -1,0 +1,50 @@
+/** Checks the hooks that `cstp init` wrote: a client that does not trust a hook runs none of it, and says nothing. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { timestamp } from '../../core/time.ts'
+import { hookCollections } from '../../domain/hook/session.ts'
+import { openExisting } from '../../drivers/shared/sqlite/connect.ts'
+import { manifests } from '../init/apply.ts'
+import { type Check, note, warning } from './finding.ts'
+
+/** When each client was last heard, from the catalogue. */
+function heard(data_dir: string): Map<string, number> {
+  const path = join(data_dir, 'cstp.db')
+  if (!existsSync(path)) return new Map()
+  const db = openExisting(path)
+  try {
+    const rows = db
+      .query<{ key: string; value: string }, [string]>('select key, value from keyed_records where collection = ?')
+      .all(hookCollections.client)
+    return new Map(rows.map(({ key, value }) => [key, (JSON.parse(value) as { last_ms: number }).last_ms]))
+  } finally {
+    db.close()
+  }
+}
+
+const fixes: Record<string, string> = {
+  codex: 'not trusted? open codex there and run /hooks',
+  'claude-code': 'open claude there and run /hooks: it lists the hooks that are active',
+}
+
+export const checkHooks: Check = {
+  name: 'hooks',
+  async *run({ data_dir, store_url }) {
+    const written = await manifests(data_dir)
+    const known = store_url === null ? heard(data_dir) : null
+    for (const { dir, clients, at, shadow } of written)
+      for (const client of clients) {
+        const last = known?.get(client)
+        const mode = shadow ? ', in shadow' : ''
+        if (known === null)
+          yield note(`${client}: hooks written ${at} in ${dir}${mode}`, 'cstp call listSessions shows its sessions')
+        else if (last === undefined)
+          yield warning(
+            `${client}: hooks written ${at} in ${dir}, never heard`,
+            fixes[client] ?? 'start the client there, and see that the service runs',
+          )
+        else
+          yield note(`${client}: hook last heard ${timestamp(last)}${mode}`, 'cstp hook report shows what it stopped')
+      }
+  },
+}

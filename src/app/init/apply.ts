@@ -1,0 +1,154 @@
+/** Writes the files of `cstp init` and takes them back: what was there before is kept in the data directory, byte for byte. */
+import { createHash } from 'node:crypto'
+import { chmod, mkdir, readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { Edit } from './clients.ts'
+import { Uneditable } from './edits.ts'
+
+/** One file as it was, and as it was written. */
+interface Kept {
+  path: string
+  /** Base64; null if there was none. */
+  before: string | null
+  /** SHA-256 of what was written. */
+  written: string
+  /** Folders that were made for it, the innermost first. */
+  folders: string[]
+}
+
+/** What was done in a folder. */
+export interface Manifest {
+  dir: string
+  clients: string[]
+  shadow: boolean
+  at: string
+  files: Kept[]
+}
+
+export interface Change {
+  path: string
+  what: 'written' | 'unchanged' | 'restored' | 'removed' | 'edited'
+}
+
+const sha256 = (data: string | Uint8Array): string => createHash('sha256').update(data).digest('hex')
+const places = (data_dir: string): string => join(data_dir, 'init')
+const placeOf = (data_dir: string, dir: string): string => join(places(data_dir), `${sha256(dir).slice(0, 16)}.json`)
+
+async function bytesAt(path: string): Promise<Buffer | null> {
+  try {
+    return await readFile(path)
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return null
+    throw error
+  }
+}
+
+async function readManifest(path: string): Promise<Manifest | null> {
+  const bytes = await bytesAt(path)
+  return bytes && (JSON.parse(bytes.toString('utf8')) as Manifest)
+}
+
+/** Every folder in which something was written. */
+export async function manifests(data_dir: string): Promise<Manifest[]> {
+  const files = await readdir(places(data_dir)).catch(() => [])
+  const all = await Promise.all(
+    files.filter((file) => file.endsWith('.json')).map((file) => readManifest(join(places(data_dir), file))),
+  )
+  return all.filter((one) => one !== null)
+}
+
+/** What was written for other folders: the script of the data directory. */
+async function pathsOfOthers(data_dir: string, dir: string): Promise<Set<string>> {
+  const others = (await manifests(data_dir)).filter((one) => one.dir !== dir)
+  return new Set(others.flatMap(({ files }) => files.map(({ path }) => path)))
+}
+
+async function makeFolders(path: string): Promise<string[]> {
+  const made: string[] = []
+  for (let at = dirname(path); (await readdir(at).catch(() => null)) === null; at = dirname(at)) made.push(at)
+  await mkdir(dirname(path), { recursive: true })
+  return made
+}
+
+/** Writes all edits, or none if one file can't be edited. @throws Uneditable naming the file */
+export async function apply(
+  data_dir: string,
+  made: Omit<Manifest, 'files'>,
+  edits: readonly Edit[],
+): Promise<Change[]> {
+  const known = await readManifest(placeOf(data_dir, made.dir))
+  const planned = await Promise.all(
+    edits.map(async ({ path, apply: edit, undo: withoutOurs }) => {
+      const before = await bytesAt(path)
+      try {
+        return { path, before, text: edit(before?.toString('utf8') ?? null), withoutOurs }
+      } catch (error) {
+        throw error instanceof Uneditable ? new Uneditable(`${path}: ${error.message}`) : error
+      }
+    }),
+  )
+  const changes: Change[] = []
+  const files = new Map((known?.files ?? []).map((one) => [one.path, one]))
+  const others = await pathsOfOthers(data_dir, made.dir)
+  const clients = [...new Set([...(known?.clients ?? []), ...made.clients])]
+  const keep = async () => {
+    await mkdir(places(data_dir), { recursive: true, mode: 0o700 })
+    const manifest: Manifest = { ...made, clients, files: [...files.values()] }
+    await writeFile(placeOf(data_dir, made.dir), JSON.stringify(manifest), { mode: 0o600 })
+  }
+  for (const { path, before, text, withoutOurs } of planned) {
+    if (before !== null && before.equals(Buffer.from(text))) {
+      changes.push({ path, what: 'unchanged' })
+      // The script of several folders goes with the last of them.
+      if (others.has(path) && !files.has(path))
+        files.set(path, { path, before: null, written: sha256(text), folders: [] })
+      continue
+    }
+    const first = files.get(path)
+    const folders = await makeFolders(path)
+    const isOurs = first !== undefined && before !== null && sha256(before) === first.written
+    // A file that was changed between two runs is restored as it is now, without what the first run added.
+    const found = first !== undefined && before !== null ? withoutOurs(before.toString('utf8')) : before
+    files.set(path, {
+      path,
+      before: isOurs ? first.before : found === null ? null : Buffer.from(found).toString('base64'),
+      written: sha256(text),
+      folders: first?.folders ?? folders,
+    })
+    // First what is needed to take it back.
+    await keep()
+    await writeFile(path, text)
+    if (path.endsWith('.mjs')) await chmod(path, 0o755)
+    changes.push({ path, what: 'written' })
+  }
+  await keep()
+  return changes
+}
+
+/** Takes back what was written in a folder; a file that was changed since loses only what cstp added. */
+export async function undo(data_dir: string, dir: string, edits: readonly Edit[]): Promise<Change[]> {
+  const place = placeOf(data_dir, dir)
+  const known = await readManifest(place)
+  if (known === null) return []
+  const others = await pathsOfOthers(data_dir, dir)
+  const changes: Change[] = []
+  for (const { path, before, written, folders } of known.files.toReversed()) {
+    const now = await bytesAt(path)
+    if (now === null || others.has(path)) continue
+    const edit = edits.find((one) => one.path === path)
+    if (sha256(now) === written) {
+      if (before === null) await rm(path)
+      else await writeFile(path, Buffer.from(before, 'base64'))
+      changes.push({ path, what: before === null ? 'removed' : 'restored' })
+    } else if (edit) {
+      const text = edit.undo(now.toString('utf8'))
+      if (text === null) await rm(path)
+      else await writeFile(path, text)
+      changes.push({ path, what: text === null ? 'removed' : 'edited' })
+    }
+    // Not those in which something else is by now.
+    for (const folder of folders) await rmdir(folder).catch(() => {})
+  }
+  await rm(place)
+  return changes
+}

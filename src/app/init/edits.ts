@@ -1,0 +1,86 @@
+/** Edits of other programs' files: what cstp adds is found again by its mark, replaced and removed; everything else stays as it is. */
+
+type Plain = Record<string, unknown>
+
+const isPlain = (value: unknown): value is Plain => value !== null && typeof value === 'object' && !Array.isArray(value)
+
+/** A file that can't be edited without losing something of it. */
+export class Uneditable extends Error {
+  override name = 'Uneditable'
+}
+
+/** What each of our hooks has in its command or its address. */
+const mark = /cstp-hook\.mjs|\bcstp hook \S|\/hooks\/(?:claude-code|codex|cursor|gemini|copilot|opencode)\b/
+
+const isOurs = (entry: unknown): boolean =>
+  isPlain(entry) && ['command', 'url', 'bash'].some((key) => typeof entry[key] === 'string' && mark.test(entry[key]))
+
+/** A JSON file with a change; formatted as it was. @throws Uneditable if it is not an object in plain JSON */
+export function editJson(text: string | null, change: (root: Plain) => Plain): string {
+  let root: unknown = {}
+  if (text !== null && text.trim() !== '')
+    try {
+      root = JSON.parse(text.replace(/^\ufeff/, ''))
+    } catch {
+      throw new Uneditable('it is not plain JSON (comments?)')
+    }
+  if (!isPlain(root)) throw new Uneditable('it is not a JSON object')
+  const next = change(structuredClone(root))
+  if (JSON.stringify(next) === JSON.stringify(root) && text !== null) return text
+  const indent = /^[{[]\r?\n([ \t]+)/.exec(text ?? '')?.[1] ?? '  '
+  return `${JSON.stringify(next, null, indent)}\n`
+}
+
+/** Entries by event, as a client's settings have them; `groups` of them with `hooks`, or the entries themselves. */
+export type Entries = Record<string, unknown>
+
+/** Without our hooks; what is empty then is left out. */
+function withoutOurs(list: unknown): unknown[] {
+  if (!Array.isArray(list)) return []
+  return list.flatMap((one) => {
+    if (isOurs(one)) return []
+    if (!isPlain(one) || !Array.isArray(one.hooks)) return [one]
+    const hooks = one.hooks.filter((hook) => !isOurs(hook))
+    return hooks.length === one.hooks.length ? [one] : hooks.length > 0 ? [{ ...one, hooks }] : []
+  })
+}
+
+/** The settings with our hooks in `hooks`, after those of others. No entries: without ours. */
+export function withHooks(root: Plain, entries: Entries): Plain {
+  const { hooks: given } = root
+  if (given !== undefined && !isPlain(given)) throw new Uneditable('"hooks" is not an object')
+  const hooks: Plain = {}
+  for (const event of new Set([...Object.keys(given ?? {}), ...Object.keys(entries)])) {
+    const before = given?.[event]
+    const kept = withoutOurs(before)
+    const all = event in entries ? [...kept, entries[event]] : kept
+    if (all.length > 0 || (Array.isArray(before) && before.length === 0)) hooks[event] = all
+  }
+  const { hooks: _, ...rest } = root
+  return Object.keys(hooks).length > 0 || (given !== undefined && Object.keys(given).length === 0)
+    ? { ...root, hooks }
+    : rest
+}
+
+/** The file with the MCP server named cstp; null removes it. */
+export function withServer(root: Plain, server: Plain | null): Plain {
+  const { mcpServers: given = {} } = root
+  if (!isPlain(given)) throw new Uneditable('"mcpServers" is not an object')
+  const { cstp: _, ...others } = given
+  const all = server === null ? others : { ...given, cstp: server }
+  const { mcpServers: __, ...rest } = root
+  return Object.keys(all).length > 0 ? { ...root, mcpServers: all } : rest
+}
+
+const [begin, end] = ['<!-- cstp: begin -->', '<!-- cstp: end -->']
+const paragraphs = new RegExp(`(?:\\n\\n)?${begin}[\\s\\S]*?${end}\\n?`, 'g')
+
+/** A page of instructions with our paragraph at its end; null removes it. */
+export function withParagraph(text: string | null, paragraph: string | null): string {
+  const before = text ?? ''
+  const ours = paragraph === null ? '' : `${begin}\n${paragraph.trim()}\n${end}\n`
+  if (ours !== '' && before.includes(ours)) return before
+  const rest = before.replace(paragraphs, '')
+  if (ours === '') return rest
+  return rest === '' ? ours : `${rest.trimEnd()}\n\n${ours}`
+}

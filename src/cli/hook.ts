@@ -1,0 +1,118 @@
+/** cstp hook: sends an event of a client to the server, and reports what hooks stopped or would have stopped. */
+import { hook as sendHook } from '../../plugin/hooks/cstp-hook.mjs'
+import { initClients } from '../app/init/clients.ts'
+import { dayMs, timestamp } from '../core/time.ts'
+import { numberOf } from './args.ts'
+import { defineCommand } from './command.ts'
+import { connectionFlags, type Result, withConnection } from './connection.ts'
+import { misuse } from './failure.ts'
+import { auditEntries } from './pages.ts'
+import { type Column, jsonLine, type Paint, plain, table } from './terminal.ts'
+
+const defaultDays = 7
+
+interface Stopped {
+  at: string
+  client: string
+  agent: string
+  /** False if it was stopped, true if it would have been. */
+  shadow: boolean
+  rules: string[]
+  description: string
+  input: unknown
+  record_id: string | null
+}
+
+type Entry = Result<'listAudit'>['entries'][number]
+
+/** What a line of the trail says was stopped, or would have been; null if nothing was. */
+function stoppedBy({ at, agent, method, detail, allowed }: Entry): Stopped | null {
+  if (allowed === null || detail === null || typeof detail !== 'object') return null
+  const {
+    violations = [],
+    would_block = [],
+    input,
+    record_id = null,
+  } = detail as {
+    violations?: string[]
+    would_block?: string[]
+    input?: { description?: string; context?: { input?: unknown } }
+    record_id?: string | null
+  }
+  const rules = [...violations, ...would_block]
+  if (rules.length === 0) return null
+  const description = input?.description ?? ''
+  const client = method.slice('POST /hooks/'.length)
+  return { at, client, agent, shadow: allowed, rules, description, input: input?.context?.input ?? null, record_id }
+}
+
+const columns = (paint: Paint): Column<Stopped>[] => [
+  { title: 'time', text: ({ at }) => at.slice(0, 19).replace('T', ' ') },
+  { title: 'client', text: ({ client }) => client, paint: (text) => paint.cyan(text) },
+  { title: 'agent', text: ({ agent }) => plain(agent), rank: 1 },
+  { title: 'verdict', text: ({ shadow }) => (shadow ? 'would stop' : 'stopped') },
+  { title: 'rules', text: ({ rules }) => plain(rules.join(' ')), rank: 3 },
+  { title: 'call', text: ({ description }) => plain(description), grows: true },
+]
+
+const report = defineCommand({
+  name: 'hook report',
+  usage: '[--days n] [flags]',
+  summary: 'Show what hooks stopped, or would have stopped in shadow.',
+  about: ['Newest first, from the audit trail. With --json each line has the input of the call, without its secrets.'],
+  flags: {
+    days: { kind: 'value', value: 'n', about: `Days to look back; by default ${defaultDays}.` },
+    client: { kind: 'list', value: 'name', about: 'Only of these clients.' },
+    ...connectionFlags,
+  },
+  words: [0, 0],
+  examples: [['cstp hook report --days 1', 'what the rules would have stopped since yesterday']],
+  async run(run) {
+    const { flags, terminal, json } = run
+    const days = numberOf('days', flags.days) ?? defaultDays
+    if (days <= 0) throw misuse('--days needs a number above 0')
+    const since = timestamp(Date.now() - days * dayMs)
+    const clients = flags.client.length > 0 ? flags.client : initClients
+    const found: Stopped[] = []
+    await withConnection(run, async (connection) => {
+      for (const client of clients)
+        for await (const entry of auditEntries(connection, { since, method: `POST /hooks/${client}` }))
+          found.push(...[stoppedBy(entry)].filter((one) => one !== null))
+    })
+    found.sort((a, b) => (a.at < b.at ? 1 : -1))
+    if (json) for (const one of found) await terminal.out(jsonLine(one))
+    else if (found.length === 0) await terminal.out('Nothing was stopped, or would have been.\n')
+    else
+      await terminal.out(`${table(found, columns(terminal.paint), terminal.width, terminal.paint.bold).join('\n')}\n`)
+    return 0
+  },
+})
+
+export const hook = defineCommand({
+  name: 'hook',
+  usage: '<client> [--fail-open] [--shadow]',
+  summary: 'Send a hook event from stdin to the server, and print its answer.',
+  about: [
+    `The command of a hook: clients are ${initClients.join(', ')}. cstp init writes a script that does the same and starts faster.`,
+    'A call of a tool that could not be judged is stopped: the exit status is 2. With --fail-open it goes on, and the event waits in hook-spool.jsonl of the data directory until the server answers again; with --shadow it goes on in silence.',
+    'The token is that of CSTP_AGENT and CSTP_TOKEN, else the file token of the data directory.',
+  ],
+  verbs: [report],
+  flags: {
+    'fail-open': { kind: 'switch', about: 'Let calls pass that could not be judged, and send the event later.' },
+    shadow: { kind: 'switch', about: 'Stop nothing; keep what would have been stopped.' },
+    url: { kind: 'value', value: 'url', about: 'Server to call (CSTP_URL); by default http://127.0.0.1:9991.' },
+  },
+  words: [1, 1],
+  examples: [['cstp hook codex --fail-open', 'as the command of a hook of Codex']],
+  async run({ words, flags, env, terminal }) {
+    const [client] = words
+    if (!initClients.some((one) => one === client))
+      throw misuse(`${JSON.stringify(client)} is not one of ${initClients.join(', ')}, report`)
+    const body = await Bun.stdin.text()
+    const { status, out, err } = await sendHook({ client: client!, flags, env, body, cwd: process.cwd() })
+    if (out !== '') await terminal.out(out)
+    if (err !== '') terminal.note(err)
+    return status
+  },
+})

@@ -1,0 +1,135 @@
+/** The script that clients run for their hooks, under Node: answers, exit statuses, the spool, what it knows of the repository. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { repositoryAt } from '../../plugin/hooks/cstp-hook.mjs'
+import { bareEnv, cstp, freePort, root, run } from '../support/process.ts'
+import { type Running, startServing, tokens } from '../support/serving.ts'
+
+const node = Bun.which('node')
+const script = join(root, 'plugin/hooks/cstp-hook.mjs')
+const rules = `
+- id: no-force
+  action: block
+  conditions: [{ type: field, field: context.command, operator: contains, value: push --force, when_missing: no_match }]
+  message: No forced pushes
+`
+
+let running: Running
+let dir: string
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'cstp-hook-'))
+  await writeFile(join(dir, 'rules.yaml'), rules)
+  running = await startServing({ GUARDRAILS_PATHS: dir })
+})
+afterAll(async () => {
+  await running.stop()
+  await rm(dir, { recursive: true, force: true })
+})
+
+const ada = () => ({ ...bareEnv(dir), CSTP_AGENT: 'ada', CSTP_TOKEN: tokens.ada.split(':')[1]!, CSTP_URL: running.url })
+const body = (hook_event_name: string, more: object = {}) =>
+  JSON.stringify({ session_id: 's1', cwd: dir, hook_event_name, tool_use_id: 't1', ...more })
+const shell = (command: string) => ({ tool_name: 'Bash', tool_input: { command } })
+
+if (node === null) test.skip('there is no Node here, which clients run the script with', () => {})
+else
+  describe('cstp-hook.mjs', () => {
+    const hook = (args: string[], input: string, env: Record<string, string> = ada()) =>
+      run([node, script, ...args], { cwd: dir, env, input })
+
+    test('silence for an allowed call, the denial of the client for a blocked one', async () => {
+      expect(await hook(['codex'], body('PreToolUse', shell('ls')))).toEqual({ status: 0, out: '', err: '' })
+      const { status, out } = await hook(['codex'], body('PreToolUse', shell('git push --force')))
+      expect([status, JSON.parse(out)]).toMatchObject([0, { hookSpecificOutput: { permissionDecision: 'deny' } }])
+      expect(await hook(['codex', '--shadow'], body('PreToolUse', shell('git push --force')))).toEqual({
+        status: 0,
+        out: '',
+        err: '',
+      })
+    })
+
+    test('a call that can’t be judged is stopped; another event is not, nor is anything in shadow', async () => {
+      const down = { ...ada(), CSTP_URL: `http://127.0.0.1:${await freePort()}` }
+      const call = body('PreToolUse', shell('ls'))
+      expect(await hook(['codex'], call, down)).toMatchObject({
+        status: 2,
+        out: '',
+        err: expect.stringContaining('ECONNREFUSED'),
+      })
+      expect(await hook(['gemini'], body('BeforeTool', shell('ls')), down)).toMatchObject({ status: 2 })
+      expect(await hook(['codex'], 'no json', down)).toMatchObject({ status: 2 })
+      expect(await hook(['codex'], body('Stop'), down)).toMatchObject({ status: 1, out: '' })
+      expect(await hook(['codex', '--shadow'], call, down)).toEqual({ status: 0, out: '', err: '' })
+      const { status, out } = await hook(['copilot'], call, down)
+      expect([status, JSON.parse(out)]).toMatchObject([0, { permissionDecision: 'deny' }])
+      const wrong = { ...ada(), CSTP_TOKEN: 'not-the-token-of-ada' }
+      expect(await hook(['codex'], call, wrong)).toMatchObject({ status: 2, err: expect.stringContaining('401') })
+    })
+
+    test('with --fail-open it goes on, and what was not sent is sent when the server answers again', async () => {
+      const down = { ...ada(), CSTP_URL: `http://127.0.0.1:${await freePort()}` }
+      const late = JSON.parse(body('PostToolUse', { ...shell('ls'), tool_response: 'x' }))
+      const spool = join(dir, 'hook-spool.jsonl')
+      const sent = JSON.stringify({ ...late, session_id: 'late' })
+      expect(await hook(['codex', '--fail-open'], sent, down)).toEqual({ status: 0, out: '', err: '' })
+      expect((await stat(spool)).mode & 0o777).toBe(0o600)
+      expect(await hook(['codex', '--fail-open'], body('SessionStart'))).toMatchObject({ status: 0 })
+      expect(await Bun.file(spool).exists()).toBe(false)
+      const { sessions } = (await running.call('listSessions', {}, 'ada')) as { sessions: object[] }
+      expect(sessions).toContainEqual(expect.objectContaining({ session_id: 'late', actions: 1 }))
+    })
+
+    test('cstp hook does the same, and cstp hook report shows what was stopped', async () => {
+      const call = body('PreToolUse', shell('git push --force origin'))
+      const { status, out } = await cstp(['hook', 'codex'], ada(), call)
+      expect([status, JSON.parse(out)]).toMatchObject([0, { hookSpecificOutput: { permissionDecision: 'deny' } }])
+      const down = { ...ada(), CSTP_URL: `http://127.0.0.1:${await freePort()}` }
+      expect(await cstp(['hook', 'codex'], down, call)).toMatchObject({ status: 2 })
+      const [agent, token] = tokens.root.split(':')
+      const report = await cstp(
+        ['hook', 'report', '--json', '--url', running.url, '--agent', agent!, '--token', token!],
+        bareEnv(dir),
+      )
+      const lines = report.out
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line))
+      expect(lines).toContainEqual(
+        expect.objectContaining({
+          client: 'codex',
+          agent: 'ada',
+          shadow: false,
+          rules: ['no-force'],
+          input: { command: 'git push --force origin' },
+        }),
+      )
+      expect(lines).toContainEqual(expect.objectContaining({ shadow: true, rules: ['no-force'] }))
+    })
+  })
+
+test('the script in the binary is the one in the plugin', async () => {
+  const { source } = await import('../../src/app/init/hook-script.gen.ts')
+  expect(source).toBe(await readFile(script, 'utf8'))
+})
+
+test('project and branch are those of the repository, in a folder of it and in a worktree', async () => {
+  const shop = join(dir, 'shop')
+  const git = async (...args: string[]) => {
+    const { status, err } = await run(['git', '-c', 'user.name=a', '-c', 'user.email=a@b', ...args], {
+      cwd: shop,
+      env: bareEnv(dir),
+    })
+    expect([status, err]).toEqual([0, expect.anything()])
+  }
+  await mkdir(join(shop, 'src'), { recursive: true })
+  await git('init', '-q', '-b', 'main')
+  expect(repositoryAt(shop)).toEqual({ branch: 'main' })
+  await git('remote', 'add', 'origin', 'git@github.com:acme/shop.git')
+  expect(repositoryAt(join(shop, 'src'))).toEqual({ project: 'acme/shop', branch: 'main' })
+  await git('commit', '-q', '--allow-empty', '-m', 'x')
+  await git('worktree', 'add', '-q', '-b', 'fix/1', join(dir, 'tree'))
+  expect(repositoryAt(join(dir, 'tree'))).toEqual({ project: 'acme/shop', branch: 'fix/1' })
+  expect(repositoryAt('/')).toEqual({})
+})
