@@ -36,13 +36,14 @@ export interface Spelled {
 
 /**
  * Corrects the words of a question that the corpus lacks. A word that the embedder's model knows is one, however near another is.
- * Some look-ups for each word that is near to one of the corpus; one for any other that the corpus lacks.
+ * All words are looked up at once, and nearly always the corpus has them; only one that it lacks is compared with others.
  */
 export async function correctSpelling(tools: SpellingTools, question: string): Promise<Spelled> {
   const replaced: Spelled['replaced'] = []
-  const words = new Set([...question.matchAll(asciiWord)].map(([word]) => word).filter(isCandidate))
-  for (const word of words) {
-    const by = await nearestSpelling(tools, word)
+  const words = [...new Set([...question.matchAll(asciiWord)].map(([word]) => word).filter(isCandidate))]
+  const lacking = await Promise.all(words.map((word) => isLacking(tools, word)))
+  for (const [at, word] of words.entries()) {
+    const by = lacking[at] ? await nearestSpelling(tools, word.toLowerCase()) : null
     if (by !== null && replaced.push({ word, by }) > maxCorrected) return { text: question, replaced: [] }
   }
   const by = new Map(replaced.map((one) => [one.word, one.by]))
@@ -51,14 +52,18 @@ export async function correctSpelling(tools: SpellingTools, question: string): P
 
 const isCandidate = (word: string): boolean => word.length >= minLetters && word !== word.toUpperCase()
 
-/** What some decision writes and this word was probably meant to be; null if it is spelt right, or near to nothing. */
-async function nearestSpelling(tools: SpellingTools, given: string): Promise<string | null> {
-  const word = given.toLowerCase()
+/** Whether a word is long enough to be corrected, and no decision holds it. */
+async function isLacking({ index }: SpellingTools, word: string): Promise<boolean> {
   const [term] = queryTerms(word)
-  if (term === undefined || term.length < minLetters - 1) return null
+  if (term === undefined || term.length < minLetters - 1) return false
+  return (await index.nearTerms({ term, max_edits: 0, limit: 1 })).length === 0
+}
+
+/** What some decision writes and this word, which none does, was probably meant to be; null if it is near to nothing. */
+async function nearestSpelling(tools: SpellingTools, word: string): Promise<string | null> {
   const max_edits = word.length >= twoTypos ? 2 : 1
-  const near = await tools.index.nearTerms({ term, max_edits, limit: maxTried })
-  if (near.length === 0 || near[0]!.edits === 0 || (await tools.embedder.knowsWord?.(word))) return null
+  const near = await tools.index.nearTerms({ term: queryTerms(word)[0]!, max_edits, limit: maxTried })
+  if (near.length === 0 || (await tools.embedder.knowsWord?.(word))) return null
   for (const { term } of near) {
     const by = await writtenLike(tools, term, word, max_edits)
     if (by !== null) return by

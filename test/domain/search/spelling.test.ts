@@ -65,3 +65,17 @@ test('a question with many unknown words is about something else', async () => {
   const question = 'exchagne excange echange exchang productio'
   expect(await corrected(question)).toEqual([question, []])
 })
+
+test('only a word that the corpus lacks is compared with others', async () => {
+  const compared: string[] = []
+  const index = {
+    keyword: () => Promise.reject(new Error('not asked')),
+    async nearTerms({ term, max_edits }: { term: string; max_edits: number }) {
+      if (max_edits > 0) compared.push(term)
+      return term === 'unheard' ? [] : [{ term, edits: 0, decisions: 1 }]
+    },
+  }
+  const store = openMemoryStore({ analyse, now: Date.now })
+  const { replaced } = await correctSpelling({ store, index, embedder: {} }, 'exchange unheard products')
+  expect([compared, replaced]).toEqual([['unheard'], []])
+})
