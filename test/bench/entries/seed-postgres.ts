@@ -30,7 +30,16 @@ await fast(sql, ['decisions', 'changes', 'reasons', 'edges', 'embeddings'], asyn
     copyInto(url, 'decisions', ['id', 'num', 'revision', ...names]),
     copyInto(url, 'changes', ['num', 'seq', 'indexed']),
     copyInto(url, 'reasons', ['num', 'type', 'uses', 'strength']),
-    copyInto(url, 'edges', ['source_id', 'target_id', 'edge_type', 'weight', 'context', 'created_at', 'created_by']),
+    copyInto(url, 'edges', [
+      'source_id',
+      'target_id',
+      'edge_type',
+      'weight',
+      'context',
+      'created_at',
+      'created_by',
+      'effective',
+    ]),
     copyInto(url, 'embeddings', ['generation', 'num', 'structure', 'function', 'both', 'shared']),
   ] as const
   const all = [decisions, changes, reasons, edges, embeddings]
@@ -42,7 +51,16 @@ await fast(sql, ['decisions', 'changes', 'reasons', 'edges', 'embeddings'], asyn
     changes.row([num, num, true])
     for (const { type, uses, strength } of reasonUses(record)) reasons.row([num, type, uses, strength])
     for (const one of edgesOf(record))
-      edges.row([one.source_id, one.target_id, one.edge_type, one.weight, one.context, one.created_at, one.created_by])
+      edges.row([
+        one.source_id,
+        one.target_id,
+        one.edge_type,
+        one.weight,
+        one.context,
+        one.created_at,
+        one.created_by,
+        one.effective,
+      ])
     const held = [bytes(packed.structure), bytes(packed.function), bytes(packed.both), packed.shared]
     embeddings.row([generation.number, num, ...held])
     if (number % 200 === 199) for (const one of all) await one.written()

@@ -1,7 +1,8 @@
 /** Transactions of the PostgreSQL store: what they cost, and that nobody waits for a lock that concerns others. */
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
+import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import { recordOf, suiteOptions } from '../../../sdk/storage/conformance/store/records.ts'
-import type { Store, Transaction } from '../../../sdk/storage/store.ts'
+import type { CountFilter, Store, Transaction } from '../../../sdk/storage/store.ts'
 import { openPostgresStore } from '../../../src/drivers/store/postgres/driver.ts'
 import { freshSchema, type Postgres, postgres, whyNoPostgres } from '../../support/postgres.ts'
 import { counted } from '../../support/statements.ts'
@@ -68,8 +69,8 @@ function suite(database: Postgres): void {
     // Connections and what is remembered of the generations come first.
     await store.transaction(recording(1))
     const alone = await cost(() => store.transaction(recording(2)))
-    // Two look-ups; begin, locks, three comparisons; decision, reasons, vectors, number, session twice, trail; commit.
-    expect(alone).toBeLessThanOrEqual(14)
+    // Two look-ups; begin, locks, three comparisons; decision, reasons, edges, vectors, number, session twice, trail; commit.
+    expect(alone).toBeLessThanOrEqual(15)
     const many = Array.from({ length: 64 }, (_, at) => 100 + at)
     const together = await cost(() => Promise.all(many.map((number) => store.transaction(recording(number)))))
     expect(together / many.length).toBeLessThanOrEqual(2)
@@ -107,6 +108,49 @@ function suite(database: Postgres): void {
     expect(done).toEqual(['others', 'long', 'concerned', 'concerned'])
     const [held] = await store.keyed.get('held', ['x'])
     expect([held!.version, (held!.value as unknown[]).slice(0, 4)]).toEqual([3, [...'long']])
+    await Promise.all([store.close(), other.close()])
+  })
+
+  test('of transactions that count, those wait for each other whose counts or records concern each other', async () => {
+    const { url, store } = await opened()
+    const { store: other } = await opened(url)
+    const [inside, goOn] = [gate(), gate()]
+    const done: string[] = []
+    const by = (number: number, recorded_by: string, category = 'process') =>
+      recordOf(number, { recorded_by, category, tags: [], project: null })
+    /** Counts, and adds one if none was there. */
+    const first = (filter: CountFilter, record: DecisionRecord) => async (tx: Transaction) => {
+      if ((await tx.decisions.count(filter)) > 0) return 'too late'
+      await tx.decisions.create(record)
+      return 'first'
+    }
+    const ada = store.transaction(async (tx) => {
+      const result = await first({ agent: 'ada' }, by(1, 'ada', 'tooling'))(tx)
+      inside.resolve()
+      await goOn.promise
+      done.push('ada')
+      return result
+    })
+    await inside.promise
+    // Nothing of that concerns these.
+    expect(await other.transaction(first({ agent: 'eve' }, by(5, 'eve')))).toBe('first')
+    expect(await store.transaction(first({ alike: { category: 'security' } }, by(6, 'eve', 'security')))).toBe('first')
+    const later: [string, CountFilter, DecisionRecord][] = [
+      ['the same agent', { agent: 'ada' }, by(2, 'ada')],
+      ['all', {}, by(3, 'bob')],
+      ['a category that ada adds to', { alike: { category: 'tooling' } }, by(4, 'cyd')],
+    ]
+    const waiting = later.map(([name, filter, record]) =>
+      other.transaction(first(filter, record)).then((result) => {
+        done.push('later')
+        return [name, result]
+      }),
+    )
+    done.push('others')
+    goOn.resolve()
+    expect(await ada).toBe('first')
+    expect(await Promise.all(waiting)).toEqual(later.map(([name]) => [name, 'too late']))
+    expect(done).toEqual(['others', 'ada', 'later', 'later', 'later'])
     await Promise.all([store.close(), other.close()])
   })
 

@@ -4,17 +4,22 @@ import { StorageError } from '../../../../sdk/storage/errors.ts'
 import type { CountFilter, DecisionWriter, StoreOptions } from '../../../../sdk/storage/store.ts'
 import type { Query } from '../../shared/postgres/client.ts'
 import { toText } from '../../shared/postgres/filter.ts'
+import { allCounts, countedName, countedUnder } from './count-locks.ts'
 import { counter } from './counts.ts'
 import { type FoundOf, nameOf } from './draft.ts'
 import { type StoredRow, storedColumns, storedOf } from './rows.ts'
 import type { Access, Verb } from './transaction.ts'
 
-/** Counts guard each other: what is counted stays true until the commit, as nobody else who counts gets further. */
 export function decisionWriter(access: Access, verb: Verb, analyse: StoreOptions['analyse']): DecisionWriter {
   const { draft } = access
-  const counted = async <T>(read: (query: Query) => Promise<T>): Promise<T> => {
+  let counts = false
+  const counted = async <T>(filter: CountFilter, read: (query: Query) => Promise<T>): Promise<T> => {
     await access.engine()
-    return access.look([nameOf('counts', 'all')], read)
+    counts = true
+    const name = countedName(filter)
+    const shared = name === allCounts ? undefined : access.guard([allCounts], 'shared')
+    const [found] = await Promise.all([access.look([name], read), shared])
+    return found
   }
   const taken = (record: DecisionRecord) =>
     new StorageError('conflict', `the id or source key of decision ${record.id} is taken`)
@@ -70,8 +75,8 @@ export function decisionWriter(access: Access, verb: Verb, analyse: StoreOptions
       draft.found.set(name, { kind: 'decision', id, revision: row?.revision ?? 0, indexed: row?.indexed ?? null })
       return row === undefined ? null : storedOf(row)
     }),
-    count: verb((filter: CountFilter) => counted((query) => counter(query).count(filter))),
-    outcomes: verb((filter: CountFilter) => counted((query) => counter(query).outcomes(filter))),
+    count: verb((filter: CountFilter) => counted(filter, (query) => counter(query).count(filter))),
+    outcomes: verb((filter: CountFilter) => counted(filter, (query) => counter(query).outcomes(filter))),
     idOfSource: verb(async (key: string) => {
       if (draft.decisions.size > 0) await access.engine()
       return holderOf(key)
@@ -80,6 +85,7 @@ export function decisionWriter(access: Access, verb: Verb, analyse: StoreOptions
       const terms = analyse(record)
       if (written(record.id) || (await revisionOf(record.id, 0)) !== 0 || !(await isFree(record, null)))
         throw taken(record)
+      if (counts) await access.guard(countedUnder(record), 'shared')
       draft.decisions.set(record.id, { record, revision: 0, terms })
     }),
     update: verb(async (record: DecisionRecord, revision: number) => {
@@ -90,6 +96,8 @@ export function decisionWriter(access: Access, verb: Verb, analyse: StoreOptions
       if (stored !== revision)
         throw new StorageError('conflict', `decision ${record.id} is at revision ${stored}, not ${revision}`)
       if (!(await isFree(record, record.id))) throw taken(record)
+      // What it was counted under before nobody looks up.
+      if (counts) await access.guard([allCounts])
       draft.decisions.set(record.id, { record, revision, terms })
     }),
   }

@@ -26,7 +26,7 @@ export interface Access {
   /** Takes something for granted that was not read; only where no locks are held. */
   assume(name: string, found: Found): void
   /** Locks what will be written, where locks are held; else the commit does. */
-  guard(names: readonly string[]): Promise<void>
+  guard(names: readonly string[], mode?: Mode): Promise<void>
   /** What only a transaction of the engine can do: on its connection, where what was written so far has been sent. */
   engine(): Promise<Query>
 }
@@ -178,7 +178,7 @@ async function runLocked<T>(
     assume() {
       throw new StorageError('invalid', 'nothing is taken for granted where locks are held')
     },
-    guard: (names) => lock(names, 'exclusive'),
+    guard: (names, mode = 'exclusive') => lock(names, mode),
     async engine() {
       const changes = changesOf([draft]).length
       await Promise.all(send(query, [draft], given))

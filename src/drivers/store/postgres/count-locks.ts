@@ -1,0 +1,40 @@
+/**
+ * The locks of transactions that count: of two of them, neither writes what the other has counted, and those that have nothing to do with
+ * each other go on side by side.
+ */
+import type { DecisionRecord } from '../../../../sdk/schema/decision.ts'
+import { fieldsOf } from '../../../../sdk/storage/fields.ts'
+import { skeleton } from '../../../../sdk/storage/skeleton.ts'
+import type { CountFilter } from '../../../../sdk/storage/store.ts'
+import { nameOf } from './draft.ts'
+
+/** Held by all that count: alone by those that count, or change, what has no name of its own. */
+export const allCounts = nameOf('counts', '')
+
+const named = (field: string, value: string): string => nameOf('counts', `${field} ${value}`)
+const looked = (field: string, value: string | null | undefined): string[] =>
+  value == null ? [] : [named(field, skeleton(value))]
+
+/** What is counted, as narrow as it has a name: held alone. */
+export function countedName({ agent, category, project, feature, alike = {} }: CountFilter): string {
+  const names = [
+    ...(agent === undefined ? [] : [named('agent', agent)]),
+    ...looked('category', alike.category ?? category),
+    ...looked('project', alike.project ?? project),
+    ...looked('feature', alike.feature ?? feature),
+    ...looked('tag', alike.tag),
+  ]
+  return names[0] ?? allCounts
+}
+
+/** Every name under which a new decision may be counted: shared with others that add. */
+export function countedUnder(record: DecisionRecord): string[] {
+  const { agent, category, project, feature, tags } = fieldsOf(record, false)
+  return [
+    named('agent', agent),
+    ...looked('category', category),
+    ...looked('project', project),
+    ...looked('feature', feature),
+    ...new Set(tags.flatMap((tag) => looked('tag', tag))),
+  ]
+}
