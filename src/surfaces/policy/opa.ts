@@ -2,7 +2,7 @@
  * The data API of Open Policy Agent, with one document: what asks an OPA server whether something is allowed can ask here.
  * @see OPA, REST API, "Get a Document (with Input)"
  */
-import type { CheckGuardrailsParams } from '../../../sdk/client.gen.ts'
+import type { CheckGuardrailsParams, CheckGuardrailsResult } from '../../../sdk/client.gen.ts'
 import { invalidParams } from '../../../sdk/errors.ts'
 import type { Dispatch } from '../../calls/dispatch.ts'
 import { json, type Route } from '../http/route.ts'
@@ -35,6 +35,9 @@ function toParams(input: unknown): CheckGuardrailsParams {
   return { action: { category: 'opa', description, context: { input } } }
 }
 
+const changed = (changes: CheckGuardrailsResult['changes']): string =>
+  changes.map(({ field, after, rule }) => `${field} ${JSON.stringify(after)} (${rule})`).join('; ')
+
 function inputOf(body: unknown): unknown {
   if (isObject(body) && body.input !== undefined) return body.input
   const [expected, received] = ['an object with the input', typeof body]
@@ -54,7 +57,10 @@ export function opaRoutes({ dispatch }: { dispatch: Dispatch }): Record<string, 
           const read = await readValue(request, visit)
           if (read instanceof Response) return read
           const checked = await check(toParams(inputOf(read.value)), visit)
-          return json({ result: { allow: checked.allowed, ...explain(checked) } })
+          // What asks an OPA does as it asked or not at all: an action that is only allowed as rules changed it is not allowed.
+          const { verdict, changes } = checked
+          const reason = verdict === 'modify' && { reason: `Allowed only as changed: ${changed(changes)}` }
+          return json({ result: { allow: verdict === 'allow', ...explain(checked), ...reason } })
         } catch (error) {
           return refusal(error, 'code')
         }

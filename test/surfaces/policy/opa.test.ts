@@ -20,6 +20,12 @@ const rules = `
   condition_category: payment
   condition_context.amount: "> 5000"
   message: Large payments need a person
+- id: plan-first
+  action: modify
+  message: Only a plan is made
+  conditions:
+    - { type: field, field: context.command, operator: "=", value: terraform apply, when_missing: no_match }
+  modify: { set: { context.command: terraform plan } }
 `
 let place: Ruled
 beforeAll(async () => {
@@ -114,6 +120,16 @@ describe('the input of a document', () => {
   ])('a body that is %s is refused', async (_, body, code) => {
     const answer = await place.post(path, body)
     expect([answer.status, answer.body.code]).toEqual([400, code])
+  })
+})
+
+test('an action that is only allowed as rules changed it is not allowed, as nobody would change it', async () => {
+  const action = { description: 'Apply', context: { command: 'terraform apply' } }
+  const { body } = await place.post(path, { input: { action } })
+  expect(body.result).toMatchObject({
+    ...{ allow: false, verdict: 'modify' },
+    reason: 'Allowed only as changed: context.command "terraform plan" (plan-first)',
+    modified_action: { context: { command: 'terraform plan' } },
   })
 })
 
