@@ -9,10 +9,11 @@ import { bareEnv, inTemporaryDir, type Service, serve } from '../support/process
 // Some 2 000 texts go through the model; a busy machine takes its time.
 setDefaultTimeout(600_000)
 
-/** Source that must stand among the first three, by the beginning of a question; null where nothing is a precedent. */
-const pepAnswers: Record<string, string | null> = {
+/** Sources of which one must be among the first three, by the beginning of a question; null where nothing is a precedent. */
+const pepAnswers: Record<string, string | string[] | null> = {
   'Should the language get a switch': 'PEP 3103',
-  'A dictionary that cannot': 'PEP 416',
+  // The rejected frozendict, and the later one.
+  'A dictionary that cannot': ['PEP 416', 'PEP 814'],
   'How can threads run': 'PEP 703',
   'Protect hash tables': 'PEP 456',
   'Fill values into SQL': 'PEP 750',
@@ -74,6 +75,7 @@ test('what was taken in is found by meaning', () =>
     for (const [beginning, source] of Object.entries(expected)) {
       const { no_precedent, hits } = found.find(({ query }) => query.startsWith(beginning))!
       expect(no_precedent).toBe(source === null)
-      if (source !== null) expect(hits.map(({ source_key }) => source_key)).toContain(source)
+      if (source !== null)
+        expect(hits.some(({ source_key }) => [source].flat().some((one) => one === source_key))).toBe(true)
     }
   }))
