@@ -1,6 +1,7 @@
 /** Prometheus metrics of the process: what was asked, how long it took, what is in store and what still waits. */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Evidence } from '../../../sdk/storage/evidence.ts'
+import type { SearchState } from '../../../sdk/storage/search.ts'
 import type { Store } from '../../../sdk/storage/store.ts'
 import type { GuessedAt } from './guesses.ts'
 
@@ -21,11 +22,14 @@ export interface Metrics {
 /** What is looked at when the metrics are asked for. */
 export interface Measured {
   store: Pick<Store, 'status'>
+  index: { state(): Promise<SearchState> }
   evidence: Pick<Evidence, 'head'>
   chain: { latest(): { intact: boolean } | null }
 }
 
 const seconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+const searchParts = ['decisions', 'indexed', 'tail', 'segments', 'building'] as const
 
 /** @param known names that may be a label; others count as `unknown`, so that callers can't grow the set */
 export function createMetrics(version: string, known: ReadonlySet<string>): Metrics {
@@ -87,6 +91,12 @@ export function createMetrics(version: string, known: ReadonlySet<string>): Metr
     labelNames: ['of'],
     registers,
   })
+  const searched = new Gauge({
+    name: 'cstp_search_index',
+    help: 'What the search index holds: decisions, those of them with vectors, those in memory, its parts on disk, and 1 while one is built.',
+    labelNames: ['part'],
+    registers,
+  })
   const records = new Gauge({ name: 'cstp_evidence_records', help: 'Records in the chain of evidence.', registers })
   const intact = new Gauge({
     name: 'cstp_evidence_intact',
@@ -123,9 +133,11 @@ export function createMetrics(version: string, known: ReadonlySet<string>): Metr
       reindexed.set({ of: 'done' }, done)
       reindexed.set({ of: 'total' }, total)
     },
-    async render({ store, evidence, chain }) {
-      const [status, seq] = await Promise.all([
+    async render({ store, index, evidence, chain }) {
+      const [status, search, seq] = await Promise.all([
         store.status(),
+        // Nor must an index that can't be reached.
+        index.state().catch(() => null),
         // A damaged log must not take the other figures with it.
         evidence.head().then(
           ({ seq }) => seq,
@@ -137,6 +149,7 @@ export function createMetrics(version: string, known: ReadonlySet<string>): Metr
       intact.set(verified === null ? -1 : verified.intact ? 1 : 0)
       decisions.set(status.decisions)
       outbox.set(status.outbox)
+      for (const part of searchParts) searched.set({ part }, search === null ? Number.NaN : Number(search[part]))
       memory.set(process.memoryUsage.rss())
       return registry.metrics()
     },

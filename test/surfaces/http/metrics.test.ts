@@ -6,6 +6,7 @@ import { createMetrics } from '../../../src/surfaces/http/metrics.ts'
 import { openMemoryEvidence } from '../../support/memory/evidence.ts'
 import { openMemoryStore } from '../../support/memory/store.ts'
 import { recordOf, testStart } from '../../support/record.ts'
+import { openIndexOf } from '../../support/search.ts'
 
 test('calls, embeddings, decisions and what is owed', async () => {
   const store = openMemoryStore({ analyse, now: () => testStart })
@@ -24,7 +25,8 @@ test('calls, embeddings, decisions and what is owed', async () => {
   metrics.embed('query', 3, 10, false)
   metrics.embed('document', 1, 10, true)
   metrics.reindex(4, 9)
-  const text = await metrics.render({ store, evidence, chain })
+  const index = await openIndexOf(store)
+  const text = await metrics.render({ store, index, evidence, chain })
   const value = (line: string) =>
     Number(
       text
@@ -43,6 +45,8 @@ test('calls, embeddings, decisions and what is owed', async () => {
     decisions: value('cstp_decisions'),
     outbox: value('cstp_outbox_depth'),
     done: value('cstp_reindex_decisions{of="done"}'),
+    searched: value('cstp_search_index{part="decisions"}'),
+    by_vector: value('cstp_search_index{part="indexed"}'),
     build: value('cstp_build_info{version="1.2.3"}'),
   }).toEqual({
     ok: 1,
@@ -54,6 +58,8 @@ test('calls, embeddings, decisions and what is owed', async () => {
     decisions: 1,
     outbox: 1,
     done: 4,
+    searched: 1,
+    by_vector: 0,
     build: 1,
   })
   expect(value('process_resident_memory_bytes')).toBeGreaterThan(10_000_000)

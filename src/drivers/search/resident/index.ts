@@ -32,7 +32,7 @@ export function openResidentIndex(dimensions: number, worker_from: number): Resi
   const keywords = keywordIndex()
   const words = wordNumbers()
   /** A hash of the terms at each slot: most changes of a decision leave its text as it was. */
-  const hashes: (number | bigint)[] = []
+  const hashes: number[] = []
   // Scans share their scratch memory with each other, and rows with what is applied: one at a time.
   const lane = openLane()
   let applied = 0
@@ -42,7 +42,7 @@ export function openResidentIndex(dimensions: number, worker_from: number): Resi
     const isNew = slots.of(id) === undefined
     const slot = slots.put(id, { ...fields, indexed: addresses !== null })
     vectors.put(slot, addresses)
-    const hash = Bun.hash(terms)
+    const hash = Number(Bun.hash(terms))
     if (!isNew && hashes[slot] === hash) return []
     hashes[slot] = hash
     return [{ slot, terms: words.count(terms) }]

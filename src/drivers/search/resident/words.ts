@@ -61,7 +61,8 @@ export function wordNumbers() {
     table[placeOf(hash, text, from, to)] = size + 1
     hashes[size] = hash
     starts[size + 1] = end
-    bySpelling.add(text.slice(from, to))
+    // A copy: a slice would keep the whole text.
+    bySpelling.add(String.fromCharCode(...units.subarray(start, end)))
     return size++
   }
 
