@@ -1143,7 +1143,7 @@ export interface ListSessionsResult {
     /** The program that the agent runs in. */
     client: 'claude-code' | 'codex' | 'cursor' | 'gemini' | 'copilot' | 'opencode'
     /** As the hook says: from the remote of its repository. */ project: string | null
-    branch: string | null
+    /** Branch of the repository, from the same source. */ branch: string | null
     /** Its directory at the first event. */ cwd: string | null
     /** First event, RFC 3339. */ started_at: string
     /** Latest event, RFC 3339. */ last_at: string
@@ -1151,11 +1151,11 @@ export interface ListSessionsResult {
     /** Those of them that failed. */ errors: number
     /** Calls that were checked, by verdict. */
     verdicts: {
-      deny: number
-      defer: number
-      step_up: number
-      modify: number
-      allow: number
+      /** Stopped by a rule or a breaker. */ deny: number
+      /** Stopped until more is known. */ defer: number
+      /** Stopped until a person approves. */ step_up: number
+      /** Passed with a change that a rule makes. */ modify: number
+      /** Passed. */ allow: number
     }
     /** Calls that a rule in shadow mode would have stopped. */ would_block: number
     /** The end of the session; null while it is open. */

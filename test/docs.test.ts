@@ -45,6 +45,7 @@ describe('pages', async () => {
         'CSTP_CONFIG',
         'CSTP_AGENT',
         'CSTP_TOKEN',
+        'CSTP_URL',
         'CSTP_SOAK',
         ...Object.values(settings).map(({ env }) => env),
       ])

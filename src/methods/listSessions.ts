@@ -3,7 +3,6 @@ import * as v from 'valibot'
 import { CstpError } from '../../sdk/errors.ts'
 import { filledText } from '../../sdk/schema/decision.ts'
 import { boundMs, DateBound, shortened, whole } from '../../sdk/schema/params.ts'
-import { verdictValues } from '../../sdk/schema/verdict.ts'
 import { defineMethod } from '../calls/method.ts'
 import { timestamp } from '../core/time.ts'
 import { hookClients } from '../domain/hook/event.ts'
@@ -17,19 +16,20 @@ const Session = v.object({
   agent: v.pipe(v.string(), d('The authenticated agent.')),
   client: v.pipe(v.picklist(hookClients), d('The program that the agent runs in.')),
   project: v.pipe(v.nullable(v.string()), d('As the hook says: from the remote of its repository.')),
-  branch: v.nullable(v.string()),
+  branch: v.pipe(v.nullable(v.string()), d('Branch of the repository, from the same source.')),
   cwd: v.pipe(v.nullable(v.string()), d('Its directory at the first event.')),
   started_at: v.pipe(v.string(), d('First event, RFC 3339.')),
   last_at: v.pipe(v.string(), d('Latest event, RFC 3339.')),
   actions: v.pipe(count, d('Calls of tools that were done.')),
   errors: v.pipe(count, d('Those of them that failed.')),
   verdicts: v.pipe(
-    v.object(
-      Object.fromEntries(verdictValues.map((one) => [one, count])) as Record<
-        (typeof verdictValues)[number],
-        typeof count
-      >,
-    ),
+    v.object({
+      deny: v.pipe(count, d('Stopped by a rule or a breaker.')),
+      defer: v.pipe(count, d('Stopped until more is known.')),
+      step_up: v.pipe(count, d('Stopped until a person approves.')),
+      modify: v.pipe(count, d('Passed with a change that a rule makes.')),
+      allow: v.pipe(count, d('Passed.')),
+    }),
     d('Calls that were checked, by verdict.'),
   ),
   would_block: v.pipe(count, d('Calls that a rule in shadow mode would have stopped.')),

@@ -97,7 +97,7 @@ export async function apply(
     await writeFile(placeOf(data_dir, made.dir), JSON.stringify(manifest), { mode: 0o600 })
   }
   for (const { path, before, text, withoutOurs } of planned) {
-    if (before !== null && before.equals(Buffer.from(text))) {
+    if (before?.equals(Buffer.from(text))) {
       changes.push({ path, what: 'unchanged' })
       // The script of several folders goes with the last of them.
       if (others.has(path) && !files.has(path))
