@@ -1,5 +1,9 @@
-/** Compiles the program into one file that needs nothing else: `bun run build [--target bun-linux-arm64] [--outfile path]`. */
-import { existsSync, mkdirSync, statSync } from 'node:fs'
+/**
+ * Compiles the program into one file that needs nothing else: `bun run build [--full] [--target bun-linux-arm64] [--outfile path]`.
+ * LanceDB, half of the size, is in the full build only.
+ */
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { bundle } from '../app/dashboard-bundle.ts'
@@ -25,7 +29,7 @@ function madeBefore(module: string, name: string, value: unknown): Bun.BunPlugin
 }
 
 /** A target of the bundler as the program will see it. */
-function machineOf(target: string | undefined): { platform: string; arch: string } {
+export function machineOf(target: string | undefined): { platform: string; arch: string } {
   if (target === undefined) return { platform: process.platform, arch: process.arch }
   const [, platform, arch] = /^bun-(linux|darwin|windows)-(x64|arm64)(?:-[a-z0-9-]+)?$/.exec(target) ?? []
   if (platform === undefined || arch === undefined)
@@ -41,12 +45,34 @@ function hasLance(target: string | undefined): boolean {
   return existsSync(join(root, `node_modules/@lancedb/lancedb-${platform}-${arch}${libc}`))
 }
 
+/** In the place of LanceDB: loading it fails with a message that says where it is. */
+const withoutLance: Bun.BunPlugin = {
+  name: 'without-lancedb',
+  setup(build) {
+    build.onResolve({ filter: /^(?:@lancedb\/lancedb|apache-arrow)$/ }, ({ path }) => ({ path, namespace: 'absent' }))
+    build.onLoad({ filter: /./, namespace: 'absent' }, () => ({
+      contents: `throw new Error('this build of cstp is without LanceDB: use the full one (cstp-full)')`,
+      loader: 'js',
+    }))
+  },
+}
+
+export interface BuildOptions {
+  /** As the bundler names it, such as `bun-linux-arm64`; by default this machine. */
+  target?: string | undefined
+  outfile?: string | undefined
+  /** With LanceDB. */
+  full?: boolean
+}
+
 /** Builds the program for this machine or for a target. Resolves with the path of the file. */
-export async function build(target: string | undefined, given: string | undefined): Promise<string> {
+export async function build({ target, outfile: given, full = false }: BuildOptions = {}): Promise<string> {
   const { platform, arch } = machineOf(target)
-  const name = `${target ? target.replace(/^bun-/, 'cstp-') : 'cstp'}${platform === 'win32' ? '.exe' : ''}`
+  const program = full ? 'cstp-full' : 'cstp'
+  const name = `${target ? target.replace(/^bun-/, `${program}-`) : program}${platform === 'win32' ? '.exe' : ''}`
   const outfile = resolve(given ?? join(root, 'dist', name))
   mkdirSync(dirname(outfile), { recursive: true })
+  const parts = mkdtempSync(join(tmpdir(), 'cstp-build-'))
   const made = [
     madeBefore('dashboard-bundle', 'bundle', await bundle()),
     madeBefore('licenses', 'licenses', await licenses()),
@@ -59,7 +85,11 @@ export async function build(target: string | undefined, given: string | undefine
       ...new Bun.Glob('src/**/*worker.ts').scanSync({ cwd: root, absolute: true }),
     ],
     // Native onnxruntime is built for the GNU C library; elsewhere its WebAssembly build serves.
-    plugins: [...made, nativeRuntime(platform, target?.includes('musl') ? 'musl' : arch)],
+    plugins: [
+      ...made,
+      ...(full ? [] : [withoutLance]),
+      nativeRuntime(platform, target?.includes('musl') ? 'musl' : arch, join(parts, 'native')),
+    ],
     target: 'bun',
     format: 'esm',
     // Parsed beforehand, and in parts that are loaded when they are needed: a start takes a fifth of the time.
@@ -76,16 +106,20 @@ export async function build(target: string | undefined, given: string | undefine
       autoloadBunfig: false,
     },
   })
+  rmSync(parts, { recursive: true })
   for (const { name, loaded } of made)
     if (!loaded()) throw new Error(`src/app/${name}.ts was not found: the program would not have what it makes`)
   return outfile
 }
 
 if (import.meta.main) {
-  const { values } = parseArgs({ options: { target: { type: 'string' }, outfile: { type: 'string' } } })
-  const outfile = await build(values.target, values.outfile)
+  const { values } = parseArgs({
+    options: { target: { type: 'string' }, outfile: { type: 'string' }, full: { type: 'boolean' } },
+  })
+  const outfile = await build(values)
   const lines = [`${outfile}: ${(statSync(outfile).size / 1e6).toFixed(0)} MB`]
-  if (!hasLance(values.target)) lines.push('without LanceDB, whose package for that machine is not installed')
+  if (values.full && !hasLance(values.target))
+    lines.push('without LanceDB, whose package for that machine is not installed')
   if (values.target === undefined) {
     const { version_ms, first_answer_ms } = await startUp(outfile)
     lines.push(`--version: ${version_ms} ms; first start to first answer: ${first_answer_ms} ms (medians of 5)`)

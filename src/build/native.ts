@@ -1,5 +1,5 @@
-/** Puts onnxruntime's native build into the binary: its addon and the libraries next to it. */
-import { existsSync, readdirSync } from 'node:fs'
+/** Puts onnxruntime's native build into the binary, compressed: its addon and the libraries next to it. */
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const root = join(import.meta.dir, '../..')
@@ -15,20 +15,28 @@ function filesFor(platform: string, arch: string): string[] {
   return [addon, ...others.sort()].map((name) => join(folder, name))
 }
 
-/** The module that replaces the addon. */
-function moduleOf(files: readonly string[]): string {
+/** The module that replaces the addon. @param into folder for the compressed files */
+function moduleOf(files: readonly string[], into: string): string {
   if (files.length === 0) return `throw new Error('this binary was built without the native onnxruntime')`
   const text = JSON.stringify
-  const imports = files.map((path, at) => `import file${at} from ${text(path)} with { type: 'file' }`)
-  const list = files.map((path, at) => `{ name: ${text(path.slice(path.lastIndexOf('/') + 1))}, path: file${at} }`)
+  mkdirSync(into, { recursive: true })
+  const packed = files.map((path) => {
+    const name = path.slice(path.lastIndexOf('/') + 1)
+    writeFileSync(join(into, `${name}.zst`), Bun.zstdCompressSync(readFileSync(path), { level: 9 }))
+    return name
+  })
+  const imports = packed.map(
+    (name, at) => `import file${at} from ${text(join(into, `${name}.zst`))} with { type: 'file' }`,
+  )
+  const list = packed.map((name, at) => `{ name: ${text(name)}, path: file${at} }`)
   return `${imports.join('\n')}
 import { loadUnpacked } from ${text(unpack)}
 export default loadUnpacked([${list.join(', ')}])
 `
 }
 
-/** A plugin of the bundler. @param platform as in `process.platform`; `arch` as in `process.arch` */
-export const nativeRuntime = (platform: string, arch: string): Bun.BunPlugin => ({
+/** A plugin of the bundler. @param platform as in `process.platform`; `arch` as in `process.arch`; `into` a folder for what the build makes */
+export const nativeRuntime = (platform: string, arch: string, into: string): Bun.BunPlugin => ({
   name: 'onnxruntime-node',
   setup(build) {
     build.onLoad({ filter: /onnxruntime-node\/dist\/binding\.js$/ }, async ({ path }) => {
@@ -42,7 +50,7 @@ export const nativeRuntime = (platform: string, arch: string): Bun.BunPlugin => 
     })
     build.onResolve({ filter: /^cstp:onnxruntime$/ }, ({ path }) => ({ path, namespace: 'native' }))
     build.onLoad({ filter: /./, namespace: 'native' }, () => ({
-      contents: moduleOf(filesFor(platform, arch)),
+      contents: moduleOf(filesFor(platform, arch), into),
       loader: 'js',
     }))
   },

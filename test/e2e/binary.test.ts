@@ -1,17 +1,18 @@
 /** The compiled program, in an empty folder, with an environment that knows nothing of Bun, Node or this repository. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, setDefaultTimeout, test } from 'bun:test'
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { ownKeyPath } from '../../src/app/evidence.ts'
 import { build } from '../../src/build/main.ts'
+import { makePackages } from '../../src/build/npm.ts'
 import { toolNames } from '../../src/calls/method.ts'
 import { ownKey } from '../../src/core/key-file.ts'
 import { version } from '../../src/core/version.ts'
 import { appendEvents } from '../../src/domain/evidence/chain.ts'
 import { pieceSize } from '../../src/domain/evidence/walk.ts'
 import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite/driver.ts'
-import { type Ended, cstp as run, type Service, serve as start, type Way } from '../support/process.ts'
+import { run as command, type Ended, cstp as run, type Service, serve as start, type Way } from '../support/process.ts'
 import { overProgram, use } from '../surfaces/mcp/peers.ts'
 
 setDefaultTimeout(120_000)
@@ -23,7 +24,7 @@ const services: Service[] = []
 
 beforeAll(async () => {
   built = await mkdtemp(join(tmpdir(), 'cstp-built-'))
-  await build(undefined, join(built, 'cstp'))
+  await build({ outfile: join(built, 'cstp') })
 })
 afterAll(() => rm(built, { recursive: true, force: true }))
 beforeEach(async () => {
@@ -186,14 +187,36 @@ test('is not changed by the folder that it is started in', async () => {
   expect(out).toMatch(/CSTP_PORT +9991 +default/)
 })
 
+test('is below 200 MB', async () => {
+  expect((await stat(join(built, 'cstp'))).size).toBeLessThan(200e6)
+})
+
+test('installed from its packages with nothing but Node, npx starts it and ends with it', async () => {
+  const archives = await makePackages(join(dir, 'npm'), [], join(built, 'cstp'))
+  const node = dirname(Bun.which('node')!)
+  const here = { cwd: join(dir, 'work'), env: { ...env(), PATH: `${node}:/usr/bin:/bin` } }
+  const quiet = ['--offline', '--no-audit', '--no-fund', '--loglevel', 'error']
+  expect(await command(['npm', 'install', ...quiet, ...archives], here)).toMatchObject({ status: 0 })
+  expect(await command(['npx', '--offline', 'cstp', '--version'], here)).toMatchObject({
+    status: 0,
+    out: `${version}\n`,
+  })
+
+  way = { command: [join(dir, 'work/node_modules/.bin/cstp')], cwd: join(dir, 'work') }
+  const more = { PATH: here.env.PATH }
+  const service = await serve(more)
+  expect((await fetch(`${service.url}/ready`)).status).toBe(200)
+  expect(await service.stop()).toMatchObject({ status: 0 })
+  expect((await cstp(['nonsense'], more)).status).toBe(2)
+
+  await rm(join(dir, 'work/node_modules/@cstp'), { recursive: true })
+  expect(await cstp(['--version'], more)).toMatchObject({ status: 1, err: expect.stringContaining('is not installed') })
+})
+
 test('says what it misses where no temporary file can be written', async () => {
   // A file in the place of the folder: the tests may run as a user who may write anywhere.
   await writeFile(join(dir, 'file'), '')
   const TMPDIR = join(dir, 'file')
-  const lance = await cstp(['serve', '--port', '0', '--vector-url', join(dir, 'vectors')], { TMPDIR })
-  expect(lance.status).toBe(1)
-  expect(lance.err).toContain(`unpacks it into ${TMPDIR} (TMPDIR), which must be writable`)
-
   const service = await serve({ TMPDIR })
   const at = ['--url', service.url]
   const made = await cstp(['call', 'recordDecision', decision('Take the slower build'), ...at])

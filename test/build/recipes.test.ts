@@ -1,0 +1,53 @@
+/** The action for workflows and the recipe of the image: their steps run, and their versions are those of this repository. */
+import { expect, test } from 'bun:test'
+import { chmod, cp, mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parse } from 'yaml'
+import { version } from '../../src/core/version.ts'
+import { bareEnv, inTemporaryDir, main, root, run } from '../support/process.ts'
+
+interface Action {
+  inputs: Record<string, { default: string }>
+  runs: { steps: { name: string; if: string; env: Record<string, string>; run: string }[] }
+}
+
+test('the steps of the action pass good guardrails, and fail wrong ones and a bundle that is none', () =>
+  inTemporaryDir(async (dir) => {
+    const action: Action = parse(await Bun.file(join(root, '.github/actions/cstp/action.yml')).text())
+    expect(action.inputs.version?.default).toBe(version)
+    // What npm would install is this source.
+    const npx = join(dir, 'bin/npx')
+    await mkdir(join(dir, 'bin'))
+    await writeFile(
+      npx,
+      `#!/bin/sh\n[ "$1 $2" = "--yes cstp@${version}" ] || exit 9\nshift 2\nexec '${process.execPath}' '${main}' "$@"\n`,
+    )
+    await chmod(npx, 0o755)
+    const step = async (name: string, inputs: Record<string, string>) => {
+      const found = action.runs.steps.find((one) => one.name === name)!
+      const env = Object.fromEntries(
+        Object.entries(found.env).map(([key, value]) => [
+          key,
+          value.replace(/\$\{\{ inputs\.(\w+) \}\}/, (_, one) => inputs[one] ?? action.inputs[one]!.default),
+        ]),
+      )
+      return run(['bash', '-e', '-o', 'pipefail', '-c', found.run], {
+        cwd: dir,
+        env: { ...bareEnv(dir), ...env, PATH: `${join(dir, 'bin')}:${process.env.PATH}` },
+      })
+    }
+    await cp(join(root, 'guardrails'), join(dir, 'rules'), { recursive: true })
+    expect(await step('Test the guardrails', { guardrails: 'rules' })).toMatchObject({ status: 0 })
+    await writeFile(join(dir, 'wrong.yaml'), '- id: x\n  action: nonsense\n')
+    expect((await step('Test the guardrails', { guardrails: 'wrong.yaml' })).status).not.toBe(0)
+    await writeFile(join(dir, 'bundle.json'), '{}')
+    expect((await step('Verify the bundle', { bundle: 'bundle.json' })).status).not.toBe(0)
+  }))
+
+test('the recipe of the image builds with the Bun of this repository', async () => {
+  const recipe = await Bun.file(join(root, 'docs/deploy/Dockerfile')).text()
+  const { devDependencies, scripts } = await Bun.file(join(root, 'package.json')).json()
+  expect(recipe).toContain(`bun@${devDependencies.bun} install --frozen-lockfile`)
+  expect(scripts.build).toBe('bun src/build/main.ts')
+  expect(recipe).toMatch(/\nUSER 10001\n[\s\S]*CMD \["serve"\]/)
+})
