@@ -14,6 +14,8 @@ import type { Segment } from './segment.ts'
 
 /** Candidates by keyword: at least this many, and this many times what is wanted, as a segment ranks by its own counts. */
 const CANDIDATES = { least: 64, times: 2 }
+/** A store that has segments leaves at most this part of a full tail in memory when it is closed. */
+const LEFT = 10
 /** A tail of more than this many times what is moved into segments waits for that. */
 const PATIENCE = 2
 
@@ -178,6 +180,9 @@ export async function openSegmentedIndex(
       if (keeper.fresh.size >= place.tail_most) await keeper.flush()
     },
     async close() {
+      // What is in memory is read again at the next start.
+      if (keeper.facts().length > 0 && keeper.fresh.size >= place.tail_most / LEFT)
+        await keeper.flush(0).catch(() => {})
       await keeper.close()
       await tail.close()
     },

@@ -129,7 +129,7 @@ export async function openKeeper(place: Place, generation: SearchGeneration, tai
   }
 
   /** Writes the tail into segments, beside the searches. What changes meanwhile stays in the tail. */
-  async function write(engine: Engine, held: Held): Promise<boolean> {
+  async function write(engine: Engine, held: Held, growth: number): Promise<boolean> {
     await sweep(engine)
     const [through, changes] = [applied, [...fresh]]
     const all = await segments()
@@ -144,7 +144,7 @@ export async function openKeeper(place: Place, generation: SearchGeneration, tai
     const merged: SegmentFacts[] = []
     for (
       let size = changes.length;
-      kept.length > 0 && kept[0]!.decisions <= GROWTH * size;
+      kept.length > 0 && kept[0]!.decisions <= growth * size;
       size += merged.at(-1)!.decisions
     )
       merged.push(kept.shift()!)
@@ -188,7 +188,7 @@ export async function openKeeper(place: Place, generation: SearchGeneration, tai
     }
   }
 
-  async function flushOnce(): Promise<void> {
+  async function flushOnce(growth: number): Promise<void> {
     if (place.absent()) return
     const engine = await place.engine().catch((error) => {
       if (!place.absent()) throw error
@@ -204,7 +204,7 @@ export async function openKeeper(place: Place, generation: SearchGeneration, tai
     if (held === null) return
     try {
       if (!sameSegments(held.manifest, manifest)) await adopt(held.manifest)
-      if (fresh.size > 0 && (await write(engine, held))) return
+      if (fresh.size > 0 && (await write(engine, held, growth))) return
     } catch (error) {
       log('warn', 'A part of the search index was not written; it is tried again', { error: messageOf(error) })
     }
@@ -228,9 +228,9 @@ export async function openKeeper(place: Place, generation: SearchGeneration, tai
     skipTo(seq: number): void {
       applied = Math.max(applied, seq)
     },
-    /** Moves the tail into segments. One at a time. */
-    flush(): Promise<void> {
-      flushing ??= flushOnce().finally(() => {
+    /** Moves the tail into segments. One at a time. @param growth 0 leaves the segments that there are as they are, which is quick */
+    flush(growth = GROWTH): Promise<void> {
+      flushing ??= flushOnce(growth).finally(() => {
         flushing = null
       })
       return flushing
