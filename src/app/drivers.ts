@@ -134,15 +134,19 @@ export async function openIndex(
   store: Store,
   embedder: string,
   log: Log,
-  patient: boolean,
+  beside_from?: number,
 ): Promise<Follower> {
   const search = await openSearch(settings, store, log)
-  const index = await openFollower({ store, search, log, patient, breathe: () => Bun.sleep(0) }).catch(
-    async (error) => {
-      await search.close()
-      throw error
-    },
-  )
+  const index = await openFollower({
+    store,
+    search,
+    log,
+    ...(beside_from !== undefined && { beside_from }),
+    breathe: () => Bun.sleep(0),
+  }).catch(async (error) => {
+    await search.close()
+    throw error
+  })
   const made = index.generation()
   if (made && made.embedder !== embedder) {
     log('warn', 'another embedder made the stored vectors; semantic search is off until cstp reindex', {

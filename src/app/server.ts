@@ -40,6 +40,9 @@ const drainMs = 10_000
 /** How long readiness waits for the counts of its index, without which it answers too. */
 const countWaitMs = 500
 
+/** A search index that lacks more changes than this takes long to fill. */
+const fillBesideFrom = 50_000
+
 /** node:crypto's would ask the system each time. */
 const randomHex = (bytes: number): string => crypto.getRandomValues(new Uint8Array(bytes)).toHex()
 
@@ -60,13 +63,13 @@ interface Program {
 
 /**
  * Opens everything behind the methods: for the server, and for the command line that works on a data directory itself.
- * @param patient whether it waits for a search index that lacks very much, which a command needs and a server does not
+ * @param beside_from a search index that lacks more changes is filled beside the calls; by default they wait
  */
 export async function openProgram(
   settings: Settings,
   log: Log,
   overrides: Partial<Services> = {},
-  patient = true,
+  beside_from?: number,
 ): Promise<Program> {
   const { data_dir } = settings
   await mkdir(data_dir, { recursive: true, mode: 0o700 })
@@ -89,7 +92,7 @@ export async function openProgram(
     await Promise.allSettled(opening)
     const [{ store, shared, reachable }, bare, evidence] = await Promise.all(opening)
     const embedder = metered(bare, metrics)
-    const index = keep(await openIndex(settings, store, embedder.id, log, patient))
+    const index = keep(await openIndex(settings, store, embedder.id, log, beside_from))
 
     // Services
     const outbox = keep(
@@ -187,7 +190,7 @@ export interface Serving {
 
 /** Starts the service. Resolves when it answers. */
 export async function serve(settings: Settings, log: Log): Promise<Serving> {
-  const program = await openProgram(settings, log, {}, false)
+  const program = await openProgram(settings, log, {}, fillBesideFrom)
   try {
     return await serveProgram(program, settings, log)
   } catch (error) {

@@ -11,6 +11,8 @@ export interface Followed {
   applied(): number
   /** Whether the index lacks changes up to this one. */
   isBehind(seq: number): Promise<boolean>
+  /** Whether the index lost a part since it was looked at: an answer may lack what that held. */
+  hasLost(): Promise<boolean>
   /** Reads all that is new in the feed and applies it. */
   catchUp(): Promise<void>
   /** Whether so much is read that searches go on without it. */
@@ -30,17 +32,18 @@ const page = 500
 /** Changes after which the index is maintained again. */
 const maintainedEvery = 500
 
-/** More changes than this are read beside the searches, where they do not wait: an index that is new, or lost a part. */
-const far = 50_000
-
 /** In a generation that is still building the store has `indexed` as in the active one. */
 const entryOf = ({ id, fields, terms, vectors }: FeedEntry): SearchEntry => ({
   id,
   value: fields && { fields: { ...fields, indexed: vectors !== null }, terms, vectors },
 })
 
-/** Opens the index of a generation and loads what is new to it. @param patient whether searches wait, however much that is */
-export async function followed(tools: CatchUpTools, generation: SearchGeneration, patient: boolean): Promise<Followed> {
+/** Opens the index of a generation and loads what is new to it. @param beside_from more changes are read beside the searches */
+export async function followed(
+  tools: CatchUpTools,
+  generation: SearchGeneration,
+  beside_from: number,
+): Promise<Followed> {
   const { search, feed, log, breathe } = tools
   const index = await search.open(generation)
   let applied = 0
@@ -108,7 +111,7 @@ export async function followed(tools: CatchUpTools, generation: SearchGeneration
     if (filling !== null) return
     const { seq } = await feed.head()
     await look()
-    if (patient || seq - applied <= far) return fill(seq)
+    if (seq - applied <= beside_from) return fill(seq)
     log('warn', 'The search index is filled from the store; until then answers may lack decisions', {
       changes: seq - applied,
     })
@@ -141,6 +144,7 @@ export async function followed(tools: CatchUpTools, generation: SearchGeneration
       await look()
       return applied < seq
     },
+    hasLost: async () => (await index.watermark()) < known,
     catchUp,
     filling: () => filling !== null,
     close,

@@ -15,8 +15,8 @@ interface FollowerOptions {
   log: LogWriter
   /** Resolves after other work of the process had its turn. */
   breathe(): Promise<void>
-  /** False if searches go on while an index that lacks very much is filled; answers say so. */
-  patient?: boolean
+  /** An index that lacks more changes than this is filled beside the searches, and answers say so; by default they wait. */
+  beside_from?: number
 }
 
 /** With `embedder`, the search is refused if the index holds another embedder's vectors. */
@@ -55,7 +55,7 @@ export async function openFollower({
   search,
   log,
   breathe,
-  patient = true,
+  beside_from = Number.POSITIVE_INFINITY,
 }: FollowerOptions): Promise<Follower> {
   const { feed, embeddings } = store
   const tools = { search, feed, log, breathe }
@@ -64,7 +64,7 @@ export async function openFollower({
   let syncing = Promise.resolve()
   const searches = new Set<Promise<unknown>>()
 
-  async function load(generation: SearchGeneration, isPatient: boolean): Promise<Followed> {
+  async function load(generation: SearchGeneration, beside: number): Promise<Followed> {
     const index = await search.open(generation)
     const [watermark, head] = [await index.watermark(), await feed.head()]
     if (watermark > head.seq) {
@@ -76,7 +76,7 @@ export async function openFollower({
       await index.close()
       await search.keepOnly(serving?.generation.number ?? -1)
     }
-    return followed(tools, generation, isPatient)
+    return followed(tools, generation, beside)
   }
 
   /** Serves the active generation in place of the one before, which goes when no search needs it any more. */
@@ -85,7 +85,7 @@ export async function openFollower({
     const before = serving
     const prepared = preparing?.number === active.number ? await preparing.loaded.catch(() => null) : null
     if (prepared) await prepared.catchUp()
-    serving = prepared ?? (await load(active, patient))
+    serving = prepared ?? (await load(active, beside_from))
     if (preparing && preparing.number <= active.number) preparing = null
     log('info', 'Search index loaded', { driver: search.driver, generation: active.number, seq: serving.applied() })
     tidy(before).catch((error) => log('warn', 'An old search index was not removed', { error: String(error) }))
@@ -117,7 +117,8 @@ export async function openFollower({
     const searching = run(asked)
     searches.add(searching)
     try {
-      return await searching
+      const answer = await searching
+      return (await asked.hasLost()) ? ask(run) : answer
     } catch (error) {
       // Another process may have ended this generation, and removed its index, since the sync.
       await sync()
@@ -153,7 +154,7 @@ export async function openFollower({
       if (serving?.generation.number === generation.number) return sync()
       if (preparing?.number === generation.number) return (await preparing.loaded).catchUp()
       const dropped = preparing?.loaded
-      preparing = { number: generation.number, loaded: load(generation, true) }
+      preparing = { number: generation.number, loaded: load(generation, Number.POSITIVE_INFINITY) }
       const mine = preparing
       dropped?.then((one) => one.close()).catch(() => {})
       mine.loaded.catch(() => {

@@ -1,14 +1,21 @@
 /** The index that a server searches is level with the store, whoever wrote, and survives restarts and reindexing. */
-import { expect, test } from 'bun:test'
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { entry, idOf, random, unitVector } from '../../../sdk/storage/conformance/search/corpus.ts'
 import type { Search, SearchIndex } from '../../../sdk/storage/search.ts'
 import type { FeedEntry, Generation } from '../../../sdk/storage/store.ts'
 import type { VectorSet } from '../../../sdk/storage/vectors.ts'
 import { type Follower, openFollower } from '../../../src/domain/search/follower.ts'
 import { analyse } from '../../../src/domain/search/terms.ts'
+import { openSegmentSearch } from '../../../src/drivers/search/lancedb/driver.ts'
 import { openResidentSearch } from '../../../src/drivers/search/resident/driver.ts'
+import { openManifests } from '../../support/manifests.ts'
 import { openMemoryStore } from '../../support/memory/store.ts'
 import { recordOf, testStart } from '../../support/record.ts'
+
+setDefaultTimeout(60_000)
 
 const D = 8
 const next = random(42)
@@ -117,7 +124,14 @@ const ids = async (follower: Follower) =>
   (await search(follower, unitVector(random(1), D), 100_000)).map(({ id }) => id).sort()
 const set = (vector: Float32Array): VectorSet => ({ structure: vector, function: vector, both: vector })
 
+const folder = mkdtempSync(join(tmpdir(), 'cstp-follower-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+let places = 0
+const segments = (url = join(folder, String(places++))): Search =>
+  openSegmentSearch({ url, manifests: openManifests(), tail_most: 5 })
+
 const kinds: Record<string, () => Search> = {
+  segments: () => segments(),
   resident: () => openResidentSearch(),
   'resident (worker)': () => openResidentSearch({ worker_from: 0 }),
   durable: durableSearch,
@@ -376,5 +390,45 @@ test('before the first generation keywords find what is there', async () => {
   expect(follower.generation()).toBeNull()
   expect((await follower.keyword({ terms: ['words'], filter: {}, limit: 9 })).hits.map((hit) => hit.id)).toEqual([id])
   expect(await follower.state()).toMatchObject({ generation: 0, decisions: 1, indexed: 0 })
+  await follower.close()
+})
+
+test('a part of the index that was lost is read again before the search that found it is answered', async () => {
+  const store = fakeStore()
+  for (let number = 0; number < 40; number++) store.put(number)
+  const url = join(folder, 'lost')
+  const follower = await follow(store, segments(url))
+  while ((await follower.state()).segments === 0) await Bun.sleep(5)
+  for (const entry of readdirSync(url, { recursive: true, withFileTypes: true }))
+    if (entry.isFile() && entry.parentPath.endsWith('data')) rmSync(join(entry.parentPath, entry.name))
+  const asked = { terms: ['words'], filter: {}, limit: 50 }
+  expect((await follower.keyword(asked)).hits).toHaveLength(40)
+  expect(await follower.state()).toMatchObject({ building: false, decisions: 40 })
+  expect(await ids(follower)).toHaveLength(40)
+  await follower.close()
+})
+
+test('an index that lacks very much is filled beside the searches, which say so until it is whole', async () => {
+  const store = fakeStore()
+  for (let number = 0; number < 1_200; number++) store.put(number)
+  let go = () => {}
+  const halted = new Promise<void>((resolve) => {
+    go = resolve
+  })
+  const follower = await openFollower({
+    store,
+    search: openResidentSearch(),
+    log: (level, message) => logged.push(`${level} ${message}`),
+    breathe: () => halted,
+    beside_from: 1_000,
+  })
+  const before = await follower.state()
+  expect(before.building).toBe(true)
+  expect(before.decisions).toBeLessThan(1_200)
+  expect((await follower.keyword({ terms: ['words'], filter: {}, limit: 5 })).total).toBe(before.decisions)
+  go()
+  while ((await follower.state()).building) await Bun.sleep(1)
+  expect((await follower.state()).decisions).toBe(1_200)
+  expect(await ids(follower)).toHaveLength(1_200)
   await follower.close()
 })
