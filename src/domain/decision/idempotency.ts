@@ -18,8 +18,8 @@ export interface IdempotentResult {
 export const resultCollection = 'idempotency'
 const keyOf = (agent: string, key: string): string => JSON.stringify([agent, key])
 
-/** Expired results that one write removes at most. */
-const expiredAtOnce = 100
+/** Results that one transaction removes at most. */
+const expiredAtOnce = 500
 
 const digestOf = (params: unknown): string => createHash('sha256').update(stableJson(params)).digest('hex')
 
@@ -70,9 +70,14 @@ export async function once<T extends object>(
     const found = await lookUp(tx)
     if (found) return replay(found, digest, key)
     const result = await work(tx)
-    await tx.keyed.expire(resultCollection, call.now(), expiredAtOnce)
     const value: IdempotentResult = { digest, result }
     await tx.keyed.put(resultCollection, keyOf(caller.agent, key), value, { expires_ms: call.now() + dayMs })
     return result
   })
+}
+
+/** Forgets results that are over. Writes don't do it: all of them would wait for the same ones. */
+export async function expireResults(store: Pick<Store, 'transaction'>, now_ms: number): Promise<void> {
+  for (let gone = expiredAtOnce; gone === expiredAtOnce; )
+    gone = (await store.transaction(({ keyed }) => keyed.expire(resultCollection, now_ms, expiredAtOnce))).length
 }

@@ -3,6 +3,7 @@
  * before the answer; what reads leave behind is gathered and committed within 50 ms.
  */
 import type { Store, Transaction } from '../../../sdk/storage/store.ts'
+import { expireResults } from '../decision/idempotency.ts'
 import {
   appendInputs,
   consumeSession,
@@ -43,7 +44,7 @@ export interface Tracker {
   consume(tx: Transaction, name: SessionName, decision_id: string): Promise<Session | null>
   /** Makes durable what was noted. */
   flush(): Promise<void>
-  /** Ends idle sessions. */
+  /** Ends idle sessions, and forgets the results of writes that are over. */
   expire(): Promise<void>
   close(): Promise<void>
 }
@@ -143,7 +144,10 @@ export function startTracker({ store, now, newId, ttl_ms, after, failed }: Track
     return flushing
   }
 
-  const expire = (): Promise<void> => expireSessions(store, now())
+  const expire = async (): Promise<void> => {
+    await expireSessions(store, now())
+    await expireResults(store, now())
+  }
 
   let cancelSweep = () => {}
   const sweepLater = (): void => {

@@ -1,7 +1,7 @@
 /** A write that is sent again. */
 import { expect, test } from 'bun:test'
 import { stableJson } from '../../../src/core/json.ts'
-import { once } from '../../../src/domain/decision/idempotency.ts'
+import { expireResults, once, resultCollection } from '../../../src/domain/decision/idempotency.ts'
 import { analyse } from '../../../src/domain/search/terms.ts'
 import { openMemoryStore } from '../../support/memory/store.ts'
 import { testStart } from '../../support/record.ts'
@@ -13,7 +13,8 @@ function harness() {
   let runs = 0
   const run = (agent: string, key: string | null, params: unknown, work = async () => ({ n: ++runs })) =>
     once({ store, caller: { agent }, now }, key, params, async () => work)
-  return { clock, run, runs: () => runs }
+  const kept = async () => (await store.keyed.list(resultCollection, { limit: 9 })).map(({ key }) => key)
+  return { clock, run, runs: () => runs, kept, forget: () => expireResults(store, now()) }
 }
 
 test('the same key and parameters run once and return the first result', async () => {
@@ -62,6 +63,17 @@ test('a key is free again after 24 hours', async () => {
   expect(await run('a', 'k', {})).toEqual({ n: 1, replayed: true })
   clock.now += 1
   expect(await run('a', 'k', { other: true })).toEqual({ n: 2 })
+})
+
+test('results that are over are forgotten apart from writes, which would all wait for the same ones', async () => {
+  const { run, clock, kept, forget } = harness()
+  await run('a', 'k', {})
+  clock.now += 24 * 3_600_000
+  await run('a', 'l', {})
+  expect((await kept()).length).toBe(2)
+  await forget()
+  expect(await kept()).toEqual(['["a","l"]'])
+  expect(await run('a', 'l', {})).toEqual({ n: 2, replayed: true })
 })
 
 test('stable JSON does not depend on the order of keys, at any depth, and keeps the order of lists', () => {

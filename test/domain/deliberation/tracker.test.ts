@@ -2,6 +2,7 @@
 import { afterEach, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { Store } from '../../../sdk/storage/store.ts'
+import { resultCollection } from '../../../src/domain/decision/idempotency.ts'
 import { startTracker, type Tracker } from '../../../src/domain/deliberation/tracker.ts'
 import { openMemoryStore } from '../../support/memory/store.ts'
 
@@ -54,7 +55,7 @@ function start() {
   const think = (text: string) => store.transaction((tx) => tracker.think(tx, name, 'test', text))
   const consume = () => store.transaction((tx) => tracker.consume(tx, name, 'd'))
   const texts = async () => (await consume())?.inputs.map(({ text }) => text) ?? null
-  return { state, tracker, think, consume, texts, read, hold }
+  return { store, state, tracker, think, consume, texts, read, hold }
 }
 
 test('what could not be written is written with the next, in its order', async () => {
@@ -68,6 +69,13 @@ test('what could not be written is written with the next, in its order', async (
   state.away = false
   await tracker.flush()
   expect(await texts()).toEqual(['first', 'second'])
+})
+
+test('the sweep of sessions forgets results that are over', async () => {
+  const { tracker, store } = start()
+  await store.transaction((tx) => tx.keyed.put(resultCollection, 'k', {}, { expires_ms: 0 }))
+  await tracker.expire()
+  expect(await store.keyed.list(resultCollection, { limit: 9 })).toEqual([])
 })
 
 test('closing writes what waits', async () => {
