@@ -202,7 +202,7 @@ export const foldTallies = ({ begin }: Pick<Client, 'begin'>): Promise<void> =>
     if (row!.free) await Promise.all(folds.map((sql) => query(sql)))
   })
 
-/** Is told of changes, and folds after many. What is not folded is counted all the same, and the next time takes it too. */
+/** Receives changes, and folds after many. What is not folded is counted all the same, and the next time takes it too. */
 export function folding(client: Pick<Client, 'begin'>): (changes: number) => void {
   let unfolded = 0
   return (changes) => {

@@ -5,7 +5,7 @@
  * The order makes a refusal mean that nothing was written, and an answer that all of it was:
  * 1. under the write lock: rows, documents and a `pending_files` row for each file; the files' text, synced, under temporary names;
  *    COMMIT. A full disk shows up to here, and everything is rolled back. The commit decides. Then the write-ahead log is synced, off the
- *    event loop: the next group begins meanwhile, as what it commits lies behind this in the log and is never kept without it.
+ *    event loop: the next group begins meanwhile, as its entry in the log follows this one and is never kept without it.
  * 2. under the write lock again, so that no older text lands on a newer one: each file takes its place, its pending row goes.
  * What fails in step 2 has been committed and is answered as such; the row stays, and the file is written at the next commit or start.
  */

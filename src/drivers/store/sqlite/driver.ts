@@ -106,7 +106,7 @@ export async function openSqliteStore({ dir, log = () => {}, analyse, now }: Sql
         const wrong = wrongCounters(reader)
         if (wrong.length > 0) {
           await commits.run(async () => recount(writer))
-          log('warn', 'counters were wrong, and are counted anew', { counters: wrong })
+          log('warn', 'counters were wrong, and are counted again', { counters: wrong })
         }
         return findings
       },

@@ -1,4 +1,4 @@
-/** The combinations that decisions are counted by, each with a number: who decided about what, and what became of it. */
+/** The combinations that decisions are counted by, each with a number: who decided about what, and its outcome. */
 import { scoredValue } from '../../../../sdk/storage/fields.ts'
 import { compileFilter } from '../../../../sdk/storage/filter.ts'
 import type { CountFilter, DecisionFields, OutcomeGroup } from '../../../../sdk/storage/store.ts'

@@ -58,7 +58,7 @@ export function wrongCounters(db: Pick<Database, 'prepare'>): Counter[] {
   return [...differ, ...wrong].map(([name]) => name as Counter)
 }
 
-/** Makes all counters anew, inside a write transaction. What other processes remember of them is read again. */
+/** Computes all counters again, inside a write transaction. What other processes remember of them is read again. */
 export function recount(db: Pick<Database, 'prepare'>): void {
   const run = (sql: string): void => {
     const statement = db.prepare(sql)
@@ -83,7 +83,7 @@ export function recount(db: Pick<Database, 'prepare'>): void {
     run(`delete from ${table}`)
     run(`insert into ${table} ${counted.replace(/round\((sum\(strength\)|strength), 6\)/, '$1')}`)
   }
-  // Whoever remembers totals sees that deltas are missing.
+  // A process that remembers totals sees that deltas are missing.
   run('insert into deltas select max(number) + 2, 0, 0, 0, 0 from deltas having count(*) > 0')
   run('delete from deltas where number < (select max(number) from deltas)')
 }

@@ -66,7 +66,7 @@ export const places = sqliteTable(
   (table) => [index('places_values').on(table.agent, table.category, table.stakes)],
 )
 
-/** What became of decisions, and how sure they were: each combination once. */
+/** Outcomes of decisions, and how sure they were: each combination once. */
 export const outcome_groups = sqliteTable(
   'outcome_groups',
   {

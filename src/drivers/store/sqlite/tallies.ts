@@ -37,7 +37,7 @@ interface Delta {
   decisions: number
 }
 
-/** Decisions of days that are kept: some 15 MB. */
+/** Decisions of days that are kept: about 15 MB. */
 const mostKept = 1_000_000
 
 const all = { from_ms: Number.NEGATIVE_INFINITY, to_ms: Number.POSITIVE_INFINITY }
