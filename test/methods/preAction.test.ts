@@ -186,10 +186,7 @@ forEachBackend((open) => {
 
   test('precedents away: a warning; the verdict stands', async () => {
     const program = await ready()
-    program.services.index.sync = async () => {
-      throw new StorageError('unavailable', 'gone')
-    }
-    program.services.index.keyword = async () => {
+    program.services.index.once = async () => {
       throw new StorageError('unavailable', 'gone')
     }
     const result = await program.call('preAction', { action, options: { auto_record: false } })

@@ -22,10 +22,8 @@ interface FollowerOptions {
 /** With `embedder`, the search is refused if the index holds another embedder's vectors. */
 type VectorQueryOf<Verb extends 'nearest' | 'distances'> = Parameters<SearchIndex[Verb]>[0] & { embedder?: string }
 
-/** Every search sees what was committed before it began. */
-export interface Follower extends Pick<SearchIndex, 'keyword' | 'scores' | 'holding' | 'nearTerms'> {
-  /** Brings the index level with the store. Searches do it themselves. */
-  sync(): Promise<void>
+/** The index as it is searched. */
+export interface SearchView extends Pick<SearchIndex, 'keyword' | 'scores' | 'holding' | 'nearTerms'> {
   /**
    * As {@link SearchIndex.nearest}; empty before the first generation. A vector longer than the generation's is cut: the rest is padding.
    * @throws StorageError `invalid` for a vector of another embedder or length
@@ -34,9 +32,17 @@ export interface Follower extends Pick<SearchIndex, 'keyword' | 'scores' | 'hold
   distances(query: VectorQueryOf<'distances'>): ReturnType<SearchIndex['distances']>
   /** What is searched by meaning now, or null before the first. */
   generation(): SearchGeneration | null
+  state(): Promise<FollowerState>
+}
+
+/** Every search sees what was committed before it began. */
+export interface Follower extends SearchView {
+  /** Brings the index level with the store. Searches do it themselves. */
+  sync(): Promise<void>
+  /** Several searches of one index, which is brought level with the store once, before them; `run` may run again if that index went. */
+  once<T>(run: (view: SearchView) => Promise<T>): Promise<T>
   /** Loads a generation that is still building while the active one still serves; called again, loads what is new in it. */
   prepare(generation: Generation): Promise<void>
-  state(): Promise<FollowerState>
   close(): Promise<void>
 }
 
@@ -129,27 +135,19 @@ export async function openFollower({
     }
   }
 
-  const askByVector = <T>(
-    query: { vector: Float32Array; embedder?: string },
-    none: T,
-    run: (index: SearchIndex, vector: Float32Array) => Promise<T>,
-  ): Promise<T> =>
-    ask(async ({ generation: { number, embedder, dimensions }, index }) => {
-      if (number === noVectors.number) return none
-      if (query.embedder !== undefined && query.embedder !== embedder)
-        throw new StorageError('invalid', `The index holds vectors of ${embedder}, not of ${query.embedder}: reindex`)
-      return run(index, query.vector.length > dimensions ? query.vector.subarray(0, dimensions) : query.vector)
-    })
-
   const follower: Follower = {
+    ...viewOf(search.driver, ask, () => serving?.generation ?? noVectors),
     sync,
-    nearest: (query) => askByVector(query, [], (index, vector) => index.nearest({ ...query, vector })),
-    distances: (query) => askByVector(query, new Map(), (index, vector) => index.distances({ ...query, vector })),
-    keyword: (query) => ask(({ index }) => index.keyword(query)),
-    scores: (query) => ask(({ index }) => index.scores(query)),
-    holding: (query) => ask(({ index }) => index.holding(query)),
-    nearTerms: (query) => ask(({ index }) => index.nearTerms(query)),
-    generation: () => (serving && serving.generation.number !== noVectors.number ? serving.generation : null),
+    once: (run) =>
+      ask((asked) =>
+        run(
+          viewOf(
+            search.driver,
+            (one) => one(asked),
+            () => asked.generation,
+          ),
+        ),
+      ),
     async prepare(generation) {
       if (serving?.generation.number === generation.number) return sync()
       if (preparing?.number === generation.number) return (await preparing.loaded).catchUp()
@@ -162,17 +160,6 @@ export async function openFollower({
       })
       await mine.loaded
     },
-    state: () =>
-      ask(async ({ generation, index, applied, filling }) => {
-        const state = await index.state()
-        return {
-          driver: search.driver,
-          generation: generation.number,
-          applied_seq: applied(),
-          ...state,
-          building: state.building || filling(),
-        }
-      }),
     async close() {
       await syncing.catch(() => {})
       await Promise.allSettled([...searches])
@@ -183,4 +170,38 @@ export async function openFollower({
   }
   await sync()
   return follower
+}
+
+/** The verbs of a search, each asked of the index that `ask` gives. */
+function viewOf(
+  driver: string,
+  ask: <T>(run: (asked: Followed) => Promise<T>) => Promise<T>,
+  generation: () => SearchGeneration,
+): SearchView {
+  const askByVector = <T>(
+    query: { vector: Float32Array; embedder?: string },
+    none: T,
+    run: (index: SearchIndex, vector: Float32Array) => Promise<T>,
+  ): Promise<T> =>
+    ask(async ({ generation: { number, embedder, dimensions }, index }) => {
+      if (number === noVectors.number) return none
+      if (query.embedder !== undefined && query.embedder !== embedder)
+        throw new StorageError('invalid', `The index holds vectors of ${embedder}, not of ${query.embedder}: reindex`)
+      return run(index, query.vector.length > dimensions ? query.vector.subarray(0, dimensions) : query.vector)
+    })
+  return {
+    nearest: (query) => askByVector(query, [], (index, vector) => index.nearest({ ...query, vector })),
+    distances: (query) => askByVector(query, new Map(), (index, vector) => index.distances({ ...query, vector })),
+    keyword: (query) => ask(({ index }) => index.keyword(query)),
+    scores: (query) => ask(({ index }) => index.scores(query)),
+    holding: (query) => ask(({ index }) => index.holding(query)),
+    nearTerms: (query) => ask(({ index }) => index.nearTerms(query)),
+    generation: () => (generation().number === noVectors.number ? null : generation()),
+    state: () =>
+      ask(async ({ generation: { number }, index, applied, filling }) => {
+        const state = await index.state()
+        const building = state.building || filling()
+        return { driver, generation: number, applied_seq: applied(), ...state, building }
+      }),
+  }
 }

@@ -2,11 +2,11 @@
 import * as v from 'valibot'
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import { StorageError } from '../../../sdk/storage/errors.ts'
-import { compileFilter } from '../../../sdk/storage/filter.ts'
+import { compileFilter, isEmptyFilter } from '../../../sdk/storage/filter.ts'
 import type { DecisionFilter, Store } from '../../../sdk/storage/store.ts'
 import type { Side } from '../../../sdk/storage/vectors.ts'
 import { round } from '../calibration/figures.ts'
-import type { Follower } from './follower.ts'
+import type { Follower, SearchView } from './follower.ts'
 import type { Hit } from './hits.ts'
 import { byScore, type Candidate, candidate, isPrecedent, type Question, similarity } from './scores.ts'
 import { correctSpelling, type Spelled } from './spelling.ts'
@@ -65,6 +65,9 @@ export interface SearchTools {
   signal: AbortSignal
 }
 
+/** The same within a search, which looks at one state of the index. */
+type Tools = Omit<SearchTools, 'index'> & { index: SearchView }
+
 interface Ranked {
   question: Question
   ranked: Candidate[]
@@ -73,8 +76,7 @@ interface Ranked {
 }
 
 /** The question as a vector of the active generation. @throws StorageError when there is nothing to compare it with */
-async function embedQuery({ index, embedder, signal }: SearchTools, query: string): Promise<Float32Array | null> {
-  await index.sync()
+async function embedQuery({ index, embedder, signal }: Tools, query: string): Promise<Float32Array | null> {
   const generation = index.generation()
   if (!generation) return null
   if (generation.embedder !== embedder.id) {
@@ -92,9 +94,13 @@ export async function indexState(index: Pick<Follower, 'state'>): Promise<IndexS
   return { complete: indexed === decisions && !building, indexed, total: decisions }
 }
 
+/** How many pass and can be found by meaning. */
+const countIndexed = async ({ store, index }: Tools, filter: DecisionFilter): Promise<number> =>
+  isEmptyFilter(filter) ? (await index.state()).indexed : store.decisions.count({ ...filter, indexed: true })
+
 /** Scores decisions exactly in both parts, beyond what is known of them already. */
 async function rate(
-  { index, embedder }: SearchTools,
+  { index, embedder }: Tools,
   question: Question,
   ids: readonly string[],
   distances: Map<string, number> = new Map(),
@@ -110,12 +116,12 @@ async function rate(
   return ids.map((id) => candidate(id, distances.get(id) ?? null, scores.get(id) ?? 0, question))
 }
 
-async function semantic(tools: SearchTools, { query, side, filter, offset, limit }: SearchInput): Promise<Ranked> {
+async function semantic(tools: Tools, { query, side, filter, offset, limit }: SearchInput): Promise<Ranked> {
   const vector = await embedQuery(tools, query)
   const question: Question = { vector, side, terms: [], ideal: 0, best: 0, weight: 1 }
   if (!vector) return { question, ranked: [], total: 0, degraded: false }
   const hits = await tools.index.nearest({ vector, embedder: tools.embedder.id, side, k: offset + limit, filter })
-  const total = await tools.store.decisions.count({ ...filter, indexed: true })
+  const total = await countIndexed(tools, filter)
   return {
     question,
     ranked: hits.map(({ id, distance }) => candidate(id, distance, 0, question)),
@@ -124,15 +130,15 @@ async function semantic(tools: SearchTools, { query, side, filter, offset, limit
   }
 }
 
-async function keyword({ index }: SearchTools, { query, side, filter, offset, limit }: SearchInput): Promise<Ranked> {
+async function keyword({ index }: Tools, { query, side, filter, offset, limit }: SearchInput): Promise<Ranked> {
   const terms = queryTerms(query)
   const { hits, total, ideal } = await index.keyword({ terms, filter, limit: offset + limit })
   const question: Question = { vector: null, side, terms, ideal, best: hits[0]?.score ?? 0, weight: 0 }
   return { question, ranked: hits.map(({ id, score }) => candidate(id, null, score, question)), total, degraded: false }
 }
 
-async function hybrid(tools: SearchTools, input: SearchInput): Promise<Ranked> {
-  const { store, index, signal } = tools
+async function hybrid(tools: Tools, input: SearchInput): Promise<Ranked> {
+  const { index, signal } = tools
   const { query, side, weight, filter, offset, limit } = input
   let vector: Float32Array | null
   try {
@@ -158,11 +164,11 @@ async function hybrid(tools: SearchTools, input: SearchInput): Promise<Ranked> {
   const scores = new Map(words.hits.map(({ id, score }) => [id, score]))
   // Each leg's candidates get their exact score in the other: none is punished for the depth at which a leg stopped.
   const ranked = await rate(tools, question, [...new Set([...distances.keys(), ...scores.keys()])], distances, scores)
-  const total = (vector ? await store.decisions.count({ ...filter, indexed: true }) : 0) + words.total_unindexed
+  const total = (vector ? await countIndexed(tools, filter) : 0) + words.total_unindexed
   return { question, ranked: ranked.sort(byScore), total, degraded: false }
 }
 
-const modes: Record<RetrievalMode, (tools: SearchTools, input: SearchInput) => Promise<Ranked>> = {
+const modes: Record<RetrievalMode, (tools: Tools, input: SearchInput) => Promise<Ranked>> = {
   semantic,
   keyword,
   hybrid,
@@ -172,7 +178,10 @@ const modes: Record<RetrievalMode, (tools: SearchTools, input: SearchInput) => P
  * Finds precedents.
  * @throws StorageError `unavailable` in semantic mode if the embedder is unavailable
  */
-export async function search(tools: SearchTools, given: SearchInput): Promise<SearchResult> {
+export const search = (tools: SearchTools, given: SearchInput): Promise<SearchResult> =>
+  tools.index.once((index) => searchIn({ ...tools, index }, given))
+
+async function searchIn(tools: Tools, given: SearchInput): Promise<SearchResult> {
   const { text, replaced } = await correctSpelling(tools, given.query)
   const input = { ...given, query: text }
   const { question, ranked, total, degraded } = await modes[input.mode](tools, input)

@@ -382,6 +382,43 @@ test('an index is maintained in the background: at the start, and after every 50
   await follower.close()
 })
 
+test('several searches of one state of the index ask the feed once, and see nothing newer', async () => {
+  const store = fakeStore()
+  for (let i = 0; i < 5; i++) store.put(i)
+  const follower = await follow(store, openResidentSearch())
+  const vector = unitVector(next, D)
+  store.put(5)
+  store.reads.head = 0
+  const seen = await follower.once(async (view) => {
+    const heads = store.reads.head
+    const ids = (await view.nearest({ vector, side: 'both', k: 99, filter: {} })).map(({ id }) => id)
+    const { hits } = await view.keyword({ terms: ['words'], filter: {}, limit: 99 })
+    await view.distances({ vector, side: 'both', ids })
+    await view.scores({ terms: ['words'], ids })
+    expect(store.reads.head).toBe(heads)
+    return [ids.length, hits.length, (await view.state()).decisions, view.generation()?.number]
+  })
+  expect(seen).toEqual([6, 6, 6, 1])
+  await follower.close()
+})
+
+test('a search that loses its index to a reindex elsewhere begins again on the new one', async () => {
+  const store = fakeStore()
+  store.put(1)
+  const follower = await follow(store, openResidentSearch())
+  store.build('b', 4)
+  store.put(1, set(Float32Array.of(1, 0, 0, 0)), 2)
+  const seen: (number | undefined)[] = []
+  await follower.once(async (view) => {
+    seen.push(view.generation()?.number)
+    if (seen.length > 1) return
+    store.activate()
+    throw new Error('the index is gone')
+  })
+  expect(seen).toEqual([1, 2])
+  await follower.close()
+})
+
 test('before the first generation keywords find what is there', async () => {
   const store = fakeStore()
   store.empty()
