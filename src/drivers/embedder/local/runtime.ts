@@ -54,7 +54,7 @@ async function open(name: RuntimeName, model: Uint8Array, from: Libraries): Prom
   const { InferenceSession, Tensor } = await from[name]()
   const session = await InferenceSession.create(model, {
     executionProviders: [name === 'native' ? 'cpu' : 'wasm'],
-    // Two threads that share each operation of a text of 30 tokens take twice the CPU time, and on busy cores longer.
+    // The operations of a short text are too small to share: a second thread costs CPU time, twice as much on busy cores, and saves none.
     intraOpNumThreads: 1,
     interOpNumThreads: 1,
     logSeverityLevel: 3,
