@@ -3,9 +3,9 @@
  * decisions are in place before anyone is answered.
  *
  * The order makes a refusal mean that nothing was written, and an answer that all of it was:
- * 1. under the write lock: rows, documents and a `pending_files` row for each file; the files' text, synced, under temporary names;
- *    COMMIT. A full disk shows up to here, and everything is rolled back. The commit decides. Then the write-ahead log is synced, off the
- *    event loop: the next group begins meanwhile, as its entry in the log follows this one and is never kept without it.
+ * 1. under the write lock: rows, documents and a `pending_files` row for each file; the files' text under temporary names; COMMIT. A full
+ *    disk shows up to here, and everything is rolled back. The commit decides. Then the write-ahead log and the files are synced, off the
+ *    event loop: where no file waits the next group begins meanwhile, as its entry in the log follows this one and is never kept without it.
  * 2. under the write lock again, so that no older text lands on a newer one: each file takes its place, its pending row goes.
  * What fails in step 2 has been committed and is answered as such; the row stays, and the file is written at the next commit or start.
  */
@@ -16,7 +16,7 @@ import { type LogWriter, messageOf } from '../../../core/log.ts'
 import { begin, storageErrorOf } from '../../shared/sqlite/connect.ts'
 import { type Member, newMember } from '../groups.ts'
 import type { Statements } from './connect.ts'
-import { place, removeTemps, syncFolders, type TempFile, writeTemps } from './files.ts'
+import { place, removeTemps, syncFolders, type TempFile, type WrittenTemps, writeTemps } from './files.ts'
 
 /** A file that a decision of the transaction waits for. */
 export interface PendingFile {
@@ -125,28 +125,31 @@ export function committer({
   async function runGroup(jobs: readonly Job[]): Promise<void> {
     const outcomes: Outcome[] = []
     const files = new Map<string, PendingFile>()
-    let temps: TempFile[] = []
+    let written: WrittenTemps | null = null
     try {
       await begin(db, Math.max(jobs[0]!.since + patience_ms, performance.now() + 100))
       seq = null
       for (const job of jobs) outcomes.push(await runMember(job, files))
       if (files.size > 0) {
-        temps = await writeTemps(root, new Map([...files].map(([id, { text }]) => [id, text])))
-        for (const { id, state } of temps) setState.run(state.size, state.mtime, state.hash, files.get(id)!.num)
+        written = await writeTemps(root, new Map([...files].map(([id, { text }]) => [id, text])))
+        for (const { id, state } of written.temps) setState.run(state.size, state.mtime, state.hash, files.get(id)!.num)
       }
       run('COMMIT')
     } catch (error) {
       if (db.inTransaction) run('ROLLBACK')
-      removeTemps(temps)
+      written?.discard()
       const refused = storageErrorOf(error, 'cannot commit')
       for (const job of jobs) job.reject(refused)
       return
     }
     // Files are put in place by a transaction of this connection: the next group waits for it.
-    const settles = temps.length > 0 || hasPending
-    const answered = answer(jobs, outcomes, temps, settles ? () => settle(temps, files) : null).finally(() =>
-      answering.delete(answered),
-    )
+    const settles = written !== null || hasPending
+    const { temps = [] } = written ?? {}
+    const synced = written?.sync()
+    // Awaited where the files are put in place.
+    synced?.catch(() => {})
+    const putInPlace = settles ? () => settle(temps, files, synced) : null
+    const answered = answer(jobs, outcomes, temps, putInPlace).finally(() => answering.delete(answered))
     answering.add(answered)
     if (settles) await answered
   }
@@ -176,8 +179,13 @@ export function committer({
     })
   }
 
-  async function settle(temps: readonly TempFile[], files: ReadonlyMap<string, PendingFile>): Promise<void> {
+  async function settle(
+    temps: readonly TempFile[],
+    files: ReadonlyMap<string, PendingFile>,
+    synced: Promise<void> | undefined,
+  ): Promise<void> {
     try {
+      await synced
       await begin(db, performance.now() + 12 * patience_ms)
       const placed: TempFile[] = []
       for (const temp of temps) {

@@ -73,11 +73,26 @@ export function fileStat(path: string): { size: number; mtime: number } | null {
   return stat === undefined || !stat.isFile() ? null : { size: stat.size, mtime: stat.mtimeMs }
 }
 
-/** Writes each text to a temporary file beside its place and resolves once all are on stable storage. Leaves none behind when it fails. */
-export async function writeTemps(root: string, texts: ReadonlyMap<string, string>): Promise<TempFile[]> {
+/** Temporary files that were written. One of the two is called, once. */
+export interface WrittenTemps {
+  temps: readonly TempFile[]
+  /** Resolves once all are on stable storage. */
+  sync(): Promise<void>
+  discard(): void
+}
+
+/** Writes each text to a temporary file beside its place. Leaves none behind when it fails. */
+export async function writeTemps(root: string, texts: ReadonlyMap<string, string>): Promise<WrittenTemps> {
   const suffix = `${process.pid}-${randomBytes(3).toString('hex')}.tmp`
   const temps: TempFile[] = []
   const open: number[] = []
+  const close = () => {
+    for (const fd of open.splice(0)) closeSync(fd)
+  }
+  const discard = () => {
+    close()
+    removeTemps(temps)
+  }
   try {
     for (const [id, text] of texts) {
       const path = join(root, relativePath(id))
@@ -89,14 +104,18 @@ export async function writeTemps(root: string, texts: ReadonlyMap<string, string
       for (let at = 0; at < content.length; ) at += writeSync(fd, content, at)
       temps.at(-1)!.state.mtime = fstatSync(fd).mtimeMs
     }
-    // Only syncing waits for the disk: off the event loop, and all at once, so that the file system's journal commits are shared.
-    await Promise.all(open.map((fd) => fsyncAsync(fd)))
-    return temps
   } catch (error) {
-    removeTemps(temps)
+    discard()
     throw error
-  } finally {
-    for (const fd of open) closeSync(fd)
+  }
+  return {
+    temps,
+    discard,
+    // Only syncing waits for the disk: off the event loop, and all at once, so that the file system's journal commits are shared.
+    sync: () =>
+      Promise.all(open.map((fd) => fsyncAsync(fd)))
+        .then(() => {})
+        .finally(close),
   }
 }
 

@@ -29,7 +29,8 @@ export function pendingFiles(db: Database, { prepare }: Statements, root: string
   async function write(): Promise<void> {
     for (let rows = pending.all(page); rows.length > 0; rows = pending.all(page)) {
       const nums = new Map(rows.map(({ id, num }) => [id, num]))
-      const temps = await writeTemps(root, new Map(rows.map(({ id, doc }) => [id, yamlOf(JSON.parse(doc))])))
+      const { temps, sync } = await writeTemps(root, new Map(rows.map(({ id, doc }) => [id, yamlOf(JSON.parse(doc))])))
+      await sync()
       for (const temp of temps) place(temp)
       await syncFolders(temps.map(({ path }) => path))
       for (const { id, state } of temps) {
