@@ -48,13 +48,13 @@ export const hashOf = (content: string | Uint8Array): string => createHash('sha2
 export const linkProblem = 'it is a symbolic link, which is not followed'
 
 /** Files and symbolic links below a folder, by their paths with slashes, in order. Links are not followed, so that none leads elsewhere. */
-export function filesBelow(root: string, at = ''): { path: string; link: boolean }[] {
-  return readdirSync(join(root, at), { withFileTypes: true })
-    .sort((a, b) => (a.name < b.name ? -1 : 1))
-    .flatMap((entry) => {
-      const path = at === '' ? entry.name : `${at}/${entry.name}`
-      return entry.isDirectory() ? filesBelow(root, path) : { path, link: entry.isSymbolicLink() }
-    })
+export function* filesBelow(root: string, at = ''): Generator<{ path: string; link: boolean }> {
+  const entries = readdirSync(join(root, at), { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1))
+  for (const entry of entries) {
+    const path = at === '' ? entry.name : `${at}/${entry.name}`
+    if (entry.isDirectory()) yield* filesBelow(root, path)
+    else yield { path, link: entry.isSymbolicLink() }
+  }
 }
 
 /** The content of a file. @throws an error of the system, `ELOOP` for a symbolic link */

@@ -35,6 +35,18 @@ interface Suspect {
   file: { size: number; mtime: number; hash: string; parsed(): ParsedFile } | null
 }
 
+/** What the catalogue remembers of a file. */
+interface State {
+  id: string
+  size: number
+  mtime: number
+  hash: string
+  gone: number
+}
+
+/** The files of a month are in one folder. */
+const monthOf = (id: string): string => id.slice(0, 7)
+
 export interface ReconcilerOptions {
   statements: Statements
   root: string
@@ -60,23 +72,38 @@ export function reconciler({ statements, root, table, commits, now, log }: Recon
   const order = prepare<unknown, [string, number]>(
     `insert or replace into outbox (id, attempts, due_ms, claim, error) values (?, 0, ?, '', null)`,
   )
-  const states = prepare<{ id: string; size: number; mtime: number; hash: string; gone: number }, []>(
-    'select id, file_size as size, file_mtime as mtime, file_hash as hash, gone from decisions',
+  const states = prepare<State, [string, string]>(
+    `select id, file_size as size, file_mtime as mtime, file_hash as hash, gone from decisions where id >= ? and id < ?`,
   )
+  const months = prepare<{ month: string }, []>('select distinct substr(id, 1, 7) as month from decisions')
   const broken = new Set<string>()
 
-  /** Ids whose file is new, touched or missing, and files that lie where they should not. */
+  /** Ids whose file is new, touched or missing, and files that lie where they should not; a month of rows at a time. */
   async function survey(): Promise<{ ids: string[]; hashes: Map<string, string>; findings: Finding[] }> {
-    const known = new Map(states.all().map(({ id, gone, ...state }) => [id, { ...state, gone: gone === 1 }]))
     const hashes = new Map<string, string>()
     const ids: string[] = []
     const findings: Finding[] = []
-    for (const [at, { path, link }] of filesBelow(root).entries()) {
-      if (at % 2_000 === 1_999) await Bun.sleep(0)
+    const links: string[] = []
+    const unseen = new Set(months.all().map(({ month }) => month))
+    let month = ''
+    let known = new Map<string, State>()
+    // What is behind a link is left as it is in the catalogue.
+    const isBehind = (id: string) => links.some((path) => `${relativePath(id)}/`.startsWith(`${path}/`))
+    const leave = (): void => {
+      for (const id of known.keys()) if (!isBehind(id)) ids.push(id)
+    }
+    const enter = (next: string): void => {
+      leave()
+      month = next
+      unseen.delete(month)
+      known = new Map(states.all(month, `${month}\u{10ffff}`).map((state) => [state.id, state]))
+    }
+    let seen = 0
+    for (const { path, link } of filesBelow(root)) {
+      if (++seen % 2_000 === 0) await Bun.sleep(0)
       if (link) {
         findings.push({ path, kind: 'broken', message: linkProblem })
-        // What is behind it is left as it is in the catalogue.
-        for (const id of known.keys()) if (`${relativePath(id)}/`.startsWith(`${path}/`)) known.delete(id)
+        links.push(path)
         continue
       }
       if (!path.endsWith('.yaml')) continue
@@ -87,14 +114,17 @@ export function reconciler({ statements, root, table, commits, now, log }: Recon
         findings.push({ path, kind: 'broken', message })
         continue
       }
+      if (monthOf(id) !== month) enter(monthOf(id))
       const state = known.get(id)
       known.delete(id)
       const stat = fileStat(join(root, path))
-      if (stat === null || (state && !state.gone && stat.size === state.size && stat.mtime === state.mtime)) continue
+      if (stat === null || (state?.gone === 0 && stat.size === state.size && stat.mtime === state.mtime)) continue
       ids.push(id)
       if (state) hashes.set(id, state.hash)
     }
-    return { ids: [...ids, ...known.keys()], hashes, findings }
+    for (const one of unseen) enter(one)
+    leave()
+    return { ids, hashes, findings }
   }
 
   function read(id: string, known_hash: string | undefined): Suspect {
