@@ -50,25 +50,34 @@ const addTo = <K>(counts: Map<K, number>, key: K, by: number): void => {
 
 const dateOf = (day: number): string => new Date(day * dayMs).toISOString().slice(0, 10)
 
+type Row = { place: number; outcome_group: number; decisions: number }
+
+/** Few have no vectors: where those are asked for, no other index finds less. */
+const tableOf = ({ indexed }: CountFilter): string =>
+  indexed === false ? 'decisions d indexed by decisions_unindexed' : 'decisions d'
+
 /** Counts by an index. A plus keeps SQLite from one that is in the order of the groups, which it would read whole. */
 export function byIndex(statements: Statements) {
   const whereOf = whereReader(statements)
   const all = runner(statements)
   return {
-    visit(kinds: Kinds, filter: CountFilter, visit: Visit): void {
+    rows(kinds: Kinds, filter: CountFilter): Row[] {
       const { sql, values } = whereOf(kinds, filter)
-      const rows = all<{ place: number; outcome_group: number; decisions: number }>(
-        `select d.place, d.outcome_group, count(*) as decisions from decisions d where ${sql}
+      return all<Row>(
+        `select d.place, d.outcome_group, count(*) as decisions from ${tableOf(filter)} where ${sql}
          group by +d.place, +d.outcome_group`,
         values,
       )
-      for (const { place, outcome_group, decisions } of rows) visit(place, outcome_group, decisions)
     },
     count(kinds: Kinds, filter: CountFilter): number {
       const { sql, values } = whereOf(kinds, filter)
-      return all<{ count: number }>(`select count(*) as count from decisions d where ${sql}`, values)[0]!.count
+      return all<{ count: number }>(`select count(*) as count from ${tableOf(filter)} where ${sql}`, values)[0]!.count
     },
   }
+}
+
+export function visitRows(rows: readonly Row[], visit: Visit): void {
+  for (const { place, outcome_group, decisions } of rows) visit(place, outcome_group, decisions)
 }
 
 export function sumOf(passing: Passing, filter: CountFilter): number {
@@ -108,16 +117,24 @@ export function decisionCounts(statements: Statements, tallies: Tallies): Sync {
   const { kinds } = tallies
   const isCounted = (filter: CountFilter): boolean => select(kinds(), filter).rest === null
 
+  // One call asks for several counts of one filter.
+  const last = { state: -1, filter: '', rows: [] as Row[] }
+  function rowsOf(filter: CountFilter): Row[] {
+    const known = kinds()
+    const text = JSON.stringify(filter)
+    if (last.state !== tallies.state() || last.filter !== text)
+      Object.assign(last, { state: tallies.state(), filter: text, rows: indexes.rows(known, filter) })
+    return last.rows
+  }
+
   function passing(filter: CountFilter, visit: Visit): void {
     const { indexed, ...others } = filter
     if (indexed === true) {
       // Few have no vectors, and those have an index of their own.
       passing(others, visit)
-      indexes.visit(kinds(), { ...others, indexed: false }, (place, group, decisions) =>
-        visit(place, group, -decisions),
-      )
+      visitRows(rowsOf({ ...others, indexed: false }), (place, group, decisions) => visit(place, group, -decisions))
     } else if (isCounted(filter)) tallies.visit(filter, visit)
-    else indexes.visit(kinds(), filter, visit)
+    else visitRows(rowsOf(filter), visit)
   }
 
   function count(filter: CountFilter): number {
@@ -187,22 +204,30 @@ export function decisionCounts(statements: Statements, tallies: Tallies): Sync {
     },
     outcomesOver(filter, edges) {
       const { sql, values } = whereOf(kinds(), filter)
-      const counts = new Map<string, TimedOutcomeGroup>()
       const rows = all<{ outcome_group: number; created_ms: number; reviewed_ms: number }>(
         `select d.outcome_group, d.created_ms, d.reviewed_ms from decisions d
          where ${sql} and d.reviewed_ms is not null and d.outcome is not null`,
         values,
       )
+      const spans = edges.reviewed_ms.length + 1
+      const created = edges.created_ms.length + 1
+      const sums = new Map<number, number>()
       for (const { outcome_group, created_ms, reviewed_ms } of rows) {
-        const created = edgesUpTo(edges.created_ms, created_ms)
-        const reviewed = edgesUpTo(edges.reviewed_ms, reviewed_ms)
-        const { confidence, outcome, settled_by } = kinds().groups[outcome_group]!
-        const key = `${confidence} ${outcome} ${settled_by} ${created} ${reviewed}`
-        const known = counts.get(key)
-        if (known) known.count++
-        else counts.set(key, { confidence, outcome, settled_by, created, reviewed, count: 1 })
+        const span = edgesUpTo(edges.created_ms, created_ms) * spans + edgesUpTo(edges.reviewed_ms, reviewed_ms)
+        addTo(sums, outcome_group * created * spans + span, 1)
       }
-      return [...counts.values()].sort((a, b) => groupOrder(a, b) || a.created - b.created || a.reviewed - b.reviewed)
+      // Groups that differ only in what no outcome group tells are one.
+      const found = new Map<string, TimedOutcomeGroup>()
+      for (const [key, count] of sums) {
+        const { confidence, outcome, settled_by } = kinds().groups[Math.floor(key / (created * spans))]!
+        const span = key % (created * spans)
+        const group = { confidence, outcome, settled_by, created: Math.floor(span / spans), reviewed: span % spans }
+        const name = JSON.stringify(group)
+        const known = found.get(name)
+        if (known) known.count += count
+        else found.set(name, { ...group, count })
+      }
+      return [...found.values()].sort((a, b) => groupOrder(a, b) || a.created - b.created || a.reviewed - b.reviewed)
     },
     outcomesBy(filter, by) {
       const parts = new Map<string, number[]>()

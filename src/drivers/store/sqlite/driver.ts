@@ -55,7 +55,7 @@ export async function openSqliteStore({ dir, log = () => {}, analyse, now }: Sql
       writePending: pending.write,
     })
     const table = decisionTable({ statements: writing, group: commits.group, analyse })
-    const files = reconciler({ statements: writing, root, table, commits, now, log })
+    const files = reconciler({ statements: writing, root, table, commits, pending, now, log })
     const writers = {
       decisions: decisionWriter(writing, table, counters),
       embeddings: embeddingWriter(writing, table),

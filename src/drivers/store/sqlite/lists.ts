@@ -15,6 +15,9 @@ type Page = Pick<ListQuery, 'order' | 'offset' | 'limit'>
 /** Sorting a row costs about as much as looking at so many entries of an index. */
 const sortCost = 4
 
+/** Indexes that are in an order, and the column that they are ordered by before the id. */
+const columnOf = { created: 'created_ms', project: 'created_ms', confidence: 'confidence', id: 'id' } as const
+
 export interface Lists {
   page(query: ListQuery): { ids: string[]; total: number }
   walk(filter: DecisionFilter, after: DecisionFields | null, limit: number): DecisionFields[]
@@ -34,12 +37,19 @@ export function decisionLists(
        and substr(id, 21) >= ?1 and substr(id, 21) < ?2) order by id limit ?3`,
   )
 
-  /** @param total how many pass */
-  function idsIn({ sql, values }: Where, by: string, { order, offset, limit }: Page, total: number): string[] {
+  /** @param total how many pass, of so many that the index of the order holds */
+  function idsIn(
+    { sql, values }: Where,
+    by: keyof typeof columnOf,
+    { order, offset, limit }: Page,
+    total: number,
+    of = tallies.size(),
+  ): string[] {
     // An index that is in order is walked past what does not pass; one that is not is read whole, and sorted.
-    const walked = ((offset + limit) * tallies.size()) / total <= sortCost * total
-    const [plus, index] = walked ? ['', indexOf[by] ?? ''] : ['+', '']
-    const ordered = by === 'id' ? `${plus}d.id ${order}` : `${plus}d.${by} ${order}, ${plus}d.id ${order}`
+    const walked = ((offset + limit) * of) / total <= sortCost * total
+    const [plus, index] = !walked ? ['+', ''] : by === 'id' ? ['', ''] : ['', `indexed by decisions_${by}`]
+    const column = columnOf[by]
+    const ordered = `${by === 'id' ? '' : `${plus}d.${column} ${order}, `}${plus}d.id ${order}`
     return all<{ id: string }>(
       `select d.id from decisions d ${index} where ${sql} order by ${ordered} limit ? offset ?`,
       [...values, limit, offset],
@@ -84,8 +94,12 @@ export function decisionLists(
       if (page.offset >= total || page.limit === 0) return { ids: [], total }
       if (sort === 'category' || sort === 'stakes' || sort === 'status')
         return { ids: idsByValue(filter, sort, page, total), total }
-      const by = sort === 'created_at' ? 'created_ms' : sort
-      return { ids: idsIn(whereOf(tallies.kinds(), filter), by, page, total), total }
+      const where = whereOf(tallies.kinds(), filter)
+      const { project } = filter
+      if (sort === 'confidence') return { ids: idsIn(where, sort, page, total), total }
+      // The decisions of a project are in the order of time among themselves.
+      const of = project === undefined ? tallies.size() : counts.count({ project })
+      return { ids: idsIn(where, project === undefined ? 'created' : 'project', page, total, of), total }
     },
     walk(filter, after, limit) {
       const { sql, values } = whereOf(tallies.kinds(), filter)
@@ -99,9 +113,4 @@ export function decisionLists(
     },
     findIds: (prefix, limit) => idsOf.all(prefix, `${prefix}\u{10ffff}`, limit).map(({ id }) => id),
   }
-}
-
-const indexOf: Record<string, string> = {
-  created_ms: 'indexed by decisions_created',
-  confidence: 'indexed by decisions_confidence',
 }

@@ -5,13 +5,15 @@ import { join } from 'node:path'
 import { yamlOf } from '../../../core/yaml.ts'
 import { begin } from '../../shared/sqlite/connect.ts'
 import type { Statements } from './connect.ts'
-import { filesBelow, isTemp, place, syncFolders, writeTemps } from './files.ts'
+import { place, syncFolders, writeTemps } from './files.ts'
 
 export interface PendingFiles {
   /** Writes all pending files. Call it inside a write transaction. */
   write(): Promise<void>
-  /** The same in a transaction of its own, at the start; then clears temporary files away. */
+  /** The same in a transaction of its own, at the start. */
   settleAll(): Promise<void>
+  /** Removes temporary files that no process needs any more. Call it inside a write transaction. */
+  clear(temps: readonly string[]): void
 }
 
 const page = 64
@@ -43,21 +45,19 @@ export function pendingFiles(db: Database, { prepare }: Statements, root: string
   return {
     write,
     async settleAll() {
-      const temps = filesBelow(root)
-        .map(({ path }) => path)
-        .filter(isTemp)
-      if (temps.length === 0 && pending.get(1) === null) return
+      if (pending.get(1) === null) return
       await begin(db, performance.now() + 10_000)
       try {
         await write()
-        // Under the write lock, and with nothing pending, no living process needs these any more: one between its commit and
-        // its renames will find that they are done.
-        for (const name of temps) rmSync(join(root, name), { force: true })
         db.run('COMMIT')
       } catch (error) {
         if (db.inTransaction) db.run('ROLLBACK')
         throw error
       }
+    },
+    clear(temps) {
+      // Where some are pending, a living process may be between its commit and its renames: a later look clears them.
+      if (pending.get(1) === null) for (const name of temps) rmSync(join(root, name), { force: true })
     },
   }
 }

@@ -17,8 +17,9 @@ import { type LogWriter, messageOf } from '../../../core/log.ts'
 import type { Committer } from './commit.ts'
 import type { Statements } from './connect.ts'
 import type { DecisionTable } from './decisions.ts'
-import { fileStat, filesBelow, hashOf, linkProblem, placeOf, readPlain, relativePath } from './files.ts'
+import { fileStat, filesBelow, hashOf, isTemp, linkProblem, placeOf, readPlain, relativePath } from './files.ts'
 import { type ParsedFile, parseRecord } from './parse.ts'
+import type { PendingFiles } from './pending-files.ts'
 
 type Finding = StoreStatus['findings'][number]
 
@@ -52,6 +53,7 @@ export interface ReconcilerOptions {
   root: string
   table: DecisionTable
   commits: Committer
+  pending: Pick<PendingFiles, 'clear'>
   now(): number
   log: LogWriter
 }
@@ -60,7 +62,7 @@ const page = 128
 /** Imported files are listed up to this many; a catalogue rebuilt from the files would list them all. */
 const mostListed = 1_000
 
-export function reconciler({ statements, root, table, commits, now, log }: ReconcilerOptions): Reconciler {
+export function reconciler({ statements, root, table, commits, pending, now, log }: ReconcilerOptions): Reconciler {
   const { prepare } = statements
   const stateOf = prepare<{ file_size: number; file_mtime: number; file_hash: string; pending: number }, [number]>(
     `select file_size, file_mtime, file_hash, exists (select 1 from pending_files p where p.num = d.num) as pending
@@ -79,7 +81,8 @@ export function reconciler({ statements, root, table, commits, now, log }: Recon
   const broken = new Set<string>()
 
   /** Ids whose file is new, touched or missing, and files that lie where they should not; a month of rows at a time. */
-  async function survey(): Promise<{ ids: string[]; hashes: Map<string, string>; findings: Finding[] }> {
+  async function survey() {
+    const temps: string[] = []
     const hashes = new Map<string, string>()
     const ids: string[] = []
     const findings: Finding[] = []
@@ -106,6 +109,7 @@ export function reconciler({ statements, root, table, commits, now, log }: Recon
         links.push(path)
         continue
       }
+      if (isTemp(path)) temps.push(path)
       if (!path.endsWith('.yaml')) continue
       const id = path.slice(path.lastIndexOf('/') + 1, -'.yaml'.length)
       if (path !== relativePath(id)) {
@@ -124,7 +128,7 @@ export function reconciler({ statements, root, table, commits, now, log }: Recon
     }
     for (const one of unseen) enter(one)
     leave()
-    return { ids, hashes, findings }
+    return { ids, hashes, findings, temps }
   }
 
   function read(id: string, known_hash: string | undefined): Suspect {
@@ -197,8 +201,9 @@ export function reconciler({ statements, root, table, commits, now, log }: Recon
 
   return {
     async reconcile() {
-      const { ids, hashes, findings } = await survey()
+      const { ids, hashes, findings, temps } = await survey()
       broken.clear()
+      if (temps.length > 0) await commits.run(async () => pending.clear(temps))
       for (let at = 0; at < ids.length; at += page) {
         const suspects = ids.slice(at, at + page).map((id) => read(id, hashes.get(id)))
         const found = await commits.run(async () => suspects.map(apply))

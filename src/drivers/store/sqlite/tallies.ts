@@ -13,6 +13,8 @@ export type Visit = (place: number, group: number, decisions: number) => void
 export interface Tallies {
   /** To be called after a commit, of any process: the next question reads what is new. */
   changed(): void
+  /** Another number after each {@link changed}. */
+  state(): number
   kinds(): Kinds
   /** The newest delta that is counted. */
   position(): number
@@ -66,6 +68,7 @@ export function tallies(statements: Statements, most = mostKept): Tallies {
   let kinds: Kinds = { places: [], groups: [] }
   let position = -1
   let stale = true
+  let state = 0
   let totals = counted()
   /** Where in `totals` a place and a group are counted. */
   let at = new Map<number, number>()
@@ -182,7 +185,9 @@ export function tallies(statements: Statements, most = mostKept): Tallies {
   return {
     changed() {
       stale = true
+      state++
     },
+    state: () => state,
     kinds() {
       ensure()
       return kinds

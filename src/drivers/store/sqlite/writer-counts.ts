@@ -2,7 +2,7 @@
 import type { CountFilter, DecisionWriter } from '../../../../sdk/storage/store.ts'
 import type { Verb } from '../groups.ts'
 import type { Statements } from './connect.ts'
-import { byIndex, groupSums, outcomeGroups, sumOf } from './counting.ts'
+import { byIndex, groupSums, outcomeGroups, sumOf, visitRows } from './counting.ts'
 import { type Kinds, kindsReader, select } from './kinds.ts'
 import type { Tallies, Visit } from './tallies.ts'
 
@@ -27,7 +27,7 @@ export function writerCounts(statements: Statements, tallies: Tallies) {
     // Those of this transaction may never be committed: they are not remembered.
     kinds = readKinds(tallies.kinds())
     if (select(kinds, filter).rest !== null) {
-      indexes.visit(kinds, filter, visit)
+      visitRows(indexes.rows(kinds, filter), visit)
       return
     }
     tallies.visit(filter, visit)

@@ -53,7 +53,7 @@ CREATE UNIQUE INDEX `decisions_seq_unique` ON `decisions` (`seq`);
 CREATE UNIQUE INDEX `decisions_source_key_unique` ON `decisions` (`source_key`);
 CREATE INDEX `decisions_created` ON `decisions` (`created_ms`,`id`,`place`,`outcome_group`) WHERE gone = 0;
 CREATE INDEX `decisions_place` ON `decisions` (`place`,`outcome_group`,`created_ms`) WHERE gone = 0;
-CREATE INDEX `decisions_project` ON `decisions` (`project`,`created_ms`,`place`,`outcome_group`) WHERE gone = 0;
+CREATE INDEX `decisions_project` ON `decisions` (`project`,`created_ms`,`id`,`place`,`outcome_group`) WHERE gone = 0;
 CREATE INDEX `decisions_confidence` ON `decisions` (`confidence`,`id`,`place`,`outcome_group`) WHERE gone = 0;
 CREATE INDEX `decisions_pr` ON `decisions` (`pr`) WHERE gone = 0 and pr is not null;
 CREATE INDEX `decisions_feature` ON `decisions` (`feature`) WHERE gone = 0 and feature is not null;
