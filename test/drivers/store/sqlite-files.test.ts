@@ -339,3 +339,20 @@ test('terms are rebuilt when the analysis of text has changed', async () => {
     await store.close()
   }
 })
+
+test('the files of a large store are looked at beside its answers; one that is closed meanwhile stops, and loses nothing', async () => {
+  const dir = await prepared()
+  const open = () => openSqliteStore({ ...suiteOptions, dir, most_at_start: 2 })
+  edit(dir, recordOf(1, { decision: 'edited meanwhile' }))
+  renameSync(pathOf(dir, idOf(2)), join(dir, 'aside'))
+  await (await open()).close()
+  const store = await open()
+  while ((await found(store)).length === 0) await Bun.sleep(5)
+  // The edit was taken in before, or now.
+  expect(await found(store)).toContain(`deleted ${relative(2)}`)
+  // This waits for a look that is under way.
+  expect((await store.reconcile()).filter(({ kind }) => kind !== 'deleted')).toEqual([])
+  expect(await store.decisions.count({})).toBe(2)
+  expect((await store.decisions.get(idOf(1)))?.record.decision).toBe('edited meanwhile')
+  await store.close()
+})

@@ -9,6 +9,8 @@ import { messageOf } from '../../../core/log.ts'
 const openTimeout_ms = 10_000
 /** How long SQLite itself waits where blocking does no harm. */
 const busy_ms = 5_000
+/** Pages that a reader keeps: the indexes that are asked most, and no more however large the database is. */
+const cacheKib = 16_384
 
 /**
  * What `open` returns. Of servers that start together one creates the database, and SQLite refuses the others at once as busy, whatever
@@ -109,6 +111,7 @@ export function migrate(db: Database, path: string, migrations: readonly string[
 export function connectReader(path: string): Database {
   const db = new Database(path, { readonly: true, strict: true })
   db.run(`PRAGMA busy_timeout = ${busy_ms}`)
+  db.run(`PRAGMA cache_size = -${cacheKib}`)
   return db
 }
 

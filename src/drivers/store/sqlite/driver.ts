@@ -1,7 +1,7 @@
 /** The embedded store: a YAML file for each decision, and `cstp.db` beside them. Opens it and puts its parts together. */
 import { join } from 'node:path'
 import type { Store, StoreOptions, StoreStatus, Transaction } from '../../../../sdk/storage/store.ts'
-import type { LogWriter } from '../../../core/log.ts'
+import { type LogWriter, messageOf } from '../../../core/log.ts'
 import { storageErrorOf } from '../../shared/sqlite/connect.ts'
 import { translating } from '../../shared/translating.ts'
 import { verbsOf } from '../groups.ts'
@@ -17,7 +17,12 @@ import { reconciler } from './reconcile.ts'
 import { recount, wrongCounters } from './recount.ts'
 import { rewordWhereNeeded } from './reword.ts'
 
+/** Stores of more decisions answer before their files have been looked at. */
+const mostAtStart = 20_000
+
 export interface SqliteStoreOptions extends StoreOptions {
+  /** More decisions than these, and the files are looked at beside the first answers. */
+  most_at_start?: number
   /** Where `cstp.db` and the folder `decisions` lie, or are made. */
   dir: string
   log?: LogWriter
@@ -27,7 +32,13 @@ export interface SqliteStoreOptions extends StoreOptions {
  * Opens the store, imports what happened to the files since it was closed, and resolves when it serves.
  * @throws StorageError `unavailable` when the folder can't be written to, `invalid` when a newer program made the database
  */
-export async function openSqliteStore({ dir, log = () => {}, analyse, now }: SqliteStoreOptions): Promise<Store> {
+export async function openSqliteStore({
+  dir,
+  log = () => {},
+  analyse,
+  now,
+  most_at_start = mostAtStart,
+}: SqliteStoreOptions): Promise<Store> {
   const root = join(dir, 'decisions')
   const { writer, reader } = await connect(dir)
   const writing = statementsOf(writer)
@@ -68,13 +79,22 @@ export async function openSqliteStore({ dir, log = () => {}, analyse, now }: Sql
     const since = feedReader(reading)
     let closing: Promise<void> | undefined
     const close = async () => {
+      files.stop()
+      await first
       await commits.close()
       // Others may be reading or writing: then the log is theirs to clear.
       writer.run('PRAGMA wal_checkpoint(TRUNCATE)')
       disconnect()
     }
     await rewordWhereNeeded({ statements: writing, analyse, table, commits, log })
-    let findings: StoreStatus['findings'] = await files.reconcile()
+    let findings: StoreStatus['findings'] = []
+    const surveyFailed = (error: unknown) =>
+      log('error', 'the decision files could not be looked at; cstp reindex does it again', { error: messageOf(error) })
+    const survey = async () => {
+      findings = await files.reconcile()
+    }
+    // Looking at a hundred thousand files takes seconds: it is done beside the first answers.
+    const first = counters.size() > most_at_start ? survey().catch(surveyFailed) : await survey()
 
     return {
       driver: 'sqlite',
@@ -102,7 +122,8 @@ export async function openSqliteStore({ dir, log = () => {}, analyse, now }: Sql
         return { decisions: counters.size(), outbox: await outbox.depth(), findings }
       },
       async reconcile() {
-        findings = await files.reconcile()
+        await first
+        await survey()
         const wrong = wrongCounters(reader)
         if (wrong.length > 0) {
           await commits.run(async () => recount(writer))

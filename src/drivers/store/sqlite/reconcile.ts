@@ -25,6 +25,8 @@ type Finding = StoreStatus['findings'][number]
 
 export interface Reconciler {
   reconcile(): Promise<Finding[]>
+  /** Ends one that is under way at its next page, as the store is closed. */
+  stop(): void
   /** Saves a broken file from the write that replaces it. */
   beforePlacing(id: string, path: string): void
 }
@@ -59,6 +61,8 @@ export interface ReconcilerOptions {
 }
 
 const page = 128
+/** Files between two looks at other work: some milliseconds. */
+const pace = 500
 /** Imported files are listed up to this many; a catalogue rebuilt from the files would list them all. */
 const mostListed = 1_000
 
@@ -79,6 +83,7 @@ export function reconciler({ statements, root, table, commits, pending, now, log
   )
   const months = prepare<{ month: string }, []>('select distinct substr(id, 1, 7) as month from decisions')
   const broken = new Set<string>()
+  let stopped = false
 
   /** Ids whose file is new, touched or missing, and files that lie where they should not; a month of rows at a time. */
   async function survey() {
@@ -103,7 +108,8 @@ export function reconciler({ statements, root, table, commits, pending, now, log
     }
     let seen = 0
     for (const { path, link } of filesBelow(root)) {
-      if (++seen % 2_000 === 0) await Bun.sleep(0)
+      if (stopped) break
+      if (++seen % pace === 0) await Bun.sleep(0)
       if (link) {
         findings.push({ path, kind: 'broken', message: linkProblem })
         links.push(path)
@@ -126,6 +132,8 @@ export function reconciler({ statements, root, table, commits, pending, now, log
       ids.push(id)
       if (state) hashes.set(id, state.hash)
     }
+    // What was not looked at is not missing.
+    if (stopped) return { ids: [], hashes, findings: [], temps: [] }
     for (const one of unseen) enter(one)
     leave()
     return { ids, hashes, findings, temps }
@@ -204,7 +212,7 @@ export function reconciler({ statements, root, table, commits, pending, now, log
       const { ids, hashes, findings, temps } = await survey()
       broken.clear()
       if (temps.length > 0) await commits.run(async () => pending.clear(temps))
-      for (let at = 0; at < ids.length; at += page) {
+      for (let at = 0; at < ids.length && !stopped; at += page) {
         const suspects = ids.slice(at, at + page).map((id) => read(id, hashes.get(id)))
         const found = await commits.run(async () => suspects.map(apply))
         for (const finding of found) if (finding !== null) findings.push(finding)
@@ -222,6 +230,9 @@ export function reconciler({ statements, root, table, commits, pending, now, log
       }
       const rank = { broken: 0, deleted: 1, changed: 2, added: 3 }
       return findings.sort((a, b) => rank[a.kind] - rank[b.kind]).slice(0, mostListed)
+    },
+    stop() {
+      stopped = true
     },
     beforePlacing(id, path) {
       if (broken.delete(id) && existsSync(path)) renameSync(path, `${path}.broken`)
