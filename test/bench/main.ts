@@ -6,6 +6,7 @@ import { dashboard } from './parts/dashboard.ts'
 import { engines } from './parts/engines.ts'
 import { evidence } from './parts/evidence.ts'
 import { guardrails } from './parts/guardrails.ts'
+import { hooks } from './parts/hooks.ts'
 import { http } from './parts/http.ts'
 import { imports } from './parts/imports.ts'
 import { learning } from './parts/learning.ts'
@@ -22,6 +23,7 @@ const parts: Record<string, (bench: Bench) => Promise<void>> = {
   engines,
   record,
   guardrails,
+  hooks,
   import: imports,
   startup,
   learning,

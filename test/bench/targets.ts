@@ -53,6 +53,13 @@ const targets: Target[] = [
     holds: below(bound),
   })),
   {
+    about: 'a hook before a tool answered under 20 ms p95',
+    what: /^PreToolUse$/,
+    size: 10_000,
+    value: p95,
+    holds: below(20),
+  },
+  {
     about: 'controls of 100 000 events mapped in 300 ms',
     what: 'mapControls, engine',
     size: 100_000,
