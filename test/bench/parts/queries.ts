@@ -1,5 +1,5 @@
 /**
- * queryDecisions in three modes, the vectors drivers of the store side by side. Known questions lie in the embedder's cache, so that they show
+ * queryDecisions in three modes, the search drivers side by side. Known questions are in the embedder's cache, so that they show
  * the search without the embedding; new ones are embedded.
  */
 import type { Bench } from '../bench.ts'

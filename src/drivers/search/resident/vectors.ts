@@ -1,6 +1,6 @@
 /**
  * The vectors of a generation in memory, by slot. A scan reads a quarter of each, which bounds its distance from above and below; the few that
- * can be among the nearest are then compared in full. So it is as exact as a comparison with all, and takes a third of its time.
+ * can be among the nearest are then compared in full. So it is as exact as a comparison with all, and takes half of its time.
  */
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import type { SearchEntry, VectorHit } from '../../../../sdk/storage/search.ts'
