@@ -8,6 +8,7 @@ import { type Check, error, type Finding, note, warning } from './finding.ts'
 import { checkFolder } from './folder.ts'
 import { checkHooks } from './hooks.ts'
 import { checkKeys } from './keys.ts'
+import { checkSearch } from './search.ts'
 import { checkCounters, checkDatabases, checkEvidence, checkFiles, checkVectors } from './stores.ts'
 
 export type { Finding, Severity } from './finding.ts'
@@ -97,6 +98,7 @@ const checks: readonly Check[] = [
   checkFiles,
   checkCounters,
   checkVectors,
+  checkSearch,
   checkEvidence,
   checkKeys,
   checkGuardrails,

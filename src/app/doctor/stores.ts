@@ -96,17 +96,28 @@ function* vectorFindings(settings: Settings, state: VectorState, own: boolean): 
   if (building) yield note('a reindex is under way, or was interrupted', 'cstp reindex continues it')
 }
 
+/** What the store says of its vectors; null if there is none yet. */
+export async function vectorsOf(settings: Settings): Promise<VectorState | null> {
+  if (settings.store_url !== null) {
+    const { inspectPostgres } = await import('../../drivers/store/postgres/inspect.ts')
+    return (await inspectPostgres(settings.store_url)).vectors
+  }
+  const path = join(settings.data_dir, 'cstp.db')
+  if (!existsSync(path)) return null
+  const db = openExisting(path)
+  try {
+    return vectorState(db)
+  } finally {
+    db.close()
+  }
+}
+
 export const checkVectors: Check = {
   name: 'vectors',
   async *run(settings) {
     const own = (await loadDrivers(settings.drivers)).embedder !== undefined
-    if (settings.store_url === null)
-      yield* inCatalogue(settings, (db) => vectorFindings(settings, vectorState(db), own))
-    else {
-      const { inspectPostgres } = await import('../../drivers/store/postgres/inspect.ts')
-      const { vectors } = await inspectPostgres(settings.store_url)
-      if (vectors !== null) yield* vectorFindings(settings, vectors, own)
-    }
+    const state = await vectorsOf(settings)
+    if (state !== null) yield* vectorFindings(settings, state, own)
   },
 }
 
