@@ -1,4 +1,4 @@
-/** The embedder in this program: all-MiniLM-L6-v2 in a thread of its own, with no network. */
+/** The embedder in this program: all-MiniLM-L6-v2 in threads of its own, with no network. */
 import { availableParallelism } from 'node:os'
 import type { Embedder } from '../../../../sdk/storage/embedder.ts'
 import { messageOf } from '../../../core/log.ts'
