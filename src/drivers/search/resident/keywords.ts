@@ -1,6 +1,5 @@
 /** A resident inverted index with exact BM25 scores over all decisions. */
 
-import { top } from '../../shared/top.ts'
 import { type Saturation, saturation, share, tabled, weight } from './bm25.ts'
 import {
   addPosting,
@@ -12,6 +11,7 @@ import {
   renumbered,
   reserve,
 } from './postings.ts'
+import { top } from './top.ts'
 
 /** Terms are the numbers that a dictionary gives; undefined is a term unknown to the corpus. */
 export type TermNumbers = readonly (number | undefined)[]

@@ -1,7 +1,7 @@
 /** The best of many dot products, by distance, then id. */
 import { compareText } from '../../../../sdk/storage/fields.ts'
 import type { VectorHit } from '../../../../sdk/storage/search.ts'
-import { top } from '../../shared/top.ts'
+import { top } from './top.ts'
 
 /** Cosine distance of two unit vectors with this dot product. */
 export const distanceOf = (dot: number): number => Math.min(2, Math.max(0, 1 - dot))

@@ -9,7 +9,7 @@ export const MAXIMUM_PAGES = 65_536
 const GROWTH = 64
 
 /** Shared memory that the kernel scans, handed out in pieces and never taken back. */
-export interface Arena {
+interface Arena {
   readonly memory: WebAssembly.Memory
   /** The whole memory; another array after it grew, so never keep one over a `take`. */
   f32(): Float32Array

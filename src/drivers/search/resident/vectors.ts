@@ -6,11 +6,11 @@ import { StorageError } from '../../../../sdk/storage/errors.ts'
 import type { SearchEntry, VectorHit } from '../../../../sdk/storage/search.ts'
 import { checkEntries } from '../../../../sdk/storage/vector-checks.ts'
 import { type Side, sides, type VectorSet } from '../../../../sdk/storage/vectors.ts'
-import { top } from '../../shared/top.ts'
 import { bindKernel, LARGEST_HIGH, type ScanWorker, STEP, startScanWorker } from './kernel.ts'
 import { assembleKernel } from './kernel-code.ts'
 import { nearestOf } from './nearest.ts'
 import { type Addresses, MAXIMUM_PAGES, openArena, openRows } from './rows.ts'
+import { top } from './top.ts'
 
 export interface Vectors {
   /** Every slot with vectors is below it. */

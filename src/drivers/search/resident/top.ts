@@ -1,6 +1,6 @@
 /** Keeps the `limit` first of many items in a given order, without sorting the rest. */
 
-export interface Top<T> {
+interface Top<T> {
   offer(item: T): void
   /** The item that the next better one pushes out; undefined while there is room. */
   last(): T | undefined
