@@ -135,6 +135,8 @@ describe('help', () => {
         'context',
         'call',
         'guardrails',
+        'init',
+        'hook',
         'approvals',
         'audit',
         'verify',
