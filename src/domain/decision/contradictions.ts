@@ -87,6 +87,10 @@ async function unresolved(
     })
 }
 
+/** The last answers of each store, which hold until a decision changes. */
+const answers = new WeakMap<Store, { seq: number; found: Map<string, Promise<Contradiction[]>> }>()
+const mostAnswers = 16
+
 /**
  * Contradictions between live decisions, newest first. Reads ten times as many edges at most, and only as many pages of them as it needs.
  * @param filter what the first of the two passes; if only one of them does, it is the first
@@ -96,6 +100,22 @@ export async function listContradictions(
   limit: number,
   filter: DecisionFilter = {},
 ): Promise<Contradiction[]> {
+  const { seq } = await store.feed.head()
+  let kept = answers.get(store)
+  if (kept === undefined || kept.seq !== seq || kept.found.size >= mostAnswers) {
+    kept = { seq, found: new Map() }
+    answers.set(store, kept)
+  }
+  const { found } = kept
+  const key = JSON.stringify([limit, filter])
+  const known = found.get(key) ?? readContradictions(store, limit, filter)
+  found.set(key, known)
+  // What could not be read is asked for again.
+  known.catch(() => found.delete(key))
+  return known
+}
+
+async function readContradictions(store: Store, limit: number, filter: DecisionFilter): Promise<Contradiction[]> {
   const compiled = compileFilter(filter)
   const passes = (record: DecisionRecord) => compiled(fieldsOf(record, true))
   const edges = await store.edges.of(null, { direction: 'both', types: ['contradicts'], limit: 10 * limit })

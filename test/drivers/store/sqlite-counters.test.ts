@@ -108,7 +108,7 @@ test('counters are a recount after any sequence of writes, vectors, failures, an
   )
 })
 
-test('wrong counters are found, each by its name, and made anew by a reconciliation; who remembers them reads them again', async () => {
+test('wrong counters are found, each by its name, and corrected by a reconciliation; who remembers them reads them again', async () => {
   const dir = freshDir()
   const store = await openAt(dir)
   const next = numbersFrom(1)

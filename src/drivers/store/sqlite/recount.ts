@@ -1,4 +1,4 @@
-/** Whether the counters are what counting gives, and how they are made from nothing. */
+/** Whether the counters are what counting gives, and how they are counted again. */
 import type { Database } from 'bun:sqlite'
 import { holdsVectors } from './rows.ts'
 
