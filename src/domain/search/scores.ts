@@ -46,7 +46,7 @@ export function candidate(id: string, distance: number | null, score: number, qu
  * Share of the most that a question could score which the everyday words of one that nothing answers reach. The more words, the less of
  * them one decision holds. Chosen on the development questions of `bun run eval`.
  */
-const strayShare = (terms: number): number => 1.12 / Math.max(terms, 7) ** 0.75
+const strayShare = (terms: number): number => 1.12 / Math.max(terms, 9) ** 0.75
 
 /** Whether a hit scores more, in the parts that were searched, than the best hits of questions that nothing answers. */
 export function isPrecedent(
