@@ -207,7 +207,7 @@ const cstpYaml = defineCommand({
 export const importDecisions = defineCommand({
   name: 'import',
   usage: '<file | -> [flags]',
-  summary: 'Import decisions from JSON Lines, with their outcomes and links; from ADR folders, beads, or YAML files.',
+  summary: 'Import decisions with outcomes and links: JSON Lines, ADR folders, beads, YAML files.',
   about: [
     'Each line is a JSON object: the parameters of recordDecision (decision, category and confidence are required), and optionally source (its own key), date, agent, outcome (success, failure, partial or abandoned) with actual_result, lessons and notes, and links: [{"target": the source or id of another decision, "edge_type": "depends_on", "weight"?, "context"?}].',
     'Importing a file again creates no duplicates: a decision with a known source stays as it is, except that a missing outcome or link is added. Lines without a source are recognised by their content. An invalid line is reported with its number and skipped, and the exit status is then 1.',
