@@ -97,10 +97,12 @@ export async function followed(
     known = watermark
   }
 
-  async function fill(seq: number): Promise<void> {
-    while (applied < seq && !closed) {
+  /** Takes what is new up to `seq`, or the next changes if these are too many. */
+  async function fill(seq: number, most = Number.POSITIVE_INFINITY): Promise<void> {
+    for (let taken = 0; applied < seq && taken < most && !closed; ) {
       const entries = await feed.since(applied, generation.number, page)
       if (entries.length > 0) await apply(entries)
+      taken += entries.length
       applied = entries.length < page ? Math.max(seq, entries.at(-1)?.seq ?? 0) : entries.at(-1)!.seq
       if (entries.length >= page) await breathe()
       await look()
@@ -111,9 +113,12 @@ export async function followed(
     if (filling !== null) return
     const { seq } = await feed.head()
     await look()
-    if (seq - applied <= beside_from) return fill(seq)
+    // Numbers of changes are far apart in some stores: how many there are shows when they are read.
+    await fill(seq, beside_from)
+    if (applied >= seq || closed) return
     log('warn', 'The search index is filled from the store; until then answers may lack decisions', {
-      changes: seq - applied,
+      applied,
+      newest: seq,
     })
     filling = fill(seq)
       .catch((error) =>

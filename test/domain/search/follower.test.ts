@@ -449,6 +449,7 @@ test('an index that lacks very much is filled beside the searches, which say so 
   const store = fakeStore()
   for (let number = 0; number < 1_200; number++) store.put(number)
   let go = () => {}
+  let turns = 0
   const halted = new Promise<void>((resolve) => {
     go = resolve
   })
@@ -456,8 +457,9 @@ test('an index that lacks very much is filled beside the searches, which say so 
     store,
     search: openResidentSearch(),
     log: (level, message) => logged.push(`${level} ${message}`),
-    breathe: () => halted,
-    beside_from: 1_000,
+    // The first changes are waited for, the rest is read in pieces of which each begins when it is let.
+    breathe: () => (turns++ === 0 ? Promise.resolve() : halted),
+    beside_from: 500,
   })
   const before = await follower.state()
   expect(before.building).toBe(true)
