@@ -152,6 +152,10 @@ export async function openSegmentedIndex(
     nearTerms: ({ term, max_edits, limit }) =>
       search(async (segments) => {
         if (segments.length === 0) return tail.nearTerms({ term, max_edits, limit })
+        // Most words of a question are known: that is looked up, and not searched for.
+        const own = corpus(tail.corpus([term]), await shadow.rest(segments, [term])).holding[0]!
+        if (own > 0 && (limit === 1 || max_edits === 0)) return [{ term, edits: 0, decisions: own }].slice(0, limit)
+        if (max_edits === 0) return []
         const held = new Map<string, number>()
         const add = (word: string, decisions: number) => held.set(word, (held.get(word) ?? 0) + decisions)
         for (const one of await tail.nearTerms({ term, max_edits, limit: Number.POSITIVE_INFINITY }))
