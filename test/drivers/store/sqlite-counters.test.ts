@@ -94,7 +94,9 @@ test('counters are a recount after any sequence of writes, vectors, failures, an
       const known = new Map<number, Known>()
       for (const one of steps) {
         await apply(dir, store, known, one)
-        await other.decisions.count({ agent: 'ada' })
+        // The days that it keeps must follow, too.
+        await other.decisions.count({ created_from_ms: Date.UTC(2026, 0, 20) })
+        await other.decisions.count({ created_from_ms: Date.UTC(2026, 0, 10), created_to_ms: Date.UTC(2026, 0, 21) })
         expect(wrong(dir)).toEqual([])
       }
       const there = [...known.values()].filter(({ gone }) => !gone)
@@ -183,5 +185,30 @@ test('who falls behind the changes that are kept reads the totals again', async 
     records.map((record) => fieldsOf(record, false)),
   )
   await other.close()
+  await store.close()
+})
+
+test('a transaction counts what an earlier one of its group has written, and not what one of them failed to', async () => {
+  const dir = freshDir()
+  const store = await openAt(dir)
+  const next = numbersFrom(4)
+  const [first, second] = [1, 2].map((number) => ({ ...changedRecord(number, next), recorded_by: `agent ${number}` }))
+  const filter = { created_from_ms: 0 }
+  const [, failed, counted] = await Promise.all([
+    store.transaction((tx) => tx.decisions.create(first!)),
+    store
+      .transaction(async (tx) => {
+        await tx.decisions.create(second!)
+        throw new Error('not this time')
+      })
+      .catch(() => 'failed'),
+    store.transaction(async (tx) => [
+      await tx.decisions.count(filter),
+      await tx.decisions.count({ agent: 'agent 1' }),
+      await tx.decisions.count({ agent: 'agent 2' }),
+      (await tx.decisions.outcomes(filter)).length,
+    ]),
+  ])
+  expect([failed, counted]).toEqual(['failed', [1, 1, 0, 1]])
   await store.close()
 })
