@@ -212,3 +212,18 @@ test('a transaction counts what an earlier one of its group has written, and not
   expect([failed, counted]).toEqual(['failed', [1, 1, 0, 1]])
   await store.close()
 })
+
+test('a day that is kept follows each change of it', async () => {
+  const dir = freshDir()
+  const [store, other] = [await openAt(dir), await openAt(dir)]
+  const next = numbersFrom(5)
+  const created_at = '2026-01-20T10:00:00.000Z'
+  const records = Array.from({ length: 6 }, (_, number) => ({ ...changedRecord(number, next), created_at }))
+  const filter = { created_from_ms: Date.parse(created_at), created_to_ms: Date.parse(created_at) }
+  for (const [at, record] of records.entries()) {
+    await createAll(store, [record])
+    expect(await other.decisions.count(filter)).toBe(at + 1)
+  }
+  await other.close()
+  await store.close()
+})
