@@ -93,7 +93,8 @@ export async function openFollower({
     if (prepared) await prepared.catchUp()
     serving = prepared ?? (await load(active, beside_from))
     if (preparing && preparing.number <= active.number) preparing = null
-    log('info', 'Search index loaded', { driver: search.driver, generation: active.number, seq: serving.applied() })
+    const seq = serving.applied()
+    if (seq > 0) log('info', 'Search index loaded', { driver: search.driver, generation: active.number, seq })
     tidy(before).catch((error) => log('warn', 'An old search index was not removed', { error: String(error) }))
   }
 
