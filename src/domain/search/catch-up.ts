@@ -97,14 +97,16 @@ export async function followed(
     known = watermark
   }
 
-  /** Takes what is new up to `seq`, or the next changes if these are too many. */
+  /** Takes what is new up to `seq`, or the next changes if these are too many. A full page may have moved some behind it. */
   async function fill(seq: number, most = Number.POSITIVE_INFINITY): Promise<void> {
-    for (let taken = 0; applied < seq && taken < most && !closed; ) {
+    let isFull = false
+    for (let taken = 0; (applied < seq || isFull) && taken < most && !closed; ) {
       const entries = await feed.since(applied, generation.number, page)
       if (entries.length > 0) await apply(entries)
       taken += entries.length
       applied = entries.length < page ? Math.max(seq, entries.at(-1)?.seq ?? 0) : entries.at(-1)!.seq
-      if (entries.length >= page) await breathe()
+      isFull = entries.length >= page
+      if (isFull) await breathe()
       await look()
     }
   }

@@ -49,9 +49,13 @@ const longestPause = 20
 
 type FeedRow = Partial<VectorRow> & FieldRow & { seq: number; terms: string }
 
-const feedSql = `select c.seq::float8 as seq, ${fieldColumns}, c.indexed, d.terms, e.structure, e.function, e."both", e.shared
+/**
+ * What changes again while it is read moves behind the end, and would be missed: it was answered long ago. So what is committed behind the end
+ * is read too, as if it were there; it comes once more with its own number.
+ */
+const feedSql = `select least(c.seq, $4::bigint)::float8 as seq, ${fieldColumns}, c.indexed, d.terms, e.structure, e.function, e."both", e.shared
   from changes c join decisions d on d.num = c.num left join embeddings e on e.generation = $1::int and e.num = d.num
-  where c.seq > $2::bigint and c.seq <= $4::bigint order by c.seq, c.num fetch first ($3::int) rows with ties`
+  where c.seq > $2::bigint and $2::bigint < $4::bigint order by c.seq, c.num fetch first ($3::int) rows with ties`
 
 function entryOf(row: FeedRow): FeedEntry {
   const { seq, terms, structure, function: own, both, shared, ...fields } = row
