@@ -39,7 +39,11 @@ export function manifestsOf(store: Pick<Store, 'keyed' | 'transaction'>): Manife
 }
 
 /** The folder of the segments. Databases that servers on one data directory work on have one each. */
-export function placeOfSegments({ search_url, store_url, data_dir }: Settings): string {
+export function placeOfSegments({
+  search_url,
+  store_url,
+  data_dir,
+}: Pick<Settings, 'search_url' | 'store_url' | 'data_dir'>): string {
   if (search_url !== null) return search_url
   if (store_url === null) return join(data_dir, 'search')
   const { host, pathname, search } = new URL(store_url)

@@ -110,7 +110,7 @@ test('holds what people and other parts put into the data directory, and nothing
   for (const [folder, file] of [
     ['keys', 'evidence.pem'],
     ['bundles/2026', 'b.json'],
-    ['vectors', 'x.lance'],
+    ['search', 'x.lance'],
     ['lance', 'y.lance'],
   ] as const) {
     await mkdir(join(dir, folder), { recursive: true })
@@ -123,7 +123,7 @@ test('holds what people and other parts put into the data directory, and nothing
   evidence.run('create table events (seq integer primary key)')
   evidence.run('insert into events values (1), (2)')
 
-  const done = await run('backup', copy, '--json', '--provenance-db', elsewhere, '--vector-url', join(dir, 'lance'))
+  const done = await run('backup', copy, '--json', '--provenance-db', elsewhere, '--search-url', join(dir, 'lance'))
   evidence.close()
   expect(done.err).toBe('')
   expect(JSON.parse(done.out)).toMatchObject({ decisions: 3, evidence_records: 2 })

@@ -4,12 +4,13 @@
  */
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, realpath, rename, rm } from 'node:fs/promises'
-import { basename, dirname, join, resolve, sep } from 'node:path'
+import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { version } from '../../core/version.ts'
 import { openExisting } from '../../drivers/shared/sqlite/connect.ts'
 import { copyDatabase, decisionFiles } from '../../drivers/store/sqlite/backup.ts'
 import type { Settings } from '../config/config.ts'
 import { isPostgres } from '../config/config.ts'
+import { placeOfSegments } from '../search.ts'
 import {
   type BackupFile,
   copy,
@@ -24,7 +25,7 @@ import {
 } from './files.ts'
 
 interface BackupOptions {
-  settings: Pick<Settings, 'data_dir' | 'provenance_db' | 'store_url'>
+  settings: Pick<Settings, 'data_dir' | 'provenance_db' | 'search_url' | 'store_url'>
   /** The folder to create. */
   target: string
   signal: AbortSignal
@@ -98,8 +99,10 @@ export async function backup({ settings, target: given, signal, progress }: Back
       signal.throwIfAborted()
       files.push(await file())
     }
-    // The search index is rebuilt from the catalogue.
-    for await (const path of others(data_dir, ['decisions', 'search'])) {
+    // The search index is rebuilt from the catalogue, wherever in the folder it is.
+    const place = placeOfSegments(settings)
+    const index = place.includes('://') ? 'search' : relative(data_dir, place).split(sep).join('/')
+    for await (const path of others(data_dir, ['decisions', 'search', index])) {
       await keep(() => copy(join(data_dir, path), folder, path))
     }
     const beside = (await readdir(data_dir)).filter((name) => name.endsWith('.db') && name !== catalogue)
