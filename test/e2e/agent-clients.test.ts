@@ -1,10 +1,10 @@
 /** What real clients do with the answers of hooks, so that a change of theirs is seen: each is connected by cstp init, and asks for one command. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Agent, openAgent, programOf, type RealClient } from '../support/agent-clients.ts'
-import { bareEnv, cstp, freePort } from '../support/process.ts'
+import { type Agent, openAgent, type RealClient, whyNot } from '../support/agent-clients.ts'
+import { bareEnv, cstp, freePort, root } from '../support/process.ts'
 import { type Running, startServing, tokens } from '../support/serving.ts'
 
 const rules = `
@@ -13,10 +13,12 @@ const rules = `
   conditions: [{ type: field, field: context.command, operator: contains, value: touch, when_missing: no_match }]
   message: No new files here
 `
+const asking = rules.replace('block', 'step_up')
 
-describe.each(['codex', 'gemini'] as const)('%s', (client: RealClient) => {
-  if (programOf(client) === null) {
-    test.skip(`CSTP_AGENT_CLIENTS names no folder with ${client}`, () => {})
+describe.each(['codex', 'gemini', 'claude-code', 'opencode'] as const)('%s', (client: RealClient) => {
+  const reason = whyNot(client)
+  if (reason !== null) {
+    test.skip(reason, () => {})
     return
   }
   let running: Running
@@ -38,10 +40,12 @@ describe.each(['codex', 'gemini'] as const)('%s', (client: RealClient) => {
     await rm(data, { recursive: true, force: true })
   })
   const ada = { CSTP_AGENT: 'ada', CSTP_TOKEN: tokens.ada.split(':')[1]! }
-  const connect = async (...args: string[]) => {
-    const { status, err } = await cstp(['init', '--dir', agent.project, '--client', client, ...args], bareEnv(data))
+  const connectIn = async (env: Record<string, string>, ...args: string[]) => {
+    const line = ['init', '--dir', agent.project, '--client', client, ...args]
+    const { status, err } = await cstp(line, bareEnv(data, env))
     expect([status, err]).toEqual([0, ''])
   }
+  const connect = (...args: string[]) => connectIn({}, ...args)
   const rule = async (text: string) => {
     await writeFile(join(data, 'rules.yaml'), text)
     await running.call('reloadGuardrails', {}, 'root')
@@ -77,6 +81,58 @@ describe.each(['codex', 'gemini'] as const)('%s', (client: RealClient) => {
     expect(turn.ran).toBe(false)
     expect(turn.result).toContain('judged')
   })
+
+  if (client === 'claude-code' || client === 'opencode')
+    test('a call that waits for an approval passes once it is granted', async () => {
+      await rule(asking)
+      await connect('--enforce', '--url', running.url)
+      let denied = ''
+      const turn = await agent.turn(ada, {
+        async meanwhile(result) {
+          denied = result
+          const { approvals } = await running.call('listApprovals', { state: 'pending' }, 'root')
+          const [{ id }] = approvals as [{ id: string }]
+          expect(result).toContain(id)
+          await running.call('decideApproval', { id, decision: 'approve' }, 'root')
+        },
+      })
+      expect(denied).toContain('no-files: No new files here')
+      expect([turn.ran, turn.result]).toEqual([true, expect.not.stringContaining('no-files')])
+    })
+
+  if (client === 'claude-code') {
+    test('with the token in the environment its hooks are http, and judge, tell and stop alike', async () => {
+      await rule('[]')
+      await connectIn(ada, '--enforce', '--url', running.url)
+      const settings = await readFile(join(agent.project, '.claude', 'settings.local.json'), 'utf8')
+      expect(JSON.parse(settings).hooks.PreToolUse).toMatchObject([{ hooks: [{ type: 'http', onFailure: 'block' }] }])
+      const allowed = await agent.turn(ada)
+      expect([allowed.ran, allowed.saw('Files are made by the build')]).toEqual([true, true])
+      expect(await sessions()).toMatchObject([{ actions: 1, errors: 0, verdicts: { allow: 1 } }])
+      await rule(rules)
+      const blocked = await agent.turn(ada)
+      expect([blocked.ran, blocked.result]).toEqual([false, expect.stringContaining('no-files: No new files here')])
+      await connectIn(ada, '--enforce', '--url', `http://127.0.0.1:${await freePort()}`)
+      const away = await agent.turn(ada)
+      expect([away.ran, away.result]).toEqual([false, expect.stringContaining('"is_error":true')])
+    })
+
+    test('its plugin is valid, blocks, tells, and stops the call without a server', async () => {
+      const plugin = join(root, 'plugin')
+      for (const folder of [plugin, root])
+        expect(await agent.program('plugin', 'validate', folder)).toMatchObject({ status: 0 })
+      const undone = await cstp(['init', '--dir', agent.project, '--undo'], bareEnv(data))
+      expect(undone).toMatchObject({ status: 0, err: '' })
+      await rule(rules)
+      const withPlugin = { options: ['--plugin-dir', plugin] }
+      const blocked = await agent.turn({ ...ada, CSTP_URL: running.url }, withPlugin)
+      expect([blocked.ran, blocked.result]).toEqual([false, expect.stringContaining('no-files: No new files here')])
+      expect(blocked.saw('Files are made by the build')).toBe(true)
+      const away = { ...ada, CSTP_URL: `http://127.0.0.1:${await freePort()}` }
+      const unjudged = await agent.turn(away, withPlugin)
+      expect([unjudged.ran, unjudged.result]).toEqual([false, expect.stringContaining('judged')])
+    })
+  }
 
   if (client === 'codex')
     test('a hook that is not trusted is not run, and the service never hears it', async () => {

@@ -1,127 +1,36 @@
 /**
- * The real Codex and Gemini CLI, in a home of their own, before a model that asks for one command and then ends. CSTP_AGENT_CLIENTS names the
- * folder with their packages (`node_modules`), which `.ci/run` installs beside the project.
+ * Agents' clients, each the real program in a home of its own, before a model that asks for one command and then ends. CSTP_AGENT_CLIENTS names
+ * the folder with their packages (`node_modules`). `.ci/run` installs Codex and Gemini CLI there; Claude Code and OpenCode run in `bun run soak`
+ * where somebody has put them there, or into PATH.
  */
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { run } from './process.ts'
+import { dirname, join } from 'node:path'
+import { content, type Model, messages, responses } from './agent-models.ts'
+import { type Ended, run } from './process.ts'
 
 const packages = process.env.CSTP_AGENT_CLIENTS
-const programs = {
-  codex: '@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex',
-  gemini: '@google/gemini-cli/bundle/gemini.js',
-}
-export type RealClient = keyof typeof programs
 
-/** The program of a client; null if it is not installed. */
-export function programOf(client: RealClient): string | null {
-  const path = packages && join(packages, programs[client])
-  return path && existsSync(path) ? path : null
-}
-
-interface Told {
-  /** Whether the model was shown this text. */
-  saw(text: string): boolean
-  /** What the tool returned to the model. */
-  result: string
+interface Client {
+  /** Below the folder of packages; the first that is there counts. */
+  paths: string[]
+  /** Its name in PATH, if it may be taken from there. */
+  name?: string
+  soak?: true
+  model: Model
+  /** Settings below its home: none of them is about hooks. */
+  settings(url: string, project: string): Record<string, string>
+  line(program: string, trusted: boolean): string[]
+  env(url: string): Record<string, string>
 }
 
-type Json = Record<string, unknown>
-const list = (value: unknown): Json[] => (Array.isArray(value) ? value : [])
-
-/** Codex speaks the Responses API, as a stream. */
-function responses(body: Json, command: string): { answer: Response; result: string } {
-  const names = list(body.tools).map(({ name, type }) => String(name ?? type))
-  const name = names.find((one) => ['exec_command', 'shell_command', 'shell'].includes(one))
-  const outputs = list(body.input).filter(({ type }) => /_output$/.test(String(type)))
-  const id = crypto.randomUUID()
-  const args =
-    name === 'shell' ? { command: ['bash', '-lc', command] } : name === 'shell_command' ? { command } : { cmd: command }
-  const item =
-    name && outputs.length === 0
-      ? { type: 'function_call', id: `fc_${id}`, call_id: `call_${id}`, name, arguments: JSON.stringify(args) }
-      : { type: 'message', id: `m_${id}`, role: 'assistant', content: [{ type: 'output_text', text: 'done' }] }
-  const usage = {
-    input_tokens: 1,
-    input_tokens_details: null,
-    output_tokens: 1,
-    output_tokens_details: null,
-    total_tokens: 2,
-  }
-  const events: Json[] = [
-    { type: 'response.created', response: { id } },
-    { type: 'response.output_item.done', output_index: 0, item },
-    { type: 'response.completed', response: { id, usage } },
-  ]
-  const text = events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('')
-  const result = outputs.length > 0 ? JSON.stringify(outputs.at(-1)) : ''
-  return { answer: new Response(text, { headers: { 'content-type': 'text/event-stream' } }), result }
-}
-
-/** Gemini CLI speaks generateContent. */
-function content(body: Json, path: string, command: string): { answer: Response; result: string } {
-  const tools = list(body.tools).flatMap((tool) => list(tool.functionDeclarations).map(({ name }) => name))
-  const results = list(body.contents).flatMap(({ parts }) =>
-    list(parts).filter(({ functionResponse }) => functionResponse),
-  )
-  const wants = tools.includes('run_shell_command') && results.length === 0
-  const args = { command, description: 'Run it' }
-  const parts = wants ? [{ functionCall: { name: 'run_shell_command', args } }] : [{ text: 'done' }]
-  const usageMetadata = { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 }
-  const candidates = [{ content: { role: 'model', parts }, finishReason: 'STOP', index: 0 }]
-  const text = JSON.stringify({ candidates, usageMetadata })
-  const stream = path.includes('stream')
-  const type = stream ? 'text/event-stream' : 'application/json'
-  const result = results.length > 0 ? JSON.stringify(results.at(-1)) : ''
-  return { answer: new Response(stream ? `data: ${text}\n\n` : text, { headers: { 'content-type': type } }), result }
-}
-
-export interface Turn extends Told {
-  /** Whether the command was run. */
-  ran: boolean
-  output: string
-}
-
-export interface Agent {
-  /** Folder of the project. */
-  project: string
-  home: string
-  /** Asks for one turn, in which the model wants to run `touch ran.txt`. */
-  turn(env: Record<string, string>, more?: { trusted?: boolean }): Promise<Turn>
-  close(): Promise<void>
-}
-
-const command = 'touch ran.txt'
-
-export async function openAgent(client: RealClient): Promise<Agent> {
-  const dir = await mkdtemp(join(tmpdir(), `cstp-${client}-`))
-  const [home, project] = [join(dir, 'home'), join(dir, 'project')]
-  await mkdir(join(home, '.codex'), { recursive: true })
-  await mkdir(join(home, '.gemini'), { recursive: true })
-  await mkdir(join(project, '.git'), { recursive: true })
-  await writeFile(join(project, '.git', 'HEAD'), 'ref: refs/heads/main\n')
-  let seen = ''
-  let result = ''
-  const model = Bun.serve({
-    port: 0,
-    hostname: '127.0.0.1',
-    async fetch(request) {
-      const path = new URL(request.url).pathname
-      const text = await request.text()
-      if (path.includes('countTokens')) return Response.json({ totalTokens: 1 })
-      if (request.method !== 'POST' || !/responses|enerateContent/.test(path)) return Response.json({}, { status: 404 })
-      seen += text
-      const told = client === 'codex' ? responses(JSON.parse(text), command) : content(JSON.parse(text), path, command)
-      result ||= told.result
-      return told.answer
-    },
-  })
-  const url = `http://127.0.0.1:${model.port}`
-  await writeFile(
-    join(home, '.codex', 'config.toml'),
-    `model = "gpt-5.1-codex"
+const clients = {
+  codex: {
+    paths: ['@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex'],
+    model: responses,
+    settings: (url, project) => ({
+      '.codex/config.toml': `model = "gpt-5.1-codex"
 model_provider = "fake"
 approval_policy = "never"
 sandbox_mode = "danger-full-access"
@@ -134,63 +43,194 @@ wire_api = "responses"
 env_key = "FAKE_KEY"
 requires_openai_auth = false
 `,
-  )
-  await writeFile(
-    join(home, '.gemini', 'settings.json'),
-    JSON.stringify({
-      security: { auth: { selectedType: 'gemini-api-key' } },
-      general: { disableAutoUpdate: true, enableAutoUpdate: false },
-      privacy: { usageStatisticsEnabled: false },
-      telemetry: { enabled: false },
     }),
-  )
-  const line = (trusted: boolean): string[] =>
-    client === 'codex'
-      ? [
-          programOf('codex')!,
-          'exec',
-          ...(trusted ? ['--dangerously-bypass-hook-trust'] : []),
-          '--skip-git-repo-check',
-          '--json',
-          'make a file',
-        ]
-      : [
-          'node',
-          programOf('gemini')!,
-          '-p',
-          'make a file',
-          '--approval-mode',
-          'yolo',
-          '-m',
-          'gemini-2.5-flash',
-          '-o',
-          'json',
-        ]
+    line: (program, trusted) => [
+      program,
+      'exec',
+      ...(trusted ? ['--dangerously-bypass-hook-trust'] : []),
+      '--skip-git-repo-check',
+      '--json',
+      'make a file',
+    ],
+    env: () => ({ FAKE_KEY: 'x' }),
+  },
+  gemini: {
+    paths: ['@google/gemini-cli/bundle/gemini.js'],
+    model: content,
+    settings: () => ({
+      '.gemini/settings.json': JSON.stringify({
+        security: { auth: { selectedType: 'gemini-api-key' } },
+        general: { disableAutoUpdate: true, enableAutoUpdate: false },
+        privacy: { usageStatisticsEnabled: false },
+        telemetry: { enabled: false },
+      }),
+    }),
+    line: (program) => [
+      'node',
+      program,
+      '-p',
+      'make a file',
+      '--approval-mode',
+      'yolo',
+      '-m',
+      'gemini-2.5-flash',
+      '-o',
+      'json',
+    ],
+    env: (url) => ({ GEMINI_API_KEY: 'x', GOOGLE_GEMINI_BASE_URL: url, GEMINI_CLI_TRUST_WORKSPACE: 'true' }),
+  },
+  'claude-code': {
+    paths: ['@anthropic-ai/claude-code-linux-x64/claude', '.bin/claude'],
+    name: 'claude',
+    soak: true,
+    model: messages,
+    settings: () => ({}),
+    // The user is asked nothing: whatever stops a call is a hook.
+    line: (program) => [program, '-p', 'make a file', '--model', 'claude-sonnet-5', '--dangerously-skip-permissions'],
+    env: (url) => ({
+      ANTHROPIC_BASE_URL: url,
+      ANTHROPIC_API_KEY: 'x',
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+      DISABLE_AUTOUPDATER: '1',
+      // Its permissions can be skipped by root.
+      IS_SANDBOX: '1',
+    }),
+  },
+  opencode: {
+    paths: ['opencode-linux-x64/bin/opencode', '.bin/opencode'],
+    name: 'opencode',
+    soak: true,
+    model: messages,
+    settings: (url) => ({
+      '.config/opencode/opencode.json': JSON.stringify({
+        model: 'anthropic/claude-sonnet-4-5',
+        autoupdate: false,
+        share: 'disabled',
+        provider: {
+          anthropic: {
+            options: { baseURL: `${url}/v1`, apiKey: 'x' },
+            models: { 'claude-sonnet-4-5': { name: 'Model', tool_call: true } },
+          },
+        },
+      }),
+    }),
+    line: (program) => [program, 'run', '--format', 'json', 'make a file'],
+    env: () => ({
+      OPENCODE_DISABLE_AUTOUPDATE: '1',
+      OPENCODE_DISABLE_DEFAULT_PLUGINS: '1',
+      OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
+      OPENCODE_DISABLE_MODELS_FETCH: '1',
+    }),
+  },
+} satisfies Record<string, Client>
+export type RealClient = keyof typeof clients
+
+/** The program of a client; null if it is not installed. */
+export function programOf(client: RealClient): string | null {
+  const { paths, name }: Client = clients[client]
+  const found = packages && paths.map((path) => join(packages, path)).find((path) => existsSync(path))
+  return found || (name ? Bun.which(name) : null)
+}
+
+/** Why a client can't be tested here; null if it can. */
+export function whyNot(client: RealClient): string | null {
+  const { name, soak }: Client = clients[client]
+  if (soak && process.env.CSTP_SOAK !== '1') return `${client} runs in bun run soak`
+  if (programOf(client) !== null) return null
+  return name ? `neither CSTP_AGENT_CLIENTS nor PATH has ${name}` : `CSTP_AGENT_CLIENTS names no folder with ${client}`
+}
+
+export interface Turn {
+  /** Whether the model was shown this text. */
+  saw(text: string): boolean
+  /** What the tool returned to the model, at last. */
+  result: string
+  /** Whether the command was run. */
+  ran: boolean
+  output: string
+}
+
+interface How {
+  trusted?: boolean
+  /** Options of its command line. */
+  options?: string[]
+  /** Called with what the tool returned; then the model asks for the same once more. */
+  meanwhile?(result: string): Promise<void>
+}
+
+export interface Agent {
+  /** Folder of the project. */
+  project: string
+  home: string
+  /** Asks for one turn, in which the model wants to run `touch ran.txt`. */
+  turn(env: Record<string, string>, how?: How): Promise<Turn>
+  /** Runs its program with these arguments. */
+  program(...args: string[]): Promise<Ended>
+  close(): Promise<void>
+}
+
+const command = 'touch ran.txt'
+
+export async function openAgent(name: RealClient): Promise<Agent> {
+  const client: Client = clients[name]
+  const program = programOf(name)!
+  const dir = await mkdtemp(join(tmpdir(), `cstp-${name}-`))
+  const [home, project] = [join(dir, 'home'), join(dir, 'project')]
+  await mkdir(join(project, '.git'), { recursive: true })
+  await writeFile(join(project, '.git', 'HEAD'), 'ref: refs/heads/main\n')
+  let seen = ''
+  let results: string[] = []
+  let meanwhile: How['meanwhile']
+  let times = 1
+  const model = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    async fetch(request) {
+      const path = new URL(request.url).pathname
+      const text = await request.text()
+      if (path.includes('countTokens')) return Response.json({ totalTokens: 1 })
+      if (path.includes('count_tokens')) return Response.json({ input_tokens: 1 })
+      if (request.method !== 'POST' || !client.model.path.test(path)) return Response.json({}, { status: 404 })
+      seen += text
+      const told = client.model.reply({ body: JSON.parse(text), path, command, times })
+      if (told.results.length > results.length) {
+        results = told.results
+        if (results.length === 1) await meanwhile?.(results[0]!)
+      }
+      return told.answer
+    },
+  })
+  const url = `http://127.0.0.1:${model.port}`
+  for (const [path, text] of Object.entries(client.settings(url, project))) {
+    await mkdir(dirname(join(home, path)), { recursive: true })
+    await writeFile(join(home, path), text)
+  }
+  const own = {
+    PATH: process.env.PATH ?? '',
+    HOME: home,
+    NO_PROXY: '127.0.0.1',
+    ...client.env(url),
+  }
   return {
     project,
     home,
-    async turn(env, { trusted = true } = {}) {
+    async turn(env, how = {}) {
       seen = ''
-      result = ''
+      results = []
+      meanwhile = how.meanwhile
+      times = meanwhile ? 2 : 1
       await rm(join(project, 'ran.txt'), { force: true })
-      const own = {
-        PATH: process.env.PATH ?? '',
-        HOME: home,
-        FAKE_KEY: 'x',
-        GEMINI_API_KEY: 'x',
-        GOOGLE_GEMINI_BASE_URL: url,
-        GEMINI_CLI_TRUST_WORKSPACE: 'true',
-        NO_PROXY: '127.0.0.1',
-      }
-      const { out, err } = await run(line(trusted), { cwd: project, env: { ...own, ...env }, input: '' })
+      const line = [...client.line(program, how.trusted ?? true), ...(how.options ?? [])]
+      const { out, err } = await run(line, { cwd: project, env: { ...own, ...env }, input: '' })
       const text = seen
       return {
         ran: existsSync(join(project, 'ran.txt')),
-        result,
+        result: results.at(-1) ?? '',
         output: out + err,
         saw: (part) => text.includes(part),
       }
     },
+    program: (...args) => run([program, ...args], { cwd: project, env: own, input: '' }),
     async close() {
       await model.stop(true)
       await rm(dir, { recursive: true, force: true })
