@@ -97,7 +97,10 @@ export interface Evidence {
   facts(seq: number, limit: number): Promise<EvidenceFact[]>
   /** Records of any source from `seq` on whose payload has this integer as `pr_number`, ascending, at most `limit`; by an index. */
   ofPullRequest(pr_number: number, seq: number, limit: number): Promise<EvidenceRecord[]>
-  /** Likewise, whose payload has this hash of a commit (40 or 64 lower-case hexadecimal digits) as `sha` or `merge_commit_sha`. */
+  /**
+   * Likewise, whose payload has this hash of a commit (40 or 64 lower-case hexadecimal digits) as `sha` or `merge_commit_sha`. Any other
+   * count of digits, from 7 on, stands for all hashes that begin with them.
+   */
   ofCommit(sha: string, seq: number, limit: number): Promise<EvidenceRecord[]>
   /** Hashes of the records from `seq` on, ascending, at most `limit`. */
   hashes(seq: number, limit: number): Promise<string[]>

@@ -114,7 +114,8 @@ export const review = (
 
 export const push = (given: {
   before: string
-  commits: { id: string; message?: string }[]
+  /** `distinct` is false for one that another branch had before. */
+  commits: { id: string; message?: string; distinct?: boolean }[]
   branch?: string
   ref?: string
   repo?: string
@@ -125,8 +126,9 @@ export const push = (given: {
     ref: given.ref ?? `refs/heads/${given.branch ?? 'main'}`,
     before: sha(given.before),
     after: sha(given.commits.at(-1)?.id ?? 'none'),
-    commits: given.commits.map(({ id, message }) => ({
+    commits: given.commits.map(({ id, message, distinct = true }) => ({
       id: sha(id),
+      distinct,
       message: message ?? `Commit ${id}`,
       author: { name: 'Ann', username: 'ann' },
     })),

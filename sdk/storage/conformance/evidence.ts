@@ -194,6 +194,23 @@ export function evidenceConformance(
     )
 
     test(
+      'commits are found by how their hash begins, each record once; a whole hash begins no other',
+      using(async (log) => {
+        const [one, two] = [`abcdef0${'1'.repeat(33)}`, `abcdef0${'f'.repeat(33)}`]
+        const [other, long] = [`abcdef1${'0'.repeat(33)}`, one + 'e'.repeat(24)]
+        const names = (sha: string) => `{"sha":"${sha}"}`
+        const both = `{"merge_commit_sha":"${two}","sha":"${one}"}`
+        await holding(log, [names(one), names(other), ['webhook:suite', both], names(long), names('abcdef0')])
+        expect(numbers(await log.ofCommit('abcdef0', 1, 10))).toEqual([1, 3, 4])
+        expect((await log.ofCommit('abcdef0f', 1, 10))[0]).toEqual((await log.read(3, 1))[0]!)
+        expect(numbers(await log.ofCommit('abcdef0', 2, 1))).toEqual([3])
+        expect(numbers(await log.ofCommit(long.slice(0, 41), 1, 10))).toEqual([4])
+        expect(numbers(await log.ofCommit(one, 1, 10))).toEqual([1, 3])
+        expect(await log.ofCommit('abcdef2', 1, 10)).toEqual([])
+      }),
+    )
+
+    test(
       'make gets what webhooks have appended under its keys, up to the head that it follows',
       using(async (log) => {
         await holding(log, [

@@ -5,6 +5,7 @@ import type { Evidence, EvidenceRecord } from '../../../sdk/storage/evidence.ts'
 import { isByRule, ruleSettlers } from '../../../sdk/storage/fields.ts'
 import type { KeyedReader } from '../../../sdk/storage/store.ts'
 import { dayMs, timestamp } from '../../core/time.ts'
+import { keptCommits, namedByCommit, pullRequestOf } from './commits.ts'
 import { applyUpdate } from './decision.ts'
 import { type Attribution, replaces } from './outcome.ts'
 import { type ReviewCall, review } from './review.ts'
@@ -139,33 +140,55 @@ export async function bindPullRequest(
   }
   const [pull] = pulls.values()
   if (pull === undefined || pulls.size > 1) return
-  await call.store.transaction(async (tx) => {
+  await notePullRequest(call, id, pull, call.caller.agent)
+}
+
+/** Notes a pull request in a decision of its project that names none. Returns whether it did. @param by who names it */
+const notePullRequest = (
+  call: Pick<ReviewCall, 'store' | 'now'>,
+  id: string,
+  pull: { repo: unknown; pr: number },
+  by: string,
+): Promise<boolean> =>
+  call.store.transaction(async (tx) => {
     const found = await tx.decisions.get(id)
-    if (!found || found.record.project?.pr) return
+    if (!found || found.record.project?.pr) return false
     const { name = null, feature = null, files = [] } = found.record.project ?? {}
     const repo = typeof pull.repo === 'string' ? pull.repo : name
-    if (repo === null || (name ?? repo) !== repo) return
+    if (repo === null || (name ?? repo) !== repo) return false
     const project = { name: repo, feature, pr: pull.pr, files }
-    const { record, revision } = applyUpdate(found.record, { project }, call.caller.agent, timestamp(call.now()))
+    const { record, revision } = applyUpdate(found.record, { project }, by, timestamp(call.now()))
     await tx.decisions.update(record, found.revision)
     await keepRevision(tx, id, record.revision_count, revision)
+    return true
   })
-}
 
 // The run over all decisions of a project that evidence may settle.
 
 const batch = 500
 
 /**
- * Decisions of the project with a pull request, oldest first, that nobody but their recorder or a rule settled. Only their fields are
- * read: most have nothing to be settled by, and their records would push out of memory those that are asked for.
+ * Decisions of the project with a pull request, oldest first, that nobody but their recorder or a rule settled. Of those that name none,
+ * it is that of the commits that a hook saw. Only their fields are read: most have nothing to be settled by, and their records would push
+ * out of memory those that are asked for.
  */
-async function* candidates({ store }: ReviewCall, project: string, created_from_ms: number) {
-  for await (const page of decisionPages(store.decisions, { project, created_from_ms }, batch))
-    for (const fields of page) {
-      const { pr, settled_by } = fields
-      if (pr !== null && settled_by !== 'others') yield { ...fields, pr }
+async function* candidates(
+  { store, evidence }: ReviewCall & { evidence: Evidence },
+  project: string,
+  created_from_ms: number,
+) {
+  for await (const page of decisionPages(store.decisions, { project, created_from_ms }, batch)) {
+    const open = page.filter(({ settled_by }) => settled_by !== 'others')
+    const unnamed = open.filter(({ pr }) => pr === null)
+    const commits = await keptCommits(
+      store.keyed,
+      unnamed.map(({ id }) => id),
+    )
+    for (const fields of open) {
+      const pr = fields.pr ?? (await pullRequestOf(evidence, project, commits.get(fields.id) ?? []))
+      if (pr !== null) yield { ...fields, pr, is_named: fields.pr !== null }
     }
+  }
 }
 
 /** Whether it could name a pull request: what was there before named none, or is not kept any more. */
@@ -200,7 +223,7 @@ export async function attributePending(
 ): Promise<(Attribution & { id: string; pr: number; applied: boolean })[]> {
   const decisions = []
   for await (const candidate of candidates(call, query.project, query.created_from_ms)) {
-    const { id, pr } = candidate
+    const { id, pr, is_named } = candidate
     const history = await pullRequestHistory(call.evidence, query.project, pr)
     const first = attribute(candidate, history, query, call.now())
     const found =
@@ -210,7 +233,10 @@ export async function attributePending(
     const { outcome, reason: notes } = found
     if (candidate.outcome !== null && !corrects(candidate, found)) continue
     const input = outcome && { outcome, actual_result: null, lessons: null, notes }
-    const applied = !query.dry_run && input !== null && (await review(call, id, input, found)) !== null
+    const settles = !query.dry_run && input !== null
+    // What a commit settles names its pull request from then on.
+    const named = is_named || (settles && (await notePullRequest(call, id, { repo: query.project, pr }, namedByCommit)))
+    const applied = settles && named && (await review(call, id, input, found)) !== null
     decisions.push({ id, pr, ...found, applied })
   }
   return decisions

@@ -183,7 +183,7 @@ async function onStop(call: HookCall, { place, said, again }: On<'stop'>): Promi
     await call.store.transaction((tx) => changeSession(tx, source, place, call.now(), settled(null, false)))
     return silent
   }
-  const commit = await prepareObserved(call, observedParams(session, said, mask))
+  const commit = await prepareObserved(call, session, observedParams(session, said, mask))
   const asks = !session.asked && !again && !call.shadow
   const id = await call.store.transaction(async (tx) => {
     const now = await readHookSession(tx.keyed, sessionKey(source, place))

@@ -4,6 +4,7 @@ import { RecordParams } from '../../../sdk/schema/record.ts'
 import { parseRecord } from '../../../sdk/storage/decisions.ts'
 import type { Transaction } from '../../../sdk/storage/store.ts'
 import { plainText, shorten } from '../../core/quote.ts'
+import { keepCommits } from '../decision/commits.ts'
 import { prepareRecord, type RecordCall } from '../decision/record.ts'
 import type { Consequence } from './consequence.ts'
 import type { HookOutcome } from './event.ts'
@@ -48,13 +49,19 @@ export function observedParams(
   })
 }
 
-/** What records the decision in a transaction. */
+/** What records the decision in a transaction, with the commits that tie it to its pull request. */
 export async function prepareObserved(
   call: RecordCall,
+  session: HookSession,
   params: RecordParams,
 ): Promise<(tx: Transaction) => Promise<string>> {
   const commit = await prepareRecord(call, params, { imported: true, created_ms: call.now(), source: 'hook' })
-  return async (tx) => (await commit(tx)).decision_id
+  const commits = [...new Set(session.pending.flatMap(({ sha }) => sha ?? []))]
+  return async (tx) => {
+    const { decision_id } = await commit(tx)
+    await keepCommits(tx, decision_id, commits)
+    return decision_id
+  }
 }
 
 /** Whether the agent recorded a decision itself in this turn. */

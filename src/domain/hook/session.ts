@@ -4,6 +4,7 @@ import type { VerdictValue } from '../../../sdk/schema/verdict.ts'
 import type { KeyedReader, KeyedRecord, Transaction } from '../../../sdk/storage/store.ts'
 import { stableJson } from '../../core/json.ts'
 import { dayMs } from '../../core/time.ts'
+import { commitCollection } from '../decision/commits.ts'
 import { keyPart } from './body.ts'
 import type { Consequence } from './consequence.ts'
 import type { HookClient, HookPlace, ToolCall } from './event.ts'
@@ -16,6 +17,7 @@ export const hookCollections = {
   action: 'hook_action',
   /** When each client was last heard. */
   client: 'hook_client',
+  commit: commitCollection,
 } as const
 const { session: sessions, start: starts, action: actions, client: clients } = hookCollections
 

@@ -84,5 +84,8 @@ export const commitsOf = ({ sha, merge_commit_sha }: Record<string, unknown>): s
   ...new Set([sha, merge_commit_sha].filter((one) => typeof one === 'string' && isCommit(one)).map(String)),
 ]
 
+/** What follows all hashes that begin with these digits. */
+export const afterHashes = (digits: string): string => `${digits}g`
+
 /** What is no hash may be of any length, which no index takes. */
-const isCommit = (text: string): boolean => /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/.test(text)
+export const isCommit = (text: string): boolean => /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/.test(text)

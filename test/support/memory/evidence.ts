@@ -7,6 +7,15 @@ const copy = (record: EvidenceRecord): EvidenceRecord => ({ ...record })
 const holds = ({ payload }: EvidenceRecord, field: string, value: string | number): boolean =>
   (JSON.parse(payload) as Record<string, unknown>)[field] === value
 
+const hash = /^[0-9a-f]{40}(?:[0-9a-f]{24})?$/
+/** Whether it names this commit, or one that begins so if that is no whole hash. */
+function namesCommit({ payload }: EvidenceRecord, sha: string): boolean {
+  const named = JSON.parse(payload) as Record<string, unknown>
+  return [named.sha, named.merge_commit_sha].some(
+    (one) => typeof one === 'string' && hash.test(one) && (hash.test(sha) ? one === sha : one.startsWith(sha)),
+  )
+}
+
 export function openMemoryEvidence(): Evidence {
   const records: EvidenceRecord[] = []
   const nodes = new Map<string, string>()
@@ -47,7 +56,7 @@ export function openMemoryEvidence(): Evidence {
     ofCommit: async (sha, seq, limit) =>
       records
         .slice(Math.max(0, seq - 1))
-        .filter((record) => holds(record, 'sha', sha) || holds(record, 'merge_commit_sha', sha))
+        .filter((record) => namesCommit(record, sha))
         .slice(0, limit)
         .map(copy),
     hashes: async (seq, limit) => page(seq, limit).map(({ hash }) => hash),

@@ -30,7 +30,14 @@ export const push = kind(
     before: Sha,
     after: Sha,
     commits: v.pipe(
-      v.array(v.object({ id: Sha, message: Text, author: v.nullish(v.object({ username: v.optional(Text) })) })),
+      v.array(
+        v.object({
+          id: Sha,
+          message: Text,
+          distinct: v.optional(v.boolean()),
+          author: v.nullish(v.object({ username: v.optional(Text) })),
+        }),
+      ),
       v.maxLength(maxCommits),
     ),
     repository: v.object({
@@ -71,7 +78,13 @@ export const push = kind(
           return commits
             .filter(({ id }) => !isRecorded(pr_number, id))
             .map((commit) =>
-              event('pr_commit', ts, { ...pull, sha: commit.id, commit_author: commit.author?.username, ...actor }),
+              event('pr_commit', ts, {
+                ...pull,
+                sha: commit.id,
+                commit_author: commit.author?.username,
+                ...(commit.distinct === false && { distinct: false }),
+                ...actor,
+              }),
             )
         })
         const reverted: Seen[] = []

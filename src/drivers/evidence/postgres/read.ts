@@ -2,7 +2,15 @@
 import type { EvidenceFact, EvidenceRecord, StoredCheckpoint } from '../../../../sdk/storage/evidence.ts'
 import type { Client } from '../../shared/postgres/client.ts'
 import { fromText, toText } from '../../shared/postgres/filter.ts'
-import { checkpointColumns, contiguous, type EvidenceReads, type HeadRow, headOf } from '../rows.ts'
+import {
+  afterHashes,
+  checkpointColumns,
+  contiguous,
+  type EvidenceReads,
+  type HeadRow,
+  headOf,
+  isCommit,
+} from '../rows.ts'
 
 const factColumns = 'e.seq::float8 as seq, e.source, e.event_type, e.evidence_class, e.payload'
 export const recordColumns = `${factColumns}, e.ts, e.prev_hash, e.hash`
@@ -63,6 +71,15 @@ export function reads({ read }: Pick<Client, 'read'>): EvidenceReads {
       return rows.map(recordOf)
     },
     async ofCommit(sha, seq, limit) {
+      if (!isCommit(sha)) {
+        const begun = await read<EvidenceRecord>(
+          `select ${recordColumns} from events e
+           where e.seq in (select seq from commits where sha >= $1 and sha < $2 and seq >= $3::bigint)
+           order by e.seq limit $4::int`,
+          [toText(sha), toText(afterHashes(sha)), seq, limit],
+        )
+        return begun.map(recordOf)
+      }
       const rows = await read<EvidenceRecord>(
         `select ${recordColumns} from commits c join events e on e.seq = c.seq
          where c.sha = $1 and c.seq >= $2::bigint order by c.seq limit $3::int`,

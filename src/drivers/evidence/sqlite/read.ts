@@ -2,7 +2,15 @@
 import type { Database } from 'bun:sqlite'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import type { EvidenceFact, EvidenceHead, EvidenceRecord, StoredCheckpoint } from '../../../../sdk/storage/evidence.ts'
-import { checkpointColumns, contiguous, type EvidenceReads, type HeadRow, headOf } from '../rows.ts'
+import {
+  afterHashes,
+  checkpointColumns,
+  contiguous,
+  type EvidenceReads,
+  type HeadRow,
+  headOf,
+  isCommit,
+} from '../rows.ts'
 
 /** Records that are searched in one go; others have their turn in between. */
 const searched = 20_000
@@ -77,6 +85,13 @@ export function reads(db: Database): EvidenceReads {
      where c.sha = ? and c.seq >= ? and c.sha in (${commitIn('e.payload', 'sha')}, ${commitIn('e.payload', 'merge_commit_sha')})
      order by c.seq limit ?`,
   )
+  const isBetween = (field: string) =>
+    `(${commitIn('e.payload', field)} >= ?1 and ${commitIn('e.payload', field)} < ?2)`
+  const ofCommits = db.prepare<EvidenceRecord, [string, string, number, number]>(
+    `select e.seq, ${columns.map((name) => `e.${name}`)} from events e
+     where e.seq in (select seq from commits where sha >= ?1 and sha < ?2 and seq >= ?3)
+     and (${isBetween('sha')} or ${isBetween('merge_commit_sha')}) order by e.seq limit ?4`,
+  )
   const last = db.prepare<{ seq: number | null }, []>('select max(seq) as seq from events')
   const found = db.prepare<{ seq: number }, [number, number, string]>(
     'select seq from events where seq > ? and seq <= ? and hash = ? limit 1',
@@ -92,7 +107,8 @@ export function reads(db: Database): EvidenceReads {
     hashes: async (seq, limit) => hashes.all(Math.max(1, seq), limit).map(({ hash }) => hash),
     nodes: async (level, index, limit) => contiguous(nodes.all(level, index, limit), index),
     ofPullRequest: async (pr_number, seq, limit) => ofPullRequest.all(pr_number, seq, limit),
-    ofCommit: async (sha, seq, limit) => ofCommit.all(sha, seq, limit),
+    ofCommit: async (sha, seq, limit) =>
+      isCommit(sha) ? ofCommit.all(sha, seq, limit) : ofCommits.all(sha, afterHashes(sha), seq, limit),
     async find(hash) {
       const end = last.get()?.seq ?? 0
       for (let seq = 0; seq < end; seq += searched) {
