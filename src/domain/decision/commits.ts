@@ -67,7 +67,7 @@ export async function pullRequestOf(
     const hashes = namings.flatMap(({ sha, merge_commit_sha }) => [sha, merge_commit_sha])
     if (new Set(hashes.filter((one) => typeof one === 'string' && one.startsWith(commit))).size !== 1) continue
     for (const { pr_number: pr, distinct } of namings) {
-      // A branch that takes in another one gets its commits, which are not of this pull request.
+      // A branch into which another one is merged gets its commits, which are not of this pull request.
       if (distinct !== false && typeof pr === 'number' && Number.isSafeInteger(pr) && pr > 0) pulls.add(pr)
     }
   }
