@@ -82,7 +82,7 @@ describe.each(['codex', 'gemini', 'claude-code', 'opencode'] as const)('%s', (cl
     expect(turn.result).toContain('judged')
   })
 
-  if (client === 'claude-code' || client === 'opencode')
+  if (client === 'claude-code' || client === 'opencode') {
     test('a call that waits for an approval passes once it is granted', async () => {
       await rule(asking)
       await connect('--enforce', '--url', running.url)
@@ -99,6 +99,31 @@ describe.each(['codex', 'gemini', 'claude-code', 'opencode'] as const)('%s', (cl
       expect(denied).toContain('no-files: No new files here')
       expect([turn.ran, turn.result]).toEqual([true, expect.not.stringContaining('no-files')])
     })
+
+    test('a command that fails is an error, and one that a rule records a decision with what was asked and said', async () => {
+      await connect('--enforce', '--url', running.url)
+      await rule(rules.replace('block', 'log').replace('conditions', 'record: decision\n  conditions'))
+      expect(await agent.turn(ada, { command: 'touch ran.txt && exit 3' })).toMatchObject({ ran: true })
+      expect(await sessions()).toMatchObject([{ actions: 1, errors: 1 }])
+      const newest = { sort: 'created_at', limit: 1 }
+      const observed = async () =>
+        (await running.call('listDecisions', newest, 'ada')).decisions as Record<string, unknown>[]
+      expect(await observed()).toMatchObject([{ title: 'Files are made by the build' }])
+      await agent.turn(ada)
+      const [made] = await observed()
+      expect(made).toMatchObject({ source: 'hook', confidence: null })
+      expect(made!.context).toMatch(
+        /^Asked: "?make a file"?\nDone: .* \(no-files\): bash\nSaid: done\nObserved by the hook of /i,
+      )
+    })
+
+    test('a hook that cannot be started stops the call', async () => {
+      await rule('[]')
+      await connect('--enforce', '--url', running.url)
+      await rm(join(data, 'hook'), { recursive: true })
+      expect(await agent.turn(ada)).toMatchObject({ ran: false, result: expect.stringContaining('"is_error":true') })
+    })
+  }
 
   if (client === 'claude-code') {
     test('with the token in the environment its hooks are http, and judge, tell and stop alike', async () => {

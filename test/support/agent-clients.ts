@@ -152,6 +152,8 @@ export interface Turn {
 
 interface How {
   trusted?: boolean
+  /** What the model wants to run, instead of `touch ran.txt`. */
+  command?: string
   /** Options of its command line. */
   options?: string[]
   /** Called with what the tool returned; then the model asks for the same once more. */
@@ -169,8 +171,6 @@ export interface Agent {
   close(): Promise<void>
 }
 
-const command = 'touch ran.txt'
-
 export async function openAgent(name: RealClient): Promise<Agent> {
   const client: Client = clients[name]
   const program = programOf(name)!
@@ -182,6 +182,7 @@ export async function openAgent(name: RealClient): Promise<Agent> {
   let results: string[] = []
   let meanwhile: How['meanwhile']
   let times = 1
+  let command = ''
   const model = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
@@ -219,6 +220,7 @@ export async function openAgent(name: RealClient): Promise<Agent> {
       results = []
       meanwhile = how.meanwhile
       times = meanwhile ? 2 : 1
+      command = how.command ?? 'touch ran.txt'
       await rm(join(project, 'ran.txt'), { force: true })
       const line = [...client.line(program, how.trusted ?? true), ...(how.options ?? [])]
       const { out, err } = await run(line, { cwd: project, env: { ...own, ...env }, input: '' })

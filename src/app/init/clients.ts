@@ -137,37 +137,52 @@ const opencodePlugin = (
 ): string => `// Written by cstp init: tells cstp what is done, and stops what its rules deny.
 import { spawnSync } from 'node:child_process'
 
+const enforced = ${!wiring.shadow}
 const tell = (directory, body) => {
   const input = JSON.stringify({ cwd: directory, permission_mode: 'default', ...body })
-  return spawnSync(${JSON.stringify(commandOf('opencode', wiring))}, { shell: true, input, cwd: directory, encoding: 'utf8' })
+  const { status, stdout, stderr } = spawnSync(${JSON.stringify(commandOf('opencode', wiring))}, { shell: true, input, cwd: directory, encoding: 'utf8' })
+  try {
+    return { status, stderr, ...JSON.parse(stdout || '{}').hookSpecificOutput }
+  } catch {
+    return { status: null, stderr: stdout }
+  }
 }
 
 export const Cstp = async ({ directory }) => {
-  const known = new Map()
-  const contextOf = (session_id) => {
-    if (!known.has(session_id)) {
-      const { stdout } = tell(directory, { hook_event_name: 'SessionStart', session_id })
-      known.set(session_id, stdout ? (JSON.parse(stdout).hookSpecificOutput?.additionalContext ?? '') : '')
-    }
-    return known.get(session_id)
+  const begun = new Map()
+  const found = new Map()
+  const said = new Map()
+  const begin = (session_id) => {
+    if (!begun.has(session_id))
+      begun.set(session_id, tell(directory, { hook_event_name: 'SessionStart', session_id }).additionalContext)
+    return begun.get(session_id)
   }
   return {
-    'experimental.chat.system.transform': async ({ sessionID = 'unnamed' } = {}, output) => {
-      const text = contextOf(sessionID)
-      if (text) output.system.push(text)
+    'chat.message': async ({ sessionID }, { parts }) => {
+      begin(sessionID)
+      const prompt = parts.flatMap(({ type, text, synthetic }) => (type === 'text' && !synthetic ? [text] : [])).join('\\n')
+      found.set(sessionID, tell(directory, { hook_event_name: 'UserPromptSubmit', session_id: sessionID, prompt }).additionalContext)
+    },
+    'experimental.chat.system.transform': async ({ sessionID }, output) => {
+      if (sessionID) output.system.push(...[begin(sessionID), found.get(sessionID)].filter(Boolean))
+    },
+    'experimental.text.complete': async ({ sessionID }, { text }) => {
+      said.set(sessionID, text)
     },
     'tool.execute.before': async ({ tool, sessionID, callID }, { args }) => {
       const body = { hook_event_name: 'PreToolUse', session_id: sessionID, tool_name: tool, tool_input: args, tool_use_id: callID }
-      const { status, stdout, stderr } = tell(directory, body)
-      const answer = stdout ? JSON.parse(stdout).hookSpecificOutput : null
-      if (status === 2) throw new Error(stderr)
-      if (answer?.permissionDecision === 'deny') throw new Error(answer.permissionDecisionReason)
+      const { status, stderr, permissionDecision, permissionDecisionReason } = tell(directory, body)
+      if (permissionDecision === 'deny') throw new Error(permissionDecisionReason)
+      if (enforced && status !== 0) throw new Error(stderr || 'cstp: this call can not be judged: its hook was not run')
     },
-    'tool.execute.after': async ({ tool, sessionID, callID, args }, { output }) => {
-      tell(directory, { hook_event_name: 'PostToolUse', session_id: sessionID, tool_name: tool, tool_input: args, tool_use_id: callID, tool_response: output })
+    'tool.execute.after': async ({ tool, sessionID, callID, args }, { output, metadata }) => {
+      const tool_response = { output, exit_code: metadata?.exit }
+      tell(directory, { hook_event_name: 'PostToolUse', session_id: sessionID, tool_name: tool, tool_input: args, tool_use_id: callID, tool_response })
     },
     event: async ({ event }) => {
-      if (event.type === 'session.idle') tell(directory, { hook_event_name: 'Stop', session_id: event.properties.sessionID, stop_hook_active: true })
+      if (event.type !== 'session.idle') return
+      const { sessionID } = event.properties
+      tell(directory, { hook_event_name: 'Stop', session_id: sessionID, stop_hook_active: true, last_assistant_message: said.get(sessionID) })
     },
   }
 }
