@@ -15,7 +15,6 @@ export const serverJson = (name: string) => ({
   packages: [
     {
       registryType: 'npm',
-      registryBaseUrl: 'https://registry.npmjs.org',
       identifier: 'cstp',
       version,
       runtimeHint: 'npx',

@@ -52,7 +52,7 @@ describe('hooks', () => {
           input: { command: 'git push --force' },
           command: 'git push --force',
           mcp_server: null,
-          cwd: '/work/shop',
+          cwd: '/srv/shop',
           permission_mode: 'default',
           client: 'claude-code',
         },

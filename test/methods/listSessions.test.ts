@@ -21,7 +21,7 @@ describe('listSessions', () => {
         agent: 'alice',
         client: 'claude-code',
         project: 'acme/shop',
-        cwd: '/work/shop',
+        cwd: '/srv/shop',
         actions: 1,
         errors: 0,
         verdicts: { allow: 1, deny: 1, step_up: 0, defer: 0, modify: 0 },

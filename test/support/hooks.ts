@@ -6,7 +6,7 @@ import { type As, callers, type TestProgram } from './program.ts'
 type Body = Record<string, unknown>
 
 /** Where the sessions of tests are. */
-export const place = { session_id: 's1', cwd: '/work/shop', transcript_path: '/tmp/t.jsonl' }
+export const place = { session_id: 's1', cwd: '/srv/shop', transcript_path: '/tmp/t.jsonl' }
 
 interface Sent {
   as?: As

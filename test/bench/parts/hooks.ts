@@ -15,7 +15,7 @@ const commands = ['ls -la', 'npm test', 'git status', 'rg -n TODO src', 'cat REA
 export function dayOf(count: number): object[] {
   const bodies: object[] = []
   for (let at = 0; bodies.length < count; at++) {
-    const place = { session_id: `bench-${Math.floor(at / 40)}`, cwd: '/work/shop', permission_mode: 'default' }
+    const place = { session_id: `bench-${Math.floor(at / 40)}`, cwd: '/srv/shop', permission_mode: 'default' }
     if (at % 40 === 0) bodies.push({ ...place, hook_event_name: 'SessionStart', source: 'startup' })
     if (at % 10 === 0)
       bodies.push({

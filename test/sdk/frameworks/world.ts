@@ -90,7 +90,9 @@ export const folder = process.env.CSTP_FRAMEWORKS ?? ''
 export function frameworkAt(name: string): string | null {
   try {
     if (folder !== '') return Bun.resolveSync(name, folder)
-  } catch {}
+  } catch {
+    // Not installed: said below.
+  }
   console.warn(`${name} is not in CSTP_FRAMEWORKS (.ci/run installs it there): its tests are skipped`)
   return null
 }
