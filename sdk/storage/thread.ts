@@ -1,0 +1,92 @@
+/**
+ * The thread: every act of the service as a leaf of one Merkle tree, in the store beside what the act wrote.
+ *
+ * An act is appended in the transaction of what it speaks of: both are kept or neither. It gets its place in the tree a moment later, in
+ * groups, so that nobody who acts waits for the tree. Payload and salt lie beside the tree, and can be erased; the commitment stays.
+ * @see `docs/design/thread.md`; the suite in `conformance/store/thread.ts`
+ */
+import type { EvidenceHead, StoredCheckpoint, TreeNode } from './evidence.ts'
+
+/** What an act is. `call` is any other audited call. */
+export type ActKind =
+  | 'decision'
+  | 'revision'
+  | 'verdict'
+  | 'approval'
+  | 'action'
+  | 'review'
+  | 'link'
+  | 'score'
+  | 'policy'
+  | 'session'
+  | 'evidence'
+  | 'redaction'
+  | 'call'
+
+/** An act without its place. */
+export interface NewAct {
+  /** Unique over all acts. */
+  record_id: string
+  kind: ActKind
+  /** The decision that it concerns, or null. */
+  decision_id: string | null
+  /** RFC 3339, UTC: the clock of this service. */
+  at: string
+  /** Canonical JSON (RFC 8785) of an object. */
+  payload: string
+  /** 32 random bytes, lowercase hex. */
+  salt: string
+  /** SHA-256 over `"cstp/record/v2" || salt || payload`, lowercase hex: the entry of the log. */
+  commitment: string
+}
+
+/** An act as it is kept. */
+export interface StoredAct extends Omit<NewAct, 'payload' | 'salt'> {
+  /** Place in the log from 1, without a gap; null while it waits for it. */
+  seq: number | null
+  /** Null once erased. */
+  payload: string | null
+  /** Null once erased. */
+  salt: string | null
+}
+
+/** How the tree goes on over acts that get their places. */
+export interface Grown {
+  /** Nodes that they complete, of those levels that are kept. */
+  nodes: readonly TreeNode[]
+  /** The frontier after the last one. */
+  frontier: readonly string[]
+}
+
+/** Reads the log, and gives acts their places in it. Hashes are lowercase hex. */
+export interface ThreadReader {
+  /** Where the log ends; `hash` is the commitment of the last act that has its place. */
+  head(): Promise<EvidenceHead>
+  /** Commitments of the acts from `seq` on, ascending, at most `limit`. */
+  hashes(seq: number, limit: number): Promise<string[]>
+  /** Hashes of the stored nodes of a level from `index` on, ascending, at most `limit`. */
+  nodes(level: number, index: number, limit: number): Promise<string[]>
+  /** Acts from `seq` on, ascending, at most `limit`. */
+  read(seq: number, limit: number): Promise<StoredAct[]>
+  /** Those of these acts that exist, in the order asked for, waiting ones too. */
+  get(record_ids: readonly string[]): Promise<StoredAct[]>
+  /** Acts that concern a decision, in the order of their places, then waiting ones; at most `limit`. */
+  ofDecision(decision_id: string, limit: number): Promise<StoredAct[]>
+  /**
+   * Gives at most `limit` acts that wait their places after the head, in the order of their transactions where the engine knows one.
+   * One caller at a time over all processes; `grow` may be called again.
+   * @returns how many got their place
+   */
+  sequence(grow: (head: EvidenceHead, commitments: readonly string[]) => Grown, limit: number): Promise<number>
+  /** Keeps a checkpoint that is given out. */
+  saveCheckpoint(checkpoint: StoredCheckpoint): Promise<void>
+  /** In the order in which they were saved. */
+  checkpoints(): Promise<StoredCheckpoint[]>
+}
+
+/** Writes acts inside a transaction. */
+export interface ThreadWriter {
+  append(acts: readonly NewAct[]): Promise<void>
+  /** Forgets payload and salt of these acts; their commitments stay. */
+  erase(record_ids: readonly string[]): Promise<void>
+}
