@@ -1,39 +1,60 @@
 /** The frame around the pages: login, navigation, and the page of the address. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { Freshness } from './fresh.tsx'
 import { Login } from './login.tsx'
 import { type Page, pageAt, pages } from './pages/registry.ts'
 import { type Place, To, usePlace } from './route.tsx'
 import { currentSession, logOut, onEnd, type Session } from './service.ts'
+import { texts } from './texts.ts'
 
-type State = { session: Session | null; note: string | null; begun: boolean } | 'unknown'
+interface State {
+  /** Whose pages are shown; they stay beneath the login after their session has ended, with what was typed. */
+  session: Session | null
+  /** Shown with the login; null without one. */
+  note: string | null
+  login: boolean
+  begun: boolean
+}
+
+const t = texts.frame
 
 export function App() {
-  const [state, setState] = useState<State>('unknown')
+  const [state, setState] = useState<State | 'unknown'>('unknown')
   useEffect(() => {
+    const out = (note: string | null): State => ({ session: null, note, login: true, begun: false })
     currentSession().then(
-      (session) => setState({ session, note: null, begun: false }),
-      () => setState({ session: null, note: 'The service cannot be reached. Is it running?', begun: false }),
+      (session) => setState(session ? { session, note: null, login: false, begun: false } : out(null)),
+      () => setState(out(t.unreachable)),
     )
     return onEnd(() =>
-      setState({ session: null, note: 'Your session has ended. Log in again to continue.', begun: false }),
+      setState((before) => (before === 'unknown' ? out(t.ended) : { ...before, note: t.ended, login: true })),
     )
   }, [])
   if (state === 'unknown') return null
-  const { session, note, begun } = state
-  if (!session) return <Login note={note} done={(found) => setState({ session: found, note: null, begun: true })} />
+  const { session, note, login, begun } = state
   const leave = () =>
     void logOut().then(
-      () => setState({ session: null, note: 'You are logged out.', begun: false }),
-      () =>
-        setState({ session: null, note: 'The service cannot be reached. You may still be logged in.', begun: false }),
+      () => setState({ session: null, note: t.loggedOut, login: true, begun: false }),
+      () => setState({ session: null, note: t.maybeLoggedIn, login: true, begun: false }),
     )
-  return <Frame session={session} leave={leave} begun={begun} />
+  return (
+    <>
+      {login && (
+        <Login note={note} done={(found) => setState({ session: found, note: null, login: false, begun: true })} />
+      )}
+      {session && (
+        <div key={session.agent} hidden={login}>
+          <Frame session={session} leave={leave} begun={begun} />
+        </div>
+      )}
+    </>
+  )
 }
 
 /** The title of the tab; of a decision it holds the id. */
 const titleOf = (page: Page | null, { path }: Place): string =>
-  page === null ? 'Not found' : page.inMenu ? page.title : `${page.title} ${path.slice(path.lastIndexOf('/') + 1)}`
+  page === null ? t.notFound : page.inMenu ? page.title : `${page.title} ${path.slice(path.lastIndexOf('/') + 1)}`
 
 function Frame({ session, leave, begun }: { session: Session; leave: () => void; begun: boolean }) {
   const place = usePlace()
@@ -49,13 +70,13 @@ function Frame({ session, leave, begun }: { session: Session; leave: () => void;
   return (
     <>
       <a class="skip" href="#main">
-        Skip to content
+        {t.skip}
       </a>
       <header class="top">
         <To path="/" class="brand">
           cstp
         </To>
-        <nav aria-label="Pages">
+        <nav aria-label={t.pages}>
           {pages
             .filter(({ inMenu }) => inMenu)
             .map(({ path, title: name }) => (
@@ -67,14 +88,17 @@ function Frame({ session, leave, begun }: { session: Session; leave: () => void;
         <div class="who">
           <span title={`Scopes: ${session.scopes.join(', ')}`}>{session.agent}</span>
           <button type="button" onClick={leave}>
-            Log out
+            {t.logOut}
           </button>
         </div>
       </header>
       <main id="main" tabIndex={-1}>
-        <h1 ref={heading} tabIndex={-1}>
-          {page?.title ?? 'Not found'}
-        </h1>
+        <div class="heading">
+          <h1 ref={heading} tabIndex={-1}>
+            {page?.title ?? t.notFound}
+          </h1>
+          {page && <Freshness every_s={page.every_s ?? 15} />}
+        </div>
         <Body page={page} place={place} session={session} />
       </main>
     </>
@@ -88,7 +112,7 @@ function Body({ page, place, session }: { page: Page | null; place: Place; sessi
   if (page) return <page.View key={page.path} place={place} session={session} />
   return (
     <p>
-      There is no page at this address. <To path="/">Go to the overview</To>.
+      {t.noPage} <To path="/">{t.toOverview}</To>.
     </p>
   )
 }

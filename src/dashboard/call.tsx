@@ -2,7 +2,8 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { isCstpError } from '../../sdk/client.ts'
-import { explain } from './service.ts'
+import { useRefresh } from './fresh.tsx'
+import { explain, onLogin } from './service.ts'
 
 export interface Loaded<T> {
   data: T | null
@@ -20,6 +21,20 @@ export function useCall<T>(key: string, ask: (signal: AbortSignal) => Promise<T>
     busy: true,
   })
   const [count, setCount] = useState(0)
+  const again = () => setCount((before) => before + 1)
+  const place = useRef({ key, count })
+  place.current = { key, count }
+  useRefresh(async () => {
+    const { current } = place
+    const data = await ask(new AbortController().signal)
+    // What was asked for meanwhile is newer.
+    if (place.current.key === current.key && place.current.count === current.count)
+      setState((before) => (before.busy ? before : { data, error: null, busy: false }))
+  })
+  useEffect(() => {
+    // What failed because the session had ended is asked for by the next one.
+    if (state.error !== null) return onLogin(again)
+  }, [state.error])
   useEffect(() => {
     const stop = new AbortController()
     setState((before) => ({ ...before, busy: true }))
@@ -29,7 +44,7 @@ export function useCall<T>(key: string, ask: (signal: AbortSignal) => Promise<T>
     )
     return () => stop.abort()
   }, [key, count])
-  return { ...state, again: () => setCount(count + 1) }
+  return { ...state, again }
 }
 
 /** An action of a person: one at a time, with its result or its error. */

@@ -8,9 +8,15 @@ export function Login({ note, done }: { note: string | null; done: (session: Ses
   const { error, busy, run } = useJob<void>()
   const heading = useRef<HTMLHeadingElement>(null)
   useLayoutEffect(() => {
+    const { title, activeElement } = document
     document.title = 'Log in · cstp'
     // A screen reader says which page this is, and why it is shown.
     if (note !== null) heading.current?.focus()
+    return () => {
+      document.title = title
+      // To what was being done when a session ended, as soon as it is shown again.
+      setTimeout(() => activeElement?.isConnected && (activeElement as HTMLElement).focus())
+    }
   }, [])
   const submit = (read: Read, form: HTMLFormElement) =>
     run(async () => {

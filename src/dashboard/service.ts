@@ -16,6 +16,15 @@ export const onEnd = (notify: () => void): (() => void) => {
   return () => ended.delete(notify)
 }
 
+const begun = new Set<() => void>()
+/** Runs `notify` when a session has begun. */
+export const onLogin = (notify: () => void): (() => void) => {
+  begun.add(notify)
+  return () => {
+    begun.delete(notify)
+  }
+}
+
 /** Fetches from the service with the session's cookie. */
 export async function fetchOwn(url: string, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers)
@@ -53,7 +62,10 @@ export async function logIn(agent: string, token: string): Promise<Session> {
     body: JSON.stringify({ agent, token }),
   })
   const body = await response.json()
-  if (response.ok) return body
+  if (response.ok) {
+    for (const notify of begun) notify()
+    return body
+  }
   throw new Error(response.status === 401 ? 'Wrong agent or token.' : body.message)
 }
 

@@ -1,7 +1,7 @@
 /** The parts that every page is made of. */
 import { type ComponentChildren, Fragment } from 'preact'
 import { useId, useState } from 'preact/hooks'
-import { time } from './figures.ts'
+import { local, utc } from './figures.ts'
 import { type TermName, terms } from './terms.ts'
 
 /** A technical term with its definition, shown on hover and on focus, hidden by Escape. */
@@ -101,10 +101,11 @@ export const Badge = ({ of }: { of: string }) => (
   <span class={`badge ${tones[of] ?? ''}`}>{of.replaceAll('_', ' ')}</span>
 )
 
-/** A time to the minute; the full time on hover. */
+/** A time to the minute where the reader is, with UTC beside it where that is something else; the full time on hover. */
 export const When = ({ at }: { at: string }) => (
   <time dateTime={at} title={at}>
-    {time(at)}
+    {local(at)}
+    {local(at) !== utc(at) && <span class="utc">{utc(at)}</span>}
   </time>
 )
 

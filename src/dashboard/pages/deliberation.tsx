@@ -1,41 +1,19 @@
 /** Live deliberation: what agents look up and think before they decide. */
-import { useEffect, useState } from 'preact/hooks'
 import { Show, useCall } from '../call.tsx'
 import { counted, span, words } from '../figures.ts'
 import { ToDecision, type View } from '../route.tsx'
 import { service } from '../service.ts'
 import { Empty, Panel, Table } from '../ui.tsx'
 
-const everyMs = 3_000
-
 export function Deliberation({ session }: View) {
-  const [live, setLive] = useState(true)
   const loaded = useCall('sessions', (signal) => service.debugTracker({}, { signal }))
-  const { busy, again } = loaded
-  useEffect(() => {
-    if (!live || busy) return
-    // A page in the background is not updated.
-    const timer = setTimeout(() => !document.hidden && again(), everyMs)
-    const seen = () => !document.hidden && again()
-    document.addEventListener('visibilitychange', seen)
-    return () => {
-      clearTimeout(timer)
-      document.removeEventListener('visibilitychange', seen)
-    }
-  }, [live, busy, again])
   return (
-    <div class="live">
+    <>
       <p>
         {session.scopes.includes('admin')
           ? 'Sessions of all agents that have not led to a decision yet.'
-          : `Sessions of ${session.agent} that have not led to a decision yet; sessions of other agents need the scope admin.`}{' '}
-        {live ? `Updates every ${everyMs / 1_000} s.` : 'Paused.'}
+          : `Sessions of ${session.agent} that have not led to a decision yet; sessions of other agents need the scope admin.`}
       </p>
-      <div class="bar">
-        <button type="button" aria-pressed={!live} onClick={() => setLive(!live)}>
-          {live ? 'Pause' : 'Resume'}
-        </button>
-      </div>
       <Show of={loaded}>
         {({ sessions, consumed }) => (
           <div class="panels">
@@ -86,6 +64,6 @@ export function Deliberation({ session }: View) {
           </div>
         )}
       </Show>
-    </div>
+    </>
   )
 }

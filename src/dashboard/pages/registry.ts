@@ -15,6 +15,8 @@ export interface Page {
   path: string
   title: string
   inMenu: boolean
+  /** How often a live page asks again; by default every 15 s. */
+  every_s?: number
   View: FunctionComponent<View>
 }
 
@@ -26,7 +28,7 @@ export const pages: Page[] = [
   { path: '/breakers', title: 'Breakers', inMenu: true, View: Breakers },
   { path: '/approvals', title: 'Approvals', inMenu: true, View: Approvals },
   { path: '/evidence', title: 'Evidence', inMenu: true, View: Evidence },
-  { path: '/deliberation', title: 'Deliberation', inMenu: true, View: Deliberation },
+  { path: '/deliberation', title: 'Deliberation', inMenu: true, every_s: 3, View: Deliberation },
 ]
 
 /** Pages of one thing, whose name follows the path. */
