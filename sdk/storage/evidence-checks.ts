@@ -1,6 +1,7 @@
 /** What every evidence driver checks before it appends; the hashes themselves are the domain's to make and to verify. */
 import { StorageError } from './errors.ts'
 import type { EvidenceBatch, EvidenceHead } from './evidence.ts'
+import type { Grown } from './thread.ts'
 
 /** The hash before the first record. */
 export const noHash = '0'.repeat(64)
@@ -26,11 +27,16 @@ export function followsHead(head: EvidenceHead, { records, nodes, frontier }: Ev
       throw new StorageError('invalid', `record ${record.seq}: the hash is not 64 lower-case hexadecimal digits`)
     ;({ seq, hash } = record)
   }
-  if (frontier.length !== subtrees(seq) || !frontier.every(isHash))
-    throw new StorageError('invalid', `the frontier does not cover ${seq} records`)
+  growsTree(head.seq, seq, { nodes, frontier })
+}
+
+/** @throws StorageError `invalid` when the tree over `before` leaves can't go on like this to `after` */
+export function growsTree(before: number, after: number, { nodes, frontier }: Grown): void {
+  if (frontier.length !== subtrees(after) || !frontier.every(isHash))
+    throw new StorageError('invalid', `the frontier does not cover ${after} records`)
   for (const { level, index, hash } of nodes) {
     const last = (index + 1) * 2 ** level
-    if (!isHash(hash) || last <= head.seq || last > seq)
+    if (!isHash(hash) || last <= before || last > after)
       throw new StorageError('invalid', `the node ${index} of level ${level} is not completed by these records`)
   }
 }

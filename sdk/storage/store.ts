@@ -14,6 +14,7 @@
 import type { DecisionRecord, EdgeType } from '../schema/decision.ts'
 import type { DecisionFields, DecisionReader, DecisionWriter } from './decisions.ts'
 import type { KeyedReader, KeyedWriter } from './keyed.ts'
+import type { ThreadReader, ThreadWriter } from './thread.ts'
 import type { VectorSet } from './vectors.ts'
 
 export type * from './decisions.ts'
@@ -30,6 +31,7 @@ export interface Store {
   readonly keyed: KeyedReader
   readonly audit: AuditReader
   readonly outbox: OutboxReader
+  readonly thread: ThreadReader
   /**
    * Runs `work` in one transaction and resolves with its result once that is durable. `work` must await nothing but the
    * transaction's own verbs; it may run again from its start when the engine asks for it, so it must have no effects of its own.
@@ -73,6 +75,7 @@ export interface Transaction {
   readonly keyed: KeyedWriter
   readonly audit: AuditWriter
   readonly outbox: OutboxWriter
+  readonly thread: ThreadWriter
 }
 
 /** A typed edge from one decision to another. */

@@ -2,7 +2,7 @@
  * The thread: every act of the service as a leaf of one Merkle tree, in the store beside what the act wrote.
  *
  * An act is appended in the transaction of what it speaks of: both are kept or neither. It gets its place in the tree a moment later, in
- * groups, so that nobody who acts waits for the tree. Payload and salt lie beside the tree, and can be erased; the commitment stays.
+ * groups, so that nobody who acts waits for the tree. Payload and salt are kept beside the tree, and can be erased; the commitment stays.
  * @see `docs/design/thread.md`; the suite in `conformance/store/thread.ts`
  */
 import type { EvidenceHead, StoredCheckpoint, TreeNode } from './evidence.ts'
@@ -50,6 +50,9 @@ export interface StoredAct extends Omit<NewAct, 'payload' | 'salt'> {
   salt: string | null
 }
 
+/** An act as it is kept, before it has its place. */
+export type UnplacedAct = Omit<StoredAct, 'seq'>
+
 /** How the tree goes on over acts that get their places. */
 export interface Grown {
   /** Nodes that they complete, of those levels that are kept. */
@@ -86,7 +89,8 @@ export interface ThreadReader {
 
 /** Writes acts inside a transaction. */
 export interface ThreadWriter {
-  append(acts: readonly NewAct[]): Promise<void>
+  /** Adds acts that wait for their places, in this order. Those of another store come as they were kept there, the erased ones too. */
+  append(acts: readonly UnplacedAct[]): Promise<void>
   /** Forgets payload and salt of these acts; their commitments stay. */
   erase(record_ids: readonly string[]): Promise<void>
 }

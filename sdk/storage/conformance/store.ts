@@ -7,6 +7,7 @@ import { testEmbeddings } from './store/embeddings.ts'
 import { testGroups } from './store/groups.ts'
 import { kitOf, type StoreSuite } from './store/kit.ts'
 import { testShared } from './store/shared.ts'
+import { testThread } from './store/thread.ts'
 import { testTransactions } from './store/transactions.ts'
 
 export type { StoreSuite } from './store/kit.ts'
@@ -21,6 +22,7 @@ export function storeConformance(runner: TestRunner, suite: StoreSuite): void {
     embeddings: testEmbeddings,
     groups: testGroups,
     counters: testCounters,
+    thread: testThread,
   }
   for (const [part, register] of Object.entries({ ...parts, coordination: testCoordination }))
     runner.describe(`store: ${suite.name}: ${part}`, () => register(kit))

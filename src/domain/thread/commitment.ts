@@ -1,5 +1,5 @@
 /**
- * The commitment to an act: the entry that the log holds of it. Whoever has payload and salt can compute it; whoever has only the
+ * The commitment to an act: the entry that the log holds of it. Anyone with payload and salt can compute it; anyone with only the
  * commitment can't find out the payload by guessing, as the salt is random.
  */
 import { hash } from 'node:crypto'

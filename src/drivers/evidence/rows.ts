@@ -1,12 +1,6 @@
-/** What both engines store alike: the head and its format, pages of the tree, and the keys of webhooks' records. */
+/** What both engines store alike: the format of the log, its end, and the keys of webhooks' records. */
 import { StorageError } from '../../../sdk/storage/errors.ts'
-import type {
-  Evidence,
-  EvidenceHead,
-  EvidenceRecord,
-  StoredCheckpoint,
-  WebhookKey,
-} from '../../../sdk/storage/evidence.ts'
+import type { Evidence, EvidenceHead, EvidenceRecord, WebhookKey } from '../../../sdk/storage/evidence.ts'
 import { noHash } from '../../../sdk/storage/evidence-checks.ts'
 
 /** A log that is only read. */
@@ -22,23 +16,6 @@ export function checkFormat(format: string | undefined, place: string): void {
   throw new StorageError('invalid', `${message}: start the newer program`)
 }
 
-export interface HeadRow {
-  seq: number
-  hash: string
-  frontier: string
-}
-
-/** @throws StorageError `corrupt` when it can't be a head */
-export function headOf(row: HeadRow | undefined | null, engine: string): EvidenceHead {
-  try {
-    const frontier: unknown = JSON.parse(row!.frontier)
-    if (Array.isArray(frontier)) return { seq: row!.seq, hash: row!.hash, frontier }
-  } catch (cause) {
-    throw new StorageError('corrupt', `${engine} evidence: the head can’t be read`, { cause })
-  }
-  throw new StorageError('corrupt', `${engine} evidence: the frontier of the head is not a list`)
-}
-
 /** The head that the next record follows. @throws StorageError `corrupt` when the last record is not the one that the head names */
 export function checkEnd(
   head: EvidenceHead,
@@ -49,17 +26,6 @@ export function checkEnd(
   if (seq === head.seq && hash === head.hash) return head
   throw new StorageError('corrupt', `${engine} evidence: the log ends at record ${seq}, its head says ${head.seq}`)
 }
-
-/** The hashes of rows from `index` on, up to the first that is missing. */
-export function contiguous(rows: readonly { at: number; hash: string }[], index: number): string[] {
-  const end = rows.findIndex(({ at }, offset) => at !== index + offset)
-  return (end === -1 ? rows : rows.slice(0, end)).map(({ hash }) => hash)
-}
-
-/** What a checkpoint is stored as, in the order of the columns. */
-export const checkpointColumns = 'size, head_hash, note, created_at, exported'
-export const checkpointValues = ({ size, head_hash, note, created_at, exported }: StoredCheckpoint) =>
-  [size, head_hash, note, created_at, exported] as const
 
 /** The fields of a webhook's payload by which its record is found. */
 export const keyFields: readonly WebhookKey['field'][] = [

@@ -1,5 +1,6 @@
 /** What the memory store holds. Values are never changed in place: a transaction replaces them. */
 import type { Edge, Generation, KeyedRecord, StoredAuditEntry, StoredDecision } from '../../../sdk/storage/store.ts'
+import type { UnplacedAct } from '../../../sdk/storage/thread.ts'
 import type { VectorSet } from '../../../sdk/storage/vectors.ts'
 
 export interface DecisionRow {
@@ -29,6 +30,8 @@ export interface Tables {
   /** By collection and key. */
   keyed: Map<string, KeyedRecord & { collection: string }>
   audit: Map<number, StoredAuditEntry>
+  /** By `record_id`, in the order in which they were added. */
+  acts: Map<string, UnplacedAct>
   counters: Map<'seq' | 'generation' | 'audit' | 'claim', number>
 }
 
@@ -49,6 +52,7 @@ export function emptyTables(): Tables {
     outbox: new Map(),
     keyed: new Map(),
     audit: new Map(),
+    acts: new Map(),
     counters: new Map(),
   }
 }
@@ -62,6 +66,7 @@ export function layersOver(tables: Tables): Layers {
     outbox: layer(tables.outbox),
     keyed: layer(tables.keyed),
     audit: layer(tables.audit),
+    acts: layer(tables.acts),
     counters: layer(tables.counters),
   }
 }

@@ -9,6 +9,7 @@ import { openCatalogue } from './catalogue.ts'
 import { decisionWriter, embeddingWriter } from './decisions.ts'
 import { auditWriter, keyedOf, keyedWriter, outboxWriter, plain, recordOf } from './rest.ts'
 import { emptyTables, generationIn, type Layers, layersOver, storedDecision, vectorKey } from './state.ts'
+import { openMemoryThread, threadWriter } from './thread.ts'
 
 export function openMemoryStore(options: StoreOptions): Store {
   const tables = emptyTables()
@@ -43,6 +44,7 @@ export function openMemoryStore(options: StoreOptions): Store {
         keyed: keyedWriter(layers, verb),
         audit: auditWriter(layers, verb, options.now),
         outbox: outboxWriter(layers, verb),
+        thread: threadWriter(layers, verb),
       })
       if (member.broken !== undefined) throw member.broken
       commit(layers)
@@ -142,6 +144,7 @@ export function openMemoryStore(options: StoreOptions): Store {
       },
     },
     outbox: { depth: async () => tables.outbox.size },
+    thread: openMemoryThread(tables.acts),
     transaction(work) {
       const mine = last.then(() => run(work))
       last = mine.catch(() => {})

@@ -7,10 +7,11 @@
  */
 import { isStorageError } from '../../../../sdk/storage/errors.ts'
 import type { EvidenceBatch, EvidenceHead, EvidenceRecord, WebhookKey } from '../../../../sdk/storage/evidence.ts'
+import { type HeadRow, headOf } from '../../shared/log-rows.ts'
 import { type Client, isRetryable, type Query, storageErrorOf } from '../../shared/postgres/client.ts'
 import { toText } from '../../shared/postgres/filter.ts'
 import type { Transact, Writing } from '../group.ts'
-import { checkEnd, commitsOf, type HeadRow, headOf, isWebhook, webhookKeysOf } from '../rows.ts'
+import { checkEnd, commitsOf, isWebhook, webhookKeysOf } from '../rows.ts'
 import { recordColumns, recordOf, selectHead } from './read.ts'
 
 const attempts = 5
@@ -53,7 +54,7 @@ async function currentHead(query: Query): Promise<EvidenceHead> {
   const [last] = await query<{ seq: number; hash: string }>(
     'select seq::float8 as seq, hash from events order by events.seq desc limit 1',
   )
-  return checkEnd(headOf(row, 'postgres'), last, 'postgres')
+  return checkEnd(headOf(row, 'postgres evidence'), last, 'postgres')
 }
 
 async function find(query: Query, keys: readonly WebhookKey[]): Promise<EvidenceRecord[]> {

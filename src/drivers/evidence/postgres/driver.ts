@@ -1,10 +1,11 @@
 /** The evidence log for many servers: tables in PostgreSQL that refuse to change or forget a record, and one chain over all servers. */
 import type { Evidence } from '../../../../sdk/storage/evidence.ts'
+import { checkpointColumns, checkpointValues } from '../../shared/log-rows.ts'
 import { type Client, type ClientOptions, connect, storageErrorOf } from '../../shared/postgres/client.ts'
 import { migrate } from '../../shared/postgres/migrate.ts'
 import { translating } from '../../shared/translating.ts'
 import { groupCommit } from '../group.ts'
-import { checkFormat, checkpointColumns, checkpointValues, type EvidenceReads } from '../rows.ts'
+import { checkFormat, type EvidenceReads } from '../rows.ts'
 import { transactions } from './append.ts'
 import { migrations } from './migrate.ts'
 import { reads } from './read.ts'

@@ -1,16 +1,9 @@
 /** Reads of the log. */
 import type { EvidenceFact, EvidenceRecord, StoredCheckpoint } from '../../../../sdk/storage/evidence.ts'
+import { checkpointColumns, contiguous, type HeadRow, headOf } from '../../shared/log-rows.ts'
 import type { Client } from '../../shared/postgres/client.ts'
 import { fromText, toText } from '../../shared/postgres/filter.ts'
-import {
-  afterHashes,
-  checkpointColumns,
-  contiguous,
-  type EvidenceReads,
-  type HeadRow,
-  headOf,
-  isCommit,
-} from '../rows.ts'
+import { afterHashes, type EvidenceReads, isCommit } from '../rows.ts'
 
 const factColumns = 'e.seq::float8 as seq, e.source, e.event_type, e.evidence_class, e.payload'
 export const recordColumns = `${factColumns}, e.ts, e.prev_hash, e.hash`
@@ -39,7 +32,7 @@ export function reads({ read }: Pick<Client, 'read'>): EvidenceReads {
   return {
     async head() {
       const [row] = await read<HeadRow>(selectHead)
-      return headOf(row, 'postgres')
+      return headOf(row, 'postgres evidence')
     },
     async read(seq, limit) {
       return (await page<EvidenceRecord>(recordColumns, seq, limit)).map(recordOf)

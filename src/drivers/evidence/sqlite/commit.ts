@@ -2,9 +2,10 @@
 import type { Database } from 'bun:sqlite'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import type { Evidence, EvidenceBatch, EvidenceHead, StoredCheckpoint } from '../../../../sdk/storage/evidence.ts'
+import { checkpointColumns, checkpointValues } from '../../shared/log-rows.ts'
 import { begin, storageErrorOf } from '../../shared/sqlite/connect.ts'
 import { groupCommit } from '../group.ts'
-import { checkEnd, checkpointColumns, checkpointValues } from '../rows.ts'
+import { checkEnd } from '../rows.ts'
 import { payloadIndex, webhookKeys } from './lookup.ts'
 import { headReader } from './read.ts'
 

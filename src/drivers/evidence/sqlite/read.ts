@@ -2,15 +2,8 @@
 import type { Database } from 'bun:sqlite'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import type { EvidenceFact, EvidenceHead, EvidenceRecord, StoredCheckpoint } from '../../../../sdk/storage/evidence.ts'
-import {
-  afterHashes,
-  checkpointColumns,
-  contiguous,
-  type EvidenceReads,
-  type HeadRow,
-  headOf,
-  isCommit,
-} from '../rows.ts'
+import { checkpointColumns, contiguous, type HeadRow, headOf } from '../../shared/log-rows.ts'
+import { afterHashes, type EvidenceReads, isCommit } from '../rows.ts'
 
 /** Records that are searched in one go; others have their turn in between. */
 const searched = 20_000
@@ -32,7 +25,7 @@ export const commitIn = (payload: string, field: string): string => {
 /** Reads the stored head. @throws StorageError `corrupt` when it can't be one */
 export function headReader(db: Database): () => EvidenceHead {
   const select = db.prepare<HeadRow, []>('select seq, hash, frontier from head')
-  return () => headOf(select.get(), 'sqlite')
+  return () => headOf(select.get(), 'sqlite evidence')
 }
 
 /** Reads these columns of records, from one on. */

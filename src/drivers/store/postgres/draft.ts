@@ -61,6 +61,9 @@ export interface Draft {
   /** By the name of the lock. */
   readonly keyed: Map<string, KeyedWrite>
   readonly audit: (readonly unknown[])[]
+  readonly acts: (readonly unknown[])[]
+  /** Acts that are erased. */
+  readonly erased: string[]
   /** Due times by id. */
   readonly owed: Map<string, number>
   /** By id: the claim, and when it is due again or null if it is done. */
@@ -73,20 +76,22 @@ export const newDraft = (): Draft => ({
   vectors: new Map(),
   keyed: new Map(),
   audit: [],
+  acts: [],
+  erased: [],
   owed: new Map(),
   finished: new Map(),
 })
 
-export const writesOf = ({ decisions, vectors, keyed, audit, owed, finished }: Draft): number =>
-  decisions.size + vectors.size + keyed.size + audit.length + owed.size + finished.size
+export const writesOf = ({ decisions, vectors, keyed, audit, acts, erased, owed, finished }: Draft): number =>
+  decisions.size + vectors.size + keyed.size + audit.length + acts.length + erased.length + owed.size + finished.size
 
 /** Forgets what was written, and what was found of it. */
-export function clear({ found, decisions, vectors, keyed, audit, owed, finished }: Draft): void {
+export function clear({ found, decisions, vectors, keyed, audit, acts, erased, owed, finished }: Draft): void {
   for (const name of keyed.keys()) found.delete(name)
   for (const id of [...decisions.keys(), ...vectors.keys()]) found.delete(nameOf('decision', id))
   for (const { record } of decisions.values()) if (record.source_key) found.delete(nameOf('source', record.source_key))
   for (const list of [decisions, vectors, keyed, owed, finished]) list.clear()
-  audit.length = 0
+  for (const list of [audit, acts, erased]) list.length = 0
 }
 
 /** Name of a lock. */

@@ -21,6 +21,7 @@ import { embeddingReader, embeddingWriter, type KnownGenerations } from './embed
 import { feedReader, levelFeed } from './feed.ts'
 import { migrations } from './migrate.ts'
 import { decisionReader, edgeReader } from './read.ts'
+import { threadReader, threadWriter } from './thread.ts'
 import { type Transactions, transact } from './transaction.ts'
 
 export type PostgresStoreOptions = StoreOptions & Pick<ClientOptions, 'url'> & Partial<ClientOptions>
@@ -76,6 +77,7 @@ export async function openPostgresStore({
     keyed: reads(keyedReader(client, find)),
     audit: reads(auditReader(client)),
     outbox,
+    thread: reads(threadReader(client)),
     transaction: async (work) => {
       if (isClosed) throw new StorageError('unavailable', 'the store is closed')
       return transact(transactions, (access, verb) =>
@@ -85,6 +87,7 @@ export async function openPostgresStore({
           keyed: keyedWriter(access, verb, find),
           audit: auditWriter(access, verb, now),
           outbox: outboxWriter(access, verb),
+          thread: threadWriter(access, verb),
         }),
       )
     },

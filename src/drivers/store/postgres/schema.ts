@@ -1,6 +1,6 @@
 /** The tables of the store in PostgreSQL, from which `bun run migrations` generates SQL; what Drizzle can't say is written by hand beside it. */
 import { sql } from 'drizzle-orm'
-import { boolean, doublePrecision, index, integer, pgTable, primaryKey } from 'drizzle-orm/pg-core'
+import { boolean, check, doublePrecision, index, integer, pgTable, primaryKey } from 'drizzle-orm/pg-core'
 import { big, bytea, json, text, texts } from '../../shared/postgres/columns.ts'
 
 export const decisions = pgTable(
@@ -200,6 +200,52 @@ export const audit = pgTable(
     index('audit_retention').on(table.seq).where(sql`method = 'audit.retention'`),
   ],
 )
+
+/** Append-only: triggers refuse DELETE, TRUNCATE, and UPDATE but of what is erased. */
+export const acts = pgTable(
+  'acts',
+  {
+    num: big().primaryKey().generatedAlwaysAsIdentity(),
+    record_id: text().notNull().unique(),
+    kind: text().notNull(),
+    decision_id: text(),
+    at: text().notNull(),
+    /** Null once erased, as the salt. */
+    payload: text(),
+    salt: text(),
+    commitment: text().notNull(),
+  },
+  (table) => [index('acts_decision').on(table.decision_id).where(sql`decision_id is not null`)],
+)
+
+/** Acts that wait for their places. */
+export const acts_waiting = pgTable('acts_waiting', { num: big().primaryKey() })
+
+/** The places of acts, apart from the acts, which would all be written again. */
+export const act_places = pgTable('act_places', { seq: big().primaryKey(), num: big().notNull().unique() })
+
+/** Roots of whole subtrees of the tree over the acts. */
+export const act_nodes = pgTable(
+  'act_nodes',
+  { level: integer().notNull(), index: big().notNull(), hash: text().notNull() },
+  (table) => [primaryKey({ columns: [table.level, table.index] })],
+)
+
+/** One row: the last act that has its place, and what the tree needs to go on. */
+export const act_head = pgTable(
+  'act_head',
+  { id: integer().primaryKey(), seq: big().notNull(), hash: text().notNull(), frontier: text().notNull() },
+  () => [check('act_head_is_one', sql`id = 1`)],
+)
+
+export const act_checkpoints = pgTable('act_checkpoints', {
+  number: big().primaryKey().generatedAlwaysAsIdentity(),
+  size: big().notNull(),
+  head_hash: text().notNull(),
+  note: text().notNull(),
+  created_at: text().notNull(),
+  exported: boolean().notNull(),
+})
 
 /** Tokens that servers lease for the requests of an agent. Unlogged: a bucket that is lost is full again. */
 export const rate_limits = pgTable('rate_limits', {

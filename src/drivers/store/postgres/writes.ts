@@ -35,6 +35,22 @@ export function send(query: Query, drafts: readonly Draft[], given: number): Pro
       select at_ms, agent, method, allowed, rules::text[], entry::json from ${rows} with ordinality as given (at_ms, agent, method, allowed, rules, entry, n)
       order by n`,
   )
+  each(
+    ['text', 'text', 'text', 'text', 'text', 'text', 'text'],
+    drafts.flatMap(({ acts }) => acts),
+    (
+      rows,
+    ) => `with given as (select * from ${rows} with ordinality as g (record_id, kind, decision_id, at, payload, salt, commitment, n)),
+      added as (insert into acts (record_id, kind, decision_id, at, payload, salt, commitment)
+        select record_id, kind, decision_id, at, payload, salt, commitment from given order by n returning num)
+      insert into acts_waiting (num) select num from added`,
+  )
+  each(
+    ['text'],
+    drafts.flatMap(({ erased }) => erased.map((record_id) => [toText(record_id)])),
+    (rows) =>
+      `update acts a set payload = null, salt = null from ${rows} as g (record_id) where a.record_id = g.record_id`,
+  )
   return sent
 }
 

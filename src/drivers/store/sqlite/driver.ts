@@ -16,6 +16,7 @@ import { decisionReader, edgeReader } from './read.ts'
 import { reconciler } from './reconcile.ts'
 import { recount, wrongCounters } from './recount.ts'
 import { rewordWhereNeeded } from './reword.ts'
+import { threadReader, threadWriter } from './thread.ts'
 
 /** Stores of more decisions answer before their files have been looked at. */
 const mostAtStart = 20_000
@@ -73,6 +74,7 @@ export async function openSqliteStore({
       keyed: keyedWriter(writing),
       audit: auditWriter(writing, now),
       outbox: outboxWriter(writing),
+      thread: threadWriter(writing),
     }
     const reads = translating((error) => storageErrorOf(error, 'cannot read'))
     const outbox = reads(outboxReader(reading))
@@ -105,6 +107,7 @@ export async function openSqliteStore({
       feed: reads({ head: refresh, since: async (...query) => since(...query) }),
       audit: reads(auditReader(reading)),
       outbox,
+      thread: reads(threadReader({ reading, writing, commits })),
       transaction: (work) =>
         commits.run((member) => {
           const verb = verbsOf(member, (error) => storageErrorOf(error, 'cannot write'))
@@ -114,6 +117,7 @@ export async function openSqliteStore({
             keyed: writers.keyed(verb),
             audit: writers.audit(verb),
             outbox: writers.outbox(verb),
+            thread: writers.thread(verb),
           }
           return work(tx)
         }),

@@ -1,6 +1,6 @@
 /** The tables of `cstp.db`, from which `bun run migrations` generates SQL; triggers are written by hand beside it. */
 import { sql } from 'drizzle-orm'
-import { blob, index, integer, primaryKey, real, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import { blob, check, index, integer, primaryKey, real, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 
 /** What is filtered, sorted and followed. Triggers count it. */
 export const decisions = sqliteTable(
@@ -108,9 +108,6 @@ export const tags = sqliteTable('tags', { tag: text().notNull(), num: integer().
   primaryKey({ columns: [table.tag, table.num] }),
   index('tags_num').on(table.num),
 ])
-
-/** Tables that are their own index. */
-export const without_rowid = [totals, value_totals, tags]
 
 /** The types of a reviewed decision's reasons. Triggers keep the totals. */
 export const reasons = sqliteTable(
@@ -254,3 +251,46 @@ export const audit = sqliteTable(
 export const audit_rules = sqliteTable('audit_rules', { rule: text().notNull(), seq: integer().notNull() }, (table) => [
   primaryKey({ columns: [table.rule, table.seq] }),
 ])
+
+/** Append-only: triggers refuse DELETE, and UPDATE but of what is erased. `seq` is the place of an act once the tree has grown over it. */
+export const acts = sqliteTable(
+  'acts',
+  {
+    seq: integer().primaryKey(),
+    record_id: text().notNull().unique(),
+    kind: text().notNull(),
+    decision_id: text(),
+    at: text().notNull(),
+    /** Null once erased, as the salt. */
+    payload: text(),
+    salt: text(),
+    commitment: text().notNull(),
+  },
+  (table) => [index('acts_decision').on(table.decision_id).where(sql`decision_id is not null`)],
+)
+
+/** Roots of whole subtrees of the tree over the acts. */
+export const act_nodes = sqliteTable(
+  'act_nodes',
+  { level: integer().notNull(), index: integer().notNull(), hash: text().notNull() },
+  (table) => [primaryKey({ columns: [table.level, table.index] })],
+)
+
+/** One row: the last act that has its place, and what the tree needs to go on. */
+export const act_head = sqliteTable(
+  'act_head',
+  { id: integer().primaryKey(), seq: integer().notNull(), hash: text().notNull(), frontier: text().notNull() },
+  () => [check('act_head_is_one', sql`id = 1`)],
+)
+
+export const act_checkpoints = sqliteTable('act_checkpoints', {
+  number: integer().primaryKey(),
+  size: integer().notNull(),
+  head_hash: text().notNull(),
+  note: text().notNull(),
+  created_at: text().notNull(),
+  exported: integer().notNull(),
+})
+
+/** Tables that are their own index. */
+export const without_rowid = [totals, value_totals, tags, act_nodes]

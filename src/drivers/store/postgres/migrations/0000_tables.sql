@@ -1,3 +1,43 @@
+CREATE TABLE "act_checkpoints" (
+	"number" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "act_checkpoints_number_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
+	"size" bigint NOT NULL,
+	"head_hash" text collate "C" NOT NULL,
+	"note" text collate "C" NOT NULL,
+	"created_at" text collate "C" NOT NULL,
+	"exported" boolean NOT NULL
+);
+CREATE TABLE "act_head" (
+	"id" integer PRIMARY KEY NOT NULL,
+	"seq" bigint NOT NULL,
+	"hash" text collate "C" NOT NULL,
+	"frontier" text collate "C" NOT NULL,
+	CONSTRAINT "act_head_is_one" CHECK (id = 1)
+);
+CREATE TABLE "act_nodes" (
+	"level" integer NOT NULL,
+	"index" bigint NOT NULL,
+	"hash" text collate "C" NOT NULL,
+	CONSTRAINT "act_nodes_level_index_pk" PRIMARY KEY("level","index")
+);
+CREATE TABLE "act_places" (
+	"seq" bigint PRIMARY KEY NOT NULL,
+	"num" bigint NOT NULL,
+	CONSTRAINT "act_places_num_unique" UNIQUE("num")
+);
+CREATE TABLE "acts" (
+	"num" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "acts_num_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
+	"record_id" text collate "C" NOT NULL,
+	"kind" text collate "C" NOT NULL,
+	"decision_id" text collate "C",
+	"at" text collate "C" NOT NULL,
+	"payload" text collate "C",
+	"salt" text collate "C",
+	"commitment" text collate "C" NOT NULL,
+	CONSTRAINT "acts_record_id_unique" UNIQUE("record_id")
+);
+CREATE TABLE "acts_waiting" (
+	"num" bigint PRIMARY KEY NOT NULL
+);
 CREATE TABLE "audit" (
 	"seq" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "audit_seq_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
 	"at_ms" double precision NOT NULL,
@@ -135,6 +175,7 @@ CREATE TABLE "value_totals" (
 	"decisions" bigint NOT NULL,
 	CONSTRAINT "value_totals_field_value_pk" PRIMARY KEY("field","value")
 );
+CREATE INDEX "acts_decision" ON "acts" USING btree ("decision_id") WHERE decision_id is not null;
 CREATE INDEX "audit_at" ON "audit" USING btree ("at_ms");
 CREATE INDEX "audit_rules" ON "audit" USING gin ("rules");
 CREATE INDEX "audit_retention" ON "audit" USING btree ("seq") WHERE method = 'audit.retention';

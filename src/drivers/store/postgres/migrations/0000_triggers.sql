@@ -10,6 +10,17 @@ BEGIN
   RETURN NULL;
 END $$;
 CREATE TRIGGER audit_retention AFTER DELETE ON audit REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION audit_loses_only_what_is_over();
+CREATE FUNCTION thread_is_append_only() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'the thread is append-only'; END $$;
+CREATE TRIGGER acts_only_erased BEFORE UPDATE ON acts FOR EACH ROW WHEN (NEW.payload IS NOT NULL OR NEW.salt IS NOT NULL
+  OR (NEW.num, NEW.record_id, NEW.kind, NEW.decision_id, NEW.at, NEW.commitment) IS DISTINCT FROM (OLD.num, OLD.record_id, OLD.kind, OLD.decision_id, OLD.at, OLD.commitment))
+  EXECUTE FUNCTION thread_is_append_only();
+CREATE TRIGGER acts_no_delete BEFORE DELETE OR TRUNCATE ON acts FOR EACH STATEMENT EXECUTE FUNCTION thread_is_append_only();
+CREATE TRIGGER act_places_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON act_places FOR EACH STATEMENT EXECUTE FUNCTION thread_is_append_only();
+CREATE TRIGGER act_nodes_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON act_nodes FOR EACH STATEMENT EXECUTE FUNCTION thread_is_append_only();
+CREATE TRIGGER act_checkpoints_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON act_checkpoints FOR EACH STATEMENT EXECUTE FUNCTION thread_is_append_only();
+CREATE TRIGGER act_head_only_grows BEFORE UPDATE ON act_head FOR EACH ROW WHEN (NEW.seq <= OLD.seq) EXECUTE FUNCTION thread_is_append_only();
+CREATE TRIGGER act_head_stays BEFORE DELETE OR TRUNCATE ON act_head FOR EACH STATEMENT EXECUTE FUNCTION thread_is_append_only();
+INSERT INTO act_head VALUES (1, 0, repeat('0', 64), '[]');
 INSERT INTO feed (base) VALUES (0);
 ALTER TABLE rate_limits SET UNLOGGED;
 CREATE VIEW tallies AS SELECT agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve, decisions FROM totals UNION ALL SELECT agent, category, stakes, status, outcome, settled_by, confidence_at_record, preserve, decisions FROM deltas;

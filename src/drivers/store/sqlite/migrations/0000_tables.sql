@@ -1,3 +1,36 @@
+CREATE TABLE `act_checkpoints` (
+	`number` integer PRIMARY KEY NOT NULL,
+	`size` integer NOT NULL,
+	`head_hash` text NOT NULL,
+	`note` text NOT NULL,
+	`created_at` text NOT NULL,
+	`exported` integer NOT NULL
+);
+CREATE TABLE `act_head` (
+	`id` integer PRIMARY KEY NOT NULL,
+	`seq` integer NOT NULL,
+	`hash` text NOT NULL,
+	`frontier` text NOT NULL,
+	CONSTRAINT "act_head_is_one" CHECK(id = 1)
+);
+CREATE TABLE `act_nodes` (
+	`level` integer NOT NULL,
+	`index` integer NOT NULL,
+	`hash` text NOT NULL,
+	PRIMARY KEY(`level`, `index`)
+) WITHOUT ROWID;
+CREATE TABLE `acts` (
+	`seq` integer PRIMARY KEY NOT NULL,
+	`record_id` text NOT NULL,
+	`kind` text NOT NULL,
+	`decision_id` text,
+	`at` text NOT NULL,
+	`payload` text,
+	`salt` text,
+	`commitment` text NOT NULL
+);
+CREATE UNIQUE INDEX `acts_record_id_unique` ON `acts` (`record_id`);
+CREATE INDEX `acts_decision` ON `acts` (`decision_id`) WHERE decision_id is not null;
 CREATE TABLE `audit` (
 	`seq` integer PRIMARY KEY AUTOINCREMENT NOT NULL,
 	`at` text NOT NULL,

@@ -49,3 +49,13 @@ CREATE TRIGGER `deltas_added` AFTER INSERT ON `deltas` BEGIN
 	DELETE FROM `totals` WHERE place = new.place AND outcome_group = new.outcome_group AND decisions = 0;
 	DELETE FROM `deltas` WHERE number <= new.number - 10000;
 END;
+CREATE TRIGGER `acts_only_erased` BEFORE UPDATE ON `acts` WHEN new.payload IS NOT NULL OR new.salt IS NOT NULL OR new.seq <> old.seq OR new.record_id <> old.record_id
+	OR new.kind <> old.kind OR new.decision_id IS NOT old.decision_id OR new.at <> old.at OR new.commitment <> old.commitment BEGIN SELECT RAISE(ABORT, 'the thread is append-only'); END;
+CREATE TRIGGER `acts_no_delete` BEFORE DELETE ON `acts` BEGIN SELECT RAISE(ABORT, 'the thread is append-only'); END;
+CREATE TRIGGER `act_nodes_no_update` BEFORE UPDATE ON `act_nodes` BEGIN SELECT RAISE(ABORT, 'the thread is append-only'); END;
+CREATE TRIGGER `act_nodes_no_delete` BEFORE DELETE ON `act_nodes` BEGIN SELECT RAISE(ABORT, 'the thread is append-only'); END;
+CREATE TRIGGER `act_head_only_grows` BEFORE UPDATE ON `act_head` WHEN new.seq <= old.seq BEGIN SELECT RAISE(ABORT, 'the thread is append-only'); END;
+CREATE TRIGGER `act_head_no_delete` BEFORE DELETE ON `act_head` BEGIN SELECT RAISE(ABORT, 'the thread is append-only'); END;
+CREATE TRIGGER `act_checkpoints_no_update` BEFORE UPDATE ON `act_checkpoints` BEGIN SELECT RAISE(ABORT, 'the thread is append-only'); END;
+CREATE TRIGGER `act_checkpoints_no_delete` BEFORE DELETE ON `act_checkpoints` BEGIN SELECT RAISE(ABORT, 'the thread is append-only'); END;
+INSERT INTO `act_head` VALUES (1, 0, printf('%064d', 0), '[]');

@@ -1,0 +1,109 @@
+/**
+ * The thread in `cstp.db`. An act is one row, whose number is its place: rows are never deleted, and what is written goes in turn. The tree
+ * grows over them later; until the head is past it, an act counts as waiting.
+ */
+import { StorageError } from '../../../../sdk/storage/errors.ts'
+import { growsTree } from '../../../../sdk/storage/evidence-checks.ts'
+import type { ActKind, StoredAct, ThreadReader, ThreadWriter, UnplacedAct } from '../../../../sdk/storage/thread.ts'
+import { checkpointColumns, checkpointValues, contiguous, type HeadRow, headOf } from '../../shared/log-rows.ts'
+import type { Verb } from '../groups.ts'
+import type { Committer } from './commit.ts'
+import type { Statements } from './connect.ts'
+
+const columns = 'record_id, kind, decision_id, at, payload, salt, commitment'
+type ActRow = Omit<StoredAct, 'kind'> & { kind: string }
+const actOf = ({ kind, ...row }: ActRow): StoredAct => ({ ...row, kind: kind as ActKind })
+
+interface ThreadTools {
+  reading: Statements
+  writing: Statements
+  commits: Pick<Committer, 'run'>
+}
+
+export function threadReader({ reading: { prepare }, writing, commits }: ThreadTools): ThreadReader {
+  const selectHead = 'select seq, hash, frontier from act_head'
+  const placed = `case when a.seq <= h.seq then a.seq end as seq, ${columns}`
+  const head = prepare<HeadRow, []>(selectHead)
+  const hashes = prepare<{ commitment: string }, [number, number]>(
+    'select commitment from acts a, act_head h where a.seq >= ? and a.seq <= h.seq order by a.seq limit ?',
+  )
+  const nodes = prepare<{ at: number; hash: string }, [number, number, number]>(
+    'select "index" as at, hash from act_nodes where level = ? and "index" >= ? order by "index" limit ?',
+  )
+  const read = prepare<ActRow, [number, number]>(
+    `select a.seq, ${columns} from acts a, act_head h where a.seq >= ? and a.seq <= h.seq order by a.seq limit ?`,
+  )
+  const get = prepare<ActRow, [string]>(`select ${placed} from acts a, act_head h where record_id = ?`)
+  const ofDecision = prepare<ActRow, [string, number]>(
+    `select ${placed} from acts a, act_head h where decision_id = ? order by a.seq limit ?`,
+  )
+  const checkpoints = prepare<
+    { size: number; head_hash: string; note: string; created_at: string; exported: number },
+    []
+  >(`select ${checkpointColumns} from act_checkpoints order by number`)
+  const waits = prepare<{ waits: number }, []>(
+    'select coalesce((select max(seq) from acts), 0) > (select seq from act_head) as waits',
+  )
+
+  // Inside a write transaction.
+  const writingHead = writing.prepare<HeadRow, []>(selectHead)
+  const waiting = writing.prepare<{ seq: number; commitment: string }, [number, number]>(
+    'select seq, commitment from acts where seq > ? order by seq limit ?',
+  )
+  const insertNode = writing.prepare<unknown, [number, number, string]>(
+    'insert into act_nodes (level, "index", hash) values (?, ?, ?)',
+  )
+  const setHead = writing.prepare<unknown, [number, string, string]>(
+    'update act_head set seq = ?, hash = ?, frontier = ?',
+  )
+  const insertCheckpoint = writing.prepare<unknown, [number, string, string, string, number]>(
+    `insert into act_checkpoints (${checkpointColumns}) values (?, ?, ?, ?, ?)`,
+  )
+
+  return {
+    head: async () => headOf(head.get(), 'sqlite thread'),
+    hashes: async (seq, limit) => hashes.all(seq, limit).map(({ commitment }) => commitment),
+    nodes: async (level, index, limit) => contiguous(nodes.all(level, index, limit), index),
+    read: async (seq, limit) => read.all(seq, limit).map(actOf),
+    get: async (record_ids) => record_ids.flatMap((record_id) => get.get(record_id) ?? []).map(actOf),
+    ofDecision: async (decision_id, limit) => ofDecision.all(decision_id, limit).map(actOf),
+    async sequence(grow, limit) {
+      if (waits.get()!.waits === 0) return 0
+      return commits.run(async () => {
+        const before = headOf(writingHead.get(), 'sqlite thread')
+        const acts = waiting.all(before.seq, limit)
+        const last = acts.at(-1)
+        if (last === undefined) return 0
+        if (last.seq !== before.seq + acts.length)
+          throw new StorageError('corrupt', `sqlite thread: an act between ${before.seq} and ${last.seq} is missing`)
+        const grown = grow(
+          before,
+          acts.map(({ commitment }) => commitment),
+        )
+        growsTree(before.seq, last.seq, grown)
+        for (const { level, index, hash } of grown.nodes) insertNode.run(level, index, hash)
+        setHead.run(last.seq, last.commitment, JSON.stringify(grown.frontier))
+        return acts.length
+      })
+    },
+    async saveCheckpoint(checkpoint) {
+      const [size, head_hash, note, created_at, exported] = checkpointValues(checkpoint)
+      await commits.run(async () => void insertCheckpoint.run(size, head_hash, note, created_at, Number(exported)))
+    },
+    checkpoints: async () => checkpoints.all().map((row) => ({ ...row, exported: row.exported === 1 })),
+  }
+}
+
+export function threadWriter({ prepare }: Statements): (verb: Verb) => ThreadWriter {
+  const insert = prepare<unknown, (string | null)[]>(`insert into acts (${columns}) values (?, ?, ?, ?, ?, ?, ?)`)
+  const forget = prepare<unknown, [string]>('update acts set payload = null, salt = null where record_id = ?')
+  return (verb) => ({
+    append: verb((acts: readonly UnplacedAct[]) => {
+      for (const { record_id, kind, decision_id, at, payload, salt, commitment } of acts)
+        insert.run(record_id, kind, decision_id, at, payload, salt, commitment)
+    }),
+    erase: verb((record_ids: readonly string[]) => {
+      for (const record_id of record_ids) forget.run(record_id)
+    }),
+  })
+}

@@ -1,0 +1,75 @@
+/** The thread of the memory store. */
+import type { EvidenceHead, StoredCheckpoint } from '../../../sdk/storage/evidence.ts'
+import { growsTree, noHash } from '../../../sdk/storage/evidence-checks.ts'
+import type { StoredAct, ThreadReader, ThreadWriter, UnplacedAct } from '../../../sdk/storage/thread.ts'
+import type { Verb } from '../../../src/drivers/store/groups.ts'
+import type { Layers } from './state.ts'
+
+export function openMemoryThread(acts: ReadonlyMap<string, UnplacedAct>): ThreadReader {
+  const nodes = new Map<string, string>()
+  const checkpoints: StoredCheckpoint[] = []
+  let head: EvidenceHead = { seq: 0, hash: noHash, frontier: [] }
+  const all = (): StoredAct[] =>
+    [...acts.values()].map((act, index) => ({ ...act, seq: index < head.seq ? index + 1 : null }))
+  const page = (seq: number, limit: number) => {
+    const from = Math.max(0, seq - 1)
+    return all()
+      .slice(0, head.seq)
+      .slice(from, from + limit)
+  }
+  return {
+    head: async () => ({ ...head }),
+    hashes: async (seq, limit) => page(seq, limit).map(({ commitment }) => commitment),
+    async nodes(level, index, limit) {
+      const found: string[] = []
+      for (let at = index; at < index + limit; at++) {
+        const hash = nodes.get(`${level}/${at}`)
+        if (hash === undefined) break
+        found.push(hash)
+      }
+      return found
+    },
+    read: async (seq, limit) => page(seq, limit),
+    async get(record_ids) {
+      const known = new Map(all().map((act) => [act.record_id, act]))
+      return record_ids.flatMap((record_id) => known.get(record_id) ?? [])
+    },
+    ofDecision: async (decision_id, limit) =>
+      all()
+        .filter((act) => act.decision_id === decision_id)
+        .slice(0, limit),
+    async sequence(grow, limit) {
+      const waiting = all().slice(head.seq, head.seq + limit)
+      const last = waiting.at(-1)
+      if (last === undefined) return 0
+      const grown = grow(
+        head,
+        waiting.map(({ commitment }) => commitment),
+      )
+      const seq = head.seq + waiting.length
+      growsTree(head.seq, seq, grown)
+      for (const { level, index, hash } of grown.nodes) nodes.set(`${level}/${index}`, hash)
+      head = { seq, hash: last.commitment, frontier: [...grown.frontier] }
+      return waiting.length
+    },
+    async saveCheckpoint(checkpoint) {
+      checkpoints.push({ ...checkpoint })
+    },
+    checkpoints: async () => checkpoints.map((one) => ({ ...one })),
+  }
+}
+
+export const threadWriter = ({ acts }: Layers, verb: Verb): ThreadWriter => ({
+  append: verb((added) => {
+    for (const act of added) {
+      if (acts.get(act.record_id) !== undefined) throw new Error(`the act ${act.record_id} exists already`)
+      acts.set(act.record_id, { ...act })
+    }
+  }),
+  erase: verb((record_ids) => {
+    for (const record_id of record_ids) {
+      const act = acts.get(record_id)
+      if (act !== undefined) acts.set(record_id, { ...act, payload: null, salt: null })
+    }
+  }),
+})
