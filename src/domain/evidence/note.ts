@@ -10,8 +10,12 @@ export interface Signer {
   name: string
   /** The verifier key as text, to be given to anyone. */
   verifier_key: string
+  /** `name+hash`: the verifier key without the key. */
+  key_name: string
   /** The note of a text. @param text lines, the last one ended too @throws NoteError if a note can't carry it */
   sign(text: string): string
+  /** The bare signature of bytes, for other framings than a note, none of whose texts may end in a line end. */
+  signBytes(bytes: Uint8Array): Buffer
 }
 
 interface Note {
@@ -78,10 +82,12 @@ export function signerOf(name: string, key: KeyObject): Signer {
   return {
     name,
     verifier_key: verifier.text,
+    key_name: `${name}+${verifier.id}`,
     sign(text) {
       checkText(text)
       return `${text}\n${signatureLine(verifier, sign(null, Buffer.from(text), key))}`
     },
+    signBytes: (bytes) => sign(null, bytes, key),
   }
 }
 
