@@ -1,7 +1,8 @@
-/** `bun run bench`: measures the server against plain baselines of the same run. `--store postgres`, `--only <part>`, `--quick`, `--million`, `--json`. */
+/** `bun run bench`: measures the server against plain baselines of the same run. `--store postgres`, `--only <part>`, `--quick`, `--million`, `--json`; `--write` puts the figures into the documentation. */
 import { availableParallelism, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { type Bench, openBench } from './bench.ts'
+import { writeFigures } from './figures.ts'
 import { dashboard } from './parts/dashboard.ts'
 import { engines } from './parts/engines.ts'
 import { evidence } from './parts/evidence.ts'
@@ -39,6 +40,7 @@ const { values } = parseArgs({
     quick: { type: 'boolean', default: false },
     million: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
+    write: { type: 'boolean', default: false },
   },
 })
 const { store } = values
@@ -61,6 +63,7 @@ const show = (text: string) => {
 }
 const machineLoad = () => `${loadavg()[0]!.toFixed(1)} on ${availableParallelism()} cores`
 const sizes = [1_000, 10_000, ...(values.quick ? [] : [100_000]), ...(values.million ? [1_000_000] : [])]
+const before = loadavg()[0]!
 const bench = await openBench(sizes, show, store)
 const ended = bench.close
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
@@ -78,4 +81,5 @@ try {
 }
 if (values.json) console.log(JSON.stringify({ rows: bench.rows, targets: verdicts(bench.rows) }, null, 2))
 else console.log(['', `Load of the machine after: ${machineLoad()}.`, '', ...verdicts(bench.rows)].join('\n'))
+if (values.write) await writeFigures(bench.rows, `bun run bench ${process.argv.slice(2).join(' ')}`, before)
 process.exit(bench.rows.some(({ failures }) => failures > 0) ? 1 : 0)

@@ -14,7 +14,16 @@ import { locomo } from './locomo.ts'
 import { writeInto } from './pages.ts'
 import { type Pep, recordParams } from './peps.ts'
 import { histories, rateTables } from './rates.ts'
-import { type Asked, modes, noPrecedentTable, similarLooked, type Told, thresholdTable } from './tables.ts'
+import {
+  type Asked,
+  modes,
+  noPrecedentTable,
+  retrievalLine,
+  retrievalTable,
+  similarLooked,
+  type Told,
+  thresholdTable,
+} from './tables.ts'
 import { withTypo } from './typos.ts'
 
 interface Question {
@@ -176,6 +185,8 @@ const named = identifierQuestions(documents)
 const byWords = await askAll(engine, sources, {}, named)
 console.log(`\n${named.length} identifiers of the corpus, asked for in words (recall@5 in percent):`)
 for (const mode of modes) console.log(`${mode} ${shown(figureOf(byWords.get(mode)!, answeredWithin(5)))}`)
+await publish('reference/figures.md', 'retrieval', retrievalTable(told))
+if (values.write) await writeInto(join(docs, '../README.md'), 'retrieval', retrievalLine(told))
 await publish('guide/precedents.md', 'no-precedent', noPrecedentTable(told))
 await publish('guide/guardrails.md', 'thresholds', thresholdTable(told))
 await engine.close()

@@ -24,7 +24,7 @@ const entries = blocks('json').map((text) => {
   const { mcpServers } = JSON.parse(text) as { mcpServers: { cstp: Entry } }
   return mcpServers.cstp
 })
-const [http, here, elsewhere] = entries
+const [http, here, elsewhere, cloned] = entries
 
 const listed = async (peer: Pick<Peer, 'listTools' | 'close'>): Promise<string[]> => {
   try {
@@ -40,7 +40,7 @@ const argsOf = ({ command, args = [] }: Entry): string[] => {
   return args.slice(1)
 }
 
-test('there are three configurations', () => expect(entries).toHaveLength(3))
+test('there are four configurations', () => expect(entries).toHaveLength(4))
 
 test('the configuration for HTTP', async () => {
   const server = await startServing()
@@ -86,10 +86,8 @@ test('the commands name what there is', async () => {
   expect(guide).toContain(`[${toolNames.length} tools]`)
 })
 
-test('the configuration of the README starts a clone', async () => {
-  const readme = await readFile(join(root, 'README.md'), 'utf8')
-  const text = /```json\n([\s\S]*?)```/.exec(readme)![1]!.replaceAll('/path/to/clone', root)
-  const { command, args } = (JSON.parse(text) as { mcpServers: { cstp: Required<Entry> } }).mcpServers.cstp
+test('the configuration for a clone starts it', async () => {
+  const { command, args } = JSON.parse(JSON.stringify(cloned).replaceAll('/path/to/clone', root)) as Required<Entry>
   await inTemporaryDir(async (dir) => {
     // The stand-in that runs the guide's `claude mcp add`.
     const stand = [join(root, 'test/surfaces/mcp/claude.ts'), 'mcp', 'add', 'cstp', '--', command, ...args]

@@ -1,0 +1,102 @@
+/** The reference page and the JSON Schema of the file of a decision, with a sample that the program's own writer wrote. */
+import { toJsonSchema } from '@valibot/to-json-schema'
+import * as v from 'valibot'
+import { DecisionRecord } from '../../sdk/schema/decision.ts'
+import { yamlOf } from '../core/yaml.ts'
+
+const recorded = '2026-03-02T09:30:00.000Z'
+const reviewed = '2026-03-10T16:05:00.000Z'
+
+/** A decision after its review. */
+export const sample: v.InferOutput<typeof DecisionRecord> = v.parse(DecisionRecord, {
+  id: '2026-03-02-decision-4f1c2a9b7e30',
+  title: 'Retry calls of the payment provider with growing pauses, five times at most',
+  decision: 'Retry calls of the payment provider with growing pauses, five times at most',
+  category: 'reliability',
+  confidence: 0.8,
+  stakes: 'high',
+  status: 'reviewed',
+  outcome: 'success',
+  date: '2026-03-02',
+  context: 'The provider answers with 503 for some seconds, several times a week',
+  reasons: [{ type: 'pattern', text: 'Immediate retries prolonged earlier outages', strength: 0.8 }],
+  alternatives_considered: ['Fail at once and show an error'],
+  review_in: '7d',
+  review_by: '2026-03-09',
+  project: { name: 'example/shop', feature: 'checkout', pr: 214, files: ['src/payments.ts'] },
+  reasoning_trace: [],
+  bridge: {
+    structure: 'Retry with exponential backoff',
+    function: 'Survive short outages of a dependency',
+    tolerance: [],
+    enforcement: ['An idempotency key on every call'],
+    prevention: ['Retries without a pause'],
+  },
+  bridge_method: 'given',
+  deliberation: null,
+  tags: ['payments', 'retries'],
+  pattern: 'Back off when a dependency is overloaded',
+  pre_decision_protocol: { query_run: true, guardrails_checked: true },
+  verdict: null,
+  quality: { score: 0.9, suggestions: [] },
+  related_to: [],
+  links: [],
+  recorded_by: 'local',
+  agent_id: null,
+  imported_by: null,
+  source_key: null,
+  created_at: recorded,
+  updated_at: reviewed,
+  actual_result: 'No failed checkout during two outages',
+  lessons: null,
+  review_notes: null,
+  reviewed_at: reviewed,
+  reviewed_by: 'admin',
+  self_reviewed: false,
+  confidence_at_record: 0.8,
+  confidence_at_review: 0.8,
+  review_history: [
+    {
+      outcome: 'success',
+      actual_result: 'No failed checkout during two outages',
+      lessons: null,
+      notes: null,
+      reviewed_at: reviewed,
+      reviewed_by: 'admin',
+      self_reviewed: false,
+      basis: null,
+      counts: true,
+    },
+  ],
+  breaker_scopes: [],
+  revision_count: 0,
+  preserve: false,
+  auto_attributed: false,
+  attribution_basis: null,
+  attribution_reason: null,
+})
+
+export const decisionSchema = (): string => {
+  const schema = toJsonSchema(DecisionRecord, { errorMode: 'ignore' })
+  const about = { title: 'Decision', description: 'The YAML file of a decision, and what cstp.getDecision answers.' }
+  return `${JSON.stringify({ ...schema, ...about }, null, 2)}\n`
+}
+
+export function decisionFilePage(
+  rows: (schema: object, withDefaults: boolean) => string[],
+  head: (title: string, about: string) => string,
+): string {
+  const schema = toJsonSchema(DecisionRecord, { errorMode: 'ignore' })
+  const about = `Each decision is a YAML file, \`decisions/<yyyy>/<mm>/<id>.yaml\` in the data directory: the record itself, not a copy of it. It may be read,
+searched, diffed and put under version control. A file that is edited or added is read at the next start, or with
+\`cstp reindex\`; one that is not valid is left as it is, and \`cstp doctor\` names it. With PostgreSQL there are no files; \`cstp export --yaml <folder>\`
+writes them. Fields of one decision are the same in the file, in \`cstp.getDecision\` and in [the JSON Schema](decision.schema.json).`
+  return [
+    head('The file of a decision', about),
+    '## Sample\n',
+    `\`\`\`yaml\n${yamlOf(sample)}\`\`\`\n`,
+    '## Fields\n',
+    '| Field | Type | Meaning |\n| --- | --- | --- |',
+    `${rows(schema, false).join('\n')}\n`,
+  ].join('\n')
+}

@@ -1,0 +1,96 @@
+/** An example of each method for its reference: the first call of its cases in `test/wire/cases` that succeeds, with values in the place of what differs from run to run. */
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parse } from 'yaml'
+
+const folder = join(import.meta.dir, '../../test/wire/cases')
+const longestList = 2
+const longestText = 160
+/** Lines of an answer; the rest is an ellipsis. */
+const longestAnswer = 40
+
+interface Step {
+  call?: string
+  params?: unknown
+  result?: unknown
+  error?: unknown
+  save?: Record<string, string>
+}
+export interface Example {
+  params: unknown
+  result: unknown
+}
+
+const words: Record<string, unknown> = {
+  '<id>': '2026-07-01-decision-0123456789ab',
+  '<record>': '2026-07-01-evaluation-0123456789ab',
+  '<time>': '2026-07-01T12:00:00.000Z',
+  '<day>': '2026-07-01',
+  '<hash>': '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+  '<number>': 12,
+  '<boolean>': true,
+}
+
+/** A value for what a case expects: words in angle brackets become one that fits. */
+function shown(value: unknown): unknown {
+  if (typeof value === 'string') {
+    const near = /^<(-?[\d.]+) ± [\d.]+>$/.exec(value)
+    if (near) return Number(near[1])
+    if (/^<.*>$/s.test(value)) return words[value] ?? '…'
+    return value.length > longestText ? `${value.slice(0, longestText)}…` : value
+  }
+  if (Array.isArray(value)) {
+    const kept = value.filter((one) => one !== '...')
+    const list = kept.slice(0, longestList).map(shown)
+    return kept.length < value.length || kept.length > longestList ? [...list, '…'] : list
+  }
+  if (value === null || typeof value !== 'object') return value
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, one]) => (key === '...' ? [] : [[key, shown(one)] as const])),
+  )
+}
+
+const at = (value: unknown, path: string): unknown =>
+  path
+    .split(/[.[\]]+/)
+    .filter(Boolean)
+    .reduce<unknown>((now, key) => (now as Record<string, unknown> | undefined)?.[key], value)
+
+/** The parameters with what earlier steps saved, `$name` and `$name[0:8]`. */
+function filled(value: unknown, saved: Map<string, unknown>): unknown {
+  if (Array.isArray(value)) return value.map((one) => filled(one, saved))
+  if (value !== null && typeof value === 'object')
+    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, filled(one, saved)]))
+  if (typeof value !== 'string') return value
+  const whole = /^\$(\w+)$/.exec(value)
+  if (whole) return saved.get(whole[1]!) ?? value
+  return value.replace(/\$(\w+)(?:\[(\d+):(\d+)\])?/g, (text, name, from, to) => {
+    const found = saved.get(name)
+    return found === undefined
+      ? text
+      : String(found).slice(Number(from ?? 0), to === undefined ? undefined : Number(to))
+  })
+}
+
+/** @param method without `cstp.` @throws if no call of the cases succeeds */
+export async function exampleOf(method: string): Promise<Example> {
+  const file = parse(await readFile(join(folder, `${method}.yaml`), 'utf8')) as { cases: { steps: Step[] }[] }
+  for (const { steps } of file.cases) {
+    const saved = new Map<string, unknown>()
+    for (const { call = method, params = {}, result, save = {} } of steps) {
+      if (result === undefined) continue
+      if (call === method) return { params: shown(filled(params, saved)), result: shown(filled(result, saved)) }
+      for (const [name, path] of Object.entries(save)) saved.set(name, shown(at(result, path)))
+    }
+  }
+  throw new Error(`no case of ${method} succeeds`)
+}
+
+/** The example as Markdown: a command that makes the call, and the answer. */
+export function exampleText(method: string, { params, result }: Example): string {
+  const json = JSON.stringify(params)
+  const given = json === '{}' ? '' : ` '${json.replaceAll("'", "'\\''")}'`
+  const lines = JSON.stringify(result, null, 2).split('\n')
+  const answer = lines.length > longestAnswer ? [...lines.slice(0, longestAnswer), '…'] : lines
+  return ['```sh', `cstp call ${method}${given}`, '```', '', '```text', ...answer, '```'].join('\n')
+}

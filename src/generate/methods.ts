@@ -1,0 +1,81 @@
+/** The reference pages of the methods, and of the scopes that they need. */
+import { toJsonSchema } from '@valibot/to-json-schema'
+import type { Effect } from '../../sdk/client/options.ts'
+import { codes } from '../../sdk/errors.ts'
+import { type Scope, scopes } from '../core/caller.ts'
+import type { JsonSchema } from '../core/json-schema.ts'
+import { methods } from '../methods/table.ts'
+import { exampleOf, exampleText } from './examples.ts'
+import { paths } from './http.ts'
+
+type Rows = (schema: object, withDefaults: boolean) => string[]
+type Head = (title: string, about: string) => string
+
+const schemaOf = (schema: unknown): JsonSchema =>
+  toJsonSchema(schema as never, { errorMode: 'ignore', typeMode: 'input' }) as JsonSchema
+
+const effects: Record<Effect, string> = {
+  read: 'it reads, and may be repeated',
+  keyed: 'it writes, and may be repeated with the same `idempotency_key`',
+  write: 'it writes',
+}
+
+export async function methodsPage(rows: Rows, head: Head): Promise<string> {
+  const sections = await Promise.all(
+    [...methods].map(async ([name, { summary, params, result, scope, effect, failure }]) => {
+      const [takes, gives] = [rows(schemaOf(params), true), rows(schemaOf(result), false)]
+      const table =
+        takes.length === 0
+          ? 'None.'
+          : ['| Parameter | Type | Default | Meaning |', '| --- | --- | --- | --- |', ...takes].join('\n')
+      const own = name.replace('cstp.', '')
+      return [
+        `## ${name}`,
+        summary,
+        `Scope \`${scope}\`; ${effects[effect]}; a failing engine is error ${codes[failure]} (\`${failure}\`).`,
+        `### Parameters of ${name}`,
+        table,
+        `### Result of ${name}`,
+        ['| Field | Type | Meaning |', '| --- | --- | --- |', ...gives].join('\n'),
+        `### Example of ${name}`,
+        exampleText(own, await exampleOf(own)),
+      ].join('\n\n')
+    }),
+  )
+  const about =
+    'Every method is called by `POST /cstp` as JSON-RPC 2.0, by `cstp call`, or by its function of the client. Parameters are accepted in snake_case and in camelCase; unknown ones are refused. Lists in the examples are cut after two entries, and answers after forty lines.'
+  return `${[head('Methods', about).trimEnd(), ...sections].join('\n\n')}\n`
+}
+
+const meanings: Record<Scope, string> = {
+  read: 'Reads everything that is recorded. Every token without a list of scopes has it.',
+  write: 'Records decisions, thoughts and reviews of its own. Every token without a list of scopes has it.',
+  evidence: 'Writes observed events and exports evidence. No model should have it.',
+  curate: 'Changes what others recorded.',
+  approve: 'Answers requests for approval. A token with it may not write, unless it is an admin.',
+  admin: 'Operates the service: rules, breakers, the audit trail, the index. For people.',
+}
+
+export function scopesPage(head: Head): string {
+  const sections = scopes.map((scope) => {
+    const named = [...methods].filter(([, method]) => method.scope === scope)
+    const called = named.map(([name, { summary }]) => `- [\`${name}\`](methods.md#${anchorOf(name)}): ${summary}`)
+    const served = paths.flatMap((one) =>
+      one.login === scope ? [`- [\`${one.methods.join('`, `')} ${one.path}\`](http.md)`] : [],
+    )
+    const list = [...called, ...served]
+    return [`## ${scope}`, meanings[scope], list.length === 0 ? 'No method needs it alone.' : list.join('\n')].join(
+      '\n\n',
+    )
+  })
+  const about =
+    'What a token may do, and the methods and paths that need it. [Agents, tokens and scopes](../guide/access.md) says how to grant them.'
+  return `${[head('Scopes', about).trimEnd(), ...sections].join('\n\n')}\n`
+}
+
+/** The anchor of a heading, as GitHub makes it. */
+export const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-')

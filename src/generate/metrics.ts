@@ -1,0 +1,53 @@
+/** The reference page of the metrics, read from the exposition of a registry in which each was set once. */
+import { createMetrics } from '../surfaces/http/metrics.ts'
+
+interface MetricText {
+  name: string
+  help: string
+  type: string
+  labels: string[]
+}
+
+async function exposed(): Promise<MetricText[]> {
+  const metrics = createMetrics('0', new Set(['cstp.getStats']))
+  metrics.call('cstp.getStats', 0, 1)
+  metrics.embed('query', 1, 1, false)
+  metrics.embed('query', 1, 1, true)
+  metrics.authFailure('cstp')
+  metrics.delivery('ingested')
+  metrics.reindex(1, 1)
+  const text = await metrics.render({
+    store: { status: async () => ({ decisions: 0, outbox: 0 }) as never },
+    index: { state: async () => ({}) as never },
+    evidence: { head: async () => ({ seq: 0 }) as never },
+    chain: { latest: () => null },
+  })
+  return [...text.matchAll(/^# HELP (\S+) (.*)\n# TYPE \S+ (\w+)\n((?:[^#\n].*\n?)*)/gm)].map(
+    ([, name = '', help = '', type = '', samples = '']) => ({
+      name,
+      help,
+      type,
+      labels: [...new Set([...samples.matchAll(/[{,](\w+)="/g)].map(([, label]) => label!))].filter(
+        (label) => label !== 'le',
+      ),
+    }),
+  )
+}
+
+export async function metricsPage(head: (title: string, about: string) => string): Promise<string> {
+  const rows = (await exposed())
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .map(
+      ({ name, type, labels, help }) =>
+        `| \`${name}\` | ${type} | ${labels.map((label) => `\`${label}\``).join(', ')} | ${help} |`,
+    )
+  const about =
+    '`GET /metrics` with a token of the scope `read` answers in the text format of Prometheus. What to alert on is in [Operating](../guide/operating.md).'
+  return [
+    head('Metrics', about),
+    '| Metric | Type | Labels | Meaning |',
+    '| --- | --- | --- | --- |',
+    ...rows,
+    '',
+  ].join('\n')
+}

@@ -1,0 +1,70 @@
+/** Writes what a run measured into the page of figures, and the few that the README shows. */
+import { cpus, loadavg, release, totalmem } from 'node:os'
+import { join } from 'node:path'
+import { writeInto } from '../eval/pages.ts'
+import { legend, line, type Row, tableHead } from './report.ts'
+
+const root = join(import.meta.dir, '../..')
+const page = join(root, 'docs/reference/figures.md')
+
+/** The machine, the runtime and the command of a run. @param before load of the machine when it began */
+export function machine(command: string, before: number): string {
+  const cores = cpus()
+  const facts: [string, string][] = [
+    ['date', new Date().toISOString().slice(0, 10)],
+    ['processor', `${cores[0]?.model.trim() ?? 'unknown'}, ${cores.length} cores`],
+    ['memory', `${Math.round(totalmem() / 2 ** 30)} GiB`],
+    ['system', `${process.platform} ${release().replace(/-.*/, '')}, ${process.arch}`],
+    ['runtime', `Bun ${Bun.version}`],
+    [
+      'load before and after',
+      `${before.toFixed(1)}, ${loadavg()[0]!.toFixed(1)} (above the number of cores the machine was busy: read ratios)`,
+    ],
+    ['command', `\`${command}\``],
+  ]
+  return ['| measured on | |', '| --- | --- |', ...facts.map(([name, value]) => `| ${name} | ${value} |`)].join('\n')
+}
+
+/** Names of the parts as headings, with what is measured and at which layer. */
+const titles: Record<string, string> = {
+  http: 'Reads over HTTP, against a server that answers as many bytes at once',
+  queries: 'Search, in the engine and over HTTP; `local` embeds each question',
+  engines: 'The search index alone',
+  record: 'Recording over HTTP: durable, with its file',
+  guardrails: 'Checks of guardrails, alone and over HTTP',
+  hooks: 'Hooks of agents’ clients over HTTP',
+  import: 'Import until all is indexed',
+  startup: 'From the start of the process to its first answer',
+  learning: 'Calibration, statistics and context over HTTP',
+  memory: 'Resident memory',
+  evidence: 'Evidence: appending, verifying, proving',
+  dashboard: 'The dashboard in Chromium',
+}
+
+export function tables(rows: readonly Row[]): string {
+  const parts = [...new Set(rows.map(({ part }) => part))]
+  const sections = parts.map((part) => {
+    const lines = rows.filter((row) => row.part === part).map(line)
+    return [`### ${titles[part] ?? part}`, [tableHead, ...lines].join('\n')].join('\n\n')
+  })
+  return [legend, ...sections].join('\n\n')
+}
+
+/** Writes the page; the README only if the run has what it shows. */
+export async function writeFigures(rows: readonly Row[], command: string, before: number): Promise<void> {
+  await writeInto(page, 'bench', `${machine(command, before)}\n\n${tables(rows)}`)
+  const checks = rows.find(({ what }) => what.startsWith('checkGuardrails over HTTP, 100 rules'))
+  if (checks?.per_second && checks.p50_ms)
+    await writeInto(
+      join(root, 'README.md'),
+      'checks',
+      `**Check every action.** ${Math.floor(checks.per_second).toLocaleString('en').replaceAll(',', ' ')} checks per second against 100 rules over HTTP, ${checks.p50_ms.toPrecision(2)} ms each; ask a person, demand evidence, or stop what keeps failing. What can't be judged is not allowed.`,
+    )
+  const verified = rows.filter(({ what, p50_ms }) => what.startsWith('verifyEvidenceChain') && p50_ms).at(-1)
+  if (verified?.p50_ms && verified.size)
+    await writeInto(
+      join(root, 'README.md'),
+      'verified',
+      `**Prove it afterwards.** ${verified.size.toLocaleString('en').replaceAll(',', ' ')} events of evidence verified in ${(verified.p50_ms / 1_000).toPrecision(2)} s: hash chain, Merkle tree and signed checkpoints, which an auditor checks offline with a key from elsewhere.`,
+    )
+}
