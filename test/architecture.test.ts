@@ -79,16 +79,16 @@ const layers: Layer[] = [
           ? /^stemmer$|^valibot$/
           : pure,
   },
-  // The offline verifier shares the hash formula with the writer, and nothing else.
+  // The offline verifier shares the hash formulas with the writers, and nothing else.
   {
     files: /^src\/verify\//,
-    only: /^src\/verify\/|^src\/domain\/evidence\/hash\.ts$/,
+    only: /^src\/verify\/|^src\/domain\/(?:evidence\/hash|thread\/commitment)\.ts$/,
     packages: /^node:crypto$/,
   },
   { files: /^src\/policy\//, only: /^sdk\/|^src\/(?:core|domain|policy)\/|^guardrails\//, packages: /^node:/ },
   {
     files: /^src\/transparency\//,
-    only: /^sdk\/|^src\/core\/|^src\/domain\/evidence\/|^src\/transparency\//,
+    only: /^sdk\/|^src\/core\/|^src\/domain\/(?:evidence|thread)\/|^src\/(?:verify|transparency)\//,
     packages: /^node:/,
   },
   { files: /^src\/calls\//, only: /^sdk\/|^src\/(?:core|domain|calls)\//, packages: pure },

@@ -24,10 +24,10 @@ async function prove(connection: Connection, seq: number, size: number | undefin
   const where = broken_at_seq === null ? '' : ` at record ${broken_at_seq}`
   const chain = intact ? 'intact, says the server' : `damaged${where}: ${plain(reason ?? '')}`
   const result = { proof: { ...proof, chain: { intact, broken_at_seq, reason } }, intact, chain }
-  const { record_hash, root_hash, hashes, checkpoint } = proof
+  const { index, record_hash, root_hash, hashes, checkpoint } = proof
   if (asTlogProof) {
     if (checkpoint === null) throw misuse('--tlog-proof has its own checkpoint: leave --size out')
-    return { ...result, text: tlogProof({ seq, hashes, checkpoint }) }
+    return { ...result, text: tlogProof({ index, hashes, checkpoint }) }
   }
   const lines = [
     `record ${seq} is in the log of ${proof.size} records; verified here`,

@@ -159,12 +159,4 @@ export const consistencyHolds = (
   proof.new === (asked.new ?? proof.new) &&
   verifyConsistency({ ...proof, old_size: proof.old, new_size: proof.new })
 
-/** The proof and its checkpoint as one text, for other tools. @see C2SP tlog-proof */
-export function tlogProof({
-  seq,
-  hashes,
-  checkpoint,
-}: Pick<Inclusion, 'seq' | 'hashes'> & { checkpoint: string }): string {
-  const path = hashes.map((hash) => `${Buffer.from(hash, 'hex').toString('base64')}\n`).join('')
-  return `c2sp.org/tlog-proof@v1\nindex ${seq - 1}\n${path}\n${checkpoint}`
-}
+export { tlogProof } from '../domain/evidence/tlog-proof.ts'

@@ -21,7 +21,8 @@ export class NoteFormError extends Error {
 const derHead = '302a300506032b6570032100'
 const kinds: Record<number, NoteKey['kind']> = { 1: 'log', 4: 'witness' }
 
-function base64(text: string): Buffer | null {
+/** Bytes of canonical base64; null for anything else. */
+export function base64(text: string): Buffer | null {
   const bytes = Buffer.from(text, 'base64')
   return text !== '' && bytes.toString('base64') === text ? bytes : null
 }

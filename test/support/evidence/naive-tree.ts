@@ -49,6 +49,8 @@ export function naiveTree(records: readonly string[]) {
   const hex = (hashes: Buffer[]): string[] => hashes.map((hash) => hash.toString('hex'))
   return {
     root: (size: number): string => mth(0, size).toString('hex'),
+    /** Of the records `from … to − 1`. */
+    range: (from: number, to: number): string => mth(from, to).toString('hex'),
     leaf: (index: number): string => mth(index, index + 1).toString('hex'),
     inclusion: (index: number, size: number): string[] => hex(path(index, 0, size)),
     consistency: (old_size: number, size: number): string[] =>

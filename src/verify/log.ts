@@ -1,0 +1,153 @@
+/** Verifies a whole log that is given as static files: entries, tiles of hashes and checkpoint. @see C2SP tlog-tiles */
+import { hash as digestOf } from 'node:crypto'
+import { NoteFormError, openMerkle, type ReadNote, readNote } from './note.ts'
+import { type Cosigned, checkSignatures, type Policy } from './policy.ts'
+
+const checks = {
+  form: 'The folder holds a log: a checkpoint, tiles and bundles of entries',
+  log: 'A log that you trust signed the checkpoint',
+  witnesses: 'Enough of the witnesses that you trust cosigned the checkpoint',
+  entries: 'The entries give the root of the checkpoint',
+  tiles: 'Every tile has the hashes of the entries below it',
+} as const
+type CheckName = keyof typeof checks
+
+export interface LogReport {
+  verified: boolean
+  checks: { check: CheckName; question: string; result: 'passed' | 'failed' | 'unasked'; detail: string }[]
+  /** At most twenty. */
+  findings: { check: CheckName; message: string }[]
+  log: { origin: string; size: number; root_hash: string; cosigned_by: Cosigned[] } | null
+  proved: string[]
+  open: string[]
+}
+
+/** The content of a file of the log, named by its path; null if there is none. */
+export type ReadLogFile = (path: string) => Promise<Uint8Array | null>
+
+const full = 256
+const mostFindings = 20
+
+/** `x001/x234/067` for 1234067. */
+function digits(index: number): string {
+  const groups: string[] = []
+  for (let left = index; groups.length === 0 || left > 0; left = Math.floor(left / 1_000))
+    groups.unshift(String(left % 1_000).padStart(3, '0'))
+  return groups.map((group, at) => (at < groups.length - 1 ? `x${group}` : group)).join('/')
+}
+
+/** The file of a tile or a bundle; a full one serves where a partial one is expected. */
+async function tileOf(read: ReadLogFile, level: string, index: number, width: number): Promise<Uint8Array | null> {
+  const path = `tile/${level}/${digits(index)}`
+  const partial = width < full ? await read(`${path}.p/${width}`) : null
+  return partial ?? (await read(path))
+}
+
+/** The first entries of a bundle; null if it has fewer, or more than a full one. */
+function entriesOf(bundle: Uint8Array, count: number): Buffer[] | null {
+  const bytes = Buffer.from(bundle)
+  const entries: Buffer[] = []
+  for (let at = 0; at < bytes.length; ) {
+    const end = at + 2 + (at + 2 <= bytes.length ? bytes.readUInt16BE(at) : 0)
+    if (at + 2 > bytes.length || end > bytes.length) return null
+    entries.push(bytes.subarray(at + 2, end))
+    at = end
+  }
+  return entries.length < count || entries.length > full ? null : entries.slice(0, count)
+}
+
+const sha256 = (...parts: Uint8Array[]): Buffer => digestOf('sha256', Buffer.concat(parts), 'buffer')
+
+/** The root over the hashes of a full tile. */
+function rootOfTile(hashes: readonly Buffer[]): Buffer {
+  let row = hashes
+  while (row.length > 1)
+    row = Array.from({ length: row.length / 2 }, (_, at) => sha256(Uint8Array.of(1), row[2 * at]!, row[2 * at + 1]!))
+  return row[0]!
+}
+
+/** Walks the bundles, and compares what follows from them with tiles and root. */
+async function walk(
+  read: ReadLogFile,
+  { size, root_hash }: ReadNote,
+  failed: (check: CheckName, message: string) => void,
+): Promise<void> {
+  const merkle = openMerkle()
+  /** Hashes of the tile of each level that is being filled, and its index. */
+  const rows: { index: number; hashes: Buffer[] }[] = []
+  const compare = async (level: number): Promise<void> => {
+    const { index, hashes } = rows[level]!
+    const found = await tileOf(read, String(level), index, hashes.length)
+    const expected = Buffer.concat(hashes)
+    const where = `tile ${digits(index)} of level ${level}`
+    if (found === null) failed('tiles', `${where} is missing`)
+    else if (!expected.equals(found.subarray(0, expected.length))) failed('tiles', `${where} has other hashes`)
+  }
+  const add = async (level: number, hash: Buffer): Promise<void> => {
+    rows[level] ??= { index: 0, hashes: [] }
+    const row = rows[level]
+    if (row.hashes.push(hash) < full) return
+    await compare(level)
+    await add(level + 1, rootOfTile(row.hashes))
+    rows[level] = { index: row.index + 1, hashes: [] }
+  }
+  for (let index = 0; index * full < size; index++) {
+    const width = Math.min(full, size - index * full)
+    const bundle = await tileOf(read, 'entries', index, width)
+    const entries = bundle && entriesOf(bundle, width)
+    if (!entries) return failed('entries', `bundle ${digits(index)} is ${bundle ? 'damaged' : 'missing'}`)
+    for (const entry of entries) {
+      merkle.add(entry.toString('hex'))
+      await add(0, sha256(Uint8Array.of(0), entry))
+    }
+  }
+  for (const [level, { hashes }] of rows.entries()) if (hashes.length > 0) await compare(level)
+  if (merkle.root() !== root_hash) failed('entries', 'the entries give another root: some were changed or exchanged')
+}
+
+/** @param policy with at least one log */
+export async function verifyLog(read: ReadLogFile, policy: Policy): Promise<LogReport> {
+  const findings: LogReport['findings'] = []
+  const failed = (check: CheckName, message: string): void => {
+    if (findings.length < mostFindings) findings.push({ check, message })
+  }
+  const checkpoint = await read('checkpoint')
+  let log: LogReport['log'] = null
+  if (checkpoint === null) failed('form', 'there is no file checkpoint')
+  else
+    try {
+      const note = readNote(new TextDecoder().decode(checkpoint))
+      const { origin, size, root_hash } = note
+      log = { origin, size, root_hash, cosigned_by: checkSignatures(note, policy, failed) }
+      await walk(read, note, failed)
+    } catch (error) {
+      if (!(error instanceof NoteFormError)) throw error
+      failed('form', `the checkpoint ${error.message}`)
+    }
+  const verified = findings.length === 0
+  const witnessed = policy.quorum !== 'none'
+  const failedAt = (check: CheckName) => findings.some((one) => one.check === check)
+  return {
+    verified,
+    checks: (Object.keys(checks) as CheckName[]).map((check) => ({
+      check,
+      question: checks[check],
+      result: failedAt(check) ? 'failed' : log === null || (check === 'witnesses' && !witnessed) ? 'unasked' : 'passed',
+      detail: check === 'log' && log ? `${log.origin}, size ${log.size}` : '',
+    })),
+    findings,
+    log,
+    proved: verified
+      ? [
+          `These are the ${log!.size} entries of the log ${log!.origin}, in its order.`,
+          ...(witnessed ? ['The witnesses that the policy requires saw this state of the log.'] : []),
+        ]
+      : [],
+    open: verified
+      ? [
+          'What the entries mean: they are commitments, and a receipt shows the act behind one.',
+          ...(witnessed ? [] : ['Whether the log shows others a different history: give a policy with witnesses.']),
+        ]
+      : ['The verification failed: do not rely on this copy of the log.'],
+  }
+}

@@ -1,0 +1,174 @@
+/** Verifies receipts offline: that acts are entries of a log that is trusted, and what witnesses saw of it. */
+import { commitmentOf } from '../domain/thread/commitment.ts'
+import { type Fields, isFields } from './findings.ts'
+import { NoteFormError } from './note.ts'
+import { type Cosigned, checkSignatures, type Policy } from './policy.ts'
+import { leadsToRoot, readProof, type TlogProof } from './proof.ts'
+import { canonicalText, NotCanonical, shown } from './read.ts'
+
+/** Every check with its question, in the order of the report. */
+const checks = {
+  form: 'The file holds receipts, and each is complete',
+  content: 'Payload and salt give the entry of the log',
+  inclusion: 'The proof leads from the entry to the root of the checkpoint',
+  log: 'A log that you trust signed the checkpoint',
+  witnesses: 'Enough of the witnesses that you trust cosigned the checkpoint',
+} as const
+type CheckName = keyof typeof checks
+
+interface VerifiedReceipt {
+  record_id: string
+  kind: string
+  index: number | null
+  /** By the clock of the service; null if the payload was erased. */
+  at: string | null
+  origin: string | null
+  /** Entries of the log that the checkpoint is of. */
+  size: number | null
+  cosigned_by: Cosigned[]
+}
+
+export interface ReceiptReport {
+  verified: boolean
+  checks: { check: CheckName; question: string; result: 'passed' | 'failed' | 'unasked' | 'unproved'; detail: string }[]
+  findings: { check: CheckName; record_id: string | null; message: string }[]
+  receipts: VerifiedReceipt[]
+  /** What was proved, and what was not, in sentences. */
+  proved: string[]
+  open: string[]
+}
+
+const isHash = (value: unknown): value is string => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value)
+const maxReceipts = 10_000
+
+/** The receipts of a file: an answer of getReceipt, or one of them. Null if it holds none. */
+function receiptsIn(text: string): { receipts: Fields[]; pending: boolean } | null {
+  let file: unknown
+  try {
+    file = JSON.parse(text)
+  } catch {
+    return null
+  }
+  if (!isFields(file)) return null
+  const list = Array.isArray(file.receipts) ? (file.receipts as unknown[]) : [file]
+  if (list.length === 0 || list.length > maxReceipts || !list.every(isFields)) return null
+  return { receipts: list, pending: file.pending === true }
+}
+
+/** What makes a receipt invalid by its form; null if nothing does. */
+function formFault({ record_id, kind, index, payload, salt, proof, commitment }: Fields): string | null {
+  if (typeof record_id !== 'string' || typeof kind !== 'string') return 'it has no record_id and kind'
+  if (!Number.isSafeInteger(index) || (index as number) < 0) return 'its index is not a whole number from 0'
+  if (typeof proof !== 'string') return 'it has no proof'
+  if (payload === null && salt === null) return isHash(commitment) ? null : 'it has neither payload nor commitment'
+  if (!isFields(payload)) return 'its payload is not an object'
+  if (!isHash(salt)) return 'its salt is not 64 hexadecimal digits'
+  if (payload.record_id !== record_id || payload.kind !== kind)
+    return `its payload is that of ${shown(payload.kind)} ${shown(payload.record_id)}`
+  return null
+}
+
+/** The entry that payload and salt give; the stated one if both were erased. @throws NotCanonical */
+const entryOf = ({ payload, salt, commitment }: Fields): string =>
+  payload === null ? String(commitment) : commitmentOf(String(salt), canonicalText(payload))
+
+/** @param text the file @param policy with at least one log */
+export function verifyReceipts(text: string, policy: Policy): ReceiptReport {
+  const findings: ReceiptReport['findings'] = []
+  const verified: VerifiedReceipt[] = []
+  const read = receiptsIn(text)
+  if (read === null) findings.push({ check: 'form', record_id: null, message: 'this is not a file with receipts' })
+  let erased = 0
+
+  for (const receipt of read?.receipts ?? []) {
+    const { record_id, kind, index, payload, commitment, proof: proofText } = receipt
+    const failed = (check: CheckName, message: string) =>
+      void findings.push({ check, record_id: shown(record_id), message: `${shown(record_id)}: ${message}` })
+    const fault = formFault(receipt)
+    if (fault !== null) {
+      failed('form', fault)
+      continue
+    }
+    let proof: TlogProof
+    let entry: string
+    try {
+      proof = readProof(String(proofText))
+      entry = entryOf(receipt)
+    } catch (error) {
+      if (!(error instanceof NoteFormError || error instanceof NotCanonical)) throw error
+      failed('form', `the ${error instanceof NoteFormError ? 'proof' : 'payload'} ${error.message}`)
+      continue
+    }
+    if (payload === null) erased++
+    else if (commitment !== undefined && commitment !== entry)
+      failed('content', 'payload and salt do not give the commitment: the payload was changed')
+    const { note } = proof
+    if (proof.index !== index) failed('inclusion', `its index is ${index}, that of the proof ${proof.index}`)
+    if (!leadsToRoot(proof, entry))
+      failed('inclusion', 'the proof does not lead to the root of the checkpoint: payload, salt or proof was changed')
+    verified.push({
+      ...{ record_id: String(record_id), kind: String(kind), index: proof.index },
+      at: isFields(payload) && typeof payload.at === 'string' ? payload.at : null,
+      ...{ origin: note.origin, size: note.size },
+      cosigned_by: checkSignatures(note, policy, failed),
+    })
+  }
+  const holds = findings.length === 0
+  return {
+    verified: holds,
+    checks: (Object.keys(checks) as CheckName[]).map((check) => ({
+      check,
+      question: checks[check],
+      result: findings.some((one) => one.check === check)
+        ? 'failed'
+        : check === 'witnesses' && policy.quorum === 'none'
+          ? 'unasked'
+          : check === 'content' && erased > 0
+            ? 'unproved'
+            : 'passed',
+      detail: detailOf(check, verified, erased),
+    })),
+    findings,
+    receipts: verified,
+    ...(holds ? meaning(verified, policy, erased, read!.pending) : { proved: [], open: [doubt] }),
+  }
+}
+
+const doubt = 'The verification failed: do not rely on anything in this file.'
+const unique = (texts: (string | null)[]): string => [...new Set(texts)].join(', ')
+
+function detailOf(check: CheckName, verified: readonly VerifiedReceipt[], erased: number): string {
+  if (check === 'form') return `${verified.length} receipts`
+  if (check === 'content' && erased > 0) return `erased in ${erased}`
+  if (check === 'log') return unique(verified.map(({ origin }) => origin))
+  if (check === 'witnesses')
+    return unique(verified.flatMap(({ cosigned_by }) => cosigned_by.map(({ name, at }) => `${name} at ${at}`)))
+  return ''
+}
+
+function meaning(
+  verified: readonly VerifiedReceipt[],
+  { quorum }: Policy,
+  erased: number,
+  pending: boolean,
+): Pick<ReceiptReport, 'proved' | 'open'> {
+  const origins = unique(verified.map(({ origin }) => origin))
+  const proved = [
+    `The log ${origins} holds each of these acts with exactly this payload, and can't take one back without contradicting the checkpoint that it signed.`,
+  ]
+  const open = [
+    'Whether what a payload says is true, and the time in it: the service says so, by its own clock.',
+    'Whether these are all acts that concern the decision: receipts prove what is there, not what is missing.',
+  ]
+  if (quorum === 'none')
+    open.push('Whether the log shows others a different history: give a policy with a quorum of witnesses.')
+  else {
+    const times = verified.flatMap(({ cosigned_by }) => cosigned_by.map(({ at }) => at)).sort()
+    proved.push(
+      `The witnesses that the policy requires saw this state of the log and no contradiction to it, from ${times[0]} on.`,
+    )
+  }
+  if (erased > 0) open.push(`What ${erased} of the acts said: their payload and salt were erased.`)
+  if (pending) open.push('Acts that had no place in the log yet when the file was made.')
+  return { proved, open }
+}
