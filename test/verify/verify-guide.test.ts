@@ -77,7 +77,7 @@ describe('what is misunderstood', () => {
   test.each([
     ['cstp verify', 'missing argument'],
     ['cstp verify nothing.json', "can't read nothing.json: no such file or directory"],
-    ['cstp verify .', '. is not a file'],
+    ['cstp verify .', 'who may have signed?'],
     ['cstp verify evidence.json --key nonsense', '--key: expected a key'],
     ['cstp verify evidence.json --key witness.key', 'is the key of a witness'],
     ['cstp verify evidence.json --witness log.key', 'is the key of a log'],
