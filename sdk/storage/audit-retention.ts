@@ -1,7 +1,7 @@
 /** The line that the trail keeps of the lines that were removed from it. */
 import type { AuditEntry } from './store.ts'
 
-/** Its method: such a line is never removed itself. */
+/** Its method: such a line is never removed or changed itself. */
 export const retentionMethod = 'audit.retention'
 
 /** The line of one batch: how many were removed, and up to when. */

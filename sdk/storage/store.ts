@@ -45,6 +45,12 @@ export interface Store {
    * A driver whose engine is the record has nothing to do.
    */
   reconcile(): Promise<StoreStatus['findings']>
+  /**
+   * Takes what was erased off the disk: files that are still to be removed, logs, and pages that hold it without being in use. Resolves
+   * with what could not be done yet, in words for an operator; empty if nothing is left that this driver can reach.
+   * @param traces texts of what was erased: where the files of the engine still hold one, they are written again
+   */
+  scrub(traces: readonly string[]): Promise<string[]>
   /** Closing twice is fine; calls after it throw `unavailable`. */
   close(): Promise<void>
 }
@@ -201,7 +207,7 @@ export interface AuditExpiry {
   limit: number
 }
 
-/** The trail is append-only: no verb changes a line, and one removes the oldest with a line that says so. */
+/** The trail is append-only: one verb removes the oldest lines and one takes the detail out of some, each with a line that says so. */
 export interface AuditWriter {
   /** Adds a line at the end. */
   append(entry: AuditEntry): Promise<void>
@@ -211,6 +217,13 @@ export interface AuditWriter {
    * @returns how many were removed
    */
   expire(query: AuditExpiry): Promise<number>
+  /**
+   * Replaces the detail of lines, whose place and everything else stay, and adds their `redactionEntry`. Only so can a line change; the
+   * engine refuses any other change, also from outside of the driver.
+   * @param lines at most {@link mostRedacted}; each detail is an object whose `redacted_by` is `redacted_by`
+   * @throws StorageError `invalid` for other details, `not_found` if a line does not exist
+   */
+  redact(lines: readonly { seq: number; detail: Record<string, unknown> }[], redacted_by: string): Promise<void>
 }
 
 /** A decision whose vectors are still to be made. At most one entry a decision. */

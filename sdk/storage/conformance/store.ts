@@ -4,6 +4,7 @@ import { testCoordination } from './store/coordination.ts'
 import { testCounters } from './store/counters.ts'
 import { testDecisions } from './store/decisions.ts'
 import { testEmbeddings } from './store/embeddings.ts'
+import { testErasure } from './store/erasure.ts'
 import { testGroups } from './store/groups.ts'
 import { kitOf, type StoreSuite } from './store/kit.ts'
 import { testShared } from './store/shared.ts'
@@ -23,6 +24,7 @@ export function storeConformance(runner: TestRunner, suite: StoreSuite): void {
     groups: testGroups,
     counters: testCounters,
     thread: testThread,
+    erasure: testErasure,
   }
   for (const [part, register] of Object.entries({ ...parts, coordination: testCoordination }))
     runner.describe(`store: ${suite.name}: ${part}`, () => register(kit))

@@ -31,6 +31,7 @@ function* inCatalogue({ data_dir }: Settings, check: (db: Database) => Iterable<
 
 const fileFindings: Record<FileFinding['kind'], (path: string, detail: string) => Finding> = {
   broken: (path, detail) => error(`${path} is broken: ${detail}`, `correct the file, then ${again}`),
+  erased: (path) => error(`${path} is of a decision that was erased`, 'delete the file'),
   deleted: (path) =>
     warning(
       `${path} was deleted, but its decision is still in the catalogue`,

@@ -49,6 +49,9 @@ export function openCatalogue() {
     put(fields: DecisionFields): void {
       all.set(fields.id, fields)
     },
+    remove(id: string): void {
+      all.delete(id)
+    },
     findIds: (prefix: string, limit: number): string[] =>
       [...all.keys()]
         .filter((id) => id.startsWith(prefix) || partOf(id).startsWith(prefix))

@@ -52,6 +52,17 @@ export function decisionWriter(layers: Layers, verb: Verb, { analyse, committed 
         throw new StorageError('conflict', `decision ${record.id} is at revision ${row.revision}, not ${revision}`)
       write(record, revision + 1)
     }),
+    erase: verb((id: string, revision: number | null) => {
+      const row = layers.decisions.get(id)
+      if (row === undefined) throw new StorageError('not_found', `there is no decision ${id}`)
+      if (revision !== null && row.revision !== revision)
+        throw new StorageError('conflict', `decision ${id} is at revision ${row.revision}, not ${revision}`)
+      layers.decisions.delete(id)
+      layers.outbox.delete(id)
+      if (row.source_key !== null) layers.sources.delete(row.source_key)
+      for (const [number] of [...layers.generations.entries()]) layers.embeddings.delete(vectorKey(number, id))
+      layers.erased.set(id, count(layers, 'seq'))
+    }),
   }
 }
 

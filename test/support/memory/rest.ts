@@ -1,6 +1,7 @@
 /** Keyed records, audit and outbox of the memory store, inside a transaction. */
 
-import { retentionEntry, retentionMethod } from '../../../sdk/storage/audit-retention.ts'
+import { checkRedaction, markMethods, redactionEntry } from '../../../sdk/storage/audit-redaction.ts'
+import { retentionEntry } from '../../../sdk/storage/audit-retention.ts'
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import { compareText } from '../../../sdk/storage/fields.ts'
 import type {
@@ -62,12 +63,26 @@ export function auditWriter(layers: Layers, verb: Verb, now: () => number): Tran
     append: verb(append),
     expire: verb(({ before_ms, keep, limit }: AuditExpiry) => {
       const old = [...layers.audit.entries()]
-        .filter(([, { at, method }]) => Date.parse(at) < before_ms && ![...keep, retentionMethod].includes(method))
+        .filter(([, { at, method }]) => Date.parse(at) < before_ms && ![...keep, ...markMethods].includes(method))
         .sort(([a, x], [b, y]) => Date.parse(x.at) - Date.parse(y.at) || a - b)
         .slice(0, limit)
       if (old.length > 0) append(retentionEntry(old.length, before_ms, now()))
       for (const [seq] of old) layers.audit.delete(seq)
       return old.length
+    }),
+    redact: verb((lines: readonly { seq: number; detail: Record<string, unknown> }[], redacted_by: string) => {
+      checkRedaction(lines, redacted_by)
+      if (lines.length === 0) return
+      const found = lines.map(({ seq }) => layers.audit.get(seq))
+      if (found.includes(undefined)) throw new StorageError('not_found', 'a line of the audit trail does not exist')
+      append(
+        redactionEntry(
+          lines.map(({ seq }) => seq),
+          redacted_by,
+          now(),
+        ),
+      )
+      lines.forEach(({ seq, detail }, at) => void layers.audit.set(seq, plain({ ...found[at]!, detail })))
     }),
   }
 }

@@ -21,6 +21,8 @@ export interface OutboxRow {
 
 export interface Tables {
   decisions: Map<string, DecisionRow>
+  /** Erased ids, each with the number of its change. */
+  erased: Map<string, number>
   /** Ids by source key. */
   sources: Map<string, string>
   generations: Map<number, Generation>
@@ -46,6 +48,7 @@ type ValueOf<T> = T extends Map<never, infer V> ? V : T extends Map<infer _K, in
 export function emptyTables(): Tables {
   return {
     decisions: new Map(),
+    erased: new Map(),
     sources: new Map(),
     generations: new Map(),
     embeddings: new Map(),
@@ -60,6 +63,7 @@ export function emptyTables(): Tables {
 export function layersOver(tables: Tables): Layers {
   return {
     decisions: layer(tables.decisions),
+    erased: layer(tables.erased),
     sources: layer(tables.sources),
     generations: layer(tables.generations),
     embeddings: layer(tables.embeddings),

@@ -24,8 +24,9 @@ export function openMemoryStore(options: StoreOptions): Store {
     for (const one of Object.values(layers)) one.commit()
     const all = generationIn(tables, 'active')?.number !== activeBefore
     for (const id of all ? decisions.keys() : changed) {
-      const { record, indexed } = storedDecision(tables, id)!
-      catalogue.put(fieldsOf(record, indexed))
+      const found = storedDecision(tables, id)
+      if (found === null) catalogue.remove(id)
+      else catalogue.put(fieldsOf(found.record, found.indexed))
     }
   }
 
@@ -58,7 +59,9 @@ export function openMemoryStore(options: StoreOptions): Store {
     ids.map((id) => storedDecision(tables, id)).filter((found) => found !== null)
 
   function feedEntry(id: string, seq: number, generation: number): FeedEntry {
-    const { record, indexed } = storedDecision(tables, id)!
+    const found = storedDecision(tables, id)
+    if (found === null) return { seq, id, fields: null, terms: '', vectors: null }
+    const { record, indexed } = found
     const { terms } = decisions.get(id)!
     const vectors = embeddings.get(vectorKey(generation, id)) ?? null
     return { seq, id, fields: fieldsOf(record, indexed), terms, vectors }
@@ -110,8 +113,9 @@ export function openMemoryStore(options: StoreOptions): Store {
         generation: generationIn(tables, 'active')?.number ?? 0,
       }),
       async since(after, generation, limit) {
-        const rows = [...decisions].filter(([, { seq }]) => seq > after).sort(([, a], [, b]) => a.seq - b.seq)
-        return rows.slice(0, limit).map(([id, { seq }]) => feedEntry(id, seq, generation))
+        const changes = [...[...decisions].map(([id, { seq }]) => [id, seq] as const), ...tables.erased]
+        const rows = changes.filter(([, seq]) => seq > after).sort(([, a], [, b]) => a - b)
+        return rows.slice(0, limit).map(([id, seq]) => feedEntry(id, seq, generation))
       },
     },
     keyed: {
@@ -152,6 +156,7 @@ export function openMemoryStore(options: StoreOptions): Store {
     },
     status: async () => ({ decisions: decisions.size, outbox: tables.outbox.size, findings: [] }),
     reconcile: async () => [],
+    scrub: async () => [],
     async close() {
       await last
       closed = true

@@ -1,7 +1,10 @@
-/** Removal of the oldest lines of the audit trail. A trigger lets lines go only after the line that says so. */
-import { retentionEntry, retentionMethod } from '../../../../sdk/storage/audit-retention.ts'
-import type { AuditEntry, AuditExpiry } from '../../../../sdk/storage/store.ts'
+/** What may go from the audit trail: its oldest lines, and the detail of some. Triggers allow either only after the line that says so. */
+import { checkRedaction, markMethods, redactionEntry } from '../../../../sdk/storage/audit-redaction.ts'
+import { retentionEntry } from '../../../../sdk/storage/audit-retention.ts'
+import { StorageError } from '../../../../sdk/storage/errors.ts'
+import type { AuditEntry, AuditExpiry, AuditWriter } from '../../../../sdk/storage/store.ts'
 import { toText } from '../../shared/postgres/filter.ts'
+import { rowsOf } from '../../shared/postgres/rows.ts'
 import { nameOf } from './draft.ts'
 import type { Access } from './transaction.ts'
 
@@ -15,7 +18,7 @@ export const auditExpiry =
       query<{ seq: string }>(
         `select seq::text as seq from audit where at_ms < $1::float8 and method <> all($2::text[])
        order by at_ms, audit.seq limit $3::int`,
-        [before_ms, [...keep, retentionMethod].map(toText), limit],
+        [before_ms, [...keep, ...markMethods].map(toText), limit],
       ),
     )
     if (old.length === 0) return 0
@@ -23,4 +26,34 @@ export const auditExpiry =
     const query = await access.engine()
     await query('delete from audit where seq = any($1::text[]::bigint[])', [old.map(({ seq }) => seq)])
     return old.length
+  }
+
+/** @param append adds a line at the end */
+export const auditRedaction =
+  (access: Access, append: (entry: AuditEntry) => void, now: () => number) =>
+  async (...[lines, redacted_by]: Parameters<AuditWriter['redact']>): Promise<void> => {
+    checkRedaction(lines, redacted_by)
+    if (lines.length === 0) return
+    await access.engine()
+    const seqs = lines.map(({ seq }) => seq)
+    // One server at a time, so that the latest line of a redaction is its own.
+    const found = await access.look([nameOf('retention', 'audit')], (query) =>
+      query<{ seq: number; entry: string }>(
+        `select seq::float8 as seq, entry::text as entry from audit where seq = any($1::text[]::bigint[])`,
+        [seqs.map(String)],
+      ),
+    )
+    if (found.length !== seqs.length) throw new StorageError('not_found', 'a line of the audit trail does not exist')
+    append(redactionEntry(seqs, redacted_by, now()))
+    const query = await access.engine()
+    const details = new Map(lines.map(({ seq, detail }) => [seq, detail]))
+    const entries = found.map(({ seq, entry }) => [
+      String(seq),
+      JSON.stringify({ ...JSON.parse(entry), detail: details.get(seq) }),
+    ])
+    const [rows, values] = rowsOf(['text', 'text'], entries)
+    await query(
+      `update audit a set entry = g.entry::json from ${rows} as g (seq, entry) where a.seq = g.seq::bigint`,
+      values,
+    )
   }

@@ -17,7 +17,7 @@ import type { Client, Query } from '../../shared/postgres/client.ts'
 import { fromText, toText } from '../../shared/postgres/filter.ts'
 import { arrayText, rowsOf } from '../../shared/postgres/rows.ts'
 import { type KeyedRow, keyedOf, keyRange } from '../shared.ts'
-import { auditExpiry } from './audit-retention.ts'
+import { auditExpiry, auditRedaction } from './audit-retention.ts'
 import { keyedName } from './draft.ts'
 import { openLanes } from './lanes.ts'
 import { tryLockName } from './locks.ts'
@@ -217,7 +217,11 @@ export function auditWriter(access: Access, verb: Verb, now: () => number): Audi
     const found = arrayText(rules.map(toText))
     access.draft.audit.push([Date.parse(at), toText(agent), toText(method), allowed, found, text])
   }
-  return { append: verb(async (entry) => append(entry)), expire: verb(auditExpiry(access, append, now)) }
+  return {
+    append: verb(async (entry) => append(entry)),
+    expire: verb(auditExpiry(access, append, now)),
+    redact: verb(auditRedaction(access, append, now)),
+  }
 }
 
 /** What is in the bucket `r` at `excluded.at_ms`. */

@@ -195,11 +195,12 @@ const folds = [
 /** Changes of a server after which it folds. */
 const foldEvery = 1_000
 
-/** Folds what has been added, unless another server just does. */
-export const foldTallies = ({ begin }: Pick<Client, 'begin'>): Promise<void> =>
+/** Folds what has been added, unless another server just does. @returns whether it did */
+export const foldTallies = ({ begin }: Pick<Client, 'begin'>): Promise<boolean> =>
   begin(async (query) => {
     const [row] = await query<{ free: boolean }>(`select ${tryLockName(`'tallies'`)} as free`)
     if (row!.free) await Promise.all(folds.map((sql) => query(sql)))
+    return row!.free
   })
 
 /** Receives changes, and folds after many. What is not folded is counted all the same, and the next time takes it too. */

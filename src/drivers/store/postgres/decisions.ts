@@ -23,7 +23,7 @@ export function decisionWriter(access: Access, verb: Verb, analyse: StoreOptions
   }
   const taken = (record: DecisionRecord) =>
     new StorageError('conflict', `the id or source key of decision ${record.id} is taken`)
-  const written = (id: string) => draft.decisions.has(id) || draft.vectors.has(id)
+  const written = (id: string) => draft.decisions.has(id) || draft.vectors.has(id) || draft.gone.has(id)
 
   /** The revision of a decision, 0 where there is none: `guess` where it need not be read before the commit. */
   async function revisionOf(id: string, guess: number): Promise<number> {
@@ -99,6 +99,16 @@ export function decisionWriter(access: Access, verb: Verb, analyse: StoreOptions
       // What it was counted under before nobody looks up.
       if (counts) await access.guard([allCounts])
       draft.decisions.set(record.id, { record, revision, terms })
+    }),
+    erase: verb(async (id: string, revision: number | null) => {
+      if (written(id)) await access.engine()
+      if (revision === null) await access.engine()
+      const stored = await revisionOf(id, revision ?? 0)
+      if (stored === 0) throw new StorageError('not_found', `there is no decision ${id}`)
+      if (revision !== null && stored !== revision)
+        throw new StorageError('conflict', `decision ${id} is at revision ${stored}, not ${revision}`)
+      if (counts) await access.guard([allCounts])
+      draft.gone.add(id)
     }),
   }
 }

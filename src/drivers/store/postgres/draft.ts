@@ -56,6 +56,8 @@ export interface Draft {
   /** By the name of the lock that guards it. */
   readonly found: Map<string, Found>
   readonly decisions: Map<string, DecisionWrite>
+  /** Ids of decisions that are erased. */
+  readonly gone: Set<string>
   /** Null drops those of the decision. */
   readonly vectors: Map<string, VectorWrite | null>
   /** By the name of the lock. */
@@ -73,6 +75,7 @@ export interface Draft {
 export const newDraft = (): Draft => ({
   found: new Map(),
   decisions: new Map(),
+  gone: new Set(),
   vectors: new Map(),
   keyed: new Map(),
   audit: [],
@@ -82,15 +85,16 @@ export const newDraft = (): Draft => ({
   finished: new Map(),
 })
 
-export const writesOf = ({ decisions, vectors, keyed, audit, acts, erased, owed, finished }: Draft): number =>
-  decisions.size + vectors.size + keyed.size + audit.length + acts.length + erased.length + owed.size + finished.size
+export const writesOf = ({ decisions, gone, vectors, keyed, audit, acts, erased, owed, finished }: Draft): number =>
+  [decisions, gone, vectors, keyed, owed, finished].reduce((sum, { size }) => sum + size, 0) +
+  [audit, acts, erased].reduce((sum, { length }) => sum + length, 0)
 
 /** Forgets what was written, and what was found of it. */
-export function clear({ found, decisions, vectors, keyed, audit, acts, erased, owed, finished }: Draft): void {
+export function clear({ found, decisions, gone, vectors, keyed, audit, acts, erased, owed, finished }: Draft): void {
   for (const name of keyed.keys()) found.delete(name)
-  for (const id of [...decisions.keys(), ...vectors.keys()]) found.delete(nameOf('decision', id))
+  for (const id of [...decisions.keys(), ...gone, ...vectors.keys()]) found.delete(nameOf('decision', id))
   for (const { record } of decisions.values()) if (record.source_key) found.delete(nameOf('source', record.source_key))
-  for (const list of [decisions, vectors, keyed, owed, finished]) list.clear()
+  for (const list of [decisions, gone, vectors, keyed, owed, finished]) list.clear()
   for (const list of [audit, acts, erased]) list.length = 0
 }
 
@@ -100,14 +104,14 @@ export const keyedName = (collection: string, key: string): string => nameOf('ke
 export const generationsName = nameOf('generations', '')
 
 /** The locks that guard a draft; true for those of what it writes, which nobody else may look at meanwhile. */
-export function locksOf({ found, decisions, vectors, keyed }: Draft): Map<string, boolean> {
+export function locksOf({ found, decisions, gone, vectors, keyed }: Draft): Map<string, boolean> {
   const names = new Map<string, boolean>()
   for (const name of found.keys()) names.set(name, false)
   for (const [id, { record }] of decisions) {
     names.set(nameOf('decision', id), true)
     if (record.source_key !== null) names.set(nameOf('source', record.source_key), true)
   }
-  for (const id of vectors.keys()) names.set(nameOf('decision', id), true)
+  for (const id of [...gone, ...vectors.keys()]) names.set(nameOf('decision', id), true)
   for (const name of keyed.keys()) names.set(name, true)
   return names
 }

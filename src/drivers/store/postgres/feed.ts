@@ -16,12 +16,17 @@ const perTransaction = 4_096
 export const announceChanges = 'lock table changes in row exclusive mode'
 
 /** Gives the changes of some decisions their numbers; `given` counts those that the transaction has given before. */
-export const numberChanges = (query: Query, ids: readonly string[], given: number): Promise<unknown> =>
+export const numberChanges = (
+  query: Query,
+  ids: readonly string[],
+  given: number,
+  table: 'decisions' | 'erased' = 'decisions',
+): Promise<unknown> =>
   query(
     `insert into changes (num, seq, indexed)
      select num, ((select base from feed) + pg_current_xact_id()::text::bigint) * ${perTransaction}
        + least($2::int + row_number() over (order by num) - 1, ${perTransaction - 1}), ${holdsVectors('d.num')}
-     from decisions d where id = any($1::text[]) order by num
+     from ${table} d where id = any($1::text[]) order by num
      on conflict (num) do update set seq = excluded.seq, indexed = excluded.indexed`,
     [ids, given],
   )
@@ -47,18 +52,19 @@ const headSql = `with newest as (select coalesce($1::bigint, max(seq), 0) as seq
 /** Milliseconds between two looks at the most. */
 const longestPause = 20
 
-type FeedRow = Partial<VectorRow> & FieldRow & { seq: number; terms: string }
+type FeedRow = Partial<VectorRow> & FieldRow & { seq: number; terms: string; erased_id: string | null }
 
 /**
  * What changes again while it is read moves behind the end, and would be missed: it was answered long ago. So what is committed behind the end
  * is read too, as if it were there; it comes once more with its own number.
  */
-const feedSql = `select least(c.seq, $4::bigint)::float8 as seq, ${fieldColumns}, c.indexed, d.terms, e.structure, e.function, e."both", e.shared
-  from changes c join decisions d on d.num = c.num left join embeddings e on e.generation = $1::int and e.num = d.num
-  where c.seq > $2::bigint and $2::bigint < $4::bigint order by c.seq, c.num fetch first ($3::int) rows with ties`
+const feedSql = `select least(c.seq, $4::bigint)::float8 as seq, ${fieldColumns}, c.indexed, d.terms, x.id as erased_id, e.structure, e.function, e."both", e.shared
+  from changes c left join decisions d on d.num = c.num left join erased x on x.num = c.num left join embeddings e on e.generation = $1::int and e.num = d.num
+  where c.seq > $2::bigint and $2::bigint < $4::bigint and (d.num is not null or x.num is not null) order by c.seq, c.num fetch first ($3::int) rows with ties`
 
 function entryOf(row: FeedRow): FeedEntry {
-  const { seq, terms, structure, function: own, both, shared, ...fields } = row
+  const { seq, terms, erased_id, structure, function: own, both, shared, ...fields } = row
+  if (erased_id !== null) return { seq, id: erased_id, fields: null, terms: '', vectors: null }
   return {
     seq,
     id: fields.id,

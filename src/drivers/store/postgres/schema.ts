@@ -62,6 +62,9 @@ export const changes = pgTable(
   (table) => [index('changes_seq').on(table.seq), index('changes_bare').on(table.num).where(sql`not indexed`)],
 )
 
+/** Decisions that were erased: only the id is left, so that indexes hear of it. */
+export const erased = pgTable('erased', { num: big().primaryKey(), id: text().notNull().unique() })
+
 /** One row: what is added to the number of a transaction, so that numbers never fall. */
 export const feed = pgTable('feed', { base: big().notNull() })
 
@@ -182,7 +185,7 @@ export const keyed_records = pgTable(
   ],
 )
 
-/** Append-only: triggers refuse UPDATE, TRUNCATE, and DELETE but of lines that the latest line of their retention covers. */
+/** Append-only: triggers refuse TRUNCATE, UPDATE but of the detail of lines that the latest redaction names, and DELETE but of lines that the latest line of their retention covers. */
 export const audit = pgTable(
   'audit',
   {
@@ -198,6 +201,7 @@ export const audit = pgTable(
     index('audit_at').on(table.at_ms),
     index('audit_rules').using('gin', table.rules),
     index('audit_retention').on(table.seq).where(sql`method = 'audit.retention'`),
+    index('audit_redaction').on(table.seq).where(sql`method = 'audit.redaction'`),
   ],
 )
 

@@ -24,8 +24,10 @@ export function send(query: Query, drafts: readonly Draft[], given: number): Pro
     each,
   )
   putVectors(drafts, each)
-  const changes = changesOf(drafts)
+  const gone = drafts.flatMap(({ gone }) => [...gone])
+  const changes = changesOf(drafts).filter((id) => !gone.includes(id))
   if (changes.length > 0) sent.push(numberChanges(query, changes.map(toText), given))
+  if (gone.length > 0) sent.push(...eraseDecisions(query, gone.map(toText), given + changes.length))
   putKeyed(drafts, each)
   putOutbox(drafts, each)
   each(
@@ -56,7 +58,27 @@ export function send(query: Query, drafts: readonly Draft[], given: number): Pro
 
 /** Decisions that change, each once. */
 export const changesOf = (drafts: readonly Draft[]): string[] => [
-  ...new Set(drafts.flatMap(({ decisions, vectors }) => [...decisions.keys(), ...vectors.keys()])),
+  ...new Set(drafts.flatMap(({ decisions, gone, vectors }) => [...decisions.keys(), ...gone, ...vectors.keys()])),
+]
+
+/** What is left is the id, and the number of the change. */
+const eraseDecisions = (query: Query, ids: readonly string[], given: number): Promise<unknown>[] => [
+  query('insert into erased (num, id) select num, id from decisions where id = any($1::text[])', [ids]),
+  query(
+    `delete from spellings s using decisions d where d.id = any($1::text[]) and (s.field, s.value) in (
+       select 'category', d.category union all select 'project', d.project union all select 'feature', d.feature
+       union all select 'tag', unnest(d.tags))
+     and not exists (select from decisions o where o.id <> all($1::text[]) and case s.field when 'category' then o.category = s.value
+       when 'project' then o.project = s.value when 'feature' then o.feature = s.value else o.tags @> array[s.value] end)`,
+    [ids],
+  ),
+  ...['embeddings', 'reasons'].map((table) =>
+    query(`delete from ${table} x using decisions d where d.id = any($1::text[]) and x.num = d.num`, [ids]),
+  ),
+  query('delete from edges where source_id = any($1::text[])', [ids]),
+  query('delete from outbox where id = any($1::text[])', [ids]),
+  query('delete from decisions where id = any($1::text[])', [ids]),
+  numberChanges(query, ids, given, 'erased'),
 ]
 
 /** Columns of a row of decisions; an array and a document go as text, so that they stay as they were written. */

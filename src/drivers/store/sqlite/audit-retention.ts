@@ -1,6 +1,8 @@
-/** Removal of the oldest lines of the audit trail. Triggers let a line go only after the line that says so. */
-import { retentionEntry, retentionMethod } from '../../../../sdk/storage/audit-retention.ts'
-import type { AuditEntry, AuditExpiry } from '../../../../sdk/storage/store.ts'
+/** What may go from the audit trail: its oldest lines, and the detail of some. Triggers allow either only after the line that says so. */
+import { checkRedaction, markMethods, redactionEntry } from '../../../../sdk/storage/audit-redaction.ts'
+import { retentionEntry } from '../../../../sdk/storage/audit-retention.ts'
+import { StorageError } from '../../../../sdk/storage/errors.ts'
+import type { AuditEntry, AuditExpiry, AuditWriter } from '../../../../sdk/storage/store.ts'
 import type { Statements } from './connect.ts'
 
 /** @param append adds a line at the end */
@@ -12,7 +14,7 @@ export function auditExpiry({ prepare }: Statements, append: (entry: AuditEntry)
   const remove = prepare<unknown, [number]>('delete from audit where seq = ?')
   const removeRule = prepare<unknown, [string, number]>('delete from audit_rules where rule = ? and seq = ?')
   return ({ before_ms, keep, limit }: AuditExpiry): number => {
-    const old = oldest.all(before_ms, JSON.stringify([...keep, retentionMethod]), limit)
+    const old = oldest.all(before_ms, JSON.stringify([...keep, ...markMethods]), limit)
     if (old.length === 0) return 0
     append(retentionEntry(old.length, before_ms, now()))
     for (const { seq, rules } of old) {
@@ -20,5 +22,20 @@ export function auditExpiry({ prepare }: Statements, append: (entry: AuditEntry)
       for (const rule of JSON.parse(rules) as string[]) removeRule.run(rule, seq)
     }
     return old.length
+  }
+}
+
+/** @param append adds a line at the end */
+export function auditRedaction({ prepare }: Statements, append: (entry: AuditEntry) => void, now: () => number) {
+  const find = prepare<unknown, [number]>('select 1 from audit where seq = ?')
+  const change = prepare<unknown, [string, number]>('update audit set detail = ? where seq = ?')
+  return (...[lines, redacted_by]: Parameters<AuditWriter['redact']>): void => {
+    checkRedaction(lines, redacted_by)
+    if (lines.length === 0) return
+    const seqs = lines.map(({ seq }) => seq)
+    const missing = seqs.find((seq) => find.get(seq) === null)
+    if (missing !== undefined) throw new StorageError('not_found', `there is no line ${missing} in the audit trail`)
+    append(redactionEntry(seqs, redacted_by, now()))
+    for (const { seq, detail } of lines) change.run(JSON.stringify(detail), seq)
   }
 }

@@ -11,23 +11,36 @@
  */
 
 import type { Database } from 'bun:sqlite'
+import { join } from 'node:path'
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { type LogWriter, messageOf } from '../../../core/log.ts'
 import { begin, storageErrorOf } from '../../shared/sqlite/connect.ts'
 import { type Member, newMember } from '../groups.ts'
 import type { Statements } from './connect.ts'
-import { place, removeTemps, syncFolders, type TempFile, type WrittenTemps, writeTemps } from './files.ts'
+import {
+  place,
+  relativePath,
+  removeFiles,
+  removeTemps,
+  syncFolders,
+  type TempFile,
+  type WrittenTemps,
+  writeTemps,
+} from './files.ts'
 
 /** A file that a decision of the transaction waits for. */
 export interface PendingFile {
   num: number
   revision: number
-  text: string
+  /** Null for one that is removed. */
+  text: string | null
 }
 
 export interface SqliteMember extends Member {
   /** By id. */
   files: Map<string, PendingFile>
+  /** Called before something is erased: from here to the end of the group, what is deleted is overwritten with zeros. */
+  erases(): void
 }
 
 /** What the transactions of one group share. */
@@ -37,6 +50,8 @@ export interface Group {
 
 export interface Committer {
   run<T>(work: (member: SqliteMember) => Promise<T>): Promise<T>
+  /** Runs something between two groups, outside of any transaction. */
+  alone<T>(work: () => T): Promise<T>
   readonly group: Group
   close(): Promise<void>
 }
@@ -89,7 +104,14 @@ export function committer({
   /** Prepared once: the statements of a commit are short, and parsing them would take as long. */
   const run = (sql: string) => db.query(sql).run()
 
+  let overwrites = false
+  function overwrite(on: boolean): void {
+    if (overwrites !== on) run(`PRAGMA secure_delete = ${on ? 'ON' : 'FAST'}`)
+    overwrites = on
+  }
+
   const queue: Job[] = []
+  const alone: (() => void)[] = []
   let working: Promise<void> | null = null
   let closed = false
   let hasPending = false
@@ -103,7 +125,7 @@ export function committer({
   }
 
   async function runMember(job: Job, files: Map<string, PendingFile>): Promise<Outcome> {
-    const member: SqliteMember = { ...newMember(), files: new Map() }
+    const member: SqliteMember = { ...newMember(), files: new Map(), erases: () => overwrite(true) }
     run('SAVEPOINT member')
     try {
       const value = await job.work(member)
@@ -131,7 +153,8 @@ export function committer({
       seq = null
       for (const job of jobs) outcomes.push(await runMember(job, files))
       if (files.size > 0) {
-        written = await writeTemps(root, new Map([...files].map(([id, { text }]) => [id, text])))
+        const texts = [...files].flatMap(([id, { text }]) => (text === null ? [] : [[id, text] as const]))
+        written = await writeTemps(root, new Map(texts))
         for (const { id, state } of written.temps) setState.run(state.size, state.mtime, state.hash, files.get(id)!.num)
       }
       run('COMMIT')
@@ -141,6 +164,8 @@ export function committer({
       const refused = storageErrorOf(error, 'cannot commit')
       for (const job of jobs) job.reject(refused)
       return
+    } finally {
+      overwrite(false)
     }
     // Files are put in place by a transaction of this connection: the next group waits for it.
     const settles = written !== null || hasPending
@@ -198,8 +223,13 @@ export function committer({
           placed.push(temp)
         }
       }
-      await syncFolders(placed.map(({ path }) => path))
+      const removed = [...files].filter(
+        ([, { text, num }]) => text === null && pendingRevision.get(num)?.revision === -1,
+      )
+      for (const [id] of removed) removeFiles(root, id)
+      await syncFolders([...placed.map(({ path }) => path), ...removed.map(([id]) => join(root, relativePath(id)))])
       for (const { id } of placed) clearPending.run(files.get(id)!.num)
+      for (const [, { num }] of removed) clearPending.run(num)
       if (hasPending) await writePending()
       // Not synced: should this be lost with the power, its files are merely put in place again.
       run('COMMIT')
@@ -218,7 +248,10 @@ export function committer({
   async function work(): Promise<void> {
     // Everything called in this same turn of the loop belongs to the group.
     await null
-    while (queue.length > 0) await runGroup(queue.splice(0, largestGroup))
+    while (queue.length > 0 || alone.length > 0) {
+      for (const one of alone.splice(0)) one()
+      if (queue.length > 0) await runGroup(queue.splice(0, largestGroup))
+    }
     working = null
   }
 
@@ -228,6 +261,19 @@ export function committer({
       if (closed) return Promise.reject(new StorageError('unavailable', 'the store is closed'))
       return new Promise<T>((resolve, reject) => {
         queue.push({ work: job, resolve: resolve as (value: unknown) => void, reject, since: performance.now() })
+        working ??= work()
+      })
+    },
+    alone<T>(one: () => T): Promise<T> {
+      if (closed) return Promise.reject(new StorageError('unavailable', 'the store is closed'))
+      return new Promise<T>((resolve, reject) => {
+        alone.push(() => {
+          try {
+            resolve(one())
+          } catch (error) {
+            reject(error)
+          }
+        })
         working ??= work()
       })
     },

@@ -28,6 +28,8 @@ function connectOnce(dir: string): Connections {
     writer = connectWriter(path, (db) => migrate(db, path, migrations))
     // Who commits syncs the log itself, see {@link logSync}; SQLite still does before it takes pages from it into the database.
     writer.run('PRAGMA synchronous = NORMAL')
+    // What is deleted from a page that is written anyway leaves no text behind.
+    writer.run('PRAGMA secure_delete = FAST')
     // It waits for the disk when it does: seldom, and a page that was written often is taken once. 4 000 pages are 16 MB.
     writer.run('PRAGMA wal_autocheckpoint = 4000')
     return { writer, reader: connectReader(path) }

@@ -16,7 +16,7 @@ import type {
 } from '../../../../sdk/storage/store.ts'
 import type { Verb } from '../groups.ts'
 import { type KeyedRow, keyedOf, keyRange } from '../shared.ts'
-import { auditExpiry } from './audit-retention.ts'
+import { auditExpiry, auditRedaction } from './audit-retention.ts'
 import type { Statements } from './connect.ts'
 
 const columns = 'key, value, version, expires_ms'
@@ -164,5 +164,6 @@ export function auditWriter(statements: Statements, now: () => number): (verb: V
     for (const rule of rules) addRule.run(rule, seq)
   }
   const expire = auditExpiry(statements, append, now)
-  return (verb) => ({ append: verb(append), expire: verb(expire) })
+  const redact = auditRedaction(statements, append, now)
+  return (verb) => ({ append: verb(append), expire: verb(expire), redact: verb(redact) })
 }

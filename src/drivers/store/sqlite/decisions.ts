@@ -38,6 +38,8 @@ export interface DecisionTable {
   touch(num: number): void
   /** Keeps it out of every answer. */
   hide(id: string, num: number): void
+  /** Leaves nothing of it but its id. */
+  erase(id: string, num: number): void
   setFile(num: number, state: FileState): void
 }
 
@@ -62,6 +64,18 @@ export const storedOf = (row: GetRow): StoredDecision => ({
   indexed: row.indexed === 1,
 })
 
+/** What a decision that was erased is counted as, if it were. */
+const nothing = {
+  agent: '',
+  category: null,
+  stakes: 'low',
+  confidence_at_record: null,
+  outcome: null,
+  settled_by: null,
+  status: 'pending',
+  preserve: false,
+} as const
+
 /** Columns that follow from a record. */
 const rowNames = [...fieldNames, 'day', 'place', 'outcome_group']
 
@@ -84,6 +98,24 @@ export function decisionTable({ statements, group, analyse }: TableOptions): Dec
   const hide = prepare<unknown, [number, number]>(
     'update decisions set gone = 1, source_key = null, seq = ? where num = ?',
   )
+  // Counted under nothing, as what is hidden: the trigger takes it off the counts of before.
+  const empty = prepare<unknown, [number, number, number, number]>(
+    `update decisions set gone = 2, source_key = null, seq = ?, category = null, confidence = null, stakes = 'low', status = 'pending',
+     outcome = null, project = null, feature = null, pr = null, tags = '[]', agent = '', confidence_at_record = null, settled_by = null,
+     preserve = 0, reviewed_ms = null, review_by_ms = created_ms, place = ?, outcome_group = ?, indexed = 0,
+     file_size = -1, file_mtime = 0, file_hash = '' where num = ?`,
+  )
+  const placeOf = prepare<{ place: number }, [number]>('select place from decisions where num = ?')
+  // Its number is not given again: other processes remember what it was.
+  const emptyPlace = prepare<unknown, [number]>(
+    `update places set agent = '', category = null, stakes = 'low' where number = ?1
+     and not exists (select 1 from decisions where place = ?1)`,
+  )
+  const dropDocument = prepare<unknown, [number]>('delete from documents where num = ?')
+  const dropVectors = prepare<unknown, [number]>(
+    'delete from embeddings where num = ? and generation in (select number from generations)',
+  )
+  const queueRemoval = prepare<unknown, [number]>('insert or replace into pending_files (num, revision) values (?, -1)')
   const setFile = prepare<unknown, [number, number, string, number]>(
     'update decisions set file_size = ?, file_mtime = ?, file_hash = ? where num = ?',
   )
@@ -187,6 +219,21 @@ export function decisionTable({ statements, group, analyse }: TableOptions): Dec
       dropOutbox.run(id)
       clearPending.run(num)
     },
+    erase(id, num) {
+      const { place: before } = placeOf.get(num)!
+      const { place, group: outcomes } = kindsOf(nothing)
+      empty.run(group.nextSeq(), place, outcomes, num)
+      emptyPlace.run(before)
+      dropDocument.run(num)
+      // The feed is read with the terms: an empty row stays.
+      putTerms.run(num, '')
+      dropVectors.run(num)
+      dropEdges.run(id)
+      dropReasons.run(num)
+      dropTags.run(num)
+      dropOutbox.run(id)
+      queueRemoval.run(num)
+    },
     setFile: (num, { size, mtime, hash }) => void setFile.run(size, mtime, hash, num),
   }
 }
@@ -210,11 +257,21 @@ export function decisionWriter(statements: Statements, table: DecisionTable, tal
       create: verb((record: DecisionRecord) => queueFile(table.insert(record), 1, record)),
       update: verb((record: DecisionRecord, revision: number) => {
         const row = table.find(record.id)
-        if (row === null || row.gone === 1) throw new StorageError('not_found', `there is no decision ${record.id}`)
+        if (row === null || row.gone !== 0) throw new StorageError('not_found', `there is no decision ${record.id}`)
         if (row.revision !== revision)
           throw new StorageError('conflict', `decision ${record.id} is at revision ${row.revision}, not ${revision}`)
         table.replace(row.num, record)
         queueFile(row.num, revision + 1, record)
+      }),
+      erase: verb((id: string, revision: number | null) => {
+        const row = table.find(id)
+        const hidden = row?.gone === 1 && revision !== null
+        if (row === null || row.gone === 2 || hidden) throw new StorageError('not_found', `there is no decision ${id}`)
+        if (revision !== null && row.revision !== revision)
+          throw new StorageError('conflict', `decision ${id} is at revision ${row.revision}, not ${revision}`)
+        member.erases()
+        table.erase(id, row.num)
+        member.files.set(id, { num: row.num, revision: -1, text: null })
       }),
     }
   }

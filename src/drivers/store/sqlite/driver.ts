@@ -16,6 +16,7 @@ import { decisionReader, edgeReader } from './read.ts'
 import { reconciler } from './reconcile.ts'
 import { recount, wrongCounters } from './recount.ts'
 import { rewordWhereNeeded } from './reword.ts'
+import { scrubber } from './scrub.ts'
 import { threadReader, threadWriter } from './thread.ts'
 
 /** Stores of more decisions answer before their files have been looked at. */
@@ -78,6 +79,7 @@ export async function openSqliteStore({
     }
     const reads = translating((error) => storageErrorOf(error, 'cannot read'))
     const outbox = reads(outboxReader(reading))
+    const scrub = scrubber(writer, commits)
     const since = feedReader(reading)
     let closing: Promise<void> | undefined
     const close = async () => {
@@ -134,6 +136,11 @@ export async function openSqliteStore({
           log('warn', 'counters were wrong, and are counted again', { counters: wrong })
         }
         return findings
+      },
+      async scrub(traces) {
+        // Files that a commit could not remove are removed by the next one.
+        await commits.run(async () => {})
+        return [...pending.left(), ...(await scrub(traces))]
       },
       close() {
         closing ??= close()

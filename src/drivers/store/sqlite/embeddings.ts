@@ -41,7 +41,7 @@ export function embeddingWriter(statements: Statements, table: DecisionTable) {
 
   function numOf(id: string): number | null {
     const row = table.find(id)
-    return row === null || row.gone === 1 ? null : row.num
+    return row === null || row.gone !== 0 ? null : row.num
   }
   function forget({ number }: Generation): void {
     forgetVectors.run(number)
@@ -94,8 +94,8 @@ export function feedReader(statements: Statements): (after: number, generation: 
     since.all(generation, after, limit).map((row) => ({
       seq: row.seq,
       id: row.id,
-      fields: row.gone === 1 ? null : fieldsOfRow(row),
-      terms: row.gone === 1 ? '' : row.terms,
-      vectors: row.gone === 1 || row.structure == null ? null : unpackVectors(row as VectorRow),
+      fields: row.gone !== 0 ? null : fieldsOfRow(row),
+      terms: row.gone !== 0 ? '' : row.terms,
+      vectors: row.gone !== 0 || row.structure == null ? null : unpackVectors(row as VectorRow),
     }))
 }

@@ -3,6 +3,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import {
   closeSync,
   constants,
+  existsSync,
   fstatSync,
   fsync,
   lstatSync,
@@ -123,9 +124,17 @@ export function removeTemps(temps: readonly TempFile[]): void {
   for (const { temp } of temps) rmSync(temp, { force: true })
 }
 
+/** Removes the file of a decision, and what is left beside it: copies that were broken, and temporary files. */
+export function removeFiles(root: string, id: string): void {
+  const path = join(root, relativePath(id))
+  const folder = dirname(path)
+  if (!existsSync(folder)) return
+  for (const name of readdirSync(folder)) if (name.startsWith(`${id}.yaml`)) rmSync(join(folder, name), { force: true })
+}
+
 /** Makes renames in these files' folders durable. */
 export async function syncFolders(paths: readonly string[]): Promise<void> {
-  await Promise.all([...new Set(paths.map((path) => dirname(path)))].map(syncFolder))
+  await Promise.all([...new Set(paths.map((path) => dirname(path)))].filter(existsSync).map(syncFolder))
 }
 
 async function syncFolder(folder: string): Promise<void> {

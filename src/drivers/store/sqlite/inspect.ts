@@ -11,7 +11,18 @@ import { parseRecord } from './parse.ts'
 /** What is wrong between a decision file and its row; `path` is below `decisions/`. */
 export interface FileFinding {
   path: string
-  kind: 'broken' | 'deleted' | 'edited' | 'new' | 'different' | 'misplaced' | 'stray' | 'owed' | 'kept' | 'stale'
+  kind:
+    | 'broken'
+    | 'erased'
+    | 'deleted'
+    | 'edited'
+    | 'new'
+    | 'different'
+    | 'misplaced'
+    | 'stray'
+    | 'owed'
+    | 'kept'
+    | 'stale'
   detail: string
 }
 
@@ -21,14 +32,15 @@ interface Row {
   gone: number
   file_hash: string
   pending: number
-  doc: string
+  /** Null once erased. */
+  doc: string | null
 }
 const page = 256
 
 function rows(db: Database): Map<string, Row> {
   const after = db.query<Row, [number, number]>(
     `select d.num, d.id, d.gone, d.file_hash, c.doc, exists (select 1 from pending_files p where p.num = d.num) as pending
-     from decisions d join documents c using (num) where d.num > ? order by d.num limit ?`,
+     from decisions d left join documents c using (num) where d.num > ? order by d.num limit ?`,
   )
   const all = new Map<string, Row>()
   for (let found = after.all(-1, page); found.length > 0; found = after.all(found.at(-1)!.num, page))
@@ -37,15 +49,16 @@ function rows(db: Database): Map<string, Row> {
 }
 
 function compare(row: Row | undefined, id: string, path: string, content: Uint8Array): FileFinding | null {
+  if (row?.gone === 2) return { path, kind: row.pending === 1 ? 'owed' : 'erased', detail: '' }
   const hash = hashOf(content)
   // What a server wrote is the text of its row.
-  if (row && row.gone === 0 && hash === row.file_hash && hash === hashOf(yamlOf(JSON.parse(row.doc)))) return null
+  if (row && row.gone === 0 && hash === row.file_hash && hash === hashOf(yamlOf(JSON.parse(row.doc!)))) return null
   const parsed = parseRecord(content, id)
   if ('problem' in parsed) return { path, kind: 'broken', detail: parsed.problem }
   if (row === undefined || row.gone === 1) return { path, kind: 'new', detail: '' }
   if (row.pending === 1) return { path, kind: 'owed', detail: '' }
   if (hash !== row.file_hash) return { path, kind: 'edited', detail: '' }
-  return isDeepStrictEqual(parsed.record, JSON.parse(row.doc)) ? null : { path, kind: 'different', detail: '' }
+  return isDeepStrictEqual(parsed.record, JSON.parse(row.doc!)) ? null : { path, kind: 'different', detail: '' }
 }
 
 /** Compares the files below `decisions/` with the catalogue, both ways. */
@@ -79,7 +92,7 @@ export function* compareFiles(db: Database, root: string): Generator<FileFinding
     known.delete(id)
   }
   for (const { id, gone, pending } of known.values()) {
-    if (gone === 1) continue
+    if (gone !== 0) continue
     yield { path: relativePath(id), kind: pending === 1 ? 'owed' : 'deleted', detail: '' }
   }
 }

@@ -43,8 +43,14 @@ export function kindsReader({ prepare }: Statements): (known: Kinds) => Kinds {
   }
 }
 
+/** What a decision is counted by. */
+type Kind = Pick<
+  DecisionFields,
+  'agent' | 'category' | 'stakes' | 'confidence_at_record' | 'outcome' | 'settled_by' | 'status' | 'preserve'
+>
+
 /** Numbers of the combinations of a decision; new ones are added. */
-export function kindsWriter({ prepare }: Statements): (fields: DecisionFields) => { place: number; group: number } {
+export function kindsWriter({ prepare }: Statements): (fields: Kind) => { place: number; group: number } {
   type Numbered = { number: number }
   const findPlace = prepare<Numbered>('select number from places where agent = ? and category is ? and stakes = ?')
   // The first is 0, so that they can be places in an array.

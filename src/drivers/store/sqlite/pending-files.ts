@@ -1,17 +1,19 @@
-/** Files that a process committed to and did not live to put in place: written from the rows. */
+/** Files that a process committed to and did not live to put in place, or to remove: brought level with the rows. */
 import type { Database } from 'bun:sqlite'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { yamlOf } from '../../../core/yaml.ts'
 import { begin } from '../../shared/sqlite/connect.ts'
 import type { Statements } from './connect.ts'
-import { place, syncFolders, writeTemps } from './files.ts'
+import { place, relativePath, removeFiles, syncFolders, writeTemps } from './files.ts'
 
 export interface PendingFiles {
-  /** Writes all pending files. Call it inside a write transaction. */
+  /** Writes all pending files, and removes those of decisions that were erased. Call it inside a write transaction. */
   write(): Promise<void>
   /** The same in a transaction of its own, at the start. */
   settleAll(): Promise<void>
+  /** Files of decisions that were erased, and are still to be removed. */
+  left(): string[]
   /** Removes temporary files that no process needs any more. Call it inside a write transaction. */
   clear(temps: readonly string[]): void
 }
@@ -23,12 +25,19 @@ export function pendingFiles(db: Database, { prepare }: Statements, root: string
     `select p.num, d.id, c.doc from pending_files p join decisions d on d.num = p.num join documents c on c.num = p.num
      where d.gone = 0 limit ?`,
   )
+  const erased = prepare<{ num: number; id: string }, []>(
+    'select p.num, d.id from pending_files p join decisions d on d.num = p.num where d.gone = 2',
+  )
   const setState = prepare<unknown, [number, number, string, number]>(
     'update decisions set file_size = ?, file_mtime = ?, file_hash = ? where num = ?',
   )
   const clearPending = prepare<unknown, [number]>('delete from pending_files where num = ?')
 
   async function write(): Promise<void> {
+    const removed = erased.all()
+    for (const { id } of removed) removeFiles(root, id)
+    await syncFolders(removed.map(({ id }) => join(root, relativePath(id))))
+    for (const { num } of removed) clearPending.run(num)
     for (let rows = pending.all(page); rows.length > 0; rows = pending.all(page)) {
       const nums = new Map(rows.map(({ id, num }) => [id, num]))
       const { temps, sync } = await writeTemps(root, new Map(rows.map(({ id, doc }) => [id, yamlOf(JSON.parse(doc))])))
@@ -45,7 +54,7 @@ export function pendingFiles(db: Database, { prepare }: Statements, root: string
   return {
     write,
     async settleAll() {
-      if (pending.get(1) === null) return
+      if (pending.get(1) === null && erased.get() === null) return
       await begin(db, performance.now() + 10_000)
       try {
         await write()
@@ -55,6 +64,7 @@ export function pendingFiles(db: Database, { prepare }: Statements, root: string
         throw error
       }
     },
+    left: () => erased.all().map(({ id }) => `decisions/${relativePath(id)}`),
     clear(temps) {
       // Where some are pending, a living process may be between its commit and its renames: a later look clears them.
       if (pending.get(1) === null) for (const name of temps) rmSync(join(root, name), { force: true })

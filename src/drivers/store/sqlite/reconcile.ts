@@ -168,6 +168,7 @@ export function reconciler({ statements, root, table, commits, pending, now, log
     const stat = fileStat(join(root, path))
     // Somebody is just writing it, or it changed since it was read: it is right, or the next look will see it.
     if (stored?.pending === 1 || stat?.size !== file?.size || stat?.mtime !== file?.mtime) return null
+    if (row?.gone === 2) return file && { path, kind: 'broken', message: 'the decision was erased: delete this file' }
     if (file === null) {
       if (row === null) return null
       if (row.gone === 0) table.hide(id, row.num)

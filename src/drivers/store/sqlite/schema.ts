@@ -37,7 +37,7 @@ export const decisions = sqliteTable(
     outcome_group: integer().notNull(),
     /** 1 when the active generation holds its vectors. */
     indexed: integer().notNull().default(0),
-    /** 1 when its file was taken away: kept out of every answer, but not forgotten. */
+    /** 1 when its file was taken away: kept out of every answer, but not forgotten. 2 when it was erased: only its id is left. */
     gone: integer().notNull().default(0),
     file_size: integer().notNull().default(-1),
     file_mtime: real().notNull().default(0),
@@ -227,7 +227,7 @@ export const keyed_records = sqliteTable(
   ],
 )
 
-/** Append-only: triggers refuse UPDATE, and DELETE but of lines that the latest line of their retention covers. */
+/** Append-only: triggers refuse UPDATE but of the detail of lines that the latest redaction names, and DELETE but of lines that the latest line of their retention covers. */
 export const audit = sqliteTable(
   'audit',
   {
@@ -245,6 +245,7 @@ export const audit = sqliteTable(
   (table) => [
     index('audit_at').on(table.at_ms),
     index('audit_retention').on(table.seq).where(sql`method = 'audit.retention'`),
+    index('audit_redaction').on(table.seq).where(sql`method = 'audit.redaction'`),
   ],
 )
 

@@ -109,6 +109,11 @@ CREATE TABLE "embeddings" (
 	"shared" integer NOT NULL,
 	CONSTRAINT "embeddings_generation_num_pk" PRIMARY KEY("generation","num")
 );
+CREATE TABLE "erased" (
+	"num" bigint PRIMARY KEY NOT NULL,
+	"id" text collate "C" NOT NULL,
+	CONSTRAINT "erased_id_unique" UNIQUE("id")
+);
 CREATE TABLE "feed" (
 	"base" bigint NOT NULL
 );
@@ -179,6 +184,7 @@ CREATE INDEX "acts_decision" ON "acts" USING btree ("decision_id") WHERE decisio
 CREATE INDEX "audit_at" ON "audit" USING btree ("at_ms");
 CREATE INDEX "audit_rules" ON "audit" USING gin ("rules");
 CREATE INDEX "audit_retention" ON "audit" USING btree ("seq") WHERE method = 'audit.retention';
+CREATE INDEX "audit_redaction" ON "audit" USING btree ("seq") WHERE method = 'audit.redaction';
 CREATE INDEX "changes_seq" ON "changes" USING btree ("seq");
 CREATE INDEX "changes_bare" ON "changes" USING btree ("num") WHERE not indexed;
 CREATE INDEX "decisions_created" ON "decisions" USING btree ("created_ms","id");

@@ -1,10 +1,28 @@
 CREATE FUNCTION audit_is_append_only() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'the audit trail is append-only'; END $$;
-CREATE TRIGGER audit_append_only BEFORE UPDATE OR TRUNCATE ON audit FOR EACH STATEMENT EXECUTE FUNCTION audit_is_append_only();
+CREATE TRIGGER audit_append_only BEFORE TRUNCATE ON audit FOR EACH STATEMENT EXECUTE FUNCTION audit_is_append_only();
+-- Of a line that the latest redaction names the detail may go, and nothing else.
+CREATE FUNCTION audit_loses_only_what_is_redacted() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE said json;
+BEGIN
+  SELECT entry->'detail' INTO said FROM audit WHERE method = 'audit.redaction' ORDER BY seq DESC LIMIT 1;
+  IF (SELECT count(*) FROM after) <> (SELECT count(*) FROM before JOIN after USING (seq)) OR EXISTS (
+    SELECT FROM before b JOIN after a USING (seq) WHERE said IS NULL OR b.method IN ('audit.retention', 'audit.redaction')
+      OR (a.at_ms, a.agent, a.method, a.rules) IS DISTINCT FROM (b.at_ms, b.agent, b.method, b.rules) OR a.allowed IS DISTINCT FROM b.allowed
+      -- As text: what the detail held may be no text of this engine. The detail is last, and no string before it holds a bare quote.
+      OR split_part(a.entry::text, ',"detail":', 1) <> split_part(b.entry::text, ',"detail":', 1)
+      OR (SELECT count(*) FROM json_object_keys(a.entry)) <> 8
+      OR (a.entry->'detail'->>'redacted_by') IS DISTINCT FROM (said->>'redacted_by')
+      OR NOT EXISTS (SELECT FROM json_array_elements_text(said->'lines') AS line WHERE line = b.seq::text)) THEN
+    RAISE EXCEPTION 'the audit trail is append-only';
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER audit_redaction AFTER UPDATE ON audit REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION audit_loses_only_what_is_redacted();
 CREATE FUNCTION audit_loses_only_what_is_over() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE before_ms float8;
 BEGIN
   SELECT (entry->'detail'->>'before_ms')::float8 INTO before_ms FROM audit WHERE method = 'audit.retention' ORDER BY seq DESC LIMIT 1;
-  IF EXISTS (SELECT FROM gone WHERE gone.method = 'audit.retention' OR gone.at_ms >= coalesce(before_ms, '-infinity')) THEN
+  IF EXISTS (SELECT FROM gone WHERE gone.method IN ('audit.retention', 'audit.redaction') OR gone.at_ms >= coalesce(before_ms, '-infinity')) THEN
     RAISE EXCEPTION 'the audit trail is append-only';
   END IF;
   RETURN NULL;

@@ -45,6 +45,7 @@ CREATE TABLE `audit` (
 );
 CREATE INDEX `audit_at` ON `audit` (`at_ms`);
 CREATE INDEX `audit_retention` ON `audit` (`seq`) WHERE method = 'audit.retention';
+CREATE INDEX `audit_redaction` ON `audit` (`seq`) WHERE method = 'audit.redaction';
 CREATE TABLE `audit_rules` (
 	`rule` text NOT NULL,
 	`seq` integer NOT NULL,

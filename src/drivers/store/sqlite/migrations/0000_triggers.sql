@@ -1,5 +1,11 @@
-CREATE TRIGGER `audit_no_update` BEFORE UPDATE ON `audit` BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
-CREATE TRIGGER `audit_no_delete` BEFORE DELETE ON `audit` WHEN old.method = 'audit.retention' OR old.at_ms >= coalesce((SELECT
+CREATE TRIGGER `audit_no_update` BEFORE UPDATE ON `audit` WHEN new.seq <> old.seq OR new.at <> old.at OR new.at_ms <> old.at_ms
+	OR new.agent <> old.agent OR new.method <> old.method OR new.request_id <> old.request_id OR new.ids <> old.ids
+	OR new.allowed IS NOT old.allowed OR new.rules <> old.rules OR old.method IN ('audit.retention', 'audit.redaction')
+	OR NOT EXISTS (SELECT 1 FROM (SELECT detail FROM `audit` WHERE method = 'audit.redaction' ORDER BY seq DESC LIMIT 1) said,
+		json_each(said.detail, '$.lines') line WHERE line.value = old.seq
+		AND json_extract(said.detail, '$.redacted_by') = json_extract(new.detail, '$.redacted_by'))
+	BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
+CREATE TRIGGER `audit_no_delete` BEFORE DELETE ON `audit` WHEN old.method IN ('audit.retention', 'audit.redaction') OR old.at_ms >= coalesce((SELECT
 	json_extract(detail, '$.before_ms') FROM `audit` WHERE method = 'audit.retention' ORDER BY seq DESC LIMIT 1), -1e999)
 	BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;
 CREATE TRIGGER `audit_rules_no_update` BEFORE UPDATE ON `audit_rules` BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END;

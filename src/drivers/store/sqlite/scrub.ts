@@ -1,0 +1,58 @@
+/**
+ * Takes what was erased off the disk: the write-ahead log is emptied, and where the pages of the database still hold a trace of it, such as
+ * a page that was freed long before, the database is written again.
+ */
+import type { Database } from 'bun:sqlite'
+import { open } from 'node:fs/promises'
+import { storageErrorOf } from '../../shared/sqlite/connect.ts'
+import type { Committer } from './commit.ts'
+
+const piece = 4 * 1_048_576
+/** A reader of another process keeps the log for as long as it reads. */
+const attempts = 40
+const pause_ms = 50
+
+/** Whether a file holds one of these texts. */
+export async function holdsAny(path: string, traces: readonly string[]): Promise<boolean> {
+  const wanted = traces.map((trace) => Buffer.from(trace))
+  const longest = Math.max(0, ...wanted.map(({ length }) => length))
+  if (longest === 0) return false
+  const file = await open(path, 'r')
+  try {
+    const buffer = Buffer.alloc(piece + longest)
+    for (let at = 0; ; at += piece) {
+      const { bytesRead } = await file.read(buffer, 0, buffer.length, at)
+      const read = buffer.subarray(0, bytesRead)
+      if (wanted.some((one) => read.includes(one))) return true
+      if (bytesRead < buffer.length) return false
+    }
+  } finally {
+    await file.close()
+  }
+}
+
+export function scrubber(db: Database, commits: Pick<Committer, 'alone'>) {
+  const emptied = () =>
+    commits.alone(() => db.query<{ busy: number }, []>('PRAGMA wal_checkpoint(TRUNCATE)').get()!.busy === 0)
+
+  async function emptyLog(): Promise<boolean> {
+    for (let attempt = 1; attempt < attempts; attempt++) {
+      if (await emptied()) return true
+      await Bun.sleep(pause_ms)
+    }
+    return emptied()
+  }
+
+  /** @returns what is left, in words */
+  return async (traces: readonly string[]): Promise<string[]> => {
+    const left = 'cstp.db-wal: another process reads the database'
+    try {
+      if (!(await emptyLog())) return [left]
+      if (!(await holdsAny(db.filename, traces))) return []
+      await commits.alone(() => db.run('VACUUM'))
+      return (await emptyLog()) ? [] : [left]
+    } catch (error) {
+      return [`cstp.db: ${storageErrorOf(error, 'it could not be written again').message}`]
+    }
+  }
+}
