@@ -97,7 +97,7 @@ export async function hook({ client, flags = {}, env, body, cwd }) {
     }
     if (flags.shadow) return { status: 0, out: '', err: '' }
     if (!isGate) return { status: 1, out: '', err: `${reason}\n` }
-    // Copilot CLI goes on after any exit status but 0.
+    // Copilot CLI stops the call at exit status 2 too, but tells the model no reason.
     if (client === 'copilot')
       return {
         status: 0,

@@ -272,10 +272,15 @@ describe('hooks', () => {
       await event('PostToolUseFailure', { ...failing, error: 'exit 1' })
       await event('Stop', { stop_hook_active: true })
       expect((await program.call('listDecisions', {})).total).toBe(0)
-      await bash('./infra up')
+      const secret = `${'ghp'}_${'aB3dE5gH7j'.repeat(3)}9mN1pQ`
+      await bash(`./infra up --token ${secret} ${'--verbose '.repeat(100)}`)
       await event('Stop', { stop_hook_active: true })
       const { decisions } = await program.call('listDecisions', {})
-      expect(decisions).toMatchObject([{ title: expect.stringContaining('infra'), confidence: null }])
+      const said = expect.stringMatching(
+        /^Call recorded by rule infra: Bash: \.\/infra up --token \[github-token …N1pQ\] --verbose/,
+      )
+      expect(decisions).toMatchObject([{ title: said, confidence: null }])
+      expect(decisions[0]!.title.length).toBeLessThan(450)
       expect(await sessionsOf(program)).toMatchObject([{ actions: 2, errors: 1 }])
     })
 

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test } from 'bun:test'
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import Ajv from 'ajv'
 import fc from 'fast-check'
 import { apply, undo } from '../../src/app/init/apply.ts'
 import { editsOf, initClients } from '../../src/app/init/clients.ts'
@@ -42,6 +43,7 @@ const before = {
   '.gemini/settings.json': '{"theme":"dark","hooks":{}}\n',
   '.cursor/hooks.json': '\ufeff{\n\t"version": 1\n}\n',
   '.mcp.json': '{"mcpServers":{"other":{"command":"x"}}}',
+  'opencode.json': '{\n  "theme": "system",\n  "mcp": {}\n}\n',
   'CLAUDE.md': '# Shop\r\n\r\nUse tabs.',
   'AGENTS.md': '',
 }
@@ -83,6 +85,13 @@ describe('cstp init', () => {
       { matcher: '*', hooks: [{ type: 'http', url: 'http://127.0.0.1:9991/hooks/claude-code', onFailure: 'block' }] },
     ])
     expect(claude.SessionStart[0].hooks[0].type).toBe('command')
+    // Codex and Gemini CLI run a call whose hook can't be started, unless its command ends so.
+    const gates = [
+      (await read('.codex/hooks.json')).hooks.PreToolUse,
+      (await read('.gemini/settings.json')).hooks.BeforeTool,
+    ]
+    for (const [{ hooks }] of gates) expect(hooks[0].command).toEndWith(' || exit 2')
+    expect((await read('.codex/hooks.json')).hooks.Stop[0].hooks[0].command).not.toContain('exit')
     expect((await read('.cursor/hooks.json')).hooks.preToolUse[0]).toMatchObject({ failClosed: true })
     // No token is written anywhere.
     for (const text of Object.values(await treeOf(dir)))
@@ -200,10 +209,79 @@ test('a paragraph is added once, replaced and removed', () => {
   )
 })
 
+test('on Windows the commands are quoted for its shells, and end in a way that stops there', () => {
+  const wiring = {
+    shared: false,
+    shadow: false,
+    url: 'http://127.0.0.1:9991',
+    data_dir: 'C:\\Users\\A B',
+    env_token: false,
+    windows: true,
+  }
+  const texts = editsOf(['codex', 'gemini', 'copilot'], wiring, '/shop').map(({ path, apply: text }) => [
+    path,
+    text(null),
+  ])
+  const written = Object.fromEntries(texts.map(([path, text]) => [path!.split('/')[2], text]))
+  const of = (path: string, event: string) => JSON.parse(written[path]!).hooks[event][0]
+  expect(of('.codex', 'PreToolUse').hooks[0].command).toMatch(
+    /^node "C:\/Users\/A B\/hook\/cstp-hook.mjs" codex .* \|\| exit 2$/,
+  )
+  expect(of('.gemini', 'BeforeTool').hooks[0].command).toEndWith('; if (!$?) { exit 2 }')
+  expect(of('.github', 'PreToolUse').powershell).toBe(of('.github', 'PreToolUse').bash)
+})
+
+/** https://opencode.ai/config.json: its two kinds of MCP servers, closed. */
+const texts = { type: 'object', additionalProperties: { type: 'string' } }
+const serverKinds = [
+  ['local', { command: { type: 'array', items: { type: 'string' } }, environment: texts }, ['command']],
+  ['remote', { url: { type: 'string' }, headers: texts, oauth: { const: false } }, ['url']],
+] as const
+const opencodeServers = {
+  oneOf: serverKinds.map(([type, properties, required]) => ({
+    type: 'object',
+    properties: { type: { const: type }, enabled: { type: 'boolean' }, timeout: { type: 'integer' }, ...properties },
+    required: ['type', ...required],
+    additionalProperties: false,
+  })),
+}
+
+test.each([false, true])(
+  'the MCP server is in the settings of OpenCode as its schema wants it, shared %p',
+  (shared) => {
+    const wiring = {
+      shared,
+      shadow: true,
+      url: 'http://127.0.0.1:9991',
+      data_dir: '/data',
+      env_token: false,
+      windows: false,
+    }
+    const edit = editsOf(['opencode'], wiring, '/shop').find(({ path }) => path === '/shop/opencode.json')!
+    const { mcp, ...rest } = JSON.parse(
+      edit.apply('{"theme":"system","mcp":{"other":{"type":"local","command":["x"]}}}'),
+    )
+    expect([rest, Object.keys(mcp)]).toEqual([
+      { $schema: 'https://opencode.ai/config.json', theme: 'system' },
+      ['other', 'cstp'],
+    ])
+    const valid = new Ajv({ strict: false }).compile(opencodeServers)
+    expect([valid(mcp.cstp), valid.errors]).toEqual([true, null])
+    expect(valid({ ...mcp.cstp, args: [] })).toBe(false)
+  },
+)
+
 test('a run that is broken off has left what takes it back', async () => {
   const [dir, data] = [await folder(before), await folder()]
   const first = await treeOf(dir)
-  const wiring = { shared: false, shadow: true, url: 'http://127.0.0.1:9991', data_dir: data, env_token: false }
+  const wiring = {
+    shared: false,
+    shadow: true,
+    url: 'http://127.0.0.1:9991',
+    data_dir: data,
+    env_token: false,
+    windows: false,
+  }
   const edits = editsOf(['claude-code', 'gemini'], wiring, dir)
   await mkdir(join(dir, 'CLAUDE.md.d'))
   const broken = [...edits, { path: join(dir, 'CLAUDE.md.d'), apply: () => 'x', undo: () => null }]

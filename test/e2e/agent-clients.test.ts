@@ -1,6 +1,6 @@
 /** What real clients do with the answers of hooks, so that a change of theirs is seen: each is connected by cstp init, and asks for one command. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Agent, openAgent, type RealClient, whyNot } from '../support/agent-clients.ts'
@@ -15,7 +15,7 @@ const rules = `
 `
 const asking = rules.replace('block', 'step_up')
 
-describe.each(['codex', 'gemini', 'claude-code', 'opencode'] as const)('%s', (client: RealClient) => {
+describe.each(['codex', 'gemini', 'claude-code', 'opencode', 'copilot'] as const)('%s', (client: RealClient) => {
   const reason = whyNot(client)
   if (reason !== null) {
     test.skip(reason, () => {})
@@ -82,6 +82,27 @@ describe.each(['codex', 'gemini', 'claude-code', 'opencode'] as const)('%s', (cl
     expect(turn.result).toContain('judged')
   })
 
+  test('a hook that cannot be started stops the call', async () => {
+    await rule('[]')
+    await connect('--enforce', '--url', running.url)
+    await rm(join(data, 'hook'), { recursive: true })
+    expect(await agent.turn(ada)).toMatchObject({ ran: false, result: expect.anything() })
+  })
+
+  if (client === 'opencode' || client === 'copilot')
+    test('our own tools work, and are no calls that are recorded', async () => {
+      await rule('[]')
+      await connect('--enforce', '--url', running.url)
+      const bin = join(data, 'bin')
+      await mkdir(bin)
+      const line = `#!/bin/sh\nexec ${process.execPath} ${join(root, 'src', 'main.ts')} "$@"\n`
+      await writeFile(join(bin, 'cstp'), line, { mode: 0o755 })
+      const tool = { name: 'get_stats', input: {} }
+      const turn = await agent.turn({ ...ada, PATH: `${bin}:${process.env.PATH}` }, { tool })
+      expect(turn.result).toContain('total_decisions')
+      expect(await sessions()).toMatchObject([{ client, actions: 0, verdicts: {} }])
+    })
+
   if (client === 'claude-code' || client === 'opencode') {
     test('a call that waits for an approval passes once it is granted', async () => {
       await rule(asking)
@@ -113,15 +134,8 @@ describe.each(['codex', 'gemini', 'claude-code', 'opencode'] as const)('%s', (cl
       const [made] = await observed()
       expect(made).toMatchObject({ source: 'hook', confidence: null })
       expect(made!.context).toMatch(
-        /^Asked: "?make a file"?\nDone: .* \(no-files\): bash\nSaid: done\nObserved by the hook of /i,
+        /^Asked: "?make a file"?\nDone: Call recorded by rule no-files: bash: touch ran.txt\nSaid: done\nObserved by the hook of /i,
       )
-    })
-
-    test('a hook that cannot be started stops the call', async () => {
-      await rule('[]')
-      await connect('--enforce', '--url', running.url)
-      await rm(join(data, 'hook'), { recursive: true })
-      expect(await agent.turn(ada)).toMatchObject({ ran: false, result: expect.stringContaining('"is_error":true') })
     })
   }
 
@@ -159,7 +173,7 @@ describe.each(['codex', 'gemini', 'claude-code', 'opencode'] as const)('%s', (cl
     })
   }
 
-  if (client === 'codex')
+  if (client === 'codex' || client === 'copilot')
     test('a hook that is not trusted is not run, and the service never hears it', async () => {
       await rule(rules)
       await connect('--enforce', '--url', running.url)

@@ -1,7 +1,7 @@
 /**
  * Agents' clients, each the real program in a home of its own, before a model that asks for one command and then ends. CSTP_AGENT_CLIENTS names
- * the folder with their packages (`node_modules`). `.ci/run` installs Codex and Gemini CLI there; Claude Code and OpenCode run in `bun run soak`
- * where somebody has put them there, or into PATH.
+ * the folder with their packages (`node_modules`). `.ci/run` installs Codex and Gemini CLI there; Claude Code, OpenCode and Copilot CLI run in
+ * `bun run soak` where somebody has put them there, or into PATH.
  */
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -122,6 +122,29 @@ requires_openai_auth = false
       OPENCODE_DISABLE_MODELS_FETCH: '1',
     }),
   },
+  copilot: {
+    paths: ['@github/copilot-linux-x64/copilot', '.bin/copilot'],
+    name: 'copilot',
+    soak: true,
+    model: messages,
+    settings: () => ({}),
+    // Hooks run in a folder that the user trusts; elsewhere it says nothing of them.
+    line: (program, trusted) => [
+      ...(trusted ? ['env', 'COPILOT_ALLOW_ALL=true'] : []),
+      program,
+      '-p',
+      'make a file',
+      '--allow-all-tools',
+    ],
+    env: (url) => ({
+      COPILOT_OFFLINE: 'true',
+      COPILOT_AUTO_UPDATE: 'false',
+      COPILOT_PROVIDER_BASE_URL: url,
+      COPILOT_PROVIDER_TYPE: 'anthropic',
+      COPILOT_PROVIDER_API_KEY: 'x',
+      COPILOT_MODEL: 'claude-sonnet-4.5',
+    }),
+  },
 } satisfies Record<string, Client>
 export type RealClient = keyof typeof clients
 
@@ -154,6 +177,8 @@ interface How {
   trusted?: boolean
   /** What the model wants to run, instead of `touch ran.txt`. */
   command?: string
+  /** A tool that the model wants instead, by the end of its name, and its input. */
+  tool?: { name: string; input: object }
   /** Options of its command line. */
   options?: string[]
   /** Called with what the tool returned; then the model asks for the same once more. */
@@ -183,6 +208,7 @@ export async function openAgent(name: RealClient): Promise<Agent> {
   let meanwhile: How['meanwhile']
   let times = 1
   let command = ''
+  let tool: How['tool']
   const model = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
@@ -193,7 +219,7 @@ export async function openAgent(name: RealClient): Promise<Agent> {
       if (path.includes('count_tokens')) return Response.json({ input_tokens: 1 })
       if (request.method !== 'POST' || !client.model.path.test(path)) return Response.json({}, { status: 404 })
       seen += text
-      const told = client.model.reply({ body: JSON.parse(text), path, command, times })
+      const told = client.model.reply({ body: JSON.parse(text), path, command, times, ...(tool && { tool }) })
       if (told.results.length > results.length) {
         results = told.results
         if (results.length === 1) await meanwhile?.(results[0]!)
@@ -221,6 +247,7 @@ export async function openAgent(name: RealClient): Promise<Agent> {
       meanwhile = how.meanwhile
       times = meanwhile ? 2 : 1
       command = how.command ?? 'touch ran.txt'
+      tool = how.tool
       await rm(join(project, 'ran.txt'), { force: true })
       const line = [...client.line(program, how.trusted ?? true), ...(how.options ?? [])]
       const { out, err } = await run(line, { cwd: project, env: { ...own, ...env }, input: '' })

@@ -7,6 +7,8 @@ interface Asked {
   body: Json
   path: string
   command: string
+  /** What is asked for instead of the command, by the end of its name; the Messages API alone has it. */
+  tool?: { name: string; input: object }
   /** How often the command is asked for. */
   times: number
 }
@@ -86,15 +88,15 @@ export const content: Model = {
 /** The Messages API, as a stream or whole. */
 export const messages: Model = {
   path: /\/messages$/,
-  reply({ body, command, times }) {
+  reply({ body, command, times, tool: other }) {
     const name = list(body.tools)
       .map((tool) => String(tool.name))
-      .find((one) => /^bash$/i.test(one))
+      .find((one) => (other ? one.endsWith(other.name) : /^bash$/i.test(one)))
     const results = list(body.messages).flatMap(({ content: parts }) =>
       list(parts).filter(({ type }) => type === 'tool_result'),
     )
     const id = crypto.randomUUID().replaceAll('-', '')
-    const input = { command, description: 'Run it' }
+    const input = other?.input ?? { command, description: 'Run it' }
     const wants = name !== undefined && results.length < times
     const block = wants ? { type: 'tool_use', id: `toolu_${id}`, name, input } : { type: 'text', text: 'done' }
     const stop = { stop_reason: wants ? 'tool_use' : 'end_turn', stop_sequence: null }

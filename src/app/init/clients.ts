@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { word } from '../doctor/finding.ts'
 import { type Entries, editJson, withHooks, withParagraph, withServer } from './edits.ts'
 import { source as script } from './hook-script.gen.ts'
+import { opencodePlugin, opencodeSchema, opencodeServer } from './opencode.ts'
 
 export const initClients = ['claude-code', 'codex', 'cursor', 'gemini', 'copilot', 'opencode'] as const
 export type InitClient = (typeof initClients)[number]
@@ -17,6 +18,8 @@ export interface Wiring {
   data_dir: string
   /** Whether the environment names the token, so that Claude Code can call without a process. */
   env_token: boolean
+  /** Whether the clients run on Windows. */
+  windows: boolean
 }
 
 /** A file and its edit. `undo` takes out what was added, where the file was changed since. */
@@ -39,11 +42,18 @@ const projectFolder: Partial<Record<InitClient, string>> = {
 const scriptPath = ({ shared, data_dir }: Wiring, dir: string): string =>
   shared ? join(dir, '.cstp', scriptName) : join(data_dir, 'hook', scriptName)
 
-function commandOf(client: InitClient, wiring: Wiring): string {
-  const { shared, shadow, url, data_dir } = wiring
-  const path = shared ? `${projectFolder[client] ?? ''}.cstp/${scriptName}` : word(join(data_dir, 'hook', scriptName))
-  return `node ${path} ${client}${shadow ? ' --shadow' : ''} --url ${word(url)}`
+/** All shells of Windows read slashes and double quotes alike. */
+const argument = (text: string, windows: boolean): string => (windows ? `"${text.replaceAll('\\', '/')}"` : word(text))
+
+function commandOf(client: InitClient, { shared, shadow, url, data_dir, windows }: Wiring): string {
+  const own = argument(join(data_dir, 'hook', scriptName), windows)
+  const path = shared ? `${projectFolder[client] ?? ''}.cstp/${scriptName}` : own
+  return `node ${path} ${client}${shadow ? ' --shadow' : ''} --url ${argument(url, windows && !shared)}`
 }
+
+/** Codex and Gemini CLI run a call whose hook can't even be started: only exit status 2 stops it. */
+const orStop = (command: string, wiring: Wiring, event: string, end = ' || exit 2'): string =>
+  wiring.shadow || !/^(?:PreToolUse|BeforeTool)$/.test(event) ? command : command + end
 
 const whole = (path: string, text: string): Edit => ({ path, apply: () => text, undo: () => null })
 
@@ -61,6 +71,14 @@ const hooksIn = (path: string, entries: Entries, more: Entries = {}): Edit =>
     path,
     (root) => withHooks({ ...more, ...root }, entries),
     (root) => withHooks(root, {}),
+  )
+
+/** A file with the MCP server in a table of this name. */
+const serverIn = (path: string, table: string, server: Entries, more: Entries = {}): Edit =>
+  json(
+    path,
+    (root) => withServer({ ...more, ...root }, table, server),
+    (root) => withServer(root, table, null),
   )
 
 const toEach = (events: readonly string[], entry: (event: string) => unknown): Entries =>
@@ -91,23 +109,28 @@ function claudeHooks(wiring: Wiring): Entries {
   })
 }
 
+/** Gemini CLI runs hooks by PowerShell there, of which version 5 has no `||`. */
+const powershellEnd = '; if (!$?) { exit 2 }'
+
 function geminiHooks(wiring: Wiring): Entries {
-  const command = commandOf('gemini', wiring)
+  const end = wiring.windows && !wiring.shared ? powershellEnd : undefined
   const events = ['SessionStart', 'BeforeAgent', 'BeforeTool', 'AfterTool', 'AfterAgent', 'SessionEnd']
-  return toEach(events, (event) => ({
-    ...(/Tool$/.test(event) && { matcher: '.*' }),
-    hooks: [{ type: 'command', name: 'cstp', command, timeout: timeoutSeconds * 1_000 }],
-  }))
+  return toEach(events, (event) => {
+    const command = orStop(commandOf('gemini', wiring), wiring, event, end)
+    return {
+      ...(/Tool$/.test(event) && { matcher: '.*' }),
+      hooks: [{ type: 'command', name: 'cstp', command, timeout: timeoutSeconds * 1_000 }],
+    }
+  })
 }
 
 const codexHooks = (wiring: Wiring): Entries =>
   toEach(named, (event) => ({
     ...(ofTools.test(event) && { matcher: '*' }),
-    hooks: [{ type: 'command', command: commandOf('codex', wiring), timeout: timeoutSeconds }],
+    hooks: [{ type: 'command', command: orStop(commandOf('codex', wiring), wiring, event), timeout: timeoutSeconds }],
   }))
 
 function cursorHooks(wiring: Wiring): Entries {
-  const command = commandOf('cursor', wiring)
   const events = [
     'sessionStart',
     'beforeSubmitPrompt',
@@ -118,7 +141,7 @@ function cursorHooks(wiring: Wiring): Entries {
     'sessionEnd',
   ]
   return toEach(events, (event) => ({
-    command,
+    command: commandOf('cursor', wiring),
     timeout: timeoutSeconds,
     ...(event === 'preToolUse' && !wiring.shadow && { failClosed: true }),
   }))
@@ -128,65 +151,9 @@ const copilotHooks = (wiring: Wiring): Entries =>
   toEach([...named, 'PostToolUseFailure', 'SessionEnd'], () => ({
     type: 'command',
     bash: commandOf('copilot', wiring),
+    powershell: commandOf('copilot', wiring),
     timeoutSec: timeoutSeconds,
   }))
-
-/** A plugin in the process of OpenCode, which throws to stop a call. */
-const opencodePlugin = (
-  wiring: Wiring,
-): string => `// Written by cstp init: tells cstp what is done, and stops what its rules deny.
-import { spawnSync } from 'node:child_process'
-
-const enforced = ${!wiring.shadow}
-const tell = (directory, body) => {
-  const input = JSON.stringify({ cwd: directory, permission_mode: 'default', ...body })
-  const { status, stdout, stderr } = spawnSync(${JSON.stringify(commandOf('opencode', wiring))}, { shell: true, input, cwd: directory, encoding: 'utf8' })
-  try {
-    return { status, stderr, ...JSON.parse(stdout || '{}').hookSpecificOutput }
-  } catch {
-    return { status: null, stderr: stdout }
-  }
-}
-
-export const Cstp = async ({ directory }) => {
-  const begun = new Map()
-  const found = new Map()
-  const said = new Map()
-  const begin = (session_id) => {
-    if (!begun.has(session_id))
-      begun.set(session_id, tell(directory, { hook_event_name: 'SessionStart', session_id }).additionalContext)
-    return begun.get(session_id)
-  }
-  return {
-    'chat.message': async ({ sessionID }, { parts }) => {
-      begin(sessionID)
-      const prompt = parts.flatMap(({ type, text, synthetic }) => (type === 'text' && !synthetic ? [text] : [])).join('\\n')
-      found.set(sessionID, tell(directory, { hook_event_name: 'UserPromptSubmit', session_id: sessionID, prompt }).additionalContext)
-    },
-    'experimental.chat.system.transform': async ({ sessionID }, output) => {
-      if (sessionID) output.system.push(...[begin(sessionID), found.get(sessionID)].filter(Boolean))
-    },
-    'experimental.text.complete': async ({ sessionID }, { text }) => {
-      said.set(sessionID, text)
-    },
-    'tool.execute.before': async ({ tool, sessionID, callID }, { args }) => {
-      const body = { hook_event_name: 'PreToolUse', session_id: sessionID, tool_name: tool, tool_input: args, tool_use_id: callID }
-      const { status, stderr, permissionDecision, permissionDecisionReason } = tell(directory, body)
-      if (permissionDecision === 'deny') throw new Error(permissionDecisionReason)
-      if (enforced && status !== 0) throw new Error(stderr || 'cstp: this call can not be judged: its hook was not run')
-    },
-    'tool.execute.after': async ({ tool, sessionID, callID, args }, { output, metadata }) => {
-      const tool_response = { output, exit_code: metadata?.exit }
-      tell(directory, { hook_event_name: 'PostToolUse', session_id: sessionID, tool_name: tool, tool_input: args, tool_use_id: callID, tool_response })
-    },
-    event: async ({ event }) => {
-      if (event.type !== 'session.idle') return
-      const { sessionID } = event.properties
-      tell(directory, { hook_event_name: 'Stop', session_id: sessionID, stop_hook_active: true, last_assistant_message: said.get(sessionID) })
-    },
-  }
-}
-`
 
 const paragraph = `## Decisions
 
@@ -209,7 +176,10 @@ function ofClient(client: InitClient, wiring: Wiring, dir: string): Edit[] {
     case 'copilot':
       return [hooksIn(at('.github', 'hooks', 'cstp.json'), copilotHooks(wiring), { version: 1 })]
     case 'opencode':
-      return [whole(at('.opencode', 'plugin', 'cstp.js'), opencodePlugin(wiring))]
+      return [
+        whole(at('.opencode', 'plugin', 'cstp.js'), opencodePlugin(commandOf('opencode', wiring), !wiring.shadow)),
+        serverIn(at('opencode.json'), 'mcp', opencodeServer(wiring), opencodeSchema),
+      ]
   }
 }
 
@@ -229,11 +199,7 @@ export function editsOf(clients: readonly InitClient[], wiring: Wiring, dir: str
   return [
     whole(scriptPath(wiring, dir), script),
     ...clients.flatMap((client) => ofClient(client, wiring, dir)),
-    json(
-      join(dir, '.mcp.json'),
-      (root) => withServer(root, server),
-      (root) => withServer(root, null),
-    ),
+    serverIn(join(dir, '.mcp.json'), 'mcpServers', server),
     ...[...pages].map(
       (page): Edit => ({
         path: join(dir, page),

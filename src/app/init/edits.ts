@@ -62,14 +62,13 @@ export function withHooks(root: Plain, entries: Entries): Plain {
     : rest
 }
 
-/** The file with the MCP server named cstp; null removes it. */
-export function withServer(root: Plain, server: Plain | null): Plain {
-  const { mcpServers: given = {} } = root
-  if (!isPlain(given)) throw new Uneditable('"mcpServers" is not an object')
+/** The file with the MCP server named cstp in a table of servers; null removes it. */
+export function withServer(root: Plain, table: string, server: Plain | null): Plain {
+  const { [table]: given = {}, ...rest } = root
+  if (!isPlain(given)) throw new Uneditable(`"${table}" is not an object`)
   const { cstp: _, ...others } = given
   const all = server === null ? others : { ...given, cstp: server }
-  const { mcpServers: __, ...rest } = root
-  return Object.keys(all).length > 0 ? { ...root, mcpServers: all } : rest
+  return Object.keys(all).length > 0 ? { ...root, [table]: all } : rest
 }
 
 const [begin, end] = ['<!-- cstp: begin -->', '<!-- cstp: end -->']

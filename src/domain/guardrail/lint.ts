@@ -156,8 +156,17 @@ function shadows(rule: Rule, index: number, all: readonly Rule[]): Found[] {
 
 const claimsOnly = (claims: readonly string[]): string =>
   `its file has trust: evidence, and only the agent vouches for what satisfies it (${claims.join(', ')}); ask for evidence or an approval with requires`
-const absence = (fields: readonly string[]): string =>
-  `it applies to actions without ${[...new Set(fields)].join(', ')}, as it blocks; write when_missing: match if this is intended, else no_match`
+/** Fields that hooks give to some tools alone: the others have none, whatever an agent does. */
+const ofSomeTools: readonly string[] = ['context.command', 'context.file_path']
+
+function absence(rule: LoadedRule): string {
+  const fields = [...new Set(rule.assumed_match)]
+  const some = fields.filter((field) => ofSomeTools.includes(fieldName(field)))
+  const others = ['context.tool', 'context.mcp_server'].some((field) => mustHold(rule).has(field))
+    ? ''
+    : some.map((field) => `; hooks: to every call of a tool that has no ${field.replace('context.', '')} too`).join('')
+  return `it applies to actions without ${fields.join(', ')}, as it blocks${others}; write when_missing: match if this is intended, else no_match`
+}
 
 /** Findings over a set of rules, in the order of the rules. */
 export function lintRules(rules: readonly LoadedRule[]): LintFinding[] {
@@ -174,7 +183,7 @@ export function lintRules(rules: readonly LoadedRule[]): LintFinding[] {
       found.push(['no_message', 'a blocked agent does not learn why: add a message'])
     const claims = rule.trust === 'evidence' ? satisfiedByClaims(rule) : null
     if (claims !== null) found.push(['claims_only', claimsOnly(claims)])
-    if (rule.assumed_match.length > 0) found.push(['assumed_match', absence(rule.assumed_match)])
+    if (rule.assumed_match.length > 0) found.push(['assumed_match', absence(rule)])
     const { id, file, line } = rule
     return found.map(([kind, message]) => ({ rule: id, file, line, kind, message }))
   })

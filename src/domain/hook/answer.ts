@@ -11,7 +11,7 @@ import { toMarkdown } from '../memory/session-markdown.ts'
 import type { WisdomReader } from '../memory/wisdom.ts'
 import { hitOf } from '../search/hits.ts'
 import { precedents } from '../search/search.ts'
-import { actionOf, type CheckCall, checkTool } from './check.ts'
+import { actionOf, type CheckCall, checkTool, shortCall } from './check.ts'
 import { consequenceOf } from './consequence.ts'
 import { type HookEvent, type HookOutcome, silent } from './event.ts'
 import { askToAdopt, hasRecorded, observedParams, prepareObserved } from './observed.ts'
@@ -152,7 +152,8 @@ async function afterTool(call: HookCall, event: On<'after_tool'>): Promise<HookO
       // A client that repeats its event has not done the call twice.
       if (known !== null && known.ok !== null) return session
       const rule = known?.record[0]
-      const asked = rule === undefined ? null : { kind: 'rule' as const, text: name, sha: null, pr: null, rule }
+      const text = () => shortCall(tool, (value) => redact(value).value)
+      const asked = rule === undefined ? null : { kind: 'rule' as const, text: text(), sha: null, pr: null, rule }
       const found = done ?? (ok ? asked : null)
       const row = { ...(known ?? unchecked), tool: name, at_ms: known?.at_ms ?? at_ms, input_digest }
       const result = { ...row, ok, output_digest, duration_ms }

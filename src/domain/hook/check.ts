@@ -39,18 +39,19 @@ function bounded(value: unknown, depth = 0): unknown {
   )
 }
 
-/** What the call is about, in a few words. */
-const subjectOf = (call: ToolCall): string => {
-  const named = commandOf(call) ?? fileOf(call)
-  return plainText(named ?? (call.input === null ? '' : JSON.stringify(call.input)).slice(0, 2 * maxDescription))
+/** A call in a few words. @param clean takes secrets out of what is shown, before it is cut */
+export function shortCall(call: ToolCall, clean: (value: unknown) => unknown = (value) => value): string {
+  const subject = clean(commandOf(call) ?? fileOf(call) ?? call.input)
+  const text = subject === null ? '' : typeof subject === 'string' ? subject : JSON.stringify(subject)
+  const shown = plainText(text.slice(0, 2 * maxDescription))
+  return shorten(shown === '' ? call.tool : `${call.tool}: ${shown}`, maxDescription)
 }
 
 /** The action that rules see of a call. */
 export function actionOf(client: HookClient, project: string | null, place: HookPlace, call: ToolCall): ActionParams {
   const [command, file_path] = [commandOf(call), fileOf(call)]
-  const subject = subjectOf(call)
   return {
-    description: shorten(subject === '' ? call.tool : `${call.tool}: ${subject}`, maxDescription),
+    description: shortCall(call),
     category: 'tool_use',
     confidence: null,
     tags: [],

@@ -18,11 +18,11 @@ const deeds: Record<Consequence['kind'], string> = {
   deployment: 'Deployment',
   migration: 'Migration',
   dependency_change: 'Change of dependencies',
-  rule: 'Call that a rule records',
+  rule: 'Call recorded by rule',
 }
 
 const deedOf = ({ kind, text, rule }: Consequence): string =>
-  `${rule === null ? deeds[kind] : `${deeds[kind]} (${rule})`}: ${text}`
+  `${rule === null ? deeds[kind] : `${deeds[kind]} ${rule}`}: ${text}`
 
 /** The record of what was done in a turn: what was asked, what was done, what the agent said. */
 export function observedParams(

@@ -106,6 +106,19 @@ test('a rule that blocks where a field is absent, and does not say so', async ()
   expect(await kinds(`[{ id: r, message: m, action: warn, conditions: [${field} }] }]`)).toEqual([])
 })
 
+test('a rule that blocks on a command and names no tool blocks tools that have no command', async () => {
+  const messages = async (...conditions: string[]) =>
+    lintRules(
+      (await policyOf(`[{ id: r, message: m, conditions: [${conditions.join(',')}] }]`)).rules.map(({ rule }) => rule),
+    ).map(({ message }) => message)
+  const command = '{ type: field, field: context.command, operator: contains, value: npm publish'
+  const other = 'every call of a tool that has no command'
+  expect(await messages(`${command} }`)).toEqual([expect.stringContaining(other)])
+  const tool = '{ type: field, field: context.tool, operator: "=", value: Bash, when_missing: no_match }'
+  expect(await messages(tool, `${command} }`)).toEqual([expect.not.stringContaining(other)])
+  expect(await messages(`${command}, when_missing: no_match }`)).toEqual([])
+})
+
 test('a block without a message', async () => {
   const { rules } = await policyOf('[{ id: r, condition_stakes: high }, { id: s, action: warn, condition_y: 1 }]')
   expect(lintRules(rules.map(({ rule }) => rule)).map(({ rule, kind, line }) => [rule, kind, line])).toEqual([

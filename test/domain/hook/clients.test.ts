@@ -49,6 +49,12 @@ const before: [HookClient, object, Partial<Extract<HookEvent, { kind: 'before_to
     { ...at, hook_event_name: 'PreToolUse', tool_name: 'bash', tool_input: '{"command":"ls"}' },
     { input: { command: 'ls' } },
   ],
+  ['copilot', { ...at, hook_event_name: 'PreToolUse', tool_name: 'git-hub-get_issue' }, { mcp_server: 'git-hub' }],
+  [
+    'opencode',
+    { ...at, hook_event_name: 'PreToolUse', tool_name: 'cstp_ready', mcp_context: { server_name: 'cstp' } },
+    { mcp_server: 'cstp' },
+  ],
 ]
 
 test.each(before)('%s: a call of a tool', (client, body, call) => {
@@ -83,6 +89,16 @@ test.each(denials)(
     expect(write('unreadable', { kind: 'deny', reason: 'no' })).toEqual(denial as never)
   },
 )
+
+test('text for the model goes where its client takes it', () => {
+  const text = { kind: 'context', text: 'precedents' } as const
+  expect(adapters.copilot.write('session_start', text)).toEqual({ additionalContext: 'precedents' })
+  expect(adapters.copilot.write('before_tool', { kind: 'warn', text: 'careful' })).toEqual({
+    additionalContext: 'careful',
+  })
+  expect(adapters.cursor.write('session_start', text)).toEqual({ additional_context: 'precedents' })
+  expect(adapters.cursor.write('before_tool', { kind: 'warn', text: 'careful' })).toEqual({})
+})
 
 test('a command that failed is no success, however its client reports it', () => {
   const after: [HookClient, object, boolean][] = [

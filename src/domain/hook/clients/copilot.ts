@@ -1,19 +1,39 @@
 /** Hooks of Copilot CLI, configured with the event names in PascalCase, whose bodies are in snake_case. */
-import { afterTool, fieldsOf, textAt } from '../body.ts'
+import { afterTool, beforeTool, callOf, fieldsOf, textAt } from '../body.ts'
 import type { HookAdapter } from '../event.ts'
 import { readNamed } from './claude-code.ts'
+
+/** It names MCP tools `<server>-<tool>`, and no tool of its own has a hyphen; the names of tools hardly have one. */
+const mcpName = /^(.+)-/
 
 export const copilot: HookAdapter = {
   read(given) {
     const body = fieldsOf(given)
-    if (textAt(body, 'hook_event_name') !== 'PostToolUse') return readNamed(body)
-    const result = fieldsOf(body.tool_result)
-    return afterTool(body, result.text_result_for_llm, textAt(result, 'result_type') === 'success')
+    const call = callOf(body, mcpName)
+    switch (textAt(body, 'hook_event_name')) {
+      case 'PreToolUse':
+        return beforeTool(body, call)
+      case 'PostToolUse': {
+        const result = fieldsOf(body.tool_result)
+        return afterTool(body, result.text_result_for_llm, textAt(result, 'result_type') === 'success', call)
+      }
+      case 'PostToolUseFailure':
+        return afterTool(body, body.error, false, call)
+      default:
+        return readNamed(body)
+    }
   },
-  // It takes no text for the model from these hooks: a warning is kept in the trail alone.
   write(kind, outcome) {
-    if (outcome.kind === 'go_on' && kind === 'stop') return { decision: 'block', reason: outcome.reason }
-    if (outcome.kind !== 'deny') return {}
-    return { permissionDecision: 'deny', permissionDecisionReason: outcome.reason }
+    switch (outcome.kind) {
+      case 'deny':
+        return { permissionDecision: 'deny', permissionDecisionReason: outcome.reason }
+      case 'go_on':
+        return kind === 'stop' ? { decision: 'block', reason: outcome.reason } : {}
+      case 'context':
+      case 'warn':
+        return { additionalContext: outcome.text }
+      case 'silent':
+        return {}
+    }
   },
 }
