@@ -89,7 +89,7 @@ const layers: Layer[] = [
   {
     files: /^src\/transparency\//,
     only: /^sdk\/|^src\/core\/|^src\/domain\/(?:evidence|thread)\/|^src\/(?:verify|transparency)\//,
-    packages: /^node:/,
+    packages: /^node:|^bun:sqlite$/,
   },
   { files: /^src\/calls\//, only: /^sdk\/|^src\/(?:core|domain|calls)\//, packages: pure },
   // A method imports no other one: what two share is of the domain.

@@ -57,14 +57,15 @@ export async function openKey(
   }
 }
 
-async function openPolicy(path: string): Promise<Policy> {
+/** The policy in a file. @throws Failure naming the flag, and the line that is wrong */
+export async function openPolicy(flag: 'policy' | 'logs', path: string): Promise<Policy> {
   const found = await stat(path).catch(() => null)
-  if (!found?.isFile() || found.size > maxPolicyBytes) throw misuse(`--policy: ${path} is not a file with a policy`)
+  if (!found?.isFile() || found.size > maxPolicyBytes) throw misuse(`--${flag}: ${path} is not a file with a policy`)
   try {
     return readPolicy(await readFile(path, 'utf8'))
   } catch (error) {
     if (!(error instanceof PolicyFormError)) throw error
-    throw misuse(`--policy: ${path}, ${error.message}`)
+    throw misuse(`--${flag}: ${path}, ${error.message}`)
   }
 }
 
@@ -75,7 +76,7 @@ async function policyOf({ policy: path, key: log, witness }: VerifyRun['flags'])
   const key = await openKey('key', 'log', log)
   const named = key === null ? [] : [{ key, url: null }]
   if (path !== undefined) {
-    const policy = await openPolicy(path)
+    const policy = await openPolicy('policy', path)
     if (policy.logs.length === 0 && key === null)
       throw misuse(`--policy: ${path} names no log: give the key of the log with --key`)
     return { ...policy, logs: [...policy.logs, ...named] }

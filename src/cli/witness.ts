@@ -8,6 +8,7 @@ import { Unreachable } from '../transparency/reader.ts'
 import { defineCommand } from './command.ts'
 import { Failure, misuse } from './failure.ts'
 import { jsonLine, plain, type Terminal } from './terminal.ts'
+import { witnessServe } from './witness-serve.ts'
 
 const alarmStatus = 3
 
@@ -39,12 +40,14 @@ function showAlarm(alarm: Alarm, url: string, json: boolean, { note, notePaint }
 
 export const witness = defineCommand({
   name: 'witness',
-  usage: '<url> [flags]',
+  usage: '<url> | serve [flags]',
+  verbs: [witnessServe],
   summary: 'Watch the evidence log of a server: check that it only grows, and sign what was seen.',
   about: [
     'Fetches the log’s checkpoint, verifies its signature and that it extends the last one that was seen, adds its own signature with the time, and stores the note. Run it where the operators of the server have no access.',
     'The first check pins the key of the log, unless --key names it. A --key that differs from the pinned one replaces it, and the records must still be those that were seen.',
     'If the log was rolled back, has different records, is signed wrongly or names another key, it raises an alarm on stderr, stores both notes in files, and ends with the exit status 3. A server that can’t be reached is reported but is not an alarm; with --once the exit status is then 1.',
+    'cstp witness serve is the other way round: logs hand their checkpoints in.',
     'In the folder of the log, latest.note is the newest note with both signatures, checkpoints/ has one for each size that was seen, and witness.pub is the verifier key of the witness: what an auditor needs to verify a bundle.',
   ],
   flags: {

@@ -3,7 +3,9 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ownKey } from '../core/key-file.ts'
 import { fingerprint, type NoteError, parseVerifier, type Verifier, verifierOf } from '../domain/evidence/note.ts'
+import { openLatest } from './latest.ts'
 import { logReader, replaceFile } from './reader.ts'
+import { createWitnessHandler, type Handled, maxBodyBytes } from './serve.ts'
 import { type Look, look, type Witness } from './witness.ts'
 
 /** A verifier key, or the file that holds it. @throws Error saying what was expected */
@@ -42,3 +44,43 @@ export async function openWitness(input: {
 /** One look at the log of a server. @throws as `look` of `witness.ts` */
 export const lookAt = (witness: Witness, url: string, key: Verifier | null, signal: AbortSignal): Promise<Look> =>
   look(witness, logReader(url, signal), key)
+
+interface ServingWitness {
+  url: string
+  verifier_key: string
+  stop(): Promise<void>
+}
+
+/** Starts a witness that other logs send their checkpoints to. @param input.logs verifier keys of the logs */
+export async function serveWitness(input: {
+  host: string
+  port: number
+  state_dir: string
+  key_path: string | undefined
+  name: string | undefined
+  logs: readonly string[]
+  handled(what: Handled): void
+}): Promise<ServingWitness> {
+  const { host, port, logs, handled, ...own } = input
+  const { verifier, key, now } = await openWitness(own)
+  const latest = await openLatest(own.state_dir)
+  const handle = createWitnessHandler({ verifier, key, logs: logs.map(parseVerifier), latest, now, handled })
+  const server = Bun.serve({
+    hostname: host,
+    port,
+    maxRequestBodySize: maxBodyBytes,
+    fetch: handle,
+    error: (error) => {
+      handled({ status: 500, origin: null, size: null, message: error.message })
+      return new Response('internal error\n', { status: 500 })
+    },
+  })
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${server.port}`,
+    verifier_key: verifier.text,
+    async stop() {
+      await server.stop()
+      latest.close()
+    },
+  }
+}

@@ -10,6 +10,8 @@ export interface NoteKey {
   id: string
   kind: 'log' | 'witness'
   key: KeyObject
+  /** `name+hash+base64`. */
+  text: string
 }
 
 /** Thrown for an invalid key, note or checkpoint. */
@@ -40,7 +42,7 @@ export function readKey(text: string): NoteKey {
   if (right !== id)
     throw new NoteFormError(`the hash in the key ${name} is ${id}, but should be ${right}: is it mistyped?`)
   const der = Buffer.concat([Buffer.from(derHead, 'hex'), bytes.subarray(1)])
-  return { name, id, kind, key: createPublicKey({ key: der, format: 'der', type: 'spki' }) }
+  return { name, id, kind, key: createPublicKey({ key: der, format: 'der', type: 'spki' }), text: text.trim() }
 }
 
 /** A signed note of any text. */

@@ -1,0 +1,75 @@
+/** cstp witness serve: cosigns the checkpoints that other logs hand in. */
+import { join, resolve } from 'node:path'
+import { serveWitness } from '../transparency/open.ts'
+import { defineCommand } from './command.ts'
+import { misuse } from './failure.ts'
+import { jsonLine, plain } from './terminal.ts'
+import { openPolicy } from './verify-policy.ts'
+
+const defaultAddress = '127.0.0.1:9992'
+
+/** Host and port of `host:port` or `[v6]:port`. */
+function addressOf(given: string): { host: string; port: number } {
+  const [, v6, name, digits] = /^(?:\[([0-9a-f:.]+)\]|([^[\]:]+)):(\d{1,5})$/i.exec(given) ?? []
+  const port = Number(digits)
+  if (digits === undefined || port > 65_535)
+    throw misuse(`--listen needs host:port, such as ${defaultAddress}; received ${JSON.stringify(given)}`)
+  return { host: (v6 ?? name)!, port }
+}
+
+export const witnessServe = defineCommand({
+  name: 'witness serve',
+  usage: '--logs <file> [flags]',
+  summary: 'Cosign the checkpoints that logs hand in.',
+  about: [
+    'Answers the C2SP tlog-witness protocol: POST /add-checkpoint cosigns a checkpoint that a known log signed and that provably extends the one that was cosigned before, and GET /<SHA-256 of the origin>/checkpoint shows monitors the latest. Any log of that protocol can use it, not only those of cstp.',
+    'The logs are those of a C2SP tlog-policy file: lines "log <key>"; its quorum line is not used, so write "quorum none". A log that forked or was rolled back is refused with 422, and reported on stderr.',
+    'What was cosigned is on disk before it is answered, in logs.db of the state folder. Do not lose that file or go back to a copy of it: keep a new key then. The folder has the key of the witness too (witness.pem; witness.pub is for policies of others), so give each witness its own folder.',
+  ],
+  flags: {
+    logs: { kind: 'value', value: 'file', about: 'Policy file that names the logs.' },
+    listen: { kind: 'value', value: 'host:port', about: `Address to listen on; by default ${defaultAddress}.` },
+    'witness-key': {
+      kind: 'value',
+      value: 'file',
+      about: 'Ed25519 key of the witness, PKCS#8 in PEM, created if there is none; by default in the state folder.',
+    },
+    name: { kind: 'value', value: 'name', about: 'Name of the witness in its signatures; by default from its key.' },
+    state: {
+      kind: 'value',
+      value: 'folder',
+      about: 'Folder for what it cosigned; by default witness-serve/ in the data directory.',
+    },
+  },
+  words: [0, 0],
+  examples: [
+    ['cstp witness serve --logs logs.txt --name witness.example.com/1', 'behind a reverse proxy on the same machine'],
+  ],
+  async run({ flags, terminal, json, configuration, signal }) {
+    if (flags.logs === undefined) throw misuse('--logs is missing: a policy file with a line "log <key>" for each log')
+    const { logs } = await openPolicy('logs', flags.logs)
+    if (logs.length === 0) throw misuse(`--logs: ${flags.logs} names no log`)
+    const { data_dir } = (await configuration()).settings
+    const serving = await serveWitness({
+      ...addressOf(flags.listen ?? defaultAddress),
+      state_dir: resolve(flags.state ?? join(data_dir, 'witness-serve')),
+      key_path: flags['witness-key'] && resolve(flags['witness-key']),
+      name: flags.name,
+      logs: logs.map(({ key }) => key.text),
+      handled: ({ status, origin, size, message }) => {
+        const at = new Date().toISOString()
+        const line = `${at} ${status} ${plain(origin ?? '-')} ${size ?? '-'}: ${plain(message)}\n`
+        terminal.note(json ? jsonLine({ at, status, origin, size, message }) : line)
+      },
+    })
+    const { url, verifier_key } = serving
+    const text = `witness answers at ${url}/add-checkpoint for ${logs.length} logs\n${verifier_key}\nCtrl-C stops it.\n`
+    await terminal.out(json ? jsonLine({ url, verifier_key, logs: logs.length, pid: process.pid }) : text)
+    await new Promise<void>((stopped) => {
+      if (signal.aborted) stopped()
+      signal.addEventListener('abort', () => stopped(), { once: true })
+    })
+    await serving.stop()
+    return 0
+  },
+})

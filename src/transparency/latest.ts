@@ -1,0 +1,59 @@
+/**
+ * The latest cosigned checkpoint of each log that a witness serves, in one SQLite file. A step is one transaction, on disk before it is
+ * answered: of two requests, in one process or several, the second one sees what the first one left.
+ */
+import { Database } from 'bun:sqlite'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+
+export interface LatestCheckpoint {
+  size: number
+  /** Lowercase hex. */
+  root_hash: string
+  /** With the signature of the log and the cosignature of the witness. */
+  note: string
+}
+
+export interface LatestCheckpoints {
+  /** Null before the first one. */
+  get(origin: string): LatestCheckpoint | null
+  /** Goes from one state to the next. False if the log has another state by now, which then stays. */
+  step(origin: string, from: LatestCheckpoint | null, to: LatestCheckpoint): boolean
+  /** All origins with a checkpoint. */
+  origins(): string[]
+  close(): void
+}
+
+const timeout_ms = 5_000
+
+/** @throws Error if the file can't be read */
+export async function openLatest(state_dir: string): Promise<LatestCheckpoints> {
+  await mkdir(state_dir, { recursive: true, mode: 0o700 })
+  const db = new Database(join(state_dir, 'logs.db'))
+  // Extra: the folder is synced too, so that a commit survives a loss of power.
+  for (const pragma of ['journal_mode = DELETE', 'synchronous = EXTRA', `busy_timeout = ${timeout_ms}`])
+    db.run(`pragma ${pragma}`)
+  db.run(
+    'create table if not exists latest (origin text primary key, size integer not null, root_hash text not null, note text not null) strict',
+  )
+  const find = db.prepare<LatestCheckpoint, [string]>('select size, root_hash, note from latest where origin = ?')
+  const first = db.prepare(
+    'insert into latest (origin, size, root_hash, note) values (?, ?, ?, ?) on conflict do nothing',
+  )
+  const next = db.prepare(
+    'update latest set size = ?, root_hash = ?, note = ? where origin = ? and size = ? and root_hash = ? and size <= ?',
+  )
+  const all = db.prepare<{ origin: string }, []>('select origin from latest order by origin')
+  return {
+    get: (origin) => find.get(origin),
+    step(origin, from, { size, root_hash, note }) {
+      const { changes } =
+        from === null
+          ? first.run(origin, size, root_hash, note)
+          : next.run(size, root_hash, note, origin, from.size, from.root_hash, size)
+      return changes === 1
+    },
+    origins: () => all.all().map(({ origin }) => origin),
+    close: () => db.close(),
+  }
+}
