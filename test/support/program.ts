@@ -93,6 +93,9 @@ interface Backend {
   evidence(dir: string): Promise<Evidence>
 }
 
+/** Read once: a suite opens some thousand programs. */
+const controls = loadControls()
+
 const memories = new Map<string, Store>()
 const chains = new Map<string, Evidence>()
 
@@ -211,7 +214,7 @@ async function openOn(backend: Backend, dir: string, clock: { now: number }): Pr
     elapsed: () => performance.now(),
     store,
     evidence,
-    controls: loadControls(),
+    controls,
     bundles: openBundleFiles(resolve(tmpdir(), dir, 'bundles')),
     openPrinter,
     service_version: '0.0.0-test',

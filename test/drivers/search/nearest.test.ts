@@ -3,6 +3,8 @@ import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { entry, random } from '../../../sdk/storage/conformance/search/corpus.ts'
 import { openResidentSearch } from '../../../src/drivers/search/resident/driver.ts'
+import { openResidentIndex } from '../../../src/drivers/search/resident/index.ts'
+import { openArena } from '../../../src/drivers/search/resident/rows.ts'
 
 /** Vectors that are hard to round: spikes, nearly equal ones, opposites, and every length that a driver may be given. */
 function vectorOf(kind: number, dimensions: number, next: () => number): Float32Array {
@@ -44,3 +46,50 @@ test('nearest equals an exhaustive comparison, whatever the vectors are like', a
     { numRuns: 40 },
   )
 }, 60_000)
+
+test('an index that was closed answers nothing, and the next one starts without what it held', async () => {
+  const next = random(5)
+  const opened = () => openResidentIndex(8, 1_000_000)
+  const held = Array.from({ length: 300 }, (_, number) => {
+    const vector = vectorOf(0, 8, next)
+    const { id, value } = entry(number, next, 1)
+    return { id, value: { ...value, vectors: { structure: vector, function: vector, both: vector } } }
+  })
+  const ask = { vector: held[0]!.value.vectors.both, side: 'both', k: 300, filter: {} } as const
+  const first = opened()
+  await first.apply(held, 1)
+  expect(await first.nearest(ask)).toHaveLength(300)
+  await first.close()
+  await expect(first.nearest(ask)).rejects.toMatchObject({ kind: 'unavailable' })
+  expect(() => first.value(held[0]!.id)).toThrow('The index is closed')
+
+  const second = opened()
+  const [{ id, value }] = held as [(typeof held)[number]]
+  await second.apply(
+    [
+      { id: 'without', value: { ...value, vectors: null } },
+      { id, value },
+    ],
+    1,
+  )
+  expect((await second.nearest(ask)).map((hit) => hit.id)).toEqual([id])
+  expect(second.value('without')?.vectors).toBeNull()
+  await second.close()
+})
+
+test('bytes that are taken are zeros, also where an index wrote before', () => {
+  const first = openArena()
+  expect(first.take(1_000)).toBe(0)
+  first.u32().fill(7, 0, 250)
+  first.release()
+  const second = openArena()
+  expect(second.memory).toBe(first.memory)
+  const from = second.take(1_000) / 4
+  expect(
+    second
+      .u32()
+      .subarray(from, from + 250)
+      .some((value) => value !== 0),
+  ).toBe(false)
+  second.release()
+})

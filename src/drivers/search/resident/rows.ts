@@ -17,12 +17,23 @@ interface Arena {
   i16(): Int16Array
   /** Address of `bytes` fresh, zeroed bytes. @throws StorageError `unavailable` when there are no more */
   take(bytes: number): number
+  /** Leaves the memory to the next arena; nothing may use it any more. */
+  release(): void
 }
 
+/**
+ * Memories that indexes have left, zeroed. The engine collects all garbage of the process at every fourth memory that is made, so
+ * whoever opens index after index would wait for that each time.
+ */
+const released: WebAssembly.Memory[] = []
+const mostReleased = 8
+/** Of larger ones the system gets its memory back. */
+const largestReleased_pages = 2 * GROWTH
+
 export function openArena(): Arena {
-  const memory = new WebAssembly.Memory({ initial: 1, maximum: MAXIMUM_PAGES, shared: true })
+  const memory = released.pop() ?? new WebAssembly.Memory({ initial: 1, maximum: MAXIMUM_PAGES, shared: true })
   let end = 0
-  let pages = 1
+  let pages = memory.buffer.byteLength / PAGE
   let f32 = new Float32Array(memory.buffer)
   let u32 = new Uint32Array(memory.buffer)
   let i16 = new Int16Array(memory.buffer)
@@ -49,6 +60,11 @@ export function openArena(): Arena {
       }
       end = address + Math.ceil(bytes / 16) * 16
       return address
+    },
+    release() {
+      if (pages > largestReleased_pages || released.length === mostReleased) return
+      new Uint8Array(memory.buffer, 0, end).fill(0)
+      released.push(memory)
     },
   }
 }

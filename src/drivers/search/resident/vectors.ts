@@ -47,6 +47,10 @@ export function openVectors(dimensions: number, worker_from: number, idAt: (slot
   const rounded = arena.take(steps * STEP * 2)
   let scratch = { picked: 0, bounds: 0, dots: 0, capacity: 0 }
   let worker: ScanWorker | null = null
+  let closed = false
+  const open = () => {
+    if (closed) throw new StorageError('unavailable', 'The index is closed')
+  }
 
   function reserve(count: number) {
     if (count <= scratch.capacity) return
@@ -62,6 +66,7 @@ export function openVectors(dimensions: number, worker_from: number, idAt: (slot
   }
 
   function dots(vector: Float32Array, side: Side, slots: readonly number[]): Float32Array {
+    open()
     reserve(slots.length)
     arena.f32().set(vector, question / 4)
     kernel.dots(question, pick(slots, side), slots.length, scratch.dots, steps)
@@ -70,6 +75,7 @@ export function openVectors(dimensions: number, worker_from: number, idAt: (slot
 
   /** Bounds from above of the dot products with the vectors of these slots, or of all below `size`. */
   async function bounds(vector: Float32Array, side: Side, slots: readonly number[] | null): Promise<Float32Array> {
+    open()
     const count = slots?.length ?? rows.size()
     reserve(count)
     const unit = vector.reduce((most, value) => Math.max(most, Math.abs(value)), 0) / largest
@@ -108,8 +114,12 @@ export function openVectors(dimensions: number, worker_from: number, idAt: (slot
 
   return {
     size: rows.size,
-    read: rows.read,
+    read(slot) {
+      open()
+      return rows.read(slot)
+    },
     write(entries) {
+      open()
       for (const { id, value } of entries) {
         const vectors = value?.vectors
         if (vectors && sides.some((side) => vectors[side].length !== dimensions)) {
@@ -133,7 +143,10 @@ export function openVectors(dimensions: number, worker_from: number, idAt: (slot
         throw error
       }
     },
-    put: rows.put,
+    put(slot, addresses) {
+      open()
+      rows.put(slot, addresses)
+    },
     async nearest(vector, side, slots, k) {
       const slotAt = (place: number) => (slots === null ? place : slots[place]!)
       const best = (places: readonly number[]) => {
@@ -162,6 +175,10 @@ export function openVectors(dimensions: number, worker_from: number, idAt: (slot
     },
     dots,
     close() {
+      if (closed) return
+      closed = true
+      // A worker may be in the middle of a scan: its memory goes with it.
+      if (worker === null) arena.release()
       worker?.close()
       worker = null
     },
