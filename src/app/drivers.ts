@@ -6,6 +6,7 @@ import type { Evidence } from '../../sdk/storage/evidence.ts'
 import type { Store, StoreOptions } from '../../sdk/storage/store.ts'
 import type { Log } from '../core/log.ts'
 import { type Follower, openFollower } from '../domain/search/follower.ts'
+import { threaded } from '../domain/thread/threaded.ts'
 import { openHashEmbedder } from '../drivers/embedder/hash.ts'
 import type { Metrics } from '../surfaces/http/metrics.ts'
 import type { Lease } from '../surfaces/http/rate.ts'
@@ -87,19 +88,29 @@ export function writable(dir: string, every_ms = probeEveryMs): () => Promise<bo
   }
 }
 
-/** Opens the store. `shared` is set if other servers may use it too; `reachable` is whether it can be written to now. */
+/** node:crypto's would ask the system each time. */
+export const randomHex = (bytes: number): string => crypto.getRandomValues(new Uint8Array(bytes)).toHex()
+
+/**
+ * Opens the store, which tells the thread what it is told to keep. `shared` is set if other servers may use it too; `reachable` is whether
+ * it can be written to now.
+ * @param acted called when acts wait for their places
+ */
 export async function openStore(
   { store_url, data_dir }: Settings,
   options: StoreOptions & { log: Log },
+  acted: () => void = () => {},
 ): Promise<{ store: Store; shared?: Shared; reachable(): Promise<boolean>; close(): Promise<void> }> {
+  const tools = { now: options.now, randomHex }
   if (store_url === null) {
     const { openSqliteStore } = await import('../drivers/store/sqlite/driver.ts')
     const store = await openSqliteStore({ ...options, dir: data_dir })
-    return { store, reachable: writable(data_dir), close: store.close }
+    return { store: threaded(store, tools, acted), reachable: writable(data_dir), close: store.close }
   }
   const { openPostgresStore } = await import('../drivers/store/postgres/driver.ts')
   const { lease, ping, ...store } = await openPostgresStore({ ...options, url: store_url })
-  return { store, shared: { lease }, reachable: askedRarely(() => ping().then(() => true), false), close: store.close }
+  const reachable = askedRarely(() => ping().then(() => true), false)
+  return { store: threaded(store, tools, acted), shared: { lease }, reachable, close: store.close }
 }
 
 /** Opens the evidence log that the settings name. */

@@ -14,6 +14,7 @@ import { openChain } from '../domain/evidence/chain.ts'
 import { createCheckpoints, lastSigned, type Signed } from '../domain/evidence/checkpoints.ts'
 import { fingerprint, type Signer, signerOf } from '../domain/evidence/note.ts'
 import { analyse } from '../domain/search/terms.ts'
+import { threadSigner } from '../domain/thread/key.ts'
 import { loadControls } from '../policy/files.ts'
 import { bundlesPlace, evidencePlace, type Settings } from './config/config.ts'
 import { openEvidence, openStore } from './drivers.ts'
@@ -25,7 +26,10 @@ import { startWalkers } from './walkers.ts'
 type EvidenceServices = Pick<
   Services,
   'evidence' | 'chain' | 'signer' | 'checkpoints' | 'controls' | 'bundles' | 'openPrinter'
->
+> & {
+  /** Signs the thread's checkpoints. */
+  threadSigner: Signer
+}
 
 export async function evidenceServices(
   settings: Settings,
@@ -33,7 +37,7 @@ export async function evidenceServices(
   now: () => number,
   log: Log,
 ): Promise<EvidenceServices> {
-  const signer = await openSigner(settings, evidence)
+  const { signer, key } = await openSigner(settings, evidence)
   const walkers = () => startWalkers(evidencePlace(settings), availableParallelism(), log)
   // A timer would cost a walk a millisecond for each page.
   const breathe = () => new Promise<void>((resolve) => setImmediate(resolve))
@@ -41,6 +45,7 @@ export async function evidenceServices(
     evidence,
     chain: openChain({ evidence, now: Date.now, walkers, breathe }),
     signer,
+    threadSigner: threadSigner(signer.name, key),
     checkpoints: createCheckpoints({ evidence, signer, now }),
     controls: loadControls(),
     bundles: openBundleFiles(bundlesPlace(settings)),
@@ -55,12 +60,11 @@ export const ownKeyPath = (data_dir: string): string => join(data_dir, 'keys', '
 export const signerOfKey = (key: KeyObject): Signer => signerOf(`${serviceName}/${fingerprint(key)}`, key)
 
 /** The key that signs checkpoints: the one that the settings name, else one in the data directory, which is made if it is missing. */
-async function openKey({ evidence_key, data_dir }: Settings): Promise<Signer> {
-  return signerOfKey(
-    await (evidence_key === null
-      ? ownKey(ownKeyPath(data_dir), 'the evidence key (CSTP_EVIDENCE_KEY)')
-      : readKey(evidence_key, 'CSTP_EVIDENCE_KEY')),
-  )
+async function openKey({ evidence_key, data_dir }: Settings): Promise<{ signer: Signer; key: KeyObject }> {
+  const key = await (evidence_key === null
+    ? ownKey(ownKeyPath(data_dir), 'the evidence key (CSTP_EVIDENCE_KEY)')
+    : readKey(evidence_key, 'CSTP_EVIDENCE_KEY'))
+  return { signer: signerOfKey(key), key }
 }
 
 /** What ends a start without the key that a log was signed with, and how to go on. */
@@ -73,15 +77,16 @@ const otherKey = (what: string): Error =>
  * The signer of a log, which must be the one that signed it last.
  * @throws Error naming the setting and the file, never the content of the file
  */
-async function openSigner(settings: Settings, evidence: Evidence): Promise<Signer> {
+async function openSigner(settings: Settings, evidence: Evidence): Promise<Awaited<ReturnType<typeof openKey>>> {
   const { records, origin } = await lastSigned(evidence)
   const path = ownKeyPath(settings.data_dir)
   if (records > 0 && settings.evidence_key === null && !existsSync(path))
     throw otherKey(`the evidence log has ${records} records, but its key ${path} is missing`)
-  const signer = await openKey(settings)
-  if (origin !== null && origin !== signer.name)
-    throw otherKey(`the evidence log was signed by ${origin}, but the evidence key is that of ${signer.name}`)
-  return signer
+  const opened = await openKey(settings)
+  const { name } = opened.signer
+  if (origin !== null && origin !== name)
+    throw otherKey(`the evidence log was signed by ${origin}, but the evidence key is that of ${name}`)
+  return opened
 }
 
 /**
@@ -95,7 +100,7 @@ export async function adoptKey(settings: Settings, log: Log): Promise<{ before: 
     const evidence = keep(await openEvidence(settings))
     const opened = keep(await openStore(settings, { analyse, now: Date.now, log }))
     const before = await lastSigned(evidence)
-    const signer = await openKey(settings)
+    const { signer } = await openKey(settings)
     await createCheckpoints({ evidence, signer, now: Date.now }).latest()
     const detail = { before: before.origin, after: signer.name, records: before.records }
     const entry = { at: timestamp(Date.now()), agent: adminAgent, method: 'evidence.new-key', request_id: 'local' }

@@ -14,6 +14,7 @@ import { openWisdom } from '../domain/memory/wisdom.ts'
 import { startOutbox } from '../domain/search/outbox.ts'
 import { indexState } from '../domain/search/search.ts'
 import { analyse } from '../domain/search/terms.ts'
+import { openThread, type Thread } from '../domain/thread/sequencer.ts'
 import { methods } from '../methods/table.ts'
 import { openPolicy } from '../policy/files.ts'
 import { a2aCard, agentCard, answerRoot } from '../surfaces/http/discovery.ts'
@@ -24,7 +25,16 @@ import { createMcp } from '../surfaces/mcp/http.ts'
 import { expectedUrl, openDesk, openNotices } from './approvals.ts'
 import { refuseUnfinished } from './backup/files.ts'
 import type { Settings } from './config/config.ts'
-import { askedRarely, metered, openEmbedder, openEvidence, openIndex, openStore, type Shared } from './drivers.ts'
+import {
+  askedRarely,
+  metered,
+  openEmbedder,
+  openEvidence,
+  openIndex,
+  openStore,
+  randomHex,
+  type Shared,
+} from './drivers.ts'
 import { evidenceServices } from './evidence.ts'
 import { folderInside, folderOfDecisions } from './folders.ts'
 import { hookMethods } from './hooks.ts'
@@ -42,9 +52,6 @@ const countWaitMs = 500
 
 /** A search index that lacks more changes than this takes long to fill. */
 const fillBesideFrom = 50_000
-
-/** node:crypto's would ask the system each time. */
-const randomHex = (bytes: number): string => crypto.getRandomValues(new Uint8Array(bytes)).toHex()
 
 interface Program {
   services: Services
@@ -83,8 +90,9 @@ export async function openProgram(
     const metrics = createMetrics(version, new Set([...methods.keys(), discover, ...hookMethods]))
 
     // Drivers
+    let thread: Thread | undefined
     const opening = [
-      openStore(settings, { analyse, now, log }).then(keep),
+      openStore(settings, { analyse, now, log }, () => thread?.wake()).then(keep),
       openEmbedder(settings, log, fail).then(keep),
       openEvidence(settings).then(keep),
     ] as const
@@ -105,7 +113,18 @@ export async function openProgram(
           log('warn', 'embedding failed; it will be retried', { id, attempts, ...describeError(error) }),
       }),
     )
-    const ofEvidence = await evidenceServices(settings, evidence, now, log)
+    const { threadSigner, ...ofEvidence } = await evidenceServices(settings, evidence, now, log)
+    thread = keep(
+      openThread({
+        store,
+        evidence,
+        signer: threadSigner,
+        now,
+        randomHex,
+        after: later,
+        failed: (error) => log('warn', 'acts wait for their places in the thread', describeError(error)),
+      }),
+    )
     const policy = await openPolicy(settings.guardrails_paths, log, now, (set) => enact(store, set, now()), settings)
     const tracker_ttl_ms = settings.tracker_ttl_minutes * 60_000
     const tracker = keep(
@@ -130,6 +149,7 @@ export async function openProgram(
       embedder,
       outbox,
       ...ofEvidence,
+      thread,
       policy,
       desk: openDesk(settings, () => place.url, now),
       roles: settings.approver_roles,

@@ -16,6 +16,7 @@ import type { BundleFiles, Printer } from '../domain/evidence/report/text.ts'
 import type { Policy } from '../domain/guardrail/set.ts'
 import type { WisdomReader } from '../domain/memory/wisdom.ts'
 import type { Follower } from '../domain/search/follower.ts'
+import type { Thread } from '../domain/thread/sequencer.ts'
 
 /** What lives as long as the server. */
 export interface Services {
@@ -33,6 +34,8 @@ export interface Services {
   checkpoints: Checkpoints
   /** Appends to that log, and verifies it. */
   chain: Chain
+  /** All acts in one log. */
+  thread: Thread
   /** Makes the vectors that were not ready when a decision was recorded. */
   outbox: Rounds
   log: Log

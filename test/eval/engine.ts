@@ -13,6 +13,7 @@ import { openWisdom } from '../../src/domain/memory/wisdom.ts'
 import { openFollower } from '../../src/domain/search/follower.ts'
 import { startOutbox } from '../../src/domain/search/outbox.ts'
 import { analyse } from '../../src/domain/search/terms.ts'
+import { openThread } from '../../src/domain/thread/sequencer.ts'
 import { openLocalEmbedder } from '../../src/drivers/embedder/local/driver.ts'
 import { openResidentSearch } from '../../src/drivers/search/resident/driver.ts'
 import { methods } from '../../src/methods/table.ts'
@@ -52,6 +53,13 @@ export async function openEngine(): Promise<Engine> {
   })
   const evidence = openMemoryEvidence()
   const signer = signerOf('cstp.test/eval', generateKeyPairSync('ed25519').privateKey)
+  // The ranking has nothing to prove: nothing is told to it.
+  const thread = openThread({
+    ...{ store, evidence, signer, now },
+    randomHex: () => '',
+    after: () => () => {},
+    failed: () => {},
+  })
   let ids = 0
   const dispatch = createDispatch(
     methods,
@@ -77,6 +85,7 @@ export async function openEngine(): Promise<Engine> {
       checkpoints: createCheckpoints({ evidence, signer, now }),
       chain: openChain({ evidence, now: Date.now, breathe: async () => {} }),
       store,
+      thread,
       index,
       embedder,
       outbox,

@@ -27,6 +27,9 @@ import { openWisdom } from '../../src/domain/memory/wisdom.ts'
 import { openFollower } from '../../src/domain/search/follower.ts'
 import { startOutbox } from '../../src/domain/search/outbox.ts'
 import { analyse } from '../../src/domain/search/terms.ts'
+import { threadSigner } from '../../src/domain/thread/key.ts'
+import { openThread } from '../../src/domain/thread/sequencer.ts'
+import { threaded } from '../../src/domain/thread/threaded.ts'
 import { openHashEmbedder } from '../../src/drivers/embedder/hash.ts'
 import { openPostgresEvidence } from '../../src/drivers/evidence/postgres/driver.ts'
 import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite/driver.ts'
@@ -59,7 +62,8 @@ export const callers = {
 export type As = keyof typeof callers
 
 /** The key of every test's chain: two servers on one chain sign alike. */
-export const testSigner = signerOf('cstp.test/log', generateKeyPairSync('ed25519').privateKey)
+export const testKey = generateKeyPairSync('ed25519').privateKey
+export const testSigner = signerOf('cstp.test/log', testKey)
 
 /** How the embedder behaves: it answers, refuses, or never answers until the caller gives up. */
 export type Health = 'up' | 'away' | 'hangs'
@@ -171,7 +175,8 @@ async function openOn(backend: Backend, dir: string, clock: { now: number }): Pr
   const folders = new Set<string>()
   const now = () => clock.now
   const embedder = await switchableEmbedder(state)
-  const store = await backend.open({ analyse, now }, dir)
+  const randomHex = (bytes: number) => Buffer.from(crypto.getRandomValues(new Uint8Array(bytes))).toString('hex')
+  const store = threaded(await backend.open({ analyse, now }, dir), { now, randomHex }, () => {})
   const evidence = await backend.evidence(dir)
   const log = Object.assign(() => {}, { flush() {} })
   const index = await openFollower({
@@ -194,6 +199,13 @@ async function openOn(backend: Backend, dir: string, clock: { now: number }): Pr
     },
     failed: () => {},
   })
+  // It gives places when a test asks for them, not on its own.
+  const thread = openThread({
+    ...{ store, evidence, now, randomHex },
+    signer: threadSigner(testSigner.name, testKey),
+    after: () => () => {},
+    failed: () => {},
+  })
   const policy = { set: await policyOf('') }
   const services: Services = {
     wisdom: openWisdom(store, openPhrases(embedder)),
@@ -202,7 +214,7 @@ async function openOn(backend: Backend, dir: string, clock: { now: number }): Pr
     policy: { current: async () => policy.set, reload: async () => [], errors: () => [] },
     desk: {
       now,
-      randomHex: (bytes) => Buffer.from(crypto.getRandomValues(new Uint8Array(bytes))).toString('hex'),
+      randomHex,
       approvalUrl: (id) => `http://cstp.test/dashboard/approvals/${id}`,
       notifies: true,
     },
@@ -222,12 +234,13 @@ async function openOn(backend: Backend, dir: string, clock: { now: number }): Pr
     signer: testSigner,
     checkpoints: createCheckpoints({ evidence, signer: testSigner, now }),
     chain: openChain({ evidence, now, breathe: async () => {} }),
+    thread,
     index,
     embedder,
     outbox,
     log,
     now,
-    randomHex: (bytes) => Buffer.from(crypto.getRandomValues(new Uint8Array(bytes))).toString('hex'),
+    randomHex,
     embed_wait_ms: 30,
     folderInside: async (path) => (folders.has(path) ? path : null),
     reindexProgress: () => {},

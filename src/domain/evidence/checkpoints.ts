@@ -5,6 +5,9 @@ import { bytesOfBase64, NoteError, parseNote, type Signer } from './note.ts'
 import { logTree } from './proof.ts'
 import { rootOf } from './tree.ts'
 
+/** What is read and kept of a log that is signed. */
+export type SignedLog = Pick<Evidence, 'head' | 'hashes' | 'nodes' | 'checkpoints' | 'saveCheckpoint'>
+
 interface SignedCheckpoint extends Checkpoint {
   /** Hash of the last record, lowercase hex; 64 zeros if there is none. */
   head_hash: string
@@ -28,11 +31,11 @@ export interface Checkpoints {
 /** What the last signed checkpoint said of the log. */
 type LastCheckpoint = Omit<SignedCheckpoint, 'note' | 'created_at'>
 
-const damaged = (message: string): StorageError =>
-  new StorageError('corrupt', `the evidence log is damaged: ${message}`)
+const damaged = (message: string, what = 'the evidence log'): StorageError =>
+  new StorageError('corrupt', `${what} is damaged: ${message}`)
 
 /** The largest stored checkpoint, of several the one that was stored last; null if there is none. */
-async function remembered(evidence: Pick<Evidence, 'checkpoints'>): Promise<LastCheckpoint | null> {
+async function remembered(evidence: Pick<Evidence, 'checkpoints'>, what?: string): Promise<LastCheckpoint | null> {
   const stored = await evidence.checkpoints()
   const [largest] = stored.toReversed().toSorted((a, b) => b.size - a.size)
   if (!largest) return null
@@ -42,22 +45,27 @@ async function remembered(evidence: Pick<Evidence, 'checkpoints'>): Promise<Last
   } catch (error) {
     if (!(error instanceof NoteError)) throw error
   }
-  throw damaged(`its checkpoint of size ${largest.size} can't be read`)
+  throw damaged(`its checkpoint of size ${largest.size} can't be read`, what)
 }
 
 /** The root of the log as it is. @throws StorageError `corrupt` if the log does not extend its last checkpoint */
-async function extended(evidence: Evidence, head: EvidenceHead, last: LastCheckpoint | null): Promise<string> {
+async function extended(
+  evidence: SignedLog,
+  head: EvidenceHead,
+  last: LastCheckpoint | null,
+  what?: string,
+): Promise<string> {
   const tree = logTree(evidence)
   const root = rootOf(head.frontier)
-  if ((await tree.root(head.seq)) !== root) throw damaged('its tree does not match its records')
+  if ((await tree.root(head.seq)) !== root) throw damaged('its tree does not match its records', what)
   // The hash is stored with the note: a wrong one would report a rewritten log for ever.
   if (head.seq > 0 && (await evidence.hashes(head.seq, 1))[0] !== head.hash)
-    throw damaged(`its head does not name the hash of record ${head.seq}`)
+    throw damaged(`its head does not name the hash of record ${head.seq}`, what)
   if (last === null || last.size === 0) return root
-  if (last.size > head.seq) throw damaged(`it ends at ${head.seq}, but had ${last.size} records`)
+  if (last.size > head.seq) throw damaged(`it ends at ${head.seq}, but had ${last.size} records`, what)
   const [hash] = await evidence.hashes(last.size, 1)
   if (hash !== last.head_hash || (await tree.root(last.size)) !== last.root_hash)
-    throw damaged(`its first ${last.size} records are not those that it had`)
+    throw damaged(`its first ${last.size} records are not those that it had`, what)
   return root
 }
 
@@ -75,8 +83,14 @@ export async function lastSigned(evidence: Pick<Evidence, 'head' | 'checkpoints'
   return { records, origin: last?.origin ?? null }
 }
 
-export function createCheckpoints(input: { evidence: Evidence; signer: Signer; now(): number }): Checkpoints {
-  const { evidence, signer, now } = input
+export function createCheckpoints(input: {
+  evidence: SignedLog
+  signer: Signer
+  now(): number
+  /** Names the log in errors. [the evidence log] */
+  what?: string
+}): Checkpoints {
+  const { evidence, signer, now, what } = input
   let first: Promise<LastCheckpoint | null> | undefined
   let last: SignedCheckpoint | null = null
   let looked_at_ms = Number.NEGATIVE_INFINITY
@@ -84,9 +98,9 @@ export function createCheckpoints(input: { evidence: Evidence; signer: Signer; n
   const underWay = new Map<string, Promise<SignedCheckpoint>>()
 
   const make = async (head: EvidenceHead, at: number): Promise<SignedCheckpoint> => {
-    first ??= remembered(evidence)
+    first ??= remembered(evidence, what)
     const before = last ?? (await first)
-    const root_hash = await extended(evidence, head, before)
+    const root_hash = await extended(evidence, head, before, what)
     const checkpoint = { origin: signer.name, size: head.seq, root_hash }
     const created_at = new Date(at).toISOString()
     const note = signer.sign(checkpointText(checkpoint))

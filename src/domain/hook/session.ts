@@ -61,6 +61,8 @@ export interface HookSession {
 
 /** A call of a tool. */
 export interface HookAction {
+  /** Key of its session. */
+  session: string
   tool: string
   at_ms: number
   input_digest: string
@@ -181,8 +183,11 @@ export const putAction = (
   { keyed }: Pick<Transaction, 'keyed'>,
   session_key: string,
   id: string,
-  action: HookAction,
-): Promise<void> => keyed.put(actions, actionKey(session_key, id), action, { expires_ms: action.at_ms + actionKeptMs })
+  action: Omit<HookAction, 'session'>,
+): Promise<void> => {
+  const kept: HookAction = { ...action, session: session_key }
+  return keyed.put(actions, actionKey(session_key, id), kept, { expires_ms: action.at_ms + actionKeptMs })
+}
 
 /** A page of sessions, the latest start first, of one agent or of all. */
 export async function listHookSessions(

@@ -1,0 +1,166 @@
+/**
+ * Which acts a transaction amounts to: pure, from what it wrote. A decision that is written is one act for each of its states; a line of
+ * the audit trail is an act of its own, unless it belongs to such a state, which then names it.
+ * @see `docs/design/thread.md` for kinds, ids and payloads
+ */
+import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
+import { scoredValue, settlerOf } from '../../../sdk/storage/fields.ts'
+import type { AuditEntry } from '../../../sdk/storage/store.ts'
+import type { ActKind, NewAct } from '../../../sdk/storage/thread.ts'
+import { timestamp } from '../../core/time.ts'
+import { policyCollections } from '../guardrail/archive.ts'
+import { type HookAction, hookCollections } from '../hook/session.ts'
+import { commitmentOf } from './commitment.ts'
+import { auditDigest, textOf } from './text.ts'
+
+/** What a transaction wrote, each in its order. */
+export interface Written {
+  /** `revision` is the one that the decision has from then on. */
+  decisions: { record: DecisionRecord; revision: number }[]
+  audit: AuditEntry[]
+  /** Of the {@link actCollections}. */
+  keyed: { collection: string; value: unknown }[]
+}
+
+/** What acts need of the outside world. */
+export interface ActTools {
+  /** Milliseconds since 1970. */
+  now(): number
+  /** `bytes` random bytes as lowercase hex. */
+  randomHex(bytes: number): string
+}
+
+/** An act before it is committed to. */
+export interface Act {
+  kind: ActKind
+  record_id: string
+  decision_id: string | null
+  at: string
+  /** Null if nobody is known. */
+  agent: string | null
+  /** What it says beside that. */
+  detail: Record<string, unknown>
+}
+
+/** Collections whose keyed records are acts too. */
+export const actCollections: ReadonlySet<string> = new Set([hookCollections.action, policyCollections.in_force])
+
+/** The id of a decision's state. @param revision 1 for the decision as it was recorded */
+export const stateId = (decision_id: string, revision: number): string => `${decision_id}@${revision}`
+
+/** The id of a step of an approval that it takes once. */
+export const approvalStepId = (approval: string, step: 'requested' | 'decided'): string => `${approval}/${step}`
+
+/** An act as it is kept: its payload is canonical JSON, and committed to under a salt of its own. */
+export function actOf({ kind, record_id, decision_id, at, agent, detail }: Act, { randomHex }: ActTools): NewAct {
+  const payload = textOf({ ...detail, kind, record_id, at, agent })
+  const salt = randomHex(32)
+  return { record_id, kind, decision_id, at, payload, salt, commitment: commitmentOf(salt, payload) }
+}
+
+/** An id for what has none: the day, the kind, and twelve random digits. */
+export const newActId = (kind: ActKind, at: string, { randomHex }: ActTools): string =>
+  `${at.slice(0, 10)}-${kind}-${randomHex(6)}`
+
+type Detail = Record<string, unknown>
+const detailOf = ({ detail }: AuditEntry): Detail => (detail ?? {}) as Detail
+
+/** The acts of a transaction, in the order in which they follow from each other: what was asked for, what came of it, what that counted. */
+export function actsOf({ decisions, audit, keyed }: Written, tools: ActTools): NewAct[] {
+  if (decisions.length + audit.length + keyed.length === 0) return []
+  const at = timestamp(tools.now())
+  const sessions = new Map<string, string>()
+  const acts: Act[] = []
+  for (const { collection, value } of keyed) {
+    if (collection === policyCollections.in_force) acts.push(policyAct(value as { policy_hash: string }, at, tools))
+    else {
+      const action = value as HookAction
+      if (action.ok !== null) acts.push(actionAct(action, at, tools))
+      else if (action.record_id !== null) sessions.set(action.record_id, action.session)
+    }
+  }
+  const left = new Set(audit)
+  const states: Act[] = []
+  for (const { record, revision } of decisions) {
+    const line = [...left].find((one) => one.ids.includes(record.id) && !isVerdict(one)) ?? null
+    if (line !== null) left.delete(line)
+    states.push(...stateActs(record, revision, line, audit[0]?.agent ?? null, at))
+  }
+  for (const line of left) acts.push(lineAct(line, sessions, tools))
+  return [...acts, ...states].map((act) => actOf(act, tools))
+}
+
+const isVerdict = (line: AuditEntry): boolean => line.allowed !== null && typeof detailOf(line).record_id === 'string'
+
+/** What made a decision's state: told by the line of the trail, else by what the state shows. */
+function kindOf(record: DecisionRecord, revision: number, line: AuditEntry | null): ActKind {
+  if (revision === 1) return 'decision'
+  if (line === null)
+    return record.links.some(({ created_at }) => created_at === record.updated_at) ? 'link' : 'revision'
+  const detail = detailOf(line)
+  return 'outcome' in detail ? 'review' : 'edge_type' in detail ? 'link' : 'revision'
+}
+
+/** A state of a decision as a whole, and what its outcome counted where a review settled it. */
+function stateActs(
+  record: DecisionRecord,
+  revision: number,
+  line: AuditEntry | null,
+  agent: string | null,
+  now: string,
+): Act[] {
+  const kind = kindOf(record, revision, line)
+  const record_id = stateId(record.id, revision)
+  const common = { decision_id: record.id, at: line?.at ?? now, agent: line?.agent ?? agent }
+  const from = line && { method: line.method, request_id: line.request_id, audit_sha256: auditDigest(line) }
+  const state: Act = { ...common, kind, record_id, detail: { ...from, revision, record } }
+  const counts = kind === 'review' && record.review_history.at(-1)?.counts === true
+  const settled_by = settlerOf(record)
+  const { outcome, confidence_at_record: confidence } = record
+  const value = counts ? scoredValue({ confidence, outcome, settled_by }) : null
+  if (value === null) return [state]
+  const score = { decision: record.id, of: record_id, outcome, settled_by, confidence, value }
+  return [state, { ...common, kind: 'score', record_id: `${record_id}/score`, detail: score }]
+}
+
+function policyAct({ policy_hash }: { policy_hash: string }, at: string, tools: ActTools): Act {
+  const record_id = newActId('policy', at, tools)
+  return { kind: 'policy', record_id, decision_id: null, at, agent: null, detail: { policy_hash } }
+}
+
+function actionAct(action: HookAction, at: string, tools: ActTools): Act {
+  const { session, tool, ok, verdict, record_id: evaluation, input_digest, output_digest, duration_ms } = action
+  const detail = { session, tool, ok, verdict, evaluation, input_digest, output_digest, duration_ms }
+  const agent = session.slice(0, session.indexOf(':'))
+  return { kind: 'action', record_id: newActId('action', at, tools), decision_id: null, at, agent, detail }
+}
+
+/** A line of the trail that no state of a decision names. */
+function lineAct(line: AuditEntry, sessions: ReadonlyMap<string, string>, tools: ActTools): Act {
+  const { at, agent, method, request_id, ids, allowed, rules } = line
+  const detail = detailOf(line)
+  const common = { decision_id: ids[0] ?? null, at, agent }
+  const from = { method, request_id, ids, audit_sha256: auditDigest(line) }
+  if (isVerdict(line)) {
+    const { record_id, verdict, policy_hash, digest, verdict_digest, approval_id, dry_run, shadow } = detail
+    const session = sessions.get(record_id as string)
+    const optional = Object.entries({ session, approval_id, dry_run, shadow }).filter(([, one]) => one !== undefined)
+    const digests = { input_digest: digest, verdict_digest, policy_hash }
+    return {
+      ...common,
+      kind: 'verdict',
+      record_id: record_id as string,
+      detail: { ...from, allowed, verdict, rules, ...digests, ...Object.fromEntries(optional) },
+    }
+  }
+  if (method.startsWith('approval.')) {
+    const step = method.slice('approval.'.length)
+    const once = step === 'requested' || step === 'decided'
+    const id = detail.approval as string
+    const record_id = once ? approvalStepId(id, step) : `${id}/${step}/${tools.randomHex(6)}`
+    return { ...common, kind: 'approval', record_id, detail: { ...from, rules, step, ...detail } }
+  }
+  const kind = 'sealed' in detail ? 'session' : 'call'
+  const sealed = (detail.sealed ?? {}) as Detail
+  return { ...common, kind, record_id: newActId(kind, at, tools), detail: { ...from, allowed, rules, ...sealed } }
+}

@@ -1,0 +1,122 @@
+/**
+ * Gives acts their places in the thread, a moment after they were committed and in groups, and appends the records of the evidence log to
+ * it. One process at a time does so; whichever does it, the order is one.
+ */
+import type { Evidence, EvidenceHead, EvidenceRecord } from '../../../sdk/storage/evidence.ts'
+import { sharedRun } from '../../../sdk/storage/shared-run.ts'
+import type { Store } from '../../../sdk/storage/store.ts'
+import { startRounds } from '../../core/rounds.ts'
+import { timestamp } from '../../core/time.ts'
+import { type Checkpoints, createCheckpoints } from '../evidence/checkpoints.ts'
+import type { Signer } from '../evidence/note.ts'
+import { grow } from '../evidence/tree.ts'
+import { type Act, type ActTools, actOf } from './acts.ts'
+
+/** The thread as a program uses it. */
+export interface Thread {
+  /** Signs its checkpoints, under an origin of its own. */
+  signer: Signer
+  checkpoints: Checkpoints
+  /** Resolves when all that was committed before the call has its place. */
+  sequence(): Promise<void>
+  /** Says that acts were committed: they get their places soon. */
+  wake(): void
+  /** Gives what waits its places, and ends. */
+  close(): Promise<void>
+}
+
+export interface ThreadOptions extends ActTools {
+  store: Store
+  evidence: Pick<Evidence, 'head' | 'read'>
+  signer: Signer
+  /** Calls back after so many milliseconds; returns the cancellation. */
+  after(ms: number, run: () => void): () => void
+  /** Called with what a round threw. */
+  failed(error: unknown): void
+}
+
+/** Acts of one group: the event loop is held up by its hashes. */
+const largestGroup = 1_024
+const evidenceAtOnce = 256
+/** How long acts wait for others to share their group. */
+const gathering_ms = 50
+/** How often acts of other processes, and of ones that died, are looked for. */
+const round_ms = 1_000
+
+const closing_ms = 2_000
+
+/** How far the evidence log is in the thread: one keyed record, written with the acts. */
+export const evidenceCursor = { collection: 'thread', key: 'evidence' } as const
+
+const growth = ({ seq, frontier }: EvidenceHead, commitments: readonly string[]) => grow(frontier, seq, commitments)
+
+/** A record of the evidence log as an act. Its payload is not repeated: its hash stands for it. */
+function evidenceAct({ seq, hash, source, event_type, evidence_class, ts }: EvidenceRecord, at: string): Act {
+  const detail = { seq, hash, source, event_type, evidence_class, ts }
+  return { kind: 'evidence', record_id: `evidence/${seq}`, decision_id: null, at, agent: null, detail }
+}
+
+export function openThread({ store, evidence, signer, after, failed, ...tools }: ThreadOptions): Thread {
+  const { collection, key } = evidenceCursor
+  let anchored: number | null = null
+
+  async function cursor(keyed: Pick<Store['keyed'], 'get'>): Promise<number> {
+    const [found] = await keyed.get(collection, [key])
+    return (found?.value as number | undefined) ?? 0
+  }
+
+  /** Appends the records of the evidence log that are not in the thread yet. */
+  async function anchorEvidence(): Promise<void> {
+    const { seq: end } = await evidence.head()
+    anchored ??= await cursor(store.keyed)
+    while (anchored < end) {
+      const from: number = anchored
+      const records = await evidence.read(from + 1, evidenceAtOnce)
+      const last = records.at(-1)
+      if (last === undefined) return
+      const at = timestamp(tools.now())
+      const acts = records.map((record) => actOf(evidenceAct(record, at), tools))
+      anchored = await store.transaction(async (tx) => {
+        const now = await cursor(tx.keyed)
+        // Another process was first.
+        if (now !== from) return now
+        await tx.thread.append(acts)
+        await tx.keyed.put(collection, key, last.seq)
+        return last.seq
+      })
+    }
+  }
+
+  const sequence = sharedRun(async () => {
+    await anchorEvidence()
+    while ((await store.thread.sequence(growth, largestGroup)) === largestGroup) {}
+  })
+  const rounds = startRounds({ every_ms: round_ms, after, failed, work: () => sequence().then(() => 0) })
+  let woken = false
+  return {
+    signer,
+    checkpoints: createCheckpoints({ evidence: store.thread, signer, now: tools.now, what: 'the thread' }),
+    sequence,
+    wake() {
+      if (woken) return
+      woken = true
+      after(gathering_ms, () => {
+        woken = false
+        rounds.wake()
+      })
+    },
+    async close() {
+      await rounds.close()
+      // A database that is gone must not keep the program from ending: what waits gets its place at the next start.
+      await new Promise<void>((resolve) => {
+        const cancel = after(closing_ms, resolve)
+        sequence()
+          .catch(failed)
+          .finally(() => {
+            cancel()
+            resolve()
+          })
+      })
+    },
+  }
+}
