@@ -44,8 +44,8 @@ const shown: Shown[] = [
   {
     command: 'cstp call getCalibration',
     args: ['call', 'getCalibration'],
-    lines: /"(?:reviewed_decisions|brier_score|accuracy|mean_confidence|calibration_gap)"/,
-    most: 5,
+    lines: /"(?:reviewed_decisions|accuracy|mean_confidence)"/,
+    most: 3,
   },
 ]
 

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { bundle } from '../app/dashboard-bundle.ts'
+import { site } from '../app/docs/site.ts'
 import { licenses } from '../app/licenses.ts'
 import { nativeRuntime } from './native.ts'
 import { startUp } from './start-up.ts'
@@ -20,7 +21,7 @@ function madeBefore(module: string, name: string, value: unknown): Bun.BunPlugin
     name: module,
     loaded: () => loaded,
     setup(build) {
-      build.onLoad({ filter: new RegExp(`app[\\\\/]${module}\\.ts$`) }, () => {
+      build.onLoad({ filter: new RegExp(`app[\\\\/]${module.replace('/', '[\\\\\\\\/]')}\\.ts$`) }, () => {
         loaded = true
         return { contents: `export const ${name} = async () => (${JSON.stringify(value)})`, loader: 'js' }
       })
@@ -75,6 +76,7 @@ export async function build({ target, outfile: given, full = false }: BuildOptio
   const parts = mkdtempSync(join(tmpdir(), 'cstp-build-'))
   const made = [
     madeBefore('dashboard-bundle', 'bundle', await bundle()),
+    madeBefore('docs/site', 'site', await site()),
     madeBefore('licenses', 'licenses', await licenses()),
   ]
   await Bun.build({

@@ -5,6 +5,7 @@ import { backup } from './backup.ts'
 import { call } from './call.ts'
 import type { Command } from './command.ts'
 import { config } from './config.ts'
+import { docs } from './docs.ts'
 import { doctor } from './doctor.ts'
 import { evidence } from './evidence.ts'
 import { exportDecisions } from './export.ts'
@@ -53,5 +54,6 @@ export const commands: readonly Command[] = [
   migrate,
   doctor,
   config,
+  docs,
   licenses,
 ]

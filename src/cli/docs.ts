@@ -1,0 +1,64 @@
+/** cstp docs: the documentation in a browser, or as files. */
+import { mkdir, writeFile } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { defineCommand } from './command.ts'
+import { misuse } from './failure.ts'
+import { jsonLine } from './terminal.ts'
+
+/** Of this machine only. */
+const hostname = '127.0.0.1'
+
+export const docs = defineCommand({
+  name: 'docs',
+  usage: '[--out <folder>] [--at <port>]',
+  summary: 'Serve the documentation of this version, with search.',
+  about: [
+    'The guides, the reference and the design pages, as pages that need no network. They are served to this machine only, until Ctrl-C.',
+    'With --out they are written as files, which any web server can serve and a browser can open.',
+  ],
+  flags: {
+    out: { kind: 'value', value: 'folder', about: 'Write the pages there, and serve nothing.' },
+    at: { kind: 'value', value: 'port', about: 'Port to serve them on; by default a free one.' },
+  },
+  words: [0, 0],
+  examples: [
+    ['cstp docs', 'print an address to open in a browser'],
+    ['cstp docs --out ./site', 'a folder of static pages'],
+  ],
+  async run({ flags, json, terminal, signal }) {
+    // Loaded only here: the other commands do not wait for it.
+    const { site } = await import('../app/docs/site.ts')
+    const files = await site()
+    if (flags.out !== undefined) {
+      const folder = resolve(flags.out)
+      for (const [path, { body, base64 }] of Object.entries(files)) {
+        const file = join(folder, path)
+        await mkdir(dirname(file), { recursive: true })
+        await writeFile(file, body, base64 ? 'base64' : 'utf8')
+      }
+      const count = Object.keys(files).length
+      await terminal.out(json ? jsonLine({ folder, files: count }) : `${count} files in ${folder}; open index.html\n`)
+      return 0
+    }
+    if (flags.at !== undefined && !/^\d{1,5}$/.test(flags.at)) throw misuse('--at is a port, 0 to 65535')
+    const server = Bun.serve({
+      hostname,
+      port: Number(flags.at ?? 0),
+      fetch(request) {
+        const path = decodeURIComponent(new URL(request.url).pathname).slice(1)
+        const file = Object.hasOwn(files, path || 'index.html') ? files[path || 'index.html'] : undefined
+        if (!file) return new Response('There is no such page', { status: 404 })
+        const headers = { 'content-type': file.type, 'x-content-type-options': 'nosniff' }
+        return new Response(file.base64 ? Buffer.from(file.body, 'base64') : file.body, { headers })
+      },
+    })
+    const url = `http://${hostname}:${server.port}/`
+    await terminal.out(json ? jsonLine({ url }) : `The documentation is at ${url}\nCtrl-C stops it.\n`)
+    await new Promise<void>((done) => {
+      if (signal.aborted) done()
+      else signal.addEventListener('abort', () => done(), { once: true })
+    })
+    await server.stop(true)
+    return 0
+  },
+})
