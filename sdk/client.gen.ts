@@ -448,6 +448,8 @@ export interface GetCalibrationParams {
   /** Project name. */ project?: string | undefined
   /** Feature of a project. */ feature?: string | undefined
   /** Decisions recorded within so many days. Default `"all"`. */ window?: '30d' | '60d' | '90d' | 'all' | undefined
+  /** Also returns the figures by these two. */
+  cells?: 'agent_stakes' | 'agent_category' | 'category_stakes' | undefined
 }
 
 /** Result of `cstp.getCalibration`. */
@@ -946,6 +948,7 @@ export interface ListAuditParams {
   /** Method that was called. */ method?: string | undefined
   /** Id of a rule that fired. */ rule?: string | undefined
   /** Verdict of an evaluation. */ allowed?: boolean | undefined
+  /** Not these methods. */ without?: string[] | undefined
   /** `next_cursor` of the page before. */ cursor?: number | undefined
   /** Most results. Default `50`. */ limit?: number | undefined
 }
@@ -993,6 +996,7 @@ export interface ListDecisionsParams {
   /** Any of these tags, compared exactly. */ tags?: string[] | undefined
   /** Recorded on this day or instant, or later. */ date_from?: string | undefined
   /** Recorded on this day or instant, or earlier. */ date_to?: string | undefined
+  /** Those alone that enter the figures of getCalibration. */ scored?: true | undefined
   /** Only decisions with every word of this. */ search?: string | undefined
   /** Stakes sort by rank. Default `"created_at"`. */
   sort?: 'created_at' | 'confidence' | 'category' | 'stakes' | 'status' | undefined
@@ -1357,6 +1361,9 @@ export interface ReadyParams {
   /** Least priority. Default `"low"`. */ min_priority?: 'low' | 'medium' | 'high' | undefined
   /** These types only. */
   action_types?: ('review_outcome' | 'stale_pending' | 'calibration_drift' | 'open_breaker' | 'contradiction')[] | undefined
+  /** The most urgent first, then the oldest; or the newest first, what is so now before all. Default `"urgent"`. */
+  order?: 'urgent' | 'newest' | undefined
+  /** Actions to skip. Default `0`. */ offset?: number | undefined
   /** Most results. Default `20`. */ limit?: number | undefined
   /** Exactly this category. */ category?: string | undefined
   /** Decisions of this agent. */ agent?: string | undefined
@@ -1364,8 +1371,9 @@ export interface ReadyParams {
 
 /** Result of `cstp.ready`. */
 export interface ReadyResult {
-  /** Most urgent first, then oldest. */ actions: ReadyAction[]
-  /** How many there are in all. */ total: number
+  /** Those that pass, in the order asked for. */ actions: ReadyAction[]
+  /** All there are, whatever types and priorities were asked for. */ total: number
+  /** The same by type; a type without any is left out. */ by_type: Record<string, number>
   /** How many of them were left out by the filters or the limit. */ filtered: number
   /** Parts that could not be read. */ warnings: string[]
 }
@@ -1494,6 +1502,7 @@ export interface ResetCircuitParams {
   /** Scope of the breaker. */ scope: string
   /** Let one decision through first; its review closes or reopens. Default `false`. */
   probe_first?: boolean | undefined
+  /** Why. */ reason?: string | null | undefined
 }
 
 /** Result of `cstp.resetCircuit`. */
@@ -1679,6 +1688,11 @@ export interface BreakerState {
   /** Whether the recorder's own review of a probe closes it. */ self_review: boolean
   /** Until an open breaker lets a probe through, or a probe is given up. */ cooldown_remaining_ms: number
   /** RFC 3339. */ opened_at: string | null
+  /** The failures that opened it last; empty once it is closed. */
+  opened_by: {
+    /** A decision that failed. */ decision_id: string
+    /** When its review said so, RFC 3339. */ reviewed_at: string
+  }[]
   /** The decision whose review settles a half-open breaker. */ probe_decision_id: string | null
 }
 
@@ -1702,6 +1716,34 @@ export interface BridgeInput {
   /** Features that do not matter. Default `[]`. */ tolerance?: string[] | undefined
   /** Features that must be present. Default `[]`. */ enforcement?: string[] | undefined
   /** Features that must be absent. Default `[]`. */ prevention?: string[] | undefined
+}
+
+/** Scored decisions of one agent, category or stakes, or of two of them; null stands for all values. */
+export interface CalibrationCell {
+  /** Agent that recorded them. */ agent: string | null
+  /** Their category. */ category: string | null
+  /** Their stakes. */ stakes: Stakes | null
+  /** Scored decisions; listDecisions finds them with `scored`. */ scored: number
+  /** What was said: the mean confidence. */ mean_confidence: number
+  /** What came true: the mean result. */ accuracy: number
+  /** Lower end of its 95 % interval; null with fewer than five. */ accuracy_low: number | null
+  /** Upper end of it. */ accuracy_high: number | null
+  /** Accuracy less mean confidence; below 0 is overconfident. */ calibration_gap: number
+  /** What the gap means, if it is proven as the verdict proves it; null if chance explains it. */
+  proven: {
+    /** The gap in words. */ interpretation: Interpretation
+    /** Lower end of the interval of the gap: 95 % for all parts together. */ low: number
+    /** Upper end of it. */ high: number
+  } | null
+  /** The last 90 days against all before, whatever the window; null with fewer than five in either. */
+  trend: {
+    /** Whether the gap became smaller or larger; `steady` if the 95 % interval of its change holds 0. */
+    direction: 'improving' | 'worsening' | 'steady'
+    /** Scored decisions of the last 90 days. */ recent_scored: number
+    /** Their gap. */ recent_gap: number
+    /** Scored decisions before. */ earlier_scored: number
+    /** Their gap. */ earlier_gap: number
+  } | null
 }
 
 /** What stated confidence is worth: scores, five ranges, use of the scale, advice. */
@@ -1746,6 +1788,8 @@ export interface CalibrationReport {
     /** Reviewed by another agent. */ others: OverallFigures
     /** Settled by evidence. */ observed: OverallFigures
   }
+  /** With `cells`: each cell, each row, each column and all together, those with most decisions first; else empty. */
+  cells: CalibrationCell[]
 }
 
 /** One change that `modify` rules make. */

@@ -1,6 +1,6 @@
 /** What the calibration methods return. Scores are over reviewed decisions that were not abandoned; null where fewer than five are. */
 import * as v from 'valibot'
-import { fraction } from './decision.ts'
+import { fraction, Stakes } from './decision.ts'
 
 const d = v.description
 const figure = (about: string) => v.pipe(v.nullable(v.number()), d(about))
@@ -63,6 +63,45 @@ export const OverallFigures = v.object({
 })
 export type OverallFigures = v.InferOutput<typeof OverallFigures>
 
+/** Scored decisions of one agent, category or stakes, or of two of them; null stands for all values. */
+export const CalibrationCell = v.object({
+  agent: v.pipe(v.nullable(v.string()), d('Agent that recorded them.')),
+  category: v.pipe(v.nullable(v.string()), d('Their category.')),
+  stakes: v.pipe(v.nullable(Stakes), d('Their stakes.')),
+  scored: v.pipe(v.number(), d('Scored decisions; listDecisions finds them with `scored`.')),
+  mean_confidence: v.pipe(fraction, d('What was said: the mean confidence.')),
+  accuracy: v.pipe(fraction, d('What came true: the mean result.')),
+  accuracy_low: figure('Lower end of its 95 % interval; null with fewer than five.'),
+  accuracy_high: figure('Upper end of it.'),
+  calibration_gap: v.pipe(v.number(), d('Accuracy less mean confidence; below 0 is overconfident.')),
+  proven: v.pipe(
+    v.nullable(
+      v.object({
+        interpretation: Interpretation,
+        low: v.pipe(v.number(), d('Lower end of the interval of the gap: 95 % for all parts together.')),
+        high: v.pipe(v.number(), d('Upper end of it.')),
+      }),
+    ),
+    d('What the gap means, if it is proven as the verdict proves it; null if chance explains it.'),
+  ),
+  trend: v.pipe(
+    v.nullable(
+      v.object({
+        direction: v.pipe(
+          v.picklist(['improving', 'worsening', 'steady']),
+          d('Whether the gap became smaller or larger; `steady` if the 95 % interval of its change holds 0.'),
+        ),
+        recent_scored: v.pipe(v.number(), d('Scored decisions of the last 90 days.')),
+        recent_gap: v.pipe(v.number(), d('Their gap.')),
+        earlier_scored: v.pipe(v.number(), d('Scored decisions before.')),
+        earlier_gap: v.pipe(v.number(), d('Their gap.')),
+      }),
+    ),
+    d('The last 90 days against all before, whatever the window; null with fewer than five in either.'),
+  ),
+})
+export type CalibrationCell = v.InferOutput<typeof CalibrationCell>
+
 /** What stated confidence is worth: scores, five ranges, use of the scale, advice. */
 export const CalibrationReport = v.object({
   total_decisions: v.pipe(v.number(), d('Decisions that pass the filters.')),
@@ -121,6 +160,10 @@ export const CalibrationReport = v.object({
       observed: v.pipe(OverallFigures, d('Settled by evidence.')),
     }),
     d('The same figures by who settled the outcome.'),
+  ),
+  cells: v.pipe(
+    v.array(CalibrationCell),
+    d('With `cells`: each cell, each row, each column and all together, those with most decisions first; else empty.'),
   ),
 })
 export type CalibrationReport = v.InferOutput<typeof CalibrationReport>

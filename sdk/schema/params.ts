@@ -93,6 +93,7 @@ export const ListFilters = {
   tags: v.optional(v.pipe(listOf(text(64)), d('Any of these tags, compared exactly.'))),
   date_from: v.optional(v.pipe(DateBound, d('Recorded on this day or instant, or later.'))),
   date_to: v.optional(v.pipe(DateBound, d('Recorded on this day or instant, or earlier.'))),
+  scored: v.optional(v.pipe(v.literal(true), d('Those alone that enter the figures of getCalibration.'))),
 }
 
 /** Whether a read is part of the deliberation of its agent. */

@@ -107,6 +107,15 @@ export const BreakerState = v.object({
   self_review: v.pipe(v.boolean(), d("Whether the recorder's own review of a probe closes it.")),
   cooldown_remaining_ms: v.pipe(v.number(), d('Until an open breaker lets a probe through, or a probe is given up.')),
   opened_at: v.pipe(v.nullable(v.string()), d('RFC 3339.')),
+  opened_by: v.pipe(
+    v.array(
+      v.object({
+        decision_id: v.pipe(v.string(), d('A decision that failed.')),
+        reviewed_at: v.pipe(v.string(), d('When its review said so, RFC 3339.')),
+      }),
+    ),
+    d('The failures that opened it last; empty once it is closed.'),
+  ),
   probe_decision_id: v.pipe(v.nullable(v.string()), d('The decision whose review settles a half-open breaker.')),
 })
 

@@ -56,8 +56,14 @@ export interface DecisionFilter {
 /** Texts that other decisions can hold in another spelling. */
 export const spelledFields = ['category', 'project', 'feature', 'tag'] as const
 
+/** The filter of a list. */
+export interface ListFilter extends DecisionFilter {
+  /** Those alone that enter a score (`scoredValue`). */
+  scored?: true
+}
+
 /** The filter of a count: it can also compare texts as they look, so that no other spelling is left out. */
-export interface CountFilter extends DecisionFilter {
+export interface CountFilter extends ListFilter {
   /** Values whose `skeleton` is this one; a tag is any of the decision's. */
   alike?: Partial<Record<(typeof spelledFields)[number], string>>
 }
@@ -143,7 +149,7 @@ export interface DecisionReader {
   findIds(prefix: string, limit: number): Promise<string[]>
   /** Page of the decisions that pass. Stakes sort by rank; ties by id in the same direction. `total` counts all that pass. */
   list(query: {
-    filter: DecisionFilter
+    filter: ListFilter
     /** Keep only these decisions. */
     ids?: readonly string[]
     sort: DecisionSort

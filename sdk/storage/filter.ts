@@ -1,5 +1,6 @@
 /** The one meaning of a {@link DecisionFilter}: every driver that filters in memory uses this predicate. */
 import { type CountFilter, type DecisionFields, type DecisionFilter, spelledFields } from './decisions.ts'
+import { scoredValue } from './fields.ts'
 import { skeleton } from './skeleton.ts'
 
 /** Whether a decision passes. */
@@ -17,7 +18,7 @@ export function compileFilter(filter: CountFilter): FieldsPredicate {
   const tests: FieldsPredicate[] = []
   const { category, min_confidence, max_confidence, stakes, status, outcome, project, feature, pr, agent, tags } =
     filter
-  const { created_from_ms, created_to_ms, review_by_to_ms, preserve, indexed, alike } = filter
+  const { created_from_ms, created_to_ms, review_by_to_ms, preserve, indexed, scored, alike } = filter
   if (category !== undefined) tests.push((f) => f.category === category)
   if (project !== undefined) tests.push((f) => f.project === project)
   if (feature !== undefined) tests.push((f) => f.feature === feature)
@@ -33,6 +34,7 @@ export function compileFilter(filter: CountFilter): FieldsPredicate {
   if (outcome !== undefined) tests.push((f) => f.outcome !== null && outcome.includes(f.outcome))
   if (tags !== undefined) tests.push((f) => f.tags.some((tag) => tags.includes(tag)))
   if (preserve !== undefined) tests.push((f) => f.preserve === preserve)
+  if (scored) tests.push((f) => scoredValue({ ...f, confidence: f.confidence_at_record }) !== null)
   if (indexed !== undefined) tests.push((f) => f.indexed === indexed)
   for (const field of spelledFields) {
     const look = alike?.[field]

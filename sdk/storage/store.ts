@@ -192,6 +192,8 @@ export interface AuditReader {
     since_ms?: number
     agent?: string
     method?: string
+    /** Methods whose lines are left out. */
+    without?: readonly string[]
     rule?: string
     allowed?: boolean
     cursor?: number

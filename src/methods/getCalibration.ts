@@ -5,6 +5,7 @@ import { CalibrationReport } from '../../sdk/schema/calibration.ts'
 import { filledText, Stakes } from '../../sdk/schema/decision.ts'
 import { defineMethod, toolInput } from '../calls/method.ts'
 import { dayMs } from '../core/time.ts'
+import { cellKinds, cellsOf, trendDays } from '../domain/calibration/cells.ts'
 import { report } from '../domain/calibration/report.ts'
 import { given } from '../domain/decision/lookup.ts'
 
@@ -22,6 +23,7 @@ export const getCalibration = defineMethod({
       v.optional(v.picklist(['30d', '60d', '90d', 'all']), 'all'),
       v.description('Decisions recorded within so many days.'),
     ),
+    cells: v.optional(v.pipe(v.picklist(cellKinds), v.description('Also returns the figures by these two.'))),
   }),
   result: CalibrationReport,
   scope: 'read',
@@ -44,9 +46,15 @@ export const getCalibration = defineMethod({
     ),
   },
   failure: 'internal_error',
-  async handle({ store, now }, { window, stakes, ...rest }) {
+  async handle({ store, now }, { window, stakes, cells, ...rest }) {
     const created_from_ms = window === 'all' ? undefined : now() - Number.parseInt(window, 10) * dayMs
     const filter = given({ ...rest, stakes: stakes && [stakes], created_from_ms })
-    return report(...(await Promise.all([store.decisions.outcomes(filter), store.decisions.scores(filter)])))
+    const [outcomes, sums] = await Promise.all([store.decisions.outcomes(filter), store.decisions.scores(filter)])
+    if (cells === undefined) return report(outcomes, sums)
+    const from_ms = now() - trendDays * dayMs
+    const ever = { ...filter, created_from_ms: undefined }
+    const recent = await store.decisions.scores(given({ ...ever, created_from_ms: from_ms }))
+    const earlier = await store.decisions.scores(given({ ...ever, created_to_ms: from_ms - 1 }))
+    return report(outcomes, sums, cellsOf(cells, sums, recent, earlier))
   },
 })

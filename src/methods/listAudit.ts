@@ -15,6 +15,9 @@ export const listAudit = defineMethod({
     method: v.optional(v.pipe(filledText(256), d('Method that was called.'))),
     rule: v.optional(v.pipe(filledText(256), d('Id of a rule that fired.'))),
     allowed: v.optional(v.pipe(v.boolean(), d('Verdict of an evaluation.'))),
+    without: v.optional(
+      v.pipe(v.array(filledText(256)), v.maxLength(20, 'at most 20 entries'), d('Not these methods.')),
+    ),
     cursor: v.optional(v.pipe(whole(1, Number.MAX_SAFE_INTEGER), d('`next_cursor` of the page before.'))),
     limit: v.optional(whole(1, 500), 50),
   }),

@@ -15,13 +15,19 @@ export const ready = defineMethod({
   params: v.object({
     min_priority: v.pipe(v.optional(v.picklist(priorities), 'low'), d('Least priority.')),
     action_types: v.optional(v.pipe(v.array(v.picklist(actionTypes)), d('These types only.'))),
+    order: v.pipe(
+      v.optional(v.picklist(['urgent', 'newest']), 'urgent'),
+      d('The most urgent first, then the oldest; or the newest first, what is so now before all.'),
+    ),
+    offset: v.pipe(v.optional(whole(0, 100_000), 0), d('Actions to skip.')),
     limit: v.optional(whole(1, 200), 20),
     category: v.optional(v.pipe(filledText(64), d('Exactly this category.'))),
     agent: v.optional(v.pipe(filledText(256), d('Decisions of this agent.'))),
   }),
   result: v.object({
-    actions: v.pipe(v.array(ReadyAction), d('Most urgent first, then oldest.')),
-    total: v.number(),
+    actions: v.pipe(v.array(ReadyAction), d('Those that pass, in the order asked for.')),
+    total: v.pipe(v.number(), d('All there are, whatever types and priorities were asked for.')),
+    by_type: v.pipe(v.record(v.string(), v.number()), d('The same by type; a type without any is left out.')),
     filtered: v.pipe(v.number(), d('How many of them were left out by the filters or the limit.')),
     warnings: v.pipe(v.array(v.string()), d('Parts that could not be read.')),
   }),
@@ -34,12 +40,12 @@ export const ready = defineMethod({
       'What needs attention, most urgent first: decisions whose outcome should be reviewed, stale ones, drift of calibration, open breakers, contradictions.',
   },
   failure: 'internal_error',
-  async handle({ store, policy, now }, { min_priority, action_types, limit, category, agent }) {
+  async handle({ store, policy, now }, { min_priority, action_types, order, offset, limit, category, agent }) {
     const { breakers } = await policy.current()
     const types = action_types?.length ? action_types : actionTypes
     return readyActions(
       { store, breakers, now_ms: now() },
-      { filter: given({ category, agent }), types, min_priority, limit },
+      { filter: given({ category, agent }), types, min_priority, order, offset, limit },
     )
   },
 })

@@ -1,6 +1,6 @@
 /** cstp.resetCircuit: an operator closes a breaker, or lets one probe through. */
 import * as v from 'valibot'
-import { filledText } from '../../sdk/schema/decision.ts'
+import { filledText, text } from '../../sdk/schema/decision.ts'
 import { defineMethod } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
 import { current, findBreaker, putBreaker, reset, storedBreakers } from '../domain/guardrail/breaker.ts'
@@ -15,6 +15,7 @@ export const resetCircuit = defineMethod({
       v.optional(v.boolean(), false),
       v.description('Let one decision through first; its review closes or reopens.'),
     ),
+    reason: v.optional(v.nullable(v.pipe(text(2_000), v.description('Why; kept in the audit trail.'))), null),
   }),
   result: v.object({
     success: v.boolean(),
@@ -26,14 +27,19 @@ export const resetCircuit = defineMethod({
   scope: 'admin',
   effect: 'write',
   failure: 'internal_error',
-  async handle(call, { scope, probe_first }) {
+  async handle(call, { scope, probe_first, reason }) {
     const rule = findBreaker((await call.policy.current()).breakers, scope)
     return call.store.transaction(async (tx) => {
       const { breaker, version } = (await storedBreakers(tx.keyed, [rule])).get(scope)!
       const before = current(rule, breaker, call.now())
       const after = reset(before, probe_first)
       if (after) await putBreaker(tx.keyed, after, version)
-      await audit(call, tx, [], { scope, previous_state: before.state, new_state: after?.state ?? before.state })
+      await audit(call, tx, [], {
+        scope,
+        previous_state: before.state,
+        new_state: after?.state ?? before.state,
+        ...(reason !== null && { reason }),
+      })
       return {
         success: after !== null,
         scope,

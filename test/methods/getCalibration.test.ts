@@ -39,6 +39,35 @@ forEachBackend((open) => {
     expect(await counts({ ...all, agent: 'root' })).toEqual([0, 0])
   })
 
+  test('cells are what the filters give, and listDecisions finds what they count', async () => {
+    const program = await open()
+    for (const [agent, category, stakes, successes, failures] of [
+      ['carol', 'trading', 'high', 5, 2],
+      ['carol', 'process', 'low', 3, 4],
+      ['dave', 'trading', 'low', 6, 1],
+    ] as const) {
+      const given = { recorded_by: agent, category, stakes, confidence: 0.9 }
+      await decidedOften(program, successes, 10, given, 'success')
+      await decidedOften(program, failures, 200, given, 'failure')
+      await decided(program, 1, given, 'abandoned')
+      await decided(program, 1, given)
+    }
+    for (const cells of ['agent_stakes', 'agent_category', 'category_stakes'] as const) {
+      const report = await program.call('getCalibration', { cells })
+      expect(report.cells.length).toBe(8)
+      for (const { scored, mean_confidence, accuracy, calibration_gap, trend, ...cell } of report.cells) {
+        const { agent, category, stakes } = cell
+        const of = { ...(agent && { agent }), ...(category && { category }), ...(stakes && { stakes }) }
+        const { overall } = await program.call('getCalibration', of)
+        expect(overall).toMatchObject({ scored, mean_confidence, accuracy, calibration_gap })
+        expect((await program.call('listDecisions', { ...of, scored: true, limit: 1 })).total).toBe(scored)
+        if (trend) expect(trend.recent_scored + trend.earlier_scored).toBe(scored)
+      }
+    }
+    const recent = await program.call('getCalibration', { cells: 'agent_stakes', window: '30d' })
+    expect(recent.cells[0]).toMatchObject({ agent: null, stakes: null, scored: 14, accuracy: 1 })
+  })
+
   test('windows go by the day of recording', async () => {
     const program = await open()
     for (const days of [10, 45, 75, 200]) await decided(program, days, {}, 'success')

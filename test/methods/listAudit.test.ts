@@ -41,6 +41,8 @@ forEachBackend((open) => {
       ['cstp.checkGuardrails', 'alice', true],
     ])
     expect((await list({ method: 'cstp.recordDecision' }))[0]!.ids).toEqual([id])
+    expect((await list({ without: ['cstp.checkGuardrails', 'cstp.nothing'] })).map(({ ids }) => ids)).toEqual([[id]])
+    expect((await list({ without: [] })).length).toBe(4)
     const all = { agent: 'bob', method: 'cstp.checkGuardrails', rule: 'critical', allowed: false, since: '2026-07-02' }
     const counts = []
     for (const [name, value] of Object.entries(all)) counts.push((await list({ [name]: value })).length)

@@ -15,7 +15,7 @@ forEachBackend((open) => {
 
   test('nothing is to be done at first', async () => {
     const { call } = await open()
-    expect(await call('ready')).toEqual({ actions: [], total: 0, filtered: 0, warnings: [] })
+    expect(await call('ready')).toEqual({ actions: [], total: 0, by_type: {}, filtered: 0, warnings: [] })
   })
 
   test('a review is due when its day has passed, and not before', async () => {
@@ -39,6 +39,32 @@ forEachBackend((open) => {
     ])
     await program.call('reviewDecision', { id, outcome: 'success' })
     expect(await shown(program)).toEqual([])
+  })
+
+  test('the newest first, by page, with what is so now before all; counted by type', async () => {
+    const program = await open()
+    await program.rules(`
+circuit_breakers: [{ scope: "category:deploy", failure_threshold: 1, window_ms: 3600000, cooldown_ms: 3600000 }]`)
+    const failed = await program.record({ category: 'deploy' })
+    await program.call('reviewDecision', { id: failed, outcome: 'failure' }, 'bob')
+    for (const days of [61, 9, 29, 40]) await decided(program, days, { stakes: days === 9 ? 'low' : 'critical' })
+    const page = async (offset: number, more: object = {}) => {
+      const { actions, ...rest } = await program.call('ready', { order: 'newest', offset, limit: 2, ...more })
+      return [...actions.map(({ type, detail }) => [type, detail.age_days ?? null]), rest]
+    }
+    const counts = { total: 5, by_type: { open_breaker: 1, review_outcome: 2, stale_pending: 2 }, warnings: [] }
+    expect(await page(0)).toEqual([['open_breaker', null], ['review_outcome', 9], { ...counts, filtered: 3 }])
+    expect(await page(2)).toEqual([['review_outcome', 29], ['stale_pending', 40], { ...counts, filtered: 3 }])
+    expect(await page(4)).toEqual([['stale_pending', 61], { ...counts, filtered: 4 }])
+    expect(await page(1, { action_types: ['stale_pending'] })).toEqual([
+      ['stale_pending', 61],
+      { ...counts, filtered: 4 },
+    ])
+    const urgent = await program.call('ready', { offset: 1, limit: 2 })
+    expect(urgent.actions.map(({ type, detail }) => [type, detail.age_days])).toEqual([
+      ['stale_pending', 61],
+      ['stale_pending', 40],
+    ])
   })
 
   test('priorities follow stakes and age; the most urgent first, then the oldest', async () => {

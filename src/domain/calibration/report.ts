@@ -116,7 +116,11 @@ const ordered = (groups: readonly OutcomeGroup[]): OutcomeGroup[] =>
   )
 
 /** @param sums the scored decisions by agent, category and stakes, for the verdict */
-export function report(given: readonly OutcomeGroup[], sums: readonly ScoreSum[] = []): CalibrationReport {
+export function report(
+  given: readonly OutcomeGroup[],
+  sums: readonly ScoreSum[] = [],
+  cells: CalibrationReport['cells'] = [],
+): CalibrationReport {
   const groups = ordered(given)
   const scored = scoredOf(groups)
   const figures = overall(scored)
@@ -137,5 +141,6 @@ export function report(given: readonly OutcomeGroup[], sums: readonly ScoreSum[]
       attested: overall(scored.filter(({ settled_by }) => settled_by !== 'observed')),
     },
     by_reviewer,
+    cells,
   }
 }

@@ -26,7 +26,7 @@ export const sumOf = (groups: readonly Scored[]): Sum => ({
   value: groups.reduce((sum, { value, count }) => sum + value * count, 0),
 })
 
-const gapOf = ({ count, confidence, value }: Sum): number => (value - confidence) / count
+export const gapOf = ({ count, confidence, value }: Sum): number => (value - confidence) / count
 
 /** The interval of the gap, with the digits that are shown: what excludes 0 is seen to. @param error share of intervals that may miss */
 export function gapInterval(sum: Sum, error = 0.05): Interval {
@@ -42,12 +42,12 @@ export function provenGap(sum: Sum): (Interval & { gap: number }) | null {
   return interpret(gap, sum.count) !== 'well_calibrated' && excludes(interval, 0) ? { gap, ...interval } : null
 }
 
-const excludes = ({ low, high }: Interval, gap: number): boolean => low > gap || high < gap
+export const excludes = ({ low, high }: Interval, gap: number): boolean => low > gap || high < gap
 
 /** Between the two values of a pair. */
 export const separator = ' / '
 
-interface Part extends Sum {
+export interface Part extends Sum {
   by: Proof['by']
   key: string
 }
@@ -135,9 +135,14 @@ function worstOf(family: readonly Part[], error: number, base: number): Proof | 
 
 const shares = { single: 0.04, pair: 0.01 }
 
-/** @param whole all scored decisions @param sums the same by agent, category and stakes */
-export function verdictOf(whole: Sum, sums: readonly ScoreSum[]): Verdict {
-  if (whole.count < minScored) return { interpretation: 'insufficient_data', proven_by: null }
+export interface Family {
+  /** Share of histories in which any part of the family may be called off its confidence and is not. */
+  error: number
+  parts: Part[]
+}
+
+/** The families in the order in which they are looked at; a part with all decisions is the whole, and in none of them. */
+export function familiesOf(whole: Pick<Sum, 'count'>, sums: readonly ScoreSum[]): Family[] {
   const [agent, category, stakes] = (['agent', 'category', 'stakes'] as const).map((name) => singlesBy(sums, name)) as [
     Singles,
     Singles,
@@ -146,7 +151,6 @@ export function verdictOf(whole: Sum, sums: readonly ScoreSum[]): Verdict {
   const families = [
     {
       error: shares.single,
-      // A part with all decisions is the whole.
       parts: [agent, category, stakes].flatMap(({ parts }) => parts).filter(({ count }) => count < whole.count),
     },
     {
@@ -158,15 +162,17 @@ export function verdictOf(whole: Sum, sums: readonly ScoreSum[]): Verdict {
       ],
     },
   ]
+  return families.map(({ error, parts }) => ({ error, parts: parts.filter(({ count }) => count >= minScored) }))
+}
+
+/** @param whole all scored decisions @param sums the same by agent, category and stakes */
+export function verdictOf(whole: Sum, sums: readonly ScoreSum[]): Verdict {
+  if (whole.count < minScored) return { interpretation: 'insufficient_data', proven_by: null }
   const interval = gapInterval(whole)
   let base = excludes(interval, 0) ? gapOf(whole) : 0
   let worst: Proof | null = null
-  for (const { error, parts } of families) {
-    const found = worstOf(
-      parts.filter(({ count }) => count >= minScored),
-      error,
-      base,
-    )
+  for (const { error, parts } of familiesOf(whole, sums)) {
+    const found = worstOf(parts, error, base)
     if (found === null) continue
     worst = found
     base = found.gap

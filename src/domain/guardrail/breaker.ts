@@ -8,6 +8,13 @@ import type { BreakerRule } from '../../../sdk/schema/guardrail.ts'
 import { skeleton } from '../../../sdk/storage/skeleton.ts'
 import type { KeyedReader, KeyedWriter } from '../../../sdk/storage/store.ts'
 
+/** A review that said that a decision failed. */
+export interface Failure {
+  decision_id: string
+  /** Time of the review, milliseconds since 1970. */
+  at_ms: number
+}
+
 /** State of one circuit breaker. */
 export interface Breaker {
   scope: string
@@ -15,7 +22,9 @@ export interface Breaker {
   /** Times of the reviews that still count, ascending, milliseconds since 1970. */
   reviews_ms: number[]
   /** Those of them that were failures. */
-  failures_ms: number[]
+  failures: Failure[]
+  /** The failures that opened it last, kept while it is not closed. */
+  opened_by: Failure[]
   opened_ms: number | null
   probe_decision_id: string | null
   probe_started_ms: number | null
@@ -86,8 +95,9 @@ export function watching(rules: readonly BreakerRule[], scopes: readonly string[
 const closed = (scope: string): Breaker => ({
   scope,
   state: 'closed',
-  failures_ms: [],
+  failures: [],
   reviews_ms: [],
+  opened_by: [],
   opened_ms: null,
   probe_decision_id: null,
   probe_started_ms: null,
@@ -100,8 +110,12 @@ const closed = (scope: string): Breaker => ({
 export function current(rule: BreakerRule, stored: Breaker | null, now_ms: number): Breaker {
   const state = stored ?? closed(rule.scope)
   const isWithin = (at: number, span_ms: number) => Math.abs(now_ms - at) < span_ms
-  const fresh = (times: readonly number[]) => times.filter((at) => isWithin(at, rule.window_ms))
-  const breaker: Breaker = { ...state, failures_ms: fresh(state.failures_ms), reviews_ms: fresh(state.reviews_ms) }
+  const isFresh = (at: number) => isWithin(at, rule.window_ms)
+  const breaker: Breaker = {
+    ...state,
+    failures: state.failures.filter(({ at_ms }) => isFresh(at_ms)),
+    reviews_ms: state.reviews_ms.filter(isFresh),
+  }
   if (breaker.state === 'open' && breaker.opened_ms !== null && !isWithin(breaker.opened_ms, rule.cooldown_ms)) {
     return { ...breaker, state: 'half_open', probe_decision_id: null, probe_started_ms: null }
   }
@@ -153,18 +167,19 @@ export function afterReview(
 ): Breaker {
   const [was, is] = [before?.outcome ?? 'abandoned', outcome]
   const before_ms = before === null ? 0 : Date.parse(before.reviewed_at)
-  let { reviews_ms, failures_ms } = breaker
+  let { reviews_ms, failures } = breaker
   if (was === 'abandoned' && is !== 'abandoned') reviews_ms = [...reviews_ms, now_ms]
   if (was !== 'abandoned' && is === 'abandoned') reviews_ms = without(reviews_ms, before_ms)
-  if (was !== 'failure' && is === 'failure') failures_ms = [...failures_ms, now_ms]
-  if (was === 'failure' && is !== 'failure') failures_ms = without(failures_ms, before_ms)
-  const counted = reviews_ms === breaker.reviews_ms && failures_ms === breaker.failures_ms
-  const next = counted ? breaker : { ...breaker, reviews_ms, failures_ms }
+  if (was !== 'failure' && is === 'failure') failures = [...failures, { decision_id, at_ms: now_ms }]
+  if (was === 'failure' && is !== 'failure') failures = failures.filter((one) => one.decision_id !== decision_id)
+  const counted = reviews_ms === breaker.reviews_ms && failures === breaker.failures
+  const next = counted ? breaker : { ...breaker, reviews_ms, failures }
   if (is === 'abandoned') return next
   const open: Breaker = {
     ...next,
     state: 'open',
     opened_ms: now_ms,
+    opened_by: breaker.state === 'half_open' ? failures.filter((one) => one.decision_id === decision_id) : failures,
     probe_decision_id: null,
     probe_started_ms: null,
   }
@@ -172,8 +187,8 @@ export function afterReview(
     if (is === 'failure') return open
     return trusted || rule.self_review ? closed(rule.scope) : next
   }
-  const isNew = failures_ms.length > breaker.failures_ms.length
-  return breaker.state === 'closed' && isNew && failures_ms.length >= rule.failure_threshold ? open : next
+  const isNew = failures.length > breaker.failures.length
+  return breaker.state === 'closed' && isNew && failures.length >= rule.failure_threshold ? open : next
 }
 
 /** The state after an operator's reset; null if there is nothing to reset. */
@@ -185,7 +200,8 @@ export function reset(breaker: Breaker, probe_first: boolean): Breaker | null {
         ...fresh,
         state: 'half_open',
         opened_ms: breaker.opened_ms,
-        failures_ms: breaker.failures_ms,
+        opened_by: breaker.opened_by,
+        failures: breaker.failures,
         reviews_ms: breaker.reviews_ms,
       }
     : fresh
@@ -199,8 +215,8 @@ export function resetAt(rule: BreakerRule, breaker: Breaker): string | null {
 }
 
 /** Failures among the reviews within the window, 0 to 1; null without reviews. */
-export const failureRate = ({ failures_ms, reviews_ms }: Breaker): number | null =>
-  reviews_ms.length === 0 ? null : failures_ms.length / reviews_ms.length
+export const failureRate = ({ failures, reviews_ms }: Breaker): number | null =>
+  reviews_ms.length === 0 ? null : failures.length / reviews_ms.length
 
 /** A breaker as the methods show it. */
 export function showBreaker(rule: BreakerRule, stored: Breaker | null, now_ms: number) {
@@ -209,9 +225,13 @@ export function showBreaker(rule: BreakerRule, stored: Breaker | null, now_ms: n
   return {
     ...rule,
     state: breaker.state,
-    failure_count: breaker.failures_ms.length,
+    failure_count: breaker.failures.length,
     cooldown_remaining_ms: until === null ? 0 : Math.max(0, Date.parse(until) - now_ms),
     opened_at: breaker.opened_ms === null ? null : new Date(breaker.opened_ms).toISOString(),
+    opened_by: breaker.opened_by.map(({ decision_id, at_ms }) => ({
+      decision_id,
+      reviewed_at: new Date(at_ms).toISOString(),
+    })),
     probe_decision_id: breaker.probe_decision_id,
   }
 }

@@ -249,7 +249,7 @@ function breakerViolation(rule: BreakerRule, breaker: Breaker): BreakerViolation
     name: `Circuit breaker ${rule.scope}`,
     message: probing
       ? `The circuit breaker ${rule.scope} is half-open: its probe ${breaker.probe_decision_id} waits for a review`
-      : `The circuit breaker ${rule.scope} is open after ${breaker.failures_ms.length} failures`,
+      : `The circuit breaker ${rule.scope} is open after ${breaker.failures.length} failures`,
     severity: 'block',
     suggestion: probing
       ? `${rule.self_review ? 'Review' : 'Have another agent review'} ${breaker.probe_decision_id}, or wait until ${reset_at}`

@@ -49,6 +49,8 @@ interface ReadyQuery {
   filter: DecisionFilter
   types: readonly ReadyAction['type'][]
   min_priority: Priority
+  order: 'urgent' | 'newest'
+  offset: number
   limit: number
 }
 
@@ -83,25 +85,33 @@ function dueParts(base: DecisionFilter, now_ms: number): Due[] {
   ]
 }
 
-/** Overdue decisions that pass, the oldest of each part, and how many are overdue in all. Only as many are read as can be shown. */
+/** How many there are of each type. */
+type Counts = Partial<Record<ReadyAction['type'], number>>
+const add = (counts: Counts, type: ReadyAction['type'], count: number): void => {
+  if (count > 0) counts[type] = (counts[type] ?? 0) + count
+}
+
+/** Overdue decisions that pass, the first of each part in the order that is asked for, and how many are overdue in all. Only as many are read as can be shown. */
 async function overdue(
   { store, now_ms }: ReadyTools,
-  { filter, limit, ...wanted }: ReadyQuery,
-): Promise<{ actions: ReadyAction[]; total: number }> {
+  { filter, order, offset, limit, ...wanted }: ReadyQuery,
+): Promise<{ actions: ReadyAction[]; counts: Counts }> {
   const actions: ReadyAction[] = []
-  let total = 0
+  const counts: Counts = {}
+  const most = offset + limit
   for (const part of dueParts(filter, now_ms)) {
-    const enough = actions.filter(({ priority }) => rank(priority) > rank(part.priority)).length >= limit
-    if (enough || !passes(part, wanted)) {
-      total += await store.decisions.count(part.filter)
+    const before = actions.filter(({ priority }) => rank(priority) > rank(part.priority)).length
+    if ((order === 'urgent' && before >= most) || !passes(part, wanted)) {
+      add(counts, part.type, await store.decisions.count(part.filter))
       continue
     }
-    const page = { filter: part.filter, sort: 'created_at', order: 'asc', offset: 0, limit } as const
+    const direction = order === 'urgent' ? 'asc' : 'desc'
+    const page = { filter: part.filter, sort: 'created_at', order: direction, offset: 0, limit: most } as const
     const found = await store.decisions.list(page)
-    total += found.total
+    add(counts, part.type, found.total)
     actions.push(...found.texts.map((text) => ofDecision(parseRecord(text), part, now_ms)))
   }
-  return { actions, total }
+  return { actions, counts }
 }
 
 async function drifting({ store, now_ms }: ReadyTools, filter: DecisionFilter): Promise<ReadyAction[]> {
@@ -169,12 +179,15 @@ const concerns = ({ category, detail }: ReadyAction, filter: DecisionFilter): bo
     !detail.scope.startsWith('agent:') ||
     detail.scope === `agent:${filter.agent}`)
 
-/** The most urgent first, then the oldest. A part that can't be read is a warning, not a failure of the others. */
-export async function readyActions(
-  tools: ReadyTools,
-  query: ReadyQuery,
-): Promise<{ actions: ReadyAction[]; total: number; filtered: number; warnings: string[] }> {
-  const { filter, limit } = query
+/** What is so now has no day, and is newer than all that has one. */
+const latest = '9999'
+
+/**
+ * A page of what passes: the most urgent first, then the oldest; or the newest first, what is so now before all. A part that can't be
+ * read is a warning, not a failure of the others.
+ */
+export async function readyActions(tools: ReadyTools, query: ReadyQuery) {
+  const { filter, order, offset, limit } = query
   const warnings: string[] = []
   const part = async <T>(name: string, work: Promise<T>, empty: T): Promise<T> => {
     try {
@@ -184,21 +197,25 @@ export async function readyActions(
       return empty
     }
   }
-  const decisions = await part('Overdue decisions', overdue(tools, query), { actions: [], total: 0 })
+  const { actions: decisions, counts } = await part('Overdue decisions', overdue(tools, query), {
+    actions: [],
+    counts: {},
+  })
   const others = [
     ...(await part('Drift', drifting(tools, filter), [])),
     ...(await part('Circuit breakers', stopped(tools), [])),
     ...(await part('Contradictions', contradicting(tools, filter), [])),
   ].filter((action) => concerns(action, filter))
-  const total = decisions.total + others.length
-  const passing = [...decisions.actions, ...others].filter((action) => passes(action, query))
+  for (const { type } of others) add(counts, type, 1)
+  const total = Object.values(counts).reduce((sum, count) => sum + count, 0)
+  const passing = [...decisions, ...others].filter((action) => passes(action, query))
   // What is equal in these keeps the order of its part: decisions by time, contradictions the newest first.
+  const byType = (a: ReadyAction, b: ReadyAction) => actionTypes.indexOf(a.type) - actionTypes.indexOf(b.type)
   passing.sort(
-    (a, b) =>
-      rank(b.priority) - rank(a.priority) ||
-      (a.date ?? '').localeCompare(b.date ?? '') ||
-      actionTypes.indexOf(a.type) - actionTypes.indexOf(b.type),
+    order === 'urgent'
+      ? (a, b) => rank(b.priority) - rank(a.priority) || (a.date ?? '').localeCompare(b.date ?? '') || byType(a, b)
+      : (a, b) => (b.date ?? latest).localeCompare(a.date ?? latest) || byType(b, a),
   )
-  const actions = passing.slice(0, limit)
-  return { actions, total, filtered: total - actions.length, warnings }
+  const actions = passing.slice(offset, offset + limit)
+  return { actions, total, by_type: counts, filtered: total - actions.length, warnings }
 }

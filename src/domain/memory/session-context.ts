@@ -141,6 +141,8 @@ export async function sessionContext(
     filter: { agent: caller.agent },
     types: actionTypes,
     min_priority: 'low',
+    order: 'urgent',
+    offset: 0,
     limit: query.ready_limit,
   } as const
   return {

@@ -22,7 +22,10 @@ const rule = { scope: 'global', failure_threshold: 3, window_ms: 1_000, cooldown
 function machine(stored: Breaker | null = null) {
   let state = stored
   return {
-    at: (now: number) => current(rule, state, now),
+    at(now: number) {
+      const breaker = current(rule, state, now)
+      return { ...breaker, failures_ms: breaker.failures.map(({ at_ms }) => at_ms) }
+    },
     record(id: string, now: number) {
       state = afterRecord(current(rule, state, now), id, now)
       return this
@@ -229,9 +232,13 @@ test('what is shown', () => {
     failure_count: 0,
     cooldown_remaining_ms: 0,
     opened_at: null,
+    opened_by: [],
     probe_decision_id: null,
   })
   const stored = opened().at(20)
   expect(showBreaker(rule, stored, 120)).toMatchObject({ state: 'open', failure_count: 3, cooldown_remaining_ms: 400 })
+  expect(showBreaker(rule, stored, 120).opened_by).toEqual(
+    ['a', 'b', 'c'].map((decision_id, at) => ({ decision_id, reviewed_at: new Date(10 * at).toISOString() })),
+  )
   expect(showBreaker(rule, stored, 520)).toMatchObject({ state: 'half_open', cooldown_remaining_ms: 0 })
 })

@@ -131,7 +131,7 @@ export function openMemoryStore(options: StoreOptions): Store {
       },
     },
     audit: {
-      async list({ since_ms, agent, method, rule, allowed, cursor, limit }) {
+      async list({ since_ms, agent, method, rule, allowed, without, cursor, limit }) {
         return [...tables.audit.values()]
           .sort((a, b) => b.seq - a.seq)
           .filter(
@@ -141,6 +141,7 @@ export function openMemoryStore(options: StoreOptions): Store {
               (agent === undefined || entry.agent === agent) &&
               (method === undefined || entry.method === method) &&
               (rule === undefined || entry.rules.includes(rule)) &&
+              !without?.includes(entry.method) &&
               (allowed === undefined || entry.allowed === allowed),
           )
           .slice(0, limit)

@@ -2,7 +2,7 @@
 import type { DecisionRecord } from '../../../schema/decision.ts'
 import { compareText, confidenceRank, fieldsOf, fieldsOrder, scoredValue } from '../../fields.ts'
 import { compileFilter } from '../../filter.ts'
-import type { CountKey, DecisionFields, DecisionFilter, OutcomeGroup, ScoreSum, Store } from '../../store.ts'
+import type { CountKey, DecisionFields, ListFilter, OutcomeGroup, ScoreSum, Store } from '../../store.ts'
 import { random } from '../search/corpus.ts'
 import type { Kit } from './kit.ts'
 import { idOf, recordOf } from './records.ts'
@@ -39,7 +39,7 @@ export function changedRecord(number: number, next: () => number): DecisionRecor
 }
 
 /** Some that the combinations and the time of a decision answer, and some that nothing but its row does. */
-const filters: readonly DecisionFilter[] = [
+const filters: readonly ListFilter[] = [
   {},
   { agent: 'ada' },
   { agent: 'nobody' },
@@ -60,6 +60,9 @@ const filters: readonly DecisionFilter[] = [
   { min_confidence: 0.5 },
   { status: ['pending'], review_by_to_ms: middle_ms, stakes: ['low'] },
   { feature: 'search', pr: 1 },
+  { scored: true },
+  { scored: true, agent: 'ada', stakes: ['high'], created_from_ms: middle_ms },
+  { scored: true, outcome: ['failure'], project: 'acme/app' },
 ]
 
 const countsOf = (values: readonly (string | null)[], by: CountKey) => {

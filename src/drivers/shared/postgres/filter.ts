@@ -1,6 +1,7 @@
 /** A filter as SQL. */
 import { stakesValues } from '../../../../sdk/schema/decision.ts'
-import type { DecisionFilter } from '../../../../sdk/storage/store.ts'
+import { outcomeValue } from '../../../../sdk/storage/fields.ts'
+import type { ListFilter } from '../../../../sdk/storage/store.ts'
 
 export const rankOf = (stakes: (typeof stakesValues)[number]): number => stakesValues.indexOf(stakes)
 
@@ -9,7 +10,7 @@ export const rankOf = (stakes: (typeof stakesValues)[number]): number => stakesV
  * @param values gets the parameters; those already in it keep their numbers
  * @param isIndexed condition under which a row is indexed
  */
-export function whereOf(filter: DecisionFilter, values: unknown[], isIndexed: string): string {
+export function whereOf(filter: ListFilter, values: unknown[], isIndexed: string): string {
   const tests: string[] = []
   const bind = (value: unknown): string => `$${values.push(value)}`
   const equal = (column: string, value: string | number | boolean | undefined) => {
@@ -35,6 +36,10 @@ export function whereOf(filter: DecisionFilter, values: unknown[], isIndexed: st
   anyOf('stakes', 'int', filter.stakes?.map(rankOf))
   anyOf('status', 'text', filter.status)
   anyOf('outcome', 'text', filter.outcome)
+  if (filter.scored)
+    tests.push(
+      `d.confidence_at_record is not null and d.settled_by <> 'age' and d.outcome = any(${bind(Object.keys(outcomeValue))}::text[])`,
+    )
   if (tags !== undefined) tests.push(`d.tags && ${bind(tags.map(toText))}::text[]`)
   equal('preserve', filter.preserve)
   if (indexed !== undefined) tests.push(indexed ? isIndexed : `not ${isIndexed}`)

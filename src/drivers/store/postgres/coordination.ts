@@ -191,16 +191,17 @@ export function outboxWriter({ draft, engine }: Access, verb: Verb): OutboxWrite
 }
 
 export const auditReader = ({ read }: Client): AuditReader => ({
-  async list({ since_ms, agent, method, rule, allowed, cursor, limit }) {
+  async list({ since_ms, agent, method, rule, allowed, without, cursor, limit }) {
     const values: unknown[] = []
     const tests = Object.entries({
       'seq <': [cursor, 'bigint'],
       'at_ms >=': [since_ms, 'float8'],
       'agent =': [agent === undefined ? undefined : toText(agent), 'text'],
       'method =': [method === undefined ? undefined : toText(method), 'text'],
+      'method <> all': [without?.map(toText), 'text[]'],
       'allowed =': [allowed, 'bool'],
       'rules @>': [rule === undefined ? undefined : [toText(rule)], 'text[]'],
-    }).flatMap(([test, [value, type]]) => (value === undefined ? [] : `${test} $${values.push(value)}::${type}`))
+    }).flatMap(([test, [value, type]]) => (value === undefined ? [] : `${test} ($${values.push(value)}::${type})`))
     const rows = await read<{ seq: number; entry: string }>(
       `select seq::float8 as seq, entry::text as entry from audit ${tests.length > 0 ? `where ${tests.join(' and ')}` : ''}
        order by audit.seq desc limit $${values.push(limit)}::int`,

@@ -36,7 +36,7 @@ const outcomeValueOf = `case d.outcome ${Object.entries(outcomeValue)
   .join(' ')} end`
 
 /** What a decision is tallied by, and a filter can ask for. */
-const tallied = new Set(['agent', 'category', 'stakes', 'status', 'outcome', 'preserve'])
+const tallied = new Set(['agent', 'category', 'stakes', 'status', 'outcome', 'preserve', 'scored'])
 const asked = (filter: object): string[] =>
   Object.entries(filter).flatMap(([name, value]) => (value === undefined ? [] : name))
 const isTallied = ({ alike = {}, ...filter }: CountFilter): boolean =>

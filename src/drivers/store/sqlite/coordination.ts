@@ -114,12 +114,13 @@ type AuditRow = Omit<StoredAuditEntry, 'ids' | 'allowed' | 'rules' | 'detail'> &
 export function auditReader({ prepare }: Statements): AuditReader {
   const statements = new Map<string, ReturnType<typeof prepare<AuditRow>>>()
   return {
-    async list({ since_ms, agent, method, rule, allowed, cursor, limit }) {
+    async list({ since_ms, agent, method, rule, allowed, without, cursor, limit }) {
       const tests = Object.entries({
         'seq < ?': cursor,
         'at_ms >= ?': since_ms,
         'agent = ?': agent,
         'method = ?': method,
+        'method not in (select value from json_each(?))': without && JSON.stringify(without),
         'allowed = ?': allowed === undefined ? undefined : Number(allowed),
         'exists (select 1 from audit_rules r where r.rule = ? and r.seq = audit.seq)': rule,
       }).flatMap(([test, value]) => (value === undefined ? [] : [{ test, value }]))

@@ -91,8 +91,19 @@ export interface Selection {
 const isGiven = (filter: object): boolean => Object.values(filter).some((value) => value !== undefined)
 
 export function select(kinds: Kinds, filter: CountFilter): Selection {
-  const { agent, category, stakes, status, outcome, preserve, created_from_ms, created_to_ms, alike, ...others } =
-    filter
+  const {
+    agent,
+    category,
+    stakes,
+    status,
+    outcome,
+    preserve,
+    scored,
+    created_from_ms,
+    created_to_ms,
+    alike,
+    ...others
+  } = filter
   const { category: look, ...alikeOthers } = alike ?? {}
   const ofPlace: CountFilter = { agent, category, stakes, ...(look !== undefined && { alike: { category: look } }) }
   const ofGroup: CountFilter = { status, outcome, preserve }
@@ -100,9 +111,10 @@ export function select(kinds: Kinds, filter: CountFilter): Selection {
   // The tests of a filter look at the fields that it names alone.
   const passing = (filter: CountFilter, values: readonly (Place | Group)[]) =>
     isGiven(filter) ? values.map(compileFilter(filter) as (value: Place | Group) => boolean) : null
+  const groups = passing(ofGroup, kinds.groups)
   return {
     places: passing(ofPlace, kinds.places),
-    groups: passing(ofGroup, kinds.groups),
+    groups: scored ? kinds.groups.map(({ value }, at) => value !== null && (groups?.[at] ?? true)) : groups,
     from_ms: created_from_ms ?? Number.NEGATIVE_INFINITY,
     to_ms: created_to_ms ?? Number.POSITIVE_INFINITY,
     rest: isGiven(rest) ? rest : null,
