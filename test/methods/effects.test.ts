@@ -56,6 +56,7 @@ async function prepared(): Promise<{ program: TestProgram; calls: Record<MethodN
     getCompacted: {},
     getConsistencyProof: { old: 1 },
     getDecision: { id },
+    getDossier: { id },
     getGraph: { id },
     getInclusionProof: { seq: 1 },
     getNeighbors: { id },

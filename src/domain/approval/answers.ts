@@ -38,6 +38,16 @@ export async function findApproval(keyed: Pick<KeyedReader, 'get'>, given: strin
   return approval
 }
 
+/** The approval of an exact id; null if it is no longer kept. */
+export async function approvalFor(
+  keyed: Pick<KeyedReader, 'get'>,
+  id: string,
+  viewer: Viewer,
+): Promise<Approval | 'withheld' | null> {
+  const approval = (await byIds(keyed, [id])).get(id) ?? null
+  return approval !== null && !sees(viewer, approval) ? 'withheld' : approval
+}
+
 /** Approvals in this state, the newest request first, and how many there are. */
 export async function listApprovals(
   { keyed }: Pick<Store, 'keyed'>,

@@ -1,0 +1,97 @@
+/** The dossier of one decision: everything that is kept of it, signed as a whole. */
+import * as v from 'valibot'
+import { Approval } from './approval.ts'
+import { DecisionRecord, Outcome, Revision, settlers } from './decision.ts'
+import { EvidenceEntry, Hash } from './evidence.ts'
+import { GraphEdge } from './graph.ts'
+import { ProofHashes, SignedNote } from './log.ts'
+
+const d = v.description
+
+/** How an event came into a dossier. */
+const Relation = v.pipe(
+  v.picklist(['linked', 'link', 'pull_request']),
+  d('`linked` to the decision, the record of such a `link`, or of the `pull_request` that the decision names.'),
+)
+
+/** A line of the audit trail. */
+export const TrailLine = v.object({
+  seq: v.pipe(v.number(), d('Ascending in the order of commits.')),
+  at: v.pipe(v.string(), d('RFC 3339, UTC.')),
+  agent: v.string(),
+  method: v.string(),
+  request_id: v.string(),
+  ids: v.array(v.string()),
+  allowed: v.nullable(v.boolean()),
+  rules: v.array(v.string()),
+  detail: v.pipe(v.unknown(), d('Of an evaluation: digest and redacted copy of the input, verdict, policy hash.')),
+})
+
+/** A rule set as it was in force. */
+const ArchivedRules = v.object({
+  policy_hash: Hash,
+  periods: v.pipe(
+    v.array(v.object({ from: v.string(), until: v.nullable(v.string()) })),
+    d('When it was in force, oldest first.'),
+  ),
+  guardrails: v.array(v.record(v.string(), v.unknown())),
+  circuit_breakers: v.array(v.record(v.string(), v.unknown())),
+})
+
+/** The dossier of one decision. */
+export const Dossier = v.object({
+  dossier_format: v.pipe(v.literal(1), d('Version of the format.')),
+  generated_at: v.pipe(v.string(), d('RFC 3339, UTC.')),
+  service_version: v.string(),
+  decision: v.pipe(DecisionRecord, d('The record as it is.')),
+  decision_sha256: v.pipe(Hash, d('SHA-256 of the record as canonical JSON.')),
+  content_sha256: v.pipe(Hash, d('The same of what was decided, by whom and why: reviews and edges do not change it.')),
+  revisions: v.pipe(v.array(Revision), d('Every update with the values before it, oldest first.')),
+  trail: v.pipe(v.array(TrailLine), d('Lines of the audit trail that name it or its evaluation, oldest first.')),
+  approvals: v.pipe(v.array(Approval), d('Requests for approval that its evaluation depended on.')),
+  policy: v.pipe(v.nullable(ArchivedRules), d('The rules of its verdict; null if it has none.')),
+  evidence: v.pipe(
+    v.array(
+      v.object({
+        ...EvidenceEntry.entries,
+        relation: Relation,
+        index: v.pipe(v.number(), d('Place in the tree, from 0.')),
+        hashes: ProofHashes,
+      }),
+    ),
+    d('Events that concern it, each with the proof that it is in the log of the checkpoint.'),
+  ),
+  evidence_total: v.pipe(v.number(), d('Events that concern it; the first ones are listed.')),
+  checkpoint: v.object({
+    note: SignedNote,
+    verifier_key: v.pipe(v.string(), d('C2SP verifier key of the log, which also signs the dossier.')),
+  }),
+  links: v.pipe(v.array(GraphEdge), d('Edges from and to it.')),
+  score: v.pipe(
+    v.nullable(
+      v.object({
+        confidence: v.pipe(v.number(), d('At recording.')),
+        outcome: Outcome,
+        settled_by: v.picklist(settlers),
+        value: v.pipe(v.number(), d('Of the outcome: 1, 0.5 or 0.')),
+        brier: v.pipe(v.number(), d('(confidence − value)².')),
+      }),
+    ),
+    d('What it counts in calibration; null if it enters no score.'),
+  ),
+  statement: v.pipe(
+    v.record(v.string(), v.unknown()),
+    d('The decision as an in-toto statement in DSSE: a Sigstore bundle v0.3.'),
+  ),
+  withheld: v.pipe(
+    v.array(v.picklist(['trail', 'approvals'])),
+    d('Parts of which something is left out that the caller may not read.'),
+  ),
+  claims: v.pipe(v.array(v.string()), d('What the dossier rests on, and what it does not claim.')),
+  signature: v.pipe(
+    v.string(),
+    d('C2SP signed note by the key of the log over the SHA-256 of the rest as canonical JSON.'),
+  ),
+})
+/** The dossier of one decision. */
+export type Dossier = v.InferOutput<typeof Dossier>

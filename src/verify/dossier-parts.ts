@@ -1,0 +1,163 @@
+/** The parts of a dossier, each checked against the others: digests, verdict and rules, events, statement, score. */
+import { createHash, verify } from 'node:crypto'
+import { recordHash } from '../domain/evidence/hash.ts'
+import { type Fields, isFields } from './findings.ts'
+import { base64, type NoteKey, type ReadNote } from './note.ts'
+import { leadsToRoot } from './proof.ts'
+import { canonicalText, NotCanonical, shown } from './read.ts'
+
+/** Adds a finding to the check of the part. */
+type Fail = (message: string, seq?: number) => void
+
+const fieldsIn = (value: unknown): Fields => (isFields(value) ? value : {})
+const listIn = (value: unknown): Fields[] => (Array.isArray(value) ? value.map(fieldsIn) : [])
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (!isFields(value)) return value
+  const copy: Fields = Object.create(null)
+  for (const key of Object.keys(value).sort()) copy[key] = sorted(value[key])
+  return copy
+}
+
+/** JSON with sorted keys: RFC 8785, and for integers that I-JSON refuses what JavaScript writes. */
+const sortedText = (value: unknown): string => JSON.stringify(sorted(value)) ?? ''
+export const digestOf = (value: unknown): string => createHash('sha256').update(sortedText(value)).digest('hex')
+const same = (one: unknown, other: unknown): boolean => sortedText(one) === sortedText(other)
+
+/** What was decided, by whom and why. */
+const contentFields =
+  'id decision category stakes confidence context reasons alternatives_considered reasoning_trace tags pattern project recorded_by imported_by source_key created_at'
+const contentOf = (decision: Fields): Fields =>
+  Object.fromEntries(
+    contentFields.split(' ').flatMap((name) => (Object.hasOwn(decision, name) ? [[name, decision[name]]] : [])),
+  )
+
+export function checkDecision({ decision, decision_sha256, content_sha256, revisions }: Fields, fail: Fail): void {
+  if (digestOf(decision) !== decision_sha256) fail('the record is not that of its digest: one of them was changed')
+  if (digestOf(contentOf(fieldsIn(decision))) !== content_sha256)
+    fail('the content of the decision is not that of its digest')
+  for (const { updated_at, old_values, digest } of listIn(revisions))
+    if (old_values !== null && digestOf(old_values) !== digest)
+      fail(`the values before the update of ${shown(updated_at)} are not those of their digest`)
+}
+
+/** The hash of a rule set as its archive keeps it. */
+function policyHash({ guardrails, circuit_breakers }: Fields): string {
+  const by = (name: string) => (a: Fields, b: Fields) => (shown(a[name]) < shown(b[name]) ? -1 : 1)
+  const rules = listIn(guardrails)
+    .map(({ file: _, line: __, ...rule }): Fields => ({ ...rule, scope: [rule.scope ?? []].flat() }))
+    .sort(by('id'))
+  return digestOf({ breakers: listIn(circuit_breakers).sort(by('scope')), rules })
+}
+
+/** @returns false if it can't be said, as the line or the rules are not there */
+export function checkVerdict({ decision, trail, policy }: Fields, fail: Fail): boolean {
+  const { verdict } = fieldsIn(decision)
+  if (!isFields(verdict)) {
+    if (isFields(policy)) fail('there are rules, but the decision has no verdict')
+    return true
+  }
+  const line = listIn(trail).find(({ detail }) => fieldsIn(detail).record_id === verdict.record_id)
+  if (line) {
+    const detail = fieldsIn(line.detail)
+    const said: Fields = { allowed: line.allowed, rules: line.rules }
+    for (const name of ['verdict', 'policy_hash']) said[name] = detail[name]
+    for (const [name, value] of Object.entries(said))
+      if (!same(value, verdict[name]))
+        fail(`the trail says ${name} ${shown(value)} of the evaluation, the decision ${shown(verdict[name])}`)
+  }
+  if (isFields(policy)) {
+    if (policy.policy_hash !== verdict.policy_hash) fail('the rules are not those that the verdict names')
+    if (policyHash(policy) !== policy.policy_hash) fail('the rules do not give their hash: one of them was changed')
+  }
+  return line !== undefined && isFields(policy)
+}
+
+const isHash = (value: unknown): value is string => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value)
+
+function eventHash(event: Fields): string | null {
+  const { seq, ts, source, event_type, evidence_class, prev_hash } = event
+  if (!Number.isSafeInteger(seq) || !isHash(prev_hash) || !isFields(event.payload)) return null
+  if (typeof ts !== 'string' || typeof source !== 'string' || typeof event_type !== 'string') return null
+  if (evidence_class !== 'observed' && evidence_class !== 'attested') return null
+  try {
+    const payload = canonicalText(event.payload)
+    return recordHash({ seq: seq as number, ts, source, event_type, evidence_class, prev_hash, payload })
+  } catch (error) {
+    if (error instanceof NotCanonical) return null
+    throw error
+  }
+}
+
+/** Whether each event has its hash, and its proof leads to the checkpoint. @param note null if it can't be read */
+export function checkEvents({ evidence }: Fields, note: ReadNote | null, fail: Fail): void {
+  for (const event of listIn(evidence)) {
+    const { seq, hash, index, hashes } = event
+    const number = Number(seq)
+    const own = eventHash(event)
+    if (own === null) fail(`event ${shown(seq)} has not the form of an event`, number)
+    else if (own !== hash) fail(`event ${seq} was changed: its content does not match its hash`, number)
+    if (!isHash(hash) || !Array.isArray(hashes) || !hashes.every(isHash) || index !== number - 1)
+      fail(`event ${shown(seq)} has no proof of its place`, number)
+    else if (note !== null && !leadsToRoot({ index, path: hashes.map((one) => Buffer.from(one, 'hex')), note }, hash))
+      fail(`event ${seq} is not in the log of the checkpoint by its proof`, number)
+  }
+}
+
+const predicateType = 'pkg:npm/cstp#attestation/agent-decision/v0.1'
+
+/** The statement in a Sigstore bundle, once its signature holds; null if it can't be relied on. */
+function openStatement(bundle: unknown, { key, name, id }: NoteKey, fail: Fail): Fields | null {
+  const { dsseEnvelope, verificationMaterial } = fieldsIn(bundle)
+  const { payload, payloadType, signatures } = fieldsIn(dsseEnvelope)
+  const [signed, more] = listIn(signatures)
+  const [bytes, sig] = [base64(shown(payload)), base64(shown(signed?.sig))]
+  if (payloadType !== 'application/vnd.in-toto+json' || !bytes || !sig || more) {
+    fail('it is not an in-toto statement in DSSE with one signature')
+    return null
+  }
+  const hint = fieldsIn(fieldsIn(verificationMaterial).publicKey).hint
+  if (hint !== `${name}+${id}`) fail(`it names the key ${shown(hint)}, expected ${name}+${id}`)
+  const framed = Buffer.concat([Buffer.from(`DSSEv1 ${payloadType.length} ${payloadType} ${bytes.length} `), bytes])
+  if (!verify(null, framed, key, sig)) {
+    fail('its signature does not match: it was changed, or another key signed it')
+    return null
+  }
+  try {
+    return fieldsIn(JSON.parse(bytes.toString()))
+  } catch {
+    fail('its payload is not JSON')
+    return null
+  }
+}
+
+/** Whether the statement is signed by the key, and says what the dossier says. */
+export function checkStatement(dossier: Fields, key: NoteKey, fail: Fail): void {
+  const statement = openStatement(dossier.statement, key, fail)
+  if (statement === null) return
+  const { id, verdict, outcome } = fieldsIn(dossier.decision)
+  const predicate = fieldsIn(statement.predicate)
+  const said = fieldsIn(predicate.verdict)
+  const subject = [{ name: `cstp:decision/${shown(id)}`, digest: { sha256: dossier.decision_sha256 } }]
+  if (statement.predicateType !== predicateType) fail(`its predicate type is ${shown(statement.predicateType)}`)
+  if (!same(statement.subject, subject)) fail('its subject is not the decision of the dossier with its digest')
+  if (fieldsIn(predicate.outcome).outcome !== (outcome ?? undefined)) fail('its outcome is not that of the decision')
+  if (said.recordId !== (isFields(verdict) ? verdict.record_id : undefined))
+    fail('its verdict is not that of the decision')
+  const hashes = listIn(predicate.evidence).map(({ seq, hash }) => [seq, hash])
+  const own = listIn(dossier.evidence).map(({ seq, hash }) => [seq, `sha256:${shown(hash)}`])
+  if (!same(hashes, own)) fail('its evidence is not that of the dossier')
+}
+
+const values: Record<string, number> = { success: 1, partial: 0.5, failure: 0 }
+
+/** Whether the score follows from confidence and outcome. */
+export function checkScore({ decision, score }: Fields, fail: Fail): void {
+  const { outcome, confidence_at_record: confidence, attribution_basis: basis, self_reviewed } = fieldsIn(decision)
+  const settled_by = basis === 'evidence' ? 'observed' : (basis ?? (self_reviewed === true ? 'self' : 'others'))
+  const value = values[shown(outcome)]
+  const scored = value !== undefined && typeof confidence === 'number' && settled_by !== 'age'
+  const right = scored ? { confidence, outcome, settled_by, value, brier: (confidence - value) ** 2 } : null
+  if (!same(score, right)) fail('the score does not follow from the confidence at recording and the outcome')
+}

@@ -1,0 +1,100 @@
+/** cstp.getDossier: what it gathers of one decision, for whom, and that it verifies offline as it is. */
+import { expect, test } from 'bun:test'
+import { verifyDossier } from '../../src/verify/dossier.ts'
+import { readKey } from '../../src/verify/note.ts'
+import { decidedStory } from '../support/evidence/dossiers.ts'
+import { verifyWithSigstore } from '../support/evidence/sigstore.ts'
+import { forEachBackend, openMemoryProgram, testSigner } from '../support/program.ts'
+
+const key = readKey(testSigner.verifier_key)
+const verify = (dossier: unknown) => verifyDossier(JSON.stringify(dossier), { key, witness: null })
+
+forEachBackend((open) => {
+  test('everything that concerns a decision is in it, and verifies with the key of the log', async () => {
+    const program = await open()
+    const { id, other } = await decidedStory(program)
+    const dossier = await program.call('getDossier', { id: id.slice(-12) }, 'root')
+    expect(dossier.decision).toEqual(await program.call('getDecision', { id }))
+    expect(dossier.withheld).toEqual([])
+    expect(dossier.trail.map(({ method, agent }) => [method.replace('cstp.', ''), agent])).toEqual([
+      ['approval.requested', 'alice'],
+      ['checkGuardrails', 'alice'],
+      ['approval.decided', 'carol'],
+      ['preAction', 'alice'],
+      ['approval.consumed', 'alice'],
+      ['preAction', 'alice'],
+      ['linkEvidence', 'root'],
+      ['linkDecisions', 'alice'],
+      ['updateDecision', 'alice'],
+      ['reviewDecision', 'bob'],
+    ])
+    expect(dossier.approvals).toMatchObject([{ state: 'consumed', decided_by: 'carol', reason: 'Checked the invoice' }])
+    expect(dossier.policy).toMatchObject({ guardrails: [{ id: 'pay' }] })
+    expect(dossier.policy!.policy_hash).toBe(dossier.decision.verdict!.policy_hash)
+    expect(dossier.evidence.map(({ seq, relation }) => [seq, relation])).toEqual([
+      [1, 'pull_request'],
+      [2, 'pull_request'],
+      [3, 'linked'],
+      [5, 'link'],
+    ])
+    expect(dossier.evidence_total).toBe(4)
+    expect(dossier.revisions).toMatchObject([{ fields: ['tags'], old_values: { tags: [] } }])
+    expect(dossier.links).toMatchObject([{ source_id: id, target_id: other, edge_type: 'depends_on' }])
+    expect(dossier.score).toMatchObject({ confidence: 0.9, outcome: 'success', settled_by: 'others', value: 1 })
+    expect(dossier.score!.brier).toBeCloseTo(0.01)
+    const report = verify(dossier)
+    expect(report.findings).toEqual([])
+    const open_checks = report.checks.filter(({ result }) => result !== 'passed')
+    expect(open_checks).toMatchObject([{ check: 'witness', result: 'unasked' }])
+    expect(report.dossier).toMatchObject({ decision_id: id, events: 4 })
+    verifyWithSigstore(dossier.statement, testSigner.verifier_key)
+  })
+})
+
+test('what a caller may not read elsewhere is left out, and the dossier says so and still verifies', async () => {
+  const program = await openMemoryProgram()
+  try {
+    const { id } = await decidedStory(program)
+    const dossier = await program.call('getDossier', { id }, 'bob')
+    expect(dossier.trail.map(({ method }) => method)).toEqual(['cstp.reviewDecision'])
+    expect(dossier.approvals).toEqual([])
+    expect(dossier.withheld).toEqual(['trail', 'approvals'])
+    const report = verify(dossier)
+    expect(report.findings).toEqual([])
+    expect(report.checks.find(({ check }) => check === 'verdict')!.result).toBe('unproved')
+    expect(report.open.join(' ')).toContain('left out as its reader may not see it: trail, approvals')
+  } finally {
+    await program.close()
+  }
+})
+
+test('a decision with nothing beside it has a dossier too', async () => {
+  const program = await openMemoryProgram()
+  try {
+    const dossier = await program.call('getDossier', { id: await program.record() }, 'root')
+    expect(dossier).toMatchObject({ approvals: [], evidence: [], links: [], revisions: [], score: null })
+    expect(verify(dossier).findings).toEqual([])
+  } finally {
+    await program.close()
+  }
+})
+
+test('lines of a trail are found however many others there are before and after', async () => {
+  const program = await openMemoryProgram()
+  try {
+    const other = await program.record()
+    const many = async () => {
+      for (let at = 0; at < 150; at++) {
+        program.clock.now += 1_000
+        await program.call('setPreserve', { id: other, preserve: at % 2 === 0 })
+      }
+    }
+    await many()
+    const id = await program.record({ decision: 'In the middle' })
+    await many()
+    const { trail } = await program.call('getDossier', { id }, 'root')
+    expect(trail.map(({ ids }) => ids)).toEqual([[id]])
+  } finally {
+    await program.close()
+  }
+})
