@@ -70,6 +70,11 @@ export interface Methods {
   getConsistencyProof(params: GetConsistencyProofParams, options?: CallOptions): Promise<GetConsistencyProofResult>
   /** Returns the full record of a decision. Scope `read`, effect `read`. */
   getDecision(params: GetDecisionParams, options?: CallOptions): Promise<GetDecisionResult>
+  /**
+   * Returns everything that is kept of a decision in one signed document: its record and updates, verdict and
+   * rules, approvals, evidence with proofs, outcome and score. Scope `read`, effect `read`.
+   */
+  getDossier(params: GetDossierParams, options?: CallOptions): Promise<GetDossierResult>
   /** Returns the decisions within some steps of one, with the edges among them. Scope `read`, effect `read`. */
   getGraph(params: GetGraphParams, options?: CallOptions): Promise<GetGraphResult>
   /**
@@ -229,6 +234,7 @@ export const methods = {
   getCompacted: 'read',
   getConsistencyProof: 'read',
   getDecision: 'read',
+  getDossier: 'read',
   getGraph: 'read',
   getInclusionProof: 'read',
   getNeighbors: 'read',
@@ -608,6 +614,14 @@ export interface GetDecisionResult {
   /** Why the outcome was attributed. */ attribution_reason: string | null
   /** Every update, oldest first; only with `revisions: true`. */ revisions?: Revision[] | undefined
 }
+
+/** Parameters of `cstp.getDossier`. */
+export interface GetDossierParams {
+  /** Full id, unique prefix of 8 or more characters, or `source_key`. */ id: string
+}
+
+/** Result of `cstp.getDossier`. */
+export type GetDossierResult = Dossier
 
 /** Parameters of `cstp.getGraph`. */
 export interface GetGraphParams {
@@ -1830,6 +1844,82 @@ export interface Coverage {
   /** Records that agents made about themselves. */ attested: ClassCoverage
 }
 
+/** A decision with everything that is kept of it; its YAML file holds exactly this. */
+export interface DecisionRecord {
+  /** `<yyyy-mm-dd>-decision-<12 hex>`; opaque. */ id: string
+  /** Decision text cut at 120 characters on a word. */ title: string
+  /** Decision text. */ decision: string
+  /** What kind of decision it is; an open list. Null if its agent named none: it is in no figure by category. */
+  category: string | null
+  /** How sure the agent is, 0 to 1; null if it did not say. */ confidence: number | null
+  /** What was at risk. */ stakes: Stakes
+  /** `pending` until the first review. */ status: Status
+  /** The outcome; null while pending. */ outcome: Outcome | null
+  /** Day of `created_at`, UTC. */ date: string
+  /** The situation in which it was decided. */ context: string | null
+  /** Why. */ reasons: Reason[]
+  /** What was rejected. */
+  alternatives_considered: (string | {
+    /** What was rejected. */ option: string
+    [field: string]: unknown
+  })[]
+  /** Review cadence, such as 24h, 3d, 7d, 30d. */ review_in: string
+  /** Day on which the review is due. */ review_by: string
+  /** The project concerned. */ project: Project | null
+  /** Steps of the reasoning. */ reasoning_trace: (string | DeliberationStep)[]
+  /** What it looks like and what it is for; search by meaning compares these. */ bridge: Bridge
+  /** `rule` when it was extracted from the text. */ bridge_method: 'rule' | 'given'
+  /** What led to it; grows only. */ deliberation: Deliberation | null
+  /** Tags for finding it again. */ tags: string[]
+  /** The abstract principle behind the decision. */ pattern: string | null
+  /**
+   * What was done before deciding; with `given: true` the caller says so, which satisfies no rule. Null if it was
+   * imported without.
+   */
+  pre_decision_protocol: {
+    /** Whether precedents were asked for. */ query_run: boolean
+    /** Whether guardrails were checked. */ guardrails_checked: boolean
+    /** True if the caller gave it: it satisfies no rule. */ given?: boolean | undefined
+    [field: string]: unknown
+  } | null
+  /** The verdict with which it was recorded; null if none was asked for. */ verdict: RecordedVerdict | null
+  /** How much of what makes a record useful was given. */ quality: Quality
+  /** Precedents that were found before deciding, nearest first. */ related_to: RelatedDecision[]
+  /** Edges that start at this decision. */ links: Link[]
+  /** The authenticated agent that recorded it. */ recorded_by: string
+  /** Identity that the caller gave beside its credentials; never trusted. */ agent_id: string | null
+  /** The agent that imported it; null where it was recorded directly. */ imported_by: string | null
+  /** Key in the system that the decision was imported from. */ source_key: string | null
+  /**
+   * `hook` if nobody recorded it: a hook of the agent’s client saw it done. It enters no score until it is
+   * adopted.
+   */
+  source?: 'hook' | undefined
+  /** With `source: hook`: who gave it a confidence, with which it is scored from then on. */
+  adopted_by?: string | undefined
+  /** RFC 3339, UTC. */ created_at: string
+  /** Time of the last change, RFC 3339, UTC. */ updated_at: string
+  /** What happened. */ actual_result: string | null
+  /** What to do otherwise next time. */ lessons: string | null
+  /** Anything else that a review said. */ review_notes: string | null
+  /** Time of the review that counts, RFC 3339, UTC. */ reviewed_at: string | null
+  /** The agent whose review counts. */ reviewed_by: string | null
+  /** Whether the review that counts is by the recorder itself; null while pending. */ self_reviewed: boolean | null
+  /** Confidence when it was recorded, which scores use; null enters no score. */ confidence_at_record: number | null
+  /** Confidence at the first review; never scored. */ confidence_at_review: number | null
+  /** Every review, oldest first. */ review_history: Review[]
+  /** Scopes of the circuit breakers that watch it, by what it said when it was recorded. */ breaker_scopes: string[]
+  /** Updates so far; getDecision shows them with `revisions: true`. */ revision_count: number
+  /** True keeps the record at full detail in compaction. */ preserve: boolean
+  /** True if the outcome was attributed, not reviewed. */ auto_attributed: boolean
+  /**
+   * What an attributed outcome rests on: `evidence` of its pull request, or the `age` of the decision alone; null
+   * where it was reviewed.
+   */
+  attribution_basis: AttributionBasis | null
+  /** Why the outcome was attributed. */ attribution_reason: string | null
+}
+
 /** How a decision came about. */
 export interface Deliberation {
   /** What was looked at, in order. */ inputs: DeliberationInput[]
@@ -1854,6 +1944,63 @@ export interface DeliberationStep {
 
 /** Which edges of a decision are followed. */
 export type Direction = 'both' | 'outgoing' | 'incoming'
+
+/** The dossier of one decision. */
+export interface Dossier {
+  /** Version of the format. */ dossier_format: 1
+  /** RFC 3339, UTC. */ generated_at: string
+  service_version: string
+  /** The record as it is. */ decision: DecisionRecord
+  /** SHA-256 of the record as canonical JSON. */ decision_sha256: string
+  /** The same of what was decided, by whom and why: reviews and edges do not change it. */ content_sha256: string
+  /** Every update with the values before it, oldest first. */ revisions: Revision[]
+  /** Lines of the audit trail that name it or its evaluation, oldest first. */ trail: TrailLine[]
+  /** Requests for approval that its evaluation depended on. */ approvals: Approval[]
+  /** The rules of its verdict; null if it has none. */
+  policy: {
+    /** SHA-256 of the rules in force. */ policy_hash: string
+    /** When it was in force, oldest first. */
+    periods: {
+      from: string
+      until: string | null
+    }[]
+    guardrails: (Record<string, unknown>)[]
+    circuit_breakers: (Record<string, unknown>)[]
+  } | null
+  /** Events that concern it, each with the proof that it is in the log of the checkpoint. */
+  evidence: {
+    /** Its number, from 1 on without a gap. */ seq: number
+    /** When it happened, RFC 3339, as it was given. */ ts: string
+    /** Where it comes from; `cstp:<agent>` for links. */ source: string
+    /** What happened. */ event_type: string
+    /** `observed` for events of other systems, `attested` for what agents say. */ evidence_class: EvidenceClass
+    /** What is known of it. */ payload: Record<string, unknown>
+    /** Hash of the record before it; 64 zeros before the first. */ prev_hash: string
+    /** SHA-256 of the canonical JSON of the other seven fields, lowercase hex. */ hash: string
+    /** `linked` to the decision, the record of such a `link`, or of the `pull_request` that the decision names. */
+    relation: 'linked' | 'link' | 'pull_request'
+    /** Place in the tree, from 0. */ index: number
+    /** SHA-256, lowercase hex, in the order of RFC 9162. */ hashes: string[]
+  }[]
+  /** Events that concern it; the first ones are listed. */ evidence_total: number
+  checkpoint: {
+    /** Checkpoint in the C2SP tlog-checkpoint form, signed with Ed25519. */ note: string
+    /** C2SP verifier key of the log, which also signs the dossier. */ verifier_key: string
+  }
+  /** Edges from and to it. */ links: GraphEdge[]
+  /** What it counts in calibration; null if it enters no score. */
+  score: {
+    /** At recording. */ confidence: number
+    /** The outcome; null while pending. */ outcome: Outcome
+    settled_by: 'self' | 'others' | 'observed' | 'age'
+    /** Of the outcome: 1, 0.5 or 0. */ value: number
+    /** (confidence − value)². */ brier: number
+  } | null
+  /** The decision as an in-toto statement in DSSE: a Sigstore bundle v0.3. */ statement: Record<string, unknown>
+  /** Parts of which something is left out that the caller may not read. */ withheld: ('trail' | 'approvals')[]
+  /** What the dossier rests on, and what it does not claim. */ claims: string[]
+  /** C2SP signed note by the key of the log over the SHA-256 of the rest as canonical JSON. */ signature: string
+}
 
 /** What a comparison of the two periods finds. */
 export interface DriftFinding {
@@ -2207,6 +2354,19 @@ export type Stakes = 'low' | 'medium' | 'high' | 'critical'
 
 /** Whether a decision has been reviewed. */
 export type Status = 'pending' | 'reviewed'
+
+/** A line of the audit trail. */
+export interface TrailLine {
+  /** Ascending in the order of commits. */ seq: number
+  /** RFC 3339, UTC. */ at: string
+  /** The authenticated agent. */ agent: string
+  method: string
+  request_id: string
+  ids: string[]
+  /** Whether the action may go on. */ allowed: boolean | null
+  rules: string[]
+  /** Of an evaluation: digest and redacted copy of the input, verdict, policy hash. */ detail: unknown
+}
 
 /** What is proven of the confidence of some decisions: of all of them, or of the part that is worst. */
 export interface Verdict {

@@ -25,11 +25,15 @@ const firstBytes = 1_024
 const receiptMembers =
   /^\s*\{\s*"(?:receipts|pending|record_id|kind|index|payload|salt|proof|commitment|statement|decision_id)"/
 
+/** Likewise of a dossier, as the service answers it or in canonical form. */
+const dossierMembers = /^\s*\{\s*"(?:dossier_format|approvals)"/
+
 /** What is to be verified. @throws Failure if there is no such file */
-export async function kindOf(path: string): Promise<'bundle' | 'receipts' | 'log'> {
+export async function kindOf(path: string): Promise<'bundle' | 'receipts' | 'dossier' | 'log'> {
   try {
     if ((await stat(path)).isDirectory()) return 'log'
     const [first = Buffer.alloc(0)] = await Array.fromAsync(createReadStream(path, { end: firstBytes - 1 }))
+    if (dossierMembers.test(first.toString())) return 'dossier'
     return receiptMembers.test(first.toString()) ? 'receipts' : 'bundle'
   } catch (error) {
     throw misuse(`can't read ${path}: ${causeOf(error)}`)

@@ -6,6 +6,7 @@ import { NoteFormError, type ReadNote, readNote } from '../verify/note.ts'
 import { meaning, type Report, verifyBundle } from '../verify/verify.ts'
 import { Failure, misuse } from './failure.ts'
 import { print, type Terminal } from './terminal.ts'
+import { verifyDossierFile } from './verify-dossier.ts'
 import { kindOf, openKey, type VerifyRun, verifyByPolicy } from './verify-policy.ts'
 import { stated, verificationText } from './verify-text.ts'
 
@@ -66,6 +67,7 @@ function reportText(path: string, report: Report, terminal: Pick<Terminal, 'widt
 export async function runVerify({ words, flags, json, terminal }: VerifyRun): Promise<number> {
   const [path] = words as [string]
   const kind = await kindOf(path)
+  if (kind === 'dossier') return verifyDossierFile(path, { flags, json, terminal })
   if (kind !== 'bundle') return verifyByPolicy(path, kind, { flags, json, terminal })
   if (flags.policy !== undefined) throw misuse('--policy is for receipts and logs: give --key and --witness')
   if (flags.note !== undefined && flags.witness === undefined)

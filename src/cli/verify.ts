@@ -1,13 +1,14 @@
-/** cstp verify: checks evidence bundles, receipts and exported logs offline. */
+/** cstp verify: checks evidence bundles, dossiers, receipts and exported logs offline. */
 import { defineCommand } from './command.ts'
 
 export const verify = defineCommand({
   name: 'verify',
-  usage: '<bundle.json | receipt.json | folder> [flags]',
-  summary: 'Check an evidence bundle, a receipt or an exported log, without a server.',
+  usage: '<bundle.json | dossier.json | receipt.json | folder> [flags]',
+  summary: 'Check an evidence bundle, a dossier, a receipt or an exported log, without a server.',
   about: [
     'Reads every event of the bundle, computes the hashes, the Merkle root, the mappings and the coverage again, and verifies the signatures of the checkpoint and of the whole bundle. It needs only the file: no server, no database, no network.',
     'The file alone proves that the bundle is intact, not who made it. For that, give the key of the log with --key (it is at /.well-known/cstp-evidence-key, but get it over another channel); the key of a witness with --witness, and the checkpoint that it cosigned with --note; and an older bundle with --against, which reveals a history that was rewritten or truncated, and a linked decision that was changed.',
+    'Of a dossier (cstp dossier) it computes the digests, the score and the hash of the rules again, follows the proof of each event to the checkpoint, and verifies every signature, with --key and --witness as for a bundle.',
     'Of a receipt (the answer of cstp.getReceipt) it computes the entry of the log from payload and salt, and follows the proof to the checkpoint. Of a folder that cstp log export wrote it computes every tile and the root from the entries. Both need --policy, a C2SP tlog-policy file that names logs, witnesses and the quorum; or --key, with or without --witness.',
     'Control rules that this version of cstp does not ship are reported as not proved, unless their files are given with --rules.',
     'The exit status is 0 if everything is valid, 1 if something is wrong, and 2 if the command line is invalid.',
@@ -38,6 +39,7 @@ export const verify = defineCommand({
     ['cstp verify evidence.json --key log.key', 'is it intact, and did this log make it?'],
     ['cstp verify evidence.json --witness witness.pub --note latest.note', 'is it what the witness saw?'],
     ['cstp verify new.json --against old.json', 'was anything rewritten or truncated since?'],
+    ['cstp verify dossier.json --key log.key', 'is everything on one decision as this log signed it?'],
     ['cstp verify receipt.json --policy witnesses.txt', 'is the act in the log, and did enough witnesses see it?'],
     ['cstp verify ./log --key log.key', 'does an exported log give its checkpoint?'],
     ['cstp verify evidence.json --json', 'the report for a program'],

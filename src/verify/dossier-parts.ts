@@ -69,6 +69,7 @@ export function checkVerdict({ decision, trail, policy }: Fields, fail: Fail): b
   }
   if (isFields(policy)) {
     if (policy.policy_hash !== verdict.policy_hash) fail('the rules are not those that the verdict names')
+    if (![policy.guardrails, policy.circuit_breakers].every(Array.isArray)) fail('the rules are not lists')
     if (policyHash(policy) !== policy.policy_hash) fail('the rules do not give their hash: one of them was changed')
   }
   return line !== undefined && isFields(policy)
@@ -105,20 +106,28 @@ export function checkEvents({ evidence }: Fields, note: ReadNote | null, fail: F
   }
 }
 
+const payloadType = 'application/vnd.in-toto+json'
 const predicateType = 'pkg:npm/cstp#attestation/agent-decision/v0.1'
 
 /** The statement in a Sigstore bundle, once its signature holds; null if it can't be relied on. */
 function openStatement(bundle: unknown, { key, name, id }: NoteKey, fail: Fail): Fields | null {
-  const { dsseEnvelope, verificationMaterial } = fieldsIn(bundle)
-  const { payload, payloadType, signatures } = fieldsIn(dsseEnvelope)
-  const [signed, more] = listIn(signatures)
-  const [bytes, sig] = [base64(shown(payload)), base64(shown(signed?.sig))]
-  if (payloadType !== 'application/vnd.in-toto+json' || !bytes || !sig || more) {
-    fail('it is not an in-toto statement in DSSE with one signature')
+  const { payload, signatures } = fieldsIn(fieldsIn(bundle).dsseEnvelope)
+  const given = listIn(signatures)[0]?.sig
+  const [bytes, sig] = [base64(shown(payload)), base64(shown(given))]
+  const hint = `${name}+${id}`
+  const expected = {
+    mediaType: 'application/vnd.dev.sigstore.bundle.v0.3+json',
+    verificationMaterial: {
+      publicKey: { hint },
+      tlogEntries: [],
+      timestampVerificationData: { rfc3161Timestamps: [] },
+    },
+    dsseEnvelope: { payload, payloadType, signatures: [{ sig: given, keyid: hint }] },
+  }
+  if (!bytes || !sig || !same(bundle, expected)) {
+    fail(`it is not a Sigstore bundle of an in-toto statement with one signature, by ${hint}`)
     return null
   }
-  const hint = fieldsIn(fieldsIn(verificationMaterial).publicKey).hint
-  if (hint !== `${name}+${id}`) fail(`it names the key ${shown(hint)}, expected ${name}+${id}`)
   const framed = Buffer.concat([Buffer.from(`DSSEv1 ${payloadType.length} ${payloadType} ${bytes.length} `), bytes])
   if (!verify(null, framed, key, sig)) {
     fail('its signature does not match: it was changed, or another key signed it')
