@@ -329,6 +329,11 @@ export interface CheckGuardrailsParams {
    * Default `false`.
    */
   dry_run?: boolean | undefined
+  /**
+   * `logged` waits until the record has its place in the thread as well; `stored` is durable too. Default
+   * `"stored"`.
+   */
+  durability?: Durability | undefined
   /** False if it is no deliberation: nothing is noted for the next decision. Default `true`. */
   track?: boolean | undefined
   /** Tells agents of one token apart; never trusted. */ agent_id?: string | null | undefined
@@ -417,7 +422,45 @@ export interface DecideApprovalParams {
 }
 
 /** Result of `cstp.decideApproval`. */
-export type DecideApprovalResult = Approval
+export interface DecideApprovalResult {
+  /** Short code, such as 7F3K-Q2MX. */ id: string
+  /** Where a person decides it. */ url: string
+  /** `consumed` is a grant that an action has used. */ state: ApprovalState
+  /** RFC 3339. Without an answer until then it is denied. */ expires_at: string
+  /** The evaluation that asked, as the audit trail names it. */ evaluation_id: string
+  /** SHA-256 of the JCS of agent, tool, arguments, resource and policy_hash. */ request_digest: string
+  /** The rules that asked. */ policy_hash: string
+  /** The agent that wants to act. */ requester: string
+  /** Whom the requester says that it acts for. */ on_behalf_of: string | null
+  /** Session of the requester, if it named one. */ session: string | null
+  /** What is to be approved, secrets redacted. */
+  action: {
+    /** What the agent intends to do. */ description: string
+    /** What kind of decision it is. */ category: string | null
+    /** What is at risk. */ stakes: string | null
+    /** How sure the agent was, 0 to 1. */ confidence: number | null
+    /** Tags for finding it again. */ tags: string[]
+    /** Project of the action. */ project: string | null
+    /** Scope of the action. */ scope: string | null
+    /** The situation, in words. */ context: Record<string, unknown>
+  }
+  /** The rules that asked. */
+  rules: {
+    /** Id of the rule. */ guardrail_id: string
+    /** Short name of the rule. */ name: string
+    /** What the rule says to the caller. */ message: string
+    /** The rule as canonical JSON. */ text: string
+  }[]
+  /** Who may decide: agents or roles; empty for everybody with the scope approve. */ approvers: string[]
+  /** `none`: the next action uses a grant up. `exact:24h`: the same action passes for so long. */ remember: string
+  /** RFC 3339. */ requested_at: string
+  /** Who answered. */ decided_by: string | null
+  /** RFC 3339. */ decided_at: string | null
+  /** Why it was decided so. */ reason: string | null
+  /** RFC 3339. Until then a grant can be used. */ approved_until: string | null
+  /** RFC 3339. When a grant was first used. */ consumed_at: string | null
+  /** Id of its record in the thread. */ record_id: string
+}
 
 /** Parameters of `cstp.exportEvidenceBundle`. */
 export interface ExportEvidenceBundleParams {
@@ -921,6 +964,7 @@ export interface LinkDecisionsParams {
 /** Result of `cstp.linkDecisions`. */
 export interface LinkDecisionsResult {
   /** True when it was done. */ success: boolean
+  /** Id of its record in the thread. */ record_id: string
   /** The edge as it stands now. */ edge: GraphEdge
 }
 
@@ -1454,6 +1498,11 @@ export interface RecordDecisionParams {
   /** Import only (scope admin): the agent that decided. */ recorded_by?: string | null | undefined
   /** Import only (scope admin): key in the system of origin; a second record of it returns the first. */
   source_key?: string | null | undefined
+  /**
+   * `logged` waits until the record has its place in the thread as well; `stored` is durable too. Default
+   * `"stored"`.
+   */
+  durability?: Durability | undefined
 }
 
 /** Result of `cstp.recordDecision`. */
@@ -1541,6 +1590,7 @@ export interface ReviewDecisionParams {
 export interface ReviewDecisionResult {
   /** True when it was done. */ success: boolean
   /** Id of the decision. */ decision_id: string
+  /** Id of its record in the thread. */ record_id: string
   /** Path of the YAML file, relative to the data directory. */ path: string
   /** `pending` until the first review. */ status: Status
   /** The outcome; null while pending. */ outcome: Outcome
@@ -1599,6 +1649,7 @@ export interface UpdateDecisionParams {
 export interface UpdateDecisionResult {
   /** True when it was done. */ success: boolean
   /** Id of the decision. */ id: string
+  /** Id of its record in the thread. */ record_id: string
   /** Names of the fields that were changed. */ applied: string[]
   /** Whether it can be found by its new meaning already. */ indexed: boolean
   /** True if the given bridge is too far from the decision's own text: it is kept, and searches use the text. */
@@ -2055,6 +2106,9 @@ export interface DriftReport {
   history: DriftPoint[]
 }
 
+/** What an answer waits for. */
+export type Durability = 'stored' | 'logged'
+
 /** What one decision is to another. */
 export type EdgeType = 'relates_to' | 'supersedes' | 'depends_on' | 'contradicts' | 'refines' | 'caused_by' | 'blocks'
 
@@ -2284,6 +2338,7 @@ export interface ReasonInput {
 export interface RecordResult {
   /** True when it was done. */ success: boolean
   /** Id of the decision. */ decision_id: string
+  /** Id of its record in the thread. */ record_id: string
   /** Path of the YAML file, relative to the data directory. */ path: string
   /** Whether it can be found by meaning already; by keyword it always can. */ indexed: boolean
   /** True when the source key was recorded before and nothing was written. */ existing: boolean

@@ -111,4 +111,13 @@ export const trackedParams = {
 }
 
 /** What tracked reads take. */
+/** The id of what was done, as answers give it. */
+export const ThreadId = v.pipe(v.string(), v.description('Id of its record in the thread.'))
+
+/** What an answer waits for. */
+export const Durability = v.pipe(
+  v.optional(v.picklist(['stored', 'logged']), 'stored'),
+  v.description('`logged` waits until the record has its place in the thread as well; `stored` is durable too.'),
+)
+
 export const readParams = { track, ...trackedParams }

@@ -12,6 +12,7 @@ import {
   Reason,
   text,
 } from './decision.ts'
+import { ThreadId } from './params.ts'
 import { Context, givenStakes, PresentVerdict, Violation } from './policy.ts'
 
 /** Form of a review cadence: a number of hours, days, weeks or months. */
@@ -125,6 +126,7 @@ export type RecordParams = v.InferOutput<typeof RecordParams>
 export const RecordResult = v.object({
   success: v.boolean(),
   decision_id: v.string(),
+  record_id: ThreadId,
   path: v.pipe(v.string(), d('Path of the YAML file, relative to the data directory.')),
   indexed: v.pipe(v.boolean(), d('Whether it can be found by meaning already; by keyword it always can.')),
   existing: v.pipe(v.boolean(), d('True when the source key was recorded before and nothing was written.')),

@@ -1,7 +1,7 @@
 /** cstp.checkGuardrails: may this action go on? */
 import * as v from 'valibot'
 import { text } from '../../sdk/schema/decision.ts'
-import { readParams, trackedParams } from '../../sdk/schema/params.ts'
+import { Durability, readParams, trackedParams } from '../../sdk/schema/params.ts'
 import { ActionParams, Violation, verdictEntries } from '../../sdk/schema/policy.ts'
 import { defineMethod, toolInput } from '../calls/method.ts'
 import { timestamp } from '../core/time.ts'
@@ -9,6 +9,7 @@ import { checkInput, deliberated, noteInput, sessionOf } from '../domain/deliber
 import { assumedStakes } from '../domain/guardrail/action.ts'
 import { openGuard } from '../domain/guardrail/guard.ts'
 import { generalWarnings, shownVerdict, toAction } from '../domain/guardrail/request.ts'
+import { placed } from '../domain/thread/sequencer.ts'
 
 const d = v.description
 
@@ -29,6 +30,7 @@ export const checkGuardrails = defineMethod({
       }),
     ),
     dry_run: dryRun,
+    durability: Durability,
     ...readParams,
   }),
   result: v.object({
@@ -66,7 +68,7 @@ export const checkGuardrails = defineMethod({
       ({ agent_id, tracker_scope, ...action }) => ({ action, agent_id, tracker_scope }),
     ),
   },
-  async handle(call, { action: given, agent, dry_run, ...rest }) {
+  async handle(call, { action: given, agent, dry_run, durability, ...rest }) {
     const names = { ...rest, agent_id: rest.agent_id ?? agent?.id }
     const action = {
       ...toAction(call.caller.agent, given, 'check'),
@@ -78,6 +80,7 @@ export const checkGuardrails = defineMethod({
     const settled = await call.store.transaction((tx) =>
       guard.settle(tx, action, evaluation, { ...(agent && { claims: agent }), dry_run }),
     )
+    if (durability === 'logged') await placed(call.thread)
     if (!dry_run) noteInput(call, names, checkInput(given.description, settled))
     return {
       allowed: settled.allowed,

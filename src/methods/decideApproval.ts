@@ -2,9 +2,11 @@
 import * as v from 'valibot'
 import { Approval, ApprovalId } from '../../sdk/schema/approval.ts'
 import { text } from '../../sdk/schema/decision.ts'
+import { ThreadId } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
 import { answer, viewerOf } from '../domain/approval/answers.ts'
 import { show } from '../domain/approval/approval.ts'
+import { approvalStepId } from '../domain/thread/ids.ts'
 
 const d = v.description
 
@@ -15,7 +17,7 @@ export const decideApproval = defineMethod({
     decision: v.pipe(v.picklist(['approve', 'deny']), d('The answer.')),
     reason: v.pipe(v.nullish(text(2_000), null), d('Why; the requester reads it.')),
   }),
-  result: Approval,
+  result: v.object({ ...Approval.entries, record_id: ThreadId }),
   scope: 'approve',
   effect: 'write',
   failure: 'internal_error',
@@ -23,6 +25,6 @@ export const decideApproval = defineMethod({
     const viewer = viewerOf(call.caller, call.roles)
     const given = { id, granted: decision === 'approve', reason }
     const after = await call.store.transaction((tx) => answer(tx, call, viewer, given))
-    return show(after, call.now(), call.desk.approvalUrl)
+    return { ...show(after, call.now(), call.desk.approvalUrl), record_id: approvalStepId(after.id, 'decided') }
   },
 })

@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import { invalidParams } from '../../sdk/errors.ts'
 import { EdgeType, fraction, text } from '../../sdk/schema/decision.ts'
 import { GraphEdge } from '../../sdk/schema/graph.ts'
-import { LinkEnd } from '../../sdk/schema/params.ts'
+import { LinkEnd, ThreadId } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
 import { mayCurate } from '../core/caller.ts'
@@ -11,6 +11,7 @@ import { timestamp } from '../core/time.ts'
 import { closesCycle, withLink } from '../domain/decision/links.ts'
 import { requireDecision, resolveId } from '../domain/decision/lookup.ts'
 import { requireRoom } from '../domain/decision/revisions.ts'
+import { stateId } from '../domain/thread/ids.ts'
 
 export const linkDecisions = defineMethod({
   summary: 'Links two decisions; the same source, target and type replaces the edge that the same agent made before.',
@@ -21,7 +22,7 @@ export const linkDecisions = defineMethod({
     weight: v.pipe(v.optional(fraction, 1), v.description('How strong the link is.')),
     context: v.pipe(v.nullish(text(10_000), null), v.description('Why they are linked.')),
   }),
-  result: v.object({ success: v.boolean(), edge: GraphEdge }),
+  result: v.object({ success: v.boolean(), record_id: ThreadId, edge: GraphEdge }),
   scope: 'write',
   effect: 'write',
   keeps_texts: true,
@@ -45,7 +46,7 @@ export const linkDecisions = defineMethod({
       })
     }
     const { agent } = call.caller
-    const edge = await call.store.transaction(async (tx) => {
+    const linked = await call.store.transaction(async (tx) => {
       const found = await requireDecision(tx.decisions, source, source_id)
       const { record: replaced } = await requireDecision(tx.decisions, target, target_id)
       const supersedes = given.edge_type === 'supersedes'
@@ -61,8 +62,8 @@ export const linkDecisions = defineMethod({
       const link = { target_id: target, ...given, created_at: timestamp(call.now()), created_by: agent, effective }
       await tx.decisions.update(requireRoom(withLink(found.record, link), agent), found.revision)
       await audit(call, tx, [source, target], { edge_type: given.edge_type, effective })
-      return { source_id: source, ...link }
+      return { record_id: stateId(source, found.revision + 1), edge: { source_id: source, ...link } }
     })
-    return { success: true, edge }
+    return { success: true, ...linked }
   },
 })

@@ -1,9 +1,11 @@
 /** cstp.recordDecision: one decision, durable and searchable when the answer leaves. */
 import * as v from 'valibot'
 import { Category, filledText, Project } from '../../sdk/schema/decision.ts'
+import { Durability } from '../../sdk/schema/params.ts'
 import { RecordParams, RecordResult } from '../../sdk/schema/record.ts'
 import { defineMethod, toolInput } from '../calls/method.ts'
 import { record } from '../domain/decision/record.ts'
+import { placed } from '../domain/thread/sequencer.ts'
 
 const d = v.description
 const { entries } = RecordParams
@@ -35,7 +37,7 @@ const LogDecision = toolInput(
 
 export const recordDecision = defineMethod({
   summary: 'Records a decision: durable, indexed by meaning and by keyword.',
-  params: RecordParams,
+  params: v.object({ ...entries, durability: Durability }),
   result: RecordResult,
   scope: 'write',
   effect: 'keyed',
@@ -48,5 +50,9 @@ export const recordDecision = defineMethod({
       'Record a decision that was made and checked. A last resort: pre_action with auto_record checks first. Queries, checks and thoughts before it are attached.',
     input: LogDecision,
   },
-  handle: record,
+  async handle(call, { durability, ...given }) {
+    const result = await record(call, given)
+    if (durability === 'logged') await placed(call.thread)
+    return result
+  },
 })

@@ -2,11 +2,12 @@
 import * as v from 'valibot'
 import { decisionNotFound } from '../../sdk/errors.ts'
 import { Outcome, Status, text } from '../../sdk/schema/decision.ts'
-import { DecisionId } from '../../sdk/schema/params.ts'
+import { DecisionId, ThreadId } from '../../sdk/schema/params.ts'
 import { defineMethod, toolInput } from '../calls/method.ts'
 import { pathOf } from '../domain/decision/decision.ts'
 import { resolveId } from '../domain/decision/lookup.ts'
 import { review } from '../domain/decision/review.ts'
+import { stateId } from '../domain/thread/ids.ts'
 
 const note = (about: string) => v.pipe(v.nullish(text(10_000), null), v.description(about))
 
@@ -22,6 +23,7 @@ export const reviewDecision = defineMethod({
   result: v.object({
     success: v.boolean(),
     decision_id: v.string(),
+    record_id: ThreadId,
     path: v.string(),
     status: Status,
     outcome: Outcome,
@@ -52,10 +54,11 @@ export const reviewDecision = defineMethod({
     const id = await resolveId(call.store.decisions, decision_id, 'decision_id')
     const reviewed = await review(call, id, given)
     if (!reviewed) throw decisionNotFound(decision_id)
-    const { record, indexed } = reviewed
+    const { record, indexed, revision } = reviewed
     return {
       success: true,
       decision_id: id,
+      record_id: stateId(id, revision),
       path: pathOf(id),
       status: record.status,
       outcome: given.outcome,

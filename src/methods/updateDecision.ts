@@ -1,7 +1,7 @@
 /** cstp.updateDecision: changes fields of a decision, and keeps their earlier values. */
 import * as v from 'valibot'
 import { Bridge, type DecisionRecord, filledText, fraction, Reason, text } from '../../sdk/schema/decision.ts'
-import { DecisionId, whole } from '../../sdk/schema/params.ts'
+import { DecisionId, ThreadId, whole } from '../../sdk/schema/params.ts'
 import { BridgeTooFar } from '../../sdk/schema/record.ts'
 import { defineMethod } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
@@ -11,6 +11,7 @@ import { given, requireOwn, resolveId } from '../domain/decision/lookup.ts'
 import { type ProjectUpdate, requireFirst, requireUnmerged, withProject } from '../domain/decision/project.ts'
 import { keepRevision, requireSize } from '../domain/decision/revisions.ts'
 import { type Embedded, embeddedTexts, embedInTime, keepVectors } from '../domain/search/embeddings.ts'
+import { stateId } from '../domain/thread/ids.ts'
 
 const updates = v.pipe(
   v.object({
@@ -46,6 +47,7 @@ export const updateDecision = defineMethod({
   result: v.object({
     success: v.boolean(),
     id: v.string(),
+    record_id: ThreadId,
     applied: v.pipe(v.array(v.string()), v.description('Names of the fields that were changed.')),
     indexed: v.pipe(v.boolean(), v.description('Whether it can be found by its new meaning already.')),
     bridge_too_far: v.optional(BridgeTooFar),
@@ -83,11 +85,12 @@ export const updateDecision = defineMethod({
       await keepRevision(tx, id, record.revision_count, revision)
       await audit(call, tx, [id], { applied })
       const texts = textsOf(record)
-      if (texts === textsOf(now.record)) return { success: true, id, applied, indexed: now.indexed }
+      const done = { success: true, id, record_id: stateId(id, now.revision + 1), applied }
+      if (texts === textsOf(now.record)) return { ...done, indexed: now.indexed }
       await tx.embeddings.drop(id)
       const fitting = texts === plannedTexts ? made : null
       const indexed = await keepVectors(tx, call, id, fitting?.vectors ?? null)
-      return { success: true, id, applied, indexed, ...(fitting?.bridge_too_far && { bridge_too_far: true }) }
+      return { ...done, indexed, ...(fitting?.bridge_too_far && { bridge_too_far: true }) }
     })
   },
 })

@@ -15,7 +15,7 @@ forEachBackend((open) => {
       { sourceId: source.slice(-12), target_id: target, edgeType: 'refines', weight: 0.25, context: 'why' },
       'bob',
     )
-    expect(result).toEqual({ success: true, edge: { source_id: source, ...link } })
+    expect(result).toEqual({ success: true, record_id: `${source}@2`, edge: { source_id: source, ...link } })
     expect((await call('getDecision', { id: source })).links).toEqual([link])
     expect((await call('getDecision', { id: target })).links).toEqual([])
     for (const [id, direction] of [[source, 'outgoing'] as const, [target, 'incoming'] as const])

@@ -33,6 +33,7 @@ forEachBackend((open) => {
     expect(result).toEqual({
       success: true,
       decision_id: expect.stringMatching(/^2026-07-01-decision-[0-9a-f]{12}$/),
+      record_id: `${result.decision_id}@1`,
       path: `decisions/2026/07/${result.decision_id}.yaml`,
       indexed: true,
       existing: false,

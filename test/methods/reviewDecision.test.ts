@@ -13,6 +13,7 @@ forEachBackend((open) => {
     expect(await call('reviewDecision', { decision_id: id.slice(-12, -4), ...review }, 'bob')).toEqual({
       success: true,
       decision_id: id,
+      record_id: `${id}@2`,
       path,
       status: 'reviewed',
       outcome: 'partial',

@@ -18,7 +18,14 @@ forEachBackend((open) => {
       bridge: { structure: 's', function: 'f', tolerance: [], enforcement: [], prevention: ['p'] },
     }
     const result = await call('updateDecision', { id, updates })
-    expect(result).toEqual({ success: true, id, applied: expect.any(Array), indexed: true, bridge_too_far: true })
+    expect(result).toEqual({
+      success: true,
+      id,
+      record_id: `${id}@2`,
+      applied: expect.any(Array),
+      indexed: true,
+      bridge_too_far: true,
+    })
     expect(result.applied.sort()).toEqual(Object.keys(updates).sort())
     expect(await call('getDecision', { id, revisions: true })).toMatchObject({
       ...updates,

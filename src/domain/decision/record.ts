@@ -15,6 +15,7 @@ import { type Action, assumedStakes } from '../guardrail/action.ts'
 import type { Evaluation } from '../guardrail/evaluate.ts'
 import { contextProblem } from '../guardrail/history.ts'
 import { type EmbeddingCall, embedInTime, keepVectors } from '../search/embeddings.ts'
+import { stateId } from '../thread/ids.ts'
 import { type Draft, newRecord, pathOf } from './decision.ts'
 import { type Commit, once, type Replayable } from './idempotency.ts'
 import {
@@ -211,6 +212,7 @@ function resultOf(
   return {
     success: true,
     decision_id: record.id,
+    record_id: stateId(record.id, 1),
     path: pathOf(record.id),
     indexed,
     existing,

@@ -41,7 +41,7 @@ export async function review(
         trusted: record.self_reviewed === false || mayCurate(call.caller),
       })
     await audit(call, tx, [id], attribution ? { ...attribution } : { outcome, counts })
-    return { ...found, record }
+    return { ...found, record, revision: found.revision + 1 }
   })
   if (reviewed) await linkContradictions(call, reviewed.record)
   return reviewed

@@ -11,6 +11,7 @@ import { timestamp } from '../../core/time.ts'
 import { policyCollections } from '../guardrail/archive.ts'
 import { type HookAction, hookCollections } from '../hook/session.ts'
 import { commitmentOf } from './commitment.ts'
+import { approvalStepId, stateId } from './ids.ts'
 import { auditDigest, textOf } from './text.ts'
 
 /** What a transaction wrote, each in its order. */
@@ -44,12 +45,6 @@ export interface Act {
 
 /** Collections whose keyed records are acts too. */
 export const actCollections: ReadonlySet<string> = new Set([hookCollections.action, policyCollections.in_force])
-
-/** The id of a decision's state. @param revision 1 for the decision as it was recorded */
-export const stateId = (decision_id: string, revision: number): string => `${decision_id}@${revision}`
-
-/** The id of a step of an approval that it takes once. */
-export const approvalStepId = (approval: string, step: 'requested' | 'decided'): string => `${approval}/${step}`
 
 /** An act as it is kept: its payload is canonical JSON, and committed to under a salt of its own. */
 export function actOf({ kind, record_id, decision_id, at, agent, detail }: Act, { randomHex }: ActTools): NewAct {

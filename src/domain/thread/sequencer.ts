@@ -2,6 +2,8 @@
  * Gives acts their places in the thread, a moment after they were committed and in groups, and appends the records of the evidence log to
  * it. One process at a time does so; whichever does it, the order is one.
  */
+
+import { StorageError } from '../../../sdk/storage/errors.ts'
 import type { Evidence, EvidenceHead, EvidenceRecord } from '../../../sdk/storage/evidence.ts'
 import { sharedRun } from '../../../sdk/storage/shared-run.ts'
 import type { Store } from '../../../sdk/storage/store.ts'
@@ -118,5 +120,14 @@ export function openThread({ store, evidence, signer, after, failed, ...tools }:
           })
       })
     },
+  }
+}
+
+/** Resolves when what this call did has its place. @throws StorageError marked `unclear`, as it is done all the same */
+export async function placed(thread: Pick<Thread, 'sequence'>): Promise<void> {
+  try {
+    await thread.sequence()
+  } catch (cause) {
+    throw new StorageError('unavailable', 'stored, but without a place in the thread yet', { cause, unclear: true })
   }
 }

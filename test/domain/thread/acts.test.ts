@@ -1,13 +1,15 @@
 /** What is done through the methods is told to the thread: kinds, ids, payloads, commitments, places. */
 import { expect, setDefaultTimeout, test } from 'bun:test'
 import fc from 'fast-check'
+import { StorageError } from '../../../sdk/storage/errors.ts'
 import type { AuditEntry } from '../../../sdk/storage/store.ts'
 import type { StoredAct } from '../../../sdk/storage/thread.ts'
 import { canonical } from '../../../src/domain/evidence/canonical.ts'
 import { openNote, parseVerifier } from '../../../src/domain/evidence/note.ts'
 import { proveInclusion } from '../../../src/domain/evidence/proof.ts'
-import { actsOf, stateId } from '../../../src/domain/thread/acts.ts'
+import { actsOf } from '../../../src/domain/thread/acts.ts'
 import { commitmentOf } from '../../../src/domain/thread/commitment.ts'
+import { stateId } from '../../../src/domain/thread/ids.ts'
 import { auditDigest, textOf } from '../../../src/domain/thread/text.ts'
 import { askingRules, requested } from '../../support/asking.ts'
 import { event, ingest } from '../../support/evidence/ingest.ts'
@@ -116,6 +118,28 @@ forEachBackend((open) => {
     const { seq } = await program.services.evidence.head()
     expect(evidence).toEqual(Array.from({ length: seq }, (_, at) => `evidence/${at + 1}`))
   })
+})
+
+test('an answer names its act; with durability logged it has its place already', async () => {
+  const program = await openMemoryProgram()
+  const given = { decision: 'Use SQLite', confidence: 0.8, category: 'architecture' }
+  const placeOf = async (record_id: string) => (await program.store.thread.get([record_id]))[0]!.seq
+  const stored = await program.call('recordDecision', given)
+  expect(await placeOf(stored.record_id)).toBe(null)
+  const logged = await program.call('recordDecision', { ...given, durability: 'logged' })
+  expect(await placeOf(logged.record_id)).toBeGreaterThan((await placeOf(stored.record_id))!)
+  const action = { description: 'read' }
+  const check = await program.call('checkGuardrails', { action, durability: 'logged' })
+  expect(await placeOf(check.record_id!)).toBe((await program.store.thread.head()).seq)
+  const { record_id } = await program.call('reviewDecision', { decision_id: stored.decision_id, outcome: 'failure' })
+  expect((await program.store.thread.get([record_id])).map(({ kind }) => kind)).toEqual(['review'])
+  expect(JSON.stringify(await program.call('getDecision', { id: logged.decision_id }))).not.toContain('durability')
+  program.services.thread.sequence = async () => {
+    throw new StorageError('unavailable', 'lost')
+  }
+  const refused = await program.refused('checkGuardrails', { action, durability: 'logged' })
+  expect(refused.message).toContain('it may have been done all the same')
+  await program.close()
 })
 
 test('a call that is refused leaves no act', async () => {
