@@ -94,6 +94,18 @@ test('crafted texts of the largest size take no time', () => {
     'password=',
     'password:   ',
     'secret',
+    'curl ',
+    'curl -u a:',
+    '--a-token ',
+    '--',
+    'Authorization: ',
+    'Authorization',
+    'secret := string = ',
+    'token\\\\',
+    'https://a',
+    'pat.a',
+    'ops_eyJ',
+    'x,"',
   ]) {
     const used_ms = cpuClock()
     redact({ text: part.repeat(Math.floor(65_536 / part.length)) })

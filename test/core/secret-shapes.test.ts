@@ -1,78 +1,115 @@
-/** Shapes of secrets: each kind has samples that it finds and neighbours that it leaves alone. */
-import { describe, expect, test } from 'bun:test'
+/** Shapes of secrets: each kind finds what is made up by its form, and leaves its neighbours alone; secretlint's rules are the judge. */
+import { expect, test } from 'bun:test'
+import { lintSource } from '@secretlint/core'
+import { creator as recommended } from '@secretlint/secretlint-rule-preset-recommend'
 import fc from 'fast-check'
 import { redact } from '../../src/core/redact.ts'
-import { certainSecret, maskSecrets, secretShapes } from '../../src/core/secrets.ts'
+import { certainShapes } from '../../src/core/secret-shapes.ts'
+import { certainSecret, maskSecrets } from '../../src/core/secrets.ts'
+import { assignments, certainForms, likelyForms, secretOf } from '../support/secret-samples.ts'
 
-/** Characters as random as those of a key; put together here, so that no scanner takes a sample for a secret. */
-const some = (length: number, alphabet = 'aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0z') =>
-  Array.from({ length }, (_, at) => alphabet[(at * 7 + length) % alphabet.length]).join('')
-const hex = (length: number) => some(length, '0123456789abcdef')
-const upper = (length: number) => some(length, 'ABCDEFGHJKLMNPQR23456789')
-const letters = (length: number) => some(length, 'abcdefghijklmnoPQRSTUVWXYZ')
-
-/** By kind: what is certainly one, and what only looks like it. */
-const samples: Record<string, { certain: string[]; harmless: string[] }> = {
-  'private-key': {
-    certain: [
-      `-----BEGIN RSA PRIVATE KEY-----\n${some(64)}\n-----END RSA PRIVATE KEY-----`,
-      `-----BEGIN PRIVATE KEY-----\n${some(20)}`,
-    ],
-    harmless: ['-----BEGIN PUBLIC KEY-----\nabc\n-----END PUBLIC KEY-----', 'a PRIVATE KEY is needed'],
-  },
-  'age-key': { certain: [`AGE-SECRET-KEY-1${upper(58)}`], harmless: ['AGE-SECRET-KEY-1ABC'] },
-  'github-token': {
-    certain: [`ghp_${some(36)}`, `ghs_${some(36)}`, `github_pat_${some(82)}`],
-    harmless: ['ghp_short', 'the ghp_ prefix', 'graph_node'],
-  },
-  'gitlab-token': { certain: [`glpat-${some(20)}`], harmless: ['glpat-abc'] },
-  'slack-token': { certain: [`xoxb-${some(12)}-${some(24)}`], harmless: ['xoxo', 'xoxb-'] },
-  'slack-webhook': {
-    certain: [`https://hooks.slack.com/services/T${upper(8)}/B${upper(8)}/${some(24)}`],
-    harmless: ['https://hooks.slack.com/services/'],
-  },
-  'stripe-key': { certain: [`sk_live_${some(24)}`, `rk_live_${some(24)}`], harmless: ['sk_live_key', 'is_live_now'] },
-  'anthropic-key': { certain: [`sk-ant-api03-${some(80)}`], harmless: ['sk-ant-api03'] },
-  'openai-key': { certain: [`sk-proj-${some(48)}`], harmless: ['sk-proj-x'] },
-  'google-api-key': { certain: [`AIza${some(35)}`], harmless: ['AIza', `AIza${some(40)}`] },
-  'npm-token': { certain: [`npm_${some(36)}`], harmless: ['npm_config_registry'] },
-  'pypi-token': { certain: [`pypi-AgE${some(60)}`], harmless: ['pypi-publish'] },
-  'huggingface-token': { certain: [`hf_${letters(34)}`], harmless: ['hf_hub', 'hf_transfer'] },
-  'sendgrid-key': { certain: [`SG.${some(22)}.${some(43)}`], harmless: ['SG.a.b'] },
-  'digitalocean-token': { certain: [`dop_v1_${hex(64)}`], harmless: ['dop_v1_x'] },
-  'shopify-token': { certain: [`shpat_${hex(32)}`], harmless: ['shpat_x'] },
-  'telegram-token': { certain: [`123456789:AA${some(33)}`], harmless: ['12:AA', '10:30 AA'] },
-  'azure-storage-key': { certain: [`AccountKey=${some(86)}==`], harmless: ['AccountKey=x'] },
-  'vault-token': { certain: [`hvs.${some(30)}`], harmless: ['hvs.x'] },
-  'databricks-token': { certain: [`dapi${hex(32)}`], harmless: ['dapi', `dapi${hex(20)}`] },
-  'linear-key': { certain: [`lin_api_${some(40)}`], harmless: ['lin_api_x'] },
-  'postman-key': { certain: [`PMAK-${hex(24)}-${hex(34)}`], harmless: ['PMAK-x'] },
-  'aws-access-key': { certain: [`AKIA${upper(16)}`, `ASIA${upper(16)}`], harmless: ['AKIA', 'ASIAN MARKETS'] },
+/** What only looks like a certain secret. */
+const harmless: Record<string, string[]> = {
+  'private-key': ['-----BEGIN PUBLIC KEY-----\nabc\n-----END PUBLIC KEY-----', 'a PRIVATE KEY is needed'],
+  'age-key': ['AGE-SECRET-KEY-1ABC'],
+  'github-token': ['ghp_short', 'the ghp_ prefix', 'graph_node'],
+  'gitlab-token': ['glpat-abc'],
+  'slack-token': ['xoxo', 'xoxb-'],
+  'slack-webhook': ['https://hooks.slack.com/services/'],
+  'stripe-key': ['sk_live_key', 'is_live_now'],
+  'google-api-key': ['AIza', `AIza${'a7'.repeat(20)}`],
+  'npm-token': ['npm_config_registry'],
+  'pypi-token': ['pypi-publish'],
+  'huggingface-token': ['hf_hub', 'hf_transfer'],
+  'telegram-token': ['12:AA', '10:30 AA'],
+  'databricks-token': ['dapi', `dapi${'0f'.repeat(10)}`],
+  'aws-access-key': ['AKIA', 'ASIAN MARKETS', 'AKIAIOSFODNN7EXAMPLE'],
+  'openshift-token': [`sha256:${'0f'.repeat(32)}`],
+  git: ['0f'.repeat(20), `commit ${'a1b2c3d4'.repeat(5)}`, 'https://github.com/acme/shop/pull/1234567890'],
 }
-const certainKinds = [...new Set(secretShapes.filter(({ certain }) => certain).map(({ kind }) => kind))]
+const drawn = (forms: readonly string[]) => fc.oneof(...forms.map(secretOf))
 
-test('every certain kind has samples', () => {
-  expect(Object.keys(samples).sort()).toEqual(certainKinds.sort())
+test('every certain kind has a form', () => {
+  expect(Object.keys(certainForms).sort()).toEqual([...new Set(certainShapes.map(({ kind }) => kind))].sort())
 })
 
-describe.each(Object.entries(samples))('%s', (kind, { certain, harmless }) => {
-  test('is found anywhere in a text, and masked down to its kind and four characters', () => {
-    for (const secret of certain) {
-      const text = `Use ${secret} for the job`
-      const value = secret.slice(-4)
-      expect([text, certainSecret({ a: [text] })]).toEqual([
-        text,
-        { path: 'a.0', shown: expect.stringContaining(`[${kind}`) },
-      ])
-      const masked = maskSecrets(text)
-      expect(masked).not.toContain(secret.slice(-20))
-      if (kind !== 'private-key') expect(masked).toContain(`[${kind} …${value}]`)
+test.each(Object.entries(certainForms))(
+  '%s is found anywhere in a text, and masked down to four characters',
+  (kind, forms) => {
+    for (const form of forms)
+      fc.assert(
+        fc.property(secretOf(form), fc.constantFrom('Use ', 'a="', '鍵', "(key='", 'x:'), (secret, before) => {
+          const text = `${before}${secret} for the job`
+          expect([text, certainSecret({ a: [text] })]).toMatchObject([text, { path: 'a.0' }])
+          const masked = maskSecrets(text)
+          expect([text, masked]).toEqual([text, expect.not.stringContaining(secret.slice(-16))])
+          if (kind !== 'private-key') expect([text, masked]).toEqual([text, expect.stringMatching(/\[[\w-]+ ….{4}\]/)])
+        }),
+        { numRuns: 10 },
+      )
+  },
+)
+
+test.each(likelyForms)('%s is masked, and refuses no record', (form) => {
+  fc.assert(
+    fc.property(secretOf(form), (secret) => {
+      expect(maskSecrets(`Use ${secret} here`)).not.toContain(secret.slice(-16))
+      expect(certainSecret(`Use ${secret} here`)).toBeNull()
+    }),
+    { numRuns: 10 },
+  )
+})
+
+test.each(assignments)('a value is a secret by its name: %s', (form) => {
+  fc.assert(
+    fc.property(fc.constantFrom('adafruit', 'acme', 'shop'), secretOf('<n32>'), (name, secret) => {
+      const text = form
+        .replaceAll('{i}', name)
+        .replaceAll('{I}', name.toUpperCase())
+        .replaceAll('{s}', () => secret)
+      expect([text, maskSecrets(text)]).toEqual([text, expect.not.stringContaining(secret.slice(0, -4))])
+    }),
+    { numRuns: 10 },
+  )
+})
+
+test('names without a value, and names of variables, stay', () => {
+  for (const text of [
+    'export TOKEN=$TOKEN',
+    'a token, a secret and a key',
+    'password: "$DB_PASSWORD"',
+    'tokens: 12000',
+  ])
+    expect(maskSecrets(text)).toBe(text)
+})
+
+test('what only looks like a certain secret is none', () => {
+  for (const text of Object.values(harmless).flat()) expect([text, certainSecret(text)]).toEqual([text, null])
+})
+
+test('what the rules of secretlint find is found here too', async () => {
+  const forms = [
+    ...Object.values(certainForms).flat(),
+    ...likelyForms,
+    'mysql://u:<n12>@db.example/x',
+    'https://<n20>:x-oauth-basic@github.com/',
+  ]
+  const config = { rules: [{ id: recommended.meta.id, rule: recommended }] }
+  const found = new Set<string>()
+  const oracle = fc.asyncProperty(fc.tuple(...forms.map(secretOf)), async (secrets) => {
+    const content = secrets.map((secret) => `Use ${secret} for the job\n`).join('')
+    const { messages } = await lintSource({
+      source: { content, filePath: 'a.md', ext: '.md', contentType: 'text' },
+      options: { config },
+    })
+    const masked = maskSecrets(content)
+    for (const { ruleId, range } of messages) {
+      found.add(ruleId)
+      expect([ruleId, masked]).toEqual([ruleId, expect.not.stringContaining(content.slice(...range))])
     }
   })
-
-  test('what only looks like it is no certain secret', () => {
-    for (const text of harmless) expect([text, certainSecret(text)]).toEqual([text, null])
-  })
+  await fc.assert(oracle, { numRuns: 3 })
+  expect([...found].length).toBeGreaterThan(20)
 })
 
 test('an example of the documentation is masked, and refuses no record', () => {
@@ -88,7 +125,7 @@ test('what is masked stays as it is', () => {
   const text = fc
     .array(
       fc.oneof(
-        fc.constantFrom(...Object.values(samples).flatMap(({ certain }) => certain)),
+        drawn(Object.values(certainForms).flat()),
         fc.string(),
         fc.constantFrom(' ', 'token=', 'Bearer ', '://u:'),
       ),

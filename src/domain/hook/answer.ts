@@ -152,8 +152,8 @@ async function afterTool(call: HookCall, event: On<'after_tool'>): Promise<HookO
       // A client that repeats its event has not done the call twice.
       if (known !== null && known.ok !== null) return session
       const rule = known?.record[0]
-      const text = () => shortCall(tool, (value) => redact(value).value)
-      const asked = rule === undefined ? null : { kind: 'rule' as const, text: text(), sha: null, pr: null, rule }
+      const asked =
+        rule === undefined ? null : { kind: 'rule' as const, text: shortCall(tool), sha: null, pr: null, rule }
       const found = done ?? (ok ? asked : null)
       const row = { ...(known ?? unchecked), tool: name, at_ms: known?.at_ms ?? at_ms, input_digest }
       const result = { ...row, ok, output_digest, duration_ms }

@@ -3,6 +3,7 @@ import { CstpError } from '../../../sdk/errors.ts'
 import type { ActionParams, Change } from '../../../sdk/schema/policy.ts'
 import type { Transaction } from '../../../sdk/storage/store.ts'
 import { plainText, shorten } from '../../core/quote.ts'
+import { redact } from '../../core/redact.ts'
 import { deliberated, sessionOf } from '../deliberation/inputs.ts'
 import type { Tracker } from '../deliberation/tracker.ts'
 import { assumedStakes } from '../guardrail/action.ts'
@@ -22,13 +23,20 @@ export interface CheckCall extends GuardedCall {
 const maxDescription = 400
 /** Longest text in an input that rules see whole: longer ones are cut, as a context holds 64 KiB. Commands and paths are never cut. */
 const maxText = 4_096
+const longestToken = 400
 const maxItems = 50
 const maxDepth = 5
 const maxReason = 4_000
 
+/** Not cut in the middle of a token: half a secret would not be known for one. */
+function cut(text: string): string {
+  const sure = maxText - longestToken
+  return (text.slice(0, sure) + text.slice(sure, maxText).replace(/\S+$/, '')).toWellFormed()
+}
+
 /** A copy of an input that a context can hold. */
 function bounded(value: unknown, depth = 0): unknown {
-  if (typeof value === 'string') return value.length > maxText ? value.slice(0, maxText).toWellFormed() : value
+  if (typeof value === 'string') return value.length > maxText ? cut(value) : value
   if (value === null || typeof value !== 'object') return value
   if (depth === maxDepth) return null
   if (Array.isArray(value)) return value.slice(0, maxItems).map((one) => bounded(one, depth + 1))
@@ -39,9 +47,9 @@ function bounded(value: unknown, depth = 0): unknown {
   )
 }
 
-/** A call in a few words. @param clean takes secrets out of what is shown, before it is cut */
-export function shortCall(call: ToolCall, clean: (value: unknown) => unknown = (value) => value): string {
-  const subject = clean(commandOf(call) ?? fileOf(call) ?? call.input)
+/** A call in a few words. Secrets are taken out before it is cut: half of one would not be known for one. */
+export function shortCall(call: ToolCall): string {
+  const subject = redact(bounded(commandOf(call) ?? fileOf(call) ?? call.input)).value
   const text = subject === null ? '' : typeof subject === 'string' ? subject : JSON.stringify(subject)
   const shown = plainText(text.slice(0, 2 * maxDescription))
   return shorten(shown === '' ? call.tool : `${call.tool}: ${shown}`, maxDescription)

@@ -1,0 +1,169 @@
+/** Shapes of secrets: one row a kind, as their services document them. What is certain comes first: what it has masked no later row changes. */
+
+export interface SecretShape {
+  kind: string
+  /** Global; bounded, so that no crafted text is walked again and again. Its match is the secret alone. */
+  shape: RegExp
+  /** A literal that every such secret has in it or before it. */
+  hint: string
+}
+
+const row = (kind: string, hint: string, shape: RegExp): SecretShape => ({ kind, hint, shape })
+
+/** A token that begins with this literal. */
+const token = (kind: string, prefix: string, rest: string): SecretShape =>
+  row(kind, prefix, new RegExp(`\\b${prefix.replaceAll('.', '\\.')}${rest}`, 'g'))
+
+const each = (kind: string, prefixes: string, rest: string): SecretShape[] =>
+  prefixes.split(' ').map((prefix) => token(kind, prefix, rest))
+
+/** Nothing else looks like these: a record that holds one is refused. */
+export const certainShapes: readonly SecretShape[] = [
+  row(
+    'private-key',
+    'PRIVATE KEY',
+    /-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----|$)/g,
+  ),
+  token('age-key', 'AGE-SECRET-KEY-1', '[0-9A-Z]{58}'),
+  token('github-token', 'ghs_', '\\d{1,20}_[\\w-]{1,1000}\\.[\\w-]{1,4000}\\.[\\w-]{1,1000}'),
+  ...each('github-token', 'ghp_ gho_ ghu_ ghs_ ghr_', '[A-Za-z0-9]{36,255}'),
+  token('github-token', 'github_pat_', '\\w{60,255}'),
+  ...each(
+    'gitlab-token',
+    'glpat- gldt- glft- glrt- glptt- glcbt- glimt- gloas- glsoat- glffct- glagent- GR1348941',
+    '[\\w.-]{20,320}',
+  ),
+  ...each('slack-token', 'xoxa xoxb xoxe xoxo xoxp xoxr xoxs', '(?:\\.xox[bp])?-[A-Za-z0-9-]{24,255}'),
+  token('slack-token', 'xapp-', '\\d-[A-Z0-9]{4,40}-\\d{4,40}-[A-Za-z0-9]{16,255}'),
+  row(
+    'slack-webhook',
+    'hooks.slack.com',
+    /(?<=hooks\.slack\.com\/(?:services|workflows|triggers)\/)[A-Za-z0-9]{8,12}\/[A-Za-z0-9]{8,20}\/[A-Za-z0-9+/]{20,48}/g,
+  ),
+  row('teams-webhook', 'webhook.office.com', /(?<=\.webhook\.office\.com\/webhookb2\/)[0-9a-f-]{36}@[\w/-]{40,200}/g),
+  ...each('stripe-key', 'sk_live_ rk_live_ sk_prod_ rk_prod_', '[A-Za-z0-9]{16,255}'),
+  token('anthropic-key', 'sk-ant-', '[\\w-]{32,255}'),
+  ...each('openai-key', 'sk-proj- sk-svcacct- sk-admin-', '[\\w-]{32,255}'),
+  row('openai-key', 'T3BlbkFJ', /\bsk-[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20}\b/g),
+  token('groq-key', 'gsk_', '[A-Za-z0-9]{52}'),
+  token('perplexity-key', 'pplx-', '[A-Za-z0-9]{48}'),
+  token('google-api-key', 'AIza', '[\\w-]{35}(?![\\w-])'),
+  token('npm-token', 'npm_', '[A-Za-z0-9]{36}'),
+  token('pypi-token', 'pypi-AgE', '[\\w-]{50,1000}'),
+  token('rubygems-key', 'rubygems_', '[0-9a-f]{48}'),
+  token('clojars-token', 'CLOJARS_', '[A-Za-z0-9]{60}'),
+  ...each('huggingface-token', 'hf_ api_org_', '[A-Za-z]{34}'),
+  token('sendgrid-key', 'SG.', '[\\w-]{16,64}\\.[\\w-]{32,64}(?![\\w-])'),
+  token('sendinblue-key', 'xkeysib-', '[0-9a-f]{64}-[A-Za-z0-9]{16}'),
+  ...each('digitalocean-token', 'doo_v1_ dop_v1_ dor_v1_', '[0-9a-f]{64}'),
+  ...each('shopify-token', 'shpat_ shpca_ shppa_ shpss_', '[0-9a-zA-Z]{32,64}'),
+  row('telegram-token', ':AA', /\b\d{8,10}:AA[\w-]{33}(?![\w-])/g),
+  row('azure-storage-key', 'AccountKey=', /(?<=AccountKey=)[A-Za-z0-9+/]{86}==/g),
+  row('azure-client-secret', 'Q~', /(?<![\w~.-])[\w~.]{3}\dQ~[\w~.-]{31,34}(?![\w~.-])/g),
+  ...each('vault-token', 'hvs. hvb. hvr.', '[\\w-]{24,300}'),
+  row('terraform-token', '.atlasv1.', /\b[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{60,70}/g),
+  token('databricks-token', 'dapi', '[0-9a-f]{32}(?:-\\d)?'),
+  token('linear-key', 'lin_api_', '\\w{32,128}'),
+  token('notion-token', 'ntn_', '\\d{11}[A-Za-z0-9]{35}'),
+  token('figma-token', 'figd_', '[\\w-]{40,200}'),
+  token('atlassian-token', 'ATATT3', '[\\w=-]{100,300}'),
+  token('airtable-token', 'pat', '[A-Za-z0-9]{14}\\.[0-9a-f]{64}'),
+  ...each('harness-key', 'pat. sat.', '[\\w-]{22}\\.[A-Za-z0-9]{24}\\.[A-Za-z0-9]{20}'),
+  token('postman-key', 'PMAK-', '[0-9a-f]{24}-[0-9a-f]{34}'),
+  token('1password-key', 'A3-', '[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}\\b'),
+  token('1password-token', 'ops_eyJ', '[A-Za-z0-9+/]{100,1500}={0,3}'),
+  token('docker-token', 'dckr_pat_', '[\\w-]{27}'),
+  ...each('vercel-token', 'vcp_ vci_ vca_ vcr_ vck_', '[A-Za-z0-9]{20,60}'),
+  token('tailscale-key', 'tskey-', '[a-z]{2,20}-\\w{8,40}-\\w{16,60}'),
+  ...each('cloudflare-token', 'cfk_ cfut_ cfat_', '[A-Za-z0-9]{40}[0-9a-f]{8}'),
+  token('cloudflare-key', 'v1.0-', '[0-9a-f]{24}-[0-9a-f]{146}'),
+  ...each('fly-token', 'fo1_ fm1a_ fm1r_ fm2_', '[\\w+/-]{43,1000}={0,3}'),
+  token('heroku-key', 'HRKU-AA', '[\\w-]{58}'),
+  token('grafana-token', 'glc_', '[A-Za-z0-9+/]{32,400}={0,3}'),
+  token('grafana-token', 'glsa_', '[A-Za-z0-9]{32}_[A-Fa-f0-9]{8}'),
+  token('grafana-token', 'eyJrIjoi', '[A-Za-z0-9]{70,400}={0,3}(?![.\\w-])'),
+  ...each('newrelic-key', 'NRAK- NRII-', '[A-Za-z0-9-]{27,32}'),
+  token('sentry-token', 'sntrys_', '[A-Za-z0-9+/=]{60,500}_[A-Za-z0-9+/]{43}'),
+  token('sentry-token', 'sntryu_', '[0-9a-f]{64}'),
+  token('dynatrace-token', 'dt0c01.', '[A-Za-z0-9]{24}\\.[A-Za-z0-9]{64}'),
+  token('doppler-token', 'dp.pt.', '[A-Za-z0-9]{43}'),
+  token('pulumi-token', 'pul-', '[0-9a-f]{40}'),
+  token('prefect-token', 'pnu_', '[A-Za-z0-9]{36}'),
+  token('readme-key', 'rdme_', '[a-z0-9]{70}'),
+  ...each('planetscale-token', 'pscale_tkn_ pscale_oauth_ pscale_pw_', '[\\w=.-]{32,64}'),
+  ...each('settlemint-token', 'sm_aat_ sm_pat_ sm_sat_', '[A-Za-z0-9]{16}'),
+  ...each('shippo-token', 'shippo_live_ shippo_test_', '[0-9a-fA-F]{40}'),
+  ...each('duffel-token', 'duffel_live_ duffel_test_', '[\\w=-]{43}'),
+  ...each('easypost-key', 'EZAK EZTK', '[A-Za-z0-9]{54}\\b'),
+  ...each('square-token', 'sq0atp- sq0csp-', '[\\w-]{22,60}'),
+  ...each('facebook-token', 'EAAC EAAM', '[A-Za-z0-9]{100,400}'),
+  token('sourcegraph-token', 'sgp_', '(?:(?:[0-9a-fA-F]{16}|local)_)?[0-9a-fA-F]{40}'),
+  token('openshift-token', 'sha256~', '[\\w-]{43}'),
+  token('artifactory-key', 'AKCp', '[A-Za-z0-9]{69}\\b'),
+  token('artifactory-token', 'cmVmd', '[A-Za-z0-9]{59}\\b'),
+  row('maxmind-key', '_mmk', /\b[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk\b/g),
+  token('infracost-key', 'ico-', '[A-Za-z0-9]{32}\\b'),
+  token('scalingo-token', 'tk-us-', '[\\w-]{48}'),
+  token('frameio-token', 'fio-u-', '[\\w=-]{64}'),
+  token('typeform-token', 'tfp_', '[\\w.=-]{59}'),
+  ...each('intra42-secret', 's-s4t2ud- s-s4t2af-', '[0-9a-f]{64}'),
+  token('flutterwave-key', 'FLWSECK', '(?:_TEST)?-[A-Za-z0-9]{32}-X'),
+  token('adobe-secret', 'p8e-', '[A-Za-z0-9]{32}\\b'),
+  token('alibaba-key', 'LTAI', '[A-Za-z0-9]{20}\\b'),
+  ...each('aws-access-key', 'AKIA ASIA ABIA ACCA A3T', '[0-9A-Z]{16,17}(?<!EXAMPLE)\\b'),
+  token('aws-bedrock-key', 'ABSK', '[A-Za-z0-9+/]{109,269}={0,2}'),
+  token('aws-bedrock-key', 'bedrock-api-key-', '[A-Za-z0-9+/]{40,2000}={0,2}'),
+]
+
+/** What every secret of `namedSecrets` has beside it. */
+export const namesSecret =
+  /bearer|basic|authorization|curl|:\/\/|passw|passphrase|pwd|secret|token|credential|key["']?\s{0,3}[:=]/i
+
+const secretName =
+  '(?:passw(?:or)?d|passphrase|pwd|secret|token|credentials?|(?:api|access|secret|private|signing|encryption|auth|account|storage)[_-]?key)'
+
+/** As settings, programs and requests write what a name has: `=`, `:=`, `=>`, `?=`, `: text =`, `>`, or the next argument. */
+const assigned = '(?::?\\s?[a-z]{1,10}\\s?=|[:?.+]{0,3}=>?|:|>|,(?=\\s?["\']))'
+const quote = '\\\\{0,9}["\'`]?'
+/** What is masked already, or names a variable, is none. */
+const value = '(?!\\[|\\$[A-Z_({])[^\\s"\'`,;<\\\\]{4,4000}'
+
+/** Tokens that something else may look like: they are masked in what is kept, and refuse no record. */
+export const likelyTokens: readonly SecretShape[] = [
+  ...each('aws-access-key', 'AKIA ASIA ABIA ACCA AGPA AIDA AROA AIPA ANPA ANVA', '[0-9A-Z]{16}\\b'),
+  ...each('github-token', 'ghp_ gho_ ghu_ ghs_ ghr_ github_pat_', '\\w{20,255}'),
+  token('npm-token', 'npm_', '\\w{36}'),
+  row('slack-token', 'xox', /\bxox[abeoprs]-[A-Za-z0-9-]{16,255}/g),
+  row('slack-token', 'xapp-', /\bxapp-[A-Za-z0-9-]{16,255}/g),
+  row(
+    'slack-webhook',
+    'slack.com',
+    /(?<=hooks\.slack\.com\/services\/T)[A-Za-z0-9]{1,40}\/B[A-Za-z0-9]{1,40}\/[A-Za-z0-9]{1,40}/gi,
+  ),
+  row('huggingface-token', 'hf_', /\bhf_[A-Za-z0-9]{20,255}/g),
+  row('sendgrid-key', 'SG.', /\bSG\.[\w-]{6,128}\.[\w-]{6,128}/g),
+  ...each('api-key', 'sk_ sk- rk_ rk- pk_ pk-', '[\\w-]{17,255}'),
+  token('square-token', 'EAAA', '[\\w-]{22,60}'),
+  token('twilio-key', 'SK', '[0-9a-fA-F]{32}\\b'),
+  token('octopus-key', 'API-', '[A-Z0-9]{26}\\b'),
+  row('jwt', 'eyJ', /\beyJ[A-Za-z0-9_-]{8,2000}\.[A-Za-z0-9_-]{8,4000}\.[A-Za-z0-9_-]{0,1000}/g),
+]
+
+/** Values that are secrets by what is before or after them. */
+export const namedSecrets: readonly SecretShape[] = [
+  row('credentials', ' ', /(?<=\b(?:Bearer|Basic)\s{1,3})[A-Za-z0-9+/=._:~-]{8,4000}/gi),
+  row(
+    'credentials',
+    'uthorization',
+    /(?<=\bAuthorization["']?\s{0,3}[:=]\s{0,3}["']?(?:token\s{1,3})?)(?!Bearer|Basic|token)[\w+/=.:~-]{8,4000}/gi,
+  ),
+  row(
+    'credentials',
+    'curl',
+    /(?<=\bcurl\b[^\n]{0,300}\s(?:-u|--user)[= ]{0,3}["']?[^\s"':]{1,100}:)(?!\[)[^\s"']{3,200}/g,
+  ),
+  row('password', '://', /(?<=:\/\/[^\s/:@]{1,100}:)(?!\[)[^\s/@]{1,200}(?=@)/g),
+  row('token', '://', /(?<=:\/\/)[^\s/:@[\]]{20,255}(?=(?::\[[^\]]*\])?@)/g),
+  row('secret', '--', new RegExp(`(?<=--[\\w-]{0,30}${secretName}(?:\\s{1,3}|=)${quote})${value}`, 'gi')),
+  row('secret', '', new RegExp(`(?<=${secretName}${quote}\\s{0,3}${assigned}\\s{0,9}${quote})${value}`, 'gi')),
+]
