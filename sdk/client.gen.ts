@@ -41,7 +41,7 @@ export interface Methods {
   decideApproval(params: DecideApprovalParams, options?: CallOptions): Promise<DecideApprovalResult>
   /**
    * Writes the evidence, its signed checkpoint and the control mappings as a bundle that can be verified offline,
-   * as JSON, PDF or both. Scope `evidence`, effect `write`.
+   * as JSON, PDF or both; or the mappings as OSCAL. Scope `evidence`, effect `write`.
    */
   exportEvidenceBundle(params?: ExportEvidenceBundleParams, options?: CallOptions): Promise<ExportEvidenceBundleResult>
   /** Returns a request for approval: your own, or any with the scope approve. Scope `read`, effect `read`. */
@@ -464,8 +464,11 @@ export interface DecideApprovalResult {
 
 /** Parameters of `cstp.exportEvidenceBundle`. */
 export interface ExportEvidenceBundleParams {
-  /** JSON can be verified; PDF is for reading, and needs an optional library. Default `"json"`. */
-  format?: 'json' | 'pdf' | 'both' | undefined
+  /**
+   * JSON can be verified; PDF is for reading, and needs an optional library; `oscal` is the control mappings as
+   * OSCAL 1.2.1 assessment results. Default `"json"`.
+   */
+  format?: 'json' | 'pdf' | 'both' | 'oscal' | undefined
   /** Folder below the folder of bundles, relative to it; created if it is missing. */ output_dir?: string | undefined
 }
 
@@ -473,7 +476,8 @@ export interface ExportEvidenceBundleParams {
 export interface ExportEvidenceBundleResult {
   /** Absolute path of the JSON bundle; null if none was asked for. */ json_path: string | null
   /** Absolute path of the PDF; null if none was asked for. */ pdf_path: string | null
-  /** SHA-256 of the JSON bundle, lowercase hex; of the PDF if there is no JSON. */ bundle_sha256: string
+  /** Absolute path of the OSCAL document; null if none was asked for. */ oscal_path: string | null
+  /** SHA-256 of the JSON bundle, lowercase hex; of the other file if there is no JSON. */ bundle_sha256: string
   /** Hash of the last event in the bundle; it is kept, so that a truncated tail is found. */ chain_head_hash: string
   /** True: of a chain that is not intact no bundle is made. */ chain_intact: boolean
   /** By class of evidence; the two are never added up. */ coverage: Coverage

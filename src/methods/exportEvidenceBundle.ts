@@ -7,7 +7,7 @@ import { isStorageError } from '../../sdk/storage/errors.ts'
 import { defineMethod } from '../calls/method.ts'
 import type { Call } from '../calls/services.ts'
 import { audit } from '../core/audit.ts'
-import { exportBundle } from '../domain/evidence/export.ts'
+import { exportBundle, exportFormats } from '../domain/evidence/export.ts'
 
 const d = v.description
 
@@ -37,9 +37,10 @@ async function refusing<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-async function targetOf(call: Call, format: 'json' | 'pdf' | 'both', output_dir: string | undefined) {
-  const printer = format === 'json' ? null : await call.openPrinter()
-  if (format !== 'json' && printer === null)
+async function targetOf(call: Call, format: (typeof exportFormats)[number], output_dir: string | undefined) {
+  const prints = format === 'pdf' || format === 'both'
+  const printer = prints ? await call.openPrinter() : null
+  if (prints && printer === null)
     throw refused(
       'format',
       'json: this build has no PDF library (the optional package pdfmake is not installed)',
@@ -53,11 +54,13 @@ async function targetOf(call: Call, format: 'json' | 'pdf' | 'both', output_dir:
 
 export const exportEvidenceBundle = defineMethod({
   summary:
-    'Writes the evidence, its signed checkpoint and the control mappings as a bundle that can be verified offline, as JSON, PDF or both.',
+    'Writes the evidence, its signed checkpoint and the control mappings as a bundle that can be verified offline, as JSON, PDF or both; or the mappings as OSCAL.',
   params: v.object({
     format: v.pipe(
-      v.optional(v.picklist(['json', 'pdf', 'both']), 'json'),
-      d('JSON can be verified; PDF is for reading, and needs an optional library.'),
+      v.optional(v.picklist(exportFormats), 'json'),
+      d(
+        'JSON can be verified; PDF is for reading, and needs an optional library; `oscal` is the control mappings as OSCAL 1.2.1 assessment results.',
+      ),
     ),
     output_dir: v.optional(
       v.pipe(filledText(1_024), d('Folder below the folder of bundles, relative to it; created if it is missing.')),
@@ -66,7 +69,11 @@ export const exportEvidenceBundle = defineMethod({
   result: v.object({
     json_path: v.pipe(v.nullable(v.string()), d('Absolute path of the JSON bundle; null if none was asked for.')),
     pdf_path: v.pipe(v.nullable(v.string()), d('Absolute path of the PDF; null if none was asked for.')),
-    bundle_sha256: v.pipe(v.string(), d('SHA-256 of the JSON bundle, lowercase hex; of the PDF if there is no JSON.')),
+    oscal_path: v.pipe(v.nullable(v.string()), d('Absolute path of the OSCAL document; null if none was asked for.')),
+    bundle_sha256: v.pipe(
+      v.string(),
+      d('SHA-256 of the JSON bundle, lowercase hex; of the other file if there is no JSON.'),
+    ),
     chain_head_hash: v.pipe(
       v.string(),
       d('Hash of the last event in the bundle; it is kept, so that a truncated tail is found.'),
@@ -96,20 +103,23 @@ export const exportEvidenceBundle = defineMethod({
     const sources = { evidence, checkpoints, controls, breathe, files, decisions, audit: trail, sign }
     // The clock knows milliseconds; the rest comes from one that only goes forward.
     const now_ms = call.now() + (call.elapsed() % 1)
-    const { bundle, json, pdf } = await refusing(exportBundle({ ...sources, folder, format, printer, now_ms, facts }))
+    const { bundle, json, pdf, oscal } = await refusing(
+      exportBundle({ ...sources, folder, format, printer, now_ms, facts }),
+    )
     const { head, mapped } = bundle
-    const bundle_sha256 = (json ?? pdf)!.sha256
+    const bundle_sha256 = (json ?? pdf ?? oscal)!.sha256
     try {
       const detail = { format, bundle_id, bundle_sha256, events: head.size, chain_head_hash: head.head_hash }
       await call.store.transaction((tx) => audit(call, tx, [], detail))
     } catch (error) {
       // What no line of the audit trail knows must not be there.
-      await files.remove([json, pdf].flatMap((one) => one?.path ?? []))
+      await files.remove([json, pdf, oscal].flatMap((one) => one?.path ?? []))
       throw error
     }
     return {
       json_path: json?.path ?? null,
       pdf_path: pdf?.path ?? null,
+      oscal_path: oscal?.path ?? null,
       bundle_sha256,
       chain_head_hash: head.head_hash,
       chain_intact: true,

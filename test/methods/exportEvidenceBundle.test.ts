@@ -109,6 +109,21 @@ test('an empty chain gives a bundle of no events', async () => {
   expect(coverage.observed).toMatchObject({ total_events: 0, coverage_pct: 0 })
 })
 
+test('as OSCAL it is one document, of a chain that was checked', async () => {
+  const { run, fill, files } = await withBundles(await openMemoryProgram())
+  await fill()
+  const { oscal_path, json_path, pdf_path, bundle_sha256 } = await run({ format: 'oscal' })
+  expect([json_path, pdf_path]).toEqual([null, null])
+  expect(basename(oscal_path!)).toMatch(/^evidence-[0-9T.]+Z-[0-9a-f-]{36}\.oscal\.json$/)
+  const bytes = await readFile(oscal_path!)
+  expect(sha256(bytes)).toBe(bundle_sha256)
+  expect((await files()).length).toBe(1)
+  const { metadata, results } = JSON.parse(bytes.toString())['assessment-results']
+  expect(metadata['oscal-version']).toBe('1.2.1')
+  expect(results[0].start).toBe('2026-07-01T10:00:00.000Z')
+  expect(results[0].findings.length).toBeGreaterThan(10)
+})
+
 test('the same chain at the same time gives the same bytes but the id and the signature', async () => {
   const { run, fill } = await withBundles(await openMemoryProgram())
   await fill()

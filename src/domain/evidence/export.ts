@@ -1,10 +1,12 @@
-/** An export: the bundle of the current chain, as JSON for programs and as PDF for people. */
+/** An export: the bundle of the current chain, as JSON for programs and as PDF for people; or its conclusions as OSCAL. */
 import { type Bundle, type BundleSources, bundleText, prepareBundle } from './bundle.ts'
 import type { Checkpoints } from './checkpoints.ts'
+import { oscalResults } from './oscal.ts'
 import { reportDocument } from './report/report.ts'
 import type { BundleFiles, NewFile, Printer, Written } from './report/text.ts'
 
-type ExportFormat = 'json' | 'pdf' | 'both'
+export const exportFormats = ['json', 'pdf', 'both', 'oscal'] as const
+type ExportFormat = (typeof exportFormats)[number]
 
 interface ExportOptions extends BundleSources {
   checkpoints: Checkpoints
@@ -12,7 +14,7 @@ interface ExportOptions extends BundleSources {
   /** Absolute path of the folder, as `files.folder` returned it. */
   folder: string
   format: ExportFormat
-  /** Required unless the format is JSON. */
+  /** Required for PDF. */
   printer: Printer | null
   /** Milliseconds since 1970, with three decimals: names of files hold microseconds. */
   now_ms: number
@@ -23,6 +25,7 @@ export interface Exported {
   bundle: Bundle
   json: Written | null
   pdf: Written | null
+  oscal: Written | null
 }
 
 /** `evidence-<time>-<id>`: the time in UTC to the microsecond, without characters that some file systems refuse. */
@@ -39,22 +42,30 @@ export async function exportBundle(options: ExportOptions): Promise<Exported> {
   const generated_at = new Date(now_ms).toISOString()
   const bundle = await prepareBundle(options, head, { ...facts, generated_at })
   const name = bundleName(now_ms, facts.bundle_id)
+  // Without a JSON bundle the events were not checked yet.
+  const check = async () => {
+    for await (const _ of bundleText(bundle, options));
+  }
   const json: NewFile = { name: `${name}.json`, content: () => bundleText(bundle, options) }
   const pdf: NewFile = {
     name: `${name}.pdf`,
     async *content([beside]) {
       const other = beside ? { name: json.name, sha256: beside.sha256 } : null
-      // Without a JSON bundle the events were not checked yet.
-      if (!beside) for await (const _ of bundleText(bundle, options));
+      if (!beside) await check()
       yield await printer!.print(await reportDocument(bundle, options, printer!, other))
     },
   }
-  const wanted = format === 'both' ? [json, pdf] : [format === 'json' ? json : pdf]
+  const oscal: NewFile = {
+    name: `${name}.oscal.json`,
+    async *content() {
+      await check()
+      const [first] = head.size === 0 ? [] : await options.evidence.read(1, 1)
+      yield `${JSON.stringify(oscalResults(bundle, options.controls, first?.ts ?? null), null, 2)}\n`
+    },
+  }
+  const wanted = { json: [json], pdf: [pdf], both: [json, pdf], oscal: [oscal] }[format]
   const written = await files.write(folder, wanted)
   await options.checkpoints.exported(head)
-  return {
-    bundle,
-    json: format === 'pdf' ? null : written[0]!,
-    pdf: format === 'json' ? null : written.at(-1)!,
-  }
+  const of = (file: NewFile): Written | null => written[wanted.indexOf(file)] ?? null
+  return { bundle, json: of(json), pdf: of(pdf), oscal: of(oscal) }
 }

@@ -173,9 +173,9 @@ export function insufficient({ reasons }: Tallies): Node[] {
       : table(
           [78, '*', 44, 160],
           ['Control', 'Why the events do not support it', 'Cases', 'Events (number in the log)'],
-          reasons.map(({ function_id, control_name, evidence_class, reason, events }) => [
+          reasons.map(({ function_id, control_name, evidence_class, text, events }) => [
             { text: function_id, bold: true },
-            [reason, { text: `${control_name} (${evidence_class})`, style: 'small' }],
+            [text, { text: `${control_name} (${evidence_class})`, style: 'small' }],
             { text: figure(events.count()), alignment: 'right' },
             events.text(),
           ]),

@@ -1,6 +1,6 @@
 /** Totals of a mapping by control, by reason and by type. Numbers of events are ranges, so that long chains stay short. */
 import type { EvidenceClass } from '../../../../sdk/storage/evidence.ts'
-import type { ControlRules, Mapped } from '../controls.ts'
+import type { ControlRules, Mapped, PlacedRule } from '../controls.ts'
 
 /** Ranges that are listed; the rest is counted. */
 const maxRanges = 24
@@ -43,11 +43,15 @@ export interface ControlTally {
   attested_only: boolean
 }
 
-interface ReasonTally {
+/** What one rule found. */
+export interface RuleTally {
+  rule_id: string
+  framework: string
   function_id: string
   control_name: string
   evidence_class: EvidenceClass
-  reason: string
+  /** What a match shows, or why it falls short. */
+  text: string
   events: Ranges
 }
 
@@ -61,13 +65,16 @@ interface TypeTally {
 export interface Tallies {
   /** Every control of the rules, also those without any event, in the order of the rules. */
   controls: ControlTally[]
-  reasons: ReasonTally[]
+  reasons: RuleTally[]
+  /** Rules that map events. */
+  mappings: RuleTally[]
   types: TypeTally[]
 }
 
 export function tallies(mapped: Mapped, { sets }: ControlRules): Tallies {
   const controls = new Map<string, ControlTally>()
-  const reasons = new Map<string, ReasonTally>()
+  const reasons = new Map<string, RuleTally>()
+  const mapped_by = new Map<string, RuleTally>()
   const types = new Map<string, TypeTally>()
   for (const set of sets)
     for (const { function_id, stage, control_name, framework = set.framework } of set.rules)
@@ -82,28 +89,37 @@ export function tallies(mapped: Mapped, { sets }: ControlRules): Tallies {
     const key = `${evidence_class} ${event_type}`
     const type = types.get(key) ?? { event_type, evidence_class, total: 0, unmapped: openRanges() }
     types.set(key, type)
-    const short = shortfalls.map(({ id, function_id, control_name, reason = '' }) => {
-      const found = reasons.get(id) ?? { function_id, control_name, evidence_class, reason, events: openRanges() }
-      reasons.set(id, found)
-      return found
-    })
-    return { type, short, mappings, evidence_class }
+    const of = (all: Map<string, RuleTally>, rules: readonly PlacedRule[]) =>
+      rules.map(({ id: rule_id, framework, function_id, control_name, reason, description }) => {
+        const text = reason ?? description ?? ''
+        const named = { rule_id, framework, function_id, control_name, evidence_class }
+        const found = all.get(rule_id) ?? { ...named, text, events: openRanges() }
+        all.set(rule_id, found)
+        return found
+      })
+    return { type, short: of(reasons, shortfalls), held: of(mapped_by, mappings), evidence_class }
   })
   for (let at = 0; at < mapped.size; at++) {
-    const { type, short, mappings, evidence_class } = places[mapped.verdictOf[at]!]!
+    const { type, short, held, evidence_class } = places[mapped.verdictOf[at]!]!
     const seq = mapped.seqs[at]!
     type.total++
-    if (mappings.length === 0) type.unmapped.add(seq)
-    for (const { function_id } of mappings) controls.get(function_id)!.mapped[evidence_class]++
+    if (held.length === 0) type.unmapped.add(seq)
+    for (const one of held) {
+      one.events.add(seq)
+      controls.get(one.function_id)!.mapped[evidence_class]++
+    }
     for (const one of short) {
       one.events.add(seq)
       controls.get(one.function_id)!.insufficient++
     }
   }
   const order = [...controls.keys()]
+  const inOrder = (all: Map<string, RuleTally>) =>
+    [...all.values()].sort((a, b) => order.indexOf(a.function_id) - order.indexOf(b.function_id))
   return {
     controls: [...controls.values()],
-    reasons: [...reasons.values()].sort((a, b) => order.indexOf(a.function_id) - order.indexOf(b.function_id)),
+    reasons: inOrder(reasons),
+    mappings: inOrder(mapped_by),
     types: [...types.values()],
   }
 }
