@@ -1,4 +1,4 @@
-/** The reference page of the HTTP paths: who may call each, and the statuses that it answers. `test/generate/http.test.ts` compares it with a running service. */
+/** The reference page of the HTTP paths: who may call each, and the statuses that it answers. `test/generate/http-page.test.ts` compares it with a running service. */
 import type { Scope } from '../core/caller.ts'
 
 export interface PathText {

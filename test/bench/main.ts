@@ -81,5 +81,6 @@ try {
 }
 if (values.json) console.log(JSON.stringify({ rows: bench.rows, targets: verdicts(bench.rows) }, null, 2))
 else console.log(['', `Load of the machine after: ${machineLoad()}.`, '', ...verdicts(bench.rows)].join('\n'))
-if (values.write) await writeFigures(bench.rows, `bun run bench ${process.argv.slice(2).join(' ')}`, before)
+if (values.write)
+  await writeFigures(bench.rows, { command: `bun run bench ${process.argv.slice(2).join(' ')}`, before, store })
 process.exit(bench.rows.some(({ failures }) => failures > 0) ? 1 : 0)

@@ -23,7 +23,7 @@ interface Arena {
 
 /**
  * Memories that indexes have left, zeroed. The engine collects all garbage of the process at every fourth memory that is made, so
- * whoever opens index after index would wait for that each time.
+ * a program that opens index after index would wait for that each time.
  */
 const released: WebAssembly.Memory[] = []
 const mostReleased = 8
