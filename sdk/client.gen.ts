@@ -95,6 +95,11 @@ export interface Methods {
    */
   getReasonStats(params?: GetReasonStatsParams, options?: CallOptions): Promise<GetReasonStatsResult>
   /**
+   * Returns acts with the proof that they are entries of the log: what `cstp verify` checks offline. Scope `read`,
+   * effect `read`.
+   */
+  getReceipt(params?: GetReceiptParams, options?: CallOptions): Promise<GetReceiptResult>
+  /**
    * Gives an agent what it should know when it starts a task: its record, precedents, rules, what is due. Scope
    * `read`, effect `read`.
    */
@@ -240,6 +245,7 @@ export const methods = {
   getNeighbors: 'read',
   getPolicy: 'read',
   getReasonStats: 'read',
+  getReceipt: 'read',
   getSessionContext: 'read',
   getStats: 'read',
   getVerification: 'read',
@@ -782,6 +788,35 @@ export interface GetReasonStatsResult {
     compared: 'above' | 'below' | 'alike' | null
     /** Brier score. */ brier_score: number | null
   }[]
+}
+
+/** Parameters of `cstp.getReceipt`. */
+export interface GetReceiptParams {
+  /** Act: the `record_id` of a verdict, or that of an earlier receipt. Or give `decision_id`. */
+  record_id?: string | undefined
+  /** Decision: the receipts of all acts that concern it. */ decision_id?: string | undefined
+  /** Only acts of this kind. */
+  kind?: 'decision' | 'revision' | 'verdict' | 'approval' | 'action' | 'review' | 'link' | 'score' | 'policy' | 'session' | 'evidence' | 'redaction' | 'call' | undefined
+}
+
+/** Result of `cstp.getReceipt`. */
+export interface GetReceiptResult {
+  /** In the order of the log. */
+  receipts: {
+    /** Id of the act. */ record_id: string
+    /** What the act is. */
+    kind: 'decision' | 'revision' | 'verdict' | 'approval' | 'action' | 'review' | 'link' | 'score' | 'policy' | 'session' | 'evidence' | 'redaction' | 'call'
+    /** Place in the log, from 0. */ index: number
+    /** What the act says. Its canonical JSON (RFC 8785) is what is committed to; null once erased. */
+    payload: Record<string, unknown> | null
+    /** 32 random bytes; null once erased. */ salt: string | null
+    /** The entry of the log: `SHA-256("cstp/record/v2" || salt || payload)`. */ commitment: string
+    /** C2SP tlog-proof: index, hashes, and the checkpoint with its cosignatures. */ proof: string
+  }[]
+  /** True if some acts have no place in the log yet; ask again. */ pending: boolean
+  /** Acts of other agents that the caller may not see: calls, verdicts, tool uses and approvals. */ withheld: number
+  /** True if the page ends early, as its answer would be over 32 MiB; the next page goes on. */
+  shortened?: boolean | undefined
 }
 
 /** Parameters of `cstp.getSessionContext`. */

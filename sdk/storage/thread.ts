@@ -8,20 +8,22 @@
 import type { EvidenceHead, StoredCheckpoint, TreeNode } from './evidence.ts'
 
 /** What an act is. `call` is any other audited call. */
-export type ActKind =
-  | 'decision'
-  | 'revision'
-  | 'verdict'
-  | 'approval'
-  | 'action'
-  | 'review'
-  | 'link'
-  | 'score'
-  | 'policy'
-  | 'session'
-  | 'evidence'
-  | 'redaction'
-  | 'call'
+export const actKinds = [
+  'decision',
+  'revision',
+  'verdict',
+  'approval',
+  'action',
+  'review',
+  'link',
+  'score',
+  'policy',
+  'session',
+  'evidence',
+  'redaction',
+  'call',
+] as const
+export type ActKind = (typeof actKinds)[number]
 
 /** An act without its place. */
 export interface NewAct {

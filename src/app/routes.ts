@@ -23,6 +23,7 @@ import { evidenceRoutes } from '../surfaces/http/evidence.ts'
 import { type GithubOptions, githubRoute } from '../surfaces/http/github.ts'
 import { createGuesses, type Guesses } from '../surfaces/http/guesses.ts'
 import { hooksRoute } from '../surfaces/http/hooks.ts'
+import { logRoutes } from '../surfaces/http/log.ts'
 import type { Metrics } from '../surfaces/http/metrics.ts'
 import { createRateLimiter, createSharedLimiter, type Lease, type Limiter } from '../surfaces/http/rate.ts'
 import type { Route } from '../surfaces/http/route.ts'
@@ -30,10 +31,13 @@ import { authzenRoutes } from '../surfaces/policy/authzen.ts'
 import { opaRoutes } from '../surfaces/policy/opa.ts'
 import { bundlesPlace, grantsOf, type Settings } from './config/config.ts'
 import { hookAnswers } from './hooks.ts'
+import { filesOfLog } from './publisher.ts'
 
 const failedLoginsPerMinute = 20
 /** For each address that reads the evidence log without credentials: a witness needs three a visit, an auditor more. */
 const readsPerMinute = 300
+/** For each address that reads the thread: a tile has 256 hashes, and a reader of all of it takes one after the other. */
+const tilesPerMinute = 6_000
 
 interface Limits {
   /** Calls of an agent. */
@@ -89,12 +93,14 @@ export function createRoutes(options: RoutesOptions): { routes: Record<string, R
   const { settings, services, dispatch, guesses, mcp } = options
   const { trust_proxy } = settings
   const reads = createRateLimiter({ per_minute: readsPerMinute, burst: readsPerMinute / 3, now: Date.now })
+  const tileReads = createRateLimiter({ per_minute: tilesPerMinute, burst: tilesPerMinute / 3, now: Date.now })
   const verifier_key = services.signer.verifier_key
   const dashboard = settings.dashboard === 'on' ? openDashboard(options) : null
   return {
     routes: {
       '/mcp': mcp,
       ...evidenceRoutes({ dispatch, reads, trust_proxy, verifier_key, bundle_dir: bundlesPlace(settings) }),
+      ...logRoutes(filesOfLog(services), { reads: tileReads, trust_proxy }),
       ...authzenRoutes(options),
       ...opaRoutes(options),
       '/hooks/': hooksRoute(hookAnswers(services, settings.hook_prompts, options.metrics)),

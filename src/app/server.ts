@@ -40,6 +40,7 @@ import { folderInside, folderOfDecisions } from './folders.ts'
 import { hookMethods } from './hooks.ts'
 import { closing, later } from './lifecycle.ts'
 import { type Listening, listen } from './listen.ts'
+import { openPublisher } from './publisher.ts'
 import { startRetention } from './retention.ts'
 import { createLimits, createRoutes, health, openAccess } from './routes.ts'
 
@@ -125,6 +126,7 @@ export async function openProgram(
         failed: (error) => log('warn', 'acts wait for their places in the thread', describeError(error)),
       }),
     )
+    const publisher = keep(await openPublisher(settings, store, thread, now, log))
     const policy = await openPolicy(settings.guardrails_paths, log, now, (set) => enact(store, set, now()), settings)
     const tracker_ttl_ms = settings.tracker_ttl_minutes * 60_000
     const tracker = keep(
@@ -150,6 +152,7 @@ export async function openProgram(
       outbox,
       ...ofEvidence,
       thread,
+      publisher,
       policy,
       desk: openDesk(settings, () => place.url, now),
       roles: settings.approver_roles,

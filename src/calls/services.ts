@@ -16,6 +16,7 @@ import type { BundleFiles, Printer } from '../domain/evidence/report/text.ts'
 import type { Policy } from '../domain/guardrail/set.ts'
 import type { WisdomReader } from '../domain/memory/wisdom.ts'
 import type { Follower } from '../domain/search/follower.ts'
+import type { Publisher } from '../domain/thread/receipts.ts'
 import type { Thread } from '../domain/thread/sequencer.ts'
 
 /** What lives as long as the server. */
@@ -36,6 +37,8 @@ export interface Services {
   chain: Chain
   /** All acts in one log. */
   thread: Thread
+  /** Which of its checkpoints are given out. */
+  publisher: Publisher
   /** Makes the vectors that were not ready when a decision was recorded. */
   outbox: Rounds
   log: Log

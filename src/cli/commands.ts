@@ -15,6 +15,7 @@ import { importDecisions } from './import.ts'
 import { init } from './init.ts'
 import { licenses } from './licenses.ts'
 import { list } from './list.ts'
+import { log } from './log.ts'
 import { mcp } from './mcp.ts'
 import { migrate } from './migrate.ts'
 import { query } from './query.ts'
@@ -48,6 +49,7 @@ export const commands: readonly Command[] = [
   exportDecisions,
   reindex,
   evidence,
+  log,
   witness,
   backup,
   restore,

@@ -13,6 +13,7 @@ import { openWisdom } from '../../src/domain/memory/wisdom.ts'
 import { openFollower } from '../../src/domain/search/follower.ts'
 import { startOutbox } from '../../src/domain/search/outbox.ts'
 import { analyse } from '../../src/domain/search/terms.ts'
+import { publishAlone } from '../../src/domain/thread/publish.ts'
 import { openThread } from '../../src/domain/thread/sequencer.ts'
 import { openLocalEmbedder } from '../../src/drivers/embedder/local/driver.ts'
 import { openResidentSearch } from '../../src/drivers/search/resident/driver.ts'
@@ -86,6 +87,7 @@ export async function openEngine(): Promise<Engine> {
       chain: openChain({ evidence, now: Date.now, breathe: async () => {} }),
       store,
       thread,
+      publisher: publishAlone(thread, now),
       index,
       embedder,
       outbox,

@@ -62,6 +62,7 @@ async function prepared(): Promise<{ program: TestProgram; calls: Record<MethodN
     getNeighbors: { id },
     getPolicy: {},
     getReasonStats: {},
+    getReceipt: { decision_id: id },
     getSessionContext: { task_description: 'choose a database' },
     getStats: {},
     getVerification: {},

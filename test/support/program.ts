@@ -28,6 +28,7 @@ import { openFollower } from '../../src/domain/search/follower.ts'
 import { startOutbox } from '../../src/domain/search/outbox.ts'
 import { analyse } from '../../src/domain/search/terms.ts'
 import { threadSigner } from '../../src/domain/thread/key.ts'
+import { publishAlone } from '../../src/domain/thread/publish.ts'
 import { openThread } from '../../src/domain/thread/sequencer.ts'
 import { threaded } from '../../src/domain/thread/threaded.ts'
 import { openHashEmbedder } from '../../src/drivers/embedder/hash.ts'
@@ -235,6 +236,7 @@ async function openOn(backend: Backend, dir: string, clock: { now: number }): Pr
     checkpoints: createCheckpoints({ evidence, signer: testSigner, now }),
     chain: openChain({ evidence, now, breathe: async () => {} }),
     thread,
+    publisher: publishAlone(thread, now),
     index,
     embedder,
     outbox,

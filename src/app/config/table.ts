@@ -237,6 +237,13 @@ export const settings = {
     optional(path),
     'File of the Ed25519 key that signs checkpoints, PKCS#8 in PEM; by default created in keys/ of the data directory.',
   ),
+  witnesses: setting(
+    'log.witnesses',
+    'CSTP_WITNESSES',
+    null,
+    optional(path),
+    'Policy file (C2SP tlog-policy) of the witnesses that cosign checkpoints of the log; each with its address. Needed are those of its quorum.',
+  ),
   bundle_dir: setting(
     'evidence.bundles',
     'CSTP_BUNDLE_DIR',

@@ -4,17 +4,13 @@ import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import { Readable } from 'node:stream'
-import { CstpError } from '../../../sdk/errors.ts'
 import type { Dispatch } from '../../calls/dispatch.ts'
-import { type Caller, clientAddress } from '../../core/caller.ts'
-import type { RateLimiter } from './rate.ts'
-import { json, plainError, type Route, tooMany, type Visit } from './route.ts'
+import type { Caller } from '../../core/caller.ts'
+import { type OpenReads, openRead } from './open-reads.ts'
+import { json, plainError, type Route, type Visit } from './route.ts'
 
-export interface EvidenceOptions {
+export interface EvidenceOptions extends OpenReads {
   dispatch: Dispatch
-  /** Reads without credentials, of an address. */
-  reads: RateLimiter
-  trust_proxy: number
   /** C2SP verifier key of the log. */
   verifier_key: string
   /** Folder of the bundles. */
@@ -29,15 +25,6 @@ const max_age_seconds = 1
 const textHeaders = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-cache' }
 const get = ['GET', 'HEAD']
 
-/** What a failed method means in plain HTTP. */
-function refusal(error: unknown): Response {
-  if (!(error instanceof CstpError)) throw error
-  if (error.error === 'invalid_params') return plainError(400, 'invalid_params', error.message)
-  if (error.data?.kind === 'corrupt')
-    return plainError(500, 'log_damaged', 'The evidence log contradicts itself; see the log of the server')
-  return plainError(500, 'internal_error', error.message)
-}
-
 /** A size in a query: decimal digits, no more than once. Undefined where it is not given, null where it is something else. */
 function sizeIn(query: URLSearchParams, name: string): number | null | undefined {
   const [text, ...more] = query.getAll(name)
@@ -46,22 +33,9 @@ function sizeIn(query: URLSearchParams, name: string): number | null | undefined
 }
 
 export function evidenceRoutes(options: EvidenceOptions): Record<string, Route> {
-  const { dispatch, reads, trust_proxy, verifier_key, bundle_dir } = options
+  const { dispatch, verifier_key, bundle_dir } = options
 
-  /** A path for anyone, as often as an address may. */
-  const open = (handle: (request: Request, visit: Visit) => Promise<Response> | Response): Route => ({
-    methods: get,
-    async handle(request, visit) {
-      const from = clientAddress(visit.address(), request.headers.get('x-forwarded-for'), trust_proxy)
-      const wait = reads.take(from, 1)
-      if (wait > 0) return tooMany(wait, 'Too many requests')
-      try {
-        return await handle(request, visit)
-      } catch (error) {
-        return refusal(error)
-      }
-    },
-  })
+  const open = (handle: Parameters<typeof openRead>[1]): Route => openRead(options, handle)
   const call = (method: string, params: object, { newRequestId, signal }: Visit) =>
     dispatch({ method, params, caller: anyone, request_id: newRequestId(), signal })
 

@@ -1,0 +1,109 @@
+/** cstp.getReceipt: acts with the proof that they are in the log, which anyone can verify offline. */
+import * as v from 'valibot'
+import { CstpError, decisionNotFound, invalidParams } from '../../sdk/errors.ts'
+import { filledText } from '../../sdk/schema/decision.ts'
+import { Hash } from '../../sdk/schema/evidence.ts'
+import { DecisionId, shortened } from '../../sdk/schema/params.ts'
+import { actKinds, type StoredAct } from '../../sdk/storage/thread.ts'
+import { defineMethod } from '../calls/method.ts'
+import type { Call } from '../calls/services.ts'
+import { resolveId } from '../domain/decision/lookup.ts'
+import { maySee, receiptsOf } from '../domain/thread/receipts.ts'
+
+const d = v.description
+
+const kind = v.pipe(v.picklist(actKinds), d('What the act is.'))
+/** Acts of one decision; the list of each is short, as only writes are acts. */
+const mostActs = 1_000
+
+const params = v.object({
+  record_id: v.optional(
+    v.pipe(
+      filledText(256),
+      d('Act: the `record_id` of a verdict, or that of an earlier receipt. Or give `decision_id`.'),
+    ),
+  ),
+  decision_id: v.optional(v.pipe(DecisionId, d('Decision: the receipts of all acts that concern it.'))),
+  kind: v.optional(v.pipe(v.picklist(actKinds), d('Only acts of this kind.'))),
+})
+
+type Params = v.InferOutput<typeof params>
+
+/** @throws CstpError `decision_not_found`; what was erased still has its acts */
+async function actsFor({ store }: Call, { record_id, decision_id }: Params): Promise<StoredAct[]> {
+  if (record_id !== undefined) return store.thread.get([record_id])
+  const id = await resolveId(store.decisions, decision_id!, 'decision_id')
+  const acts = await store.thread.ofDecision(id, mostActs)
+  if (acts.length === 0 && !(await store.decisions.get(id))) throw decisionNotFound(id)
+  return acts
+}
+
+export const getReceipt = defineMethod({
+  summary: 'Returns acts with the proof that they are entries of the log: what `cstp verify` checks offline.',
+  params,
+  result: v.object({
+    receipts: v.pipe(
+      v.array(
+        v.object({
+          record_id: v.pipe(v.string(), d('Id of the act.')),
+          kind,
+          index: v.pipe(v.number(), d('Place in the log, from 0.')),
+          payload: v.pipe(
+            v.nullable(v.record(v.string(), v.unknown())),
+            d('What the act says. Its canonical JSON (RFC 8785) is what is committed to; null once erased.'),
+          ),
+          salt: v.pipe(v.nullable(Hash), d('32 random bytes; null once erased.')),
+          commitment: v.pipe(Hash, d('The entry of the log: `SHA-256("cstp/record/v2" || salt || payload)`.')),
+          proof: v.pipe(v.string(), d('C2SP tlog-proof: index, hashes, and the checkpoint with its cosignatures.')),
+        }),
+      ),
+      d('In the order of the log.'),
+    ),
+    pending: v.pipe(v.boolean(), d('True if some acts have no place in the log yet; ask again.')),
+    withheld: v.pipe(
+      v.number(),
+      d('Acts of other agents that the caller may not see: calls, verdicts, tool uses and approvals.'),
+    ),
+    shortened,
+  }),
+  scope: 'read',
+  effect: 'read',
+  failure: 'internal_error',
+  page: { list: 'receipts' },
+  async handle(call, given) {
+    const { record_id, decision_id } = given
+    if ((record_id === undefined) === (decision_id === undefined))
+      throw invalidParams({
+        path: 'record_id',
+        message: 'give either record_id or decision_id',
+        expected: 'one of record_id, decision_id',
+        received: record_id === undefined ? 'neither' : 'both',
+      })
+    let acts = await actsFor(call, given)
+    if (acts.some(({ seq }) => seq === null)) {
+      await call.thread.sequence()
+      acts = await actsFor(call, given)
+    }
+    if (record_id !== undefined && acts.length === 0)
+      throw invalidParams({
+        path: 'record_id',
+        message: 'the log has no such act',
+        expected: 'the record_id of an act',
+        received: record_id,
+      })
+    const asked = given.kind === undefined ? acts : acts.filter((act) => act.kind === given.kind)
+    const seen = asked.filter((act) => maySee(act, call.caller))
+    const withheld = asked.length - seen.length
+    if (record_id !== undefined && withheld > 0)
+      throw new CstpError('forbidden', 'That act is of another agent: its receipt needs the scope admin', {
+        scope: 'admin',
+      })
+    const placed = seen.filter(({ seq }) => seq !== null)
+    const pending = placed.length < seen.length
+    const isLong = acts.length === mostActs && { shortened: true }
+    const last = placed.reduce((end, { seq }) => Math.max(end, seq!), 0)
+    if (last === 0) return { receipts: [], pending, withheld, ...isLong }
+    const checkpoint = await call.publisher.covering(last)
+    return { receipts: await receiptsOf(call.store.thread, checkpoint, placed), pending, withheld, ...isLong }
+  },
+})

@@ -1,0 +1,116 @@
+/** Publishes checkpoints of the thread with cosignatures: sends each to the witnesses of a policy, and keeps what their quorum cosigned. */
+import type { StoredCheckpoint } from '../../sdk/storage/evidence.ts'
+import { sharedRun } from '../../sdk/storage/shared-run.ts'
+import type { ThreadReader } from '../../sdk/storage/thread.ts'
+import { startRounds } from '../core/rounds.ts'
+import { proveConsistency } from '../domain/evidence/proof.ts'
+import { checkpointOver, type PublishedThread } from '../domain/thread/publish.ts'
+import type { Published, Publisher } from '../domain/thread/receipts.ts'
+import { NoteFormError, readNote, signedBy } from '../verify/note.ts'
+import type { Policy } from '../verify/policy.ts'
+import { NotCosigned, type WitnessClient, witnessClient } from './witness-client.ts'
+
+/** How often a log that grows is shown to its witnesses. */
+const every_ms = 10_000
+/** How long the answer with a receipt waits for them. */
+const wait_ms = 5_000
+/** How long no answer waits for them after they failed to make a quorum. */
+const pause_ms = 60_000
+
+interface PublisherOptions {
+  thread: PublishedThread & { signer: { name: string } }
+  log: ThreadReader
+  /** Its witnesses without an address count in the quorum, and are not asked. */
+  policy: Pick<Policy, 'witnesses' | 'isQuorum'>
+  now(): number
+  /** Calls back after so many milliseconds; returns the cancellation. */
+  after(ms: number, run: () => void): () => void
+  /** Called with each witness that did not cosign. */
+  failed(error: unknown): void
+}
+
+/** The witnesses of the policy whose cosignatures are under a note. */
+function cosignersOf(note: string, { witnesses }: Pick<Policy, 'witnesses'>): Set<string> {
+  try {
+    const read = readNote(note)
+    const signed = witnesses.filter(({ key }) => typeof signedBy(read, key) === 'object')
+    return new Set(signed.map(({ name }) => name))
+  } catch (error) {
+    if (error instanceof NoteFormError) return new Set()
+    throw error
+  }
+}
+
+export function publishWitnessed(options: PublisherOptions): Publisher {
+  const { thread, log, policy, now, after, failed } = options
+  const prove = async (old_size: number, size: number) =>
+    (await proveConsistency(log, old_size, size, await log.head())).hashes
+  const clients = policy.witnesses.flatMap((one) =>
+    one.url === null ? [] : [witnessClient({ ...one, url: one.url }, prove)],
+  )
+  const stop = new AbortController()
+  /** The latest checkpoint with a quorum; undefined until the stored ones were read. */
+  let cosigned: Published | null | undefined
+  let paused_until_ms = Number.NEGATIVE_INFINITY
+
+  /** The latest one that was kept with a quorum, before this start or by another server. */
+  async function kept(): Promise<Published | null> {
+    const stored = (await log.checkpoints()).toSorted((a, b) => b.size - a.size)
+    const found = stored.find(({ note }: StoredCheckpoint) => policy.isQuorum(cosignersOf(note, policy)))
+    if (!found) return null
+    const { origin, size, root_hash } = readNote(found.note)
+    return origin === thread.signer.name ? { size, root_hash, note: found.note } : null
+  }
+
+  const ask = async (witness: WitnessClient, checkpoint: Published): Promise<string> => {
+    try {
+      return await witness.cosign(checkpoint, stop.signal)
+    } catch (error) {
+      if (!(error instanceof NotCosigned)) throw error
+      if (!stop.signal.aborted) failed(error)
+      return ''
+    }
+  }
+
+  const publish = sharedRun(async (): Promise<void> => {
+    if (cosigned === undefined) cosigned = await kept()
+    await thread.sequence()
+    const signed = await thread.checkpoints.latest()
+    if (cosigned?.size === signed.size || stop.signal.aborted) return
+    const lines = await Promise.all(clients.map((witness) => ask(witness, signed)))
+    const note = signed.note + lines.join('')
+    if (!policy.isQuorum(cosignersOf(note, policy))) {
+      paused_until_ms = now() + pause_ms
+      return
+    }
+    paused_until_ms = Number.NEGATIVE_INFINITY
+    const { size, root_hash, head_hash, created_at } = signed
+    await log.saveCheckpoint({ size, head_hash, note, created_at, exported: false })
+    cosigned = { size, root_hash, note }
+  })
+  const rounds = startRounds({ every_ms, after, failed, work: () => publish().then(() => 0) })
+
+  /** Waits for a checkpoint with a quorum, but not for long. */
+  const publishSoon = (): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const cancel = after(wait_ms, resolve)
+      publish()
+        .then(resolve, reject)
+        .finally(() => cancel())
+    })
+
+  return {
+    async covering(size) {
+      if ((cosigned?.size ?? -1) < size && now() >= paused_until_ms) await publishSoon()
+      return cosigned && cosigned.size >= size ? cosigned : checkpointOver(thread, size)
+    },
+    async shown() {
+      if (cosigned === undefined) cosigned = await kept()
+      return cosigned ?? checkpointOver(thread, 0)
+    },
+    async close() {
+      stop.abort()
+      await rounds.close()
+    },
+  }
+}

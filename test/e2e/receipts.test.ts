@@ -1,0 +1,85 @@
+/** A server with a witness, and an auditor with nothing but files: receipts and the exported log, verified offline. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { serveWitness } from '../../src/transparency/open.ts'
+import { bareEnv, cstp, type Service, serve, temporaryDir } from '../support/process.ts'
+
+let dir = ''
+let service: Service
+let witness: Awaited<ReturnType<typeof serveWitness>>
+let key = ''
+const at = (name: string) => join(dir, name)
+const env = () => bareEnv(dir, { CSTP_LOG_LEVEL: 'warn' })
+/** An auditor has the files and the program. */
+const audit = (...args: string[]) => cstp(['verify', ...args], { PATH: process.env.PATH ?? '', HOME: '/nonexistent' })
+const call = async (...args: string[]) => {
+  const { status, out, err } = await cstp([...args, '--url', service.url, '--json'], env())
+  if (status !== 0) throw new Error(err)
+  return out
+}
+
+beforeAll(async () => {
+  dir = await temporaryDir('cstp-receipts-')
+  service = await serve(env())
+  key = JSON.parse(await call('log', 'key')).verifier_key
+  witness = await serveWitness({
+    ...{ host: '127.0.0.1', port: 0, state_dir: at('witness'), key_path: undefined, name: 'witness.example/1' },
+    logs: [key],
+    handled: () => {},
+  })
+  const policy = `log ${key}\nwitness w ${witness.verifier_key} ${witness.url}\nquorum w\n`
+  await writeFile(at('witnesses.txt'), policy)
+  await service.stop()
+  service = await serve({ ...env(), CSTP_WITNESSES: at('witnesses.txt') })
+})
+afterAll(async () => {
+  await service.stop()
+  await witness.stop()
+  await rm(dir, { recursive: true, force: true })
+})
+
+test('the receipt of a decision is verified by the policy, and a changed one is not', async () => {
+  const { decision_id } = JSON.parse(
+    await call('record', 'Use SQLite', '--category', 'architecture', '--confidence', '0.8'),
+  )
+  const text = await call('call', 'getReceipt', `decision_id=${decision_id}`)
+  await writeFile(at('receipt.json'), text)
+  const good = await audit(at('receipt.json'), '--policy', at('witnesses.txt'))
+  expect(good).toMatchObject({ status: 0, err: '' })
+  expect(good.out).toContain('The witnesses that the policy requires saw this state of the log')
+  await writeFile(at('changed.json'), text.replace('Use SQLite', 'Use Oracle'))
+  const bad = await audit(at('changed.json'), '--policy', at('witnesses.txt'))
+  expect(bad.status).toBe(1)
+  expect(bad.out).toContain('do not give the commitment')
+})
+
+test('the log is exported as files, more of it later, and verified; from the data directory too', async () => {
+  const first = JSON.parse(await call('log', 'export', at('log')))
+  expect(first).toMatchObject({ kept: 0, origin: key.split('+')[0] })
+  await call('record', 'Turn on WAL', '--category', 'architecture', '--confidence', '0.8')
+  expect((await audit(at('log'), '--key', key)).status).toBe(0)
+  expect((await audit(at('log'), '--policy', at('witnesses.txt'))).status).toBe(0)
+  await service.stop()
+  const local = await cstp(['log', 'export', at('log'), '--local', '--json'], env())
+  expect(local).toMatchObject({ status: 0, err: '' })
+  expect(JSON.parse(local.out).size).toBeGreaterThan(first.size)
+  expect((await audit(at('log'), '--key', key)).status).toBe(0)
+  const checkpoint = await readFile(at('log/checkpoint'), 'utf8')
+  await writeFile(at('log/checkpoint'), checkpoint.replace(/\n\d+\n/, `\n${first.size}\n`))
+  expect((await audit(at('log'), '--key', key)).status).toBe(1)
+  service = await serve(env())
+})
+
+test('a policy that is wrong stops the start, with the line', async () => {
+  await writeFile(at('wrong.txt'), 'witness w nonsense\nquorum w\n')
+  for (const [policy, message] of [
+    ['wrong.txt', 'line 1: expected a key'],
+    ['none.txt', "can't be read"],
+  ] as const) {
+    const { status, err } = await cstp(['serve', '--port', '0'], { ...env(), CSTP_WITNESSES: at(policy) })
+    expect(status).toBe(1)
+    expect(err).toContain(message)
+    expect(err).toContain('CSTP_WITNESSES')
+  }
+})

@@ -1,0 +1,84 @@
+/** cstp.getReceipt: receipts that the offline verifier accepts, on every store, and who may see whose. */
+import { expect, test } from 'bun:test'
+import { readPolicy } from '../../src/verify/policy.ts'
+import { verifyReceipts } from '../../src/verify/receipt.ts'
+import { forEachBackend, openMemoryProgram, type Result, type TestProgram } from '../support/program.ts'
+
+const verify = ({ services }: TestProgram, answer: Result<'getReceipt'>) =>
+  verifyReceipts(JSON.stringify(answer), readPolicy(`log ${services.thread.signer.verifier_key}\nquorum none\n`))
+const kindsOf = ({ receipts }: Result<'getReceipt'>) => receipts.map(({ kind }) => kind)
+
+forEachBackend((open) => {
+  test('every act of a decision has a receipt that anyone can verify', async () => {
+    const program = await open()
+    const { call, services } = program
+    const id = await program.record({ confidence: 0.7, context: 'é \u{1f600} <b>' })
+    await call('updateDecision', { id, updates: { confidence: 0.6 } })
+    await call('reviewDecision', { id, outcome: 'success', actual_result: 'It held' }, 'bob')
+    const answer = await call('getReceipt', { decision_id: id })
+    expect(answer).toMatchObject({ pending: false, withheld: 0 })
+    expect(kindsOf(answer)).toEqual(expect.arrayContaining(['decision', 'revision', 'review', 'score']))
+    expect(answer.receipts.map(({ index }) => index)).toEqual(
+      answer.receipts.map(({ index }) => index).toSorted((a, b) => a - b),
+    )
+    expect(verify(program, answer)).toMatchObject({ verified: true, findings: [] })
+    const first = answer.receipts.find(({ kind }) => kind === 'decision')
+    expect(first).toMatchObject({ record_id: `${id}@1`, payload: { record: { id, confidence: 0.7 } } })
+    // The same place for ever, however the log grows.
+    await program.record({ decision: 'Another one' })
+    await services.thread.sequence()
+    const again = await call('getReceipt', { record_id: `${id}@1` }, 'reader')
+    expect(again.receipts[0]).toMatchObject({ index: first!.index, commitment: first!.commitment })
+    const changed = structuredClone(answer)
+    ;(
+      changed.receipts.find(({ kind }) => kind === 'decision')!.payload as { record: { confidence: number } }
+    ).record.confidence = 0.9
+    expect(verify(program, changed).verified).toBe(false)
+  })
+
+  test('what was erased is proved without its content', async () => {
+    const program = await open()
+    const { call, store } = program
+    const id = await program.record()
+    const [before] = (await call('getReceipt', { record_id: `${id}@1` })).receipts
+    await store.transaction((tx) => tx.thread.erase([`${id}@1`]))
+    const answer = await call('getReceipt', { record_id: `${id}@1` })
+    expect(answer.receipts).toMatchObject([{ payload: null, salt: null, commitment: before!.commitment }])
+    expect(verify(program, answer).checks.map(({ result }) => result)).toEqual([
+      'passed',
+      'unproved',
+      'passed',
+      'passed',
+      'unasked',
+    ])
+  })
+})
+
+test('a verdict is for its agent and for administrators; a list says how many acts it withholds', async () => {
+  const program = await openMemoryProgram()
+  const { call, refused } = program
+  const id = await program.record()
+  await call('setPreserve', { id, preserve: true }, 'curator')
+  const { record_id } = await call('checkGuardrails', { action: { description: 'Deploy' } })
+  expect(kindsOf(await call('getReceipt', { record_id }))).toEqual(['verdict'])
+  expect(kindsOf(await call('getReceipt', { record_id }, 'root'))).toEqual(['verdict'])
+  for (const who of ['bob', 'reader', 'curator', 'approver'] as const)
+    expect((await refused('getReceipt', { record_id }, who)).error).toBe('forbidden')
+  const all = await call('getReceipt', { decision_id: id }, 'root')
+  const seen = await call('getReceipt', { decision_id: id }, 'reader')
+  expect(all.withheld).toBe(0)
+  expect(seen.receipts.length + seen.withheld).toBe(all.receipts.length)
+  expect(kindsOf(seen)).not.toContain('verdict')
+  expect(kindsOf(seen)).not.toContain('call')
+  await program.close()
+})
+
+test('an act that waits gets its place for the answer, and a filter leaves the others out', async () => {
+  const program = await openMemoryProgram()
+  const { call, store } = program
+  const id = await program.record()
+  expect((await store.thread.get([`${id}@1`]))[0]!.seq).toBeNull()
+  expect(kindsOf(await call('getReceipt', { decision_id: id, kind: 'decision' }))).toEqual(['decision'])
+  expect((await call('getReceipt', { decision_id: id, kind: 'redaction' })).receipts).toEqual([])
+  await program.close()
+})
