@@ -340,6 +340,8 @@ export interface CheckGuardrailsParams {
    * `"stored"`.
    */
   durability?: Durability | undefined
+  /** Answer as at this time: from what had been recorded by then. RFC 3339, not in the future. */
+  as_of?: string | undefined
   /** False if it is no deliberation: nothing is noted for the next decision. Default `true`. */
   track?: boolean | undefined
   /** Tells agents of one token apart; never trusted. */ agent_id?: string | null | undefined
@@ -371,6 +373,7 @@ export interface CheckGuardrailsResult {
   /** The authenticated agent. */ agent: string
   /** SHA-256 of the rules that judged. */ policy_hash: string
   /** With dry_run: the check changed nothing. */ dry_run?: true | undefined
+  /** Only with the parameter `as_of`: the time of the answer, and its limits. */ as_of?: AsOfBlock | undefined
 }
 
 /** Parameters of `cstp.compact`. */
@@ -509,10 +512,56 @@ export interface GetCalibrationParams {
   /** Decisions recorded within so many days. Default `"all"`. */ window?: '30d' | '60d' | '90d' | 'all' | undefined
   /** Also returns the figures by these two. */
   cells?: 'agent_stakes' | 'agent_category' | 'category_stakes' | undefined
+  /** Answer as at this time: from what had been recorded by then. RFC 3339, not in the future. */
+  as_of?: string | undefined
 }
 
 /** Result of `cstp.getCalibration`. */
-export type GetCalibrationResult = CalibrationReport
+export interface GetCalibrationResult {
+  /** Decisions that pass the filters. */ total_decisions: number
+  /** Those that were reviewed, abandoned ones too. */ reviewed_decisions: number
+  /** What the figures prove: the headline. */ verdict: Verdict
+  /** The figures over all of them; the interpretation is that of their gap, proven or not. */ overall: OverallFigures
+  /** Always five. */
+  buckets: {
+    /** Confidences from the first to below the second; the last includes 1. */ range: string
+    /** Scored decisions in it. */ decisions: number
+    /** Mean confidence. */ predicted: number | null
+    /** Mean result. */ actual: number | null
+    /** Brier score. */ brier: number | null
+    /** Lower end of the 95 % Wilson interval of the result. */ actual_low: number | null
+    /** Upper end of it. */ actual_high: number | null
+  }[]
+  /** Spread of stated confidence. */
+  confidence_stats: {
+    /** Mean confidence of all decisions, scored or not. */ mean: number | null
+    /** Population standard deviation. */ std_dev: number | null
+    /** Lowest. */ min: number | null
+    /** Highest. */ max: number | null
+    /** True when the confidence hardly varies. */ habituation_detected: boolean
+    /** Decisions by tenth of confidence. */ histogram: number[]
+  }
+  /** What to do, most urgent first. */
+  recommendations: {
+    /** What kind it is. */ type: string
+    /** One sentence for a person. */ message: string
+    /** How urgent it is. */ severity: 'info' | 'warning' | 'critical'
+  }[]
+  /** The same figures by what settled the outcome; never blended. */
+  by_settlement: {
+    /** Settled by evidence of pull requests. */ observed: OverallFigures
+    /** Said in a review. */ attested: OverallFigures
+  }
+  /** The same figures by who settled the outcome. */
+  by_reviewer: {
+    /** Reviewed by the recorder itself. */ self: OverallFigures
+    /** Reviewed by another agent. */ others: OverallFigures
+    /** Settled by evidence. */ observed: OverallFigures
+  }
+  /** With `cells`: each cell, each row, each column and all together, those with most decisions first; else empty. */
+  cells: CalibrationCell[]
+  /** Only with the parameter `as_of`: the time of the answer, and its limits. */ as_of?: AsOfBlock | undefined
+}
 
 /** Parameters of `cstp.getCheckpoint`. */
 export interface GetCheckpointParams {
@@ -585,6 +634,8 @@ export interface GetConsistencyProofResult {
 export interface GetDecisionParams {
   /** Full id, unique prefix of 8 or more characters, or `source_key`. */ id: string
   /** Add every update with the values before it. Default `false`. */ revisions?: boolean | undefined
+  /** Answer as at this time: from what had been recorded by then. RFC 3339, not in the future. */
+  as_of?: string | undefined
   /** False if it is no deliberation: nothing is noted for the next decision. Default `true`. */
   track?: boolean | undefined
   /** Tells agents of one token apart; never trusted. */ agent_id?: string | null | undefined
@@ -644,6 +695,11 @@ export interface GetDecisionResult {
   source?: 'hook' | undefined
   /** With `source: hook`: who gave it a confidence, with which it is scored from then on. */
   adopted_by?: string | undefined
+  /**
+   * Only if it was imported with a `created_at`: when it was recorded here, RFC 3339, UTC. Answers `as_of` an
+   * earlier time lack it.
+   */
+  recorded_at?: string | undefined
   /** RFC 3339, UTC. */ created_at: string
   /** Time of the last change, RFC 3339, UTC. */ updated_at: string
   /** What happened. */ actual_result: string | null
@@ -666,6 +722,7 @@ export interface GetDecisionResult {
   attribution_basis: AttributionBasis | null
   /** Why the outcome was attributed. */ attribution_reason: string | null
   /** Every update, oldest first; only with `revisions: true`. */ revisions?: Revision[] | undefined
+  /** Only with the parameter `as_of`: the time of the answer, and its limits. */ as_of?: AsOfBlock | undefined
 }
 
 /** Parameters of `cstp.getDossier`. */
@@ -683,6 +740,8 @@ export interface GetGraphParams {
   /** Follow only edges of these types. */ edge_types?: EdgeType[] | undefined
   /** Follow edges from source to target, the other way, or both. Default `"both"`. */ direction?: Direction | undefined
   /** Most decisions. Default `200`. */ limit?: number | undefined
+  /** Answer as at this time: from what had been recorded by then. RFC 3339, not in the future. */
+  as_of?: string | undefined
 }
 
 /** Result of `cstp.getGraph`. */
@@ -692,6 +751,7 @@ export interface GetGraphResult {
   /** By distance from the centre. */ nodes: GraphNode[]
   /** Edges that were followed between them. */ edges: GraphEdge[]
   /** True when the limit cut it. */ truncated: boolean
+  /** Only with the parameter `as_of`: the time of the answer, and its limits. */ as_of?: AsOfBlock | undefined
 }
 
 /** Parameters of `cstp.getInclusionProof`. */
@@ -912,6 +972,8 @@ export interface GetStatsParams {
   /** Recorded on this day or instant, or later. */ date_from?: string | undefined
   /** Recorded on this day or instant, or earlier. */ date_to?: string | undefined
   /** Project name. */ project?: string | undefined
+  /** Answer as at this time: from what had been recorded by then. RFC 3339, not in the future. */
+  as_of?: string | undefined
 }
 
 /** Result of `cstp.getStats`. */
@@ -938,6 +1000,7 @@ export interface GetStatsResult {
     /** Recorded within 7 days. */ last_7d: number
     /** Recorded within 30 days. */ last_30d: number
   }
+  /** Only with the parameter `as_of`: the time of the answer, and its limits. */ as_of?: AsOfBlock | undefined
 }
 
 /** Parameters of `cstp.getVerification`. */
@@ -1098,6 +1161,8 @@ export interface ListDecisionsParams {
   /** Stakes sort by rank. Default `"created_at"`. */
   sort?: 'created_at' | 'confidence' | 'category' | 'stakes' | 'status' | undefined
   /** Direction of the sort. Default `"desc"`. */ order?: 'asc' | 'desc' | undefined
+  /** Answer as at this time: from what had been recorded by then. RFC 3339, not in the future. */
+  as_of?: string | undefined
 }
 
 /** Result of `cstp.listDecisions`. */
@@ -1154,6 +1219,11 @@ export interface ListDecisionsResult {
     source?: 'hook' | undefined
     /** With `source: hook`: who gave it a confidence, with which it is scored from then on. */
     adopted_by?: string | undefined
+    /**
+     * Only if it was imported with a `created_at`: when it was recorded here, RFC 3339, UTC. Answers `as_of` an
+     * earlier time lack it.
+     */
+    recorded_at?: string | undefined
     /** RFC 3339, UTC. */ created_at: string
     /** Time of the last change, RFC 3339, UTC. */ updated_at: string
     /** What happened. */ actual_result: string | null
@@ -1181,6 +1251,7 @@ export interface ListDecisionsResult {
   /** Results skipped. */ offset: number
   /** True if the page ends early, as its answer would be over 32 MiB; the next page goes on. */
   shortened?: boolean | undefined
+  /** Only with the parameter `as_of`: the time of the answer, and its limits. */ as_of?: AsOfBlock | undefined
 }
 
 /** Parameters of `cstp.listEvidence`. */
@@ -1207,6 +1278,8 @@ export interface ListEvidenceResult {
 /** Parameters of `cstp.listGuardrails`. */
 export interface ListGuardrailsParams {
   /** Rules of this scope or project, and those without one. */ scope?: string | undefined
+  /** Answer as at this time: from what had been recorded by then. RFC 3339, not in the future. */
+  as_of?: string | undefined
 }
 
 /** Result of `cstp.listGuardrails`. */
@@ -1226,6 +1299,7 @@ export interface ListGuardrailsResult {
   /** How many there are in all. */ total: number
   /** SHA-256 of the rules in force. */ policy_hash: string
   /** What was wrong at the last reading; the last good rules stay in force. */ errors: RuleProblem[]
+  /** Only with the parameter `as_of`: the time of the answer, and its limits. */ as_of?: AsOfBlock | undefined
 }
 
 /** Parameters of `cstp.listSessions`. */
@@ -1411,6 +1485,8 @@ export interface QueryDecisionsParams {
   bridge_side?: 'structure' | 'function' | 'both' | undefined
   /** Weight of the semantic part in hybrid mode. Default `0.7`. */ hybrid_weight?: number | undefined
   /** Restrictions; all that are given must hold. Default `{}`. */ filters?: Filters | undefined
+  /** Answer as at this time: from what had been recorded by then. RFC 3339, not in the future. */
+  as_of?: string | undefined
   /** False if it is no deliberation: nothing is noted for the next decision. Default `true`. */
   track?: boolean | undefined
   /** Tells agents of one token apart; never trusted. */ agent_id?: string | null | undefined
@@ -1451,6 +1527,7 @@ export interface QueryDecisionsResult {
   }
   /** True if the page ends early, as its answer would be over 32 MiB; the next page goes on. */
   shortened?: boolean | undefined
+  /** Only with the parameter `as_of`: the time of the answer, and its limits. */ as_of?: AsOfBlock | undefined
 }
 
 /** Parameters of `cstp.ready`. */
@@ -1778,6 +1855,20 @@ export interface ApprovalRef {
 /** State of an approval; `consumed` is a grant that an action has used. */
 export type ApprovalState = 'pending' | 'approved' | 'denied' | 'expired' | 'consumed'
 
+/** The field `as_of` of an answer. */
+export interface AsOfBlock {
+  /** The time, RFC 3339, UTC. */ at: string
+  /** What the answer can not know of that time; empty if nothing is missing. */ limits: AsOfLimit[]
+}
+
+/** One limit of an answer about an earlier time. */
+export interface AsOfLimit {
+  /** Which limit. */
+  limit: 'text_changed_since' | 'imported_since' | 'old_values_dropped' | 'more_candidates' | 'file_errors' | 'circuit_breakers' | 'evidence_times'
+  /** What it means for this answer. */ message: string
+  /** Decisions concerned, at most 100; empty if it concerns no single one. */ ids: string[]
+}
+
 /** What an attributed outcome rests on. */
 export type AttributionBasis = 'evidence' | 'age'
 
@@ -1848,52 +1939,6 @@ export interface CalibrationCell {
     /** Scored decisions before. */ earlier_scored: number
     /** Their gap. */ earlier_gap: number
   } | null
-}
-
-/** What stated confidence is worth: scores, five ranges, use of the scale, advice. */
-export interface CalibrationReport {
-  /** Decisions that pass the filters. */ total_decisions: number
-  /** Those that were reviewed, abandoned ones too. */ reviewed_decisions: number
-  /** What the figures prove: the headline. */ verdict: Verdict
-  /** The figures over all of them; the interpretation is that of their gap, proven or not. */ overall: OverallFigures
-  /** Always five. */
-  buckets: {
-    /** Confidences from the first to below the second; the last includes 1. */ range: string
-    /** Scored decisions in it. */ decisions: number
-    /** Mean confidence. */ predicted: number | null
-    /** Mean result. */ actual: number | null
-    /** Brier score. */ brier: number | null
-    /** Lower end of the 95 % Wilson interval of the result. */ actual_low: number | null
-    /** Upper end of it. */ actual_high: number | null
-  }[]
-  /** Spread of stated confidence. */
-  confidence_stats: {
-    /** Mean confidence of all decisions, scored or not. */ mean: number | null
-    /** Population standard deviation. */ std_dev: number | null
-    /** Lowest. */ min: number | null
-    /** Highest. */ max: number | null
-    /** True when the confidence hardly varies. */ habituation_detected: boolean
-    /** Decisions by tenth of confidence. */ histogram: number[]
-  }
-  /** What to do, most urgent first. */
-  recommendations: {
-    /** What kind it is. */ type: string
-    /** One sentence for a person. */ message: string
-    /** How urgent it is. */ severity: 'info' | 'warning' | 'critical'
-  }[]
-  /** The same figures by what settled the outcome; never blended. */
-  by_settlement: {
-    /** Settled by evidence of pull requests. */ observed: OverallFigures
-    /** Said in a review. */ attested: OverallFigures
-  }
-  /** The same figures by who settled the outcome. */
-  by_reviewer: {
-    /** Reviewed by the recorder itself. */ self: OverallFigures
-    /** Reviewed by another agent. */ others: OverallFigures
-    /** Settled by evidence. */ observed: OverallFigures
-  }
-  /** With `cells`: each cell, each row, each column and all together, those with most decisions first; else empty. */
-  cells: CalibrationCell[]
 }
 
 /** One change that `modify` rules make. */
@@ -1987,6 +2032,11 @@ export interface DecisionRecord {
   source?: 'hook' | undefined
   /** With `source: hook`: who gave it a confidence, with which it is scored from then on. */
   adopted_by?: string | undefined
+  /**
+   * Only if it was imported with a `created_at`: when it was recorded here, RFC 3339, UTC. Answers `as_of` an
+   * earlier time lack it.
+   */
+  recorded_at?: string | undefined
   /** RFC 3339, UTC. */ created_at: string
   /** Time of the last change, RFC 3339, UTC. */ updated_at: string
   /** What happened. */ actual_result: string | null

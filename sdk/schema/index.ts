@@ -1,5 +1,6 @@
 /** Every valibot schema of the wire and of the rule files; needs valibot beside this package. */
 export * from './approval.ts'
+export * from './as-of.ts'
 export * from './bundle.ts'
 export * from './calibration.ts'
 export * from './control.ts'

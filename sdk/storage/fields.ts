@@ -75,6 +75,12 @@ function milliseconds(time: string, field: string): number {
 /** Orders by code unit, as every driver must. */
 export const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
+/** The order of outcome groups. */
+export const groupOrder = (a: Omit<OutcomeGroup, 'count'>, b: Omit<OutcomeGroup, 'count'>): number =>
+  confidenceRank(a.confidence) - confidenceRank(b.confidence) ||
+  compareText(a.outcome ?? '', b.outcome ?? '') ||
+  compareText(a.settled_by ?? '', b.settled_by ?? '')
+
 const stakesRank = Object.fromEntries(stakesValues.map((stakes, rank) => [stakes, rank]))
 
 const ascending: Record<DecisionSort, (a: DecisionFields, b: DecisionFields) => number> = {

@@ -2,6 +2,7 @@
 export * from './audit-redaction.ts'
 export * from './audit-retention.ts'
 export * from './drivers.ts'
+export * from './edges.ts'
 export * from './embedder.ts'
 export * from './errors.ts'
 export * from './evidence.ts'

@@ -61,3 +61,23 @@ export async function* keyedPages(
     after = page.at(-1)!.key
   }
 }
+
+/** The same one by one, in the opposite order: for what is asked for from its end. */
+export async function* newestKeyed(
+  keyed: Pick<KeyedReader, 'list'>,
+  collection: string,
+  prefix: string,
+): AsyncGenerator<KeyedRecord> {
+  const limit = 50
+  for (let after: string | undefined; ; ) {
+    const page = await keyed.list(collection, {
+      prefix,
+      order: 'desc',
+      ...(after !== undefined && { after }),
+      limit,
+    })
+    yield* page
+    if (page.length < limit) return
+    after = page.at(-1)!.key
+  }
+}

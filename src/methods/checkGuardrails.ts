@@ -1,5 +1,7 @@
 /** cstp.checkGuardrails: may this action go on? */
 import * as v from 'valibot'
+import { invalidParams } from '../../sdk/errors.ts'
+import { AsOf, AsOfBlock } from '../../sdk/schema/as-of.ts'
 import { text } from '../../sdk/schema/decision.ts'
 import { Durability, readParams, trackedParams } from '../../sdk/schema/params.ts'
 import { ActionParams, Violation, verdictEntries } from '../../sdk/schema/policy.ts'
@@ -8,7 +10,9 @@ import { timestamp } from '../core/time.ts'
 import { checkInput, deliberated, noteInput, sessionOf } from '../domain/deliberation/inputs.ts'
 import { assumedStakes } from '../domain/guardrail/action.ts'
 import { openGuard } from '../domain/guardrail/guard.ts'
+import { openPastGuard } from '../domain/guardrail/past.ts'
 import { generalWarnings, shownVerdict, toAction } from '../domain/guardrail/request.ts'
+import { openPast } from '../domain/history/past.ts'
 import { placed } from '../domain/thread/sequencer.ts'
 
 const d = v.description
@@ -31,6 +35,7 @@ export const checkGuardrails = defineMethod({
     ),
     dry_run: dryRun,
     durability: Durability,
+    as_of: AsOf,
     ...readParams,
   }),
   result: v.object({
@@ -43,6 +48,7 @@ export const checkGuardrails = defineMethod({
     agent: v.string(),
     policy_hash: v.pipe(v.string(), d('SHA-256 of the rules that judged.')),
     dry_run: v.optional(v.pipe(v.literal(true), d('With dry_run: the check changed nothing.'))),
+    as_of: v.optional(AsOfBlock),
   }),
   scope: 'read',
   effect: 'write',
@@ -68,14 +74,20 @@ export const checkGuardrails = defineMethod({
       ({ agent_id, tracker_scope, ...action }) => ({ action, agent_id, tracker_scope }),
     ),
   },
-  async handle(call, { action: given, agent, dry_run, durability, ...rest }) {
+  async handle(call, { action: given, agent, dry_run, durability, as_of, ...rest }) {
+    if (as_of !== undefined && !dry_run) {
+      const expected = 'as_of only together with dry_run: true'
+      throw invalidParams({ path: 'as_of', message: `expected ${expected}`, expected, received: as_of })
+    }
+    const past = as_of === undefined ? null : openPast(call, as_of)
     const names = { ...rest, agent_id: rest.agent_id ?? agent?.id }
     const action = {
       ...toAction(call.caller.agent, given, 'check'),
       ...(await deliberated(call.tracker, sessionOf(call, names))),
       has_check: true,
     }
-    const guard = await openGuard(call, { ...action, stakes: given.stakes ?? assumedStakes, agent: call.caller.agent })
+    const subject = { ...action, stakes: given.stakes ?? assumedStakes, agent: call.caller.agent }
+    const guard = await (past ? openPastGuard(call, past, subject) : openGuard(call, subject))
     const evaluation = await guard.evaluate(action)
     const settled = await call.store.transaction((tx) =>
       guard.settle(tx, action, evaluation, { ...(agent && { claims: agent }), dry_run }),
@@ -92,6 +104,7 @@ export const checkGuardrails = defineMethod({
       agent: call.caller.agent,
       policy_hash: settled.policy_hash,
       ...(dry_run && { dry_run }),
+      ...(past && { as_of: past.block() }),
     }
   },
 })

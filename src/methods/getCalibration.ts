@@ -1,13 +1,16 @@
 /** cstp.getCalibration: how far stated confidence can be trusted. */
 
 import * as v from 'valibot'
+import { AsOf, AsOfBlock } from '../../sdk/schema/as-of.ts'
 import { CalibrationReport } from '../../sdk/schema/calibration.ts'
 import { filledText, Stakes } from '../../sdk/schema/decision.ts'
+import type { DecisionFilter } from '../../sdk/storage/store.ts'
 import { defineMethod, toolInput } from '../calls/method.ts'
 import { dayMs } from '../core/time.ts'
 import { cellKinds, cellsOf, trendDays } from '../domain/calibration/cells.ts'
 import { report } from '../domain/calibration/report.ts'
 import { given } from '../domain/decision/lookup.ts'
+import { openPast } from '../domain/history/past.ts'
 
 const name = (about: string) => v.optional(v.pipe(filledText(256), v.description(about)))
 
@@ -24,8 +27,9 @@ export const getCalibration = defineMethod({
       v.description('Decisions recorded within so many days.'),
     ),
     cells: v.optional(v.pipe(v.picklist(cellKinds), v.description('Also returns the figures by these two.'))),
+    as_of: AsOf,
   }),
-  result: CalibrationReport,
+  result: v.object({ ...CalibrationReport.entries, as_of: v.optional(AsOfBlock) }),
   scope: 'read',
   effect: 'read',
   mcp: {
@@ -41,20 +45,24 @@ export const getCalibration = defineMethod({
           v.optional(v.picklist(['30d', '60d', '90d', 'all']), 'all'),
           v.description('Decisions recorded within so many days.'),
         ),
+        as_of: AsOf,
       }),
       (input) => input,
     ),
   },
   failure: 'internal_error',
-  async handle({ store, now }, { window, stakes, cells, ...rest }) {
+  async handle(call, { window, stakes, cells, as_of, ...rest }) {
+    const past = as_of === undefined ? null : openPast(call, as_of)
+    const { store, now } = past ?? call
     const created_from_ms = window === 'all' ? undefined : now() - Number.parseInt(window, 10) * dayMs
     const filter = given({ ...rest, stakes: stakes && [stakes], created_from_ms })
     const [outcomes, sums] = await Promise.all([store.decisions.outcomes(filter), store.decisions.scores(filter)])
-    if (cells === undefined) return report(outcomes, sums)
     const from_ms = now() - trendDays * dayMs
     const ever = { ...filter, created_from_ms: undefined }
-    const recent = await store.decisions.scores(given({ ...ever, created_from_ms: from_ms }))
-    const earlier = await store.decisions.scores(given({ ...ever, created_to_ms: from_ms - 1 }))
-    return report(outcomes, sums, cellsOf(cells, sums, recent, earlier))
+    const scoresOf = (bounds: DecisionFilter) => store.decisions.scores(given({ ...ever, ...bounds }))
+    const shown =
+      cells &&
+      cellsOf(cells, sums, await scoresOf({ created_from_ms: from_ms }), await scoresOf({ created_to_ms: from_ms - 1 }))
+    return { ...report(outcomes, sums, shown), ...(past && { as_of: past.block() }) }
   },
 })

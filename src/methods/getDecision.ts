@@ -1,6 +1,7 @@
 /** cstp.getDecision: one full record. */
 import * as v from 'valibot'
 import { decisionNotFound } from '../../sdk/errors.ts'
+import { AsOf, AsOfBlock } from '../../sdk/schema/as-of.ts'
 import { DecisionRecord, Revision } from '../../sdk/schema/decision.ts'
 import { DecisionId, readParams } from '../../sdk/schema/params.ts'
 import { defineMethod, trackedInput } from '../calls/method.ts'
@@ -8,15 +9,18 @@ import type { Call } from '../calls/services.ts'
 import { resolveId } from '../domain/decision/lookup.ts'
 import { revisionsOf } from '../domain/decision/revisions.ts'
 import { inputTypes, noteInput } from '../domain/deliberation/inputs.ts'
+import { openPast } from '../domain/history/past.ts'
 
 const params = v.object({
   id: DecisionId,
   revisions: v.pipe(v.optional(v.boolean(), false), v.description('Add every update with the values before it.')),
+  as_of: AsOf,
   ...readParams,
 })
 
-async function find(call: Call, { id: given, revisions: shown, ...names }: v.InferOutput<typeof params>) {
-  const { decisions } = call.store
+async function find(call: Call, { id: given, revisions: shown, as_of, ...names }: v.InferOutput<typeof params>) {
+  const past = as_of === undefined ? null : openPast(call, as_of)
+  const { decisions } = (past ?? call).store
   const id = await resolveId(decisions, given, 'id')
   const [found] = await decisions.texts([id])
   if (!found) throw decisionNotFound(given)
@@ -24,9 +28,11 @@ async function find(call: Call, { id: given, revisions: shown, ...names }: v.Inf
   // What an agent has just recorded is no precedent of what comes next: it reads its own record back.
   const reads_back = agent === call.caller.agent && call.now() - created_ms < call.tracker_ttl_ms
   if (!reads_back) noteInput(call, names, { type: inputTypes.lookup, text: `Looked at ${id}`, data: { id } })
-  if (!shown) return json
-  const revisions = await revisionsOf(call.store.keyed, id)
-  return `${json.slice(0, -1)},"revisions":${JSON.stringify(revisions)}}`
+  if (!shown && !past) return json
+  const revisions = shown ? await revisionsOf(call.store.keyed, id) : []
+  const known = revisions.filter(({ updated_at }) => !past || Date.parse(updated_at) <= past.at_ms)
+  const more = { ...(shown && { revisions: known }), ...(past && { as_of: past.block() }) }
+  return `${json.slice(0, -1)},${JSON.stringify(more).slice(1)}`
 }
 
 export const getDecision = defineMethod({
@@ -37,6 +43,7 @@ export const getDecision = defineMethod({
     revisions: v.optional(
       v.pipe(v.array(Revision), v.description('Every update, oldest first; only with `revisions: true`.')),
     ),
+    as_of: v.optional(AsOfBlock),
   }),
   scope: 'read',
   effect: 'read',

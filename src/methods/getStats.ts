@@ -1,12 +1,14 @@
 /** cstp.getStats: how many decisions, of which kinds, when. */
 
 import * as v from 'valibot'
+import { AsOf, AsOfBlock } from '../../sdk/schema/as-of.ts'
 import { filledText } from '../../sdk/schema/decision.ts'
 import { DateBound } from '../../sdk/schema/params.ts'
 import type { CountKey } from '../../sdk/storage/store.ts'
 import { defineMethod } from '../calls/method.ts'
 import { dayMs } from '../core/time.ts'
 import { createdBetween, given } from '../domain/decision/lookup.ts'
+import { openPast } from '../domain/history/past.ts'
 
 const counts = v.record(v.string(), v.number())
 const topTags = 20
@@ -17,6 +19,7 @@ export const getStats = defineMethod({
     date_from: v.optional(v.pipe(DateBound, v.description('Recorded on this day or instant, or later.'))),
     date_to: v.optional(v.pipe(DateBound, v.description('Recorded on this day or instant, or earlier.'))),
     project: v.optional(v.pipe(filledText(256), v.description('Project name.'))),
+    as_of: AsOf,
   }),
   result: v.object({
     total: v.number(),
@@ -34,11 +37,14 @@ export const getStats = defineMethod({
       v.description(`The ${topTags} most used tags.`),
     ),
     recent_activity: v.object({ last_24h: v.number(), last_7d: v.number(), last_30d: v.number() }),
+    as_of: v.optional(AsOfBlock),
   }),
   scope: 'read',
   effect: 'read',
   failure: 'internal_error',
-  async handle({ store, now }, { date_from, date_to, project }) {
+  async handle(call, { date_from, date_to, project, as_of }) {
+    const past = as_of === undefined ? null : openPast(call, as_of)
+    const { store, now } = past ?? call
     const filter = { ...given({ project }), ...createdBetween(date_from, date_to) }
     const by = async (key: CountKey) =>
       Object.fromEntries((await store.decisions.countBy(filter, key)).map(({ value, count }) => [value, count]))
@@ -60,6 +66,7 @@ export const getStats = defineMethod({
         .slice(0, topTags)
         .map(({ value, count }) => ({ tag: value, count })),
       recent_activity: { last_24h: await since(1), last_7d: await since(7), last_30d: await since(30) },
+      ...(past && { as_of: past.block() }),
     }
   },
 })

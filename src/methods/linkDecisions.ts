@@ -11,6 +11,7 @@ import { timestamp } from '../core/time.ts'
 import { closesCycle, withLink } from '../domain/decision/links.ts'
 import { requireDecision, resolveId } from '../domain/decision/lookup.ts'
 import { requireRoom } from '../domain/decision/revisions.ts'
+import { keepChange } from '../domain/history/changes.ts'
 import { stateId } from '../domain/thread/ids.ts'
 
 export const linkDecisions = defineMethod({
@@ -60,7 +61,9 @@ export const linkDecisions = defineMethod({
       }
       const effective = !supersedes || replaced.recorded_by === agent || mayCurate(call.caller)
       const link = { target_id: target, ...given, created_at: timestamp(call.now()), created_by: agent, effective }
-      await tx.decisions.update(requireRoom(withLink(found.record, link), agent), found.revision)
+      const linked = requireRoom(withLink(found.record, link), agent)
+      await tx.decisions.update(linked, found.revision)
+      await keepChange(tx, found.record, linked)
       await audit(call, tx, [source, target], { edge_type: given.edge_type, effective })
       return { record_id: stateId(source, found.revision + 1), edge: { source_id: source, ...link } }
     })

@@ -1,5 +1,6 @@
 /** cstp.listDecisions: decisions by their fields, sorted and paged. */
 import * as v from 'valibot'
+import { AsOf, AsOfBlock } from '../../sdk/schema/as-of.ts'
 import { DecisionRecord, text } from '../../sdk/schema/decision.ts'
 import { ListFilters, shortened, whole } from '../../sdk/schema/params.ts'
 import { parseRecord, type RecordText } from '../../sdk/storage/decisions.ts'
@@ -8,6 +9,8 @@ import { printEntries } from '../calls/page.ts'
 import type { Call } from '../calls/services.ts'
 import { remembered } from '../core/remembered.ts'
 import { createdBetween, given, listed } from '../domain/decision/lookup.ts'
+import { openPast } from '../domain/history/past.ts'
+import { limitSearch } from '../domain/history/search.ts'
 import { queryTerms } from '../domain/search/terms.ts'
 
 const params = v.object({
@@ -20,6 +23,7 @@ const params = v.object({
     v.description('Stakes sort by rank.'),
   ),
   order: v.optional(v.picklist(['asc', 'desc']), 'desc'),
+  as_of: AsOf,
 })
 const page = { list: 'decisions' }
 
@@ -30,7 +34,7 @@ const rowOf = remembered((text: RecordText) => {
 })
 
 async function list(
-  { store, index }: Call,
+  call: Call,
   {
     limit,
     offset,
@@ -42,17 +46,26 @@ async function list(
     stakes,
     status,
     outcome,
+    as_of,
     ...rest
   }: v.InferOutput<typeof params>,
 ) {
+  const past = as_of === undefined ? null : openPast(call, as_of)
+  const { decisions } = (past ?? call).store
   const filter = {
     ...given({ ...rest, stakes: listed(stakes), status: listed(status), outcome: listed(outcome) }),
     ...createdBetween(date_from, date_to),
   }
   const terms = search === undefined ? [] : queryTerms(search)
-  const ids = terms.length > 0 && { ids: await index.holding({ terms }) }
-  const { texts, total } = await store.decisions.list({ filter, ...ids, sort, order, offset, limit })
-  return { entries: texts.map(rowOf), rest: { total, limit, offset } }
+  const ids = terms.length > 0 && { ids: await call.index.holding({ terms }) }
+  const { texts, total } = await decisions.list({ filter, ...ids, sort, order, offset, limit })
+  if (past && ids)
+    await limitSearch(
+      past,
+      call.store,
+      texts.map(({ id }) => id),
+    )
+  return { entries: texts.map(rowOf), rest: { total, limit, offset, ...(past && { as_of: past.block() }) } }
 }
 
 export const listDecisions = defineMethod({
@@ -67,6 +80,7 @@ export const listDecisions = defineMethod({
     limit: v.number(),
     offset: v.number(),
     shortened,
+    as_of: v.optional(AsOfBlock),
   }),
   scope: 'read',
   page,

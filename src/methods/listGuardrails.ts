@@ -1,11 +1,14 @@
 /** cstp.listGuardrails: the rules in force. */
 import * as v from 'valibot'
+import { AsOf, AsOfBlock } from '../../sdk/schema/as-of.ts'
 import { filledText } from '../../sdk/schema/decision.ts'
 import { ruleActions } from '../../sdk/schema/guardrail.ts'
 import { RuleProblem } from '../../sdk/schema/policy.ts'
 import { defineMethod } from '../calls/method.ts'
 import { scopesOf } from '../domain/guardrail/compiled.ts'
+import { rulesOf } from '../domain/guardrail/past.ts'
 import { fileName } from '../domain/guardrail/set.ts'
+import { openPast } from '../domain/history/past.ts'
 
 const d = v.description
 
@@ -13,6 +16,7 @@ export const listGuardrails = defineMethod({
   summary: 'Lists the guardrails in force, and what is wrong with their files.',
   params: v.object({
     scope: v.optional(v.pipe(filledText(256), d('Rules of this scope or project, and those without one.'))),
+    as_of: AsOf,
   }),
   result: v.object({
     guardrails: v.pipe(
@@ -34,6 +38,7 @@ export const listGuardrails = defineMethod({
     total: v.number(),
     policy_hash: v.string(),
     errors: v.pipe(v.array(RuleProblem), d('What was wrong at the last reading; the last good rules stay in force.')),
+    as_of: v.optional(AsOfBlock),
   }),
   scope: 'read',
   effect: 'read',
@@ -44,8 +49,12 @@ export const listGuardrails = defineMethod({
       'The guardrails in force. To know whether an action is allowed use check_action, which evaluates them.',
   },
   failure: 'guardrail_eval_failed',
-  async handle({ policy }, { scope }) {
-    const { rules, hash } = await policy.current()
+  async handle(call, { scope, as_of }) {
+    const past = as_of === undefined ? null : openPast(call, as_of)
+    const { rules, hash } = past ? await rulesOf(call, past) : await call.policy.current()
+    const errors = call.policy.errors()
+    if (past && errors.length > 0)
+      past.limit('file_errors', 'What is wrong with the rule files is known of their last reading alone')
     const guardrails = rules
       .filter(({ rule }) => scope === undefined || scopesOf(rule).length === 0 || scopesOf(rule).includes(scope))
       .map(({ rule }) => ({
@@ -63,7 +72,8 @@ export const listGuardrails = defineMethod({
       guardrails,
       total: guardrails.length,
       policy_hash: hash,
-      errors: policy.errors().map((error) => ({ ...error, file: fileName(error.file) })),
+      errors: errors.map((error) => ({ ...error, file: fileName(error.file) })),
+      ...(past && { as_of: past.block() }),
     }
   },
 })

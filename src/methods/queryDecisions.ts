@@ -1,5 +1,6 @@
 /** cstp.queryDecisions: precedents by meaning, by keyword, or both. */
 import * as v from 'valibot'
+import { AsOf, AsOfBlock } from '../../sdk/schema/as-of.ts'
 import { filledText, fraction, Stakes } from '../../sdk/schema/decision.ts'
 import { QueryHit } from '../../sdk/schema/hit.ts'
 import { Filters, readParams, shortened, trackedParams, whole } from '../../sdk/schema/params.ts'
@@ -9,6 +10,8 @@ import { printEntries } from '../calls/page.ts'
 import type { Call } from '../calls/services.ts'
 import { toFilter } from '../domain/decision/lookup.ts'
 import { noteInput, queryInput } from '../domain/deliberation/inputs.ts'
+import { openPast } from '../domain/history/past.ts'
+import { limitSearch, pastIndex } from '../domain/history/search.ts'
 import { hitJson, Scores } from '../domain/search/hits.ts'
 import { RetrievalMode, search, searchEntries } from '../domain/search/search.ts'
 
@@ -26,6 +29,7 @@ const params = v.object({
   ),
   hybrid_weight: v.pipe(v.optional(fraction, 0.7), d('Weight of the semantic part in hybrid mode.')),
   filters: v.optional(Filters, {}),
+  as_of: AsOf,
   ...readParams,
 })
 const page = { list: 'decisions' }
@@ -41,20 +45,30 @@ async function find(
     bridge_side,
     hybrid_weight,
     filters,
+    as_of,
     ...names
   }: v.InferOutput<typeof params>,
 ) {
   const start = call.now()
-  const { hits, total, no_precedent, corrections, degraded, index } = await search(call, {
+  const past = as_of === undefined ? null : openPast(call, as_of)
+  const tools = past ? { ...call, store: past.store, index: pastIndex(call.index, past) } : call
+  const filter = toFilter(filters)
+  const { hits, total, no_precedent, corrections, degraded, index } = await search(tools, {
     query,
     mode: retrieval_mode,
     side: bridge_side,
     weight: hybrid_weight,
-    filter: toFilter(filters),
+    filter: past ? { ...filter, created_to_ms: Math.min(filter.created_to_ms ?? past.at_ms, past.at_ms) } : filter,
     offset,
     limit,
   })
   noteInput(call, names, queryInput(query, hits))
+  if (past)
+    await limitSearch(
+      past,
+      call.store,
+      hits.map(({ text }) => text.id),
+    )
   const rest = {
     total,
     query,
@@ -66,6 +80,7 @@ async function find(
     corrections,
     degraded,
     index,
+    ...(past && { as_of: past.block() }),
   }
   return { entries: hits.map((hit) => hitJson(hit, include_reasons)), rest }
 }
@@ -99,6 +114,7 @@ export const queryDecisions = defineMethod({
     degraded: searchEntries.degraded,
     index: searchEntries.index,
     shortened,
+    as_of: v.optional(AsOfBlock),
   }),
   scope: 'read',
   page,
@@ -126,6 +142,7 @@ export const queryDecisions = defineMethod({
           ),
           d('Restrictions; all that are given must hold.'),
         ),
+        as_of: AsOf,
         ...trackedParams,
       }),
       ({ filters: { stakes, ...filters }, ...rest }) => ({

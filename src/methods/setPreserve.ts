@@ -5,6 +5,7 @@ import { defineMethod } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
 import { timestamp } from '../core/time.ts'
 import { requireOwn, resolveId } from '../domain/decision/lookup.ts'
+import { keepChange } from '../domain/history/changes.ts'
 
 export const setPreserve = defineMethod({
   summary: 'Keeps a decision at full detail in compaction, or lets it go again; for its recorder and the scope curate.',
@@ -24,7 +25,11 @@ export const setPreserve = defineMethod({
     const id = await resolveId(call.store.decisions, decision_id, 'decision_id')
     await call.store.transaction(async (tx) => {
       const found = await requireOwn(tx.decisions, id, decision_id, call.caller)
-      await tx.decisions.update({ ...found.record, preserve, updated_at: timestamp(call.now()) }, found.revision)
+      if (found.record.preserve !== preserve) {
+        const changed = { ...found.record, preserve, updated_at: timestamp(call.now()) }
+        await tx.decisions.update(changed, found.revision)
+        await keepChange(tx, found.record, changed)
+      }
       await audit(call, tx, [id], { preserve })
     })
     return { success: true, decision_id: id, preserve }

@@ -11,6 +11,7 @@ import { timestamp } from '../core/time.ts'
 import { autoLink, ownsLink, sameLinks, takenBack } from '../domain/decision/links.ts'
 import { requireDecision, resolveId } from '../domain/decision/lookup.ts'
 import { requireSize } from '../domain/decision/revisions.ts'
+import { keepChange } from '../domain/history/changes.ts'
 
 const params = v.object({
   source_id: LinkEnd,
@@ -61,8 +62,11 @@ export const unlinkDecisions = defineMethod({
       )
       if (links.length > 0 && mine.length === 0) throw notYours(links[0]!.created_by)
       const dismissed = { by: agent, at: timestamp(call.now()), reason }
-      if (mine.length > 0)
-        await tx.decisions.update(requireSize(takenBack(from.record, mine, dismissed)), from.revision)
+      if (mine.length > 0) {
+        const left = requireSize(takenBack(from.record, mine, dismissed))
+        await tx.decisions.update(left, from.revision)
+        await keepChange(tx, from.record, left)
+      }
       const makers = mine.map(({ created_by }) => created_by)
       const detail = { edge_type, removed: mine.length > 0, created_by: makers, ...(reason !== null && { reason }) }
       await audit(call, tx, [source, target], detail)

@@ -306,7 +306,7 @@ export const openMemoryProgram = (): Promise<TestProgram> =>
 export type Open = () => Promise<TestProgram>
 
 /** Declares the suite once for each store. `CSTP_TEST_STORES` names those that run, separated by commas; all by default. */
-export function forEachBackend(suite: (open: Open) => void): void {
+export function forEachBackend(suite: (open: Open, store: string) => void): void {
   const wanted = process.env.CSTP_TEST_STORES?.split(',')
   for (const backend of backends.filter(({ name }) => wanted?.includes(name) ?? true)) {
     describe(`on ${backend.name}`, () => {
@@ -334,7 +334,7 @@ export function forEachBackend(suite: (open: Open) => void): void {
         }
         opened.push({ program, dir })
         return program
-      })
+      }, backend.name)
     })
   }
 }

@@ -11,6 +11,7 @@ import { policyCollections } from '../../domain/guardrail/archive.ts'
 import { breakerCollection } from '../../domain/guardrail/breaker.ts'
 import { deferralCollection } from '../../domain/guardrail/deferral.ts'
 import { actionSessionCollection } from '../../domain/guardrail/session.ts'
+import { historyCollections } from '../../domain/history/changes.ts'
 import { hookCollections } from '../../domain/hook/session.ts'
 import { compactionCollection } from '../../domain/memory/compaction.ts'
 import { decisionsOf, keyedOf, type Side, trail } from './sides.ts'
@@ -92,7 +93,7 @@ const collections = {
   breakers: [breakerCollection],
   approvals: [...Object.values(approvalCollections), noticeCollection],
   results: [resultCollection],
-  revisions: [revisionCollection],
+  revisions: [revisionCollection, ...Object.values(historyCollections)],
   compactions: [compactionCollection],
   hooks: Object.values(hookCollections),
   policies: [policyCollections.archive, policyCollections.in_force],

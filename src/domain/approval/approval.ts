@@ -43,6 +43,23 @@ export function current(approval: Approval, now_ms: number): Approval {
   return over ? { ...approval, state: 'expired' } : approval
 }
 
+/** The approval as it was at an earlier time; null if it had not been requested. */
+export function approvalAsOf(approval: Approval, at_ms: number): Approval | null {
+  const { requested_ms, decided_ms, consumed_ms } = approval
+  if (requested_ms > at_ms) return null
+  if (decided_ms !== null && decided_ms > at_ms)
+    return {
+      ...approval,
+      state: 'pending',
+      decided_by: null,
+      reason: null,
+      decided_ms: null,
+      approved_until_ms: null,
+      consumed_ms: null,
+    }
+  return consumed_ms !== null && consumed_ms > at_ms ? { ...approval, state: 'approved', consumed_ms: null } : approval
+}
+
 /** Who answers, and what its credentials allow. */
 export interface Approver {
   agent: string

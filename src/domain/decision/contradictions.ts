@@ -5,6 +5,7 @@ import { fieldsOf } from '../../../sdk/storage/fields.ts'
 import { compileFilter } from '../../../sdk/storage/filter.ts'
 import type { DecisionFilter, Edge, Store } from '../../../sdk/storage/store.ts'
 import { timestamp } from '../../core/time.ts'
+import { keepChange } from '../history/changes.ts'
 import { type EmbeddingCall, embedDecision, embedSignal } from '../search/embeddings.ts'
 import type { Follower } from '../search/follower.ts'
 import { autoLink, isDismissed, withLink } from './links.ts'
@@ -173,6 +174,7 @@ export async function linkContradictions(call: LinkingCall, record: DecisionReco
         now.record,
       )
       await tx.decisions.update(linked, now.revision)
+      await keepChange(tx, now.record, linked)
     })
   } catch (error) {
     call.log('warn', 'contradictions could not be searched', {

@@ -1,12 +1,12 @@
 /** The life of a decision record: made, updated, reviewed. Values in, values out. */
-import type { DecisionRecord, Revision } from '../../../sdk/schema/decision.ts'
+import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import { plainText } from '../../core/quote.ts'
 import { dayMs, timestamp } from '../../core/time.ts'
 import { takeSession } from '../deliberation/inputs.ts'
 import type { Session } from '../deliberation/sessions.ts'
 import { breakerScopes } from '../guardrail/breaker.ts'
 import { extractBridge } from './bridge.ts'
-import { revisionOf } from './revisions.ts'
+import { type KeptRevision, revisionOf } from './revisions.ts'
 
 const titleLength = 120
 
@@ -56,6 +56,7 @@ export type Draft = Pick<
   | 'imported_by'
   | 'source_key'
   | 'source'
+  | 'recorded_at'
 > & { bridge: DecisionRecord['bridge'] | null }
 
 /** Of what was recorded here it is known what came before; of what was imported only what its source says. */
@@ -139,7 +140,7 @@ export function applyUpdate(
   updates: Updates,
   by: string,
   at: string,
-): { record: DecisionRecord; applied: string[]; revision: Revision } {
+): { record: DecisionRecord; applied: string[]; revision: KeptRevision } {
   const applied = updatableFields.filter((field) => updates[field] !== undefined)
   const next: DecisionRecord = { ...record, ...updates, updated_at: at }
   if (updates.tags) next.tags = [...new Set(updates.tags)]
@@ -154,7 +155,7 @@ export function applyUpdate(
   next.title = titleOf(next.decision)
   next.quality = quality(next)
   next.revision_count++
-  return { record: next, applied, revision: revisionOf(record, applied, by, at) }
+  return { record: next, applied, revision: revisionOf(record, next, applied, by) }
 }
 
 const isUnadopted = ({ source, confidence_at_record, status }: DecisionRecord): boolean =>
@@ -162,9 +163,13 @@ const isUnadopted = ({ source, confidence_at_record, status }: DecisionRecord): 
 
 /** The record with a thought as the last step of its deliberation. */
 export function withThought(record: DecisionRecord, thought: string, agent: string, at: string) {
-  const { inputs, steps } = record.deliberation ?? { inputs: [], steps: [] }
+  const { inputs, steps, ...marks } = record.deliberation ?? { inputs: [], steps: [] }
   const step = steps.reduce((last, one) => Math.max(last, one.step), 0) + 1
-  const deliberation = { inputs, steps: [...steps, { step, type: 'reasoning', thought, timestamp: at, agent }] }
+  const deliberation = {
+    inputs,
+    steps: [...steps, { step, type: 'reasoning', thought, timestamp: at, agent }],
+    ...marks,
+  }
   const next = { ...record, deliberation, updated_at: at }
   return { record: { ...next, quality: quality(next) }, step }
 }

@@ -1,18 +1,24 @@
 /** Walks over the graph of decisions: breadth first, each decision once, bounded. */
 import type { DecisionRecord, EdgeType, Link } from '../../../sdk/schema/decision.ts'
 import type { Direction, GraphNode } from '../../../sdk/schema/graph.ts'
-import type { DecisionReader, Edge, Store } from '../../../sdk/storage/store.ts'
+import type { DecisionReader, Edge, EdgeReader } from '../../../sdk/storage/store.ts'
 
 /** Edges read in one step of a walk: a hub must not hold the server up. */
 const maxEdges = 5_000
 const maxNeighbourEdges = 10_000
+
+/** What a walk reads. */
+export interface GraphStore {
+  decisions: Pick<DecisionReader, 'getMany'>
+  edges: { of(ids: readonly string[], query: Parameters<EdgeReader['of']>[1]): ReturnType<EdgeReader['of']> }
+}
 
 const edgeKey = ({ source_id, target_id, edge_type, created_by }: Edge): string =>
   `${source_id} ${target_id} ${edge_type} ${created_by}`
 
 /** The decisions within `depth` steps of one, and the edges among them. `truncated` when `limit` cut it. */
 export async function neighbourhood(
-  store: Store,
+  store: GraphStore,
   query: { center: string; depth: number; types: readonly EdgeType[] | undefined; direction: Direction; limit: number },
 ): Promise<{ nodes: GraphNode[]; edges: Edge[]; truncated: boolean }> {
   const { center, depth, types, direction, limit } = query
@@ -82,7 +88,7 @@ function degreesOf(edges: readonly Edge[]): Map<string, { incoming: number; outg
 
 /** What a decision is linked with, strongest first, then by id; `total` counts neighbours whose record is gone too. */
 export async function neighbours(
-  store: Store,
+  store: GraphStore,
   query: { id: string; types: readonly EdgeType[] | undefined; direction: Direction; limit: number },
 ) {
   const { id, types, direction, limit } = query

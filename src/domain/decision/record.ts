@@ -7,7 +7,7 @@ import type { DecisionReader, StoredDecision } from '../../../sdk/storage/store.
 import { audit } from '../../core/audit.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { Log } from '../../core/log.ts'
-import { instantMs } from '../../core/time.ts'
+import { instantMs, timestamp } from '../../core/time.ts'
 import { markGiven, type Nearness, relationsOf, sessionOf, trackedIds } from '../deliberation/inputs.ts'
 import type { Session } from '../deliberation/sessions.ts'
 import type { Tracker } from '../deliberation/tracker.ts'
@@ -105,13 +105,13 @@ function originOf(call: RecordCall, given: RecordParams): Origin {
   return { imported: true, created_ms }
 }
 
-function draftOf({ caller }: RecordCall, given: RecordParams, { imported, source }: Origin): Draft {
+function draftOf({ caller, now }: RecordCall, given: RecordParams, { imported, source }: Origin): Draft {
   const {
     decision_id: _,
     idempotency_key: __,
-    created_at: ___,
-    action_context: ____,
-    scope: _____,
+    created_at,
+    action_context: ___,
+    scope: ____,
     recorded_by,
     ...rest
   } = given
@@ -123,6 +123,7 @@ function draftOf({ caller }: RecordCall, given: RecordParams, { imported, source
     recorded_by: recorded_by ?? caller.agent,
     imported_by: imported && source === undefined ? caller.agent : null,
     ...(source !== undefined && { source }),
+    ...(created_at !== null && { recorded_at: timestamp(now()) }),
   }
 }
 
@@ -143,7 +144,9 @@ export async function prepareRecord(
   if (existing) return async () => existing
   const { imported, created_ms } = origin
   const draft = draftOf(call, given, origin)
-  const [now_ms, id_suffix] = [call.now(), call.randomHex(6)]
+  // What is recorded as it is decided is as old as its record.
+  const now_ms = draft.recorded_at === undefined ? created_ms : Date.parse(draft.recorded_at)
+  const id_suffix = call.randomHex(6)
   const build = (session: Session | null) => newRecord(draft, created_ms, now_ms, id_suffix, session)
   const name = sessionOf(call, { agent_id: given.agent_id, tracker_scope: given.decision_id })
   await call.tracker.flush()

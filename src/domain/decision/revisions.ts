@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { invalidParams } from '../../../sdk/errors.ts'
 import type { DecisionRecord, Revision } from '../../../sdk/schema/decision.ts'
+import { newestKeyed } from '../../../sdk/storage/keyed.ts'
 import type { KeyedReader, Transaction } from '../../../sdk/storage/store.ts'
 import { stableJson } from '../../core/json.ts'
 
@@ -12,50 +13,86 @@ export const revisionCollection = 'revision'
 const keptInFull = 200
 /** Bytes of earlier values in one answer; beyond them, older updates are shown by their digest. */
 const maxShownBytes = 8 * 1_048_576
-const page = 50
 
 const prefixOf = (id: string): string => `${id} `
 const keyOf = (id: string, number: number): string => `${prefixOf(id)}${String(number).padStart(10, '0')}`
-const asDigest = (revision: Revision): Revision => ({ ...revision, old_values: null })
+const shown = ({ followed: _, ...revision }: KeptRevision): Revision => revision
+const asDigest = (revision: KeptRevision): Revision => ({ ...shown(revision), old_values: null })
+
+/** An update as it is kept. */
+export interface KeptRevision extends Revision {
+  /** Earlier values of what followed from the update without being given; null if the record had no such field. */
+  followed?: Readonly<Record<string, unknown>>
+}
+
+/** What can follow from an update, and can't be derived from the values before it. */
+const following = ['bridge', 'bridge_method', 'confidence_at_record', 'adopted_by'] as const
 
 /** An update with the values before it, and their SHA-256. */
-export function revisionOf(before: DecisionRecord, fields: (keyof DecisionRecord)[], by: string, at: string): Revision {
+export function revisionOf(
+  before: DecisionRecord,
+  after: DecisionRecord,
+  fields: (keyof DecisionRecord)[],
+  by: string,
+): KeptRevision {
   const old_values = Object.fromEntries(fields.map((field) => [field, before[field]]))
   const digest = createHash('sha256').update(stableJson(old_values)).digest('hex')
-  return { updated_at: at, updated_by: by, fields, old_values, digest }
+  const followed = following.flatMap((field) =>
+    fields.includes(field) || JSON.stringify(before[field]) === JSON.stringify(after[field])
+      ? []
+      : [[field, before[field] ?? null] as const],
+  )
+  return {
+    updated_at: after.updated_at,
+    updated_by: by,
+    fields,
+    old_values,
+    digest,
+    ...(followed.length > 0 && { followed: Object.fromEntries(followed) }),
+  }
 }
 
 /** Keeps an update in the transaction of the update. @param count which update of the decision it is, from 1 */
-export async function keepRevision(tx: Transaction, id: string, count: number, revision: Revision): Promise<void> {
+export async function keepRevision(tx: Transaction, id: string, count: number, revision: KeptRevision): Promise<void> {
   let number = count
   // A file that people put back to an earlier state has an earlier count: nothing that is kept is overwritten.
   while ((await tx.keyed.get(revisionCollection, [keyOf(id, number)])).length > 0) number++
   await tx.keyed.put(revisionCollection, keyOf(id, number), revision)
   const old = keyOf(id, number - keptInFull)
   const [stored] = number > keptInFull ? await tx.keyed.get(revisionCollection, [old]) : []
-  if (stored) await tx.keyed.put(revisionCollection, old, asDigest(stored.value as Revision))
+  if (stored) await tx.keyed.put(revisionCollection, old, asDigest(stored.value as KeptRevision))
+}
+
+/** The updates of a decision, the newest first. */
+async function* newestFirst(keyed: Pick<KeyedReader, 'list'>, id: string): AsyncGenerator<KeptRevision> {
+  for await (const { value } of newestKeyed(keyed, revisionCollection, prefixOf(id))) yield value as KeptRevision
 }
 
 /** Every update of a decision, oldest first. */
 export async function revisionsOf(keyed: Pick<KeyedReader, 'list'>, id: string): Promise<Revision[]> {
   const found: Revision[] = []
   let bytes = 0
-  // The newest first: what doesn't fit is the oldest.
-  for (let below: string | undefined; ; ) {
-    const records = await keyed.list(revisionCollection, {
-      prefix: prefixOf(id),
-      order: 'desc',
-      limit: page,
-      ...(below !== undefined && { after: below }),
-    })
-    for (const { value } of records) {
-      const revision = value as Revision
-      bytes += JSON.stringify(revision).length
-      found.push(bytes > maxShownBytes ? asDigest(revision) : revision)
-    }
-    if (records.length < page) return found.reverse()
-    below = records.at(-1)!.key
+  // What doesn't fit is the oldest.
+  for await (const kept of newestFirst(keyed, id)) {
+    const revision = shown(kept)
+    bytes += JSON.stringify(revision).length
+    found.push(bytes > maxShownBytes ? asDigest(revision) : revision)
   }
+  return found.reverse()
+}
+
+/** The updates of a decision after a time, the newest first, and the last one before. */
+export async function revisionsAfter(
+  keyed: Pick<KeyedReader, 'list'>,
+  id: string,
+  at_ms: number,
+): Promise<KeptRevision[]> {
+  const found: KeptRevision[] = []
+  for await (const kept of newestFirst(keyed, id)) {
+    found.push(kept)
+    if (Date.parse(kept.updated_at) <= at_ms) break
+  }
+  return found
 }
 
 /** Bytes of a record as JSON. */

@@ -3,7 +3,9 @@
  * the past can be explained and repeated. What is archived is never changed or removed.
  */
 import type { BreakerRule } from '../../../sdk/schema/guardrail.ts'
-import type { Store, Transaction } from '../../../sdk/storage/store.ts'
+import { StorageError } from '../../../sdk/storage/errors.ts'
+import { keyedPages } from '../../../sdk/storage/keyed.ts'
+import type { KeyedReader, Store, Transaction } from '../../../sdk/storage/store.ts'
 import { timestamp } from '../../core/time.ts'
 import type { LoadedRule } from './parse.ts'
 import { compileSet, fileName, type PolicySet } from './set.ts'
@@ -67,6 +69,20 @@ export function enact(store: Pick<Store, 'transaction'>, set: PolicySet, now_ms:
 export async function archivedPolicy({ keyed }: Pick<Store, 'keyed'>, hash: string): Promise<ArchivedPolicy | null> {
   const [found] = await keyed.get(archive, [hash])
   return (found?.value as ArchivedPolicy | undefined) ?? null
+}
+
+/** The rule set that was in force at a time; null if the archive has none of then. @throws StorageError `corrupt` if it was altered */
+export async function policyAsOf({ keyed }: { keyed: KeyedReader }, at_ms: number): Promise<PolicySet | null> {
+  const covers = ({ from, until }: Period) => Date.parse(from) <= at_ms && (until === null || Date.parse(until) > at_ms)
+  for await (const page of keyedPages(keyed, archive))
+    for (const { key, value } of page) {
+      const { rules, breakers, periods } = value as ArchivedPolicy
+      if (!periods.some(covers)) continue
+      const set = compileArchived({ policy_hash: key, guardrails: rules, circuit_breakers: breakers })
+      if (set === 'altered') throw new StorageError('corrupt', `the archived rules ${key} are not what their hash says`)
+      return set
+    }
+  return null
 }
 
 /** What getPolicy returns, compiled; `altered` if it is not what its hash says. */

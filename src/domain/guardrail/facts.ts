@@ -2,7 +2,7 @@
 import { type ActionField, type FactName, factFields } from '../../../sdk/schema/action.ts'
 import type { Condition } from '../../../sdk/schema/guardrail.ts'
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
-import type { Store } from '../../../sdk/storage/store.ts'
+import type { DecisionReader, KeyedReader } from '../../../sdk/storage/store.ts'
 import { countOf, meanOf, scoredOf } from '../calibration/figures.ts'
 import type { Follower } from '../search/follower.ts'
 import { type Action, fold } from './action.ts'
@@ -66,8 +66,8 @@ export const asksForSession = (rules: readonly { conditions: readonly Condition[
   rules.some(({ conditions }) => conditions.flatMap(groupsOf).includes('session'))
 
 export interface FactTools {
-  store: Store
-  index: Follower
+  store: { decisions: Pick<DecisionReader, 'count' | 'outcomes' | 'getMany'>; keyed: KeyedReader }
+  index: Pick<Follower, 'sync' | 'generation' | 'nearest'>
   embedder: Embedder
   signal: AbortSignal
   tracker_ttl_ms: number

@@ -30,7 +30,7 @@ import { overdue } from './deferral.ts'
 import { inputDigest, verdictDigest } from './digest.ts'
 import { type Evaluation, evaluate, judged, type Verdict } from './evaluate.ts'
 import type { EvidenceReader } from './evidence.ts'
-import { type Answers, openHistory, recordedHistory, recounted } from './history.ts'
+import { type Answers, type History, openHistory, recordedHistory, recounted } from './history.ts'
 import { addToSession, namesOf } from './session.ts'
 import type { Policy, PolicySet } from './set.ts'
 import { shadowed } from './shadow.ts'
@@ -62,6 +62,14 @@ export class GrantsUsed extends Error {
   override name = 'GrantsUsed'
 }
 
+/** What rules see of an earlier time. */
+export interface PastRules {
+  /** The past as it was then. @param answers gets every answer */
+  history(answers: Answers): History
+  /** The approvals of then. */
+  approvals(tx: Transaction, call: GuardedCall): { tx: Transaction; call: GuardedCall }
+}
+
 export interface Guard {
   evaluate(action: Action): Promise<Evaluation>
   /**
@@ -91,8 +99,14 @@ export async function openGuard(call: GuardedCall, subject: BreakerSubject): Pro
 /**
  * The same with a policy that is already loaded, for use in a transaction, where nothing else may be awaited.
  * @param scopes of the breakers that could watch what is judged: those of an action, or those that a decision was recorded with
+ * @param past of an earlier time that is asked about; then only dry runs are settled
  */
-export function guardOf(call: GuardedCall, set: PolicySet, scopes: readonly string[]): Guard {
+export function guardOf(
+  call: GuardedCall,
+  set: PolicySet,
+  scopes: readonly string[],
+  past: PastRules | null = null,
+): Guard {
   const { method, request_id } = call
   const onFault = (rule: string, error: unknown) =>
     call.log(failureLevel(error, call), 'a guardrail could not be evaluated', {
@@ -120,9 +134,9 @@ export function guardOf(call: GuardedCall, set: PolicySet, scopes: readonly stri
   }
   return {
     async evaluate(action) {
-      await enact(call.store, set, call.now())
+      if (!past) await enact(call.store, set, call.now())
       const answers: Answers = {}
-      const history = openHistory(call, answers)
+      const history = past ? past.history(answers) : openHistory(call, answers)
       const start = call.elapsed()
       const verdict = await evaluate(set.rules, action, history, onFault)
       const open = await stopped(call.store.keyed, history.now())
@@ -145,7 +159,8 @@ export function guardOf(call: GuardedCall, set: PolicySet, scopes: readonly stri
     ) {
       let settled = shadow ? shadowed(evaluation) : evaluation
       if (approvals !== 'leave') {
-        settled = await approved(tx, call, set, action, evaluation, claims ?? {}, approvals)
+        const asked = past ? past.approvals(tx, call) : { tx, call }
+        settled = await approved(asked.tx, asked.call, set, action, evaluation, claims ?? {}, approvals)
         settled = await overdue(tx, set, action, settled, { now_ms: evaluation.at_ms, looks: approvals === 'look' })
       }
       const { allowed, verdict, violations, warnings, fired, policy_hash, duration_ms } = settled
@@ -180,13 +195,14 @@ export function guardOf(call: GuardedCall, set: PolicySet, scopes: readonly stri
         ...(settled.approved_rules.length > 0 && { approved_rules: settled.approved_rules }),
         ...(dry_run && { dry_run }),
         ...(shadow && { shadow }),
+        ...(past && { as_of: timestamp(at_ms) }),
       }
       // An action that was allowed is part of the session; its record is not another one.
       if (allowed && !dry_run && action.phase !== 'record' && set.keeps_sessions) {
         const time = { now_ms: at_ms, ttl_ms: call.tracker_ttl_ms }
         await addToSession(tx, action.agent_id, { actions: namesOf(action), classifications: tags }, time)
       }
-      const at = timestamp(at_ms)
+      const at = timestamp(past ? call.now() : at_ms)
       await tx.audit.append({ at, agent: call.caller.agent, method, request_id, ids, allowed, rules: fired, detail })
       return settled
     },

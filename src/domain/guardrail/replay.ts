@@ -69,6 +69,8 @@ interface Detail {
   approved_rules?: string[]
   /** The caller stopped nothing. */
   shadow?: boolean
+  /** The earlier time that was asked about. */
+  as_of?: string
 }
 
 const isDetail = (detail: unknown): detail is Detail =>
@@ -108,7 +110,8 @@ export async function replay(
 ): Promise<Replayed | null> {
   const { seq, at, agent, method, detail, rules: rules_before } = entry
   if (!isDetail(detail)) return null
-  const { verdict, unknown } = await evaluatePast(now, detail.input, at, detail.answers)
+  const judged_at = detail.as_of ?? at
+  const { verdict, unknown } = await evaluatePast(now, detail.input, judged_at, detail.answers)
   const then = new Set(rules_before)
   // A rule that depends on past state is assumed to answer as it did; so is a breaker, while it is declared.
   const counts = (rule: string) => !unknown.has(rule) || then.has(rule)
@@ -130,7 +133,7 @@ export async function replay(
     method,
     description: detail.input.description,
     policy_hash: detail.policy_hash,
-    by_its_rules: await repeat(await archived(detail.policy_hash), detail, at),
+    by_its_rules: await repeat(await archived(detail.policy_hash), detail, judged_at),
     before: answerOf(detail.verdict, detail.warnings.length),
     after: answerOf(after.verdict, after.warnings.length),
     rules_before,

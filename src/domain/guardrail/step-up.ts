@@ -58,7 +58,7 @@ function askingRules({ asks }: Evaluation, { rules }: PolicySet): AskingRule[] {
   return asks.flatMap(({ rule: guardrail_id, message, step_up }) => {
     const found = rules.find(({ rule }) => rule.id === guardrail_id)
     if (step_up === null || !found) return []
-    const { file: _, line: __, column: ___, ...rule } = found.rule
+    const { file: _, line: __, column: ___, assumed_match: ____, ...rule } = found.rule
     const { approvers, separation, expires, remember } = step_up
     return {
       guardrail_id,

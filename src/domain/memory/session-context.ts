@@ -3,11 +3,13 @@ import * as v from 'valibot'
 import { QueryHit } from '../../../sdk/schema/hit.ts'
 import { Contradiction, ReadyAction, WisdomEntry } from '../../../sdk/schema/memory.ts'
 import { BreakerState } from '../../../sdk/schema/policy.ts'
+import type { Store } from '../../../sdk/storage/store.ts'
 import { listContradictions } from '../decision/contradictions.ts'
 import { showBreakers } from '../guardrail/breaker.ts'
 import { scopesOf } from '../guardrail/compiled.ts'
 import { describeRule } from '../guardrail/describe.ts'
 import type { Policy } from '../guardrail/set.ts'
+import type { Follower } from '../search/follower.ts'
 import { hitOf } from '../search/hits.ts'
 import { indexState, precedents, type SearchTools, searchEntries } from '../search/search.ts'
 import { AgentProfile, agentProfile, byCategory, CategoryCalibration } from './profile.ts'
@@ -101,6 +103,8 @@ async function relevant(call: ContextCall, task: string | null, limit: number): 
 
 /** What it needs of a call. */
 interface ContextCall extends SearchTools {
+  store: Store
+  index: Follower
   caller: { agent: string }
   policy: Policy
   wisdom: WisdomReader

@@ -3,9 +3,10 @@ import * as v from 'valibot'
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import { compileFilter, isEmptyFilter } from '../../../sdk/storage/filter.ts'
-import type { DecisionFilter, Store } from '../../../sdk/storage/store.ts'
+import type { DecisionFilter, DecisionReader } from '../../../sdk/storage/store.ts'
 import type { Side } from '../../../sdk/storage/vectors.ts'
 import { round } from '../calibration/figures.ts'
+import type { GraphStore } from '../decision/links.ts'
 import type { Follower, SearchView } from './follower.ts'
 import type { Hit } from './hits.ts'
 import { byScore, type Candidate, candidate, isPrecedent, type Question, similarity } from './scores.ts'
@@ -59,8 +60,11 @@ export interface SearchResult {
 }
 
 export interface SearchTools {
-  store: Store
-  index: Follower
+  store: {
+    decisions: Pick<DecisionReader, 'count' | 'texts' | 'getMany'>
+    edges: GraphStore['edges']
+  }
+  index: Pick<Follower, 'once'>
   embedder: Embedder
   signal: AbortSignal
 }

@@ -4,7 +4,7 @@
  */
 import { editDistance } from '../../../sdk/nearest.ts'
 import type { Embedder } from '../../../sdk/storage/embedder.ts'
-import type { Store } from '../../../sdk/storage/store.ts'
+import type { DecisionReader } from '../../../sdk/storage/store.ts'
 import type { Follower } from './follower.ts'
 import { queryTerms } from './terms.ts'
 
@@ -22,7 +22,7 @@ const maxTried = 3
 const asciiWord = /(?<![\p{L}\p{N}_])[A-Za-z]+(?![\p{L}\p{N}_])/gu
 
 interface SpellingTools {
-  store: Pick<Store, 'decisions'>
+  store: { decisions: Pick<DecisionReader, 'getMany'> }
   index: Pick<Follower, 'keyword' | 'nearTerms'>
   embedder: Pick<Embedder, 'knowsWord'>
 }

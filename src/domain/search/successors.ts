@@ -1,7 +1,8 @@
 /** Puts a superseded decision directly below its successor. */
 
 import { fieldsOf } from '../../../sdk/storage/fields.ts'
-import type { DecisionFields, Edge, Store } from '../../../sdk/storage/store.ts'
+import type { DecisionFields, Edge } from '../../../sdk/storage/store.ts'
+import type { GraphStore } from '../decision/links.ts'
 
 interface Ordered {
   id: string
@@ -18,7 +19,7 @@ interface Successor {
 }
 
 /** Effective edges `supersedes` that lead to these decisions and on to their successors. */
-async function successorEdges(store: Store, ids: readonly string[]): Promise<Map<string, Successor[]>> {
+async function successorEdges(store: GraphStore, ids: readonly string[]): Promise<Map<string, Successor[]>> {
   const successors = new Map<string, Successor[]>()
   let open = [...ids]
   for (let depth = 0; open.length > 0 && depth < maxChain; depth++) {
@@ -42,7 +43,7 @@ async function successorEdges(store: Store, ids: readonly string[]): Promise<Map
  * successor of somebody else, the retired one moves down to it, and a successor that was not ranked comes directly below. Cycles are ignored.
  */
 export async function successorsFirst(
-  store: Store,
+  store: GraphStore,
   ranked: readonly string[],
   passes: (fields: DecisionFields) => boolean,
 ): Promise<Ordered[]> {

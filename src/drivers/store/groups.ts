@@ -2,7 +2,7 @@
 import type { DecisionRecord, Outcome } from '../../../sdk/schema/decision.ts'
 import { isStorageError, StorageError } from '../../../sdk/storage/errors.ts'
 import { compareText, settlerOf } from '../../../sdk/storage/fields.ts'
-import type { Edge, ReasonGroup } from '../../../sdk/storage/store.ts'
+import type { ReasonGroup } from '../../../sdk/storage/store.ts'
 
 /** The types of a decision's reasons, with how often each stands and the sum of its strengths. */
 export const reasonUses = ({ reasons }: Pick<DecisionRecord, 'reasons'>) =>
@@ -66,21 +66,3 @@ export function verbsOf(member: Member, translate: (error: unknown) => unknown):
       }
     }
 }
-
-// The edges that a record's links stand for, and the order in which edges are listed.
-
-/** One edge for each target, type and maker; of several the last link counts. */
-export function edgesOf(record: DecisionRecord): Edge[] {
-  const edges = new Map<string, Edge>()
-  for (const { target_id, edge_type, weight, context, created_at, created_by, effective } of record.links) {
-    const edge = { source_id: record.id, target_id, edge_type, weight, context, created_at, created_by, effective }
-    edges.set(JSON.stringify([edge_type, target_id, created_by]), edge)
-  }
-  return [...edges.values()]
-}
-
-export const edgeOrder = (a: Edge, b: Edge): number =>
-  compareText(a.source_id, b.source_id) ||
-  compareText(a.target_id, b.target_id) ||
-  compareText(a.edge_type, b.edge_type) ||
-  compareText(a.created_by, b.created_by)

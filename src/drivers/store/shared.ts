@@ -1,7 +1,6 @@
-/** What stores do alike: vectors are checked and packed into bytes, keyed records found by their range and read, groups counted by time and put in order. */
+/** What stores do alike: vectors are checked and packed into bytes, keyed records found by their range and read, groups counted by time. */
 import { StorageError } from '../../../sdk/storage/errors.ts'
-import { compareText, confidenceRank } from '../../../sdk/storage/fields.ts'
-import type { Generation, KeyedReader, KeyedRecord, OutcomeGroup } from '../../../sdk/storage/store.ts'
+import type { Generation, KeyedReader, KeyedRecord } from '../../../sdk/storage/store.ts'
 import { sides, type VectorSet } from '../../../sdk/storage/vectors.ts'
 
 // Refuses vectors that do not fit their generation.
@@ -85,9 +84,3 @@ export function edgesUpTo(edges: ArrayLike<number>, time: number): number {
   }
   return from
 }
-
-/** The order of outcome groups. */
-export const groupOrder = (a: Omit<OutcomeGroup, 'count'>, b: Omit<OutcomeGroup, 'count'>): number =>
-  confidenceRank(a.confidence) - confidenceRank(b.confidence) ||
-  compareText(a.outcome ?? '', b.outcome ?? '') ||
-  compareText(a.settled_by ?? '', b.settled_by ?? '')

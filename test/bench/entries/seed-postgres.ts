@@ -4,8 +4,9 @@
  * embedder.
  */
 import { SQL } from 'bun'
+import { edgesOf } from '../../../sdk/storage/edges.ts'
 import { analyse } from '../../../src/domain/search/terms.ts'
-import { edgesOf, reasonUses } from '../../../src/drivers/store/groups.ts'
+import { reasonUses } from '../../../src/drivers/store/groups.ts'
 import { openPostgresStore } from '../../../src/drivers/store/postgres/driver.ts'
 import { names, valuesOf } from '../../../src/drivers/store/postgres/rows.ts'
 import { packVectors } from '../../../src/drivers/store/shared.ts'

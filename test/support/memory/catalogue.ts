@@ -1,5 +1,5 @@
 /** The decisions of the memory store as filters see them: every question looks at each of them. */
-import { compareText, fieldsOrder, scoredValue } from '../../../sdk/storage/fields.ts'
+import { compareText, fieldsOrder, groupOrder } from '../../../sdk/storage/fields.ts'
 import { compileFilter } from '../../../sdk/storage/filter.ts'
 import type {
   CountFilter,
@@ -11,34 +11,10 @@ import type {
   ScoreSum,
   TimedOutcomeGroup,
 } from '../../../sdk/storage/store.ts'
-import { edgesUpTo, groupOrder } from '../../../src/drivers/store/shared.ts'
+import { countBy, counted, groupOf, outcomesOf, scoresOf } from '../../../src/domain/history/tally.ts'
+import { edgesUpTo } from '../../../src/drivers/store/shared.ts'
 
 export type Catalogue = ReturnType<typeof openCatalogue>
-
-/** One entry for each key: the first of its items, with how many there are. */
-function counted<T extends object>(items: readonly T[]): (T & { count: number })[] {
-  const groups = new Map<string, T & { count: number }>()
-  for (const item of items) {
-    const key = JSON.stringify(item)
-    const known = groups.get(key)
-    if (known) known.count++
-    else groups.set(key, { ...item, count: 1 })
-  }
-  return [...groups.values()]
-}
-
-const groupOf = ({ confidence_at_record: confidence, outcome, settled_by }: DecisionFields) => ({
-  confidence,
-  outcome,
-  settled_by,
-})
-const outcomesOf = (fields: readonly DecisionFields[]): OutcomeGroup[] => counted(fields.map(groupOf)).sort(groupOrder)
-
-function valuesOf(fields: DecisionFields, by: CountKey): string[] {
-  if (by === 'tag') return [...new Set(fields.tags)]
-  const value = by === 'day' ? new Date(fields.created_ms).toISOString().slice(0, 10) : fields[by]
-  return value === null ? [] : [value]
-}
 
 const partOf = (id: string): string => (id.slice(10, 20) === '-decision-' ? id.slice(20) : id)
 
@@ -71,10 +47,7 @@ export function openCatalogue() {
         .slice(0, limit)
     },
     count: (filter: CountFilter): number => passing(filter).length,
-    countBy: (filter: DecisionFilter, by: CountKey): { value: string; count: number }[] =>
-      counted(passing(filter).flatMap((fields) => valuesOf(fields, by).map((value) => ({ value })))).sort(
-        (a, b) => (by === 'day' ? 0 : b.count - a.count) || compareText(a.value, b.value),
-      ),
+    countBy: (filter: DecisionFilter, by: CountKey) => countBy(passing(filter), by),
     outcomes: (filter: CountFilter): OutcomeGroup[] => outcomesOf(passing(filter)),
     outcomesOver: (
       filter: DecisionFilter,
@@ -99,20 +72,6 @@ export function openCatalogue() {
         .flatMap(([value, fields]) => (value === null ? [] : [{ value, groups: outcomesOf(fields) }]))
         .sort((a, b) => compareText(a.value, b.value))
     },
-    scores(filter: DecisionFilter): ScoreSum[] {
-      const sums = new Map<string, ScoreSum>()
-      for (const fields of passing(filter)) {
-        const value = scoredValue(groupOf(fields))
-        if (value === null) continue
-        const { agent, category, stakes } = fields
-        const key = JSON.stringify([agent, category, stakes])
-        const sum = sums.get(key) ?? { agent, category, stakes, count: 0, confidence: 0, value: 0 }
-        sum.count++
-        sum.confidence += fields.confidence_at_record!
-        sum.value += value
-        sums.set(key, sum)
-      }
-      return [...sums.values()]
-    },
+    scores: (filter: DecisionFilter): ScoreSum[] => scoresOf(passing(filter)),
   }
 }

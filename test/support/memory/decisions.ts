@@ -1,11 +1,11 @@
 /** Decisions, edges and embeddings of the memory store, inside a transaction. */
 import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
+import { edgesOf } from '../../../sdk/storage/edges.ts'
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import { fieldsOf } from '../../../sdk/storage/fields.ts'
 import type { CountFilter, DecisionWriter, EmbeddingWriter, Generation } from '../../../sdk/storage/store.ts'
 import type { VectorSet } from '../../../sdk/storage/vectors.ts'
 import type { Verb } from '../../../src/drivers/store/groups.ts'
-import { edgesOf } from '../../../src/drivers/store/groups.ts'
 import { checkVectors } from '../../../src/drivers/store/shared.ts'
 import type { Catalogue } from './catalogue.ts'
 import { count, generationIn, type Layers, storedDecision, vectorKey } from './state.ts'

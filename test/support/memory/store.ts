@@ -1,9 +1,10 @@
 /** A store that lives in memory and ends with the process: for tests, which it serves exactly as the durable drivers do. */
+import { edgeOrder } from '../../../sdk/storage/edges.ts'
 import { StorageError } from '../../../sdk/storage/errors.ts'
 import { compareText, fieldsOf } from '../../../sdk/storage/fields.ts'
 import type { Edge, FeedEntry, Store, StoredDecision, StoreOptions, Transaction } from '../../../sdk/storage/store.ts'
 
-import { edgeOrder, newMember, reasonGroups, verbsOf } from '../../../src/drivers/store/groups.ts'
+import { newMember, reasonGroups, verbsOf } from '../../../src/drivers/store/groups.ts'
 import { textOf } from '../record.ts'
 import { openCatalogue } from './catalogue.ts'
 import { decisionWriter, embeddingWriter } from './decisions.ts'

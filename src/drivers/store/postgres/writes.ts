@@ -1,11 +1,12 @@
 /** Drafts as statements: of each kind of write one, whatever the number of drafts. */
+import { edgesOf } from '../../../../sdk/storage/edges.ts'
 import { fieldsOf } from '../../../../sdk/storage/fields.ts'
 import { skeleton } from '../../../../sdk/storage/skeleton.ts'
 import type { DecisionFields } from '../../../../sdk/storage/store.ts'
 import type { Query } from '../../shared/postgres/client.ts'
 import { toText } from '../../shared/postgres/filter.ts'
 import { arrayText, type Each, rowsOf } from '../../shared/postgres/rows.ts'
-import { edgesOf, reasonUses } from '../groups.ts'
+import { reasonUses } from '../groups.ts'
 import type { DecisionWrite, Draft } from './draft.ts'
 import { numberChanges } from './feed.ts'
 import { columns, names, valuesOf } from './rows.ts'

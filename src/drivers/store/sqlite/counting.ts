@@ -1,5 +1,5 @@
 /** Counts: from the counters where the combinations and the time of a decision tell whether it passes, else by an index. */
-import { compareText } from '../../../../sdk/storage/fields.ts'
+import { compareText, groupOrder } from '../../../../sdk/storage/fields.ts'
 import { isEmptyFilter } from '../../../../sdk/storage/filter.ts'
 import type {
   CountFilter,
@@ -10,7 +10,7 @@ import type {
   TimedOutcomeGroup,
 } from '../../../../sdk/storage/store.ts'
 import { dayMs } from '../../../core/time.ts'
-import { edgesUpTo, groupOrder } from '../shared.ts'
+import { edgesUpTo } from '../shared.ts'
 import type { Statements } from './connect.ts'
 import { type Group, type Kinds, select } from './kinds.ts'
 import type { Tallies, Visit } from './tallies.ts'

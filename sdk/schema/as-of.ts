@@ -1,0 +1,50 @@
+/** Answers about an earlier time: the parameter, and what the answer says of itself. */
+import * as v from 'valibot'
+import { boundMs } from './params.ts'
+
+const d = v.description
+
+const form = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})$/
+
+/** The parameter `as_of`. */
+export const AsOf = v.optional(
+  v.pipe(
+    v.string(),
+    v.check(
+      (value) => form.test(value) && boundMs(value, false) !== null,
+      'an RFC 3339 time such as 2026-03-03T12:00:00Z',
+    ),
+    d('Answer as at this time: from what had been recorded by then. RFC 3339, not in the future.'),
+  ),
+)
+
+/** What an answer about an earlier time can't know. */
+export const asOfLimits = [
+  'text_changed_since',
+  'imported_since',
+  'old_values_dropped',
+  'more_candidates',
+  'file_errors',
+  'circuit_breakers',
+  'evidence_times',
+] as const
+
+/** One limit of an answer about an earlier time. */
+export const AsOfLimit = v.object({
+  limit: v.pipe(v.picklist(asOfLimits), d('Which limit.')),
+  message: v.pipe(v.string(), d('What it means for this answer.')),
+  ids: v.pipe(v.array(v.string()), d('Decisions concerned, at most 100; empty if it concerns no single one.')),
+})
+/** One limit of an answer about an earlier time. */
+export type AsOfLimit = v.InferOutput<typeof AsOfLimit>
+
+/** The field `as_of` of an answer. */
+export const AsOfBlock = v.pipe(
+  v.object({
+    at: v.pipe(v.string(), d('The time, RFC 3339, UTC.')),
+    limits: v.pipe(v.array(AsOfLimit), d('What the answer can not know of that time; empty if nothing is missing.')),
+  }),
+  d('Only with the parameter `as_of`: the time of the answer, and its limits.'),
+)
+/** The field `as_of` of an answer. */
+export type AsOfBlock = v.InferOutput<typeof AsOfBlock>

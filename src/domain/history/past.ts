@@ -1,0 +1,193 @@
+/** The store as it was at an earlier time: the same questions, answered from the records of then. */
+import { invalidParams } from '../../../sdk/errors.ts'
+import type { AsOfBlock, AsOfLimit } from '../../../sdk/schema/as-of.ts'
+import { decisionPages, type RecordText } from '../../../sdk/storage/decisions.ts'
+import { edgeOrder, edgesOf } from '../../../sdk/storage/edges.ts'
+import { fieldsOf, fieldsOrder } from '../../../sdk/storage/fields.ts'
+import { compileFilter } from '../../../sdk/storage/filter.ts'
+import type {
+  CountFilter,
+  DecisionFields,
+  DecisionFilter,
+  DecisionReader,
+  EdgeReader,
+  KeyedReader,
+  Store,
+  StoredDecision,
+} from '../../../sdk/storage/store.ts'
+import { timestamp } from '../../core/time.ts'
+import { revisionsAfter } from '../decision/revisions.ts'
+import { changesAfter, formerSources } from './changes.ts'
+import { isUnchanged, recordAsOf } from './record.ts'
+import { countBy, outcomesOf, scoresOf } from './tally.ts'
+
+/** What can be asked about an earlier time. */
+export interface PastStore {
+  decisions: Pick<
+    DecisionReader,
+    'get' | 'getMany' | 'texts' | 'findIds' | 'idOfSource' | 'list' | 'count' | 'countBy' | 'outcomes' | 'scores'
+  >
+  edges: { of(ids: readonly string[], query: Parameters<EdgeReader['of']>[1]): ReturnType<EdgeReader['of']> }
+  keyed: KeyedReader
+}
+
+/** An earlier time, and what answers about it lack. */
+export interface Past {
+  readonly at_ms: number
+  readonly store: PastStore
+  now(): number
+  /** Decisions of then by id, without those that had not been recorded. */
+  read(ids: readonly string[]): Promise<StoredDecision[]>
+  /** Notes a limit of the answer. */
+  limit(limit: AsOfLimit['limit'], message: string, ids?: readonly string[]): void
+  /** The field `as_of` of the answer. */
+  block(): AsOfBlock
+}
+
+/** Decisions that one answer looks at: more would hold up everybody else. */
+const maxRead = 50_000
+const pageSize = 500
+/** Decisions whose past is read at once. */
+const concurrent = 16
+const maxIds = 100
+const maxIncoming = 10_000
+
+/** @throws CstpError `invalid_params` for a time in the future */
+export function openPast({ store, now }: { store: Store; now(): number }, as_of: string): Past {
+  const at_ms = Date.parse(as_of)
+  if (at_ms > now()) throw refused('a time that is not in the future', as_of)
+  const limits = new Map<AsOfLimit['limit'], AsOfLimit>()
+  const limit: Past['limit'] = (name, message, ids = []) => {
+    const known = limits.get(name)?.ids ?? []
+    limits.set(name, { limit: name, message, ids: [...new Set([...known, ...ids])].slice(0, maxIds) })
+  }
+
+  async function asOf({ record, ...rest }: StoredDecision): Promise<StoredDecision | null> {
+    const { id } = record
+    const [revisions, changes] = isUnchanged(record, at_ms)
+      ? [[], []]
+      : await Promise.all([revisionsAfter(store.keyed, id, at_ms), changesAfter(store.keyed, id, at_ms)])
+    const past = recordAsOf(record, { revisions, changes }, at_ms)
+    if (past === null) {
+      if (Date.parse(record.created_at) <= at_ms)
+        limit('imported_since', 'Decided by then, but imported later: left out, as it was not known here', [id])
+      return null
+    }
+    if (past.unknown.length > 0)
+      limit('old_values_dropped', 'Updated so often since that the values of then are not kept any more', [id])
+    return { ...rest, record: past.record }
+  }
+
+  async function read(ids: readonly string[]): Promise<StoredDecision[]> {
+    const found: (StoredDecision | null)[] = []
+    for (let from = 0; from < ids.length; from += pageSize) {
+      const stored = await store.decisions.getMany(ids.slice(from, from + pageSize))
+      for (let at = 0; at < stored.length; at += concurrent) {
+        const group = stored.slice(at, at + concurrent)
+        const past = await Promise.all(group.map(asOf))
+        const changed = group.filter(({ record }) => !isUnchanged(record, at_ms)).map(({ record }) => record.id)
+        const now = changed.length === 0 ? [] : await store.decisions.getMany(changed)
+        const revisions = new Map(now.map(({ record, revision }) => [record.id, revision]))
+        // Its record and its past are of one moment only if nobody changed it between the two reads.
+        for (const [index, { record, revision }] of group.entries())
+          found.push(
+            (revisions.get(record.id) ?? revision) === revision ? past[index]! : ((await read([record.id]))[0] ?? null),
+          )
+      }
+    }
+    return found.filter((one) => one !== null)
+  }
+
+  const walked = new Map<string, Promise<DecisionFields[]>>()
+
+  /** All decisions of then that pass what never changes of a filter. */
+  async function walk(fixed: DecisionFilter): Promise<DecisionFields[]> {
+    const found: DecisionFields[] = []
+    let count = 0
+    for await (const page of decisionPages(store.decisions, fixed, pageSize)) {
+      count += page.length
+      if (count > maxRead)
+        throw refused(`filters (agent, category, dates …) that leave at most ${maxRead} decisions`, 'more', 'params')
+      for (const { record, indexed } of await read(page.map(({ id }) => id))) found.push(fieldsOf(record, indexed))
+    }
+    return found
+  }
+
+  async function passing(filter: CountFilter): Promise<DecisionFields[]> {
+    const { category, agent, stakes, created_from_ms, created_to_ms } = filter
+    const same = { ...(category !== undefined && { category }), ...(agent !== undefined && { agent }) }
+    const whole = {
+      ...same,
+      ...(stakes && { stakes }),
+      created_to_ms: Math.min(created_to_ms ?? at_ms, at_ms),
+    }
+    const fixed = created_from_ms === undefined ? whole : { ...whole, created_from_ms }
+    const known = walked.get(JSON.stringify(whole)) ?? walked.get(JSON.stringify(fixed)) ?? walk(fixed)
+    walked.set(JSON.stringify(fixed), known)
+    return (await known).filter(compileFilter(filter))
+  }
+
+  const textOf = ({ record }: StoredDecision): RecordText => ({
+    id: record.id,
+    json: JSON.stringify(record),
+    agent: record.recorded_by,
+    created_ms: Date.parse(record.created_at),
+  })
+  const get = async (id: string): Promise<StoredDecision | null> => (await read([id]))[0] ?? null
+
+  const decisions: PastStore['decisions'] = {
+    get,
+    getMany: read,
+    texts: async (ids) => (await read(ids)).map(textOf),
+    async findIds(prefix, limit) {
+      return (await read(await store.decisions.findIds(prefix, limit))).map(({ record }) => record.id)
+    },
+    async idOfSource(source_key) {
+      const id = await store.decisions.idOfSource(source_key)
+      return id !== null && (await get(id)) ? id : null
+    },
+    async list({ filter, ids, sort, order, offset, limit }) {
+      const kept = ids && new Set(ids)
+      const found = (await passing(filter)).filter(({ id }) => kept === undefined || kept.has(id))
+      const page = found.sort(fieldsOrder(sort, order)).slice(offset, offset + limit)
+      return { texts: (await read(page.map(({ id }) => id))).map(textOf), total: found.length }
+    },
+    count: async (filter) => (await passing(filter)).length,
+    countBy: async (filter, by) => countBy(await passing(filter), by),
+    outcomes: async (filter) => outcomesOf(await passing(filter)),
+    scores: async (filter) => scoresOf(await passing(filter)),
+  }
+
+  const edges: PastStore['edges'] = {
+    async of(ids, { direction, types, limit }) {
+      const wanted = new Set(ids)
+      const sources = new Set(direction === 'incoming' ? [] : ids)
+      if (direction !== 'outgoing') {
+        const today = await store.edges.of(ids, { direction: 'incoming', limit: maxIncoming })
+        for (const { source_id } of today) sources.add(source_id)
+        for (const id of ids) for (const source of await formerSources(store.keyed, id)) sources.add(source)
+      }
+      const starts = ({ source_id }: { source_id: string }) => direction !== 'incoming' && wanted.has(source_id)
+      const ends = ({ target_id }: { target_id: string }) => direction !== 'outgoing' && wanted.has(target_id)
+      return (await read([...sources]))
+        .flatMap(({ record }) => edgesOf(record))
+        .filter((edge) => (starts(edge) || ends(edge)) && (types?.includes(edge.edge_type) ?? true))
+        .sort(edgeOrder)
+        .slice(0, limit)
+    },
+  }
+
+  return {
+    at_ms,
+    now: () => at_ms,
+    store: { decisions, edges, keyed: store.keyed },
+    read,
+    limit,
+    block: () => ({ at: timestamp(at_ms), limits: [...limits.values()] }),
+  }
+}
+
+/** A refusal that names the parameter. */
+export function refused(expected: string, received: string, path = 'as_of') {
+  return invalidParams({ path, message: `expected ${expected}`, expected, received })
+}

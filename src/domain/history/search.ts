@@ -1,0 +1,95 @@
+/** A search about an earlier time: candidates by the index of today, judged by what they were then. */
+import { fieldsOf } from '../../../sdk/storage/fields.ts'
+import { compileFilter } from '../../../sdk/storage/filter.ts'
+import type { DecisionFields, DecisionFilter } from '../../../sdk/storage/store.ts'
+import { embeddedTexts } from '../search/embeddings.ts'
+import type { Follower, SearchView } from '../search/follower.ts'
+import { analyse } from '../search/terms.ts'
+import type { Past } from './past.ts'
+
+/** Candidates that a search looks at, at most. */
+const maxCandidates = 5_000
+
+type Read = (ids: readonly string[]) => Promise<Map<string, DecisionFields>>
+
+/** What of a filter never changes, so that the index of today answers it as that of then. */
+const fixedOf = ({ agent, category, stakes, created_from_ms, created_to_ms }: DecisionFilter, at_ms: number) => ({
+  ...(agent !== undefined && { agent }),
+  ...(category !== undefined && { category }),
+  ...(stakes && { stakes }),
+  ...(created_from_ms !== undefined && { created_from_ms }),
+  created_to_ms: Math.min(created_to_ms ?? at_ms, at_ms),
+})
+
+/** The index of today, as a search about the past sees it. */
+export function pastIndex(index: Pick<Follower, 'once'>, past: Past): Pick<Follower, 'once'> {
+  return {
+    once: (run) =>
+      index.once((view) => {
+        const known = new Map<string, DecisionFields | null>()
+        return run(
+          pastView(view, past, async (ids) => {
+            const missing = ids.filter((id) => !known.has(id))
+            for (const id of missing) known.set(id, null)
+            for (const { record, indexed } of await past.read(missing)) known.set(record.id, fieldsOf(record, indexed))
+            return new Map(ids.flatMap((id) => (known.get(id) ? [[id, known.get(id)!] as const] : [])))
+          }),
+        )
+      }),
+  }
+}
+
+/** The same view over what decisions were then. */
+export function pastView(view: SearchView, past: Past, read: Read): SearchView {
+  /** Those of the hits that passed then. */
+  const passed = async <T extends { id: string }>(hits: readonly T[], filter: DecisionFilter): Promise<T[]> => {
+    const passes = compileFilter(filter)
+    const fields = await read(hits.map(({ id }) => id))
+    return hits.filter(({ id }) => fields.has(id) && passes(fields.get(id)!))
+  }
+  const incomplete = () =>
+    past.limit(
+      'more_candidates',
+      `More than ${maxCandidates} decisions of today match: those of then may be further down`,
+    )
+  return {
+    ...view,
+    async nearest({ k, filter, ...query }) {
+      const fixed = fixedOf(filter, past.at_ms)
+      for (let asked = Math.min(k + 50, maxCandidates); ; asked = Math.min(asked * 4, maxCandidates)) {
+        const hits = await view.nearest({ ...query, k: asked, filter: fixed })
+        const found = await passed(hits, filter)
+        if (found.length >= k || hits.length < asked) return found.slice(0, k)
+        if (asked < maxCandidates) continue
+        incomplete()
+        return found
+      }
+    },
+    async keyword({ filter, limit, ...query }) {
+      const fixed = fixedOf(filter, past.at_ms)
+      const all = await view.keyword({ ...query, filter: fixed, limit: maxCandidates, counted: false })
+      const found = await passed(all.hits, filter)
+      if (all.hits.length === maxCandidates) incomplete()
+      const fields = await read(found.map(({ id }) => id))
+      const total_unindexed = found.filter(({ id }) => !fields.get(id)!.indexed).length
+      const total = query.counted === false ? 0 : found.length
+      return { hits: found.slice(0, limit), total, total_unindexed, ideal: all.ideal }
+    },
+  }
+}
+
+const sameText = 'Found by the text of today, shown as at the time: of these the text has changed since'
+
+/** Notes that an answer was found by the texts of today, and which of its decisions had another text. */
+export async function limitSearch(
+  past: Past,
+  store: { decisions: { getMany(ids: readonly string[]): ReturnType<Past['read']> } },
+  ids: readonly string[],
+): Promise<void> {
+  const textOf = ({ record }: Awaited<ReturnType<Past['read']>>[number]) =>
+    JSON.stringify([embeddedTexts(record), analyse(record)])
+  const then = new Map((await past.read(ids)).map((one) => [one.record.id, textOf(one)]))
+  const now = await store.decisions.getMany(ids)
+  const changed = now.filter((one) => then.get(one.record.id) !== textOf(one)).map(({ record }) => record.id)
+  past.limit('text_changed_since', sameText, changed)
+}
