@@ -258,14 +258,7 @@ export const DecisionRecord = v.object({
   imported_by: v.pipe(nullableText, d('The agent that imported it; null where it was recorded directly.')),
   source_key: v.pipe(nullableText, d('Key in the system that the decision was imported from.')),
   ...observedEntries,
-  recorded_at: v.optional(
-    v.pipe(
-      v.string(),
-      d(
-        'Only if it was imported with a `created_at`: when it was recorded here, RFC 3339, UTC. Answers `as_of` an earlier time lack it.',
-      ),
-    ),
-  ),
+  recorded_at: v.optional(v.pipe(v.string(), d('Only if imported with a `created_at`: when that was, RFC 3339, UTC.'))),
   created_at: v.pipe(v.string(), d('RFC 3339, UTC.')),
   updated_at: v.pipe(v.string(), d('Time of the last change, RFC 3339, UTC.')),
   actual_result: v.pipe(nullableText, d('What happened.')),

@@ -169,7 +169,8 @@ forEachBackend((open, store) => {
 
     test('is a time that has come, and of a check only in a dry run', async () => {
       const program = await open()
-      const { call, refused, clock } = program
+      const { call, refused, rules, clock } = program
+      await rules('')
       const ahead = new Date(clock.now + 1).toISOString()
       for (const name of reading) {
         const one = name === 'getDecision' || name === 'getGraph'
@@ -181,7 +182,7 @@ forEachBackend((open, store) => {
         expect((await refused('getStats', { as_of })).message).toContain('as_of')
       const action = { description: 'Ship it', category: 'deployment' }
       const as_of = later(program)
-      expect((await refused('checkGuardrails', { action, as_of })).data).toMatchObject({ errors: [{ path: 'as_of' }] })
+      expect((await refused('checkGuardrails', { action, as_of })).data).toMatchObject({ issues: [{ path: 'as_of' }] })
       expect(await call('checkGuardrails', { action, as_of, dry_run: true })).toMatchObject({ as_of: { at: as_of } })
     })
 
@@ -258,7 +259,7 @@ forEachBackend((open, store) => {
       }
       expect(await then(start)).toEqual(['step_up', null, 'deny'])
       expect(await then(asked)).toEqual(['step_up', 'pending', 'allow'])
-      expect(await then(granted)).toEqual(['allow', 'approved', 'allow'])
+      expect(await then(granted)).toEqual(['allow', 'consumed', 'allow'])
       expect(await then(used)).toEqual(['step_up', null, 'allow'])
     })
   })
