@@ -2024,11 +2024,7 @@ export interface DecisionRecord {
   source?: 'hook' | undefined
   /** With `source: hook`: who gave it a confidence, with which it is scored from then on. */
   adopted_by?: string | undefined
-  /**
-   * Only if it was imported with a `created_at`: when it was recorded here, RFC 3339, UTC. Answers `as_of` an
-   * earlier time lack it.
-   */
-  recorded_at?: string | undefined
+  /** Only if imported with a `created_at`: when that was, RFC 3339, UTC. */ recorded_at?: string | undefined
   /** RFC 3339, UTC. */ created_at: string
   /** Time of the last change, RFC 3339, UTC. */ updated_at: string
   /** What happened. */ actual_result: string | null
