@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { DecisionRecord } from '../../sdk/schema/decision.ts'
 import { oddRecord, recordOf } from '../../sdk/storage/conformance/store/records.ts'
-import { dayOf, readAdr } from '../../src/cli/adr/decision.ts'
+import { dayOf, readAdr, stated } from '../../src/cli/adr/decision.ts'
 import { lineOf, statusTag } from '../../src/cli/adr/folder.ts'
 import { madrOf, stateOf } from '../../src/cli/adr/write.ts'
 import { importLine, sourceOf } from '../../src/cli/export-line.ts'
@@ -271,4 +271,54 @@ test('a file that was edited is told from one that was not, and from those of ot
     stateOf(text.replace('Redis', 'Valkey')),
     stateOf(madr),
   ])
+})
+
+/** An option as people name them, with quotes of every kind around some of its words. */
+const quotedOption = (() => {
+  const word = fc.constantFrom(
+    'Redis',
+    'use',
+    'sections',
+    'Good, because',
+    'don’t',
+    "teams'",
+    'a, b',
+    '(fast)',
+    'v2.0',
+    'C++',
+  )
+  const quotes = fc.constantFrom(['"', '"'], ["'", "'"], ['“', '”'], ['‘', '’'], ['`', '`'], ['«', '»'], ['', ''])
+  const piece = fc.tuple(quotes, word).map(([[open, close], text]) => open + text + close)
+  return fc.array(piece, { minLength: 1, maxLength: 5 }).map((pieces) => `Option ${pieces.join(' ')} x`)
+})()
+const around = fc.constantFrom(
+  ['"', '"'],
+  ["'", "'"],
+  ['“', '”'],
+  ['‘', '’'],
+  ['`', '`'],
+  ['«', '»'],
+  ['**', '**'],
+  ['', ''],
+)
+
+test('the chosen option is the one of the list, whatever quotes are in its name and around it', () => {
+  const lists = fc.uniqueArray(quotedOption, { minLength: 2, maxLength: 4 })
+  fc.assert(
+    fc.property(lists, around, fc.boolean(), (options, [open, close], reasoned) => {
+      const [chosen, ...others] = options
+      const text = `# T\n\n## Considered Options\n\n${options.map((one) => `* ${one}`).join('\n')}\n\n## Decision Outcome\n\nChosen option: ${open}${chosen}${close}${reasoned ? ', because it is enough' : '.'}\n`
+      const found = readAdr(text)
+      expect([found!.chosen, found!.alternatives]).toEqual([chosen!, others])
+      expect(found!.reasons).toEqual(reasoned ? [{ type: 'rationale', text: 'it is enough' }] : [])
+    }),
+  )
+})
+
+test('a choice in other quotes than those inside is read whole without a list', () => {
+  const chosen = (said: string) => stated(`Chosen option: ${said}, because it resolves all forces.`)
+  const because = 'it resolves all forces.'
+  for (const name of ['Section "A" listing "Good, because" and "Bad, because"', 'the teams’ own “b”'])
+    for (const said of [`'${name}'`, `«${name}»`]) expect(chosen(said)).toEqual({ chosen: name, because })
+  expect(chosen('"Keep \'it\' simple"')).toEqual({ chosen: "Keep 'it' simple", because })
 })

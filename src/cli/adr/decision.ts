@@ -31,11 +31,14 @@ export interface Adr {
 const longest = 10_000
 
 const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim()
-const wrapped = /^(["'`]|\*\*|__|\*|_)(.+)\1$/
+const wrapped = /^(?:(["'`]|\*\*|__|\*|_)(.+)\1|“(.+)”|‘(.+)’|«(.+)»)$/
 /** Without what stands around all of it: quotes, emphasis, a stop. */
 function bare(text: string): string {
   const line = oneLine(text).replace(/[.,;:]+$/, '')
-  const inner = wrapped.exec(line)?.[2]
+  const inner = wrapped
+    .exec(line)
+    ?.slice(2)
+    .find((one) => one !== undefined)
   return inner === undefined ? line : bare(inner)
 }
 const folded = (text: string): string =>
@@ -46,19 +49,37 @@ const folded = (text: string): string =>
 const present = (text: string | undefined): string | null =>
   text === undefined || text.trim() === '' ? null : text.trim()
 
-/** `Chosen option: "X", because …`, with or without quotes; quotes inside are part of the name. */
-const quotedChoice =
-  /chosen (?:option|solution|alternative)s?\s*:?\**\s*:?\s*["“](.+?)["”](?=\s*(?:[,.;:(]|because\b|$))/im
-const plainChoice = /chosen (?:option|solution|alternative)s?\s*:?\**\s*:\s*(.+?)(?=,?\s*because\b|[.;](?:\s|$)|$)/im
-const because = /^\s*[,.;:]?\s*because\b:?\s*([\s\S]*)/i
+const choice = /chosen (?:option|solution|alternative)s?\s*:?\**\s*:?\s*/i
+/** `Chosen option: "X", because …`, in quotes of any kind; those inside are part of the name. */
+const quotedChoice = /^(?:["“](.+?)["”]|['‘](.+?)['’]|`(.+?)`|«(.+?)»)(?=\s*(?:[,.;:(]|because\b|$))/im
+const plainChoice = /^(.+?)(?=,?\s*because\b|[.;](?:\s|$)|$)/im
+const because = /^["”'’»`*_]*\s*[,.;:]?\s*because\b:?\s*([\s\S]*)/i
 
-/** The option that a decision says it chose, and why. */
-export const stated = (body: string): { chosen: string; because: string | null } | null => {
-  const found = quotedChoice.exec(body) ?? plainChoice.exec(body)
-  if (!found) return null
-  const chosen = bare(found[1]!)
-  if (chosen === '') return null
-  return { chosen, because: present(because.exec(body.slice(found.index + found[0].length).replace(/^["”]/, ''))?.[1]) }
+/** The option of a list with which a text begins, whatever is in its name. */
+function listedChoice(rest: string, options: readonly string[]): { whole: string; name: string } | null {
+  const found = options.flatMap((option) => {
+    const name = bare(option)
+    const words = name.split(' ').map((word) => RegExp.escape(word))
+    const whole = new RegExp(`^["“'‘«\`*_\\s]*${words.join('\\s+')}(?![\\p{L}\\p{N}])`, 'iu').exec(rest)?.[0]
+    return whole === undefined || name === '' ? [] : [{ whole, name }]
+  })
+  return found.sort((one, other) => other.whole.length - one.whole.length)[0] ?? null
+}
+
+/** The option that a decision says it chose, and why. @param options what the record lists */
+export function stated(
+  body: string,
+  options: readonly string[] = [],
+): { chosen: string; because: string | null } | null {
+  const start = choice.exec(body)
+  if (!start) return null
+  const rest = body.slice(start.index + start[0].length)
+  const listed = listedChoice(rest, options)
+  const said = quotedChoice.exec(rest)?.[0] ?? (start[0].includes(':') ? plainChoice.exec(rest)?.[0] : undefined)
+  const whole = listed?.whole ?? said
+  if (whole === undefined) return null
+  const chosen = listed?.name ?? bare(whole)
+  return chosen === '' ? null : { chosen, because: present(because.exec(rest.slice(whole.length))?.[1]) }
 }
 
 /** Whether an option of a list is the one that was chosen: the same words, or one begins with the other. */
@@ -140,10 +161,12 @@ const bodyOf = (parts: readonly Section[]): string | null =>
 const isContents = ({ body }: Section): boolean =>
   /\]\(#/.test(body) && body.split('\n').every((line) => /^\s*$|^contents:?$|^\s*[-*+] .*\]\(#[^)]*\)\s*$/i.test(line))
 
+const firstParagraph = (item: string): string => item.split('\n\n')[0]!
+
 /** The options of a record, and what it says of each. */
 function optionsOf(parts: AdrParts, chosen: string | null) {
   const listed = partsOf(parts, 'options')
-  const options = listed.flatMap(itemsOf).map((item) => item.split('\n\n')[0]!)
+  const options = listed.flatMap(itemsOf).map(firstParagraph)
   const told = new Map<string, string>()
   for (const { tokens } of partsOf(parts, 'arguments')) {
     let name: string | null = null
@@ -183,7 +206,8 @@ export function readAdr(markdown: string): Adr | null {
   // The template itself.
   if (!own && /^[[{]/.test(title)) return null
 
-  const found = stated(decided ?? '')
+  const listed = partsOf(parts, 'options').flatMap(itemsOf)
+  const found = stated(decided ?? '', listed.map(firstParagraph))
   const { alternatives, chosenReason, kept } = optionsOf(parts, found?.chosen ?? null)
   const whole = decided === null ? title : `${title}\n\n${decided}`
   const fits = whole.length <= longest
