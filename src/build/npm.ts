@@ -23,6 +23,7 @@ export const targets: Readonly<Record<string, string>> = {
 const shared = {
   version,
   license: 'Apache-2.0',
+  type: 'module',
   engines: { node: '>=20' },
   publishConfig: { access: 'public' },
 }
@@ -41,7 +42,6 @@ function writeStarter(folder: string): void {
     description: 'Decision memory and policy service for software agents: precedents, policy, calibration, evidence.',
     keywords: ['agents', 'decisions', 'guardrails', 'calibration', 'audit', 'mcp'],
     ...shared,
-    type: 'module',
     bin: { cstp: 'cstp.mjs' },
     files: ['cstp.mjs'],
     optionalDependencies: Object.fromEntries(Object.keys(targets).map((machine) => [`@cstp/${machine}`, version])),

@@ -5,6 +5,7 @@ import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import rootManifest from '../../package.json' with { type: 'json' }
 import manifest from '../../sdk/package.json' with { type: 'json' }
+import { packageProblems } from '../../src/build/check-package.ts'
 import { type RunningServer, root, startServer, temporaryDir } from '../support/process.ts'
 import { type Packed, pack, project, readmeBlocks, run } from './package.ts'
 
@@ -74,6 +75,10 @@ describe.skipIf(missing.length > 0)('the package', () => {
   /** README blocks, one after the other, against the running server. */
   const story = async (): Promise<string> =>
     (await readmeBlocks()).join('\n').replaceAll('http://127.0.0.1:9991', server.url)
+
+  test('publint and arethetypeswrong find nothing in it', async () => {
+    expect(await packageProblems(packed.tarball)).toEqual([])
+  })
 
   test('holds the built modules of its sources, the manifest, README and LICENSE, and nothing else', async () => {
     const sources = (await readdir(join(root, 'sdk'), { recursive: true }))

@@ -1,0 +1,40 @@
+/** The packages of `npx cstp`: judged as they would be published. That of the client is judged in test/sdk/package.test.ts. */
+import { expect, test } from 'bun:test'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { packageProblems } from '../../src/build/check-package.ts'
+import { makePackages } from '../../src/build/npm.ts'
+import { inTemporaryDir, run } from '../support/process.ts'
+
+/** A package of these files, packed by npm. */
+async function packed(dir: string, files: Record<string, string>): Promise<string> {
+  await mkdir(dir)
+  for (const [name, text] of Object.entries(files)) await writeFile(join(dir, name), text)
+  const { out } = await run(['npm', 'pack', '--silent'], { cwd: dir, env: { PATH: process.env.PATH ?? '', HOME: dir } })
+  return join(dir, out.trim())
+}
+
+test('publint and arethetypeswrong find nothing in the packages of the program', () =>
+  inTemporaryDir(async (dir) => {
+    // What is in the program is not judged here.
+    const program = join(dir, 'program')
+    await writeFile(program, '#!/bin/sh\n', { mode: 0o755 })
+    const tarballs = await makePackages(join(dir, 'npm'), [], program)
+    expect(tarballs).toHaveLength(2)
+    for (const tarball of tarballs) expect([tarball, await packageProblems(tarball)]).toEqual([tarball, []])
+    expect(JSON.parse(await readFile(join(dir, 'npm/cstp/package.json'), 'utf8')).bin).toEqual({ cstp: 'cstp.mjs' })
+  }))
+
+test('they find what is wrong with a package: a file that is not there, and types that are not those of the code', () =>
+  inTemporaryDir(async (dir) => {
+    const manifest = { name: 'wrong', version: '1.0.0', type: 'module', license: 'Apache-2.0' }
+    const exports = { '.': { types: './a.d.ts', default: './a.js' }, './b': './b.js' }
+    const files = {
+      'package.json': JSON.stringify({ ...manifest, exports }),
+      'a.js': 'export const a = 1\n',
+      'a.d.ts': "export { missing } from './missing'\n",
+    }
+    const problems = (await packageProblems(await packed(join(dir, 'wrong'), files))).join('\n')
+    expect(problems).toContain('FILE_DOES_NOT_EXIST')
+    expect(problems).toContain('InternalResolutionError')
+  }))
