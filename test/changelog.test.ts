@@ -2,14 +2,14 @@
 import { expect, test } from 'bun:test'
 import { cp, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { changesets, isReleased, released, section, sections, withEntry } from '../src/generate/changelog.ts'
+import { changesets, isReleased, kindOf, released, section, sections, withEntry } from '../src/generate/changelog.ts'
 import { inTemporaryDir, root } from './support/process.ts'
 
 test('a changeset becomes a section: its first sentence is the heading, links lead from the root', () => {
   expect(section('---\n"cstp-service": minor\n---\n\nOne\nthing. And why.\n\n- [x](../docs/x.md)\n')).toBe(
-    '### One thing\n\nAnd why.\n\n- [x](docs/x.md)',
+    '#### One thing\n\nAnd why.\n\n- [x](docs/x.md)',
   )
-  expect(section('---\n---\n\nNo full stop')).toBe('### No full stop')
+  expect(section('---\n---\n\nNo full stop')).toBe('#### No full stop')
 })
 
 test('an entry replaces the one that waited, and stands above what was released', () => {
@@ -23,10 +23,26 @@ test('an entry replaces the one that waited, and stands above what was released'
   expect(withEntry(next, 'Unreleased', [])).toBe(dated)
 })
 
-test('every changeset that waits has a section of its own with something in it', async () => {
-  const headings = (await sections()).map((text) => text.split('\n')[0])
-  expect(new Set(headings).size).toBe((await changesets()).length)
-  for (const text of await sections()) expect(text.split('\n').length).toBeGreaterThan(2)
+test('a changeset is listed under its subject, or else under how it raises the version', () => {
+  expect(kindOf('00-first.md', '')).toBeNull()
+  expect(kindOf('21-scopes.md', '---\n"cstp-service": minor\n---\n')).toBe('Policy')
+  expect(kindOf('brave-cats.md', '---\n"cstp-service": major\n---\n')).toBe('Breaking changes')
+  expect(kindOf('brave-cats.md', '---\n"cstp-service": patch\n---\n')).toBe('Fixed')
+})
+
+test('every changeset that waits has a section of its own with something in it, each kind once', async () => {
+  const text = (await sections()).join('\n\n')
+  const headings = text.match(/^### .*$/gm) ?? []
+  expect(new Set(headings).size).toBe(headings.length)
+  const parts = text.split(/^(?=####? )/m).filter((part) => !/^### .*\n*$/.test(part))
+  expect(parts.length).toBe((await changesets()).length)
+  for (const part of parts) expect(part.trim().split('\n').length).toBeGreaterThan(2)
+})
+
+test('a first release tells of nothing that it changed', async () => {
+  const texts = await Promise.all((await changesets()).map((path) => readFile(path, 'utf8')))
+  if ((await released(await readFile(join(root, 'CHANGELOG.md'), 'utf8'))) === '')
+    expect(texts.filter((text) => /\b(?:no longer|any more|used to)\b/.test(text))).toEqual([])
 })
 
 test('the first release keeps the version, the next one raises that of both packages', () =>
@@ -70,7 +86,7 @@ test('the first release keeps the version, the next one raises that of both pack
     expect(client).toBe(version)
     const text = await readFile(join(dir, 'CHANGELOG.md'), 'utf8')
     const headings = text.match(/^##+ .*$/gm)!
-    expect(headings.slice(0, 2)).toEqual([expect.stringContaining(`## ${version}, `), '### Second'])
-    expect(headings[2]).toMatch(`## ${before[0]}, `)
+    expect(headings.slice(0, 3)).toEqual([expect.stringContaining(`## ${version}, `), '### Fixed', '#### Second'])
+    expect(headings[3]).toMatch(`## ${before[0]}, `)
     expect((await readdir(join(dir, '.changeset'))).filter((name) => name.endsWith('.md'))).toEqual([])
   }))

@@ -1,6 +1,6 @@
 /** The changelog: entries of released versions as they stand, above them one that is made of the changesets that wait for a release. */
 import { readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { version } from '../core/version.ts'
 
 const root = join(import.meta.dir, '../..')
@@ -13,13 +13,34 @@ export async function changesets(): Promise<string[]> {
   return names.sort().map((name) => join(folder, name))
 }
 
+/** Kinds of changes before the first release, by the first digit of the changeset's name. */
+const subjects: Record<string, string> = {
+  '1': 'Decisions and precedents',
+  '2': 'Policy',
+  '3': 'Learning',
+  '4': 'Models and clients',
+  '5': 'Models and clients',
+  '6': 'Evidence',
+  '7': 'Operation',
+  '8': 'Documentation',
+}
+const bumps: Record<string, string> = { major: 'Breaking changes', minor: 'Added', patch: 'Fixed' }
+
+/** The kind under which a changeset is listed: its subject, or else how it raises the version. Null for what begins the entry. */
+export function kindOf(name: string, changeset: string): string | null {
+  if (name.startsWith('0')) return null
+  return (
+    subjects[name.charAt(0)] ?? bumps[/^---\n[^\n]*: (major|minor|patch)$/m.exec(changeset)?.[1] ?? ''] ?? 'Changed'
+  )
+}
+
 /** A section of a changeset: its first sentence is the heading, and links are seen from the root. */
 export function section(changeset: string): string {
   const text = changeset.replace(/^---\n(?:[\s\S]*?\n)?---\n/, '').trim()
   const end = /[.?!](?=\s|$)/.exec(text)
   const heading = end ? text.slice(0, end.index + 1) : text
   const rest = text.slice(heading.length)
-  return `### ${heading.replace(/\s+/g, ' ').replace(/\.$/, '')}\n\n${rest.replaceAll('](../', '](').trim()}`.trim()
+  return `#### ${heading.replace(/\s+/g, ' ').replace(/\.$/, '')}\n\n${rest.replaceAll('](../', '](').trim()}`.trim()
 }
 
 /** From the first released entry on; empty where nothing was released. */
@@ -37,9 +58,20 @@ export function withEntry(changelog: string, heading: string, sections: readonly
 
 export const readChangelog = (): Promise<string> => readFile(join(root, 'CHANGELOG.md'), 'utf8').catch(() => '')
 
-/** The text of every changeset that waits, as a section. */
-export const sections = async (): Promise<string[]> =>
-  Promise.all((await changesets()).map(async (path) => section(await readFile(path, 'utf8'))))
+/** The changesets that wait, a text for each kind with its sections. */
+export async function sections(): Promise<string[]> {
+  const kinds = new Map<string | null, string[]>()
+  for (const path of await changesets()) {
+    const text = await readFile(path, 'utf8')
+    const kind = kindOf(basename(path), text)
+    kinds.set(kind, [...(kinds.get(kind) ?? []), section(text)])
+  }
+  return [...kinds].map(([kind, texts]) =>
+    [...(kind === null ? [] : [`### ${kind}`]), ...texts.map((text) => (kind === null ? text.slice(1) : text))].join(
+      '\n\n',
+    ),
+  )
+}
 
 /** The text of `CHANGELOG.md`. */
 export async function changelog(): Promise<string> {

@@ -26,5 +26,5 @@ const version = await versionNow()
 const today = new Date().toISOString().slice(0, 10)
 await writeFile(join(root, 'CHANGELOG.md'), withEntry(changelog, `${version}, ${today}`, told))
 console.log(
-  `${version}: ${told.length} changesets are its entry in CHANGELOG.md. Next: bun run generate, commit, tag v${version}.`,
+  `${version}: ${waiting.length} changesets are its entry in CHANGELOG.md. Next: bun run generate, commit, tag v${version}.`,
 )
