@@ -1,5 +1,4 @@
-/** The scores of a decision for a question, by meaning and by words, and what it takes to be a precedent. */
-import type { Embedder } from '../../../sdk/storage/embedder.ts'
+/** The scores of a decision for a question, by meaning and by words. */
 import type { Side } from '../../../sdk/storage/vectors.ts'
 
 export interface Candidate {
@@ -40,21 +39,4 @@ export function candidate(id: string, distance: number | null, score: number, qu
   const share = score === 0 ? 0 : score / ideal
   const keyword = score === 0 ? 0 : share / (Math.max(best, score) / ideal) ** byBest
   return { id, distance, share, keyword, combined: weight * similarity(distance) + (1 - weight) * keyword }
-}
-
-/**
- * Share of the most that a question could score which the everyday words of one that nothing answers reach. The more words, the less of
- * them one decision holds. Chosen on the development questions of `bun run eval`.
- */
-const strayShare = (terms: number): number => 1.12 / Math.max(terms, 9) ** 0.75
-
-/** Whether a hit scores more, in the parts that were searched, than the best hits of questions that nothing answers. */
-export function isPrecedent(
-  { distance, share }: Candidate,
-  { vector, weight, terms }: Question,
-  { precedent_distance }: Embedder,
-): boolean {
-  const ofMeaning = vector ? weight : 0
-  const mixed = (meaning: number, words: number) => ofMeaning * meaning + (1 - ofMeaning) * words
-  return mixed(similarity(distance), share) >= mixed(similarity(precedent_distance), strayShare(terms.length))
 }

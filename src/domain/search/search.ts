@@ -9,7 +9,8 @@ import { round } from '../calibration/figures.ts'
 import type { GraphStore } from '../decision/links.ts'
 import type { Follower, SearchView } from './follower.ts'
 import type { Hit } from './hits.ts'
-import { byScore, type Candidate, candidate, isPrecedent, type Question, similarity } from './scores.ts'
+import { hasPrecedent } from './precedent.ts'
+import { byScore, type Candidate, candidate, type Question, similarity } from './scores.ts'
 import { correctSpelling, type Spelled } from './spelling.ts'
 import { successorsFirst } from './successors.ts'
 import { queryTerms } from './terms.ts'
@@ -191,7 +192,8 @@ async function searchIn(tools: Tools, given: SearchInput): Promise<SearchResult>
   const { question, ranked, total, degraded } = await modes[input.mode](tools, input)
   const index = await indexState(tools.index)
   // What is not indexed yet may be the precedent.
-  const no_precedent = index.complete && !ranked.some((one) => isPrecedent(one, question, tools.embedder))
+  const searched = { by_meaning: question.vector !== null, by_words: input.mode !== 'semantic' }
+  const no_precedent = index.complete && !(await hasPrecedent(tools, text, ranked, searched))
 
   const head = ranked.slice(0, input.offset + input.limit)
   const order = await successorsFirst(

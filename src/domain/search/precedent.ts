@@ -1,0 +1,88 @@
+/**
+ * Whether anything found is a precedent: whether it scores more than the best hits of questions that nothing answers. Three things tell:
+ * how near it is in meaning, how many of the question's words it holds, and how many of them no decision holds at all. The numbers were
+ * chosen on the development questions of `bun run eval`, the one for unknown words also on parts of the corpus down to 26 decisions.
+ */
+import type { Embedder } from '../../../sdk/storage/embedder.ts'
+import type { SearchView } from './follower.ts'
+import { type Candidate, similarity } from './scores.ts'
+import { queryTerms } from './terms.ts'
+
+/**
+ * Share of the most that a question could score which the everyday words of one that nothing answers reach. The more words, the less of
+ * them one decision holds.
+ */
+const strayShare = (terms: number): number => 1.12 / Math.max(terms, 9) ** 0.75
+
+/** Weight of meaning beside words. */
+const ofMeaning = 0.7
+/** How far below the two bounds together a hit may stay, as few questions reach both at once without a reason. */
+const allowance = 0.05
+/** How far above its bound the share of words must be to count without meaning. */
+const byWordsAlone = 0.07
+/** What a question of nothing but unknown words would have to score beyond the bounds. */
+const ofUnknown = 0.25
+/** Hits by meaning whose words are looked at too. */
+const looked = 10
+
+/** What a question brings along. */
+export interface Judged {
+  terms: number
+  /** Share of the terms that no decision holds, from 0 to 1. */
+  unknown: number
+  /** Whether it was searched by meaning. */
+  by_meaning: boolean
+}
+
+/** Whether one hit is a precedent. */
+export function isPrecedent(
+  { distance, share }: Pick<Candidate, 'distance' | 'share'>,
+  { terms, unknown, by_meaning }: Judged,
+  { precedent_distance }: Pick<Embedder, 'precedent_distance'>,
+): boolean {
+  const words = share - strayShare(terms)
+  if (!by_meaning) return words >= 0
+  const strange = ofUnknown * unknown
+  const meaning = similarity(distance) - similarity(precedent_distance)
+  return ofMeaning * meaning + (1 - ofMeaning) * words + allowance >= strange || words - byWordsAlone >= strange
+}
+
+interface PrecedentTools {
+  index: Pick<SearchView, 'keyword' | 'scores' | 'nearTerms'>
+  embedder: Pick<Embedder, 'precedent_distance'>
+}
+
+/**
+ * Whether any of the hits is a precedent.
+ * @param ranked the best first
+ * @param searched by what they were found
+ */
+export async function hasPrecedent(
+  { index, embedder }: PrecedentTools,
+  text: string,
+  ranked: readonly Candidate[],
+  searched: { by_meaning: boolean; by_words: boolean },
+): Promise<boolean> {
+  if (ranked.length === 0) return false
+  const { by_meaning, by_words } = searched
+  const terms = queryTerms(text)
+  const unknown = by_meaning ? await unknownShare(index, terms) : 0
+  const judged = { terms: terms.length, unknown, by_meaning }
+  if (ranked.some((one) => isPrecedent(one, judged, embedder))) return true
+  if (by_words || terms.length === 0) return false
+  // Found by meaning alone, and not near enough for that: their words may tell.
+  const near = ranked.slice(0, looked)
+  const { ideal } = await index.keyword({ terms, filter: {}, limit: 1, counted: false })
+  const scores = await index.scores({ terms, ids: near.map(({ id }) => id) })
+  return near.some(({ id, distance }) =>
+    isPrecedent({ distance, share: ideal === 0 ? 0 : (scores.get(id) ?? 0) / ideal }, judged, embedder),
+  )
+}
+
+async function unknownShare(index: PrecedentTools['index'], terms: readonly string[]): Promise<number> {
+  if (terms.length === 0) return 0
+  const known = await Promise.all(
+    terms.map(async (term) => (await index.nearTerms({ term, max_edits: 0, limit: 1 })).length > 0),
+  )
+  return known.filter((one) => !one).length / terms.length
+}
