@@ -12,7 +12,7 @@ setDefaultTimeout(600_000)
 /** Sources of which one must be among the first three, by the beginning of a question; null where nothing is a precedent. */
 const pepAnswers: Record<string, string | string[] | null> = {
   'Should the language get a switch': 'PEP 3103',
-  // The rejected frozendict, and the later one.
+  // The rejected frozendict, and the later one that answers the question as well.
   'A dictionary that cannot': ['PEP 416', 'PEP 814'],
   'How can threads run': 'PEP 703',
   'Protect hash tables': 'PEP 456',

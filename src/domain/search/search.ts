@@ -192,7 +192,7 @@ async function searchIn(tools: Tools, given: SearchInput): Promise<SearchResult>
   const { question, ranked, total, degraded } = await modes[input.mode](tools, input)
   const index = await indexState(tools.index)
   // What is not indexed yet may be the precedent.
-  const searched = { by_meaning: question.vector !== null, by_words: input.mode !== 'semantic' }
+  const searched = { by_meaning: question.vector !== null && question.weight > 0, by_words: input.mode !== 'semantic' }
   const no_precedent = index.complete && !(await hasPrecedent(tools, text, ranked, searched))
 
   const head = ranked.slice(0, input.offset + input.limit)
