@@ -2077,7 +2077,7 @@ export type Direction = 'both' | 'outgoing' | 'incoming'
 export interface Dossier {
   /** Version of the format. */ dossier_format: 1
   /** RFC 3339, UTC. */ generated_at: string
-  service_version: string
+  /** Version of the service that made it. */ service_version: string
   /** The record as it is. */ decision: DecisionRecord
   /** SHA-256 of the record as canonical JSON. */ decision_sha256: string
   /** The same of what was decided, by whom and why: reviews and edges do not change it. */ content_sha256: string
@@ -2089,11 +2089,11 @@ export interface Dossier {
     /** SHA-256 of the rules in force. */ policy_hash: string
     /** When it was in force, oldest first. */
     periods: {
-      from: string
-      until: string | null
+      /** RFC 3339. */ from: string
+      /** RFC 3339; null while it is in force. */ until: string | null
     }[]
-    guardrails: (Record<string, unknown>)[]
-    circuit_breakers: (Record<string, unknown>)[]
+    /** The rules, in the order of the files. */ guardrails: (Record<string, unknown>)[]
+    /** The circuit breakers. */ circuit_breakers: (Record<string, unknown>)[]
   } | null
   /** Events that concern it, each with the proof that it is in the log of the checkpoint. */
   evidence: {
@@ -2111,6 +2111,7 @@ export interface Dossier {
     /** SHA-256, lowercase hex, in the order of RFC 9162. */ hashes: string[]
   }[]
   /** Events that concern it; the first ones are listed. */ evidence_total: number
+  /** State of the evidence log when the dossier was made. */
   checkpoint: {
     /** Checkpoint in the C2SP tlog-checkpoint form, signed with Ed25519. */ note: string
     /** C2SP verifier key of the log, which also signs the dossier. */ verifier_key: string
@@ -2120,7 +2121,7 @@ export interface Dossier {
   score: {
     /** At recording. */ confidence: number
     /** The outcome; null while pending. */ outcome: Outcome
-    settled_by: 'self' | 'others' | 'observed' | 'age'
+    /** Who settled the outcome. */ settled_by: 'self' | 'others' | 'observed' | 'age'
     /** Of the outcome: 1, 0.5 or 0. */ value: number
     /** (confidence − value)². */ brier: number
   } | null
@@ -2491,12 +2492,12 @@ export type Status = 'pending' | 'reviewed'
 export interface TrailLine {
   /** Ascending in the order of commits. */ seq: number
   /** RFC 3339, UTC. */ at: string
-  /** The authenticated agent. */ agent: string
-  method: string
-  request_id: string
-  ids: string[]
-  /** Whether the action may go on. */ allowed: boolean | null
-  rules: string[]
+  /** The agent that called. */ agent: string
+  /** Method that was called, or the step of an approval. */ method: string
+  /** Also in the log of the server. */ request_id: string
+  /** Decisions concerned. */ ids: string[]
+  /** Null if nothing was evaluated. */ allowed: boolean | null
+  /** Rules and breakers that fired. */ rules: string[]
   /** Of an evaluation: digest and redacted copy of the input, verdict, policy hash. */ detail: unknown
 }
 

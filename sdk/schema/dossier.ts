@@ -18,12 +18,12 @@ const Relation = v.pipe(
 export const TrailLine = v.object({
   seq: v.pipe(v.number(), d('Ascending in the order of commits.')),
   at: v.pipe(v.string(), d('RFC 3339, UTC.')),
-  agent: v.string(),
-  method: v.string(),
-  request_id: v.string(),
-  ids: v.array(v.string()),
-  allowed: v.nullable(v.boolean()),
-  rules: v.array(v.string()),
+  agent: v.pipe(v.string(), d('The agent that called.')),
+  method: v.pipe(v.string(), d('Method that was called, or the step of an approval.')),
+  request_id: v.pipe(v.string(), d('Also in the log of the server.')),
+  ids: v.pipe(v.array(v.string()), d('Decisions concerned.')),
+  allowed: v.pipe(v.nullable(v.boolean()), d('Null if nothing was evaluated.')),
+  rules: v.pipe(v.array(v.string()), d('Rules and breakers that fired.')),
   detail: v.pipe(v.unknown(), d('Of an evaluation: digest and redacted copy of the input, verdict, policy hash.')),
 })
 
@@ -31,18 +31,23 @@ export const TrailLine = v.object({
 const ArchivedRules = v.object({
   policy_hash: Hash,
   periods: v.pipe(
-    v.array(v.object({ from: v.string(), until: v.nullable(v.string()) })),
+    v.array(
+      v.object({
+        from: v.pipe(v.string(), d('RFC 3339.')),
+        until: v.pipe(v.nullable(v.string()), d('RFC 3339; null while it is in force.')),
+      }),
+    ),
     d('When it was in force, oldest first.'),
   ),
-  guardrails: v.array(v.record(v.string(), v.unknown())),
-  circuit_breakers: v.array(v.record(v.string(), v.unknown())),
+  guardrails: v.pipe(v.array(v.record(v.string(), v.unknown())), d('The rules, in the order of the files.')),
+  circuit_breakers: v.pipe(v.array(v.record(v.string(), v.unknown())), d('The circuit breakers.')),
 })
 
 /** The dossier of one decision. */
 export const Dossier = v.object({
   dossier_format: v.pipe(v.literal(1), d('Version of the format.')),
   generated_at: v.pipe(v.string(), d('RFC 3339, UTC.')),
-  service_version: v.string(),
+  service_version: v.pipe(v.string(), d('Version of the service that made it.')),
   decision: v.pipe(DecisionRecord, d('The record as it is.')),
   decision_sha256: v.pipe(Hash, d('SHA-256 of the record as canonical JSON.')),
   content_sha256: v.pipe(Hash, d('The same of what was decided, by whom and why: reviews and edges do not change it.')),
@@ -62,17 +67,20 @@ export const Dossier = v.object({
     d('Events that concern it, each with the proof that it is in the log of the checkpoint.'),
   ),
   evidence_total: v.pipe(v.number(), d('Events that concern it; the first ones are listed.')),
-  checkpoint: v.object({
-    note: SignedNote,
-    verifier_key: v.pipe(v.string(), d('C2SP verifier key of the log, which also signs the dossier.')),
-  }),
+  checkpoint: v.pipe(
+    v.object({
+      note: SignedNote,
+      verifier_key: v.pipe(v.string(), d('C2SP verifier key of the log, which also signs the dossier.')),
+    }),
+    d('State of the evidence log when the dossier was made.'),
+  ),
   links: v.pipe(v.array(GraphEdge), d('Edges from and to it.')),
   score: v.pipe(
     v.nullable(
       v.object({
         confidence: v.pipe(v.number(), d('At recording.')),
         outcome: Outcome,
-        settled_by: v.picklist(settlers),
+        settled_by: v.pipe(v.picklist(settlers), d('Who settled the outcome.')),
         value: v.pipe(v.number(), d('Of the outcome: 1, 0.5 or 0.')),
         brier: v.pipe(v.number(), d('(confidence − value)².')),
       }),

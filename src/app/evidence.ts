@@ -15,7 +15,7 @@ import { createCheckpoints, lastSigned, type Signed } from '../domain/evidence/c
 import { fingerprint, type Signer, signerOf } from '../domain/evidence/note.ts'
 import { analyse } from '../domain/search/terms.ts'
 import { threadSigner } from '../domain/thread/key.ts'
-import { loadControls } from '../policy/files.ts'
+import { openControls } from '../policy/files.ts'
 import { bundlesPlace, evidencePlace, type Settings } from './config/config.ts'
 import { openEvidence, openStore } from './drivers.ts'
 import { openBundleFiles } from './folders.ts'
@@ -47,7 +47,7 @@ export async function evidenceServices(
     signer,
     threadSigner: threadSigner(signer.name, key),
     checkpoints: createCheckpoints({ evidence, signer, now }),
-    controls: loadControls(),
+    controls: await openControls(settings.control_packs),
     bundles: openBundleFiles(bundlesPlace(settings)),
     openPrinter,
   }

@@ -4,7 +4,10 @@ import { BundleFile } from '../../sdk/schema/bundle.ts'
 import { ControlFile } from '../../sdk/schema/control.ts'
 import type { PlacedRule } from '../domain/evidence/controls.ts'
 import type { ControlSet } from '../domain/evidence/rules.ts'
-import { loadControls } from '../policy/files.ts'
+import { controlPacks, loadControls, shippedControls } from '../policy/files.ts'
+
+/** The default rules, then those of packs. */
+const every = loadControls([...shippedControls, ...Object.values(controlPacks).flat()]).sets
 
 /** A JSON Schema as a file. */
 const schemaFile = (schema: unknown, title: string): string => {
@@ -39,13 +42,13 @@ function section({ framework, version, date, source, note, evidence_class, diges
 /** The reference page. @param head of a page */
 export function controlsPage(head: (title: string, about: string) => string): string {
   const about =
-    'The control rules that are in force. A control is judged once for each event: where no rule maps it, the first rule about insufficient evidence that fits says why. The digest is the SHA-256 of the rules as canonical JSON; a bundle carries the rules by which it was made, and `cstp verify` prints their digests. For editors: [controls.schema.json](controls.schema.json). [The guide](../guide/evidence.md) says how to read mappings.'
-  return `${[head('Control rules', about), ...loadControls().sets.map(section)].join('\n')}\n`
+    'The control rules: the first three files are applied by default, those after them if `CSTP_CONTROL_PACKS` names their pack (`eu-ai-act`, `iso-42001`) or a file of your own. A control is judged once for each event: where no rule maps it, the first rule about insufficient evidence that fits says why. The digest is the SHA-256 of the rules as canonical JSON; a bundle carries the rules by which it was made, and `cstp verify` prints their digests. For editors: [controls.schema.json](controls.schema.json). [The guide](../guide/evidence.md) says how to read mappings.'
+  return `${[head('Control rules', about), ...every.map(section)].join('\n')}\n`
 }
 
 /** The digests of the shipped rules, for the verifier, which reads no rules but those in a bundle. */
 export function publishedRules(): string {
-  const rows = loadControls().sets.map(
+  const rows = every.map(
     ({ framework, version, evidence_class, digest }) =>
       `  // ${framework}, version ${version}, for ${evidence_class} events\n  '${digest}',\n`,
   )

@@ -2,6 +2,9 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import attested from '../../guardrails/controls/attested.yaml' with { type: 'text' }
+import euAiAct from '../../guardrails/controls/eu-ai-act.yaml' with { type: 'text' }
+import euAiActAttested from '../../guardrails/controls/eu-ai-act-attested.yaml' with { type: 'text' }
+import iso42001 from '../../guardrails/controls/iso-42001.yaml' with { type: 'text' }
 import nistAiRmf from '../../guardrails/controls/nist-ai-rmf.yaml' with { type: 'text' }
 import sr117 from '../../guardrails/controls/sr-11-7.yaml' with { type: 'text' }
 import defaults from '../../guardrails/default.yaml' with { type: 'text' }
@@ -180,6 +183,36 @@ export const shippedControls = [
   { name: 'guardrails/controls/nist-ai-rmf.yaml', text: nistAiRmf },
   { name: 'guardrails/controls/attested.yaml', text: attested },
 ]
+
+/** Control rules that are applied if a setting names them. A test compares them with the folder too. */
+export const controlPacks: Readonly<Record<string, typeof shippedControls>> = {
+  'eu-ai-act': [
+    { name: 'guardrails/controls/eu-ai-act.yaml', text: euAiAct },
+    { name: 'guardrails/controls/eu-ai-act-attested.yaml', text: euAiActAttested },
+  ],
+  'iso-42001': [{ name: 'guardrails/controls/iso-42001.yaml', text: iso42001 }],
+}
+
+/**
+ * The default control rules, and those of packs: a name of a shipped one, or the path of a file.
+ * @throws PolicyError with everything that is wrong
+ */
+export async function openControls(packs: readonly string[]): Promise<ControlRules> {
+  const files = [...shippedControls]
+  for (const pack of new Set(packs)) {
+    if (Object.hasOwn(controlPacks, pack)) {
+      files.push(...controlPacks[pack]!)
+      continue
+    }
+    const text = await readFile(pack, 'utf8').catch((error: unknown) => {
+      const known = Object.keys(controlPacks).join(', ')
+      const message = `can't be read: ${causeOf(error)}; expected a file of control rules, or one of ${known}`
+      throw new PolicyError([{ file: pack, line: 1, column: 1, message }])
+    })
+    files.push({ name: pack, text })
+  }
+  return loadControls(files)
+}
 
 /** @throws PolicyError with everything that is wrong */
 export function loadControls(files = shippedControls): ControlRules {

@@ -6,4 +6,10 @@ export const publishedRules: ReadonlySet<string> = new Set([
   '0d615455a372a9d7902c218957ad84d57153fcd3304285261c58ba213e0fce28',
   // Attested decision records, version 1, for attested events
   'cb4b03ae2963f1dcb7005196546cdc3c3dabd5b73e5e8e4d646d0c72fb9dab40',
+  // EU AI Act (deployers), version 1, for observed events
+  '53d42d561f92f8ebd76e24eb341e2a0e23fb252f2b75d1842b7aee1ff90643db',
+  // EU AI Act (deployers), attested, version 1, for attested events
+  'b8638e2c270335f8e281eebe04aff6b917ec7ff88212ca808d4e61d68e7cc348',
+  // ISO/IEC 42001 Annex A, version 1, for observed events
+  'e5fc90d61bdf7c412959362bdf4f9c0d61cf089f658316cbf7b1328dde8db0fd',
 ])

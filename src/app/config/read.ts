@@ -45,6 +45,9 @@ export const list = (value: unknown): string[] => {
 /** Paths of modules. */
 export const modules = (value: unknown): string[] => list(value).map(path)
 
+/** Names of shipped packs of control rules, and paths of files, which have a slash or an ending. */
+export const packs = (value: unknown): string[] => list(value).map((one) => (/[/\\.]/.test(one) ? path(one) : one))
+
 /** Directories of rules, separated by colons or as a list; the word `shipped` is the rules of the program, `./shipped` a directory. */
 export const rulePlaces = (value: unknown): string[] =>
   list(typeof value === 'string' ? value.split(':') : value).map((place) => (place === 'shipped' ? place : path(place)))

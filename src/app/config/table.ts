@@ -9,6 +9,7 @@ import {
   modules,
   oneOf,
   optional,
+  packs,
   path,
   postgresUrl,
   roles,
@@ -243,6 +244,13 @@ export const settings = {
     null,
     optional(path),
     'Policy file (C2SP tlog-policy) of the witnesses that cosign checkpoints of the log; each with its address. Needed are those of its quorum.',
+  ),
+  control_packs: setting(
+    'evidence.control_packs',
+    'CSTP_CONTROL_PACKS',
+    [],
+    packs,
+    'Control rules beside the default ones, comma-separated: eu-ai-act, iso-42001, and files of your own.',
   ),
   bundle_dir: setting(
     'evidence.bundles',

@@ -2,8 +2,11 @@
 import { describe, expect, test } from 'bun:test'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { mapEvidence } from '../../../src/domain/evidence/controls.ts'
+import { mappedText } from '../../../src/domain/evidence/mapped-text.ts'
 import { parseControlFiles, parseControls } from '../../../src/domain/evidence/rules.ts'
-import { loadControls, shippedControls } from '../../../src/policy/files.ts'
+import { controlPacks, loadControls, openControls, PolicyError, shippedControls } from '../../../src/policy/files.ts'
+import { chainOf, link, story } from '../../support/evidence/events.ts'
 
 const head = `framework: F
 version: "1"
@@ -69,8 +72,9 @@ test('ids are unique over files, and a control has one name', () => {
 test('the program holds what the folder holds, and every file names its schema', async () => {
   const folder = join(import.meta.dir, '../../../guardrails/controls')
   const names = (await readdir(folder)).map((name) => `guardrails/controls/${name}`).sort()
-  expect(shippedControls.map(({ name }) => name).sort()).toEqual(names)
-  for (const { name, text } of shippedControls) {
+  const every = [...shippedControls, ...Object.values(controlPacks).flat()]
+  expect(every.map(({ name }) => name).sort()).toEqual(names)
+  for (const { name, text } of every) {
     expect(text).toBe(await readFile(join(folder, '../..', name), 'utf8'))
     expect(text).toStartWith('# yaml-language-server: $schema=../../docs/reference/controls.schema.json\n')
   }
@@ -98,6 +102,58 @@ test('the shipped rules cover every type of event, and say which text they follo
 })
 
 test('no rule reads the count of approvals in general', () => {
-  const read = loadControls().sets.flatMap(({ rules }) => rules.flatMap(({ match }) => match.conditions))
+  const read = loadControls([...shippedControls, ...Object.values(controlPacks).flat()]).sets.flatMap(({ rules }) =>
+    rules.flatMap(({ match }) => match.conditions),
+  )
   expect(read.map(({ field }) => field)).not.toContain('approval_count')
+})
+
+describe('packs', () => {
+  test('are not applied unless they are named, and fit together', async () => {
+    expect((await openControls([])).sets.map(({ framework }) => framework)).toEqual(
+      loadControls().sets.map(({ framework }) => framework),
+    )
+    const { sets } = await openControls(['iso-42001', 'eu-ai-act', 'eu-ai-act'])
+    expect(sets.slice(3).map(({ framework }) => framework)).toEqual([
+      'ISO/IEC 42001 Annex A',
+      'EU AI Act (deployers)',
+      'EU AI Act (deployers), attested',
+    ])
+  })
+
+  test('say from when the duties apply, and that nothing is certified', async () => {
+    const [iso, eu] = (await openControls(['iso-42001', 'eu-ai-act'])).sets.slice(3).map(({ note }) => note)
+    expect(eu).toContain('2 December 2027')
+    expect(eu).toContain('2 August 2028 (Regulation (EU) 2026/1744)')
+    expect(eu).toContain('never that the duty is met')
+    expect(iso).toContain('never that the system conforms')
+  })
+
+  test('leave the mappings of the default rules as they are, and a duty that no event can show is insufficient', async () => {
+    const events = [...story(1), ...story(2), link('d', [1])]
+    const mappedBy = async (packs: string[]) => {
+      const evidence = await chainOf(events)
+      const mapped = await mapEvidence(evidence, await openControls(packs), events.length, async () => {})
+      return JSON.parse([...mappedText(mapped)].join('')) as Record<
+        string,
+        { framework: string; function_id: string }[]
+      >
+    }
+    const [own, more] = [await mappedBy([]), await mappedBy(['eu-ai-act', 'iso-42001'])]
+    const byDefault = ({ framework }: { framework: string }) => /^(?:SR|NIST)/.test(framework)
+    for (const list of ['mappings', 'insufficient_evidence'])
+      expect(more[list]!.filter(byDefault)).toEqual(own[list]!.filter(byDefault))
+    const controlsOf = (list: string) => new Set(more[list]!.map(({ function_id }) => function_id))
+    for (const id of ['AIA-13.3', 'AIA-19.1', 'AIA-26.1', 'AIA-26.6']) {
+      expect(controlsOf('insufficient_evidence')).toContain(id)
+      expect(controlsOf('mappings')).not.toContain(id)
+    }
+    for (const id of ['AIA-14.4', 'AIA-26.2', 'A.6.2.4', 'A.6.2.5']) expect(controlsOf('mappings')).toContain(id)
+  })
+
+  test('one that is unknown is refused with those that there are', async () => {
+    const refused = await openControls(['eu-ai-akt']).catch((error: unknown) => error)
+    expect(refused).toBeInstanceOf(PolicyError)
+    expect(String(refused)).toContain('one of eu-ai-act, iso-42001')
+  })
 })
