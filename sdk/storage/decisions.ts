@@ -226,7 +226,7 @@ export interface DecisionWriter extends Pick<DecisionReader, 'get' | 'idOfSource
   update(record: DecisionRecord, revision: number): Promise<void>
   /**
    * Forgets a decision for good: document, terms, vectors, the edges from it, its place in the outbox, and the file where a driver keeps
-   * one. The feed tells that it is gone. What a driver keeps of its id holds none of its text; edges of others that lead to it stay.
+   * one. The feed tells that it is gone. Only the id may stay with the driver; edges of others that lead to it stay too.
    * @param revision as read; null for any, also for a decision that is kept out of every answer because its file was taken away
    * @throws StorageError `conflict` when the stored revision is not `revision`, `not_found` when there is none
    */

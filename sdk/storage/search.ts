@@ -134,6 +134,11 @@ export interface SearchIndex {
   nearTerms(query: { term: string; max_edits: number; limit: number }): Promise<NearTerm[]>
   /** What it holds. */
   state(): Promise<SearchState>
+  /**
+   * Takes decisions that were removed out of its files for good, also out of those of former versions. Resolves with whether nothing
+   * is left; if not, it is called again later.
+   */
+  purge(ids: readonly string[]): Promise<boolean>
   /** Compaction and indexing, called in the background after batches; cheap when there is nothing to do. A close breaks it off. */
   maintain(): Promise<void>
   /** Closing twice is fine. */

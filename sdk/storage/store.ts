@@ -48,9 +48,10 @@ export interface Store {
   /**
    * Takes what was erased off the disk: files that are still to be removed, logs, and pages that hold it without being in use. Resolves
    * with what could not be done yet, in words for an operator; empty if nothing is left that this driver can reach.
-   * @param traces texts of what was erased: where the files of the engine still hold one, they are written again
+   * @param traces texts of what was erased: where the files of the engine still hold one, they are written again; null if nobody knows them:
+   * then they are written again in any case
    */
-  scrub(traces: readonly string[]): Promise<string[]>
+  scrub(traces: readonly string[] | null): Promise<string[]>
   /** Closing twice is fine; calls after it throw `unavailable`. */
   close(): Promise<void>
 }

@@ -1,5 +1,5 @@
 /** The services over the evidence log: the chain that is appended to, signed checkpoints, control rules, bundles and their printer. */
-import type { KeyObject } from 'node:crypto'
+import { hkdfSync, type KeyObject } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
@@ -10,6 +10,7 @@ import type { Log } from '../core/log.ts'
 import { timestamp } from '../core/time.ts'
 import { adminAgent } from '../core/token-file.ts'
 import { serviceName } from '../core/version.ts'
+import { sourceMarks } from '../domain/erasure/tombstone.ts'
 import { openChain } from '../domain/evidence/chain.ts'
 import { createCheckpoints, lastSigned, type Signed } from '../domain/evidence/checkpoints.ts'
 import { fingerprint, type Signer, signerOf } from '../domain/evidence/note.ts'
@@ -25,7 +26,7 @@ import { startWalkers } from './walkers.ts'
 
 type EvidenceServices = Pick<
   Services,
-  'evidence' | 'chain' | 'signer' | 'checkpoints' | 'controls' | 'bundles' | 'openPrinter'
+  'evidence' | 'chain' | 'signer' | 'checkpoints' | 'controls' | 'bundles' | 'openPrinter' | 'sourceMark'
 > & {
   /** Signs the thread's checkpoints. */
   threadSigner: Signer
@@ -50,7 +51,14 @@ export async function evidenceServices(
     controls: await openControls(settings.control_packs),
     bundles: openBundleFiles(bundlesPlace(settings)),
     openPrinter,
+    sourceMark: sourceMarks(erasureSecret(key)),
   }
+}
+
+/** Marks of erased sources hold for as long as the key of the evidence does: there is one file to keep. @see RFC 5869 */
+function erasureSecret(key: KeyObject): Uint8Array {
+  const seed = key.export({ type: 'pkcs8', format: 'der' }).subarray(-32)
+  return new Uint8Array(hkdfSync('sha256', seed, Buffer.alloc(0), 'cstp/erasure/v1', 32))
 }
 
 /** The key of a data directory, if the settings name no other. */

@@ -8,6 +8,7 @@ import type { Services } from '../calls/services.ts'
 import { describeError, type Log } from '../core/log.ts'
 import { version } from '../core/version.ts'
 import { startTracker } from '../domain/deliberation/tracker.ts'
+import { startFinishing } from '../domain/erasure/finish.ts'
 import { enact } from '../domain/guardrail/archive.ts'
 import { openPhrases } from '../domain/memory/phrases.ts'
 import { openWisdom } from '../domain/memory/wisdom.ts'
@@ -145,6 +146,14 @@ export async function openProgram(
     const { audit_retention_days: days } = settings
     const failed = (error: unknown) => log('warn', 'old audit lines could not be removed', describeError(error))
     if (days !== null) keep(startRetention({ store, days, now, after: later, failed }))
+    keep(
+      startFinishing({
+        store,
+        index,
+        after: later,
+        failed: (error) => log('warn', 'traces of an erasure are still on the disk', describeError(error)),
+      }),
+    )
     const services: Services = {
       store,
       index,

@@ -8,6 +8,7 @@ import type { Rounds } from '../core/rounds.ts'
 import type { Desk } from '../domain/approval/approval.ts'
 import type { AttributionSettings } from '../domain/decision/attribution.ts'
 import type { Tracker } from '../domain/deliberation/tracker.ts'
+import type { SourceMark } from '../domain/erasure/tombstone.ts'
 import type { Chain } from '../domain/evidence/chain.ts'
 import type { Checkpoints } from '../domain/evidence/checkpoints.ts'
 import type { ControlRules } from '../domain/evidence/controls.ts'
@@ -59,6 +60,8 @@ export interface Services {
   roles: Readonly<Record<string, readonly string[]>>
   /** What happens to secrets in texts that are kept. */
   secrets: 'mask' | 'reject' | 'allow'
+  /** Stands for a source key whose decision was erased. */
+  sourceMark: SourceMark
   /** What a violation at recording does. */
   record_guardrails: 'off' | 'warn' | 'block'
   /** What an operator sets for outcomes that are attributed. */

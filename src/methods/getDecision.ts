@@ -1,6 +1,5 @@
 /** cstp.getDecision: one full record. */
 import * as v from 'valibot'
-import { decisionNotFound } from '../../sdk/errors.ts'
 import { AsOf, AsOfBlock } from '../../sdk/schema/as-of.ts'
 import { DecisionRecord, Revision } from '../../sdk/schema/decision.ts'
 import { DecisionId, readParams } from '../../sdk/schema/params.ts'
@@ -9,6 +8,7 @@ import type { Call } from '../calls/services.ts'
 import { resolveId } from '../domain/decision/lookup.ts'
 import { revisionsOf } from '../domain/decision/revisions.ts'
 import { inputTypes, noteInput } from '../domain/deliberation/inputs.ts'
+import { missing } from '../domain/erasure/tombstone.ts'
 import { openPast } from '../domain/history/past.ts'
 
 const params = v.object({
@@ -23,7 +23,7 @@ async function find(call: Call, { id: given, revisions: shown, as_of, ...names }
   const { decisions } = (past ?? call).store
   const id = await resolveId(decisions, given, 'id')
   const [found] = await decisions.texts([id])
-  if (!found) throw decisionNotFound(given)
+  if (!found) throw await missing(call.store.keyed, id, given)
   const { json, agent, created_ms } = found
   // What an agent has just recorded is no precedent of what comes next: it reads its own record back.
   const reads_back = agent === call.caller.agent && call.now() - created_ms < call.tracker_ttl_ms

@@ -42,7 +42,7 @@ export const getGraph = defineMethod({
     const past = as_of === undefined ? null : openPast(call, as_of)
     const { store } = past ?? call
     const center = await resolveId(store.decisions, decision_id, 'decision_id')
-    await requireDecision(store.decisions, center, decision_id)
+    await requireDecision(store, center, decision_id)
     const types = edge_types?.length ? edge_types : undefined
     const found = await neighbourhood(store, { center, depth, types, direction, limit })
     return { center_id: center, depth, ...found, ...(past && { as_of: past.block() }) }

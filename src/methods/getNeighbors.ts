@@ -43,7 +43,7 @@ export const getNeighbors = defineMethod({
   failure: 'internal_error',
   async handle({ store }, { decision_id, edge_type, direction, limit }) {
     const id = await resolveId(store.decisions, decision_id, 'decision_id')
-    await requireDecision(store.decisions, id, decision_id)
+    await requireDecision(store, id, decision_id)
     const types = edge_type && [edge_type]
     return { decision_id: id, ...(await neighbours(store, { id, types, direction, limit })) }
   },

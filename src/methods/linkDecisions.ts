@@ -48,8 +48,8 @@ export const linkDecisions = defineMethod({
     }
     const { agent } = call.caller
     const linked = await call.store.transaction(async (tx) => {
-      const found = await requireDecision(tx.decisions, source, source_id)
-      const { record: replaced } = await requireDecision(tx.decisions, target, target_id)
+      const found = await requireDecision(tx, source, source_id)
+      const { record: replaced } = await requireDecision(tx, target, target_id)
       const supersedes = given.edge_type === 'supersedes'
       if (supersedes && (await closesCycle(tx.decisions, source, replaced, agent))) {
         throw invalidParams({

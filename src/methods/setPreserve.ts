@@ -24,7 +24,7 @@ export const setPreserve = defineMethod({
   async handle(call, { decision_id, preserve }) {
     const id = await resolveId(call.store.decisions, decision_id, 'decision_id')
     await call.store.transaction(async (tx) => {
-      const found = await requireOwn(tx.decisions, id, decision_id, call.caller)
+      const found = await requireOwn(tx, id, decision_id, call.caller)
       if (found.record.preserve !== preserve) {
         const changed = { ...found.record, preserve, updated_at: timestamp(call.now()) }
         await tx.decisions.update(changed, found.revision)

@@ -50,7 +50,7 @@ export const unlinkDecisions = defineMethod({
     const target = await resolveId(call.store.decisions, target_id, 'target_id')
     const { agent } = call.caller
     const removed = await call.store.transaction(async (tx) => {
-      const given = await requireDecision(tx.decisions, source, source_id)
+      const given = await requireDecision(tx, source, source_id)
       const other = await tx.decisions.get(target)
       const found = (record: DecisionRecord, to: string) => sameLinks(record, { target_id: to, edge_type })
       // Two contradict each other whichever way the service has linked them.

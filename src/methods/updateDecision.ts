@@ -71,14 +71,14 @@ export const updateDecision = defineMethod({
       ...(project && { project: withProject(record, project) }),
     })
     const at = timestamp(call.now())
-    const before = await requireOwn(call.store.decisions, id, params.id, call.caller)
+    const before = await requireOwn(call.store, id, params.id, call.caller)
     if (project) await requireUnmerged(call.evidence, before.record, project, call.caller)
     const planned = applyUpdate(before.record, changesOf(before.record), call.caller.agent, at).record
     const plannedTexts = textsOf(planned)
     const made = plannedTexts === textsOf(before.record) ? null : await embedInTime(call, id, planned)
     return call.store.transaction(async (tx) => {
       // Another update may have been committed since: this one is applied to the current record, so that neither is lost.
-      const now = await requireOwn(tx.decisions, id, params.id, call.caller)
+      const now = await requireOwn(tx, id, params.id, call.caller)
       if (project) requireFirst(now.record, project, call.caller)
       const { record, applied, revision } = applyUpdate(now.record, changesOf(now.record), call.caller.agent, at)
       await tx.decisions.update(requireSize(record), now.revision)

@@ -72,6 +72,7 @@ export async function openEngine(): Promise<Engine> {
       desk: { now, randomHex: () => '', approvalUrl: (id) => id, notifies: false },
       roles: {},
       secrets: 'reject',
+      sourceMark: (key) => key,
       record_guardrails: 'off',
       attribution: { min_stability_days: 3, by_age: false },
       agent_bytes_per_day: 0,

@@ -48,6 +48,7 @@ async function prepared(): Promise<{ program: TestProgram; calls: Record<MethodN
     compact: {},
     debugTracker: {},
     decideApproval: { id: approval!.id, decision: 'approve' },
+    eraseDecision: { id, basis: 'GDPR Art. 17', reason: 'asked for' },
     exportEvidenceBundle: {},
     getApproval: { id: approval!.id },
     getCalibration: {},

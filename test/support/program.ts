@@ -16,6 +16,7 @@ import { createDispatch, type Dispatch, toJson } from '../../src/calls/dispatch.
 import type { Services } from '../../src/calls/services.ts'
 import { type Caller, type Scope, scopes } from '../../src/core/caller.ts'
 import { startTracker } from '../../src/domain/deliberation/tracker.ts'
+import { sourceMarks } from '../../src/domain/erasure/tombstone.ts'
 import { openChain } from '../../src/domain/evidence/chain.ts'
 import { createCheckpoints } from '../../src/domain/evidence/checkpoints.ts'
 import { signerOf } from '../../src/domain/evidence/note.ts'
@@ -221,6 +222,7 @@ async function openOn(backend: Backend, dir: string, clock: { now: number }): Pr
     },
     roles: { 'release-managers': ['carol'] },
     secrets: 'reject',
+    sourceMark: sourceMarks(Buffer.from('secret of the tests')),
     record_guardrails: 'warn',
     attribution: { min_stability_days: 3, by_age: false },
     agent_bytes_per_day: 1_073_741_824,

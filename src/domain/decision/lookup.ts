@@ -1,8 +1,9 @@
 /** Finds the one decision that an id, the beginning of one, or the key of its origin identifies. */
 import { CstpError, decisionNotFound, invalidParams } from '../../../sdk/errors.ts'
 import { boundMs, type Filters } from '../../../sdk/schema/params.ts'
-import type { DecisionFilter, DecisionReader, StoredDecision } from '../../../sdk/storage/store.ts'
+import type { DecisionFilter, DecisionReader, KeyedReader, StoredDecision } from '../../../sdk/storage/store.ts'
 import { type Caller, mayCurate } from '../../core/caller.ts'
+import { missing } from '../erasure/tombstone.ts'
 
 const fullForm = /^\d{4}-\d{2}-\d{2}-decision-[0-9a-f]{12}$/
 const shownCandidates = 10
@@ -37,25 +38,22 @@ export async function resolveId(
   throw invalidParams({ path, message, expected: 'a unique prefix', received: given }, { candidates: shown })
 }
 
-/** A stored decision. @throws CstpError `decision_not_found` with what the caller gave */
-export async function requireDecision(
-  decisions: Pick<DecisionReader, 'get'>,
-  id: string,
-  given: string,
-): Promise<StoredDecision> {
+/** Where a decision, or what is left of it, is looked for. */
+interface Kept {
+  decisions: Pick<DecisionReader, 'get'>
+  keyed: Pick<KeyedReader, 'get'>
+}
+
+/** A stored decision. @throws CstpError `decision_not_found` with what the caller gave, and when it was erased if it was */
+export async function requireDecision({ decisions, keyed }: Kept, id: string, given: string): Promise<StoredDecision> {
   const found = await decisions.get(id)
-  if (!found) throw decisionNotFound(given)
+  if (!found) throw await missing(keyed, id, given)
   return found
 }
 
 /** A stored decision that the caller may change. @throws CstpError `decision_not_found`, `forbidden` for that of another agent */
-export async function requireOwn(
-  decisions: Pick<DecisionReader, 'get'>,
-  id: string,
-  given: string,
-  caller: Caller,
-): Promise<StoredDecision> {
-  const found = await requireDecision(decisions, id, given)
+export async function requireOwn(kept: Kept, id: string, given: string, caller: Caller): Promise<StoredDecision> {
+  const found = await requireDecision(kept, id, given)
   const { recorded_by } = found.record
   if (recorded_by === caller.agent || mayCurate(caller)) return found
   const message = `${id} was recorded by ${recorded_by}: only that agent and the scopes curate and admin may change it`

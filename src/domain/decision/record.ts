@@ -11,6 +11,7 @@ import { instantMs, timestamp } from '../../core/time.ts'
 import { markGiven, type Nearness, relationsOf, sessionOf, trackedIds } from '../deliberation/inputs.ts'
 import type { Session } from '../deliberation/sessions.ts'
 import type { Tracker } from '../deliberation/tracker.ts'
+import { requireUnerased, type SourceMark } from '../erasure/tombstone.ts'
 import { type Action, assumedStakes } from '../guardrail/action.ts'
 import type { Evaluation } from '../guardrail/evaluate.ts'
 import { contextProblem } from '../guardrail/history.ts'
@@ -32,6 +33,7 @@ import { requireSize } from './revisions.ts'
 export interface RecordCall extends PolicyCall, EmbeddingCall {
   caller: Caller
   log: Log
+  sourceMark: SourceMark
   tracker: Pick<Tracker, 'flush' | 'peek' | 'consume'>
   randomHex(bytes: number): string
 }
@@ -142,6 +144,7 @@ export async function prepareRecord(
 ): Promise<Commit<RecordResult>> {
   const existing = await ofSource(call.store.decisions, given.source_key)
   if (existing) return async () => existing
+  if (given.source_key !== null) await requireUnerased(call.store.keyed, call.sourceMark, given.source_key)
   const { imported, created_ms } = origin
   const draft = draftOf(call, given, origin)
   // What is recorded as it is decided is as old as its record.
@@ -162,6 +165,7 @@ export async function prepareRecord(
   return async (tx) => {
     const other = await ofSource(tx.decisions, given.source_key)
     if (other) return other
+    if (given.source_key !== null) await requireUnerased(tx.keyed, call.sourceMark, given.source_key)
     await approved?.useGrants(tx)
     const settled = (await policy?.settle(tx, planned.id)) ?? null
     const session = imported ? null : await call.tracker.consume(tx, name, planned.id)

@@ -41,6 +41,8 @@ export interface Follower extends SearchView {
   sync(): Promise<void>
   /** Several searches of one index, which is brought level with the store once, before them; `run` may run again if that index went. */
   once<T>(run: (view: SearchView) => Promise<T>): Promise<T>
+  /** Takes decisions that were erased out of the files of the index; see {@link SearchIndex.purge}. */
+  purge(ids: readonly string[]): Promise<boolean>
   /** Loads a generation that is still building while the active one still serves; called again, loads what is new in it. */
   prepare(generation: Generation): Promise<void>
   close(): Promise<void>
@@ -149,6 +151,12 @@ export async function openFollower({
           ),
         ),
       ),
+    async purge(ids) {
+      const prepared = await preparing?.loaded.catch(() => null)
+      if (prepared) await prepared.catchUp()
+      const building = (await prepared?.index.purge(ids)) ?? true
+      return (await ask(({ index }) => index.purge(ids))) && building
+    },
     async prepare(generation) {
       if (serving?.generation.number === generation.number) return sync()
       if (preparing?.number === generation.number) return (await preparing.loaded).catchUp()

@@ -180,12 +180,14 @@ export async function openSegmentedIndex(
         building: keeper.building(),
       }
     },
+    purge: (ids) => keeper.purge(ids),
     async maintain() {
       if (keeper.fresh.size >= place.tail_most) await keeper.flush()
     },
     async close() {
       // What is in memory is read again at the next start.
-      if (keeper.facts().length > 0 && keeper.fresh.size >= place.tail_most / LEFT)
+      // A segment that holds what is gone is written again, which takes long.
+      if (keeper.facts().length > 0 && keeper.fresh.size >= place.tail_most / LEFT && keeper.gone().length === 0)
         await keeper.flush(0).catch(() => {})
       await keeper.close()
       await tail.close()

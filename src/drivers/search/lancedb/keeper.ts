@@ -16,7 +16,7 @@ import type { Place } from './place.ts'
 import type { Row } from './rows.ts'
 import { openSegment, type Segment } from './segment.ts'
 import { openShadow } from './shadow.ts'
-import { removeFrom, tablesOf, writeSegment } from './write.ts'
+import { everHeld, removeFrom, tablesOf, writeSegment } from './write.ts'
 
 export type Keeper = Awaited<ReturnType<typeof openKeeper>>
 
@@ -131,17 +131,19 @@ export async function openKeeper(place: Place, generation: SearchGeneration, tai
   /** Writes the tail into segments, beside the searches. What changes meanwhile stays in the tail. */
   async function write(engine: Engine, held: Held, growth: number): Promise<boolean> {
     await sweep(engine)
-    const [through, changes] = [applied, [...fresh]]
+    const [through, changes, lost] = [applied, [...fresh], gone()]
     const all = await segments()
     await shadow.settle(all)
     const kept: SegmentFacts[] = []
+    // What is gone leaves no file behind: segments that ever held it are written again.
+    const merged: SegmentFacts[] = []
     for (const segment of all) {
-      const gone = shadow.of(segment)
-      const facts = gone.length === 0 ? segment.facts : await removeFrom(engine, segment, gone)
-      if (facts.decisions > 0) kept.push(facts)
+      const hidden = shadow.of(segment)
+      const isRewritten = await everHeld(engine, segment.facts, lost)
+      const facts = hidden.length === 0 ? segment.facts : await removeFrom(engine, segment, hidden)
+      if (facts.decisions > 0) (isRewritten ? merged : kept).push(facts)
     }
     kept.sort((a, b) => a.decisions - b.decisions)
-    const merged: SegmentFacts[] = []
     for (
       let size = changes.length;
       kept.length > 0 && kept[0]!.decisions <= growth * size;
@@ -171,6 +173,9 @@ export async function openKeeper(place: Place, generation: SearchGeneration, tai
     log('info', 'A part of the search index was written', { decisions: made?.decisions ?? 0, segments: names.size })
     return true
   }
+
+  /** Decisions that went since the segments were written. */
+  const gone = (): string[] => [...fresh].flatMap(([id, { terms }]) => (terms === null ? [id] : []))
 
   async function drop(engine: Engine, names: readonly string[]): Promise<void> {
     for (const table of names.flatMap(tablesOf)) await engine.connection.dropTable(table).catch(() => {})
@@ -220,6 +225,16 @@ export async function openKeeper(place: Place, generation: SearchGeneration, tai
     building: () => applied < rebuilding_to,
     facts: () => manifest.segments,
     isHidden: (id: string) => fresh.has(id),
+    gone,
+    /** Whether the segments hold none of these decisions, which are gone, any more. */
+    async purge(ids: readonly string[]): Promise<boolean> {
+      const current = await record.read()
+      if (!sameSegments(current, manifest)) await adopt(current)
+      if (manifest.segments.length === 0) return true
+      const left = () => gone().some((id) => ids.includes(id))
+      if (left()) await this.flush()
+      return !left()
+    },
     took(id: string, seq: number, terms: string | null): void {
       fresh.set(id, { seq, terms })
       shadow.add(id)

@@ -97,6 +97,20 @@ async function writeWords(engine: Engine, name: string, counts: ReadonlyMap<stri
   return words
 }
 
+/** Whether the files of a segment hold one of these decisions, also one that was taken out since they were written. */
+export async function everHeld(
+  { connection }: Engine,
+  { name }: SegmentFacts,
+  ids: readonly string[],
+): Promise<boolean> {
+  if (ids.length === 0) return false
+  const rows = await connection.openTable(name)
+  await rows.checkout(Math.min(...(await rows.listVersions()).map(({ version }) => version)))
+  for (let at = 0; at < ids.length; at += REMOVED)
+    if ((await rows.countRows(anyOf('id', ids.slice(at, at + REMOVED)))) > 0) return true
+  return false
+}
+
 /** Takes decisions that changed or went out of a segment that stays. @param gone of those in the segment */
 export async function removeFrom(
   { arrow, connection }: Engine,

@@ -152,6 +152,7 @@ export function openResidentIndex(dimensions: number, worker_from: number): Resi
     async state() {
       return { decisions: slots.count, indexed: slots.indexed, tail: slots.count, segments: 0, building: false }
     },
+    purge: async () => true,
     maintain: async () => {},
     close: () => lane(() => vectors.close()),
   }

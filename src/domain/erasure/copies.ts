@@ -1,0 +1,171 @@
+/** Finds what stores hold of decisions beside the decisions themselves: lines of the trail, keyed records, links and titles in other decisions, acts. */
+import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
+import { decisionPages } from '../../../sdk/storage/decisions.ts'
+import { keyedPages } from '../../../sdk/storage/keyed.ts'
+import type { Store, StoredAuditEntry, StoredDecision } from '../../../sdk/storage/store.ts'
+import { linkMethod } from '../evidence/content.ts'
+import { erasedText, type Found, holders, names } from './records.ts'
+import { quotes, type Target } from './target.ts'
+
+export interface KeyedChange {
+  collection: string
+  key: string
+  version: number
+  expires_ms: number | null
+  /** What is left; undefined if the record goes. */
+  left: unknown
+}
+
+export interface Copies {
+  /** Lines of the trail with what is left of their detail. */
+  lines: { seq: number; detail: Record<string, unknown> }[]
+  keyed: KeyedChange[]
+  /** Other decisions, without the titles and texts that they took from these. */
+  others: StoredDecision[]
+  /** Acts of the thread that hold any of it. */
+  acts: string[]
+}
+
+export interface Scan {
+  store: Store
+  targets: readonly Target[]
+  /** Milliseconds since 1970: only what was written since is looked at. */
+  since_ms?: number
+  /** Resolves when other calls had their turn. */
+  breathe(): Promise<void>
+}
+
+const page = 500
+/** Acts of one decision that are looked at. */
+const mostActs = 10_000
+
+/** Members of a line's detail that are verdicts, names of rules, states and counts. */
+const kept = [
+  ...['record_id', 'verdict', 'verdict_digest', 'policy_hash', 'duration_ms', 'violations', 'warnings', 'would_block'],
+  ...['approved_rules', 'approval_id', 'approval', 'state', 'dry_run', 'shadow', 'outcome', 'edge_type', 'removed'],
+  ...['fields', 'preserve', 'erased', 'redaction_record_id', 'redacted_by'],
+]
+
+const detailOf = ({ detail }: StoredAuditEntry): Record<string, unknown> => (detail ?? {}) as Record<string, unknown>
+const leftOf = (line: StoredAuditEntry) =>
+  Object.fromEntries(Object.entries(detailOf(line)).filter(([name]) => kept.includes(name)))
+
+/** Whether its agent asked this about a decision that was not recorded yet. */
+function ledTo({ stored, from_ms, to_ms, ...rest }: Target, line: StoredAuditEntry, at_ms: number): boolean {
+  if (stored === null || line.agent !== stored.record.recorded_by || line.ids.length > 0) return false
+  const target = { stored, from_ms, to_ms, ...rest }
+  return at_ms >= from_ms && at_ms <= to_ms && quotes(target, detailOf(line).input)
+}
+
+async function findLines({ store, targets, since_ms, breathe }: Scan): Promise<{
+  own: StoredAuditEntry[]
+  approvals: StoredAuditEntry[]
+}> {
+  const own: StoredAuditEntry[] = []
+  const approvals: StoredAuditEntry[] = []
+  const ids = new Set(targets.map(({ id }) => id))
+  const from_ms = since_ms ?? Math.min(...targets.map((target) => target.from_ms))
+  for (let cursor: number | undefined; ; ) {
+    const lines = await store.audit.list({
+      since_ms: from_ms,
+      limit: page,
+      ...(cursor !== undefined && { cursor }),
+    })
+    for (const line of lines) {
+      // The digests of what evidence was linked to are proof, and no text.
+      if (line.method === linkMethod || 'redacted_by' in detailOf(line)) continue
+      const at_ms = Date.parse(line.at)
+      if (line.ids.some((id) => ids.has(id)) || targets.some((target) => ledTo(target, line, at_ms))) own.push(line)
+      else if (line.method.startsWith('approval.')) approvals.push(line)
+    }
+    if (lines.length < page) return { own, approvals }
+    cursor = lines.at(-1)!.seq
+    await breathe()
+  }
+}
+
+/** A decision without what it took from these: titles of related ones, and why it was linked to them. */
+export function withoutMentions(record: DecisionRecord, targets: readonly Target[]): DecisionRecord {
+  const ids = new Set(targets.map(({ id }) => id))
+  return {
+    ...record,
+    links: record.links.map((link) =>
+      ids.has(link.target_id)
+        ? { ...link, context: null, ...(link.dismissed && { dismissed: { ...link.dismissed, reason: null } }) }
+        : link,
+    ),
+    related_to: record.related_to.map((one) => (ids.has(one.id) ? { ...one, summary: erasedText } : one)),
+  }
+}
+
+async function findOthers({ store, targets, since_ms, breathe }: Scan): Promise<StoredDecision[]> {
+  const found: StoredDecision[] = []
+  const ids = new Set(targets.map(({ id }) => id))
+  const wanted = { targets }
+  // What was imported may be older than what it speaks of: all are looked at.
+  for await (const fields of decisionPages(store.decisions, {}, page)) {
+    const texts = await store.decisions.texts(fields.flatMap(({ id }) => (ids.has(id) ? [] : [id])))
+    const naming = texts.filter(({ json }) => names(wanted, json)).map(({ id }) => id)
+    for (const one of await store.decisions.getMany(naming))
+      if (since_ms === undefined || Date.parse(one.record.updated_at) >= since_ms) found.push(one)
+    await breathe()
+  }
+  return found.filter(({ record }) => !Bun.deepEquals(withoutMentions(record, targets), record))
+}
+
+async function findKeyed({ store, breathe }: Scan, found: Found): Promise<KeyedChange[]> {
+  const changes: KeyedChange[] = []
+  for (const [collection, left] of holders)
+    for await (const records of keyedPages(store.keyed, collection)) {
+      for (const record of records) {
+        const value = left(record, found)
+        const { key, version, expires_ms } = record
+        if (value !== record.value) changes.push({ collection, key, version, expires_ms, left: value })
+      }
+      await breathe()
+    }
+  return changes
+}
+
+/** Categories in which there is nothing else. */
+async function ownCategories({ store, targets }: Scan): Promise<Set<string>> {
+  const mine = Map.groupBy(targets, ({ stored }) => stored?.record.category ?? null)
+  const found = new Set<string>()
+  for (const [category, some] of mine)
+    if (category !== null && (await store.decisions.count({ category })) <= some.length) found.add(category)
+  return found
+}
+
+const evaluationOf = (line: StoredAuditEntry): string[] => {
+  const { record_id } = detailOf(line)
+  return typeof record_id === 'string' ? [record_id] : []
+}
+
+/** Everything but the decisions themselves. */
+export async function findCopies(scan: Scan): Promise<Copies> {
+  const { store, targets } = scan
+  const { own, approvals } = await findLines(scan)
+  const evaluations = new Set([
+    ...own.flatMap(evaluationOf),
+    ...targets.flatMap(({ stored }) => stored?.record.verdict?.record_id ?? []),
+  ])
+  const found: Found = { targets, approvals: new Set(), evaluations, categories: await ownCategories(scan) }
+  const keyed = await findKeyed(scan, found)
+  const others = await findOthers(scan)
+  const lines = [...own, ...approvals.filter((line) => found.approvals.has(String(detailOf(line).approval)))]
+  const acts = new Set([...evaluations, ...[...found.approvals].flatMap((id) => [`${id}/requested`, `${id}/decided`])])
+  for (const { id } of targets)
+    for (const { record_id } of await store.thread.ofDecision(id, mostActs)) acts.add(record_id)
+  // What others did with them is an act of theirs, if it is told of first.
+  const beside = new Set([...others.map(({ record }) => record.id), ...own.flatMap(({ ids }) => ids)])
+  for (const id of beside)
+    for (const { record_id, payload } of await store.thread.ofDecision(id, mostActs))
+      if (payload !== null && names(found, payload)) acts.add(record_id)
+  const known = await store.thread.get([...acts])
+  return {
+    lines: lines.map((line) => ({ seq: line.seq, detail: leftOf(line) })),
+    keyed,
+    others,
+    acts: known.flatMap(({ record_id, payload }) => (payload === null ? [] : [record_id])),
+  }
+}

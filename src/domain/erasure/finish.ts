@@ -1,0 +1,58 @@
+/** The end of an erasure: indexes and files are brought to hold nothing of it. What can't be done now is owed, and tried again. */
+import { keyedPages } from '../../../sdk/storage/keyed.ts'
+import type { Store } from '../../../sdk/storage/store.ts'
+import { type Rounds, startRounds } from '../../core/rounds.ts'
+import type { Follower } from '../search/follower.ts'
+import { type Target, tracesOf } from './target.ts'
+import { erasureCollections } from './tombstone.ts'
+
+export interface Scrubbed {
+  store: Store
+  index: Pick<Follower, 'purge'>
+}
+
+const { unfinished } = erasureCollections
+
+/** @param targets null if nobody knows any more what they said @returns what is left, in words */
+export async function finish(
+  { store, index }: Scrubbed,
+  redaction_record_id: string,
+  targets: readonly Target[] | null,
+): Promise<string[]> {
+  const [owed] = await store.keyed.get(unfinished, [redaction_record_id])
+  const { ids } = (owed?.value as { ids: string[] } | undefined) ?? { ids: [] }
+  const left = (await index.purge(ids)) ? [] : ['segments of the search index']
+  left.push(...(await store.scrub(targets && tracesOf(targets))))
+  if (left.length === 0) await store.transaction(({ keyed }) => keyed.delete(unfinished, [redaction_record_id]))
+  return left
+}
+
+/** Erasures that are not finished, by the id of their redaction. */
+export async function unfinishedErasures({ keyed }: Pick<Store, 'keyed'>): Promise<string[]> {
+  const found: string[] = []
+  for await (const page of keyedPages(keyed, unfinished)) found.push(...page.map(({ key }) => key))
+  return found
+}
+
+const every_ms = 60_000
+
+/** Finishes what another process, or one that died, has left. */
+export const startFinishing = (
+  options: Scrubbed & {
+    after(ms: number, run: () => void): () => void
+    failed(error: unknown): void
+  },
+): Rounds =>
+  startRounds({
+    every_ms,
+    after: options.after,
+    failed: options.failed,
+    async work(stop) {
+      let done = 0
+      for (const id of await unfinishedErasures(options.store)) {
+        if (stop.aborted) break
+        if ((await finish(options, id, null)).length === 0) done++
+      }
+      return done
+    },
+  })

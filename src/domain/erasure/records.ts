@@ -1,0 +1,125 @@
+/** What a keyed record keeps of decisions that are erased, collection by collection: each says what is left of a value. */
+import type { KeyedRecord } from '../../../sdk/storage/store.ts'
+import type { Approval } from '../approval/approval.ts'
+import { noticeCollection } from '../approval/notices.ts'
+import { approvalCollections } from '../approval/requests.ts'
+import { commitCollection } from '../decision/commits.ts'
+import { resultCollection } from '../decision/idempotency.ts'
+import { revisionCollection } from '../decision/revisions.ts'
+import { type SessionInput, sessionCollections } from '../deliberation/sessions.ts'
+import { actionSessionCollection } from '../guardrail/session.ts'
+import { type HookAction, type HookSession, hookCollections } from '../hook/session.ts'
+import { compactionCollection } from '../memory/compaction.ts'
+import { quotes, type Target } from './target.ts'
+
+/** What stands in the place of a text. */
+export const erasedText = '[erased]'
+
+/** What was found so far, as one thing leads to another. */
+export interface Found {
+  targets: readonly Target[]
+  /** Approvals of what was erased. */
+  approvals: Set<string>
+  /** Evaluations that asked about it. */
+  evaluations: Set<string>
+  /** Categories that nothing else has. */
+  categories: ReadonlySet<string>
+}
+
+/** The value that is left, `undefined` if the record goes, the same object if it holds nothing of it. */
+type Left = (record: KeyedRecord, found: Found) => unknown
+
+/** Whether a text names one of them. */
+export const names = ({ targets }: Pick<Found, 'targets'>, text: string): boolean =>
+  targets.some(({ id }) => text.includes(id))
+
+const mentions = (found: Found, value: unknown): boolean =>
+  names(found, JSON.stringify(value)) || found.targets.some((target) => quotes(target, value))
+
+const goesWithAny: Left = ({ key, value }, found) => (mentions(found, [key, value]) ? undefined : value)
+const goesWithItsKey: Left = ({ key, value }, found) =>
+  found.targets.some(({ id }) => key === id || key.startsWith(`${id} `)) ? undefined : value
+
+/** Inputs keep their places: the head of their session counts them. */
+const inputs: Left = ({ value }, found) => {
+  if (!Array.isArray(value)) return value
+  const left = (value as SessionInput[]).map((input) =>
+    mentions(found, input) ? { ...input, text: erasedText, data: null } : input,
+  )
+  return left.every((input, at) => input === value[at]) ? value : left
+}
+
+const isApprovalOf = (found: Found, { requester, evaluation_id, action, reason }: Approval): boolean =>
+  found.evaluations.has(evaluation_id) ||
+  found.targets.some((target) => requester === target.stored?.record.recorded_by && quotes(target, [action, reason]))
+
+const approval: Left = ({ value }, found) => {
+  const stored = value as Approval
+  if (!isApprovalOf(found, stored)) return value
+  found.approvals.add(stored.id)
+  found.evaluations.add(stored.evaluation_id)
+  const { stakes, confidence } = stored.action
+  const action = { description: erasedText, category: null, stakes, confidence, tags: [], project: null }
+  return {
+    ...stored,
+    action: { ...action, scope: null, context: {} },
+    rules: stored.rules.map((rule) => ({ ...rule, message: erasedText })),
+    reason: stored.reason === null ? null : erasedText,
+    request_digest: '',
+  }
+}
+
+const session: Left = ({ value }, found) => {
+  const stored = value as HookSession
+  const { request, pending, session_id } = stored
+  const isSource = found.targets.some(
+    ({ stored: decision }) =>
+      decision?.record.source === 'hook' && decision.record.context?.includes(`session ${session_id}.`),
+  )
+  if (!isSource && !mentions(found, [request, pending])) return value
+  return { ...stored, request: null, pending: [] }
+}
+
+const action: Left = ({ value }, found) => {
+  const stored = value as HookAction
+  if (stored.record_id === null || !found.evaluations.has(stored.record_id) || stored.input_digest === '') return value
+  return { ...stored, input_digest: '', output_digest: null }
+}
+
+/**
+ * Every collection that may hold something of a decision, in an order in which what is found leads to the next. What stands in no line here
+ * holds ids, counts and digests at most.
+ */
+export const holders: readonly (readonly [collection: string, left: Left])[] = [
+  [revisionCollection, goesWithItsKey],
+  [commitCollection, goesWithItsKey],
+  [resultCollection, goesWithAny],
+  [sessionCollections.waiting, inputs],
+  [sessionCollections.consumed, goesWithAny],
+  [approvalCollections.approval, approval],
+  [
+    approvalCollections.latest,
+    ({ value }, { approvals }) => (approvals.has((value as { id: string }).id) ? undefined : value),
+  ],
+  [
+    noticeCollection,
+    ({ value }, found) => {
+      const body = JSON.parse((value as { body: string }).body) as { data: { id: string } }
+      return found.approvals.has(body.data.id) || mentions(found, body) ? undefined : value
+    },
+  ],
+  [hookCollections.session, session],
+  [hookCollections.action, action],
+  [
+    actionSessionCollection,
+    ({ value }, found) => {
+      const { request } = value as { request: string | null }
+      return request !== null && mentions(found, request) ? { ...(value as object), request: null } : value
+    },
+  ],
+  [
+    compactionCollection,
+    ({ key, value }, { categories }) =>
+      key.startsWith('category:') && categories.has(key.slice('category:'.length)) ? undefined : value,
+  ],
+]
