@@ -40,6 +40,11 @@ export interface Methods {
    */
   decideApproval(params: DecideApprovalParams, options?: CallOptions): Promise<DecideApprovalResult>
   /**
+   * Erases a decision with every copy of its text that the service holds, and leaves its id as a tombstone. A
+   * decision with `preserve: true` is under a legal hold and refused. Scope `admin`, effect `write`.
+   */
+  eraseDecision(params: EraseDecisionParams, options?: CallOptions): Promise<EraseDecisionResult>
+  /**
    * Writes the evidence, its signed checkpoint and the control mappings as a bundle that can be verified offline,
    * as JSON, PDF or both; or the mappings as OSCAL. Scope `evidence`, effect `write`.
    */
@@ -231,6 +236,7 @@ export const methods = {
   compact: 'write',
   debugTracker: 'read',
   decideApproval: 'write',
+  eraseDecision: 'write',
   exportEvidenceBundle: 'write',
   getApproval: 'read',
   getCalibration: 'read',
@@ -469,6 +475,30 @@ export interface DecideApprovalResult {
   /** RFC 3339. Until then a grant can be used. */ approved_until: string | null
   /** RFC 3339. When a grant was first used. */ consumed_at: string | null
   /** Id of its record in the thread. */ record_id: string
+}
+
+/** Parameters of `cstp.eraseDecision`. */
+export interface EraseDecisionParams {
+  /** Full id, unique prefix of 8 or more characters, or `source_key`. */ id: string
+  /** On what ground, such as `GDPR Art. 17`. The tombstone shows it. */ basis: string
+  /** Why; it is kept in the audit trail, so it should not repeat what is erased. */ reason: string
+  /** Nothing goes: the answer counts what would. Default `false`. */ dry_run?: boolean | undefined
+}
+
+/** Result of `cstp.eraseDecision`. */
+export interface EraseDecisionResult {
+  /** True if it is gone from every answer; also if it was erased before. */ erased: boolean
+  /** Id of the decision. */ id: string
+  /** The act of the erasure in the thread; null for a dry run. */ redaction_record_id: string | null
+  /** What went beside the decision itself; null if it was erased before. */
+  copies: {
+    /** Other decisions that named it: its title and what was said of the link went. */ decisions: number
+    /** Lines of the audit trail that keep their place without its text. */ audit_lines: number
+    /** Earlier values, results of repeatable calls, sessions, approvals and notices. */ keyed_records: number
+    /** Acts of the thread whose content and salt went. Their proofs hold as before. */ acts: number
+  } | null
+  /** What still holds traces on a disk, in words. It is tried again every minute; `cstp doctor` shows what is left. */
+  pending: string[]
 }
 
 /** Parameters of `cstp.exportEvidenceBundle`. */

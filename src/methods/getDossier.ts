@@ -19,7 +19,7 @@ export const getDossier = defineMethod({
   async handle(call, { id: given }) {
     const { store, caller } = call
     const id = await resolveId(store.decisions, given, 'id')
-    const { record } = await requireDecision(store.decisions, id, given)
+    const { record } = await requireDecision(store, id, given)
     const now = call.now()
     const viewer = viewerOf(caller, call.roles)
     return dossierOf(

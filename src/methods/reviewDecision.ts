@@ -1,12 +1,12 @@
 /** cstp.reviewDecision: the outcome of a decision. */
 import * as v from 'valibot'
-import { decisionNotFound } from '../../sdk/errors.ts'
 import { Outcome, Status, text } from '../../sdk/schema/decision.ts'
 import { DecisionId, ThreadId } from '../../sdk/schema/params.ts'
 import { defineMethod, toolInput } from '../calls/method.ts'
 import { pathOf } from '../domain/decision/decision.ts'
 import { resolveId } from '../domain/decision/lookup.ts'
 import { review } from '../domain/decision/review.ts'
+import { missing } from '../domain/erasure/tombstone.ts'
 import { stateId } from '../domain/thread/ids.ts'
 
 const note = (about: string) => v.pipe(v.nullish(text(10_000), null), v.description(about))
@@ -53,7 +53,7 @@ export const reviewDecision = defineMethod({
   async handle(call, { decision_id, ...given }) {
     const id = await resolveId(call.store.decisions, decision_id, 'decision_id')
     const reviewed = await review(call, id, given)
-    if (!reviewed) throw decisionNotFound(decision_id)
+    if (!reviewed) throw await missing(call.store.keyed, id, decision_id)
     const { record, indexed, revision } = reviewed
     return {
       success: true,

@@ -37,6 +37,7 @@ async function prepared(): Promise<{ program: TestProgram; calls: Record<MethodN
   await program.call('linkDecisions', { source_id: other, target_id: id, edge_type: 'depends_on' })
   const event = { event_type: 'pr_merged', ts: '2026-07-01T13:00:00Z', payload: { pr_number: 7 } }
   await program.call('ingestEvidence', { source: 'github', events: [event] }, 'root')
+  const erased = await program.record({ decision: 'Forget this one' })
   const action = { description: 'Drop the table', category: 'deploy', stakes: 'high', confidence: 0.9 }
   await program.record({ project: { name: 'acme/shop', pr: 7 } })
   program.clock.now += 40 * 86_400_000
@@ -48,7 +49,7 @@ async function prepared(): Promise<{ program: TestProgram; calls: Record<MethodN
     compact: {},
     debugTracker: {},
     decideApproval: { id: approval!.id, decision: 'approve' },
-    eraseDecision: { id, basis: 'GDPR Art. 17', reason: 'asked for' },
+    eraseDecision: { id: erased, basis: 'GDPR Art. 17', reason: 'asked for' },
     exportEvidenceBundle: {},
     getApproval: { id: approval!.id },
     getCalibration: {},

@@ -6,6 +6,7 @@ import { approvalCollections } from '../../domain/approval/requests.ts'
 import { resultCollection } from '../../domain/decision/idempotency.ts'
 import { revisionCollection } from '../../domain/decision/revisions.ts'
 import { sessionCollections } from '../../domain/deliberation/sessions.ts'
+import { erasureCollections } from '../../domain/erasure/tombstone.ts'
 import { grow } from '../../domain/evidence/tree.ts'
 import { policyCollections } from '../../domain/guardrail/archive.ts'
 import { breakerCollection } from '../../domain/guardrail/breaker.ts'
@@ -25,9 +26,14 @@ export interface Copying {
   progress(kind: string, done: number): void
 }
 
-/** Records, and what derives from them. A decision that was changed in the source since an earlier run is changed in the target. */
+/** Records, and what derives from them, without those that the source has erased since an earlier run. A decision that was changed in the source since an earlier run is changed in the target. */
 export async function copyDecisions({ from, to, signal, progress }: Copying): Promise<void> {
   let done = 0
+  for await (const page of keyedOf(from, erasureCollections.erased)) {
+    const ids = page.map(({ key }) => key)
+    for (const { record } of await to.store.decisions.getMany(ids))
+      await to.store.transaction((tx) => tx.decisions.erase(record.id, null))
+  }
   for await (const page of decisionsOf(from)) {
     signal.throwIfAborted()
     const there = new Map(
@@ -97,6 +103,7 @@ const collections = {
   compactions: [compactionCollection],
   hooks: Object.values(hookCollections),
   policies: [policyCollections.archive, policyCollections.in_force],
+  erasures: Object.values(erasureCollections),
 } as const
 
 /** Keyed records; those that the source has no more since an earlier run are removed. */

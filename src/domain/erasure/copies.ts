@@ -156,7 +156,7 @@ export async function findCopies(scan: Scan): Promise<Copies> {
   const acts = new Set([...evaluations, ...[...found.approvals].flatMap((id) => [`${id}/requested`, `${id}/decided`])])
   for (const { id } of targets)
     for (const { record_id } of await store.thread.ofDecision(id, mostActs)) acts.add(record_id)
-  // What others did with them is an act of theirs, if it is told of first.
+  // What others did with them is an act of theirs, where their id comes first.
   const beside = new Set([...others.map(({ record }) => record.id), ...own.flatMap(({ ids }) => ids)])
   for (const id of beside)
     for (const { record_id, payload } of await store.thread.ofDecision(id, mostActs))

@@ -8,6 +8,7 @@ import { isStorageError } from '../../../sdk/storage/errors.ts'
 import type { Store, Transaction } from '../../../sdk/storage/store.ts'
 import { audit } from '../../core/audit.ts'
 import { timestamp } from '../../core/time.ts'
+import { revisionsOf } from '../decision/revisions.ts'
 import { actOf, newActId } from '../thread/acts.ts'
 import { type Copies, findCopies, withoutMentions } from './copies.ts'
 import { finish, type Scrubbed } from './finish.ts'
@@ -92,7 +93,7 @@ export async function look(call: ErasureCall, ids: readonly string[]): Promise<{
   for (const id of ids) {
     const stored = await call.store.decisions.get(id)
     if (stored === null && !(await isHidden(call, id))) throw await missing(call.store.keyed, id, id)
-    targets.push(targetOf(id, stored))
+    targets.push(targetOf(id, stored, await revisionsOf(call.store.keyed, id)))
   }
   for (const target of targets) requireNoHold(target)
   return { targets, copies: await findCopies({ store: call.store, targets, breathe: call.breathe }) }

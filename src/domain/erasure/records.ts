@@ -12,7 +12,7 @@ import { type HookAction, type HookSession, hookCollections } from '../hook/sess
 import { compactionCollection } from '../memory/compaction.ts'
 import { quotes, type Target } from './target.ts'
 
-/** What stands in the place of a text. */
+/** Takes the place of a text. */
 export const erasedText = '[erased]'
 
 /** What was found so far, as one thing leads to another. */
@@ -87,7 +87,7 @@ const action: Left = ({ value }, found) => {
 }
 
 /**
- * Every collection that may hold something of a decision, in an order in which what is found leads to the next. What stands in no line here
+ * Every collection that may hold something of a decision, in an order in which what is found leads to the next. A collection that has no line here
  * holds ids, counts and digests at most.
  */
 export const holders: readonly (readonly [collection: string, left: Left])[] = [

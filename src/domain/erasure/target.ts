@@ -1,5 +1,5 @@
 /** A decision that is to be erased, with what tells its copies: its id, the texts that may be quoted elsewhere, the checks that led to it. */
-import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
+import type { DecisionRecord, Revision } from '../../../sdk/schema/decision.ts'
 import type { StoredDecision } from '../../../sdk/storage/store.ts'
 import { dayMs } from '../../core/time.ts'
 
@@ -45,10 +45,12 @@ const proseOf = (record: DecisionRecord): unknown => [
 /** Long enough, and of several words: ids, names, paths and times are no quotations. */
 const isProse = (text: string): boolean => text.length >= 16 && /\S\s+\S/.test(text)
 
-export function targetOf(id: string, stored: StoredDecision | null): Target {
+/** @param revisions its updates, with the values before them */
+export function targetOf(id: string, stored: StoredDecision | null, revisions: readonly Revision[] = []): Target {
   if (stored === null) return { id, stored, texts: [], from_ms: 0, to_ms: 0 }
   const recorded_ms = Date.parse(stored.record.created_at)
-  const texts = [...new Set([...leaves(proseOf(stored.record))])].filter(isProse)
+  const before = revisions.map(({ old_values }) => old_values)
+  const texts = [...new Set([...leaves([proseOf(stored.record), before])])].filter(isProse)
   return { id, stored, texts, from_ms: recorded_ms - beforeMs, to_ms: recorded_ms + afterMs }
 }
 
@@ -60,7 +62,7 @@ export function quotes({ texts }: Target, value: unknown): boolean {
   return false
 }
 
-/** Pieces of the texts by which its traces on a disk are known: as they stand in JSON and in YAML, of one line and without quotes. */
+/** Pieces of the texts by which its traces on a disk are known: as JSON and YAML write them, of one line and without quotes. */
 export function tracesOf(targets: readonly Target[]): string[] {
   const most = 12
   return targets.flatMap(({ texts }) =>

@@ -1,0 +1,143 @@
+/** cstp.eraseDecision: what is left of a decision, and what is refused, on every store. */
+import { expect, test } from 'bun:test'
+import { forEachBackend, type TestProgram } from '../support/program.ts'
+
+const ground = { basis: 'GDPR Art. 17', reason: 'asked for' }
+const text = 'Call the customer Jane Roe before every delivery'
+
+/** A decision with a title, which another one names: as a related one, and by a link that says why. */
+async function named(program: TestProgram): Promise<{ id: string; other: string }> {
+  const { call, record } = program
+  const id = await record({ decision: text, category: 'delivery', tags: ['jane'] })
+  await call('reviewDecision', { id, outcome: 'success', lessons: 'Jane Roe answers in the morning' }, 'bob')
+  await program.services.outbox.drain()
+  await call('queryDecisions', { query: text }, 'bob')
+  const other = await record({ decision: text.replace('before', 'after'), category: 'delivery' }, 'bob')
+  const link = { source_id: other, target_id: id, edge_type: 'refines', context: 'as Jane Roe asked' }
+  await call('linkDecisions', link, 'bob')
+  return { id, other }
+}
+
+forEachBackend((open) => {
+  test('its id stays as a tombstone: answers say that it was erased, and links show the id alone', async () => {
+    const program = await open()
+    const { call, refused } = program
+    const { id, other } = await named(program)
+    expect((await call('getDecision', { id: other })).related_to).toMatchObject([{ id, summary: text }])
+    const answer = await call('eraseDecision', { id, ...ground }, 'root')
+    expect(answer).toMatchObject({ erased: true, id, pending: [], copies: { decisions: 1 } })
+    const erased = { at: expect.any(String), basis: ground.basis, redaction_record_id: answer.redaction_record_id }
+    for (const [method, params] of [
+      ['getDecision', { id }],
+      ['getGraph', { id }],
+      ['updateDecision', { id, updates: { tags: [] } }],
+      ['reviewDecision', { id, outcome: 'failure' }],
+    ] as const)
+      expect([method, await refused(method, params, 'root')]).toMatchObject([
+        method,
+        { error: 'decision_not_found', data: { id, erased } },
+      ])
+    const left = await call('getDecision', { id: other })
+    expect(left.related_to).toMatchObject([{ id, summary: '[erased]' }])
+    expect(left.links.map(({ target_id, context }) => [target_id, context])).toEqual(left.links.map(() => [id, null]))
+    expect(JSON.stringify(left)).not.toContain('as Jane Roe asked')
+    expect((await call('getStats')).total).toBe(1)
+    expect((await call('queryDecisions', { query: text })).decisions.map((one) => one.id)).toEqual([other])
+    expect(await call('eraseDecision', { id, ...ground }, 'root')).toMatchObject({
+      erased: true,
+      copies: null,
+      redaction_record_id: answer.redaction_record_id,
+    })
+  })
+
+  test('lines of the trail and acts keep their places without the text; earlier proofs hold', async () => {
+    const program = await open()
+    const { call, store, services } = program
+    const { id } = await named(program)
+    await services.thread.sequence()
+    const [lines, { seq }] = [await store.audit.list({ limit: 100 }), await store.thread.head()]
+    const commitments = await store.thread.hashes(1, seq)
+    const note = await services.thread.checkpoints.latest()
+    const { redaction_record_id: by, copies } = await call('eraseDecision', { id, ...ground }, 'root')
+    await services.thread.sequence()
+    // Of each line everything but its detail is as before.
+    const after = new Map((await store.audit.list({ limit: 100 })).map((line) => [line.seq, line]))
+    const redacted = lines.filter((line) => !Bun.deepEquals(after.get(line.seq), line))
+    expect(redacted.length).toBe(copies!.audit_lines)
+    for (const line of redacted) {
+      const { detail } = after.get(line.seq)!
+      expect(after.get(line.seq)).toEqual({ ...line, detail })
+      expect(detail).toMatchObject({ redacted_by: by })
+    }
+    for (const line of lines.filter(({ ids }) => ids.includes(id))) expect(redacted).toContain(line)
+    // The tree is the one of before, and grew.
+    expect(await store.thread.hashes(1, seq)).toEqual(commitments)
+    const grown = await services.thread.checkpoints.latest()
+    expect(grown.size).toBeGreaterThan(note.size)
+    const acts = await store.thread.ofDecision(id, 100)
+    expect(acts.filter(({ seq: at }) => at! <= seq).map(({ payload, salt }) => payload ?? salt)).toEqual(
+      acts.filter(({ seq: at }) => at! <= seq).map(() => null),
+    )
+    const [redaction] = await store.thread.get([by!])
+    expect(JSON.parse(redaction!.payload!)).toMatchObject({
+      kind: 'redaction',
+      ...ground,
+      ids: [id],
+      lines: expect.arrayContaining(redacted.map((line) => line.seq)),
+    })
+    const everything = JSON.stringify([await store.audit.list({ limit: 200 }), await store.thread.read(1, 200)])
+    expect(everything).not.toContain('Jane Roe answers')
+  })
+
+  test('a dry run counts what would go, and takes nothing', async () => {
+    const program = await open()
+    const { call, store } = program
+    const { id } = await named(program)
+    const before = [await call('getDecision', { id }), await store.audit.list({ limit: 100 })]
+    const dry = await call('eraseDecision', { id, ...ground, dry_run: true }, 'root')
+    expect(dry).toMatchObject({ erased: false, redaction_record_id: null, copies: { decisions: 1 } })
+    const [line, ...lines] = await store.audit.list({ limit: 100 })
+    expect([await call('getDecision', { id }), lines]).toEqual(before)
+    expect(line).toMatchObject({ method: 'cstp.eraseDecision', ids: [id], detail: { dry_run: true } })
+    const { copies } = await call('eraseDecision', { id, ...ground }, 'root')
+    // The line of the dry run is one of its copies.
+    expect(copies!.audit_lines).toBe(dry.copies!.audit_lines + 1)
+  })
+
+  test('a legal hold refuses it until it ends', async () => {
+    const { call, refused, record } = await open()
+    const id = await record({ decision: text })
+    await call('setPreserve', { decision_id: id })
+    expect(await refused('eraseDecision', { id, ...ground }, 'root')).toMatchObject({
+      error: 'invalid_params',
+      data: { preserve: true, issues: [{ path: 'id', received: 'preserve: true' }] },
+    })
+    expect((await call('getDecision', { id })).decision).toBe(text)
+    await call('setPreserve', { decision_id: id, preserve: false })
+    expect(await call('eraseDecision', { id, ...ground }, 'root')).toMatchObject({ erased: true })
+  })
+
+  test('what came from the same source is not recorded again', async () => {
+    const { call, refused, record, store } = await open()
+    const source_key = 'https://tracker.test/issue/17'
+    const id = await record({ decision: text, source_key }, 'root')
+    await record({ decision: 'Another one', source_key: `${source_key}0` }, 'root')
+    await call('eraseDecision', { id: source_key, ...ground }, 'root')
+    const again = { decision: text, confidence: 0.8, category: 'delivery', source_key }
+    expect(await refused('recordDecision', again, 'root')).toMatchObject({
+      error: 'invalid_params',
+      data: { erased: true, issues: [{ path: 'source_key' }] },
+    })
+    expect(await record({ decision: text, source_key: `${source_key}1` }, 'root')).not.toBe(id)
+    expect(JSON.stringify(await store.keyed.list('erased_source', { limit: 9 }))).not.toContain('tracker.test')
+  })
+
+  test('unknown ids, and what is left out, are refused', async () => {
+    const { refused, record } = await open()
+    const id = await record()
+    const unknown = { id: '2026-07-01-decision-ffffffffffff', ...ground }
+    expect(await refused('eraseDecision', unknown, 'root')).toMatchObject({ error: 'decision_not_found' })
+    for (const given of [{ id }, { id, basis: 'x' }, { id, reason: 'x' }, { id, ...ground, basis: ' ' }, ground])
+      expect([given, (await refused('eraseDecision', given, 'root')).error]).toEqual([given, 'invalid_params'])
+  })
+})
