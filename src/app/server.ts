@@ -8,7 +8,6 @@ import type { Services } from '../calls/services.ts'
 import { describeError, type Log } from '../core/log.ts'
 import { version } from '../core/version.ts'
 import { startTracker } from '../domain/deliberation/tracker.ts'
-import { startFinishing } from '../domain/erasure/finish.ts'
 import { enact } from '../domain/guardrail/archive.ts'
 import { openPhrases } from '../domain/memory/phrases.ts'
 import { openWisdom } from '../domain/memory/wisdom.ts'
@@ -36,6 +35,7 @@ import {
   randomHex,
   type Shared,
 } from './drivers.ts'
+import { finishErasures } from './erasure.ts'
 import { evidenceServices } from './evidence.ts'
 import { folderInside, folderOfDecisions } from './folders.ts'
 import { hookMethods } from './hooks.ts'
@@ -146,14 +146,7 @@ export async function openProgram(
     const { audit_retention_days: days } = settings
     const failed = (error: unknown) => log('warn', 'old audit lines could not be removed', describeError(error))
     if (days !== null) keep(startRetention({ store, days, now, after: later, failed }))
-    keep(
-      startFinishing({
-        store,
-        index,
-        after: later,
-        failed: (error) => log('warn', 'traces of an erasure are still on the disk', describeError(error)),
-      }),
-    )
+    keep(finishErasures(store, index, log))
     const services: Services = {
       store,
       index,

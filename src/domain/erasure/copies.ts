@@ -110,7 +110,7 @@ async function findOthers({ store, targets, since_ms, breathe }: Scan): Promise<
       if (since_ms === undefined || Date.parse(one.record.updated_at) >= since_ms) found.push(one)
     await breathe()
   }
-  return found.filter(({ record }) => !Bun.deepEquals(withoutMentions(record, targets), record))
+  return found.filter(({ record }) => JSON.stringify(withoutMentions(record, targets)) !== JSON.stringify(record))
 }
 
 async function findKeyed({ store, breathe }: Scan, found: Found): Promise<KeyedChange[]> {
