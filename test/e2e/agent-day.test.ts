@@ -37,13 +37,16 @@ test('what a hook saw being committed is settled by the deliveries of GitHub', (
     const deliver = async (example: gh.Example) => expect((await gh.post(server.url, now(example))).status).toBe(200)
     try {
       const tool = { tool_name: 'Bash', tool_input: { command: 'git commit -m "Add a cache"' }, tool_use_id: 't1' }
-      const stdout = `[cache ${gh.sha('head').slice(0, 7)}] Add a cache\n 1 file changed`
+      const stdout = `[cache ${gh.sha('first').slice(0, 7)}] Add a cache\n 1 file changed`
       await hook('SessionStart', { source: 'startup' })
       await hook('UserPromptSubmit', { prompt: 'Pages are slow: add a cache' })
       await hook('PreToolUse', tool)
       await hook('PostToolUse', { ...tool, tool_response: { stdout } })
       await hook('Stop', { stop_hook_active: true })
       await hook('SessionEnd', { reason: 'exit' })
+      // It is pushed before its pull request is opened, and is not its head.
+      const pushed = gh.push({ before: 'base', branch: 'cache', commits: [{ id: 'first' }, { id: 'head' }] })
+      expect((await gh.post(server.url, pushed)).status).toBe(200)
       await deliver(gh.pullRequest('opened'))
       await deliver(gh.merged())
       expect(await call('attributeOutcomes', { project: gh.repo, stability_days: 0 })).toMatchObject({

@@ -1,6 +1,7 @@
 /** What deliveries of GitHub become: the mapping, the counts of approvals, reverts, forks, and each delivery once. */
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { pullRequestOf } from '../../../src/domain/decision/commits.ts'
 import { appendEvents } from '../../../src/domain/evidence/chain.ts'
 import { mapEvidence } from '../../../src/domain/evidence/controls.ts'
 import { takeDelivery } from '../../../src/domain/evidence/github/events.ts'
@@ -385,6 +386,48 @@ describe('pushes', () => {
     expect(told[1]![0]!.payload).toMatchObject({ is_agent_authored: true, commit_author: 'ann', title: 'Add a cache' })
   })
 
+  test('what was pushed before a pull request was opened is of it, over several pushes; its head is named last', async () => {
+    const { tell, evidence } = gh.openTaker()
+    const told = await tell(
+      gh.push({ before: 'base', branch: 'cache', commits: [{ id: 'old', distinct: false }, { id: 'a' }] }),
+      gh.push({ before: 'a', branch: 'cache', commits: [{ id: 'b' }, { id: 'head' }] }),
+      gh.push({ before: 'b', branch: 'other', commits: [{ id: 'c' }] }),
+      gh.push({ before: 'base', branch: 'main', commits: [{ id: 'd' }] }),
+      gh.pullRequest('opened'),
+      gh.merged({ at: 2 }),
+      // Work that goes on in the branch is of the next one.
+      gh.push({ before: 'head', branch: 'cache', commits: [{ id: 'e' }, { id: 'f' }] }),
+      gh.pullRequest('opened', { number: 8, head: 'f' }),
+    )
+    expect(told[1]![0]!.payload.commits).toEqual(['a', 'b', 'head'].map(gh.sha))
+    expect(commitsOf(told).slice(3)).toEqual([
+      [],
+      [
+        ['pr_commit', 7, gh.sha('a')],
+        ['pr_commit', 7, gh.sha('b')],
+        ['pr_opened', 7, gh.sha('head')],
+      ],
+      [['pr_merged', 7, gh.sha('head')]],
+      [['branch_pushed', undefined, gh.sha('f')]],
+      [
+        ['pr_commit', 8, gh.sha('e')],
+        ['pr_opened', 8, gh.sha('f')],
+      ],
+    ])
+    const pullOf = (id: string) => pullRequestOf(evidence, gh.repo, [gh.sha(id).slice(0, 7)])
+    expect(await Promise.all(['a', 'b', 'head', 'c', 'd', 'e'].map(pullOf))).toEqual([7, 7, 7, null, null, 8])
+  })
+
+  test('a pull request of a fork has none of the commits of a branch of the same name', async () => {
+    const told = await gh
+      .openTaker()
+      .tell(
+        gh.push({ before: 'base', branch: 'cache', commits: [{ id: 'a' }, { id: 'head' }] }),
+        gh.pullRequest('opened', { fork: 'eve/app' }),
+      )
+    expect(commitsOf(told)[1]).toEqual([['pr_opened', 7, gh.sha('head')]])
+  })
+
   test.each<[string, gh.Example, Parameters<typeof gh.push>[0]]>([
     ['closed before', gh.closed({ at: 2 }), { before: 'head', branch: 'cache', commits: [{ id: 'a' }] }],
     ['merged before', gh.merged({ at: 2 }), { before: 'head', branch: 'cache', commits: [{ id: 'a' }] }],
@@ -396,7 +439,7 @@ describe('pushes', () => {
     ],
   ])('not its commits: %s', async (_, between, pushed) => {
     const told = await gh.openTaker().tell(gh.pullRequest('opened'), between, gh.push(pushed))
-    expect(told[2]).toEqual([])
+    expect(told[2]!.filter(({ event_type }) => event_type !== 'branch_pushed')).toEqual([])
   })
 })
 

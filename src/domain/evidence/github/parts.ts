@@ -6,6 +6,8 @@ import { canonical } from '../canonical.ts'
 import type { NewEvent } from '../chain.ts'
 
 export const source = 'webhook:github'
+/** A push to a branch without a pull request: `commits` are those that one opened at `sha` has. */
+export const branchPushed = 'branch_pushed'
 
 /** A delivery whose signature holds. */
 export interface Delivery {

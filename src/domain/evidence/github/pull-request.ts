@@ -4,6 +4,7 @@ import {
   Account,
   approvals,
   authorship,
+  branchPushed,
   Count,
   event,
   foreign,
@@ -46,6 +47,16 @@ const isOf =
   ({ payload }: Seen): boolean =>
     payload.pr_number === pr_number
 
+/** The commits that were pushed before a pull request was opened, without its head. */
+function pushedBefore(known: readonly Seen[], repo: string, { head }: PullRequest): string[] {
+  if (head.repo?.full_name !== repo) return []
+  const last = known.findLast(
+    ({ event_type, payload }) =>
+      event_type === branchPushed && payload.sha === head.sha && payload.head_ref === head.ref,
+  )
+  return last ? (last.payload.commits as string[]).filter((sha) => sha !== head.sha) : []
+}
+
 const Body = v.object({
   action: Text,
   number: Count,
@@ -85,7 +96,15 @@ export const pullRequest = kind(
     const { updated_at, draft } = pull
     switch (action) {
       case 'opened':
-        return single(event('pr_opened', pull.created_at, { ...common, draft }))
+        return {
+          repo,
+          keys: [{ field: 'sha', value: pull.head.sha }],
+          // The last event names the head.
+          events: (known) => [
+            ...pushedBefore(known, repo, pull).map((sha) => event('pr_commit', pull.created_at, { ...common, sha })),
+            event('pr_opened', pull.created_at, { ...common, draft }),
+          ],
+        }
       case 'reopened':
         return single(event('pr_opened', updated_at, { ...common, draft }))
       case 'synchronize':

@@ -1,7 +1,19 @@
 /** Deliveries on pushes: commits of open pull requests, and reverts without a pull request of their own. */
 import * as v from 'valibot'
 import type { WebhookKey } from '../../../../sdk/storage/evidence.ts'
-import { Account, event, foreign, isHuman, kind, Repository, type Seen, Sha, Text, Time } from './parts.ts'
+import {
+  Account,
+  branchPushed,
+  event,
+  foreign,
+  isHuman,
+  kind,
+  Repository,
+  type Seen,
+  Sha,
+  Text,
+  Time,
+} from './parts.ts'
 import { reversals, revertedCommits } from './pull-request.ts'
 
 /** GitHub's limit per delivery. */
@@ -24,6 +36,18 @@ function openAt(known: readonly Seen[], sha: string, branch: string, repo: strin
   )
 }
 
+/** Commits of a branch without a pull request that are kept for the one that may be opened. */
+const maxWaiting = 250
+
+/**
+ * The commits that a branch has got since it was last part of a pull request, if this push follows the one before; those that another
+ * branch had before are not its own.
+ */
+function waitingAt(known: readonly Seen[], before: string, branch: string): string[] {
+  const last = known.findLast(({ payload }) => payload.sha === before && payload.head_ref === branch)
+  return last?.event_type === branchPushed ? (last.payload.commits as string[]) : []
+}
+
 export const push = kind(
   v.object({
     ref: Text,
@@ -42,6 +66,7 @@ export const push = kind(
     ),
     repository: v.object({
       ...Repository.entries,
+      default_branch: v.optional(Text),
       /** Seconds since 1970. */
       pushed_at: v.union([v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(253_402_300_799)), Time]),
     }),
@@ -51,7 +76,7 @@ export const push = kind(
     check_suite: foreign,
     check_run: foreign,
   }),
-  ({ ref, before, commits, repository, sender }, { bots }) => {
+  ({ ref, before, after, commits, repository, sender }, { bots }) => {
     if (!ref.startsWith(heads) || commits.length === 0) return null
     const repo = repository.full_name
     const branch = ref.slice(heads.length)
@@ -72,7 +97,8 @@ export const push = kind(
             ({ event_type, payload }) =>
               event_type === 'pr_commit' && payload.pr_number === pr_number && payload.sha === sha,
           )
-        const added = openAt(known, before, branch, repo).flatMap(({ payload }) => {
+        const pulls = openAt(known, before, branch, repo)
+        const added = pulls.flatMap(({ payload }) => {
           const { pr_number, title, author, is_agent_authored, agent_type, head_ref, head_repo, base_ref } = payload
           const pull = { repo, pr_number, title, author, is_agent_authored, agent_type, head_ref, head_repo, base_ref }
           return commits
@@ -87,6 +113,11 @@ export const push = kind(
               }),
             )
         })
+        const own = commits.flatMap(({ id, distinct }) => (distinct === false ? [] : [id]))
+        if (pulls.length === 0 && own.length > 0 && branch !== repository.default_branch) {
+          const all = [...waitingAt(known, before, branch), ...own].slice(-maxWaiting)
+          added.push(event(branchPushed, ts, { repo, sha: after, head_ref: branch, commits: all, ...actor }))
+        }
         const reverted: Seen[] = []
         for (const { sha, by } of reverts) {
           const about = { reverted_by_sha: by, ...actor }
