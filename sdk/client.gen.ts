@@ -346,12 +346,11 @@ export interface CheckGuardrailsParams {
    * `"stored"`.
    */
   durability?: Durability | undefined
-  /** Answer as at this time: from what had been recorded by then. RFC 3339, not in the future. */
-  as_of?: string | undefined
+  /** Answer as of this RFC 3339 time. */ as_of?: string | undefined
   /** False if it is no deliberation: nothing is noted for the next decision. Default `true`. */
   track?: boolean | undefined
-  /** Tells agents of one token apart; never trusted. */ agent_id?: string | null | undefined
-  /** Keeps deliberations apart; a record takes one by `decision_id`. */ tracker_scope?: string | null | undefined
+  /** Tells agents of one token apart. */ agent_id?: string | null | undefined
+  /** Keeps deliberations apart; see `decision_id` of a record. */ tracker_scope?: string | null | undefined
 }
 
 /** Result of `cstp.checkGuardrails`. */
@@ -542,8 +541,7 @@ export interface GetCalibrationParams {
   /** Decisions recorded within so many days. Default `"all"`. */ window?: '30d' | '60d' | '90d' | 'all' | undefined
   /** Also returns the figures by these two. */
   cells?: 'agent_stakes' | 'agent_category' | 'category_stakes' | undefined
-  /** Answer as at this time: from what had been recorded by then. RFC 3339, not in the future. */
-  as_of?: string | undefined
+  /** Answer as of this RFC 3339 time. */ as_of?: string | undefined
 }
 
 /** Result of `cstp.getCalibration`. */
@@ -662,14 +660,13 @@ export interface GetConsistencyProofResult {
 
 /** Parameters of `cstp.getDecision`. */
 export interface GetDecisionParams {
-  /** Full id, unique prefix of 8 or more characters, or `source_key`. */ id: string
+  /** Id, unique prefix of 8 or more characters, or `source_key`. */ id: string
   /** Add every update with the values before it. Default `false`. */ revisions?: boolean | undefined
-  /** Answer as at this time: from what had been recorded by then. RFC 3339, not in the future. */
-  as_of?: string | undefined
+  /** Answer as of this RFC 3339 time. */ as_of?: string | undefined
   /** False if it is no deliberation: nothing is noted for the next decision. Default `true`. */
   track?: boolean | undefined
-  /** Tells agents of one token apart; never trusted. */ agent_id?: string | null | undefined
-  /** Keeps deliberations apart; a record takes one by `decision_id`. */ tracker_scope?: string | null | undefined
+  /** Tells agents of one token apart. */ agent_id?: string | null | undefined
+  /** Keeps deliberations apart; see `decision_id` of a record. */ tracker_scope?: string | null | undefined
 }
 
 /** Result of `cstp.getDecision`. */
@@ -753,7 +750,7 @@ export interface GetDecisionResult {
 
 /** Parameters of `cstp.getDossier`. */
 export interface GetDossierParams {
-  /** Full id, unique prefix of 8 or more characters, or `source_key`. */ id: string
+  /** Id, unique prefix of 8 or more characters, or `source_key`. */ id: string
 }
 
 /** Result of `cstp.getDossier`. */
@@ -761,13 +758,12 @@ export type GetDossierResult = Dossier
 
 /** Parameters of `cstp.getGraph`. */
 export interface GetGraphParams {
-  /** Full id, unique prefix of 8 or more characters, or `source_key`. */ decision_id: string
+  /** Id, unique prefix of 8 or more characters, or `source_key`. */ decision_id: string
   /** Steps from the centre. Default `1`. */ depth?: number | undefined
   /** Follow only edges of these types. */ edge_types?: EdgeType[] | undefined
   /** Follow edges from source to target, the other way, or both. Default `"both"`. */ direction?: Direction | undefined
   /** Most decisions. Default `200`. */ limit?: number | undefined
-  /** Answer as at this time: from what had been recorded by then. RFC 3339, not in the future. */
-  as_of?: string | undefined
+  /** Answer as of this RFC 3339 time. */ as_of?: string | undefined
 }
 
 /** Result of `cstp.getGraph`. */
@@ -800,7 +796,7 @@ export interface GetInclusionProofResult {
 
 /** Parameters of `cstp.getNeighbors`. */
 export interface GetNeighborsParams {
-  /** Full id, unique prefix of 8 or more characters, or `source_key`. */ decision_id: string
+  /** Id, unique prefix of 8 or more characters, or `source_key`. */ decision_id: string
   /** Edges of this type only. */ edge_type?: EdgeType | undefined
   /** Edges that start here, that end here, or both. Default `"both"`. */ direction?: Direction | undefined
   /** Most neighbours. Default `20`. */ limit?: number | undefined
@@ -845,8 +841,8 @@ export interface GetReasonStatsParams {
   /** With fewer reviewed decisions no rates are given. Default `10`. */ min_reviewed?: number | undefined
   /** False if it is no deliberation: nothing is noted for the next decision. Default `true`. */
   track?: boolean | undefined
-  /** Tells agents of one token apart; never trusted. */ agent_id?: string | null | undefined
-  /** Keeps deliberations apart; a record takes one by `decision_id`. */ tracker_scope?: string | null | undefined
+  /** Tells agents of one token apart. */ agent_id?: string | null | undefined
+  /** Keeps deliberations apart; see `decision_id` of a record. */ tracker_scope?: string | null | undefined
 }
 
 /** Result of `cstp.getReasonStats`. */
@@ -916,8 +912,8 @@ export interface GetSessionContextParams {
   /** Most tokens of the Markdown. */ token_budget?: number | undefined
   /** False if it is no deliberation: nothing is noted for the next decision. Default `true`. */
   track?: boolean | undefined
-  /** Tells agents of one token apart; never trusted. */ agent_id?: string | null | undefined
-  /** Keeps deliberations apart; a record takes one by `decision_id`. */ tracker_scope?: string | null | undefined
+  /** Tells agents of one token apart. */ agent_id?: string | null | undefined
+  /** Keeps deliberations apart; see `decision_id` of a record. */ tracker_scope?: string | null | undefined
 }
 
 /** Result of `cstp.getSessionContext`. */
@@ -998,8 +994,7 @@ export interface GetStatsParams {
   /** Recorded on this day or instant, or later. */ date_from?: string | undefined
   /** Recorded on this day or instant, or earlier. */ date_to?: string | undefined
   /** Project name. */ project?: string | undefined
-  /** Answer as at this time: from what had been recorded by then. RFC 3339, not in the future. */
-  as_of?: string | undefined
+  /** Answer as of this RFC 3339 time. */ as_of?: string | undefined
 }
 
 /** Result of `cstp.getStats`. */
@@ -1082,8 +1077,8 @@ export interface IngestEvidenceResult {
 
 /** Parameters of `cstp.linkDecisions`. */
 export interface LinkDecisionsParams {
-  /** Full id, unique prefix of 8 or more characters, or `source_key`. */ source_id: string
-  /** Full id, unique prefix of 8 or more characters, or `source_key`. */ target_id: string
+  /** Id, unique prefix of 8 or more characters, or `source_key`. */ source_id: string
+  /** Id, unique prefix of 8 or more characters, or `source_key`. */ target_id: string
   /** What the source is to the target. */ edge_type: EdgeType
   /** How strong the link is. Default `1`. */ weight?: number | undefined
   /** Why they are linked. */ context?: string | null | undefined
@@ -1098,7 +1093,7 @@ export interface LinkDecisionsResult {
 
 /** Parameters of `cstp.linkEvidence`. */
 export interface LinkEvidenceParams {
-  /** Full id, unique prefix of 8 or more characters, or `source_key`. */ decision_id: string
+  /** Id, unique prefix of 8 or more characters, or `source_key`. */ decision_id: string
   /** Numbers of observed events, each once; at most 1 000. */ event_seqs: number[]
   /** The decision’s own, which is the default; anything else is refused. */ stakes?: Stakes | null | undefined
   /** Whether the decision is reviewed, which is the default; anything else is refused. */
@@ -1187,8 +1182,7 @@ export interface ListDecisionsParams {
   /** Stakes sort by rank. Default `"created_at"`. */
   sort?: 'created_at' | 'confidence' | 'category' | 'stakes' | 'status' | undefined
   /** Direction of the sort. Default `"desc"`. */ order?: 'asc' | 'desc' | undefined
-  /** Answer as at this time: from what had been recorded by then. RFC 3339, not in the future. */
-  as_of?: string | undefined
+  /** Answer as of this RFC 3339 time. */ as_of?: string | undefined
 }
 
 /** Result of `cstp.listDecisions`. */
@@ -1300,8 +1294,7 @@ export interface ListEvidenceResult {
 /** Parameters of `cstp.listGuardrails`. */
 export interface ListGuardrailsParams {
   /** Rules of this scope or project, and those without one. */ scope?: string | undefined
-  /** Answer as at this time: from what had been recorded by then. RFC 3339, not in the future. */
-  as_of?: string | undefined
+  /** Answer as of this RFC 3339 time. */ as_of?: string | undefined
 }
 
 /** Result of `cstp.listGuardrails`. */
@@ -1428,8 +1421,8 @@ export interface PreActionParams {
   /** Tags for finding it again. Default `[]`. */ tags?: string[] | undefined
   /** The abstract principle behind it. */ pattern?: string | null | undefined
   /** The project concerned: an object, or `owner/repo`. */ project?: string | ProjectInput | null | undefined
-  /** Tells agents of one token apart; never trusted. */ agent_id?: string | null | undefined
-  /** Keeps deliberations apart; a record takes one by `decision_id`. */ tracker_scope?: string | null | undefined
+  /** Tells agents of one token apart. */ agent_id?: string | null | undefined
+  /** Keeps deliberations apart; see `decision_id` of a record. */ tracker_scope?: string | null | undefined
   /** The same key within 24 hours returns the first result, if that recorded a decision. */
   idempotency_key?: string | null | undefined
 }
@@ -1507,12 +1500,11 @@ export interface QueryDecisionsParams {
   bridge_side?: 'structure' | 'function' | 'both' | undefined
   /** Weight of the semantic part in hybrid mode. Default `0.7`. */ hybrid_weight?: number | undefined
   /** Restrictions; all that are given must hold. Default `{}`. */ filters?: Filters | undefined
-  /** Answer as at this time: from what had been recorded by then. RFC 3339, not in the future. */
-  as_of?: string | undefined
+  /** Answer as of this RFC 3339 time. */ as_of?: string | undefined
   /** False if it is no deliberation: nothing is noted for the next decision. Default `true`. */
   track?: boolean | undefined
-  /** Tells agents of one token apart; never trusted. */ agent_id?: string | null | undefined
-  /** Keeps deliberations apart; a record takes one by `decision_id`. */ tracker_scope?: string | null | undefined
+  /** Tells agents of one token apart. */ agent_id?: string | null | undefined
+  /** Keeps deliberations apart; see `decision_id` of a record. */ tracker_scope?: string | null | undefined
 }
 
 /** Result of `cstp.queryDecisions`. */
@@ -1557,7 +1549,7 @@ export interface ReadyParams {
   /** Least priority. Default `"low"`. */ min_priority?: 'low' | 'medium' | 'high' | undefined
   /** These types only. */
   action_types?: ('review_outcome' | 'stale_pending' | 'calibration_drift' | 'open_breaker' | 'contradiction')[] | undefined
-  /** The most urgent first, then the oldest; or the newest first, what is so now before all. Default `"urgent"`. */
+  /** Most urgent first, then oldest; or newest first, what is so now before all. Default `"urgent"`. */
   order?: 'urgent' | 'newest' | undefined
   /** Actions to skip. Default `0`. */ offset?: number | undefined
   /** Most results. Default `20`. */ limit?: number | undefined
@@ -1577,8 +1569,7 @@ export interface ReadyResult {
 /** Parameters of `cstp.recordDecision`. */
 export interface RecordDecisionParams {
   /** What was decided. */ decision: string
-  /** How sure the agent is that it will turn out well, 0 to 1; null in an import only: it enters no score. */
-  confidence: number | null
+  /** How sure you are that it will turn out well, 0 to 1; null only in an import. */ confidence: number | null
   /**
    * Open list: architecture, process, tooling, trading, deployment …; null in an import only: it is in no figure
    * by category.
@@ -1627,7 +1618,7 @@ export interface RecordDecisionParams {
       [field: string]: unknown
     }[] | undefined
   } | null | undefined
-  /** Tags for finding it again. Default `[]`. */ tags?: string[] | undefined
+  /** Tags. Default `[]`. */ tags?: string[] | undefined
   /** The abstract principle behind it. */ pattern?: string | null | undefined
   /** Identity beside the credentials; recorded, never trusted. */ agent_id?: string | null | undefined
   /** Scope of the tracked deliberation that this record takes up. */ decision_id?: string | null | undefined
@@ -1654,8 +1645,8 @@ export interface RecordThoughtParams {
    * thought.
    */
   decision_id?: string | null | undefined
-  /** Tells agents of one token apart; never trusted. */ agent_id?: string | null | undefined
-  /** Keeps deliberations apart; a record takes one by `decision_id`. */ tracker_scope?: string | null | undefined
+  /** Tells agents of one token apart. */ agent_id?: string | null | undefined
+  /** Keeps deliberations apart; see `decision_id` of a record. */ tracker_scope?: string | null | undefined
 }
 
 /** Result of `cstp.recordThought`. */
@@ -1717,7 +1708,7 @@ export interface ResetCircuitResult {
 
 /** Parameters of `cstp.reviewDecision`. */
 export interface ReviewDecisionParams {
-  /** Full id, unique prefix of 8 or more characters, or `source_key`. */ decision_id: string
+  /** Id, unique prefix of 8 or more characters, or `source_key`. */ decision_id: string
   /** The outcome. */ outcome: Outcome
   /** What happened. */ actual_result?: string | null | undefined
   /** What to do differently next time; found by keyword search. */ lessons?: string | null | undefined
@@ -1738,7 +1729,7 @@ export interface ReviewDecisionResult {
 
 /** Parameters of `cstp.setPreserve`. */
 export interface SetPreserveParams {
-  /** Full id, unique prefix of 8 or more characters, or `source_key`. */ decision_id: string
+  /** Id, unique prefix of 8 or more characters, or `source_key`. */ decision_id: string
   /** False lets it be compacted. Default `true`. */ preserve?: boolean | undefined
 }
 
@@ -1751,8 +1742,8 @@ export interface SetPreserveResult {
 
 /** Parameters of `cstp.unlinkDecisions`. */
 export interface UnlinkDecisionsParams {
-  /** Full id, unique prefix of 8 or more characters, or `source_key`. */ source_id: string
-  /** Full id, unique prefix of 8 or more characters, or `source_key`. */ target_id: string
+  /** Id, unique prefix of 8 or more characters, or `source_key`. */ source_id: string
+  /** Id, unique prefix of 8 or more characters, or `source_key`. */ target_id: string
   /** What the source is to the target. */ edge_type: EdgeType
   /** Why. */ reason?: string | null | undefined
 }
@@ -1764,7 +1755,7 @@ export interface UnlinkDecisionsResult {
 
 /** Parameters of `cstp.updateDecision`. */
 export interface UpdateDecisionParams {
-  /** Full id, unique prefix of 8 or more characters, or `source_key`. */ id: string
+  /** Id, unique prefix of 8 or more characters, or `source_key`. */ id: string
   /** Fields to change; `deliberation` grows through recordThought only. */
   updates: {
     /** What was decided. */ decision?: string | undefined
@@ -2426,7 +2417,7 @@ export interface ReadyAction {
 
 /** Why it was decided so, with its kind and weight. */
 export interface Reason {
-  /** Kind of reason: technical, risk, constraint, authority, analogy, analysis, pattern, intuition … */ type: string
+  /** technical, risk, constraint, authority, analogy, analysis, pattern, intuition … */ type: string
   /** The reason itself. */ text: string
   /** Weight from 0 to 1. */ strength: number
 }
@@ -2437,7 +2428,7 @@ export interface Reason {
  * As a caller gives it.
  */
 export interface ReasonInput {
-  /** Kind of reason: technical, risk, constraint, authority, analogy, analysis, pattern, intuition … */ type: string
+  /** technical, risk, constraint, authority, analogy, analysis, pattern, intuition … */ type: string
   /** The reason itself. */ text: string
   /** Weight from 0 to 1. Default `0.8`. */ strength?: number | undefined
 }

@@ -14,7 +14,7 @@ export const AsOf = v.optional(
       (value) => form.test(value) && boundMs(value, false) !== null,
       'an RFC 3339 time such as 2026-03-03T12:00:00Z',
     ),
-    d('Answer as at this time: from what had been recorded by then. RFC 3339, not in the future.'),
+    d('Answer as of this RFC 3339 time.'),
   ),
 )
 

@@ -54,10 +54,7 @@ export const Category = v.pipe(filledText(64), d('Open list: architecture, proce
 
 /** Why it was decided so, with its kind and weight. */
 export const Reason = v.object({
-  type: v.pipe(
-    filledText(64),
-    d('Kind of reason: technical, risk, constraint, authority, analogy, analysis, pattern, intuition …'),
-  ),
+  type: v.pipe(filledText(64), d('technical, risk, constraint, authority, analogy, analysis, pattern, intuition …')),
   text: v.pipe(text(10_000), d('The reason itself.')),
   strength: v.pipe(v.optional(fraction, 0.8), d('Weight from 0 to 1.')),
 })

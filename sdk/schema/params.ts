@@ -8,11 +8,11 @@ const d = v.description
 export const DecisionId = v.pipe(
   filledText(256),
   v.metadata({ identifier: true }),
-  d('Full id, unique prefix of 8 or more characters, or `source_key`.'),
+  d('Id, unique prefix of 8 or more characters, or `source_key`.'),
 )
 
 /** One end of a link: full id, unique prefix or source key. */
-export const LinkEnd = v.pipe(filledText(256), d('Full id, unique prefix of 8 or more characters, or `source_key`.'))
+export const LinkEnd = v.pipe(filledText(256), d('Id, unique prefix of 8 or more characters, or `source_key`.'))
 
 /** ISO 8601 day or instant. */
 export const DateBound = v.pipe(
@@ -104,10 +104,8 @@ const track = v.pipe(
 
 /** What tells the deliberation sessions of one agent apart; every tracked method takes both. */
 export const trackedParams = {
-  agent_id: v.optional(v.pipe(v.nullable(name), d('Tells agents of one token apart; never trusted.'))),
-  tracker_scope: v.optional(
-    v.pipe(v.nullable(name), d('Keeps deliberations apart; a record takes one by `decision_id`.')),
-  ),
+  agent_id: v.optional(v.pipe(v.nullable(name), d('Tells agents of one token apart.'))),
+  tracker_scope: v.optional(v.pipe(v.nullable(name), d('Keeps deliberations apart; see `decision_id` of a record.'))),
 }
 
 /** What tracked reads take. */

@@ -43,7 +43,7 @@ export const RecordParams = v.object({
   decision: v.pipe(filledText(10_000), d('What was decided.')),
   confidence: v.pipe(
     v.nullable(fraction),
-    d('How sure the agent is that it will turn out well, 0 to 1; null in an import only: it enters no score.'),
+    d('How sure you are that it will turn out well, 0 to 1; null only in an import.'),
   ),
   category: v.pipe(
     v.nullable(Category),
@@ -99,7 +99,7 @@ export const RecordParams = v.object({
     v.nullish(GivenDeliberation, null),
     d('Inputs and steps that led to the decision; marked `given`, they satisfy no rule.'),
   ),
-  tags: v.pipe(listUpTo(filledText(64), 50), d('Tags for finding it again.')),
+  tags: v.pipe(listUpTo(filledText(64), 50), d('Tags.')),
   pattern: v.pipe(v.nullish(text(10_000), null), d('The abstract principle behind it.')),
   agent_id: v.pipe(v.nullish(filledText(256), null), d('Identity beside the credentials; recorded, never trusted.')),
   decision_id: v.pipe(

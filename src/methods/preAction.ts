@@ -19,7 +19,7 @@ const input = toolInput(
     confidence: v.pipe(entries.confidence, d('How sure you are that it will turn out well, 0 to 1.')),
     context: entries.context,
     reasons: v.pipe(PreActionParams.entries.reasons, d('Why.')),
-    tags: v.pipe(PreActionParams.entries.tags, d('Tags for finding it again.')),
+    tags: v.pipe(PreActionParams.entries.tags, d('Tags.')),
     pattern: v.pipe(PreActionParams.entries.pattern, d('The abstract principle behind it.')),
     project: v.optional(v.pipe(filledText(256), d('Project, as owner/repo.'))),
     pr: entries.pr,

@@ -17,7 +17,7 @@ export const ready = defineMethod({
     action_types: v.optional(v.pipe(v.array(v.picklist(actionTypes)), d('These types only.'))),
     order: v.pipe(
       v.optional(v.picklist(['urgent', 'newest']), 'urgent'),
-      d('The most urgent first, then the oldest; or the newest first, what is so now before all.'),
+      d('Most urgent first, then oldest; or newest first, what is so now before all.'),
     ),
     offset: v.pipe(v.optional(whole(0, 100_000), 0), d('Actions to skip.')),
     limit: v.optional(whole(1, 200), 20),

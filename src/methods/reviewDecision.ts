@@ -40,7 +40,7 @@ export const reviewDecision = defineMethod({
       'Record the outcome of a decision once it is known, with what happened and the lesson. Without reviews neither precedents nor calibration can teach anything; ready lists what is due.',
     input: toolInput(
       v.object({
-        id: v.pipe(DecisionId, v.description('The 8 first characters of the hex part of its id, or the full id.')),
+        id: v.pipe(DecisionId, v.description('First 8 hex digits of its id, or the full id.')),
         outcome: v.pipe(Outcome, v.description('The outcome; `abandoned` if it was never tried.')),
         actual_result: note('What happened.'),
         lessons: note('What to do differently next time; found by keyword search.'),

@@ -205,7 +205,7 @@ describe('the list', () => {
       }
     const keys = (tool: string) =>
       Object.keys(input(tool).properties).filter((name) => !['agent_id', 'tracker_scope'].includes(name))
-    expect(keys('query_decisions')).toEqual(['query', 'limit', 'retrieval_mode', 'filters'])
+    expect(keys('query_decisions')).toEqual(['query', 'limit', 'retrieval_mode', 'filters', 'as_of'])
     const { limit, retrieval_mode, filters } = input('query_decisions').properties
     expect(limit).toMatchObject({ type: 'integer', minimum: 1, maximum: 50, default: 5 })
     expect(retrieval_mode).toMatchObject({ default: 'hybrid' })
@@ -221,7 +221,7 @@ describe('the list', () => {
     )
     expect(input('log_decision').properties.project).toMatchObject({ type: 'string' })
     expect(keys('review_outcome')).toEqual(['id', 'outcome', 'actual_result', 'lessons', 'notes'])
-    expect(keys('get_stats')).toEqual(['category', 'project', 'window'])
+    expect(keys('get_stats')).toEqual(['category', 'project', 'window', 'as_of'])
     expect(input('get_stats').properties.window).toMatchObject({ enum: ['30d', '60d', '90d', 'all'], default: 'all' })
     expect(keys('link_decisions')).toEqual(['source_id', 'target_id', 'edge_type', 'weight', 'context'])
     expect(input('link_decisions').properties.weight).toMatchObject({ minimum: 0, maximum: 1, default: 1 })
