@@ -478,7 +478,7 @@ export interface DecideApprovalResult {
 
 /** Parameters of `cstp.eraseDecision`. */
 export interface EraseDecisionParams {
-  /** Full id, unique prefix of 8 or more characters, or `source_key`. */ id: string
+  /** Id, unique prefix of 8 or more characters, or `source_key`. */ id: string
   /** On what ground, such as `GDPR Art. 17`. The tombstone shows it. */ basis: string
   /** Why; it is kept in the audit trail, so it should not repeat what is erased. */ reason: string
   /** Nothing goes: the answer counts what would. Default `false`. */ dry_run?: boolean | undefined
