@@ -834,6 +834,7 @@ export interface GetPolicyResult {
   /** The rules in the long form of a guardrail file, in the order of the files, each with `file` and `line`. */
   guardrails: (Record<string, unknown>)[]
   /** The circuit breakers. */ circuit_breakers: (Record<string, unknown>)[]
+  /** What each rule looks at, in words, by its id. */ applies: Record<string, string>
 }
 
 /** Parameters of `cstp.getReasonStats`. */

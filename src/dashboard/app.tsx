@@ -1,8 +1,11 @@
 /** The frame around the pages: login, navigation, and the page of the address. */
-import type { ComponentChildren } from 'preact'
+import { type ComponentChildren, Fragment } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { useCall } from './call.tsx'
+import { whole } from './figures.ts'
 import { Freshness } from './fresh.tsx'
 import { Login } from './login.tsx'
+import { waiting } from './pages/inbox/page.tsx'
 import { type Page, pageAt, pages } from './pages/registry.ts'
 import { type Place, To, usePlace } from './route.tsx'
 import { currentSession, logOut, onEnd, type Session } from './service.ts'
@@ -80,9 +83,12 @@ function Frame({ session, leave, begun }: { session: Session; leave: () => void;
           {pages
             .filter(({ inMenu }) => inMenu)
             .map(({ path, title: name }) => (
-              <To key={path} path={path} aria-current={isAt(place, path) ? 'page' : undefined}>
-                {name}
-              </To>
+              <Fragment key={path}>
+                <To path={path} aria-current={isAt(place, path) ? 'page' : undefined}>
+                  {name}
+                </To>
+                {path === '/inbox' && <Counter />}
+              </Fragment>
             ))}
         </nav>
         <div class="who">
@@ -102,6 +108,18 @@ function Frame({ session, leave, begun }: { session: Session; leave: () => void;
         <Body page={page} place={place} session={session} />
       </main>
     </>
+  )
+}
+
+/** How many items wait in the inbox. */
+function Counter() {
+  const { data } = useCall('waiting', waiting)
+  if (!data) return null
+  return (
+    <span class="count">
+      <span aria-hidden="true">{whole(data)}</span>
+      <span class="unseen">{texts.inbox.waiting(data)}</span>
+    </span>
   )
 }
 

@@ -10,6 +10,9 @@ export const periods = [
   ['all', 'All time'],
 ] as const
 export type Period = (typeof periods)[number][0]
+/** The first instant of a period; undefined for all time. */
+export const startOf = (period: Period): string | undefined =>
+  period === 'all' ? undefined : new Date(Date.now() - Number.parseInt(period, 10) * 86_400_000).toISOString()
 
 export const percent = (share: number | null | undefined, digits = 0): string =>
   share === null || share === undefined ? none : `${(100 * share).toFixed(digits)} %`
@@ -66,11 +69,3 @@ export function span(seconds: number): string {
 
 /** `well_calibrated` as words. */
 export const words = (name: string): string => name.replaceAll('_', ' ')
-
-/** The description of an evaluated action in the audit trail; empty if it holds none. */
-export function actionIn(detail: unknown): string {
-  const member = (value: unknown, name: string): unknown =>
-    value !== null && typeof value === 'object' ? (value as Record<string, unknown>)[name] : undefined
-  const text = member(member(detail, 'input'), 'description')
-  return typeof text === 'string' ? text : ''
-}

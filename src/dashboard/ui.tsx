@@ -83,6 +83,8 @@ const tones: Record<string, string> = {
   high: 'warn',
   open: 'bad',
   half_open: 'warn',
+  urgent: 'bad',
+  soon: 'warn',
   closed: 'good',
   block: 'bad',
   warn: 'warn',

@@ -1,21 +1,10 @@
 /** The verdict on confidence in words: what is proven, of whom, and by how much. */
 import type { GetCalibrationResult } from '../../sdk/client.ts'
 import { counted, words } from './figures.ts'
+import { inPoints } from './texts.ts'
 
 type Verdict = GetCalibrationResult['verdict']
 type Overall = GetCalibrationResult['overall']
-
-const points = (gap: number): string => {
-  const hundredths = 100 * Math.abs(gap)
-  return hundredths > 0 && hundredths < 1 ? hundredths.toFixed(1) : hundredths.toFixed(0)
-}
-
-/** The interval of a gap: `overconfident by 4 to 18 points`. */
-function inPoints(low: number, high: number): string {
-  if (high < 0) return `overconfident by ${points(high)} to ${points(low)} points`
-  if (low > 0) return `underconfident by ${points(low)} to ${points(high)} points`
-  return `between ${points(low)} points overconfident and ${points(high)} underconfident`
-}
 
 /** The decisions of a part: `agent alice, category deployment`. */
 const partOf = ({ by, key }: NonNullable<Verdict['proven_by']>): string => {
@@ -38,12 +27,12 @@ export function verdictSentence(report: Report): string {
   const { interpretation, proven_by } = report.verdict
   if (proven_by !== null) {
     const { n, low, high } = proven_by
-    return `Decisions of ${partOf(proven_by)} are ${inPoints(low, high)} (95 %, ${counted(n, 'scored decision')}).`
+    return `Decisions of ${partOf(proven_by)} are ${inPoints({ low, high })} (95 %, ${counted(n, 'scored decision')}).`
   }
   const { gap_low, gap_high, scored } = report.overall
   if (gap_low === null || gap_high === null)
     return 'Too few decisions were reviewed. Review more of them: the overview lists the reviews that are due.'
-  const known = `${inPoints(gap_low, gap_high)} (95 %, ${counted(scored, 'scored decision')})`
+  const known = `${inPoints({ low: gap_low, high: gap_high })} (95 %, ${counted(scored, 'scored decision')})`
   const off = rangesOff(report)
   if (!['insufficient_data', 'well_calibrated'].includes(interpretation)) return `The decisions are ${known}.`
   if (off > 0)
@@ -63,7 +52,7 @@ export const verdictWords = (report: Report): string => {
 /** What the verdict is about, in a few words. */
 export function verdictNote({ verdict: { proven_by }, overall: { gap_low, gap_high } }: Report): string | null {
   if (proven_by !== null) return partOf(proven_by)
-  return gap_low === null || gap_high === null ? null : inPoints(gap_low, gap_high)
+  return gap_low === null || gap_high === null ? null : inPoints({ low: gap_low, high: gap_high })
 }
 
 /** What is proven of one row of figures. */

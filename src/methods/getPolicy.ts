@@ -4,6 +4,7 @@ import { invalidParams } from '../../sdk/errors.ts'
 import { Hash } from '../../sdk/schema/evidence.ts'
 import { defineMethod } from '../calls/method.ts'
 import { archivedPolicy, enact } from '../domain/guardrail/archive.ts'
+import { describeRule } from '../domain/guardrail/describe.ts'
 
 const d = v.description
 const period = {
@@ -26,6 +27,7 @@ export const getPolicy = defineMethod({
       d('The rules in the long form of a guardrail file, in the order of the files, each with `file` and `line`.'),
     ),
     circuit_breakers: v.pipe(v.array(AsWritten), d('The circuit breakers.')),
+    applies: v.pipe(v.record(v.string(), v.string()), d('What each rule looks at, in words, by its id.')),
   }),
   scope: 'read',
   effect: 'read',
@@ -50,6 +52,7 @@ export const getPolicy = defineMethod({
       periods,
       guardrails: found.rules.map((rule) => ({ ...rule })),
       circuit_breakers: found.breakers,
+      applies: Object.fromEntries(found.rules.map((rule) => [rule.id, describeRule(rule)])),
     }
   },
 })

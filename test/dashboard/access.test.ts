@@ -9,7 +9,9 @@ import { type DashboardPlace, people, startPlace } from './place.ts'
 setDefaultTimeout(120_000)
 const titles = [
   'Overview',
+  'Inbox',
   'Decisions',
+  'Trust',
   'Calibration',
   'Guardrails',
   'Breakers',
@@ -160,9 +162,16 @@ describe.skipIf(!executable)('the dashboard', () => {
     await atHeading(page, 'Breakers')
     await settled(page)
     const note = () => page.waitForFunction(() => document.activeElement?.getAttribute('role') === 'status')
-    await follow(button('Allow one trial: stakes:critical'))
+    await follow(page.getByRole('link', { name: 'stakes:critical' }))
+    await atHeading(page, 'Breaker')
+    await settled(page)
+    await reach(page, page.getByLabel('Why one trial may pass'))
+    await page.keyboard.type('The cause is found.')
+    await follow(button('Allow one trial'))
     await note()
-    await follow(button('Close breaker: stakes:critical'))
+    await reach(page, page.getByLabel('Why it can be closed'))
+    await page.keyboard.type('The cause is fixed.')
+    await follow(button('Close breaker'))
     await note()
     expect(await place.server.call('getCircuitState', { scope: 'stakes:critical' })).toMatchObject({ state: 'closed' })
 

@@ -1,7 +1,10 @@
 /** The jobs of the dashboard over the fleet's 2 500 decisions, whose truth is known: in a real browser, on one server. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import axe from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
+import type { GetCalibrationResult, ReadyResult } from '../../sdk/client.ts'
 import { type FleetServer, fleetTokens, startFleet } from '../support/fleet.ts'
+import { fleet, truths } from '../support/fleet-plan.ts'
 import { executable, launch, logIn, open, settled, visit, type Watched } from './browser.ts'
 
 setDefaultTimeout(120_000)
@@ -82,5 +85,184 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
     )
     await context.close()
     quiet()
+  })
+
+  const menu = (name: string) =>
+    page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name, exact: true })
+  /** The number at the start of a text. */
+  const numberIn = (text: string): number => Number(/[\d,]+/.exec(text)![0].replaceAll(',', ''))
+  const listed = async (): Promise<number> => {
+    await settled(page)
+    return numberIn(await page.locator('main p[role=status]').first().innerText())
+  }
+
+  test('trust at critical stakes is one click away, and its cells are those of the method', async () => {
+    await visit(page, server.url, '')
+    await menu('Trust').click()
+    await page.getByRole('heading', { level: 1, name: 'Trust' }).waitFor()
+    await settled(page)
+    const { agent, stakes } = truths.hidden
+    const headline = await page.locator('.lead').innerText()
+    expect(headline).toStartWith(`Not to be trusted alone: decisions of ${agent} at ${stakes} stakes.`)
+    const report = (await server.call('getCalibration', { cells: 'agent_stakes' })) as unknown as GetCalibrationResult
+    const table = page.getByRole('table', { name: 'Agents by stakes' })
+    const rows = await table.locator('tbody tr').all()
+    const columns = ['critical', 'high', 'medium', 'low', null]
+    expect(rows.length).toBe(fleet.length + 1)
+    for (const row of rows) {
+      const [name, ...texts] = await row.locator('td').allInnerTexts()
+      for (const [at, column] of columns.entries()) {
+        const cell = report.cells.find(
+          (one) => one.agent === (name === 'All' ? null : name!) && one.stakes === column && one.category === null,
+        )!
+        const shown = texts[at]!.replace(/\s+/g, ' ')
+        const percent = (share: number) => `${(100 * share).toFixed(0)} %`
+        expect(shown).toStartWith(`said ${percent(cell.mean_confidence)} came true ${percent(cell.accuracy)}`)
+        expect(shown).toContain(`n ${cell.scored.toLocaleString('en')}`)
+        expect([name, column, /overconfident/.test(shown)]).toEqual([name!, column, (cell.proven?.high ?? 1) < 0])
+        if (cell.trend) expect(shown.includes('worsening')).toBe(cell.trend.direction === 'worsening')
+      }
+    }
+    quiet()
+  })
+
+  test('every count of trust opens a list with as many', async () => {
+    for (const [by, period] of [
+      ['agent_stakes', ''],
+      ['category_stakes', '90d'],
+    ] as const) {
+      const path = `/trust?by=${by}&window=${period}`
+      await visit(page, server.url, path)
+      const links = page.getByRole('table').first().locator('.cell a')
+      const count = await links.count()
+      for (const at of [0, Math.floor(count / 2), count - 1]) {
+        await visit(page, server.url, path)
+        const wanted = numberIn((await links.nth(at).innerText()).replace('n ', ''))
+        await links.nth(at).click()
+        await page.waitForURL(/scored=yes/)
+        expect([by, at, await listed()]).toEqual([by, at, wanted])
+      }
+    }
+    quiet()
+  })
+
+  test('the cause and the remedy of a block are two clicks away from the overview', async () => {
+    await visit(page, server.url, '')
+    const blocks = page.getByRole('table', { name: 'Latest blocks' })
+    await blocks.getByRole('link', { name: 'Switch region 7 to the new checkout' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Block' }).waitFor()
+    await settled(page)
+    const why = await page.getByRole('region', { name: 'Why, and what would allow it' }).innerText()
+    expect(why).toContain('The circuit breaker category:deployment is open after 3 failures')
+    expect(why).toContain('What would allow it: Find out what fails')
+    expect(await page.getByRole('region', { name: 'Inputs', exact: true }).innerText()).toContain('build: 318')
+    await page.getByRole('link', { name: 'What opened this breaker' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Breaker' }).waitFor()
+    await settled(page)
+    const opened = page.getByRole('region', { name: 'What opened it' })
+    const { opened_by } = (await server.call('getCircuitState', { scope: 'category:deployment' })) as {
+      opened_by: object[]
+    }
+    expect(await opened.getByRole('link').allInnerTexts()).toEqual(
+      [1, 2, 3].map((region) => `Switch region ${region} to the new checkout`),
+    )
+    expect(opened_by.length).toBe(3)
+    const blocked = page.getByRole('table', { name: 'Blocked since' })
+    expect(await blocked.locator('tbody tr').count()).toBe(4)
+    const countdown = page.locator('.countdown').first()
+    const before = await countdown.innerText()
+    await page.waitForFunction((text) => document.querySelector('.countdown')?.textContent !== text, before)
+    quiet()
+  })
+
+  test('a block by a rule shows its text, how like ones ended, and is tried again with its inputs', async () => {
+    const { entries } = (await server.call('listAudit', {
+      rule: 'unsure-at-critical-stakes',
+      allowed: false,
+      limit: 1,
+    })) as {
+      entries: { seq: number }[]
+    }
+    await visit(page, server.url, `/blocks/${entries[0]!.seq}`)
+    const why = page.getByRole('region', { name: 'Why, and what would allow it' })
+    expect(await why.innerText()).toContain('It applies when stakes = critical and confidence < 0.5.')
+    await why.getByText('Text of the rule (fleet.yaml').click()
+    expect(await why.locator('pre').innerText()).toContain('id: unsure-at-critical-stakes')
+    const similar = page.getByRole('region', { name: 'Similar blocks' })
+    expect(new Set(await similar.locator('td[data-label=Ended]').allInnerTexts())).toEqual(new Set(['allowed']))
+    const again = page.getByRole('region', { name: 'Try again with these inputs' })
+    await again.getByRole('button', { name: 'Try it' }).click()
+    await again.getByText('Blocked.').waitFor()
+    await again.getByLabel('Confidence in %').fill('80')
+    await again.getByRole('button', { name: 'Try it' }).click()
+    await again.getByText('Allowed.').waitFor()
+    quiet()
+  })
+
+  test('the inbox holds every item, the newest first, and one key reviews', async () => {
+    await visit(page, server.url, '/inbox')
+    const ready = (await server.call('ready', { limit: 1 })) as unknown as ReadyResult
+    const waiting = (await server.call('listApprovals', { state: 'pending' })) as { total: number }
+    const total = ready.total + waiting.total
+    expect(numberIn(await page.locator('.count').innerText())).toBe(total)
+    expect(await listed()).toBe(total)
+    const options = await page.getByLabel('Type').locator('option').allInnerTexts()
+    expect(options).toEqual([
+      `all (${total})`,
+      `Waiting for approval (${waiting.total})`,
+      `Review due (${ready.by_type.review_outcome})`,
+      `Overdue review (${ready.by_type.stale_pending})`,
+      `Calibration drift (${ready.by_type.calibration_drift})`,
+      `Breaker open (${ready.by_type.open_breaker})`,
+      `Contradiction (${ready.by_type.contradiction})`,
+    ])
+    // Every item is a link, and the last one is that of 26 years ago.
+    const items = page.locator('.inbox > li')
+    for (const item of await items.all()) expect(await item.getByRole('link').count()).toBeGreaterThan(0)
+    await visit(page, server.url, `/inbox?page=${Math.ceil(ready.total / 50)}`)
+    expect(await items.last().innerText()).toContain('2000-01-03')
+    await page.getByLabel('Type').selectOption('review_outcome')
+    await page.waitForURL(/type=review_outcome/)
+    expect(await listed()).toBe(ready.by_type.review_outcome!)
+    const first = items.first().getByRole('link')
+    await first.focus()
+    await page.keyboard.press('j')
+    expect(
+      await items
+        .nth(1)
+        .getByRole('link')
+        .evaluate((one) => one === document.activeElement),
+    ).toBe(true)
+    await page.keyboard.press('k')
+    const href = (await first.getAttribute('href'))!
+    await page.keyboard.press('r')
+    await page.keyboard.type('fail')
+    await page.keyboard.press('Tab')
+    await page.keyboard.type('It was taken back.')
+    await page.keyboard.press('Enter')
+    await page.getByRole('status').filter({ hasText: 'reviewed, failure.' }).waitFor()
+    await settled(page)
+    expect(await listed()).toBe(ready.by_type.review_outcome! - 1)
+    const id = decodeURIComponent(href.slice(href.lastIndexOf('/') + 1))
+    expect(await server.call('getDecision', { id })).toMatchObject({ outcome: 'failure', reviewed_by: 'root' })
+    quiet()
+  })
+
+  test('the pages of the jobs pass axe and fit a phone', async () => {
+    const phone = await open(browser, { width: 360, height: 740, dark: true })
+    await logIn(phone.page, server.url, 'root', fleetTokens.root!)
+    const { entries } = (await server.call('listAudit', { allowed: false, limit: 1 })) as { entries: { seq: number }[] }
+    for (const path of ['/trust', '/inbox', `/blocks/${entries[0]!.seq}`, '/breakers/category%3Adeployment']) {
+      await visit(phone.page, server.url, path)
+      await phone.page.evaluate(axe.source)
+      const { violations } = await phone.page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run())
+      const found = violations.map(({ id, nodes }) => `${id}: ${nodes[0]!.html}`)
+      const spill = await phone.page.evaluate(
+        () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+      )
+      expect([path, ...found, spill]).toEqual([path, 0])
+    }
+    expect(phone.complaints).toEqual([])
+    await phone.context.close()
   })
 })

@@ -15,7 +15,9 @@ const runs = executable !== null && hasData
 /** Each page of the menu, and what its first heading says. */
 const pages: [path: string, title: string][] = [
   ['', 'Overview'],
+  ['/inbox', 'Inbox'],
   ['/decisions', 'Decisions'],
+  ['/trust', 'Trust'],
   ['/calibration', 'Calibration'],
   ['/guardrails', 'Guardrails'],
   ['/breakers', 'Breakers'],
@@ -338,14 +340,24 @@ describe.skipIf(!runs)('the dashboard', () => {
   test('a breaker is reset by who may, and by nobody else', async () => {
     const coder = await open(browser)
     await logIn(coder.page, url, 'coder', people.coder)
-    await visit(coder.page, url, '/breakers')
-    expect(await coder.page.getByRole('button', { name: /stakes:critical/ }).count()).toBe(0)
+    await visit(coder.page, url, '/breakers/stakes%3Acritical')
+    expect(await coder.page.getByRole('region', { name: 'Reset' }).innerText()).toContain('needs the scope admin')
+    expect(await coder.page.getByRole('button', { name: /trial|Close/ }).count()).toBe(0)
     await coder.context.close()
-    await visit(page, url, '/breakers')
-    await page.getByRole('button', { name: 'Allow one trial: stakes:critical' }).click()
+    await visit(page, url, '/breakers/stakes%3Acritical')
+    await page.getByRole('button', { name: 'Allow one trial' }).click()
+    // Without a reason nothing is reset.
+    expect(await place.server.call('getCircuitState', { scope: 'stakes:critical' })).toMatchObject({ state: 'open' })
+    await page.getByLabel('Why one trial may pass').fill('The cause is found')
+    await page.getByRole('button', { name: 'Allow one trial' }).click()
     await page.locator('.badge', { hasText: 'half open' }).waitFor()
-    await page.getByRole('button', { name: 'Close breaker: stakes:critical' }).click()
+    await page.getByLabel('Why it can be closed').fill('The cause is fixed')
+    await page.getByRole('button', { name: 'Close breaker' }).click()
     await page.locator('.badge', { hasText: 'half open' }).waitFor({ state: 'detached' })
+    const { entries } = (await place.server.call('listAudit', { method: 'cstp.resetCircuit', limit: 2 })) as {
+      entries: { detail: { reason: string } }[]
+    }
+    expect(entries.map(({ detail }) => detail.reason)).toEqual(['The cause is fixed', 'The cause is found'])
     expect(await place.server.call('getCircuitState', { scope: 'stakes:critical' })).toMatchObject({ state: 'closed' })
     quiet()
   })

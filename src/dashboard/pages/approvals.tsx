@@ -1,10 +1,11 @@
 /** Approvals: what waits for a person, everything that an answer needs, and the answer. */
 import type { GetApprovalResult } from '../../../sdk/client.ts'
 import { Failure, Show, useCall, useJob } from '../call.tsx'
-import { actionIn, percent, time } from '../figures.ts'
+import { percent, time } from '../figures.ts'
 import { Act, Choice, Field, Form, type Read, useResult } from '../form.tsx'
 import { goWith, To, ToDecision, type View } from '../route.tsx'
 import { service } from '../service.ts'
+import { actionIn } from '../trail.ts'
 import { Badge, Empty, Figure, Pairs, Panel, prose, Table, When } from '../ui.tsx'
 
 const states = ['pending', 'approved', 'denied', 'expired', 'consumed'] as const

@@ -1,89 +1,46 @@
-/** Circuit breakers: their states, and the way to close one. */
-import { Failure, Show, useCall, useJob } from '../call.tsx'
+/** Circuit breakers: their states. */
+import { Show, useCall } from '../call.tsx'
 import { none, span, whole } from '../figures.ts'
-import { useResult } from '../form.tsx'
-import { ToDecision, type View } from '../route.tsx'
+import { To, type View } from '../route.tsx'
 import { service } from '../service.ts'
+import { texts } from '../texts.ts'
 import { Badge, Empty, Table, Term, When } from '../ui.tsx'
+import { Next } from './breaker.tsx'
 
-const resets = [
-  ['Allow one trial', true],
-  ['Close breaker', false],
-] as const
+const t = texts.breakers
 
 export function Breakers({ session }: View) {
   const loaded = useCall('breakers', (signal) => service.listBreakers({}, { signal }))
-  const [result, show] = useResult()
-  const { error, run } = useJob<void>()
-  const mayReset = session.scopes.includes('admin')
-  const reset = (scope: string, probe_first: boolean) =>
-    run(async () => {
-      const { message } = await service.resetCircuit({ scope, probe_first })
-      show(message)
-      loaded.again()
-    })
   return (
     <>
       <p>
-        A <Term name="breaker">circuit breaker</Term> opens when too many decisions of its scope failed within its
-        window.
-        {!mayReset && ' To reset a breaker your agent needs the scope admin.'}
+        {t.what[0]} <Term name="breaker">{t.what[1]}</Term> {t.what[2]}
+        {!session.scopes.includes('admin') && ` ${t.needsAdmin}`}
       </p>
-      {result}
-      {error !== null && <Failure error={error} />}
       <Show of={loaded}>
         {({ breakers }) =>
           breakers.length === 0 ? (
-            <Empty>No breaker is configured. Define breakers under circuit_breakers in a rule file.</Empty>
+            <Empty>{t.none}</Empty>
           ) : (
             <Table
-              caption="Circuit breakers"
+              caption={t.caption}
               heads={[
-                { name: 'Scope' },
-                { name: 'State' },
-                { name: 'Failures', number: true },
-                { name: 'Window' },
-                { name: 'Since' },
-                { name: 'Next' },
-                ...(mayReset ? [{ name: 'Reset' }] : []),
+                { name: t.heads.scope },
+                { name: t.heads.state },
+                { name: t.heads.failures, number: true },
+                { name: t.heads.window },
+                { name: t.heads.since },
+                { name: t.heads.next },
               ]}
               rows={breakers.map((one) => [
-                <code>{one.scope}</code>,
+                <To path={`/breakers/${encodeURIComponent(one.scope)}`}>
+                  <code>{one.scope}</code>
+                </To>,
                 <Badge of={one.state} />,
-                `${whole(one.failure_count)} of ${whole(one.failure_threshold)}`,
+                t.of(whole(one.failure_count), whole(one.failure_threshold)),
                 span(one.window_ms / 1_000),
-                one.opened_at ? <When at={one.opened_at} /> : none,
-                one.state === 'closed' ? (
-                  none
-                ) : one.probe_decision_id ? (
-                  <>
-                    waits for the review of <ToDecision id={one.probe_decision_id}>its trial</ToDecision>
-                  </>
-                ) : one.cooldown_remaining_ms > 0 ? (
-                  `one trial in ${span(one.cooldown_remaining_ms / 1_000)}`
-                ) : (
-                  'one trial is allowed'
-                ),
-                ...(mayReset
-                  ? [
-                      one.state === 'closed' ? (
-                        none
-                      ) : (
-                        <span class="buttons">
-                          {resets.map(([name, probe_first]) => (
-                            <button
-                              key={name}
-                              type="button"
-                              onClick={() => reset(one.scope, probe_first)}
-                              aria-label={`${name}: ${one.scope}`}
-                            >
-                              {name}
-                            </button>
-                          ))}
-                        </span>
-                      ),
-                    ]
-                  : []),
+                one.opened_at && one.state !== 'closed' ? <When at={one.opened_at} /> : none,
+                <Next of={one} />,
               ])}
             />
           )

@@ -2,6 +2,8 @@
 import type { FunctionComponent } from 'preact'
 import type { View } from '../route.tsx'
 import { Approval, Approvals } from './approvals.tsx'
+import { Block } from './blocks/page.tsx'
+import { Breaker } from './breaker.tsx'
 import { Breakers } from './breakers.tsx'
 import { Calibration } from './calibration/page.tsx'
 import { Decision } from './decision/page.tsx'
@@ -9,7 +11,9 @@ import { Decisions } from './decisions/page.tsx'
 import { Deliberation } from './deliberation.tsx'
 import { Evidence } from './evidence/page.tsx'
 import { Guardrails } from './guardrails/page.tsx'
+import { Inbox } from './inbox/page.tsx'
 import { Overview } from './overview/page.tsx'
+import { Trust } from './trust/page.tsx'
 
 export interface Page {
   path: string
@@ -22,7 +26,9 @@ export interface Page {
 
 export const pages: Page[] = [
   { path: '/', title: 'Overview', inMenu: true, View: Overview },
+  { path: '/inbox', title: 'Inbox', inMenu: true, View: Inbox },
   { path: '/decisions', title: 'Decisions', inMenu: true, View: Decisions },
+  { path: '/trust', title: 'Trust', inMenu: true, View: Trust },
   { path: '/calibration', title: 'Calibration', inMenu: true, View: Calibration },
   { path: '/guardrails', title: 'Guardrails', inMenu: true, View: Guardrails },
   { path: '/breakers', title: 'Breakers', inMenu: true, View: Breakers },
@@ -34,6 +40,8 @@ export const pages: Page[] = [
 /** Pages of one thing, whose name follows the path. */
 const single: Page[] = [
   { path: '/decisions/', title: 'Decision', inMenu: false, View: Decision },
+  { path: '/breakers/', title: 'Breaker', inMenu: false, every_s: 5, View: Breaker },
+  { path: '/blocks/', title: 'Block', inMenu: false, View: Block },
   { path: '/approvals/', title: 'Approval', inMenu: false, View: Approval },
 ]
 

@@ -43,7 +43,11 @@ function describe(condition: Condition): string {
 }
 
 /** When a rule applies, in words: what all must hold, and what must be missing. Empty for a rule that always applies. */
-export function describeRule({ conditions, requirements, requires }: LoadedRule): string {
+export function describeRule({
+  conditions,
+  requirements,
+  requires,
+}: Pick<LoadedRule, 'conditions' | 'requirements' | 'requires'>): string {
   const missing = [
     ...requirements,
     ...requires.map((one) => ('approval' in one ? `approval of ${one.approval}` : `evidence of ${one.evidence}`)),

@@ -214,7 +214,8 @@ export async function readyActions(tools: ReadyTools, query: ReadyQuery) {
   passing.sort(
     order === 'urgent'
       ? (a, b) => rank(b.priority) - rank(a.priority) || (a.date ?? '').localeCompare(b.date ?? '') || byType(a, b)
-      : (a, b) => (b.date ?? latest).localeCompare(a.date ?? latest) || byType(b, a),
+      : (a, b) =>
+          (b.date ?? latest).localeCompare(a.date ?? latest) || rank(b.priority) - rank(a.priority) || byType(b, a),
   )
   const actions = passing.slice(offset, offset + limit)
   return { actions, total, by_type: counts, filtered: total - actions.length, warnings }

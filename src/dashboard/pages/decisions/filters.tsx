@@ -16,6 +16,14 @@ const filters: [name: keyof Wanted, label: string, kind: Options | 'text' | 'dat
   ['agent', 'Agent', 'text'],
   ['project', 'Project', 'text'],
   ['tag', 'Tag', 'text'],
+  [
+    'scored',
+    'In figures',
+    [
+      ['', 'any'],
+      ['yes', 'scored only'],
+    ],
+  ],
   ['from', 'From', 'date'],
   ['to', 'To', 'date'],
 ]

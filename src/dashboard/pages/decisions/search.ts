@@ -19,6 +19,8 @@ export interface Wanted {
   agent: string
   project: string
   tag: string
+  /** `yes` for those that enter the figures of calibration; the plain list alone. */
+  scored: string
   from: string
   to: string
   sort: Sort
@@ -41,6 +43,7 @@ export function wantedIn(query: URLSearchParams): Wanted {
     agent: text('agent'),
     project: text('project'),
     tag: text('tag'),
+    scored: text('scored'),
     from: text('from'),
     to: text('to'),
     sort: one('sort', sorts),
@@ -78,7 +81,7 @@ const given = <T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], u
 
 /** A page of the decisions that match. */
 export async function search(wanted: Wanted, page: number, signal: AbortSignal): Promise<Found> {
-  const { q, mode, category, stakes, status, outcome, agent, project, tag, from, to, sort, order } = wanted
+  const { q, mode, category, stakes, status, outcome, agent, project, tag, scored, from, to, sort, order } = wanted
   const offset = (page - 1) * pageSize
   if (q.trim() === '') {
     const answer = await service.listDecisions(
@@ -94,6 +97,7 @@ export async function search(wanted: Wanted, page: number, signal: AbortSignal):
           stakes: stakes as Stakes | '',
           status: status as Status | '',
           outcome: outcome as Outcome | '',
+          scored: scored === 'yes' ? (true as const) : undefined,
           date_from: from,
           date_to: to,
           tags: tag === '' ? undefined : [tag],

@@ -1,9 +1,10 @@
 /** Guardrails: the rules in force, a dry run of an action, and the audit trail. */
 import { Show, useCall } from '../../call.tsx'
-import { actionIn, counted, none, time, whole } from '../../figures.ts'
+import { counted, none, time, whole } from '../../figures.ts'
 import { FilterBar, keptOf } from '../../form.tsx'
 import { type Place, To, ToDecision, useArrival, type View } from '../../route.tsx'
 import { service } from '../../service.ts'
+import { actionIn } from '../../trail.ts'
 import { Badge, Empty, Panel, Table, When } from '../../ui.tsx'
 import { TryOut } from './try-out.tsx'
 

@@ -6,6 +6,9 @@ import { Act, Choice, Field, Form, type Read } from '../../form.tsx'
 import { service } from '../../service.ts'
 import { Badge, Panel } from '../../ui.tsx'
 
+const isFilled = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && Object.keys(value).length > 0
+
 /** The free fields of an action. @throws Error that says what was expected */
 function contextIn(text: string): Record<string, unknown> {
   if (text.trim() === '') return {}
@@ -18,12 +21,15 @@ function contextIn(text: string): Record<string, unknown> {
   throw new Error('The context must be an object, like {"affects_production": true}.')
 }
 
-export function TryOut() {
+/** @param of what the fields hold at first: the input of an evaluation */
+export function TryOut({ of = {}, title = 'Try an action' }: { of?: Record<string, unknown>; title?: string }) {
+  const text = (name: string): string => (typeof of[name] === 'string' ? of[name] : '')
+  const { confidence, context, tags } = of
   const { result, error, busy, run } = useJob<CheckGuardrailsResult>()
   const submit = (read: Read) => {
     const text = (name: string) => read(name).trim()
     run(async () => {
-      const confidence = text('confidence')
+      const stated = text('confidence')
       return service.checkGuardrails({
         dry_run: true,
         action: {
@@ -36,7 +42,7 @@ export function TryOut() {
             .split(',')
             .map((tag) => tag.trim())
             .filter((tag) => tag !== ''),
-          ...(confidence !== '' && { confidence: Number(confidence) / 100 }),
+          ...(stated !== '' && { confidence: Number(stated) / 100 }),
           context: contextIn(text('context')),
         },
       })
@@ -44,7 +50,7 @@ export function TryOut() {
   }
   return (
     <Panel
-      title="Try an action"
+      title={title}
       lead="See which rules match and why. This is a dry run: it records no decision, and its row in the audit trail says so."
       wide
     >
@@ -55,17 +61,41 @@ export function TryOut() {
           required
           maxLength={10_000}
           placeholder="Deploy the new checkout"
+          defaultValue={text('description')}
         />
         <div class="grid">
-          <Field label="Category" name="category" />
-          <Choice label="Stakes" name="stakes" value="medium" options={['low', 'medium', 'high', 'critical']} />
-          <Field label="Confidence in %" name="confidence" type="number" min="0" max="100" step="any" />
-          <Field label="Project" name="project" />
-          <Field label="Scope of rules" name="scope" />
-          <Field label="Tags, separated by commas" name="tags" />
+          <Field label="Category" name="category" defaultValue={text('category')} />
+          <Choice
+            label="Stakes"
+            name="stakes"
+            value={text('stakes') || 'medium'}
+            options={['low', 'medium', 'high', 'critical']}
+          />
+          <Field
+            label="Confidence in %"
+            name="confidence"
+            type="number"
+            min="0"
+            max="100"
+            step="any"
+            defaultValue={typeof confidence === 'number' ? String(Math.round(confidence * 1_000) / 10) : ''}
+          />
+          <Field label="Project" name="project" defaultValue={text('project')} />
+          <Field label="Scope of rules" name="scope" defaultValue={text('scope')} />
+          <Field
+            label="Tags, separated by commas"
+            name="tags"
+            defaultValue={Array.isArray(tags) ? tags.join(', ') : ''}
+          />
         </div>
         <Field label="Context as JSON">
-          <textarea name="context" rows={2} placeholder='{"affects_production": true}' spellcheck={false} />
+          <textarea
+            name="context"
+            rows={2}
+            placeholder='{"affects_production": true}'
+            spellcheck={false}
+            defaultValue={isFilled(context) ? JSON.stringify(context) : ''}
+          />
         </Field>
         <Act busy={busy} main>
           Try it

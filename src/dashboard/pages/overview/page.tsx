@@ -2,16 +2,14 @@
 import type { ReadyResult } from '../../../../sdk/client.ts'
 import { Failure, Show, useCall } from '../../call.tsx'
 import { Bars, Columns, Stack } from '../../charts.tsx'
-import { actionIn, counted, dayOf, decimal, none, type Period, percent, periods, whole } from '../../figures.ts'
+import { counted, dayOf, decimal, none, type Period, percent, periods, startOf, whole } from '../../figures.ts'
 import { Choice } from '../../form.tsx'
 import { goWith, To, ToDecision, type View } from '../../route.tsx'
 import { service } from '../../service.ts'
+import { actionIn, stoppedBy } from '../../trail.ts'
 import { Badge, Empty, Figure, Panel, Table, When } from '../../ui.tsx'
 import { verdictNote, verdictWords } from '../../verdict.ts'
-
-/** The first instant of a period; undefined for all time. */
-const startOf = (period: Period): string | undefined =>
-  period === 'all' ? undefined : new Date(Date.now() - Number.parseInt(period, 10) * 86_400_000).toISOString()
+import { ToBlock } from '../blocks/page.tsx'
 
 async function load(period: Period, signal: AbortSignal) {
   const since = startOf(period)
@@ -185,12 +183,12 @@ function Blocks() {
         <Table
           caption="Latest blocks"
           heads={[{ name: 'When' }, { name: 'Agent' }, { name: 'Action' }, { name: 'Blocked by' }, { name: 'Call' }]}
-          rows={loaded.data.entries.map(({ at, agent, rules, method, detail }) => [
-            <When at={at} />,
-            agent,
-            actionIn(detail) || none,
-            rules.join(', ') || 'an error',
-            <code>{method}</code>,
+          rows={loaded.data.entries.map((entry) => [
+            <When at={entry.at} />,
+            entry.agent,
+            <ToBlock entry={entry}>{actionIn(entry.detail) || entry.method}</ToBlock>,
+            stoppedBy(entry).join(', ') || 'an error',
+            <code>{entry.method}</code>,
           ])}
         />
       )}

@@ -1,0 +1,174 @@
+/** A block: what was stopped and by what, what would allow it, how like ones ended, and a dry run with the same inputs. */
+import { Show, useCall } from '../../call.tsx'
+import { none, percent, time } from '../../figures.ts'
+import { To, ToDecision, type View } from '../../route.tsx'
+import { service } from '../../service.ts'
+import { texts } from '../../texts.ts'
+import { type AuditEntry, breakerPrefix, evaluated, stoppedBy } from '../../trail.ts'
+import { Badge, Empty, Pairs, Panel, prose } from '../../ui.tsx'
+import { yamlOf } from '../../yaml.ts'
+import { TryOut } from '../guardrails/try-out.tsx'
+import { Similar } from './similar.tsx'
+
+const t = texts.block
+
+async function load(seq: number, signal: AbortSignal) {
+  const { entries } = await service.listAudit({ cursor: seq + 1, limit: 1 }, { signal })
+  const entry = entries.find((one) => one.seq === seq)
+  if (!entry) return null
+  const { policy_hash } = evaluated(entry.detail)
+  const policy = policy_hash ? await service.getPolicy({ policy_hash }, { signal }).catch(() => null) : null
+  return { entry, policy }
+}
+type Loaded = NonNullable<Awaited<ReturnType<typeof load>>>
+
+export function Block({ place, session }: View) {
+  const seq = Number(place.path.slice('/blocks/'.length))
+  const admin = session.scopes.includes('admin')
+  const loaded = useCall(`block ${seq}`, (signal) => (admin ? load(seq, signal) : Promise.resolve(null)))
+  if (!admin) return <Empty>{t.needsAdmin}</Empty>
+  return (
+    <>
+      <p>
+        <To path="/guardrails" query={{ allowed: 'no' }}>
+          {t.all}
+        </To>
+      </p>
+      <Show of={loaded}>{(found) => (found ? <Found {...found} /> : <Empty>{t.gone}</Empty>)}</Show>
+    </>
+  )
+}
+
+function Found({ entry, policy }: Loaded) {
+  const { at, agent, method, detail } = entry
+  const { input, verdict, approval_id, record_id, dry_run, policy_hash } = evaluated(detail)
+  const description = String(input.description ?? method)
+  const action = Object.fromEntries(Object.entries(input).filter(([name]) => !t.own.includes(name)))
+  return (
+    <>
+      <p class="lead">{description}</p>
+      <p>
+        <Badge of={entry.allowed ? 'allowed' : 'blocked'} /> {t.status(agent, time(at), verdict)}
+        {dry_run && ` ${t.dryRun}`}
+      </p>
+      <div class="panels">
+        <Causes entry={entry} policy={policy} />
+        {approval_id && (
+          <Panel title={t.approval}>
+            <p>
+              {t.waits} <To path={`/approvals/${approval_id}`}>{approval_id}</To>
+            </p>
+          </Panel>
+        )}
+        <Panel title={t.inputs}>
+          <Pairs
+            rows={[
+              [t.fields.agent, agent],
+              [t.fields.call, <code>{method}</code>],
+              ...Object.entries(action).map(
+                ([name, value]) =>
+                  [
+                    name.replaceAll('_', ' '),
+                    name === 'confidence' && typeof value === 'number'
+                      ? percent(value)
+                      : typeof value === 'string'
+                        ? prose(value)
+                        : value === null || (Array.isArray(value) && value.length === 0)
+                          ? null
+                          : prose(yamlOf(value).trimEnd()),
+                  ] as const,
+              ),
+              [t.fields.record, record_id && <code>{record_id}</code>],
+              [t.fields.policy, policy_hash && <code>{policy_hash.slice(0, 16)}</code>],
+            ]}
+          />
+        </Panel>
+        <Precedents text={description} />
+        <Similar of={entry} />
+      </div>
+      <TryOut of={{ ...input, agent }} title={t.tryAgain} />
+    </>
+  )
+}
+
+/** Each rule and breaker that stopped it, with its text and what would satisfy it. */
+function Causes({ entry, policy }: Loaded) {
+  const { breakers } = evaluated(entry.detail)
+  return (
+    <Panel title={t.causes}>
+      <ul class="plain">
+        {stoppedBy(entry).map((id) => {
+          const breaker = breakers.find(({ guardrail_id }) => guardrail_id === id)
+          const rule = policy?.guardrails.find((one) => one.id === id)
+          const scope = id.startsWith(breakerPrefix) ? id.slice(breakerPrefix.length) : null
+          const message = breaker?.message ?? (rule?.message as string | undefined)
+          const suggestion = breaker?.suggestion ?? (rule?.suggestion as string | undefined)
+          const applies = policy?.applies[id]
+          return (
+            <li key={id}>
+              <p>
+                <strong>{String(rule?.name ?? scope ?? id)}</strong> <code>{id}</code>
+              </p>
+              <p>{message ?? t.noMessage}</p>
+              {scope ? (
+                <p>
+                  <To path={`/breakers/${encodeURIComponent(scope)}`}>{t.toBreaker}</To>
+                </p>
+              ) : (
+                applies && (
+                  <p>
+                    {t.applies} {applies}.
+                  </p>
+                )
+              )}
+              <p>
+                <strong>{t.remedy}</strong>{' '}
+                {suggestion ?? (rule?.action === 'step_up' ? t.approve : applies ? t.change : none)}
+              </p>
+              {rule && (
+                <details>
+                  <summary>{t.ruleText(String(rule.file), Number(rule.line))}</summary>
+                  <pre>{yamlOf(textOf(rule))}</pre>
+                </details>
+              )}
+            </li>
+          )
+        })}
+      </ul>
+    </Panel>
+  )
+}
+
+/** A rule without what its place in the file says, and without what is empty. */
+const textOf = ({ file: _, line: __, ...rule }: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(rule).filter(([, value]) => value !== null && !(Array.isArray(value) && value.length === 0)),
+  )
+
+function Precedents({ text }: { text: string }) {
+  const loaded = useCall(`like ${text}`, (signal) => service.queryDecisions({ query: text, limit: 5 }, { signal }))
+  return (
+    <Panel title={t.precedents} lead={t.precedentsLead}>
+      <Show of={loaded}>
+        {({ decisions, no_precedent }) =>
+          decisions.length === 0 || no_precedent ? (
+            <Empty>{t.noPrecedent}</Empty>
+          ) : (
+            <ul class="plain">
+              {decisions.map(({ id, title, outcome }) => (
+                <li key={id}>
+                  <ToDecision id={id}>{title}</ToDecision> <Badge of={outcome ?? 'pending'} />
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Show>
+    </Panel>
+  )
+}
+
+/** A link to the page of a block. */
+export const ToBlock = ({ entry, children }: { entry: Pick<AuditEntry, 'seq'>; children: string }) => (
+  <To path={`/blocks/${entry.seq}`}>{children}</To>
+)

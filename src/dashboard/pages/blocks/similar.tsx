@@ -1,0 +1,66 @@
+/** Blocks by the same rule, and how each of them ended: allowed later, waiting for an answer, or not tried again. */
+import { Show, useCall } from '../../call.tsx'
+import { To } from '../../route.tsx'
+import { service } from '../../service.ts'
+import { texts } from '../../texts.ts'
+import { type AuditEntry, actionIn, evaluated, stoppedBy } from '../../trail.ts'
+import { Badge, Empty, Panel, Table, When } from '../../ui.tsx'
+
+const t = texts.block
+const most = 5
+const looked = 200
+
+type End = 'allowed' | 'not_tried_again' | 'dry_run' | 'pending' | 'approved' | 'denied' | 'expired' | 'consumed'
+
+/** How a block ended, by the later evaluations of its agent. */
+async function endOf(entry: AuditEntry, signal: AbortSignal): Promise<End> {
+  const { approval_id, dry_run } = evaluated(entry.detail)
+  if (dry_run) return 'dry_run'
+  if (approval_id) return (await service.getApproval({ id: approval_id }, { signal })).state
+  const { entries } = await service.listAudit(
+    { agent: entry.agent, since: entry.at, allowed: true, limit: looked },
+    { signal },
+  )
+  const same = entries.some(({ seq, detail }) => seq > entry.seq && actionIn(detail) === actionIn(entry.detail))
+  return same ? 'allowed' : 'not_tried_again'
+}
+
+export function Similar({ of }: { of: AuditEntry }) {
+  const [rule] = stoppedBy(of)
+  const loaded = useCall(`similar ${of.seq} ${rule}`, async (signal) => {
+    if (rule === undefined) return []
+    const { entries } = await service.listAudit({ rule, allowed: false, limit: most + 1 }, { signal })
+    const others = entries.filter(({ seq }) => seq !== of.seq).slice(0, most)
+    const ends = await Promise.all(others.map((entry) => endOf(entry, signal)))
+    return others.map((entry, at) => ({ entry, end: ends[at]! }))
+  })
+  return (
+    <Panel title={t.similar} lead={rule && t.similarLead(rule)} wide>
+      <Show of={loaded}>
+        {(rows) =>
+          rows.length === 0 ? (
+            <Empty>{t.noSimilar}</Empty>
+          ) : (
+            <>
+              <Table
+                caption={t.similar}
+                heads={t.similarHeads.map((name) => ({ name }))}
+                rows={rows.map(({ entry, end }) => [
+                  <When at={entry.at} />,
+                  entry.agent,
+                  <To path={`/blocks/${entry.seq}`}>{actionIn(entry.detail) || entry.method}</To>,
+                  <Badge of={end} />,
+                ])}
+              />
+              <p>
+                <To path="/guardrails" query={{ rule, allowed: 'no' }}>
+                  {t.allSimilar}
+                </To>
+              </p>
+            </>
+          )
+        }
+      </Show>
+    </Panel>
+  )
+}

@@ -1,0 +1,175 @@
+/** One circuit breaker: the failures that opened it, what it blocked since, when it lets an action through, and its reset with a reason. */
+import type { ComponentChildren } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import type { GetCircuitStateResult } from '../../../sdk/client.ts'
+import { Failure, Show, useCall, useJob } from '../call.tsx'
+import { none, span, time, whole } from '../figures.ts'
+import { Act, Field, Form, type Read, useResult } from '../form.tsx'
+import { To, ToDecision, type View } from '../route.tsx'
+import { service } from '../service.ts'
+import { texts } from '../texts.ts'
+import { actionIn, breakerPrefix } from '../trail.ts'
+import { Badge, Empty, Figure, Panel, Table, When } from '../ui.tsx'
+
+const t = texts.breakers
+type State = GetCircuitStateResult
+
+/** A span that counts down, second by second. */
+function Countdown({ ms }: { ms: number }) {
+  const [until, setUntil] = useState(() => performance.now() + ms)
+  const [now, setNow] = useState(() => performance.now())
+  useEffect(() => setUntil(performance.now() + ms), [ms])
+  useEffect(() => {
+    const timer = setInterval(() => setNow(performance.now()), 1_000)
+    return () => clearInterval(timer)
+  }, [])
+  const left = Math.max(0, Math.ceil((until - now) / 1_000))
+  const parts = [Math.floor(left / 3_600), Math.floor(left / 60) % 60, left % 60].map((one) =>
+    String(one).padStart(2, '0'),
+  )
+  return <span class="countdown">{parts.join(':')}</span>
+}
+
+/** What comes next for a breaker. */
+export const Next = ({ of }: { of: State }): ComponentChildren =>
+  of.state === 'closed' ? (
+    none
+  ) : of.probe_decision_id ? (
+    <>
+      {t.waits} <ToDecision id={of.probe_decision_id}>{t.trial}</ToDecision>
+    </>
+  ) : of.cooldown_remaining_ms > 0 ? (
+    <>
+      {t.oneIn} <Countdown ms={of.cooldown_remaining_ms} />
+    </>
+  ) : (
+    t.oneNow
+  )
+
+async function load(scope: string, admin: boolean, signal: AbortSignal) {
+  const state = await service.getCircuitState({ scope }, { signal })
+  const failures = await service.batch(
+    state.opened_by.map(({ decision_id: id }) => ({ method: 'getDecision' as const, params: { id } })),
+    { signal },
+  )
+  const blocked =
+    admin && state.opened_at !== null
+      ? await service.listAudit(
+          { rule: breakerPrefix + scope, allowed: false, since: state.opened_at, limit: 50 },
+          { signal },
+        )
+      : null
+  return {
+    state,
+    failures: state.opened_by.map((one, at) => {
+      const found = failures[at]
+      return { ...one, record: found?.ok ? found.result : null }
+    }),
+    blocked,
+  }
+}
+
+export function Breaker({ place, session }: View) {
+  const scope = decodeURIComponent(place.path.slice('/breakers/'.length))
+  const admin = session.scopes.includes('admin')
+  const loaded = useCall(`breaker ${scope}`, (signal) => load(scope, admin, signal))
+  return (
+    <>
+      <p>
+        <To path="/breakers">{t.all}</To>
+      </p>
+      <Show of={loaded}>
+        {({ state, failures, blocked }) => (
+          <>
+            <p class="lead">{t.headline[state.state](scope)}</p>
+            <dl class="figures">
+              <Figure
+                name={t.heads.state}
+                value={<Badge of={state.state} />}
+                note={state.opened_at && t.since(time(state.opened_at))}
+              />
+              <Figure
+                name={t.heads.failures}
+                value={t.of(whole(state.failure_count), whole(state.failure_threshold))}
+                note={t.within(span(state.window_ms / 1_000))}
+              />
+              <Figure name={t.heads.next} value={<Next of={state} />} />
+            </dl>
+            <div class="panels">
+              <Panel title={t.opened}>
+                {failures.length === 0 ? (
+                  <Empty>{state.state === 'closed' ? t.closed : t.byHand}</Empty>
+                ) : (
+                  <ul class="plain">
+                    {failures.map(({ decision_id, reviewed_at, record }) => (
+                      <li key={decision_id}>
+                        <p>
+                          <ToDecision id={decision_id}>{record?.title ?? decision_id}</ToDecision>
+                        </p>
+                        <p class="quiet">
+                          {t.failed(record?.recorded_by ?? '', time(reviewed_at))} {record?.actual_result}
+                        </p>
+                        {record?.lessons && <p>{t.lesson(record.lessons)}</p>}
+                      </li>
+                    ))}
+                  </ul>
+                )}
+              </Panel>
+              <Reset of={state} admin={admin} changed={loaded.again} />
+              <Panel title={t.blocked} wide>
+                {blocked === null ? (
+                  <Empty>{admin ? t.closed : t.trailNeedsAdmin}</Empty>
+                ) : blocked.entries.length === 0 ? (
+                  <Empty>{t.blockedNothing}</Empty>
+                ) : (
+                  <Table
+                    caption={t.blocked}
+                    heads={t.blockedHeads.map((name) => ({ name }))}
+                    rows={blocked.entries.map(({ seq, at, agent, method, detail }) => [
+                      <When at={at} />,
+                      agent,
+                      <To path={`/blocks/${seq}`}>{actionIn(detail) || method}</To>,
+                    ])}
+                  />
+                )}
+              </Panel>
+            </div>
+          </>
+        )}
+      </Show>
+    </>
+  )
+}
+
+/** The form that closes it or lets one decision through; the trail keeps the reason. */
+function Reset({ of, admin, changed }: { of: State; admin: boolean; changed: () => void }) {
+  const { error, busy, run } = useJob<void>()
+  const [result, show] = useResult()
+  const reset = (probe_first: boolean) => (read: Read, form: HTMLFormElement) =>
+    run(async () => {
+      const { message } = await service.resetCircuit({ scope: of.scope, probe_first, reason: read('reason').trim() })
+      show(message)
+      form.reset()
+      changed()
+    })
+  return (
+    <Panel title={t.reset}>
+      {result}
+      {of.state === 'closed' ? (
+        <Empty>{t.closed}</Empty>
+      ) : !admin ? (
+        <Empty>{t.needsAdmin}</Empty>
+      ) : (
+        ([true, false] as const).map((probe) => (
+          <Form key={String(probe)} submit={reset(probe)} aria-label={probe ? t.allowOne : t.close}>
+            <Field label={probe ? t.whyTrial : t.whyClose} name="reason" required pattern=".*\S.*" maxLength={2_000} />
+            <Act busy={busy} main={probe}>
+              {probe ? t.allowOne : t.close}
+            </Act>
+          </Form>
+        ))
+      )}
+      {error !== null && <Failure error={error} />}
+    </Panel>
+  )
+}

@@ -1,0 +1,124 @@
+/** The items of the inbox, walked with j and k; r opens the review of the one that has the focus. */
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { Outcome, ReadyResult } from '../../../../sdk/client.ts'
+import { Failure, useJob } from '../../call.tsx'
+import { Act, Choice, Field, Form, type Read, useResult } from '../../form.tsx'
+import { To, ToDecision } from '../../route.tsx'
+import { service } from '../../service.ts'
+import { texts } from '../../texts.ts'
+import { Badge } from '../../ui.tsx'
+
+const t = texts.inbox
+type Action = ReadyResult['actions'][number]
+
+const isReview = ({ type }: Action): boolean => type === 'review_outcome' || type === 'stale_pending'
+const keyOf = ({ type, decision_id, category, detail }: Action): string =>
+  `${type} ${decision_id ?? detail.scope ?? category} ${detail.other_id ?? ''}`
+const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`)
+
+/** What an item is about, and where it leads. */
+function Subject({ of: { type, decision_id, title, category, detail } }: { of: Action }) {
+  if (type === 'open_breaker')
+    return <To path={`/breakers/${encodeURIComponent(String(detail.scope))}`}>{String(detail.scope)}</To>
+  if (type === 'calibration_drift')
+    return (
+      <To path="/calibration" query={{ category }}>
+        {category ?? ''}
+      </To>
+    )
+  return decision_id ? <ToDecision id={decision_id}>{title ?? decision_id}</ToDecision> : null
+}
+
+export function Items({ actions, mayReview, changed }: { actions: Action[]; mayReview: boolean; changed: () => void }) {
+  const list = useRef<HTMLOListElement>(null)
+  const [open, setOpen] = useState<string | null>(null)
+  const [result, show] = useResult()
+  const onKeyDown = (event: KeyboardEvent) => {
+    const target = event.target as HTMLElement
+    if (event.ctrlKey || event.metaKey || event.altKey || target.closest('input, select, textarea')) return
+    const items = [...list.current!.children]
+    const at = items.findIndex((item) => item.contains(target))
+    if (event.key === 'j' || event.key === 'k')
+      items[at + (event.key === 'j' ? 1 : -1)]?.querySelector<HTMLElement>('a')?.focus()
+    else if (event.key === 'r' && mayReview && actions[at] && isReview(actions[at])) setOpen(keyOf(actions[at]))
+    else return
+    event.preventDefault()
+  }
+  return (
+    <>
+      {result}
+      <ol class="plain inbox" ref={list} onKeyDown={onKeyDown}>
+        {actions.map((action) => {
+          const { type, priority, date, category, reason, suggestion, detail } = action
+          const key = keyOf(action)
+          return (
+            <li key={key}>
+              <p>
+                <Badge of={t.priorities[priority]} /> <strong>{t.types[type]}</strong> <Subject of={action} />
+              </p>
+              <p class="quiet">
+                {[date, type === 'calibration_drift' ? null : category].filter(Boolean).map((one) => `${one}. `)}
+                {sentence(reason)} {sentence(suggestion)}{' '}
+                {typeof detail.other_id === 'string' && <ToDecision id={detail.other_id}>{t.other}</ToDecision>}
+              </p>
+              {isReview(action) &&
+                mayReview &&
+                (open === key ? (
+                  <QuickReview
+                    id={action.decision_id!}
+                    done={(outcome) => {
+                      setOpen(null)
+                      show(t.reviewed(action.title ?? action.decision_id!, outcome))
+                      changed()
+                    }}
+                    cancel={() => setOpen(null)}
+                  />
+                ) : (
+                  <button type="button" onClick={() => setOpen(key)} aria-label={t.reviewOf(action.title ?? '')}>
+                    {t.review}
+                  </button>
+                ))}
+            </li>
+          )
+        })}
+      </ol>
+    </>
+  )
+}
+
+const outcomes: Outcome[] = ['success', 'partial', 'failure', 'abandoned']
+
+function QuickReview({ id, done, cancel }: { id: string; done: (outcome: Outcome) => void; cancel: () => void }) {
+  const { error, busy, run } = useJob<void>()
+  const box = useRef<HTMLDivElement>(null)
+  useEffect(() => box.current?.querySelector('select')?.focus(), [])
+  const submit = (read: Read) =>
+    run(async () => {
+      const [actual_result, lessons] = [read('actual_result').trim(), read('lessons').trim()]
+      const { outcome } = await service.reviewDecision({
+        decision_id: id,
+        outcome: read('outcome') as Outcome,
+        ...(actual_result && { actual_result }),
+        ...(lessons && { lessons }),
+      })
+      done(outcome)
+    })
+  return (
+    <div ref={box}>
+      <Form class="filters" submit={submit} aria-label={t.review}>
+        <div class="row">
+          <Choice label={t.outcome} name="outcome" value="success" options={outcomes} />
+          <Field grow label={t.actual} name="actual_result" />
+          <Field grow label={t.lessons} name="lessons" />
+          <Act busy={busy} main>
+            {t.save}
+          </Act>
+          <button type="button" onClick={cancel}>
+            {t.cancel}
+          </button>
+        </div>
+        {error !== null && <Failure error={error} />}
+      </Form>
+    </div>
+  )
+}

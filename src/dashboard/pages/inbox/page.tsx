@@ -1,0 +1,153 @@
+/** The inbox: everything that waits for somebody, by type, the newest first, each item with a way to settle it. */
+import type { ListApprovalsResult, ReadyResult } from '../../../../sdk/client.ts'
+import { Show, useCall } from '../../call.tsx'
+import { whole } from '../../figures.ts'
+import { Choice, FilterBar, keptOf } from '../../form.tsx'
+import { goWith, To, useArrival, type View } from '../../route.tsx'
+import { service } from '../../service.ts'
+import { texts } from '../../texts.ts'
+import { Badge, Empty, Panel, Table, When } from '../../ui.tsx'
+import { Items } from './items.tsx'
+
+const t = texts.inbox
+type Type = ReadyResult['actions'][number]['type']
+const types = Object.keys(t.types) as Type[]
+const pageSize = 50
+const noApprovals: ListApprovalsResult = { approvals: [], total: 0 }
+
+/** How many items wait; null for who may not see them. */
+export async function waiting(signal: AbortSignal): Promise<number | null> {
+  const [ready, approvals] = await Promise.allSettled([
+    service.ready({ limit: 1 }, { signal }),
+    service.listApprovals({ state: 'pending', limit: 1 }, { signal }),
+  ])
+  if (ready.status === 'rejected') return null
+  return ready.value.total + (approvals.status === 'fulfilled' ? approvals.value.total : 0)
+}
+
+export function Inbox({ place, session }: View) {
+  const { type, category, agent, order } = keptOf(place, ['type', 'category', 'agent', 'order'])
+  const page = Math.max(1, Number.parseInt(place.query.get('page') ?? '1', 10) || 1)
+  const chosen = types.find((one) => one === type)
+  const urgent = order === 'urgent'
+  const loaded = useCall(place.query.toString(), async (signal) => {
+    const [ready, approvals] = await Promise.all([
+      service.ready(
+        {
+          order: urgent ? 'urgent' : 'newest',
+          offset: (page - 1) * pageSize,
+          limit: pageSize,
+          ...(chosen && { action_types: [chosen] }),
+          ...(category && { category }),
+          ...(agent && { agent }),
+        },
+        { signal },
+      ),
+      // A category or an agent that was asked for is that of a decision.
+      category || agent
+        ? noApprovals
+        : service.listApprovals({ state: 'pending', limit: pageSize }, { signal }).catch(() => noApprovals),
+    ])
+    return { ready, approvals }
+  })
+  const status = useArrival<HTMLParagraphElement>(page)
+  const counts = loaded.data?.ready.by_type ?? {}
+  const approvals = loaded.data?.approvals
+  const of = (name: string, count: number | undefined): string => (loaded.data ? t.of(name, whole(count ?? 0)) : name)
+  return (
+    <>
+      <FilterBar
+        place={place}
+        fields={[
+          { name: 'category', label: t.category },
+          { name: 'agent', label: t.agent },
+        ]}
+        choice={{
+          name: 'order',
+          label: t.order,
+          options: [
+            ['', t.newest],
+            ['urgent', t.urgent],
+          ],
+        }}
+        cursor="page"
+      />
+      <div class="bar">
+        <Choice
+          label={t.type}
+          name="type"
+          value={type}
+          options={[
+            ['', of(t.allTypes, loaded.data ? loaded.data.ready.total + approvals!.total : 0)],
+            ['approval', of(t.approvals, approvals?.total)],
+            ...types.map((one) => [one, of(t.types[one], counts[one])] as const),
+          ]}
+          onChange={(value) => goWith(place, { type: value, page: null })}
+        />
+      </div>
+      <Show of={loaded}>
+        {({ ready, approvals: waitingApprovals }) => {
+          const showApprovals = (type === '' || type === 'approval') && page === 1
+          const total = type === 'approval' ? 0 : chosen ? (ready.by_type[chosen] ?? 0) : ready.total
+          const last = Math.max(1, Math.ceil(total / pageSize))
+          return (
+            <>
+              <p role="status" tabIndex={-1} ref={status}>
+                {t.headline(total + (type === '' || type === 'approval' ? waitingApprovals.total : 0))}
+              </p>
+              {ready.warnings.map((one) => (
+                <p class="notice warn" key={one}>
+                  {one}
+                </p>
+              ))}
+              {showApprovals && waitingApprovals.total > 0 && (
+                <Panel title={t.approvals} wide>
+                  <Table
+                    caption={t.approvals}
+                    heads={t.approvalHeads.map((name) => ({ name }))}
+                    rows={waitingApprovals.approvals.map((one) => [
+                      <To path={`/approvals/${one.id}`}>{one.action.description}</To>,
+                      one.requester,
+                      <Badge of={one.action.stakes ?? 'medium'} />,
+                      <When at={one.expires_at} />,
+                    ])}
+                  />
+                </Panel>
+              )}
+              {type !== 'approval' &&
+                (ready.actions.length === 0 ? (
+                  total === 0 ? (
+                    waitingApprovals.total === 0 && <Empty>{chosen || category || agent ? t.noMatch : t.nothing}</Empty>
+                  ) : (
+                    <Empty>{t.beyond}</Empty>
+                  )
+                ) : (
+                  <Panel title={t.items} lead={session.scopes.includes('write') ? t.keys : t.keysRead} wide>
+                    <Items
+                      actions={ready.actions}
+                      mayReview={session.scopes.includes('write')}
+                      changed={loaded.again}
+                    />
+                  </Panel>
+                ))}
+              {type !== 'approval' && last > 1 && (
+                <nav class="pager" aria-label={t.pages}>
+                  <span>{page > 1 && <PageLink to={page - 1}>{t.previous}</PageLink>}</span>
+                  <span>{t.page(page, last)}</span>
+                  <span>{page < last && <PageLink to={page + 1}>{t.next}</PageLink>}</span>
+                </nav>
+              )}
+            </>
+          )
+        }}
+      </Show>
+    </>
+  )
+  function PageLink({ to, children }: { to: number; children: string }) {
+    return (
+      <To path={place.path} query={{ ...Object.fromEntries(place.query), page: to > 1 ? to : null }}>
+        {children}
+      </To>
+    )
+  }
+}

@@ -1,0 +1,91 @@
+/** Two agents side by side, figure by figure. */
+import type { GetCalibrationResult } from '../../../../sdk/client.ts'
+import { Show, useCall } from '../../call.tsx'
+import { decimal, type Period, percent, signed, whole } from '../../figures.ts'
+import { Choice } from '../../form.tsx'
+import { goWith, type Place, To } from '../../route.tsx'
+import { service } from '../../service.ts'
+import { texts } from '../../texts.ts'
+import { Panel, Table } from '../../ui.tsx'
+import type { Cell } from './verdict.ts'
+
+const t = texts.trust.compare
+
+type Figures = GetCalibrationResult['overall']
+const rows: [name: string, of: (one: Figures) => string][] = [
+  [t.said, ({ mean_confidence }) => percent(mean_confidence, 1)],
+  [t.came, ({ accuracy }) => percent(accuracy, 1)],
+  [t.gap, ({ calibration_gap }) => signed(calibration_gap)],
+  [t.interval, ({ gap_low, gap_high }) => `${signed(gap_low)} … ${signed(gap_high)}`],
+  [t.brier, ({ brier_score }) => decimal(brier_score)],
+  [t.resolution, ({ resolution }) => decimal(resolution)],
+]
+
+export function Compare({
+  agents,
+  window,
+  place,
+  since,
+  cells,
+}: {
+  agents: readonly string[]
+  window: Period
+  place: Place
+  since: string | undefined
+  /** The rows of the agents, which say what is proven of each. */
+  cells: readonly Cell[]
+}) {
+  const asked = (name: string, at: number) => agents.find((one) => one === place.query.get(name)) ?? agents[at]!
+  const chosen = [asked('one', 0), asked('other', 1)]
+  const loaded = useCall(JSON.stringify([chosen, window]), (signal) =>
+    Promise.all(chosen.map((agent) => service.getCalibration({ agent, window }, { signal }))),
+  )
+  return (
+    <Panel title={t.title} wide>
+      <div class="bar">
+        {(['one', 'other'] as const).map((name, at) => (
+          <Choice
+            key={name}
+            label={t[name]}
+            name={name}
+            value={chosen[at]!}
+            options={agents}
+            onChange={(value) => goWith(place, { [name]: value })}
+          />
+        ))}
+      </div>
+      <Show of={loaded}>
+        {(reports) => (
+          <Table
+            caption={t.title}
+            heads={[
+              { name: t.figure },
+              ...chosen.map((name, at) => ({
+                name: `${name}${at === 1 && name === chosen[0] ? ' ' : ''}`,
+                number: true,
+              })),
+            ]}
+            rows={[
+              [
+                t.scored,
+                ...reports.map(({ overall }, at) => (
+                  <To path="/decisions" query={{ agent: chosen[at], scored: 'yes', from: since }}>
+                    {whole(overall.scored)}
+                  </To>
+                )),
+              ],
+              ...rows.map(([name, of]) => [name, ...reports.map(({ overall }) => of(overall))]),
+              [
+                t.proven,
+                ...chosen.map((agent) => {
+                  const proven = cells.find((one) => one.agent === agent && !one.stakes && !one.category)?.proven
+                  return proven ? texts.trust.proven(proven) : t.notProven
+                }),
+              ],
+            ]}
+          />
+        )}
+      </Show>
+    </Panel>
+  )
+}

@@ -1,0 +1,172 @@
+/** Trust: what agents said and what came true, by stakes and by category; the worst that is proven is the headline. */
+import { Show, useCall } from '../../call.tsx'
+import { Csv } from '../../csv.tsx'
+import { percent, periods, startOf, whole } from '../../figures.ts'
+import { Choice } from '../../form.tsx'
+import { goWith, type Query, To, type View } from '../../route.tsx'
+import { service } from '../../service.ts'
+import { texts } from '../../texts.ts'
+import { Empty, Panel, Table } from '../../ui.tsx'
+import { verdictSentence } from '../../verdict.ts'
+import { Compare } from './compare.tsx'
+import { type Cell, overconfident, trustHeadline } from './verdict.ts'
+
+const t = texts.trust
+const kinds = ['agent_stakes', 'agent_category', 'category_stakes'] as const
+type Name = 'agent' | 'category' | 'stakes'
+const stakes = ['critical', 'high', 'medium', 'low']
+
+/** The decisions that a cell counts. */
+const listOf = ({ agent, category, stakes }: Cell, since: string | undefined): Query => ({
+  agent,
+  category,
+  stakes,
+  scored: 'yes',
+  from: since,
+})
+
+function Shown({ cell, since }: { cell: Cell | undefined; since: string | undefined }) {
+  if (!cell) return <span class="quiet">–</span>
+  const { scored, mean_confidence, accuracy, accuracy_low, accuracy_high, proven, trend } = cell
+  const tone = proven === null ? '' : proven.high < 0 ? 'bad' : 'warn'
+  return (
+    <div class={`cell ${tone}`}>
+      <p>
+        <span class="figure-pair">
+          <span class="quiet">{t.said}</span> {percent(mean_confidence)}
+        </span>{' '}
+        <span class="figure-pair">
+          <span class="quiet">{t.came}</span> <strong>{percent(accuracy)}</strong>
+        </span>
+      </p>
+      <p class="quiet figure-pair">
+        {accuracy_low === null ? t.few : t.range(accuracy_low, accuracy_high!)},{' '}
+        <To path="/decisions" query={listOf(cell, since)} aria-label={t.listed(scored, t.part(cell))}>
+          {t.n(scored)}
+        </To>
+      </p>
+      {proven && (
+        <p>
+          <span class={`badge ${tone}`}>{t.proven(proven)}</span>
+        </p>
+      )}
+      {trend && trend.direction !== 'steady' && (
+        <p class={`trend ${trend.direction}`}>
+          <span aria-hidden="true">{trend.direction === 'improving' ? '↗' : '↘'}</span> {t.trend(trend)}
+        </p>
+      )}
+    </div>
+  )
+}
+
+const csvHeads = ['agent', 'category', 'stakes', 'scored', 'said', 'came_true', 'low', 'high', 'proven', 'trend']
+
+export function Trust({ place }: View) {
+  const kind = kinds.find((one) => one === place.query.get('by')) ?? 'agent_stakes'
+  const window = periods.find(([name]) => name === place.query.get('window'))?.[0] ?? 'all'
+  const [row, column] = kind.split('_') as [Name, Name]
+  const loaded = useCall(`${kind} ${window}`, async (signal) => {
+    const since = startOf(window)
+    return { since, report: await service.getCalibration({ cells: kind, window }, { signal }) }
+  })
+  return (
+    <>
+      <div class="bar">
+        <Choice
+          label={t.by}
+          name="by"
+          value={kind}
+          options={kinds.map((one) => [one, t.kinds[one]] as const)}
+          onChange={(value) => goWith(place, { by: value === 'agent_stakes' ? null : value })}
+        />
+        <Choice
+          label={t.period}
+          name="window"
+          value={window}
+          options={periods.toReversed()}
+          onChange={(value) => goWith(place, { window: value === 'all' ? null : value })}
+        />
+      </div>
+      <Show of={loaded}>
+        {({ since, report }) => {
+          const { cells } = report
+          const find = (at: string | null, by: string | null) =>
+            cells.find(
+              (one) =>
+                one[row] === at &&
+                one[column] === by &&
+                (['agent', 'category', 'stakes'] as const).every(
+                  (name) => name === row || name === column || one[name] === null,
+                ),
+            )
+          const values = (name: Name) => {
+            const found = cells.flatMap((one) => one[name] ?? [])
+            if (name === 'stakes') return stakes.filter((one) => found.includes(one as never))
+            // Where something is proven comes first.
+            const worst = overconfident(cells).flatMap((one) => one[name] ?? [])
+            return [...new Set([...worst, ...found.toSorted()])]
+          }
+          const columns = values(column)
+          return (
+            <>
+              <p class="lead">{trustHeadline(cells)}</p>
+              {/* What is worst of all parts may be none of this table. */}
+              {report.verdict.proven_by &&
+                !kinds.some((one) => one === kind && one === report.verdict.proven_by?.by) && (
+                  <p>{verdictSentence(report)}</p>
+                )}
+              {cells.length === 0 ? (
+                <Empty>{t.empty}</Empty>
+              ) : (
+                <Panel title={t.kinds[kind]} lead={t.lead} wide>
+                  <Table
+                    caption={t.kinds[kind]}
+                    heads={[{ name: t.names[row] }, ...columns.map((name) => ({ name })), { name: t.all }]}
+                    rows={[...values(row), null].map((at) => [
+                      at === null ? (
+                        <strong>{t.all}</strong>
+                      ) : row === 'agent' ? (
+                        <To path="/calibration" query={{ agent: at }}>
+                          {at}
+                        </To>
+                      ) : (
+                        at
+                      ),
+                      ...[...columns, null].map((by) => <Shown cell={find(at, by)} since={since} />),
+                    ])}
+                  />
+                  <p>
+                    <Csv
+                      name="trust"
+                      heads={csvHeads}
+                      rows={() =>
+                        cells.map((one) => [
+                          one.agent,
+                          one.category,
+                          one.stakes,
+                          one.scored,
+                          one.mean_confidence,
+                          one.accuracy,
+                          one.accuracy_low,
+                          one.accuracy_high,
+                          one.proven?.interpretation ?? null,
+                          one.trend?.direction ?? null,
+                        ])
+                      }
+                    >
+                      {texts.csv}
+                    </Csv>
+                  </p>
+                </Panel>
+              )}
+              {row === 'agent' && values('agent').length > 1 && (
+                <Compare agents={values('agent')} window={window} place={place} since={since} cells={cells} />
+              )}
+              <p class="quiet">{t.counted(whole(cells[0]?.scored ?? 0))}</p>
+            </>
+          )
+        }}
+      </Show>
+    </>
+  )
+}

@@ -1,0 +1,55 @@
+/** What a line of the audit trail says: the evaluated action, what stopped it, and the words of a line that evaluated nothing. */
+import type { ListAuditResult } from '../../sdk/client.ts'
+
+export type AuditEntry = ListAuditResult['entries'][number]
+
+/** The detail of an evaluation, as far as it is there: lines of all kinds have one field for it. */
+export interface Evaluated {
+  input: Record<string, unknown>
+  violations: string[]
+  warnings: string[]
+  verdict: string | null
+  policy_hash: string | null
+  record_id: string | null
+  approval_id: string | null
+  dry_run: boolean
+  breakers: { guardrail_id: string; message: string; suggestion: string | null; reset_at: string | null }[]
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  value !== null && typeof value === 'object' && !Array.isArray(value)
+const texts = (value: unknown): string[] => (Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [])
+const text = (value: unknown): string | null => (typeof value === 'string' ? value : null)
+
+export function evaluated(detail: unknown): Evaluated {
+  const given = isObject(detail) ? detail : {}
+  return {
+    input: isObject(given.input) ? given.input : {},
+    violations: texts(given.violations),
+    warnings: texts(given.warnings),
+    verdict: text(given.verdict),
+    policy_hash: text(given.policy_hash),
+    record_id: text(given.record_id),
+    approval_id: text(given.approval_id),
+    dry_run: given.dry_run === true,
+    breakers: Array.isArray(given.breakers) ? (given.breakers as Evaluated['breakers']) : [],
+  }
+}
+
+/** The description of the evaluated action; empty if there is none. */
+export const actionIn = (detail: unknown): string => text(evaluated(detail).input.description) ?? ''
+
+/** What stopped an action; warnings stop nothing. */
+export const stoppedBy = ({ allowed, detail }: Pick<AuditEntry, 'allowed' | 'detail'>): string[] =>
+  allowed === false ? evaluated(detail).violations : []
+
+/** What a line that evaluated nothing says: which breaker was reset, which rules were reloaded. */
+export function otherDetail(detail: unknown): string {
+  if (!isObject(detail) || 'input' in detail) return ''
+  return Object.entries(detail)
+    .filter(([, value]) => ['string', 'number', 'boolean'].includes(typeof value))
+    .map(([name, value]) => `${name.replaceAll('_', ' ')}: ${String(value)}`)
+    .join(', ')
+}
+
+export const breakerPrefix = 'circuit_breaker:'
