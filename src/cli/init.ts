@@ -38,7 +38,8 @@ function clientsOf(given: readonly string[]): InitClient[] {
 
 /** What the person has to do in a client. */
 const trust: Partial<Record<InitClient, string>> = {
-  codex: 'Codex runs no hook that is not trusted, and does not say so: open it here and run /hooks.',
+  codex:
+    'Codex runs no hook that is not trusted, and does not say so: open it here and run /hooks. Its MCP servers are yours: codex mcp add cstp -- cstp mcp',
   copilot: 'Copilot CLI runs no hook in a folder that it does not trust: open it here and confirm the folder.',
   'claude-code': 'Claude Code asks for the MCP server at its next start: approve it.',
 }
@@ -48,7 +49,7 @@ export const init = defineCommand({
   usage: '[--client name] [--enforce] [--shared] [--undo]',
   summary: 'Connect the clients of agents in this folder: hooks, MCP server, a paragraph of instructions.',
   about: [
-    'Merges into the settings of each client and leaves everything else in them as it is: .claude/settings.local.json, .codex/hooks.json, .cursor/hooks.json, .gemini/settings.json, .github/hooks/cstp.json, .opencode/plugin/cstp.js and opencode.json; .mcp.json; a marked paragraph of CLAUDE.md or AGENTS.md. A second run changes nothing.',
+    'Merges into the settings of each client and leaves everything else in them as it is: .claude/settings.local.json, .codex/hooks.json, .cursor/hooks.json, .gemini/settings.json, .github/hooks/cstp.json, .opencode/plugin/cstp.js and opencode.json; .mcp.json and .cursor/mcp.json; a marked paragraph of CLAUDE.md or AGENTS.md. A second run changes nothing.',
     'Hooks run in shadow first: they stop nothing, and cstp hook report shows what they would have stopped. --enforce makes the rules count.',
     '--shared writes what a repository can hold: the script of the hooks in .cstp/, and tokens from CSTP_AGENT and CSTP_TOKEN of the environment.',
     '--undo leaves every file byte for byte as it was. Of a file that was changed since, it removes what it added.',

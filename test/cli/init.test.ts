@@ -271,6 +271,30 @@ test.each([false, true])(
   },
 )
 
+test('every client that reads a file of its own for MCP servers gets the server there', () => {
+  const wiring = { shadow: true, url: 'http://h:1', data_dir: '/data', env_token: false, windows: false }
+  const of = (shared: boolean, path: string) => {
+    const edits = editsOf(['gemini', 'cursor', 'claude-code'], { ...wiring, shared }, '/shop')
+    return JSON.parse(edits.find((one) => one.path === `/shop/${path}`)!.apply(null)).mcpServers.cstp
+  }
+  const local = { command: 'cstp', args: ['mcp', '--url', 'http://h:1'] }
+  for (const path of ['.gemini/settings.json', '.cursor/mcp.json', '.mcp.json']) expect(of(false, path)).toEqual(local)
+  const [begin, url] = ['Bearer $', 'http://h:1/mcp']
+  expect(of(true, '.gemini/settings.json')).toEqual({
+    httpUrl: url,
+    headers: { Authorization: `${begin}CSTP_AGENT:$CSTP_TOKEN` },
+  })
+  expect(of(true, '.cursor/mcp.json')).toEqual({
+    url,
+    headers: { Authorization: `${begin}{env:CSTP_AGENT}:$\{env:CSTP_TOKEN}` },
+  })
+  expect(of(true, '.mcp.json')).toEqual({
+    type: 'http',
+    url,
+    headers: { Authorization: `${begin}{CSTP_AGENT:-local}:$\{CSTP_TOKEN}` },
+  })
+})
+
 test('a run that is broken off has left what takes it back', async () => {
   const [dir, data] = [await folder(before), await folder()]
   const first = await treeOf(dir)

@@ -162,6 +162,20 @@ This project records its decisions in cstp. Before you decide something that mat
 call of a tool: its reason names the rule and what would allow it. Do not work around it.
 `
 
+/** The MCP server. @param fromEnv how a client writes a variable of the environment, `byDefault` its value where there is none */
+const serverOf = (
+  { shared, url }: Wiring,
+  address: string,
+  fromEnv: (name: string) => string,
+  byDefault = '',
+): Entries =>
+  shared
+    ? {
+        [address]: `${url}/mcp`,
+        headers: { Authorization: `Bearer ${fromEnv(`CSTP_AGENT${byDefault}`)}:${fromEnv('CSTP_TOKEN')}` },
+      }
+    : { command: 'cstp', args: ['mcp', '--url', url] }
+
 function ofClient(client: InitClient, wiring: Wiring, dir: string): Edit[] {
   const at = (...parts: string[]) => join(dir, ...parts)
   switch (client) {
@@ -169,10 +183,23 @@ function ofClient(client: InitClient, wiring: Wiring, dir: string): Edit[] {
       return [hooksIn(at('.claude', wiring.shared ? 'settings.json' : 'settings.local.json'), claudeHooks(wiring))]
     case 'codex':
       return [hooksIn(at('.codex', 'hooks.json'), codexHooks(wiring))]
-    case 'gemini':
-      return [hooksIn(at('.gemini', 'settings.json'), geminiHooks(wiring))]
-    case 'cursor':
-      return [hooksIn(at('.cursor', 'hooks.json'), cursorHooks(wiring), { version: 1 })]
+    case 'gemini': {
+      const server = serverOf(wiring, 'httpUrl', (name) => `$${name}`)
+      return [
+        json(
+          at('.gemini', 'settings.json'),
+          (root) => withServer(withHooks(root, geminiHooks(wiring)), 'mcpServers', server),
+          (root) => withServer(withHooks(root, {}), 'mcpServers', null),
+        ),
+      ]
+    }
+    case 'cursor': {
+      const server = serverOf(wiring, 'url', (name) => `$\{env:${name}}`)
+      return [
+        hooksIn(at('.cursor', 'hooks.json'), cursorHooks(wiring), { version: 1 }),
+        serverIn(at('.cursor', 'mcp.json'), 'mcpServers', server),
+      ]
+    }
     case 'copilot':
       return [hooksIn(at('.github', 'hooks', 'cstp.json'), copilotHooks(wiring), { version: 1 })]
     case 'opencode':
@@ -183,18 +210,13 @@ function ofClient(client: InitClient, wiring: Wiring, dir: string): Edit[] {
   }
 }
 
-/** A variable of the environment, as `.mcp.json` names it. */
-const fromEnv = (name: string): string => `$\{${name}}`
-
 /** Every edit for these clients in a folder. */
 export function editsOf(clients: readonly InitClient[], wiring: Wiring, dir: string): Edit[] {
-  const server = wiring.shared
-    ? {
-        type: 'http',
-        url: `${wiring.url}/mcp`,
-        headers: { Authorization: `Bearer ${fromEnv('CSTP_AGENT:-local')}:${fromEnv('CSTP_TOKEN')}` },
-      }
-    : { command: 'cstp', args: ['mcp', '--url', wiring.url] }
+  // Claude Code and Copilot CLI read it.
+  const server = {
+    ...(wiring.shared && { type: 'http' }),
+    ...serverOf(wiring, 'url', (name) => `$\{${name}}`, ':-local'),
+  }
   const pages = new Set(clients.map((client) => (client === 'claude-code' ? 'CLAUDE.md' : 'AGENTS.md')))
   return [
     whole(scriptPath(wiring, dir), script),
