@@ -18,8 +18,8 @@ export interface Followed {
 
 /** More changes than these, and all documents are forgotten. */
 const mostChanges = 1_000
-/** About 10 000 decisions. */
-const keptCharacters = 32_000_000
+/** More than 10 000 decisions of usual length. */
+const keptCharacters = 40_000_000
 
 export function follow(statements: Statements): Followed {
   const { prepare } = statements
@@ -69,39 +69,41 @@ export interface Recent {
   clear(): void
 }
 
-/** @param most characters of documents that are kept */
+/** What was read last. @param most characters of documents that are kept */
 export function recent(most: number): Recent {
-  // When the young half is full it becomes the old one, and what was not used since the last time goes.
-  let young = new Map<string, GetRow>()
-  let old = new Map<string, GetRow>()
+  // In the order of their last use.
+  const kept = new Map<string, GetRow>()
   let size = 0
 
-  function set(id: string, row: GetRow): void {
-    if (size > most / 2) {
-      old = young
-      young = new Map()
-      size = 0
-    }
-    young.set(id, row)
-    size += row.json.length
+  function remove(id: string, row: GetRow): void {
+    kept.delete(id)
+    size -= row.json.length
   }
 
   return {
     get(id) {
-      const known = young.get(id)
-      if (known !== undefined) return known
-      const older = old.get(id)
-      if (older !== undefined) set(id, older)
-      return older
+      const row = kept.get(id)
+      if (row === undefined) return undefined
+      kept.delete(id)
+      kept.set(id, row)
+      return row
     },
-    set,
+    set(id, row) {
+      const before = kept.get(id)
+      if (before) remove(id, before)
+      kept.set(id, row)
+      size += row.json.length
+      for (const [oldest, its] of kept) {
+        if (size <= most) break
+        remove(oldest, its)
+      }
+    },
     delete(id) {
-      young.delete(id)
-      old.delete(id)
+      const row = kept.get(id)
+      if (row) remove(id, row)
     },
     clear() {
-      young.clear()
-      old.clear()
+      kept.clear()
       size = 0
     },
   }
