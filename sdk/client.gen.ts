@@ -12,218 +12,490 @@ export interface Methods {
   /**
    * Attributes outcomes to decisions by the evidence of their pull requests. Scope `write`, effect `write`, engine
    * failure `attribution_failed`.
+   * @category Learning
+   * @example
+   * ```ts
+   * await cstp.attributeOutcomes({ project: 'acme/shop' })
+   * ```
    */
   attributeOutcomes(params: AttributeOutcomesParams, options?: CallOptions): Promise<AttributeOutcomesResult>
   /**
    * Compares the calibration of the last 30 days with that of 90 days ago and earlier. Scope `read`, effect
    * `read`.
+   * @category Learning
+   * @example
+   * ```ts
+   * await cstp.checkDrift()
+   * ```
    */
   checkDrift(params?: CheckDriftParams, options?: CallOptions): Promise<CheckDriftResult>
   /**
    * Checks a proposed action against all guardrails and circuit breakers, and writes the verdict to the audit
    * trail. Scope `read`, effect `write`, engine failure `guardrail_eval_failed`.
+   * @category Policy
+   * @example
+   * ```ts
+   * await cstp.checkGuardrails({ action: { description: 'Rename a variable', category: 'tooling', stakes: 'low', confidence: 0.9 } })
+   * ```
    */
   checkGuardrails(params: CheckGuardrailsParams, options?: CallOptions): Promise<CheckGuardrailsResult>
   /**
    * Counts decisions by their level of detail, and how many are shown shorter since the last call. Levels follow
    * from age; nothing is deleted. Scope `admin`, effect `write`.
+   * @category Memory of an agent
+   * @example
+   * ```ts
+   * await cstp.compact({ dry_run: true })
+   * ```
    */
   compact(params?: CompactParams, options?: CallOptions): Promise<CompactResult>
   /**
    * Shows the caller's deliberation sessions; with the scope admin, those of all agents. Scope `read`, effect
    * `read`.
+   * @category Memory of an agent
+   * @example
+   * ```ts
+   * await cstp.debugTracker()
+   * ```
    */
   debugTracker(params?: DebugTrackerParams, options?: CallOptions): Promise<DebugTrackerResult>
   /**
    * Grants or denies a request for approval; the first answer wins, and the requester never answers. Scope
    * `approve`, effect `write`.
+   * @category Policy
+   * @example
+   * ```ts
+   * await cstp.decideApproval({ id: '…', decision: 'approve', reason: 'checked' })
+   * ```
    */
   decideApproval(params: DecideApprovalParams, options?: CallOptions): Promise<DecideApprovalResult>
   /**
    * Erases a decision with every copy of its text that the service holds, and leaves its id as a tombstone. A
    * decision with `preserve: true` is under a legal hold and refused. Scope `admin`, effect `write`.
+   * @category Decisions
+   * @example
+   * ```ts
+   * await cstp.eraseDecision({ id: '2026-07-01-decision-0123456789ab', basis: 'GDPR Art. 17', reason: 'asked for', dry_run: true })
+   * ```
    */
   eraseDecision(params: EraseDecisionParams, options?: CallOptions): Promise<EraseDecisionResult>
   /**
    * Writes the evidence, its signed checkpoint and the control mappings as a bundle that can be verified offline,
    * as JSON, PDF or both; or the mappings as OSCAL. Scope `evidence`, effect `write`.
+   * @category Evidence
+   * @example
+   * ```ts
+   * await cstp.exportEvidenceBundle()
+   * ```
    */
   exportEvidenceBundle(params?: ExportEvidenceBundleParams, options?: CallOptions): Promise<ExportEvidenceBundleResult>
-  /** Returns a request for approval: your own, or any with the scope approve. Scope `read`, effect `read`. */
+  /**
+   * Returns a request for approval: your own, or any with the scope approve. Scope `read`, effect `read`.
+   * @category Policy
+   * @example
+   * ```ts
+   * await cstp.getApproval({ id: '…' })
+   * ```
+   */
   getApproval(params: GetApprovalParams, options?: CallOptions): Promise<GetApprovalResult>
   /**
    * Compares stated confidence with what came true: Brier score, calibration, and what to do about it. Scope
    * `read`, effect `read`.
+   * @category Learning
+   * @example
+   * ```ts
+   * await cstp.getCalibration({ category: 'architecture', window: '30d' })
+   * ```
    */
   getCalibration(params?: GetCalibrationParams, options?: CallOptions): Promise<GetCalibrationResult>
   /**
    * Returns a signed checkpoint of the evidence log: its size and the root of its Merkle tree. Scope `read`,
    * effect `read`.
+   * @category Evidence
+   * @example
+   * ```ts
+   * await cstp.getCheckpoint()
+   * ```
    */
   getCheckpoint(params?: GetCheckpointParams, options?: CallOptions): Promise<GetCheckpointResult>
-  /** Returns the state of one circuit breaker. Scope `read`, effect `read`. */
+  /**
+   * Returns the state of one circuit breaker. Scope `read`, effect `read`.
+   * @category Policy
+   * @example
+   * ```ts
+   * await cstp.getCircuitState({ scope: 'category:deployment' })
+   * ```
+   */
   getCircuitState(params: GetCircuitStateParams, options?: CallOptions): Promise<GetCircuitStateResult>
   /**
    * Lists decisions, newest first, each in the detail of its age: full, summary, digest or wisdom. Scope `read`,
    * effect `read`.
+   * @category Memory of an agent
+   * @example
+   * ```ts
+   * await cstp.getCompacted()
+   * ```
    */
   getCompacted(params?: GetCompactedParams, options?: CallOptions): Promise<GetCompactedResult>
   /**
    * Proves that the evidence log only grew: that its tree of one size begins with that of a smaller one. Scope
    * `read`, effect `read`.
+   * @category Evidence
+   * @example
+   * ```ts
+   * await cstp.getConsistencyProof({ old: 0, new: 0 })
+   * ```
    */
   getConsistencyProof(params: GetConsistencyProofParams, options?: CallOptions): Promise<GetConsistencyProofResult>
-  /** Returns the full record of a decision. Scope `read`, effect `read`. */
+  /**
+   * Returns the full record of a decision. Scope `read`, effect `read`.
+   * @category Decisions
+   * @example
+   * ```ts
+   * await cstp.getDecision({ id: '2026-07-01-decision-0123456789ab' })
+   * ```
+   */
   getDecision(params: GetDecisionParams, options?: CallOptions): Promise<GetDecisionResult>
   /**
    * Returns everything that is kept of a decision in one signed document: its record and updates, verdict and
    * rules, approvals, evidence with proofs, outcome and score. Scope `read`, effect `read`.
+   * @category Evidence
+   * @example
+   * ```ts
+   * await cstp.getDossier({ id: '2026-07-01-decision-0123456789ab' })
+   * ```
    */
   getDossier(params: GetDossierParams, options?: CallOptions): Promise<GetDossierResult>
-  /** Returns the decisions within some steps of one, with the edges among them. Scope `read`, effect `read`. */
+  /**
+   * Returns the decisions within some steps of one, with the edges among them. Scope `read`, effect `read`.
+   * @category Decisions
+   * @example
+   * ```ts
+   * await cstp.getGraph({ decision_id: '2026-07-01-decision-0123456789ab' })
+   * ```
+   */
   getGraph(params: GetGraphParams, options?: CallOptions): Promise<GetGraphResult>
   /**
    * Proves that a record is in the evidence log: the hashes that lead from it to the root of a checkpoint. Scope
    * `read`, effect `read`.
+   * @category Evidence
+   * @example
+   * ```ts
+   * await cstp.getInclusionProof({ seq: 1, size: 2 })
+   * ```
    */
   getInclusionProof(params: GetInclusionProofParams, options?: CallOptions): Promise<GetInclusionProofResult>
-  /** Lists the decisions that one is linked with, strongest first. Scope `read`, effect `read`. */
+  /**
+   * Lists the decisions that one is linked with, strongest first. Scope `read`, effect `read`.
+   * @category Decisions
+   * @example
+   * ```ts
+   * await cstp.getNeighbors({ decision_id: '2026-07-01-decision-0123456789ab' })
+   * ```
+   */
   getNeighbors(params: GetNeighborsParams, options?: CallOptions): Promise<GetNeighborsResult>
   /**
    * Returns a rule set that is or was in force, as the audit trail names it by its hash. Scope `read`, effect
    * `read`.
+   * @category Policy
+   * @example
+   * ```ts
+   * await cstp.getPolicy()
+   * ```
    */
   getPolicy(params?: GetPolicyParams, options?: CallOptions): Promise<GetPolicyResult>
   /**
    * Shows how often decisions succeed by the types of their reasons, against those without such a reason. Reviewed
    * decisions only. Scope `read`, effect `read`.
+   * @category Learning
+   * @example
+   * ```ts
+   * await cstp.getReasonStats()
+   * ```
    */
   getReasonStats(params?: GetReasonStatsParams, options?: CallOptions): Promise<GetReasonStatsResult>
   /**
    * Returns acts with the proof that they are entries of the log: what `cstp verify` checks offline. Scope `read`,
    * effect `read`.
+   * @category Evidence
+   * @example
+   * ```ts
+   * await cstp.getReceipt({ decision_id: '2026-07-01-decision-0123456789ab', kind: 'decision' })
+   * ```
    */
   getReceipt(params?: GetReceiptParams, options?: CallOptions): Promise<GetReceiptResult>
   /**
    * Gives an agent what it should know when it starts a task: its record, precedents, rules, what is due. Scope
    * `read`, effect `read`.
+   * @category Memory of an agent
+   * @example
+   * ```ts
+   * await cstp.getSessionContext({ task_description: 'a database for the catalogue' })
+   * ```
    */
   getSessionContext(params?: GetSessionContextParams, options?: CallOptions): Promise<GetSessionContextResult>
-  /** Counts decisions by category, stakes, status, outcome, agent, day and tag. Scope `read`, effect `read`. */
+  /**
+   * Counts decisions by category, stakes, status, outcome, agent, day and tag. Scope `read`, effect `read`.
+   * @category Decisions
+   * @example
+   * ```ts
+   * await cstp.getStats()
+   * ```
+   */
   getStats(params?: GetStatsParams, options?: CallOptions): Promise<GetStatsResult>
   /**
    * Shows the progress of a verification of the evidence chain on this server, and the result of the latest one.
    * Scope `read`, effect `read`.
+   * @category Evidence
+   * @example
+   * ```ts
+   * await cstp.getVerification()
+   * ```
    */
   getVerification(params?: GetVerificationParams, options?: CallOptions): Promise<GetVerificationResult>
   /**
    * Distils each category: how often it succeeds, which principles hold, and how its failures are alike. Compares
    * the newest decisions of each category, and more of one that is asked for. Scope `read`, effect `read`.
+   * @category Learning
+   * @example
+   * ```ts
+   * await cstp.getWisdom()
+   * ```
    */
   getWisdom(params?: GetWisdomParams, options?: CallOptions): Promise<GetWisdomResult>
   /**
    * Appends events of other systems to the evidence chain, all of them or none; their class is always `observed`.
    * Scope `evidence`, effect `write`.
+   * @category Evidence
+   * @example
+   * ```ts
+   * await cstp.ingestEvidence({ source: 'github', events: [{ event_type: 'pr_opened', ts: '2026-06-30T10:00:00Z', payload: { pr_number: 7, title: 'Use SQLite', repo: 'acme/shop' } }, { event_type: 'pr_merged', ts: '2026-06-30T12:00:00Z', payload: { pr_number: 7, repo: 'acme/shop' } }] })
+   * ```
    */
   ingestEvidence(params: IngestEvidenceParams, options?: CallOptions): Promise<IngestEvidenceResult>
   /**
    * Links two decisions; the same source, target and type replaces the edge that the same agent made before. Scope
    * `write`, effect `write`.
+   * @category Decisions
+   * @example
+   * ```ts
+   * await cstp.linkDecisions({ source_id: '2026-07-01-decision-0123456789ab', target_id: '2026-07-01-decision-0123456789ab', edge_type: 'depends_on', context: 'WAL is a mode of SQLite' })
+   * ```
    */
   linkDecisions(params: LinkDecisionsParams, options?: CallOptions): Promise<LinkDecisionsResult>
   /**
    * Links a decision to observed events by one attested record at the end of the evidence chain. A decision
    * without a pull request takes that of the events. Scope `evidence`, effect `write`.
+   * @category Evidence
+   * @example
+   * ```ts
+   * await cstp.linkEvidence({ decision_id: '2026-07-01-decision-0123456789ab', event_seqs: [1, 2] })
+   * ```
    */
   linkEvidence(params: LinkEvidenceParams, options?: CallOptions): Promise<LinkEvidenceResult>
   /**
    * Lists requests for approval, the newest first: your own, or all with the scope approve. Scope `read`, effect
    * `read`.
+   * @category Policy
+   * @example
+   * ```ts
+   * await cstp.listApprovals()
+   * ```
    */
   listApprovals(params?: ListApprovalsParams, options?: CallOptions): Promise<ListApprovalsResult>
   /**
    * Lists the audit trail, newest first: every write and every evaluation of guardrails. Scope `admin`, effect
    * `read`.
+   * @category Policy
+   * @example
+   * ```ts
+   * await cstp.listAudit()
+   * ```
    */
   listAudit(params?: ListAuditParams, options?: CallOptions): Promise<ListAuditResult>
-  /** Lists the circuit breakers with their states. Scope `read`, effect `read`. */
+  /**
+   * Lists the circuit breakers with their states. Scope `read`, effect `read`.
+   * @category Policy
+   * @example
+   * ```ts
+   * await cstp.listBreakers()
+   * ```
+   */
   listBreakers(params?: ListBreakersParams, options?: CallOptions): Promise<ListBreakersResult>
-  /** Lists decisions by their fields, sorted and paged. Scope `read`, effect `read`. */
+  /**
+   * Lists decisions by their fields, sorted and paged. Scope `read`, effect `read`.
+   * @category Decisions
+   * @example
+   * ```ts
+   * await cstp.listDecisions()
+   * ```
+   */
   listDecisions(params?: ListDecisionsParams, options?: CallOptions): Promise<ListDecisionsResult>
-  /** Lists records of the evidence chain by number, type and class, oldest first. Scope `read`, effect `read`. */
+  /**
+   * Lists records of the evidence chain by number, type and class, oldest first. Scope `read`, effect `read`.
+   * @category Evidence
+   * @example
+   * ```ts
+   * await cstp.listEvidence()
+   * ```
+   */
   listEvidence(params?: ListEvidenceParams, options?: CallOptions): Promise<ListEvidenceResult>
   /**
    * Lists the guardrails in force, and what is wrong with their files. Scope `read`, effect `read`, engine failure
    * `guardrail_eval_failed`.
+   * @category Policy
+   * @example
+   * ```ts
+   * await cstp.listGuardrails()
+   * ```
    */
   listGuardrails(params?: ListGuardrailsParams, options?: CallOptions): Promise<ListGuardrailsResult>
   /**
    * Lists the sessions that hooks reported, the latest first: your own, or all with the scope admin. Scope `read`,
    * effect `read`.
+   * @category Memory of an agent
+   * @example
+   * ```ts
+   * await cstp.listSessions()
+   * ```
    */
   listSessions(params?: ListSessionsParams, options?: CallOptions): Promise<ListSessionsResult>
   /**
    * Runs the control rules over all evidence: which controls it supports, by class, and where it is insufficient
    * and why. Scope `read`, effect `read`.
+   * @category Evidence
+   * @example
+   * ```ts
+   * await cstp.mapControls()
+   * ```
    */
   mapControls(params?: MapControlsParams, options?: CallOptions): Promise<MapControlsResult>
   /**
    * Asks for precedents, checks the guardrails and gives the calibration in one call; records the decision when it
    * is allowed. Scope `write`, effect `keyed`, engine failure `guardrail_eval_failed`.
+   * @category Policy
+   * @example
+   * ```ts
+   * await cstp.preAction({ action: { description: 'Use SQLite for the sessions', category: 'architecture', confidence: 0.8 }, options: { auto_record: true }, reasons: [{ type: 'pattern', text: 'It served the catalogue well' }], idempotency_key: 'once' })
+   * ```
    */
   preAction(params: PreActionParams, options?: CallOptions): Promise<PreActionResult>
   /**
    * Finds precedents of a question or a plan, by meaning, by keyword, or both. Scope `read`, effect `read`, engine
    * failure `query_failed`.
+   * @category Decisions
+   * @example
+   * ```ts
+   * await cstp.queryDecisions({ query: 'SQLite for the catalogue' })
+   * ```
    */
   queryDecisions(params: QueryDecisionsParams, options?: CallOptions): Promise<QueryDecisionsResult>
   /**
    * Lists what is to be done: reviews that are due, decisions left pending, drift, open breakers, contradictions.
    * Scope `read`, effect `read`.
+   * @category Learning
+   * @example
+   * ```ts
+   * await cstp.ready()
+   * ```
    */
   ready(params?: ReadyParams, options?: CallOptions): Promise<ReadyResult>
   /**
    * Records a decision: durable, indexed by meaning and by keyword. Scope `write`, effect `keyed`, engine failure
    * `record_failed`.
+   * @category Decisions
+   * @example
+   * ```ts
+   * await cstp.recordDecision({ decision: 'Use SQLite for the catalogue', confidence: 0.8, category: 'architecture' })
+   * ```
    */
   recordDecision(params: RecordDecisionParams, options?: CallOptions): Promise<RecordDecisionResult>
-  /** Keeps a thought for the next decision, or appends it to a recorded one. Scope `write`, effect `write`. */
+  /**
+   * Keeps a thought for the next decision, or appends it to a recorded one. Scope `write`, effect `write`.
+   * @category Memory of an agent
+   * @example
+   * ```ts
+   * await cstp.recordThought({ text: 'One file is easy to copy' })
+   * ```
+   */
   recordThought(params: RecordThoughtParams, options?: CallOptions): Promise<RecordThoughtResult>
   /**
    * Reads the YAML files again and rebuilds the vectors of all decisions; the old ones serve until the new are
    * complete. Scope `admin`, effect `write`.
+   * @category Operation
+   * @example
+   * ```ts
+   * await cstp.reindex()
+   * ```
    */
   reindex(params?: ReindexParams, options?: CallOptions): Promise<ReindexResult>
-  /** Reads the guardrail files now rather than within five minutes. Scope `admin`, effect `write`. */
+  /**
+   * Reads the guardrail files now rather than within five minutes. Scope `admin`, effect `write`.
+   * @category Policy
+   * @example
+   * ```ts
+   * await cstp.reloadGuardrails()
+   * ```
+   */
   reloadGuardrails(params?: ReloadGuardrailsParams, options?: CallOptions): Promise<ReloadGuardrailsResult>
   /**
    * Closes an open or half-open circuit breaker, or makes it half-open with probe_first. Scope `admin`, effect
    * `write`.
+   * @category Policy
+   * @example
+   * ```ts
+   * await cstp.resetCircuit({ scope: 'category:deployment', probe_first: true })
+   * ```
    */
   resetCircuit(params: ResetCircuitParams, options?: CallOptions): Promise<ResetCircuitResult>
   /**
    * Records the actual outcome of a decision; a later review keeps what it does not give. Scope `write`, effect
    * `write`, engine failure `review_failed`.
+   * @category Decisions
+   * @example
+   * ```ts
+   * await cstp.reviewDecision({ decision_id: '2026-07-01-decision-0123456789ab', outcome: 'partial', actual_result: 'Slow at first', lessons: 'Measure', notes: 'On a laptop' })
+   * ```
    */
   reviewDecision(params: ReviewDecisionParams, options?: CallOptions): Promise<ReviewDecisionResult>
   /**
    * Keeps a decision at full detail in compaction, or lets it go again; for its recorder and the scope curate.
    * Scope `write`, effect `write`.
+   * @category Memory of an agent
+   * @example
+   * ```ts
+   * await cstp.setPreserve({ decision_id: '2026-07-01-decision-0123456789ab' })
+   * ```
    */
   setPreserve(params: SetPreserveParams, options?: CallOptions): Promise<SetPreserveResult>
   /**
    * Removes the edge of this source, target and type that the caller made; with the scope curate also those of
    * others. An automatic contradiction is dismissed: it is not found again. Scope `write`, effect `write`.
+   * @category Decisions
+   * @example
+   * ```ts
+   * await cstp.unlinkDecisions({ source_id: '2026-07-01-decision-0123456789ab', target_id: '2026-07-01-decision-0123456789ab', edge_type: 'depends_on' })
+   * ```
    */
   unlinkDecisions(params: UnlinkDecisionsParams, options?: CallOptions): Promise<UnlinkDecisionsResult>
   /**
    * Changes fields of a decision that the caller recorded (others: scope curate); earlier values stay in its
    * revisions. Scope `write`, effect `write`.
+   * @category Decisions
+   * @example
+   * ```ts
+   * await cstp.updateDecision({ id: '2026-07-01-decision-0123456789ab', updates: { confidence: 0.9, tags: ['database'], context: 'One machine' } })
+   * ```
    */
   updateDecision(params: UpdateDecisionParams, options?: CallOptions): Promise<UpdateDecisionResult>
   /**
    * Walks the whole evidence chain: every record must follow the one before it, the Merkle tree must match them,
    * and every exported head must be in it. Scope `read`, effect `read`.
+   * @category Evidence
+   * @example
+   * ```ts
+   * await cstp.verifyEvidenceChain()
+   * ```
    */
   verifyEvidenceChain(params?: VerifyEvidenceChainParams, options?: CallOptions): Promise<VerifyEvidenceChainResult>
 }

@@ -126,6 +126,11 @@ const isAnswer = (value: unknown): value is Answer =>
  * Calls that read, and writes with an `idempotency_key`, are made again where the connection fails or the service is unavailable; any
  * call where the service limits the rate. Between attempts lies a random, growing wait, at least the `Retry-After` of the service.
  * @throws TypeError where an option can't be meant
+ * @example
+ * ```ts
+ * const cstp = createClient({ url: 'http://127.0.0.1:9991', agent: 'local', token: process.env.CSTP_TOKEN ?? '' })
+ * const { decisions } = await cstp.queryDecisions({ query: 'Which database?', retrieval_mode: 'hybrid' })
+ * ```
  */
 export function createClient(options: ClientOptions): Client {
   const { timeoutMs = 30_000, retry } = options

@@ -67,14 +67,36 @@ export type CstpErrorOf<N extends ErrorName> = Omit<CstpError, 'error' | 'data'>
   readonly data: ErrorData[N]
 }
 
-/** True for an error that the service answered, of the given name where one is given. */
+/**
+ * True for an error that the service answered, of the given name where one is given.
+ * @example
+ * ```ts
+ * try {
+ *   await cstp.getDecision({ id: '1f0c52aa' })
+ * } catch (error) {
+ *   if (isCstpError(error, 'decision_not_found')) console.log(`there is no ${error.data.id}`)
+ *   else throw error
+ * }
+ * ```
+ */
 export function isCstpError(error: unknown): error is CstpError
 export function isCstpError<N extends ErrorName>(error: unknown, name: N): error is CstpErrorOf<N>
 export function isCstpError(error: unknown, name?: ErrorName): boolean {
   return error instanceof CstpError && (name === undefined || error.error === name)
 }
 
-/** True where no proper answer came, for the given reason where one is given. */
+/**
+ * True where no proper answer came, for the given reason where one is given.
+ * @example
+ * ```ts
+ * try {
+ *   await cstp.getStats()
+ * } catch (error) {
+ *   if (isClientError(error, 'unreachable')) console.log('the service does not run')
+ *   else throw error
+ * }
+ * ```
+ */
 export function isClientError(error: unknown, kind?: ClientErrorKind): error is ClientError {
   return error instanceof ClientError && (kind === undefined || error.kind === kind)
 }

@@ -45,6 +45,10 @@ async function ownApproval({ toolCall, tools, toolsContext, messages }: AskedCal
  * For `toolApproval` of the AI SDK. A call that is not allowed is denied with the reason for the model. One that waits for a person ends the
  * run with an approval request; answered, it runs only if the approval was granted in cstp. The SDK can't change an input here: a call that
  * rules would change is denied with the input that would pass.
+ * @example
+ * ```ts
+ * await generateText({ model, tools, prompt, toolApproval: toolApproval({ client }) })
+ * ```
  */
 export function toolApproval(options: GuardOptions): (asked: AskedCall) => Promise<ToolApprovalStatus> {
   return async (asked) => {

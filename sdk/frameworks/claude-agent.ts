@@ -37,6 +37,10 @@ export interface HookMatcher {
  * For `query({ options: { hooks: guardHooks({ client }) } })`. A call that is not allowed, or that waits for a person, is denied with the
  * reason for the model, under `bypassPermissions` too; tried again after the grant it passes. What the hook allows still needs the permission
  * of the session. One that rules changed runs as they changed it, and the model is told the difference.
+ * @example
+ * ```ts
+ * query({ prompt, options: { hooks: guardHooks({ client, matcher: 'Bash|Write|Edit' }) } })
+ * ```
  */
 export function guardHooks(options: ClaudeAgentOptions): { PreToolUse: HookMatcher[] } {
   const { matcher, timeoutMs = 5_000 } = options

@@ -87,7 +87,14 @@ function outcomeOf(call: ToolCall, result: CheckGuardrailsResult): Outcome {
 const isUnavailable = (error: unknown): boolean =>
   isClientError(error) && ['unreachable', 'timeout', 'unavailable'].includes(error.kind)
 
-/** Checks a tool call. Never rejects: what can't be checked is denied, unless the service is unavailable and `fail` is `open`. */
+/**
+ * Checks a tool call. Never rejects: what can't be checked is denied, unless the service is unavailable and `fail` is `open`.
+ * @example
+ * ```ts
+ * const outcome = await judge({ client }, { tool: 'pay', input: { invoice: '4711', amount: 120 } })
+ * if (outcome.verdict !== 'allow') console.log(outcome.reason)
+ * ```
+ */
 export async function judge(options: GuardOptions, call: ToolCall, signal?: AbortSignal): Promise<Outcome> {
   const { client, mask, action, fail, timeoutMs = 5_000, onError } = options
   const { tool } = call

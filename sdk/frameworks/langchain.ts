@@ -40,6 +40,10 @@ function noted(message: unknown, note: string): void {
 /**
  * For `createMiddleware({ name: 'cstp', wrapToolCall: wrapToolCall({ client, ToolMessage }) })`. A call that is not allowed is answered with
  * the reason; one that rules changed runs as they changed it, and its result begins with the difference.
+ * @example
+ * ```ts
+ * createMiddleware({ name: 'cstp', wrapToolCall: wrapToolCall({ client, ToolMessage, interrupt }) })
+ * ```
  */
 export function wrapToolCall<M>(options: LangChainOptions<M>) {
   const { ToolMessage, interrupt } = options

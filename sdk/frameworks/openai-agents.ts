@@ -40,6 +40,10 @@ const parsed = (text: string): unknown => {
  * reason for the model. One that waits for a person interrupts the run; after `state.approve` it runs only if the approval was granted in
  * cstp. The SDK can't change an input here: a call that rules would change is rejected with the input that would pass.
  * @param name of the tool, as the rules see it
+ * @example
+ * ```ts
+ * tool({ name: 'pay', description, parameters, execute, ...guardTool('pay', { client }) })
+ * ```
  */
 export function guardTool(name: string, options: GuardOptions): GuardedTool {
   // By run, so that nothing of it outlives the run.

@@ -118,4 +118,5 @@ export const Durability = v.pipe(
   v.description('`logged` waits until the record has its place in the thread as well; `stored` is durable too.'),
 )
 
+/** Parameters of a method that reads. */
 export const readParams = { track, ...trackedParams }

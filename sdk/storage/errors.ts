@@ -23,7 +23,15 @@ export class StorageError extends Error {
   }
 }
 
-/** True for a {@link StorageError}, of the given kind where one is named; also for one of another copy of this package. */
+/**
+ * True for a {@link StorageError}, of the given kind where one is named; also for one of another copy of this package.
+ * @example
+ * ```ts
+ * await embedder.embed(texts, 'query', signal).catch((error) => {
+ *   if (!isStorageError(error, 'unavailable')) throw error
+ * })
+ * ```
+ */
 export function isStorageError(error: unknown, kind?: StorageErrorKind): error is StorageError {
   if (!(error instanceof Error) || error.name !== 'StorageError') return false
   return kind === undefined || (error as StorageError).kind === kind

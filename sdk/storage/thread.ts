@@ -23,6 +23,7 @@ export const actKinds = [
   'redaction',
   'call',
 ] as const
+/** What kind of act it is. */
 export type ActKind = (typeof actKinds)[number]
 
 /** An act without its place. */

@@ -1,6 +1,8 @@
 /** The typed half of the client, from the registry: parameters and results as TypeScript, a documented function for each method. */
 import type { Method } from '../calls/method.ts'
 import { type JsonSchema, jsonSchema, nameOf } from '../core/json-schema.ts'
+import { exampleCode, exampleOf } from './examples.ts'
+import { subjectOf } from './subjects.ts'
 
 function wrap(text: string, columns: number): string[] {
   const lines = ['']
@@ -13,11 +15,12 @@ function wrap(text: string, columns: number): string[] {
   return lines
 }
 
-/** A doc comment of these paragraphs. */
-function comment(paragraphs: string[], indent: string): string {
+/** A doc comment of these paragraphs. @param tags lines below them, as they are */
+function comment(paragraphs: string[], indent: string, tags: readonly string[] = []): string {
   const safe = paragraphs.map((text) => text.replaceAll('*/', '* /'))
-  if (safe.length === 1 && safe[0]!.length <= 110) return `${indent}/** ${safe[0]} */\n`
+  if (tags.length === 0 && safe.length === 1 && safe[0]!.length <= 110) return `${indent}/** ${safe[0]} */\n`
   const lines = safe.flatMap((text, index) => [...(index > 0 ? [''] : []), ...wrap(text, 110)])
+  lines.push(...tags.map((line) => line.replaceAll('*/', '* /')))
   return `${indent}/**\n${lines.map((line) => `${indent} *${line && ` ${line}`}\n`).join('')}${indent} */\n`
 }
 
@@ -91,11 +94,18 @@ const declared = (name: string, schema: JsonSchema, used: Used): string =>
 
 const upper = (name: string): string => name[0]!.toUpperCase() + name.slice(1)
 
-function method(name: string, { summary, scope, effect, failure }: Method, params: JsonSchema): string {
+function method(
+  name: string,
+  { summary, scope, effect, failure }: Method,
+  params: JsonSchema,
+  example: string,
+): string {
   const engine = failure === 'internal_error' ? '' : `, engine failure \`${failure}\``
   const optional = (params.required ?? []).length === 0 ? '?' : ''
   const type = upper(name)
-  return `${comment([`${summary} Scope \`${scope}\`, effect \`${effect}\`${engine}.`], '  ')}  ${name}(params${optional}: ${type}Params, options?: CallOptions): Promise<${type}Result>\n`
+  const tags = [`@category ${subjectOf(name)}`, '@example', '```ts', example, '```']
+  const text = comment([`${summary} Scope \`${scope}\`, effect \`${effect}\`${engine}.`], '  ', tags)
+  return `${text}  ${name}(params${optional}: ${type}Params, options?: CallOptions): Promise<${type}Result>\n`
 }
 
 /** What a named shape is: the comment on its schema; a caller's form of it says so. */
@@ -114,7 +124,10 @@ const about = [
 ]
 
 /** The text of `sdk/client.gen.ts`. @param comments those on the schemas by their names */
-export function clientSource(methods: ReadonlyMap<string, Method>, comments: ReadonlyMap<string, string>): string {
+export async function clientSource(
+  methods: ReadonlyMap<string, Method>,
+  comments: ReadonlyMap<string, string>,
+): Promise<string> {
   const used: Used = new Map()
   const table: string[] = []
   const functions: string[] = []
@@ -123,7 +136,7 @@ export function clientSource(methods: ReadonlyMap<string, Method>, comments: Rea
     const name = wire.slice('cstp.'.length)
     const params = jsonSchema(one.params, 'input')
     const result = jsonSchema(one.result, 'output')
-    functions.push(method(name, one, params))
+    functions.push(method(name, one, params, exampleCode(name, await exampleOf(name))))
     table.push(`  ${name}: '${one.effect}',\n`)
     types.push(`${comment([`Parameters of \`${wire}\`.`], '')}${declared(`${upper(name)}Params`, params, used)}`)
     const known = nameOf(result)

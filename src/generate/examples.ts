@@ -94,3 +94,21 @@ export function exampleText(method: string, { params, result }: Example): string
   const answer = lines.length > longestAnswer ? [...lines.slice(0, longestAnswer), '…'] : lines
   return ['```sh', `cstp call ${method}${given}`, '```', '', '```text', ...answer, '```'].join('\n')
 }
+
+/** A value as TypeScript writes it. */
+function literal(value: unknown): string {
+  if (typeof value === 'string')
+    return `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('\n', '\\n')}'`
+  if (Array.isArray(value)) return `[${value.map(literal).join(', ')}]`
+  if (value === null || typeof value !== 'object') return String(value)
+  const fields = Object.entries(value).map(
+    ([key, one]) => `${/^[A-Za-z_$][\w$]*$/.test(key) ? key : `'${key}'`}: ${literal(one)}`,
+  )
+  return fields.length === 0 ? '{}' : `{ ${fields.join(', ')} }`
+}
+
+/** The example as a call of the client. */
+export function exampleCode(method: string, { params }: Example): string {
+  const given = literal(params)
+  return `await cstp.${method}(${given === '{}' ? '' : given})`
+}

@@ -122,7 +122,7 @@ export async function generated(): Promise<Map<string, string>> {
     ['CHANGELOG.md', await changelog()],
     ['src/verify/published.ts', publishedRules()],
     ['src/app/init/hook-script.gen.ts', await hookScript()],
-    ['sdk/client.gen.ts', clientSource(methods, await schemaComments())],
+    ['sdk/client.gen.ts', await clientSource(methods, await schemaComments())],
     ...claudeCodeProject(),
   ])
 }

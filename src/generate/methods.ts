@@ -7,6 +7,7 @@ import type { JsonSchema } from '../core/json-schema.ts'
 import { methods } from '../methods/table.ts'
 import { exampleOf, exampleText } from './examples.ts'
 import { paths } from './http.ts'
+import { subjectNames, subjectOf } from './subjects.ts'
 
 type Rows = (schema: object, withDefaults: boolean) => string[]
 type Head = (title: string, about: string) => string
@@ -44,7 +45,11 @@ export async function methodsPage(rows: Rows, head: Head): Promise<string> {
   )
   const about =
     'Every method is called by `POST /cstp` as JSON-RPC 2.0, by `cstp call`, or by its function of the client. Parameters are accepted in snake_case and in camelCase; unknown ones are refused. Lists in the examples are cut after two entries, and answers after forty lines.'
-  return `${[head('Methods', about).trimEnd(), ...sections].join('\n\n')}\n`
+  const index = subjectNames.map((subject) => {
+    const names = [...methods.keys()].filter((name) => subjectOf(name.replace('cstp.', '')) === subject)
+    return `**${subject}**: ${names.map((name) => `[${name.replace('cstp.', '')}](#${anchorOf(name)})`).join(' · ')}`
+  })
+  return `${[head('Methods', about).trimEnd(), ...index, ...sections].join('\n\n')}\n`
 }
 
 const meanings: Record<Scope, string> = {

@@ -43,7 +43,14 @@ const odd = [
   'long '.repeat(5_000),
 ]
 
-/** Registers the suite with `runner`. */
+/**
+ * Registers the suite with `runner`.
+ * @example
+ * ```ts
+ * import * as runner from 'bun:test'
+ * testEmbedder(runner, { name: 'mine', open: openMine })
+ * ```
+ */
 export function testEmbedder(runner: TestRunner, { name, open, tolerance = 0 }: EmbedderSuite): void {
   const { describe, test, beforeAll, afterAll } = runner
   describe(`embedder: ${name}`, () => {

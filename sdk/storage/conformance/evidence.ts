@@ -36,7 +36,7 @@ const recordsAfter = (head: EvidenceHead, count: number, salt = 'a'): EvidenceRe
     }
   })
 
-/** Registers the suite. @param open opens an empty log */
+/** Registers the suite. @param open opens an empty log @example evidenceConformance('mine', runner, openMine) */
 export function evidenceConformance(
   name: string,
   { describe, test, expect }: TestRunner,

@@ -14,7 +14,14 @@ import { testTransactions } from './store/transactions.ts'
 export type { StoreSuite } from './store/kit.ts'
 export { suiteOptions } from './store/records.ts'
 
-/** Registers the suite with `runner`. The driver must be opened with {@link suiteOptions}. */
+/**
+ * Registers the suite with `runner`. The driver must be opened with {@link suiteOptions}.
+ * @example
+ * ```ts
+ * import * as runner from 'bun:test'
+ * storeConformance(runner, { name: 'mine', open: (place) => openMine({ ...suiteOptions, place }), shared: true })
+ * ```
+ */
 export function storeConformance(runner: TestRunner, suite: StoreSuite): void {
   const kit = kitOf(runner, suite)
   const parts = {
