@@ -12,7 +12,7 @@ import { policyCollections } from '../guardrail/archive.ts'
 import { type HookAction, hookCollections } from '../hook/session.ts'
 import { commitmentOf } from './commitment.ts'
 import { approvalStepId, stateId } from './ids.ts'
-import { auditDigest, textOf } from './text.ts'
+import { auditDigest, sortedTextOf, textOf } from './text.ts'
 
 /** What a transaction wrote, each in its order. */
 export interface Written {
@@ -47,8 +47,13 @@ export interface Act {
 export const actCollections: ReadonlySet<string> = new Set([hookCollections.action, policyCollections.in_force])
 
 /** An act as it is kept: its payload is canonical JSON, and committed to under a salt of its own. */
-export function actOf({ kind, record_id, decision_id, at, agent, detail }: Act, { randomHex }: ActTools): NewAct {
-  const payload = textOf({ ...detail, kind, record_id, at, agent })
+export const actOf = (act: Act, tools: ActTools): NewAct => {
+  const { kind, record_id, at, agent, detail } = act
+  return committed(act, textOf({ ...detail, kind, record_id, at, agent }), tools)
+}
+
+function committed(act: Omit<Act, 'agent' | 'detail'>, payload: string, { randomHex }: ActTools): NewAct {
+  const { record_id, kind, decision_id, at } = act
   const salt = randomHex(32)
   return { record_id, kind, decision_id, at, payload, salt, commitment: commitmentOf(salt, payload) }
 }
@@ -62,27 +67,32 @@ const detailOf = ({ detail }: AuditEntry): Detail => (detail ?? {}) as Detail
 
 /** The acts of a transaction, in the order in which they follow from each other: what was asked for, what came of it, what that counted. */
 export function actsOf({ decisions, audit, keyed }: Written, tools: ActTools): NewAct[] {
-  if (decisions.length + audit.length + keyed.length === 0) return []
-  const at = timestamp(tools.now())
+  const acts: NewAct[] = []
+  /** Sessions of the evaluations that hooks asked for. */
   const sessions = new Map<string, string>()
-  const acts: Act[] = []
+  const now = timestamp(tools.now())
   for (const { collection, value } of keyed) {
-    if (collection === policyCollections.in_force) acts.push(policyAct(value as { policy_hash: string }, at, tools))
-    else {
-      const action = value as HookAction
-      if (action.ok !== null) acts.push(actionAct(action, at, tools))
-      else if (action.record_id !== null) sessions.set(action.record_id, action.session)
+    if (collection === policyCollections.in_force) {
+      acts.push(actOf(policyAct(value as { policy_hash: string }, now, tools), tools))
+      continue
     }
+    const action = value as HookAction
+    if (action.ok !== null) acts.push(actOf(actionAct(action, now, tools), tools))
+    else if (action.record_id !== null) sessions.set(action.record_id, action.session)
   }
-  const left = new Set(audit)
-  const states: Act[] = []
+  const states: NewAct[] = []
+  const claimed = new Set<AuditEntry>()
   for (const { record, revision } of decisions) {
-    const line = [...left].find((one) => one.ids.includes(record.id) && !isVerdict(one)) ?? null
-    if (line !== null) left.delete(line)
-    states.push(...stateActs(record, revision, line, audit[0]?.agent ?? null, at))
+    const line = audit.find((one) => !claimed.has(one) && one.ids.includes(record.id) && !isVerdict(one)) ?? null
+    if (line !== null) claimed.add(line)
+    for (const act of stateActs(record, revision, line, audit[0]?.agent ?? null, now)) states.push(actOf(act, tools))
   }
-  for (const line of left) acts.push(lineAct(line, sessions, tools))
-  return [...acts, ...states].map((act) => actOf(act, tools))
+  for (const line of audit) {
+    if (claimed.has(line)) continue
+    acts.push(isVerdict(line) ? verdictAct(line, sessions, tools) : actOf(lineAct(line, tools), tools))
+  }
+  acts.push(...states)
+  return acts
 }
 
 const isVerdict = (line: AuditEntry): boolean => line.allowed !== null && typeof detailOf(line).record_id === 'string'
@@ -130,24 +140,40 @@ function actionAct(action: HookAction, at: string, tools: ActTools): Act {
   return { kind: 'action', record_id: newActId('action', at, tools), decision_id: null, at, agent, detail }
 }
 
-/** A line of the trail that no state of a decision names. */
-function lineAct(line: AuditEntry, sessions: ReadonlyMap<string, string>, tools: ActTools): Act {
+/** An evaluation. There are more of these than of all others together. */
+function verdictAct(line: AuditEntry, sessions: ReadonlyMap<string, string>, tools: ActTools): NewAct {
+  const { at, agent, method, request_id, ids, allowed, rules } = line
+  const detail = detailOf(line)
+  const record_id = detail.record_id as string
+  const payload = sortedTextOf({
+    agent,
+    allowed,
+    approval_id: detail.approval_id,
+    at,
+    audit_sha256: auditDigest(line),
+    dry_run: detail.dry_run,
+    ids,
+    input_digest: detail.digest,
+    kind: 'verdict',
+    method,
+    policy_hash: detail.policy_hash,
+    record_id,
+    request_id,
+    rules,
+    session: sessions.get(record_id),
+    shadow: detail.shadow,
+    verdict: detail.verdict,
+    verdict_digest: detail.verdict_digest,
+  })
+  return committed({ kind: 'verdict', record_id, decision_id: ids[0] ?? null, at }, payload, tools)
+}
+
+/** Another line of the trail that no state of a decision names. */
+function lineAct(line: AuditEntry, tools: ActTools): Act {
   const { at, agent, method, request_id, ids, allowed, rules } = line
   const detail = detailOf(line)
   const common = { decision_id: ids[0] ?? null, at, agent }
   const from = { method, request_id, ids, audit_sha256: auditDigest(line) }
-  if (isVerdict(line)) {
-    const { record_id, verdict, policy_hash, digest, verdict_digest, approval_id, dry_run, shadow } = detail
-    const session = sessions.get(record_id as string)
-    const optional = Object.entries({ session, approval_id, dry_run, shadow }).filter(([, one]) => one !== undefined)
-    const digests = { input_digest: digest, verdict_digest, policy_hash }
-    return {
-      ...common,
-      kind: 'verdict',
-      record_id: record_id as string,
-      detail: { ...from, allowed, verdict, rules, ...digests, ...Object.fromEntries(optional) },
-    }
-  }
   if (method.startsWith('approval.')) {
     const step = method.slice('approval.'.length)
     const once = step === 'requested' || step === 'decided'

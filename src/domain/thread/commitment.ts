@@ -5,12 +5,26 @@
 import { hash } from 'node:crypto'
 
 /** What comes first in the bytes that are hashed, so that no other hash of this program can be taken for a commitment. */
-const domain = Buffer.from('cstp/record/v2')
+const domain = 'cstp/record/v2'
+const saltLength = 32
+
+/** The bytes that are hashed: filled and hashed in one go, before anything else can run. */
+let bytes = Buffer.alloc(16_384)
+bytes.write(domain)
 
 /**
  * @param salt 32 bytes, lowercase hex
  * @param payload canonical JSON (RFC 8785)
  * @returns SHA-256 over `"cstp/record/v2" || salt || payload`, lowercase hex
  */
-export const commitmentOf = (salt: string, payload: string): string =>
-  hash('sha256', Buffer.concat([domain, Buffer.from(salt, 'hex'), Buffer.from(payload)]), 'hex')
+export function commitmentOf(salt: string, payload: string): string {
+  const start = domain.length + saltLength
+  // A unit of UTF-16 takes three bytes at most.
+  if (bytes.length < start + 3 * payload.length) {
+    bytes = Buffer.alloc(start + 3 * payload.length)
+    bytes.write(domain)
+  }
+  bytes.write(salt, domain.length, 'hex')
+  const end = start + bytes.write(payload, start)
+  return hash('sha256', bytes.subarray(0, end), 'hex')
+}

@@ -27,8 +27,20 @@ export function textOf(value: object): string {
   }
 }
 
-/** SHA-256 of a line of the audit trail, without its number: lowercase hex. A line that was changed has another one. */
+/**
+ * The same of an object whose keys are in canonical order already, and whose values are texts, truth values, safe integers, or lists of
+ * these; undefined ones are left out. Half the time of {@link textOf}.
+ */
+export function sortedTextOf(value: object): string {
+  const text = JSON.stringify(value)
+  // A lone surrogate is escaped so; the escape of a backslash before the same letters is merely written the slow way.
+  return text.includes('\\ud') ? textOf(value) : text
+}
+
+/**
+ * SHA-256 of a line of the audit trail, without its number: lowercase hex. It is taken over the JSON of a list of the members, those of the
+ * detail in the order in which they are stored: keeping and reading them leaves it as it is.
+ */
 export function auditDigest({ at, agent, method, request_id, ids, allowed, rules, detail }: AuditEntry): string {
-  const entry = { at, agent, method, request_id, ids, allowed, rules, detail: detail ?? null }
-  return hash('sha256', textOf(entry), 'hex')
+  return hash('sha256', JSON.stringify([at, agent, method, request_id, ids, allowed, rules, detail ?? null]), 'hex')
 }
