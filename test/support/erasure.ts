@@ -78,6 +78,9 @@ export async function tellAll(env: Record<string, string> = {}): Promise<Told> {
   )
   await call('linkDecisions', { source_id: id, target_id: linked, edge_type: 'refines', context: said('other link') })
   await call('unlinkDecisions', { source_id: id, target_id: linked, edge_type: 'refines', reason: said('mistake') })
+  const former = { source_id: linked, target_id: id, edge_type: 'blocks' }
+  await call('linkDecisions', { ...former, context: said('former link') }, 'bob')
+  await call('unlinkDecisions', former, 'bob')
   // Bob found it, and has not decided yet.
   await call('queryDecisions', { query: said('second wording') }, 'bob')
   await call('compact', { category: word }, 'root')

@@ -127,6 +127,9 @@ export function serveS3() {
   return {
     requests,
     keys: () => [...objects.keys()],
+    /** Names of objects that hold a text. */
+    holding: (text: string) =>
+      [...objects].flatMap(([key, { bytes }]) => (Buffer.from(bytes).includes(text) ? [key] : [])),
     /** Every request is refused so, until it is called with null. */
     fail: (with_: typeof trouble) => {
       trouble = with_

@@ -8,6 +8,7 @@ import { resultCollection } from '../decision/idempotency.ts'
 import { revisionCollection } from '../decision/revisions.ts'
 import { type SessionInput, sessionCollections } from '../deliberation/sessions.ts'
 import { actionSessionCollection } from '../guardrail/session.ts'
+import { type Change, historyCollections } from '../history/changes.ts'
 import { type HookAction, type HookSession, hookCollections } from '../hook/session.ts'
 import { compactionCollection } from '../memory/compaction.ts'
 import { quotes, type Target } from './target.ts'
@@ -37,6 +38,14 @@ const mentions = (found: Found, value: unknown): boolean =>
   names(found, JSON.stringify(value)) || found.targets.some((target) => quotes(target, value))
 
 const goesWithAny: Left = ({ key, value }, found) => (mentions(found, [key, value]) ? undefined : value)
+/** Links that another decision had once, and why. */
+const change: Left = (record, found) => {
+  const { links } = record.value as Change
+  const leads = (id: string) => found.targets.some((target) => target.id === id)
+  if (!links?.some(({ link }) => link.context !== null && leads(link.target_id))) return goesWithItsKey(record, found)
+  const left = links.map((one) => (leads(one.link.target_id) ? { ...one, link: { ...one.link, context: null } } : one))
+  return goesWithItsKey({ ...record, value: { ...(record.value as Change), links: left } }, found)
+}
 const goesWithItsKey: Left = ({ key, value }, found) =>
   found.targets.some(({ id }) => key === id || key.startsWith(`${id} `)) ? undefined : value
 
@@ -93,6 +102,7 @@ const action: Left = ({ value }, found) => {
 export const holders: readonly (readonly [collection: string, left: Left])[] = [
   [revisionCollection, goesWithItsKey],
   [commitCollection, goesWithItsKey],
+  [historyCollections.changes, change],
   [resultCollection, goesWithAny],
   [sessionCollections.waiting, inputs],
   [sessionCollections.consumed, goesWithAny],

@@ -2,6 +2,7 @@
 import type { DecisionRecord, Revision } from '../../../sdk/schema/decision.ts'
 import type { StoredDecision } from '../../../sdk/storage/store.ts'
 import { dayMs } from '../../core/time.ts'
+import { recordedAt } from '../history/record.ts'
 
 export interface Target {
   id: string
@@ -48,7 +49,7 @@ const isProse = (text: string): boolean => text.length >= 16 && /\S\s+\S/.test(t
 /** @param revisions its updates, with the values before them */
 export function targetOf(id: string, stored: StoredDecision | null, revisions: readonly Revision[] = []): Target {
   if (stored === null) return { id, stored, texts: [], from_ms: 0, to_ms: 0 }
-  const recorded_ms = Date.parse(stored.record.created_at)
+  const recorded_ms = Date.parse(recordedAt(stored.record))
   const before = revisions.map(({ old_values }) => old_values)
   const texts = [...new Set([...leaves([proseOf(stored.record), before])])].filter(isProse)
   return { id, stored, texts, from_ms: recorded_ms - beforeMs, to_ms: recorded_ms + afterMs }

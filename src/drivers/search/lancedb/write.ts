@@ -34,6 +34,8 @@ export async function writeSegment(engine: Engine, plan: Plan): Promise<SegmentF
   const counts = new Map<string, number>()
   const facts = { decisions: 0, indexed: 0, length: 0 }
   for (const some of plan.rows) {
+    // All of them may be gone.
+    if (some.length === 0) continue
     const table = toTable(arrow, some, dimensions)
     const lengths = table.getChild('length')!
     some.forEach(({ value }, row) => {

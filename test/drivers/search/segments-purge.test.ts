@@ -1,0 +1,58 @@
+/** What is erased is in no file of the segments any more, neither on disk nor in an object store. */
+import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { SearchEntry } from '../../../sdk/storage/search.ts'
+import { openSegmentSearch, type SegmentOptions } from '../../../src/drivers/search/lancedb/driver.ts'
+import { holding } from '../../support/erasure.ts'
+import { openManifests } from '../../support/manifests.ts'
+import { serveS3 } from '../../support/s3-server.ts'
+import { expectWhole, many, one, opened } from './segment-tools.ts'
+
+setDefaultTimeout(120_000)
+
+const root = mkdtempSync(join(tmpdir(), 'cstp-purge-'))
+afterAll(() => rmSync(root, { recursive: true, force: true }))
+
+const word = 'quuxzebra'
+/** A decision whose text has the word; `again` changes it. */
+const marked = (number: number, again = ''): SearchEntry => {
+  const { id, value } = one(number)
+  return { id, value: { ...value!, terms: `${value!.terms} ${word}${again}` } }
+}
+
+const s3 = serveS3()
+afterAll(() => s3.close())
+const places: [string, Partial<SegmentOptions> & { url: string }, () => string[]][] = [
+  ['a folder', { url: join(root, 'search') }, () => holding(join(root, 'search'), word)],
+  ['an object store', { url: 's3://bucket/place', storage_options: s3.storage_options }, () => s3.holding(word)],
+]
+
+test.each(places)('in %s', async (_, place, found) => {
+  const manifests = openManifests()
+  const open = () => openSegmentSearch({ ...place, manifests, tail_most: 10, index_from: 20 })
+  const search = open()
+  const index = await opened(search)
+  // One that is changed before it goes, so that a former version holds it, and one that is in the newest segment alone.
+  await index.apply([...many(0, 40), marked(40), ...many(41, 100)], 100)
+  await index.maintain()
+  await index.apply([marked(40, 'x'), ...many(100, 110), marked(110)], 112)
+  await index.maintain()
+  expect((await index.state()).segments).toBe(2)
+  expect(found().length).toBeGreaterThan(0)
+  const gone = [40, 110].map((number) => ({ id: one(number).id, value: null }))
+  await index.apply(gone, 114)
+  const ids = gone.map(({ id }) => id)
+  expect(await index.purge(ids)).toBe(true)
+  expect(found()).toEqual([])
+  await expectWhole(index, [...many(0, 40), ...many(41, 110)])
+  await search.close()
+  // Another process finds nothing to do, and the same decisions.
+  const other = open()
+  const again = await opened(other)
+  expect(await again.watermark()).toBe(114)
+  expect(await again.purge(ids)).toBe(true)
+  await expectWhole(again, [...many(0, 40), ...many(41, 110)])
+  await other.close()
+})
