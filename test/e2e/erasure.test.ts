@@ -1,9 +1,18 @@
 /** An erased decision leaves no text behind: not in a file, not in a dump of the database, not in an answer. */
+import { Database } from 'bun:sqlite'
 import { expect, setDefaultTimeout, test } from 'bun:test'
+import { generateKeyPairSync } from 'node:crypto'
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { holding, tellAll, word } from '../support/erasure.ts'
+import { freshDatabase, postgres, whyNoPostgres } from '../support/postgres.ts'
+import { bareEnv, cstp, run, startServer, temporaryDir, until } from '../support/process.ts'
 
 setDefaultTimeout(120_000)
 
+const soak = process.env.CSTP_SOAK === '1'
 const ground = { basis: 'GDPR Art. 17', reason: 'asked for by the person' }
 
 test('what was told in every way is in no file after its erasure', async () => {
@@ -18,4 +27,98 @@ test('what was told in every way is in no file after its erasure', async () => {
   }
   expect(holding(dir, word)).toEqual([])
   await close()
+})
+
+const database = postgres()
+if (database === null) test.skip(`no dump of PostgreSQL has it either (${whyNoPostgres})`, () => {})
+else
+  test('no dump of PostgreSQL has it either', async () => {
+    const url = await freshDatabase(database)
+    const key = join(mkdtempSync(join(tmpdir(), 'cstp-erasure-')), 'evidence.pem')
+    writeFileSync(key, generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }), {
+      mode: 0o600,
+    })
+    const { server, ids, close } = await tellAll({ CSTP_STORE_URL: url, CSTP_EVIDENCE_KEY: key })
+    const dumped = async () => {
+      const { status, out, err } = await run(['pg_dump', '--dbname', url], {
+        cwd: tmpdir(),
+        env: { PATH: process.env.PATH! },
+      })
+      expect([status, err]).toEqual([0, ''])
+      return out.split('\n').filter((line) => line.includes(word))
+    }
+    expect((await dumped()).length).toBeGreaterThan(10)
+    for (const id of [ids.recorded, ids.observed])
+      expect(await server.call('eraseDecision', { id, ...ground }, 'root')).toMatchObject({ erased: true, pending: [] })
+    expect(await dumped()).toEqual([])
+    expect(holding(server.dir, word)).toEqual([])
+    await close()
+  })
+
+/** A server with one decision, and the same again where one is running no more. */
+async function killedWhileErasing(dir: string, after_ms: number): Promise<{ id: string; wasErased: boolean }> {
+  const first = await startServer({ dir })
+  const { decision_id: id } = await first.call('recordDecision', {
+    decision: `Remember ${word} in every file`,
+    confidence: 0.5,
+    category: 'architecture',
+    context: `${word} `.repeat(2_000),
+  })
+  const answered = first.call('eraseDecision', { id, ...ground }).then(
+    () => true,
+    () => false,
+  )
+  await Bun.sleep(after_ms)
+  await first.kill('SIGKILL')
+  return { id: id as string, wasErased: await answered }
+}
+
+test('killed in the middle of an erasure, it was never begun or is finished by the next start', async () => {
+  const dir = await temporaryDir('cstp-erasure-killed-')
+  for (const after_ms of soak ? [0, 20, 40, 60, 80, 100, 150] : [60]) {
+    const { id, wasErased } = await killedWhileErasing(dir, after_ms)
+    const next = await startServer({ dir })
+    const { result, error } = await next.rpc('getDecision', { id })
+    // What was answered was done.
+    if (wasErased) expect(result).toBeUndefined()
+    if (result) await next.call('eraseDecision', { id, ...ground })
+    else expect(error?.data).toMatchObject({ erased: { basis: ground.basis } })
+    await until('no trace is left', async () => holding(dir, word).length === 0)
+    expect((await cstp(['doctor'], bareEnv(dir))).out).not.toContain('erasures are not finished')
+    await next.kill()
+  }
+  await rm(dir, { recursive: true })
+})
+
+test('the doctor finds an erasure that is not finished, and the next start finishes it', async () => {
+  const dir = await temporaryDir('cstp-erasure-owed-')
+  const first = await startServer({ dir })
+  const { decision_id: id } = await first.call('recordDecision', {
+    decision: `Remember ${word} in every file`,
+    confidence: 0.5,
+    category: 'architecture',
+  })
+  const file = (await first.call('getDecision', { id })) && holding(join(dir, 'decisions'), word)[0]!
+  const text = readFileSync(file)
+  await first.call('eraseDecision', { id, ...ground })
+  await first.kill()
+  // As if the process had died between its commit and what follows.
+  writeFileSync(file, text)
+  const db = new Database(join(dir, 'cstp.db'))
+  db.run(`insert into pending_files select num, -1 from decisions where id = '${id}'`)
+  db.run(
+    `insert into keyed_records (collection, key, version, value) values ('erasure_unfinished', 'r', 1, '{"ids":["${id}"]}')`,
+  )
+  db.close()
+  expect((await cstp(['doctor'], bareEnv(dir))).out).toContain('1 erasures are not finished')
+  const next = await startServer({ dir })
+  expect(existsSync(file)).toBe(false)
+  await until('it is finished', async () => !(await cstp(['doctor'], bareEnv(dir))).out.includes('not finished'))
+  // Put back by hand, it is reported and not taken in.
+  writeFileSync(file, text)
+  await next.call('reindex', {})
+  expect((await next.rpc('getDecision', { id })).error?.data).toMatchObject({ erased: { basis: ground.basis } })
+  expect((await cstp(['doctor'], bareEnv(dir))).out).toContain('is of a decision that was erased')
+  await next.kill()
+  await rm(dir, { recursive: true })
 })

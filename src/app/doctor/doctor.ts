@@ -9,7 +9,7 @@ import { checkFolder } from './folder.ts'
 import { checkHooks } from './hooks.ts'
 import { checkKeys } from './keys.ts'
 import { checkSearch } from './search.ts'
-import { checkCounters, checkDatabases, checkEvidence, checkFiles, checkVectors } from './stores.ts'
+import { checkCounters, checkDatabases, checkErasures, checkEvidence, checkFiles, checkVectors } from './stores.ts'
 
 export type { Finding, Severity } from './finding.ts'
 
@@ -97,6 +97,7 @@ const checks: readonly Check[] = [
   checkDatabases,
   checkFiles,
   checkCounters,
+  checkErasures,
   checkVectors,
   checkSearch,
   checkEvidence,

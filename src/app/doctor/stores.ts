@@ -3,12 +3,19 @@ import type { Database } from 'bun:sqlite'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { messageOf } from '../../core/log.ts'
+import { erasureCollections } from '../../domain/erasure/tombstone.ts'
 import { walkLog } from '../../domain/evidence/verify.ts'
 import { openSqliteEvidence } from '../../drivers/evidence/sqlite/driver.ts'
 import { firstUnindexed } from '../../drivers/evidence/sqlite/lookup.ts'
 import { migrations as evidenceMigrations } from '../../drivers/evidence/sqlite/migrate.ts'
 import { openExisting, versionOf } from '../../drivers/shared/sqlite/connect.ts'
-import { compareFiles, type FileFinding, type VectorState, vectorState } from '../../drivers/store/sqlite/inspect.ts'
+import {
+  compareFiles,
+  type FileFinding,
+  keyedCount,
+  type VectorState,
+  vectorState,
+} from '../../drivers/store/sqlite/inspect.ts'
 import { migrations } from '../../drivers/store/sqlite/migrate.ts'
 import { wrongCounters } from '../../drivers/store/sqlite/recount.ts'
 import { evidencePlace, isPostgres, type Settings } from '../config/config.ts'
@@ -199,6 +206,27 @@ export const checkDatabases: Check = {
         `${restore}; without one, move cstp.db away: the next start rebuilds it from the decision files, without audit trail and vectors`,
       )
     if (!isPostgres(place)) yield* checkDatabase(place, evidenceMigrations.length, restore)
+  },
+}
+
+/** Erasures of which a file or a segment still holds something. */
+export const checkErasures: Check = {
+  name: 'erasures',
+  async *run(settings) {
+    const { unfinished } = erasureCollections
+    let count = 0
+    if (settings.store_url === null)
+      // biome-ignore lint/correctness/useYield: it only counts
+      yield* inCatalogue(settings, function* (db) {
+        count = keyedCount(db, unfinished)
+      })
+    else
+      count = await (await import('../../drivers/store/postgres/inspect.ts')).keyedCount(settings.store_url, unfinished)
+    if (count > 0)
+      yield warning(
+        `${count} erasures are not finished: files or segments may still hold what was erased`,
+        'a running service finishes them within a minute; else the next start does',
+      )
   },
 }
 

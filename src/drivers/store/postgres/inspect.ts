@@ -1,5 +1,5 @@
 /** Looks at a PostgreSQL store from outside and changes nothing: what an operator should know of the server, its tables and the vectors. */
-import { connect, type Query, storageErrorOf } from '../../shared/postgres/client.ts'
+import { type Client, connect, type Query, storageErrorOf } from '../../shared/postgres/client.ts'
 import { versionOf } from '../../shared/postgres/migrate.ts'
 import type { VectorState } from '../sqlite/inspect.ts'
 import { migrations } from './migrate.ts'
@@ -36,10 +36,30 @@ async function vectorState(query: Query): Promise<VectorState> {
   return { ...rest, missing: bare - rest.waiting }
 }
 
-/** @throws StorageError `unavailable` when the database can't be reached */
-export async function inspectPostgres(url: string): Promise<Inspected> {
+/** How many keyed records a collection has; 0 where there are no tables. @throws StorageError `unavailable` */
+export const keyedCount = (url: string, collection: string): Promise<number> =>
+  looking(url, async ({ read }) => {
+    if ((await versionOf(read, 'store')) === null) return 0
+    const [row] = await read<{ n: number }>('select count(*)::int as n from keyed_records where collection = $1', [
+      collection,
+    ])
+    return row!.n
+  })
+
+async function looking<T>(url: string, look: (client: Client) => Promise<T>): Promise<T> {
   const client = await connect({ url, connections: 1, statement_timeout_ms: 120_000, make: false })
   try {
+    return await look(client)
+  } catch (error) {
+    throw storageErrorOf(error, 'cannot look')
+  } finally {
+    await client.close()
+  }
+}
+
+/** @throws StorageError `unavailable` when the database can't be reached */
+export const inspectPostgres = (url: string): Promise<Inspected> =>
+  looking(url, async (client) => {
     const rows = await client.read<{ name: string; setting: string }>(
       `select name, setting from pg_settings where name in ('server_version', 'fsync', 'full_page_writes', 'synchronous_commit')`,
     )
@@ -53,9 +73,4 @@ export async function inspectPostgres(url: string): Promise<Inspected> {
       vectors: version === migrations.length ? await vectorState(client.read) : null,
       wrong_tallies: version === migrations.length ? await wrongTallies(client.read) : [],
     }
-  } catch (error) {
-    throw storageErrorOf(error, 'cannot look')
-  } finally {
-    await client.close()
-  }
-}
+  })

@@ -97,6 +97,10 @@ export function* compareFiles(db: Database, root: string): Generator<FileFinding
   }
 }
 
+/** How many keyed records a collection has. */
+export const keyedCount = (db: Database, collection: string): number =>
+  db.query<{ n: number }, [string]>('select count(*) as n from keyed_records where collection = ?').get(collection)!.n
+
 export interface VectorState {
   /** The embedder whose vectors are searched; null before the first. */
   embedder: string | null
