@@ -1,5 +1,5 @@
 /**
- * Runs the code blocks of README.md and docs/guide/*.md, page by page, from top to bottom.
+ * Runs the code blocks of README.md, docs/guide/*.md and docs/verify, page by page, from top to bottom.
  *
  * - `sh` blocks run in bash and must end with status 0. Each page has a home of its own with a service on it, whose port stands in for
  *   9991. `cstp`, `npx bun` and a stand-in for `claude` are there, `./rules` and `new-rule.yaml` are rule files, and `<id>` is the decision recorded last.
@@ -79,7 +79,7 @@ export function missing(shown: string, printed: string): string[] {
 }
 
 const guides = (await readdir(join(root, 'docs/guide'))).filter((name) => name.endsWith('.md')).sort()
-const pages = ['README.md', ...guides.map((name) => `docs/guide/${name}`)]
+const pages = ['README.md', ...guides.map((name) => `docs/guide/${name}`), 'docs/verify/README.md']
 
 /** A place for the blocks of one page. */
 async function openPlace(home: string) {

@@ -1,9 +1,10 @@
 /** A server with a witness, and an auditor with nothing but files: receipts and the exported log, verified offline. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { readFile, rm, writeFile } from 'node:fs/promises'
+import { copyFile, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { serveWitness } from '../../src/transparency/open.ts'
-import { bareEnv, cstp, type Service, serve, temporaryDir } from '../support/process.ts'
+import { bareEnv, cstp, root, run as runCommand, type Service, serve, temporaryDir } from '../support/process.ts'
+import { buildGo, whyNoGo } from '../support/sumdb/go.ts'
 
 let dir = ''
 let service: Service
@@ -53,6 +54,39 @@ test('the receipt of a decision is verified by the policy, and a changed one is 
   expect(bad.status).toBe(1)
   expect(bad.out).toContain('do not give the commitment')
 })
+
+/** The lines of the page for auditors that have to hold, or to fail. */
+const linesOf = (page: string, kind: 'hold' | 'fail'): string[] =>
+  [...page.matchAll(/^```sh (.+)\n([\s\S]*?)^```$/gm)].flatMap(([, info, block]) =>
+    info!.endsWith(`by a test of its own, in which these ${kind}`) ? block!.trim().split('\n') : [],
+  )
+
+test('verifiers of a few lines agree, as the page for auditors runs them: Python, and Go where it is', async () => {
+  const page = await readFile(join(root, 'docs/verify/README.md'), 'utf8')
+  await writeFile(at('log.key'), `${key}\n`)
+  await writeFile(at('witness.key'), `${witness.verifier_key}\n`)
+  await copyFile(at('changed.json'), at('forged.json'))
+  await copyFile(join(root, 'docs/verify/verify.py'), at('verify.py'))
+  if (whyNoGo === null) await buildGo(join(root, 'docs/verify/verify.go'), at('verify-go'))
+  const has = { python3: Bun.which('python3') !== null, go: whyNoGo === null }
+  let counted = 0
+  for (const kind of ['hold', 'fail'] as const)
+    for (const line of linesOf(page, kind)) {
+      if (!has[line.split(' ')[0] as keyof typeof has]) continue
+      const script = line.replace('go run verify.go', './verify-go')
+      const { status, out, err } = await runCommand(['bash', '-c', script], {
+        cwd: dir,
+        env: { PATH: process.env.PATH! },
+      })
+      expect([line, status, out + err]).toEqual([
+        line,
+        kind === 'hold' ? 0 : 1,
+        expect.stringMatching(kind === 'hold' ? /^valid: entry/ : /REFUSED/),
+      ])
+      counted++
+    }
+  expect(counted).toBe(4 * (Number(has.python3) + Number(has.go)))
+}, 120_000)
 
 test('the log is exported as files, more of it later, and verified; from the data directory too', async () => {
   const first = JSON.parse(await call('log', 'export', at('log')))

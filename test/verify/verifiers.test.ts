@@ -1,0 +1,92 @@
+/** The verifiers of docs/verify, which share no line with the service: receipts that are hard to read, and every way to forge one. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { readPolicy } from '../../src/verify/policy.ts'
+import { verifyReceipts } from '../../src/verify/receipt.ts'
+import { notary, witness } from '../support/evidence/notary.ts'
+import { madeLog } from '../support/evidence/receipts.ts'
+import { root, run, temporaryDir } from '../support/process.ts'
+import { buildGo, whyNoGo } from '../support/sumdb/go.ts'
+
+const made = madeLog()
+const [first, second] = [made.receipts[1]!, made.receipts[2]!]
+const payload = first.payload as Record<string, unknown>
+const alone = made.witnesses[0].cosign(made.log.note(made.size, made.tree.root(made.size)), 1_790_000_000)
+const wrong = witness('witness.example/b', 'stranger').cosign(alone, 1_790_000_001)
+
+/** Files by name, and whether they are valid. */
+const files: [name: string, file: unknown, isValid: boolean][] = [
+  ['all', { receipts: made.receipts, pending: false }, true],
+  ['one', first, true],
+  ['extra data', { ...first, proof: first.proof.replace('\nindex', '\nextra AAAA\nindex') }, true],
+  ['another payload', { ...first, payload: { ...payload, agent: 'x' } }, false],
+  ['another salt', { ...first, salt: second.salt }, false],
+  ['another act', { ...first, record_id: second.record_id }, false],
+  ['another kind', { ...first, kind: 'verdict' }, false],
+  ['another place', { ...first, index: 42 }, false],
+  ['the proof of another place', { ...first, index: 42, proof: made.proofOf(42) }, false],
+  ['a longer path', { ...first, proof: first.proof.replace('\n\n', `\n${'A'.repeat(43)}=\n\n`) }, false],
+  ['a shorter path', { ...first, proof: first.proof.replace(/\n[^\n]+\n\n/, '\n\n') }, false],
+  ['another size', { ...first, proof: first.proof.replace('\n300\n', '\n301\n') }, false],
+  ['another origin', { ...first, proof: first.proof.replace('\nlog.example', '\nlog.example2') }, false],
+  ['too few witnesses', { ...first, proof: made.proofOf(41, alone) }, false],
+  ['a wrong cosignature', { ...first, proof: made.proofOf(41, wrong) }, false],
+  ['an erased one', { ...first, payload: null, salt: null }, false],
+]
+
+describe('the verifiers of docs/verify', () => {
+  let dir = ''
+  beforeAll(async () => {
+    dir = await temporaryDir('cstp-verifiers-')
+    for (const [name, file] of files) await Bun.write(join(dir, `${name}.json`), JSON.stringify(file, null, 1))
+    if (whyNoGo === null) await buildGo(join(root, 'docs/verify/verify.go'), join(dir, 'verify'))
+  }, 120_000)
+  afterAll(() => rm(dir, { recursive: true, force: true }))
+
+  const keys = [made.log.verifier_key, '2', ...made.witnesses.map(({ verifier_key }) => verifier_key)]
+  const judge = async (command: string[]) => {
+    const verdicts: [string, boolean][] = []
+    for (const [name] of files) {
+      const { status } = await run([...command, `${name}.json`, ...keys], {
+        cwd: dir,
+        env: { PATH: process.env.PATH! },
+      })
+      verdicts.push([name, status === 0])
+    }
+    const [stranger, another] = [notary('log.example/thread', 'stranger'), witness('witness.example/c', 'c')]
+    for (const [log, ...others] of [
+      [stranger.verifier_key],
+      [made.log.verifier_key, '1', another.verifier_key],
+      [made.log.verifier_key.replace(/\+(.)/, '+f$1').slice(0, -1)],
+    ] as string[][])
+      expect(
+        (await run([...command, 'one.json', log!, ...others], { cwd: dir, env: { PATH: process.env.PATH! } })).status,
+      ).toBe(1)
+    return verdicts
+  }
+  const expected = files.map(([name, , isValid]): [string, boolean] => [name, isValid])
+  const whyNoPython = Bun.which('python3') === null ? 'there is no python3' : null
+
+  test.skipIf(whyNoPython !== null)(
+    `Python agrees with the service's own${whyNoPython ? ` (skipped: ${whyNoPython})` : ''}`,
+    async () => {
+      // Without assertions too, which an option of Python turns off.
+      expect(await judge(['python3', '-O', join(root, 'docs/verify/verify.py')])).toEqual(expected)
+    },
+    60_000,
+  )
+
+  test.skipIf(whyNoGo !== null)(
+    `Go agrees with the service's own${whyNoGo ? ` (skipped: ${whyNoGo})` : ''}`,
+    async () => {
+      expect(await judge([join(dir, 'verify')])).toEqual(expected)
+    },
+  )
+
+  test('and so does the service, save that it says of an erased act what is left', () => {
+    const policy = readPolicy(made.policy)
+    const verdicts = files.map(([name, file]) => [name, verifyReceipts(JSON.stringify(file), policy).verified])
+    expect(verdicts).toEqual(expected.map(([name, isValid]) => [name, name === 'an erased one' ? true : isValid]))
+  })
+})
