@@ -1156,18 +1156,7 @@ export interface GetReceiptParams {
 
 /** Result of `cstp.getReceipt`. */
 export interface GetReceiptResult {
-  /** In the order of the log. */
-  receipts: {
-    /** Id of the act. */ record_id: string
-    /** What the act is. */
-    kind: 'decision' | 'revision' | 'verdict' | 'approval' | 'action' | 'review' | 'link' | 'score' | 'policy' | 'session' | 'evidence' | 'redaction' | 'call'
-    /** Place in the log, from 0. */ index: number
-    /** What the act says. Its canonical JSON (RFC 8785) is what is committed to; null once erased. */
-    payload: Record<string, unknown> | null
-    /** 32 random bytes; null once erased. */ salt: string | null
-    /** The entry of the log: `SHA-256("cstp/record/v2" || salt || payload)`. */ commitment: string
-    /** C2SP tlog-proof: index, hashes, and the checkpoint with its cosignatures. */ proof: string
-  }[]
+  /** In the order of the log. */ receipts: Receipt[]
   /** True if some acts have no place in the log yet; ask again. */ pending: boolean
   /** Acts of other agents that the caller may not see: calls, verdicts, tool uses and approvals. */ withheld: number
   /** True if the page ends early, as its answer would be over 32 MiB; the next page goes on. */
@@ -2410,6 +2399,8 @@ export interface Dossier {
     /** Checkpoint in the C2SP tlog-checkpoint form, signed with Ed25519. */ note: string
     /** C2SP verifier key of the log, which also signs the dossier. */ verifier_key: string
   }
+  /** Acts that concern it, in the order of the thread: its states, verdict, approvals, score. */ receipts: Receipt[]
+  /** C2SP verifier key of the thread, whose checkpoints the receipts carry. */ thread_key: string
   /** Edges from and to it. */ links: GraphEdge[]
   /** What it counts in calibration; null if it enters no score. */
   score: {
@@ -2420,7 +2411,8 @@ export interface Dossier {
     /** (confidence − value)². */ brier: number
   } | null
   /** The decision as an in-toto statement in DSSE: a Sigstore bundle v0.3. */ statement: Record<string, unknown>
-  /** Parts of which something is left out that the caller may not read. */ withheld: ('trail' | 'approvals')[]
+  /** Parts of which something is left out that the caller may not read. */
+  withheld: ('trail' | 'approvals' | 'receipts')[]
   /** What the dossier rests on, and what it does not claim. */ claims: string[]
   /** C2SP signed note by the key of the log over the SHA-256 of the rest as canonical JSON. */ signature: string
 }
@@ -2704,6 +2696,19 @@ export interface ReasonInput {
   /** technical, risk, constraint, authority, analogy, analysis, pattern, intuition … */ type: string
   /** The reason itself. */ text: string
   /** Weight from 0 to 1. Default `0.8`. */ strength?: number | undefined
+}
+
+/** An act with the proof that it is an entry of the log. */
+export interface Receipt {
+  /** Id of the act. */ record_id: string
+  /** What the act is. */
+  kind: 'decision' | 'revision' | 'verdict' | 'approval' | 'action' | 'review' | 'link' | 'score' | 'policy' | 'session' | 'evidence' | 'redaction' | 'call'
+  /** Place in the log, from 0. */ index: number
+  /** What the act says. Its canonical JSON (RFC 8785) is what is committed to; null once erased. */
+  payload: Record<string, unknown> | null
+  /** 32 random bytes; null once erased. */ salt: string | null
+  /** The entry of the log: `SHA-256("cstp/record/v2" || salt || payload)`. */ commitment: string
+  /** C2SP tlog-proof: index, hashes, and the checkpoint with its cosignatures. */ proof: string
 }
 
 /** Result of recordDecision. */

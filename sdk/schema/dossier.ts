@@ -5,6 +5,7 @@ import { DecisionRecord, Outcome, Revision, settlers } from './decision.ts'
 import { EvidenceEntry, Hash } from './evidence.ts'
 import { GraphEdge } from './graph.ts'
 import { ProofHashes, SignedNote } from './log.ts'
+import { Receipt } from './receipt.ts'
 
 const d = v.description
 
@@ -74,6 +75,11 @@ export const Dossier = v.object({
     }),
     d('State of the evidence log when the dossier was made.'),
   ),
+  receipts: v.pipe(
+    v.array(Receipt),
+    d('Acts that concern it, in the order of the thread: its states, verdict, approvals, score.'),
+  ),
+  thread_key: v.pipe(v.string(), d('C2SP verifier key of the thread, whose checkpoints the receipts carry.')),
   links: v.pipe(v.array(GraphEdge), d('Edges from and to it.')),
   score: v.pipe(
     v.nullable(
@@ -92,7 +98,7 @@ export const Dossier = v.object({
     d('The decision as an in-toto statement in DSSE: a Sigstore bundle v0.3.'),
   ),
   withheld: v.pipe(
-    v.array(v.picklist(['trail', 'approvals'])),
+    v.array(v.picklist(['trail', 'approvals', 'receipts'])),
     d('Parts of which something is left out that the caller may not read.'),
   ),
   claims: v.pipe(v.array(v.string()), d('What the dossier rests on, and what it does not claim.')),

@@ -3,10 +3,23 @@ import * as v from 'valibot'
 import { Dossier } from '../../sdk/schema/dossier.ts'
 import { DecisionId } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
+import type { Call } from '../calls/services.ts'
 import { approvalFor, viewerOf } from '../domain/approval/answers.ts'
 import { show } from '../domain/approval/approval.ts'
 import { requireDecision, resolveId } from '../domain/decision/lookup.ts'
-import { dossierOf } from '../domain/evidence/dossier.ts'
+import { type DossierSources, dossierOf } from '../domain/evidence/dossier.ts'
+import { maySee, receiptsOf } from '../domain/thread/receipts.ts'
+
+/** Acts of one decision; only writes are acts. */
+const mostActs = 200
+const mostTries = 5
+
+async function placedActs({ store, thread }: Call, decision_id: string, others: readonly string[]) {
+  await thread.sequence()
+  const own = await store.thread.ofDecision(decision_id, mostActs)
+  const all = new Map([...own, ...(await store.thread.get(others))].map((act) => [act.record_id, act]))
+  return [...all.values()].filter(({ seq }) => seq !== null).sort((a, b) => a.seq! - b.seq!)
+}
 
 export const getDossier = defineMethod({
   summary:
@@ -19,20 +32,29 @@ export const getDossier = defineMethod({
   async handle(call, { id: given }) {
     const { store, caller } = call
     const id = await resolveId(store.decisions, given, 'id')
-    const { record } = await requireDecision(store, id, given)
     const now = call.now()
     const viewer = viewerOf(caller, call.roles)
-    return dossierOf(
-      {
-        ...call,
-        now,
-        seesLine: ({ agent }) => agent === caller.agent || caller.scopes.has('admin'),
-        async approval(of) {
-          const found = await approvalFor(store.keyed, of, viewer)
-          return found === null || found === 'withheld' ? found : show(found, now, call.desk.approvalUrl)
-        },
+    const sources: DossierSources = {
+      ...call,
+      now,
+      thread_key: call.thread.signer.verifier_key,
+      acts: (of, others) => placedActs(call, of, others),
+      seesAct: (act) => maySee(act, caller),
+      async receipts(acts) {
+        const last = acts.reduce((end, { seq }) => Math.max(end, seq!), 0)
+        return last === 0 ? [] : receiptsOf(store.thread, await call.publisher.covering(last), acts)
       },
-      record,
-    )
+      seesLine: ({ agent }) => agent === caller.agent || caller.scopes.has('admin'),
+      async approval(of) {
+        const found = await approvalFor(store.keyed, of, viewer)
+        return found === null || found === 'withheld' ? found : show(found, now, call.desk.approvalUrl)
+      },
+    }
+    for (let tries = 1; ; tries++) {
+      const { record, revision } = await requireDecision(store, id, given)
+      const dossier = await dossierOf(sources, record)
+      // A dossier of a record that was changed meanwhile would have acts that the record does not know.
+      if (tries === mostTries || (await store.decisions.get(id))?.revision === revision) return dossier
+    }
   },
 })

@@ -2,8 +2,8 @@
 import * as v from 'valibot'
 import { CstpError, decisionNotFound, invalidParams } from '../../sdk/errors.ts'
 import { filledText } from '../../sdk/schema/decision.ts'
-import { Hash } from '../../sdk/schema/evidence.ts'
 import { DecisionId, shortened } from '../../sdk/schema/params.ts'
+import { Receipt } from '../../sdk/schema/receipt.ts'
 import { actKinds, type StoredAct } from '../../sdk/storage/thread.ts'
 import { defineMethod } from '../calls/method.ts'
 import type { Call } from '../calls/services.ts'
@@ -12,7 +12,6 @@ import { maySee, receiptsOf } from '../domain/thread/receipts.ts'
 
 const d = v.description
 
-const kind = v.pipe(v.picklist(actKinds), d('What the act is.'))
 /** Acts of one decision; the list of each is short, as only writes are acts. */
 const mostActs = 1_000
 
@@ -42,23 +41,7 @@ export const getReceipt = defineMethod({
   summary: 'Returns acts with the proof that they are entries of the log: what `cstp verify` checks offline.',
   params,
   result: v.object({
-    receipts: v.pipe(
-      v.array(
-        v.object({
-          record_id: v.pipe(v.string(), d('Id of the act.')),
-          kind,
-          index: v.pipe(v.number(), d('Place in the log, from 0.')),
-          payload: v.pipe(
-            v.nullable(v.record(v.string(), v.unknown())),
-            d('What the act says. Its canonical JSON (RFC 8785) is what is committed to; null once erased.'),
-          ),
-          salt: v.pipe(v.nullable(Hash), d('32 random bytes; null once erased.')),
-          commitment: v.pipe(Hash, d('The entry of the log: `SHA-256("cstp/record/v2" || salt || payload)`.')),
-          proof: v.pipe(v.string(), d('C2SP tlog-proof: index, hashes, and the checkpoint with its cosignatures.')),
-        }),
-      ),
-      d('In the order of the log.'),
-    ),
+    receipts: v.pipe(v.array(Receipt), d('In the order of the log.')),
     pending: v.pipe(v.boolean(), d('True if some acts have no place in the log yet; ask again.')),
     withheld: v.pipe(
       v.number(),

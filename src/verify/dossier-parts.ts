@@ -7,10 +7,10 @@ import { leadsToRoot } from './proof.ts'
 import { canonicalText, NotCanonical, shown } from './read.ts'
 
 /** Adds a finding to the check of the part. */
-type Fail = (message: string, seq?: number) => void
+export type Fail = (message: string, seq?: number) => void
 
-const fieldsIn = (value: unknown): Fields => (isFields(value) ? value : {})
-const listIn = (value: unknown): Fields[] => (Array.isArray(value) ? value.map(fieldsIn) : [])
+export const fieldsIn = (value: unknown): Fields => (isFields(value) ? value : {})
+export const listIn = (value: unknown): Fields[] => (Array.isArray(value) ? value.map(fieldsIn) : [])
 
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted)

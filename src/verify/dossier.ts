@@ -1,5 +1,6 @@
 /** Verifies the dossier of a decision offline, optionally against a key and a witness. */
 import { checkDecision, checkEvents, checkScore, checkStatement, checkVerdict, digestOf } from './dossier-parts.ts'
+import { checkThread } from './dossier-thread.ts'
 import { type Fields, isFields } from './findings.ts'
 import { NoteFormError, type NoteKey, type ReadNote, readKey, readNote, readSigned, signedBy } from './note.ts'
 import { shown } from './read.ts'
@@ -14,6 +15,7 @@ const checks = {
   verdict: 'The trail and the rules say what the verdict says',
   events: 'Every event is in the log of the checkpoint, unchanged',
   statement: 'The statement is signed by the same key, and says the same',
+  thread: 'Each act is in the thread, and the acts say what record and trail say',
   score: 'The score follows from confidence and outcome',
 } as const
 type CheckName = keyof typeof checks
@@ -35,8 +37,8 @@ export interface DossierWanted {
 
 const members = [
   ...['approvals', 'checkpoint', 'claims', 'content_sha256', 'decision', 'decision_sha256', 'dossier_format'],
-  ...['evidence', 'evidence_total', 'generated_at', 'links', 'policy', 'revisions', 'score', 'service_version'],
-  ...['signature', 'statement', 'trail', 'withheld'],
+  ...['evidence', 'evidence_total', 'generated_at', 'links', 'policy', 'receipts', 'revisions', 'score'],
+  ...['service_version', 'signature', 'statement', 'thread_key', 'trail', 'withheld'],
 ]
 
 type Fail = (check: CheckName, message: string, seq?: number) => void
@@ -125,6 +127,7 @@ export function verifyDossier(text: string, wanted: DossierWanted): DossierRepor
   const details: Partial<Record<CheckName, string>> = {}
   const dossier = readDossier(text, fail)
   let decided = true
+  let traced = true
   let note: ReadNote | null = null
   if (dossier !== null) {
     const read = checkSignatures(dossier, wanted, fail, details)
@@ -133,7 +136,10 @@ export function verifyDossier(text: string, wanted: DossierWanted): DossierRepor
     checkDecision(dossier, of('decision'))
     decided = checkVerdict(dossier, of('verdict'))
     checkEvents(dossier, note, of('events'))
-    if (read.key !== null) checkStatement(dossier, read.key, of('statement'))
+    if (read.key !== null) {
+      checkStatement(dossier, read.key, of('statement'))
+      traced = checkThread(dossier, read.key.name, of('thread'))
+    }
     checkScore(dossier, of('score'))
   }
   const { decision, generated_at, service_version, evidence } = dossier ?? {}
@@ -147,7 +153,7 @@ export function verifyDossier(text: string, wanted: DossierWanted): DossierRepor
       ? ('failed' as const)
       : unasked(check)
         ? ('unasked' as const)
-        : check === 'verdict' && !decided
+        : (check === 'verdict' && !decided) || (check === 'thread' && !traced)
           ? ('unproved' as const)
           : ('passed' as const),
     detail: details[check] ?? '',
@@ -164,17 +170,21 @@ export function verifyDossier(text: string, wanted: DossierWanted): DossierRepor
       events,
     },
     ...(dossier !== null && findings.length === 0
-      ? meaning(dossier, wanted, decided)
+      ? meaning(dossier, wanted, { decided, traced })
       : { proved: [], open: ['The verification failed: do not rely on anything in this file.'] }),
   }
 }
 
-function meaning(dossier: Fields, { key, witness }: DossierWanted, decided: boolean) {
+function meaning(
+  dossier: Fields,
+  { key, witness }: DossierWanted,
+  { decided, traced }: Record<'decided' | 'traced', boolean>,
+) {
   const proved = [
     key === null
       ? 'The dossier is consistent: the holder of the key in it signed exactly this.'
       : 'The holder of the key that you gave signed exactly this dossier: nothing in it was changed since.',
-    'Each event in it is in the log of the checkpoint, which the same key signed.',
+    'Each event in it is in the log of the checkpoint, which the same key signed; each act is in the thread of the same service.',
   ]
   if (witness !== null) proved.push('The witness saw this state of the log, and no contradiction to it.')
   const open = [
@@ -185,6 +195,10 @@ function meaning(dossier: Fields, { key, witness }: DossierWanted, decided: bool
   if (witness === null) open.push('Whether the log shows others a different history: check with --witness.')
   if (!decided)
     open.push('Whether the verdict is that of the trail and of the rules: one of them is not in the dossier.')
+  if (!traced)
+    open.push(
+      'Whether the record and the whole trail are what the acts say: some acts or lines are not in the dossier.',
+    )
   if (Array.isArray(dossier.withheld) && dossier.withheld.length > 0)
     open.push(`What was left out as its reader may not see it: ${dossier.withheld.map(shown).join(', ')}.`)
   return { proved, open }

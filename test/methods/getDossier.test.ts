@@ -40,6 +40,21 @@ forEachBackend((open) => {
     expect(dossier.evidence_total).toBe(4)
     expect(dossier.revisions).toMatchObject([{ fields: ['tags'], old_values: { tags: [] } }])
     expect(dossier.links).toMatchObject([{ source_id: id, target_id: other, edge_type: 'depends_on' }])
+    expect(dossier.receipts.map(({ kind }) => kind)).toEqual([
+      ...[
+        'approval',
+        'verdict',
+        'approval',
+        'verdict',
+        'verdict',
+        'decision',
+        'call',
+        'link',
+        'revision',
+        'review',
+        'score',
+      ],
+    ] as never[])
     expect(dossier.score).toMatchObject({ confidence: 0.9, outcome: 'success', settled_by: 'others', value: 1 })
     expect(dossier.score!.brier).toBeCloseTo(0.01)
     const report = verify(dossier)
@@ -58,11 +73,12 @@ test('what a caller may not read elsewhere is left out, and the dossier says so 
     const dossier = await program.call('getDossier', { id }, 'bob')
     expect(dossier.trail.map(({ method }) => method)).toEqual(['cstp.reviewDecision'])
     expect(dossier.approvals).toEqual([])
-    expect(dossier.withheld).toEqual(['trail', 'approvals'])
+    expect(dossier.withheld).toEqual(['trail', 'approvals', 'receipts'])
     const report = verify(dossier)
     expect(report.findings).toEqual([])
-    expect(report.checks.find(({ check }) => check === 'verdict')!.result).toBe('unproved')
-    expect(report.open.join(' ')).toContain('left out as its reader may not see it: trail, approvals')
+    for (const check of ['verdict', 'thread'])
+      expect(report.checks.find((one) => one.check === check)!.result).toBe('unproved')
+    expect(report.open.join(' ')).toContain('left out as its reader may not see it: trail, approvals, receipts')
   } finally {
     await program.close()
   }
@@ -73,6 +89,27 @@ test('a decision with nothing beside it has a dossier too', async () => {
   try {
     const dossier = await program.call('getDossier', { id: await program.record() }, 'root')
     expect(dossier).toMatchObject({ approvals: [], evidence: [], links: [], revisions: [], score: null })
+    expect(verify(dossier).findings).toEqual([])
+  } finally {
+    await program.close()
+  }
+})
+
+test('a record that changes while its dossier is made is read again', async () => {
+  const program = await openMemoryProgram()
+  try {
+    const id = await program.record()
+    const { checkpoints } = program.services
+    let changes = 2
+    program.services.checkpoints = {
+      ...checkpoints,
+      async latest(...given) {
+        if (changes-- > 0) await program.call('updateDecision', { id, updates: { tags: [`t${changes}`] } })
+        return checkpoints.latest(...given)
+      },
+    }
+    const dossier = await program.call('getDossier', { id }, 'root')
+    expect(dossier.decision.tags).toEqual(['t0'])
     expect(verify(dossier).findings).toEqual([])
   } finally {
     await program.close()

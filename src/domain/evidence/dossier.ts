@@ -6,9 +6,11 @@ import type { Dossier } from '../../../sdk/schema/dossier.ts'
 import type { Evidence, EvidenceRecord } from '../../../sdk/storage/evidence.ts'
 import { outcomeValue, scoredValue, settlerOf } from '../../../sdk/storage/fields.ts'
 import type { AuditReader, EdgeReader, KeyedReader, StoredAuditEntry } from '../../../sdk/storage/store.ts'
+import type { StoredAct } from '../../../sdk/storage/thread.ts'
 import { stableJson } from '../../core/json.ts'
 import { revisionsOf } from '../decision/revisions.ts'
 import { archivedPolicy } from '../guardrail/archive.ts'
+import { approvalStepId } from '../thread/ids.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import { claims } from './claims.ts'
 import { contentDigest, type LinkDetail, linkMethod, recordDigest } from './content.ts'
@@ -32,6 +34,13 @@ export interface DossierSources {
   service_version: string
   /** Whether the caller may read a line of the trail. */
   seesLine(line: StoredAuditEntry): boolean
+  /** Verifier key of the thread. */
+  thread_key: string
+  /** Acts of the thread that concern the decision or have one of these ids, each with its place. */
+  acts(decision_id: string, record_ids: readonly string[]): Promise<StoredAct[]>
+  /** Whether the caller may see an act. */
+  seesAct(act: StoredAct): boolean
+  receipts(acts: readonly StoredAct[]): Promise<Dossier['receipts']>
   /** The approval of an id, as it is shown; null if there is none, or the caller may not read it. */
   approval(id: string): Promise<Approval | 'withheld' | null>
 }
@@ -93,10 +102,10 @@ const namesIn = ({ detail }: StoredAuditEntry): Named => (detail ?? {}) as Named
 const approvalIn = (line: StoredAuditEntry): unknown => namesIn(line).approval ?? namesIn(line).approval_id
 
 /** Lines that name the decision or its evaluation, and those on approvals in the same requests. */
-async function linesOf(audit: Audit, record: DecisionRecord, revised: readonly string[]) {
+async function linesOf(audit: Audit, record: DecisionRecord, acted: readonly string[]) {
   const { id, verdict, created_at, links, review_history } = record
   const instants = [
-    ...[created_at, ...revised],
+    ...[created_at, ...acted],
     ...review_history.map(({ reviewed_at }) => reviewed_at),
     ...links.map((one) => one.created_at),
   ].map(Date.parse)
@@ -137,13 +146,18 @@ export async function dossierOf(sources: DossierSources, record: DecisionRecord)
   const { store, evidence, signer } = sources
   const revisions = await revisionsOf(store.keyed, record.id)
   const links = await linkLines(store.audit, record.id)
-  const revised = revisions.map(({ updated_at }) => updated_at)
-  const own = await linesOf(store.audit, record, revised)
+  const acts = await sources.acts(record.id, [])
+  const acted = [...acts.map(({ at }) => at), ...revisions.map(({ updated_at }) => updated_at)]
+  const own = await linesOf(store.audit, record, acted)
   const named = [...new Set(own.map(approvalIn))].filter((id) => typeof id === 'string')
   const found = await Promise.all(named.map((id) => sources.approval(id)))
   const approvals = found.filter((one) => one !== null && one !== 'withheld')
   const steps = await approvalLines(store.audit, approvals)
   const lines = [...new Map([...own, ...links, ...steps].map((line) => [line.seq, line])).values()]
+  const evaluations = lines.map((line) => namesIn(line).record_id).filter((one) => typeof one === 'string')
+  const asked = approvals.flatMap(({ id }) => [approvalStepId(id, 'requested'), approvalStepId(id, 'decided')])
+  const every = await sources.acts(record.id, [...new Set([...evaluations, ...asked])])
+  const seen = every.filter(sources.seesAct)
   const trail = lines.filter(sources.seesLine).sort((a, b) => a.seq - b.seq)
 
   const checkpoint = await sources.checkpoints.latest()
@@ -167,12 +181,15 @@ export async function dossierOf(sources: DossierSources, record: DecisionRecord)
     evidence: proved,
     evidence_total: events.length,
     checkpoint: { note: checkpoint.note, verifier_key: signer.verifier_key },
+    receipts: await sources.receipts(seen),
+    thread_key: sources.thread_key,
     links: await store.edges.of([record.id], { direction: 'both', limit: maxEdges }),
     score: scoreOf(record),
     statement: { ...signStatement(signer, { record, approvals, evidence: proved }) },
     withheld: [
       ...(trail.length < lines.length ? (['trail'] as const) : []),
       ...(found.includes('withheld') ? (['approvals'] as const) : []),
+      ...(seen.length < every.length ? (['receipts'] as const) : []),
     ],
     claims: [...claims],
   }
