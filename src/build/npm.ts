@@ -67,12 +67,12 @@ function writeProgram(folder: string, machine: string, program: string): void {
 }
 
 /** Packs the folder as npm would publish it. Resolves with the path of the archive. */
-function pack(folder: string, into: string): string {
-  const { exitCode, stdout, stderr } = Bun.spawnSync(['npm', 'pack', '--json', '--pack-destination', into], {
-    cwd: folder,
-  })
+export function pack(folder: string, into: string): string {
+  const command = ['npm', 'pack', '--json', '--ignore-scripts', '--pack-destination', into]
+  const { exitCode, stdout, stderr } = Bun.spawnSync(command, { cwd: folder })
   if (exitCode !== 0) throw new Error(`npm pack of ${folder} failed: ${stderr}`)
-  return join(into, JSON.parse(stdout.toString())[0].filename)
+  const [packed] = Object.values(JSON.parse(stdout.toString())) as { filename: string }[]
+  return join(into, packed!.filename)
 }
 
 /** Builds and packs. @param into folder that is emptied first; `built` is a program of this machine that there is already */

@@ -1,0 +1,121 @@
+/**
+ * `bun run release --dry`: makes everything that a release publishes (client, program, registry entry, site, recipe of the image) in
+ * `dist/release`, checks it, and publishes nothing. Without `--dry` it dates the changelog and raises the version first.
+ */
+import { createHash } from 'node:crypto'
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, join, relative } from 'node:path'
+import { parseArgs } from 'node:util'
+import { version } from '../core/version.ts'
+import { packageProblems } from './check-package.ts'
+import { writeDocs } from './docs.ts'
+import { makeEntries, makePackages, pack } from './npm.ts'
+
+const root = join(import.meta.dir, '../..')
+
+export interface ReleaseOptions {
+  /** Machines of the program, as the bundler names them; by default this one. */
+  targets?: readonly string[]
+  registryName?: string
+  /** A program of this machine that there is already. */
+  program?: string
+  /** Leaves the site out, which takes as long as the rest. */
+  withoutDocs?: boolean
+  say?(line: string): void
+}
+
+export interface Release {
+  /** What would be published, by the command that would. */
+  files: { path: string; command: string }[]
+  problems: string[]
+}
+
+function run(command: string[], cwd: string): void {
+  const { exitCode, stdout, stderr } = Bun.spawnSync(command, { cwd })
+  if (exitCode !== 0) throw new Error(`${command.join(' ')} failed:\n${stdout}${stderr}`)
+}
+
+/** The recipe names the Bun of this repository, and copies what is there. */
+function recipeProblems(recipe: string): string[] {
+  const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    devDependencies: Record<string, string>
+  }
+  return [
+    ...(recipe.includes(`bun@${devDependencies.bun} `) ? [] : ['Dockerfile: it builds with another Bun']),
+    ...(/^USER \d+$/m.test(recipe) ? [] : ['Dockerfile: it runs as root']),
+  ]
+}
+
+/** Makes and checks a release in a folder that is emptied first. */
+export async function makeRelease(into: string, options: ReleaseOptions = {}): Promise<Release> {
+  const { targets = [], registryName = 'io.github.cstp/cstp', program, withoutDocs = false, say = () => {} } = options
+  rmSync(into, { recursive: true, force: true })
+  mkdirSync(into, { recursive: true })
+
+  say('client: build and pack')
+  run([process.execPath, join(root, 'src/generate/build-sdk.ts')], root)
+  const client = pack(join(root, 'sdk'), into)
+  say('program: build and pack')
+  const packages = await makePackages(join(into, 'npm'), targets, program)
+  const entries = makeEntries(into, registryName)
+  const recipe = join(into, 'Dockerfile')
+  cpSync(join(root, 'docs/deploy/Dockerfile'), recipe)
+  if (!withoutDocs) {
+    say('documentation: write the site')
+    await writeDocs(join(into, 'site'))
+  }
+
+  say('packages: publint and are-the-types-wrong')
+  const tarballs = [client, ...packages]
+  const found = await Promise.all(
+    tarballs.map(async (path) => (await packageProblems(path)).map((line) => `${basename(path)}: ${line}`)),
+  )
+  const files = [
+    ...tarballs.map((path) => ({ path, command: `npm publish ${relative(root, path)}` })),
+    { path: entries[0]!, command: 'mcp-publisher publish' },
+    { path: entries[1]!, command: `gh release upload v${version}` },
+    { path: recipe, command: `docker build -f docs/deploy/Dockerfile -t cstp:${version} .` },
+  ]
+  const sums = files.map(({ path }) => {
+    const sum = createHash('sha256').update(readFileSync(path)).digest('hex')
+    return `${sum}  ${relative(into, path)}`
+  })
+  writeFileSync(join(into, 'SHA256SUMS'), `${sums.join('\n')}\n`)
+  return { files, problems: [...found.flat(), ...recipeProblems(readFileSync(recipe, 'utf8'))] }
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({
+    options: {
+      dry: { type: 'boolean', default: false },
+      target: { type: 'string', multiple: true, default: [] },
+      'registry-name': { type: 'string', default: 'io.github.cstp/cstp' },
+    },
+  })
+  if (!values.dry) {
+    run([process.execPath, join(root, 'src/generate/release.ts')], root)
+    run([process.execPath, join(root, 'src/generate/main.ts')], root)
+    // The version of this process is the one before.
+    const again = [
+      '--dry',
+      ...values.target.flatMap((one) => ['--target', one]),
+      '--registry-name',
+      values['registry-name'],
+    ]
+    const { exitCode } = Bun.spawnSync([process.execPath, import.meta.path, ...again], {
+      stdio: ['ignore', 'inherit', 'inherit'],
+    })
+    process.exit(exitCode)
+  }
+  const into = join(root, 'dist/release')
+  const { files, problems } = await makeRelease(into, {
+    targets: values.target,
+    registryName: values['registry-name'],
+    say: console.log,
+  })
+  console.log(`\n${version} in ${into}, with SHA256SUMS. Nothing was published; these would be:`)
+  for (const { path, command } of files)
+    console.log(`  ${relative(into, path)} (${(Bun.file(path).size / 1e6).toFixed(1)} MB): ${command}`)
+  for (const problem of problems) console.error(`PROBLEM ${problem}`)
+  if (problems.length > 0) process.exitCode = 1
+}
