@@ -23,6 +23,7 @@ export const asOfLimits = [
   'text_changed_since',
   'imported_since',
   'old_values_dropped',
+  'erased',
   'more_candidates',
   'file_errors',
   'circuit_breakers',

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { CstpError } from '../../sdk/errors.ts'
+import { historyCollections } from '../../src/domain/history/changes.ts'
 import { type As, forEachBackend, type TestProgram } from '../support/program.ts'
 
 const minute = 60_000
@@ -222,6 +223,28 @@ forEachBackend((open, store) => {
       expect(listed.decisions.map((one) => one.id)).toEqual([id])
       expect(listed.as_of?.limits).toMatchObject([{ limit: 'imported_since', ids: [imported] }])
       expect((await call('getDecision', { id, as_of })).as_of).toEqual({ at: as_of, limits: [] })
+    })
+
+    test('does not know what was erased, and keeps nothing of it', async () => {
+      const program = await open()
+      const { call, refused, record, store } = program
+      const [id, other] = [await record(), await record()]
+      const link = { source_id: id, target_id: other, edge_type: 'relates_to' }
+      await call('linkDecisions', { ...link, context: 'The codename is Nightingale' })
+      const as_of = later(program)
+      await call('unlinkDecisions', link)
+      await call('eraseDecision', { id: other, basis: 'GDPR Art. 17', reason: 'asked for' }, 'root')
+      const kept = () => store.keyed.list(historyCollections.changes, { limit: 10 })
+      expect(await kept()).toHaveLength(1)
+      expect(JSON.stringify(await kept())).not.toContain('Nightingale')
+      const limit = { limit: 'erased', ids: [other] }
+      expect(await call('listDecisions', { as_of })).toMatchObject({ total: 1, as_of: { limits: [limit] } })
+      expect((await call('queryDecisions', { query: 'sqlite', as_of })).as_of?.limits).toContainEqual(
+        expect.objectContaining(limit),
+      )
+      expect((await refused('getDecision', { id: other, as_of })).message).toContain('erased')
+      await call('eraseDecision', { id, basis: 'GDPR Art. 17', reason: 'asked for' }, 'root')
+      expect(await kept()).toEqual([])
     })
 
     test('sees the approvals and the evidence of then', async () => {

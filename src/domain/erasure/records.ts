@@ -1,4 +1,5 @@
 /** What a keyed record keeps of decisions that are erased, collection by collection: each says what is left of a value. */
+import type { Link } from '../../../sdk/schema/decision.ts'
 import type { KeyedRecord } from '../../../sdk/storage/store.ts'
 import type { Approval } from '../approval/approval.ts'
 import { noticeCollection } from '../approval/notices.ts'
@@ -25,6 +26,13 @@ export interface Found {
   evaluations: Set<string>
   /** Categories that nothing else has. */
   categories: ReadonlySet<string>
+}
+
+/** A link without what was said of it, if it leads to one of these; the same object if nothing was. */
+export function withoutMention(link: Link, targets: readonly Pick<Target, 'id'>[]): Link {
+  const says = link.context !== null || (link.dismissed?.reason ?? null) !== null
+  if (!says || !targets.some(({ id }) => id === link.target_id)) return link
+  return { ...link, context: null, ...(link.dismissed && { dismissed: { ...link.dismissed, reason: null } }) }
 }
 
 /** The value that is left, `undefined` if the record goes, the same object if it holds nothing of it. */
@@ -78,6 +86,15 @@ const approval: Left = ({ value }, found) => {
   }
 }
 
+/** The links that ended to what is erased stay, without what was said of them. */
+const change: Left = (record, found) => {
+  const value = goesWithItsKey(record, found) as Change | undefined
+  const { targets } = found
+  if (!value?.links?.some(({ link }) => targets.some(({ id }) => id === link.target_id))) return value
+  const links = value.links.map(({ index, link }) => ({ index, link: withoutMention(link, targets) }))
+  return links.every(({ link }, at) => link === value.links![at]!.link) ? value : { ...value, links }
+}
+
 const session: Left = ({ value }, found) => {
   const stored = value as HookSession
   const { request, pending, session_id } = stored
@@ -101,6 +118,8 @@ const action: Left = ({ value }, found) => {
  */
 export const holders: readonly (readonly [collection: string, left: Left])[] = [
   [revisionCollection, goesWithItsKey],
+  [historyCollections.changes, change],
+  [historyCollections.unlinked, goesWithItsKey],
   [commitCollection, goesWithItsKey],
   [historyCollections.changes, change],
   [resultCollection, goesWithAny],

@@ -5,6 +5,7 @@ import { decisionPages, type RecordText } from '../../../sdk/storage/decisions.t
 import { edgeOrder, edgesOf } from '../../../sdk/storage/edges.ts'
 import { fieldsOf, fieldsOrder } from '../../../sdk/storage/fields.ts'
 import { compileFilter } from '../../../sdk/storage/filter.ts'
+import { keyedPages } from '../../../sdk/storage/keyed.ts'
 import type {
   CountFilter,
   DecisionFields,
@@ -17,6 +18,7 @@ import type {
 } from '../../../sdk/storage/store.ts'
 import { timestamp } from '../../core/time.ts'
 import { revisionsAfter } from '../decision/revisions.ts'
+import { erasureCollections, type Tombstone } from '../erasure/tombstone.ts'
 import { changesAfter, formerSources } from './changes.ts'
 import { isUnchanged, recordAsOf } from './record.ts'
 import { countBy, outcomesOf, scoresOf } from './tally.ts'
@@ -40,6 +42,8 @@ export interface Past {
   read(ids: readonly string[]): Promise<StoredDecision[]>
   /** Notes a limit of the answer. */
   limit(limit: AsOfLimit['limit'], message: string, ids?: readonly string[]): void
+  /** Notes that decisions were erased since, if there are any. */
+  noteErased(): Promise<void>
   /** The field `as_of` of the answer. */
   block(): AsOfBlock
 }
@@ -98,10 +102,20 @@ export function openPast({ store, now }: { store: Store; now(): number }, as_of:
     return found.filter((one) => one !== null)
   }
 
+  let erased: Promise<void> | null = null
+  /** Notes decisions that were erased since: whether they would be part of the answer is not known. */
+  const noteErased = (): Promise<void> => {
+    erased ??= erasedSince(store.keyed, at_ms).then((ids) => {
+      if (ids.length > 0) limit('erased', 'Erased since: whether these would be part of the answer is not known', ids)
+    })
+    return erased
+  }
+
   const walked = new Map<string, Promise<DecisionFields[]>>()
 
   /** All decisions of then that pass what never changes of a filter. */
   async function walk(fixed: DecisionFilter): Promise<DecisionFields[]> {
+    await noteErased()
     const found: DecisionFields[] = []
     let count = 0
     for await (const page of decisionPages(store.decisions, fixed, pageSize)) {
@@ -183,8 +197,22 @@ export function openPast({ store, now }: { store: Store; now(): number }, as_of:
     store: { decisions, edges, keyed: store.keyed },
     read,
     limit,
+    noteErased,
     block: () => ({ at: timestamp(at_ms), limits: [...limits.values()] }),
   }
+}
+
+/** Ids of decisions that were erased after a time, and may have been recorded before it. */
+async function erasedSince(keyed: KeyedReader, at_ms: number): Promise<string[]> {
+  const found: string[] = []
+  const day = timestamp(at_ms).slice(0, 10)
+  for await (const page of keyedPages(keyed, erasureCollections.erased))
+    for (const { key, value } of page) {
+      // An id begins with the day of its decision.
+      if (key.slice(0, 10) > day || found.length === maxIds) return found
+      if (Date.parse((value as Tombstone).at) > at_ms) found.push(key)
+    }
+  return found
 }
 
 /** A refusal that names the parameter. */

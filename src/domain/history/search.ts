@@ -86,6 +86,7 @@ export async function limitSearch(
   store: { decisions: { getMany(ids: readonly string[]): ReturnType<Past['read']> } },
   ids: readonly string[],
 ): Promise<void> {
+  await past.noteErased()
   const textOf = ({ record }: Awaited<ReturnType<Past['read']>>[number]) =>
     JSON.stringify([embeddedTexts(record), analyse(record)])
   const then = new Map((await past.read(ids)).map((one) => [one.record.id, textOf(one)]))
