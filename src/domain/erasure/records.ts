@@ -47,7 +47,7 @@ const mentions = (found: Found, value: unknown): boolean =>
 
 const goesWithAny: Left = ({ key, value }, found) => (mentions(found, [key, value]) ? undefined : value)
 /** Links that another decision had once, and why. */
-const change: Left = (record, found) => {
+const endedLinks: Left = (record, found) => {
   const { links } = record.value as Change
   const leads = (id: string) => found.targets.some((target) => target.id === id)
   if (!links?.some(({ link }) => link.context !== null && leads(link.target_id))) return goesWithItsKey(record, found)
@@ -87,7 +87,7 @@ const approval: Left = ({ value }, found) => {
 }
 
 /** The links that ended to what is erased stay, without what was said of them. */
-const change: Left = (record, found) => {
+const endedLinks: Left = (record, found) => {
   const value = goesWithItsKey(record, found) as Change | undefined
   const { targets } = found
   if (!value?.links?.some(({ link }) => targets.some(({ id }) => id === link.target_id))) return value
@@ -118,10 +118,10 @@ const action: Left = ({ value }, found) => {
  */
 export const holders: readonly (readonly [collection: string, left: Left])[] = [
   [revisionCollection, goesWithItsKey],
-  [historyCollections.changes, change],
+  [historyCollections.changes, endedLinks],
   [historyCollections.unlinked, goesWithItsKey],
   [commitCollection, goesWithItsKey],
-  [historyCollections.changes, change],
+  [historyCollections.changes, endedLinks],
   [resultCollection, goesWithAny],
   [sessionCollections.waiting, inputs],
   [sessionCollections.consumed, goesWithAny],
