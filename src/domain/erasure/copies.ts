@@ -4,7 +4,7 @@ import { decisionPages } from '../../../sdk/storage/decisions.ts'
 import { keyedPages } from '../../../sdk/storage/keyed.ts'
 import type { Store, StoredAuditEntry, StoredDecision } from '../../../sdk/storage/store.ts'
 import { linkMethod } from '../evidence/content.ts'
-import { erasedText, type Found, holders, names, withoutMention } from './records.ts'
+import { erasedText, type Found, holders, names } from './records.ts'
 import { quotes, type Target } from './target.ts'
 
 export interface KeyedChange {
@@ -89,7 +89,11 @@ export function withoutMentions(record: DecisionRecord, targets: readonly Target
   const ids = new Set(targets.map(({ id }) => id))
   return {
     ...record,
-    links: record.links.map((link) => withoutMention(link, targets)),
+    links: record.links.map((link) =>
+      ids.has(link.target_id)
+        ? { ...link, context: null, ...(link.dismissed && { dismissed: { ...link.dismissed, reason: null } }) }
+        : link,
+    ),
     related_to: record.related_to.map((one) => (ids.has(one.id) ? { ...one, summary: erasedText } : one)),
   }
 }

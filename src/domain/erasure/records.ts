@@ -1,5 +1,4 @@
 /** What a keyed record keeps of decisions that are erased, collection by collection: each says what is left of a value. */
-import type { Link } from '../../../sdk/schema/decision.ts'
 import type { KeyedRecord } from '../../../sdk/storage/store.ts'
 import type { Approval } from '../approval/approval.ts'
 import { noticeCollection } from '../approval/notices.ts'
@@ -28,13 +27,6 @@ export interface Found {
   categories: ReadonlySet<string>
 }
 
-/** A link without what was said of it, if it leads to one of these; the same object if nothing was. */
-export function withoutMention(link: Link, targets: readonly Pick<Target, 'id'>[]): Link {
-  const says = link.context !== null || (link.dismissed?.reason ?? null) !== null
-  if (!says || !targets.some(({ id }) => id === link.target_id)) return link
-  return { ...link, context: null, ...(link.dismissed && { dismissed: { ...link.dismissed, reason: null } }) }
-}
-
 /** The value that is left, `undefined` if the record goes, the same object if it holds nothing of it. */
 type Left = (record: KeyedRecord, found: Found) => unknown
 
@@ -47,7 +39,7 @@ const mentions = (found: Found, value: unknown): boolean =>
 
 const goesWithAny: Left = ({ key, value }, found) => (mentions(found, [key, value]) ? undefined : value)
 /** Links that another decision had once, and why. */
-const endedLinks: Left = (record, found) => {
+const change: Left = (record, found) => {
   const { links } = record.value as Change
   const leads = (id: string) => found.targets.some((target) => target.id === id)
   if (!links?.some(({ link }) => link.context !== null && leads(link.target_id))) return goesWithItsKey(record, found)
@@ -86,15 +78,6 @@ const approval: Left = ({ value }, found) => {
   }
 }
 
-/** The links that ended to what is erased stay, without what was said of them. */
-const endedLinks: Left = (record, found) => {
-  const value = goesWithItsKey(record, found) as Change | undefined
-  const { targets } = found
-  if (!value?.links?.some(({ link }) => targets.some(({ id }) => id === link.target_id))) return value
-  const links = value.links.map(({ index, link }) => ({ index, link: withoutMention(link, targets) }))
-  return links.every(({ link }, at) => link === value.links![at]!.link) ? value : { ...value, links }
-}
-
 const session: Left = ({ value }, found) => {
   const stored = value as HookSession
   const { request, pending, session_id } = stored
@@ -118,10 +101,8 @@ const action: Left = ({ value }, found) => {
  */
 export const holders: readonly (readonly [collection: string, left: Left])[] = [
   [revisionCollection, goesWithItsKey],
-  [historyCollections.changes, endedLinks],
-  [historyCollections.unlinked, goesWithItsKey],
   [commitCollection, goesWithItsKey],
-  [historyCollections.changes, endedLinks],
+  [historyCollections.changes, change],
   [resultCollection, goesWithAny],
   [sessionCollections.waiting, inputs],
   [sessionCollections.consumed, goesWithAny],
