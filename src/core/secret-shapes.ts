@@ -37,10 +37,10 @@ export const certainShapes: readonly SecretShape[] = [
   token('slack-token', 'xapp-', '\\d-[A-Z0-9]{4,40}-\\d{4,40}-[A-Za-z0-9]{16,255}'),
   row(
     'slack-webhook',
-    'hooks.slack.com',
+    'hooks.s',
     /(?<=hooks\.slack\.com\/(?:services|workflows|triggers)\/)[A-Za-z0-9]{8,12}\/[A-Za-z0-9]{8,20}\/[A-Za-z0-9+/]{20,48}/g,
   ),
-  row('teams-webhook', 'webhook.office.com', /(?<=\.webhook\.office\.com\/webhookb2\/)[0-9a-f-]{36}@[\w/-]{40,200}/g),
+  row('teams-webhook', 'webhook.o', /(?<=\.webhook\.office\.com\/webhookb2\/)[0-9a-f-]{36}@[\w/-]{40,200}/g),
   ...each('stripe-key', 'sk_live_ rk_live_ sk_prod_ rk_prod_', '[A-Za-z0-9]{16,255}'),
   token('anthropic-key', 'sk-ant-', '[\\w-]{32,255}'),
   ...each('openai-key', 'sk-proj- sk-svcacct- sk-admin-', '[\\w-]{32,255}'),
@@ -117,7 +117,7 @@ export const certainShapes: readonly SecretShape[] = [
 
 /** What every secret of `namedSecrets` has beside it. */
 export const namesSecret =
-  /bearer|basic|authorization|curl|:\/\/|passw|passphrase|pwd|secret|token|credential|key["']?\s{0,3}[:=]/i
+  /bearer|basic|authorization|curl|passw|passphrase|pwd|secret|token|credential|key["']?\s{0,3}[:=]/i
 
 const secretName =
   '(?:passw(?:or)?d|passphrase|pwd|secret|token|credentials?|(?:api|access|secret|private|signing|encryption|auth|account|storage)[_-]?key)'
@@ -137,7 +137,7 @@ export const likelyTokens: readonly SecretShape[] = [
   row('slack-token', 'xapp-', /\bxapp-[A-Za-z0-9-]{16,255}/g),
   row(
     'slack-webhook',
-    'slack.com',
+    'hooks.s',
     /(?<=hooks\.slack\.com\/services\/T)[A-Za-z0-9]{1,40}\/B[A-Za-z0-9]{1,40}\/[A-Za-z0-9]{1,40}/gi,
   ),
   row('huggingface-token', 'hf_', /\bhf_[A-Za-z0-9]{20,255}/g),
@@ -162,8 +162,12 @@ export const namedSecrets: readonly SecretShape[] = [
     'curl',
     /(?<=\bcurl\b[^\n]{0,300}\s(?:-u|--user)[= ]{0,3}["']?[^\s"':]{1,100}:)(?!\[)[^\s"']{3,200}/g,
   ),
-  row('password', '://', /(?<=:\/\/[^\s/:@]{1,100}:)(?!\[)[^\s/@]{1,200}(?=@)/g),
-  row('token', '://', /(?<=:\/\/)[^\s/:@[\]]{20,255}(?=(?::\[[^\]]*\])?@)/g),
   row('secret', '--', new RegExp(`(?<=--[\\w-]{0,30}${secretName}(?:\\s{1,3}|=)${quote})${value}`, 'gi')),
   row('secret', '', new RegExp(`(?<=${secretName}${quote}\\s{0,3}${assigned}\\s{0,9}${quote})${value}`, 'gi')),
+]
+
+/** Who may enter an address. */
+export const inAddresses: readonly SecretShape[] = [
+  row('password', '://', /(?<=:\/\/[^\s/:@]{1,100}:)(?!\[)[^\s/@]{1,200}(?=@)/g),
+  row('token', '://', /(?<=:\/\/)[^\s/:@[\]]{20,255}(?=(?::\[[^\]]*\])?@)/g),
 ]

@@ -1,5 +1,12 @@
 /** Secrets inside texts: found by their shapes, and masked so that the kind and the last four characters stay. */
-import { certainShapes, likelyTokens, namedSecrets, namesSecret, type SecretShape } from './secret-shapes.ts'
+import {
+  certainShapes,
+  inAddresses,
+  likelyTokens,
+  namedSecrets,
+  namesSecret,
+  type SecretShape,
+} from './secret-shapes.ts'
 
 /** The least length of which four characters tell nothing. */
 const minShown = 16
@@ -36,6 +43,22 @@ function longRuns(text: string): string {
   return runs
 }
 
+/** Three characters as a place in a table; hints are known by their last ones, which hardly a word has. */
+const placeOf = (text: string, at: number): number =>
+  ((text.charCodeAt(at) * 31 + text.charCodeAt(at + 1)) * 31 + text.charCodeAt(at + 2)) & 0xffff
+const ends = new Uint8Array(65_536)
+const shortHints = new Set<string>()
+for (const { hint } of [...certainShapes, ...likelyTokens])
+  if (hint.length < 3) shortHints.add(hint)
+  else ends[placeOf(hint, hint.length - 3)] = 1
+
+/** Whether a hint may be in the runs: asked once instead of for each shape, as most are addresses and hashes. */
+function mayHint(runs: string): boolean {
+  for (let at = 0; at + 2 < runs.length; at++) if (ends[placeOf(runs, at)]) return true
+  for (const hint of shortHints) if (runs.includes(hint)) return true
+  return false
+}
+
 /** Enough for secrets without anything between them. */
 const maxPasses = 4
 
@@ -45,7 +68,8 @@ export function maskSecrets(text: string): string {
   for (let pass = 0; pass < maxPasses; pass++) {
     const before = rest
     const runs = longRuns(rest)
-    if (runs !== '') rest = masked(masked(rest, certainShapes, runs), likelyTokens, runs)
+    if (mayHint(runs)) rest = masked(masked(rest, certainShapes, runs), likelyTokens, runs)
+    rest = masked(rest, inAddresses, rest)
     if (namesSecret.test(rest)) rest = masked(rest, namedSecrets, rest)
     if (rest === before) break
   }
@@ -56,7 +80,7 @@ export function maskSecrets(text: string): string {
 export function certainSecret(value: unknown, path = ''): { path: string; shown: string } | null {
   if (typeof value === 'string') {
     const runs = longRuns(value)
-    if (runs === '') return null
+    if (!mayHint(runs)) return null
     for (const { kind, shape, hint } of certainShapes) {
       const found = runs.includes(hint) ? value.match(shape) : null
       if (found) return { path, shown: shown(kind, found[0]!) }
