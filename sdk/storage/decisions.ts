@@ -224,6 +224,8 @@ export interface DecisionWriter extends Pick<DecisionReader, 'get' | 'idOfSource
    * @throws StorageError `conflict` when the stored revision is not `revision`, `not_found` when there is none
    */
   update(record: DecisionRecord, revision: number): Promise<void>
+  /** Gives decisions that come from another store the revisions that they had there; those that do not exist are left out. */
+  renumber(decisions: readonly { id: string; revision: number }[]): Promise<void>
   /**
    * Forgets a decision for good: document, terms, vectors, the edges from it, its place in the outbox, and the file where a driver keeps
    * one. The feed tells that it is gone. Only the id may stay with the driver; edges of others that lead to it stay too.

@@ -1,6 +1,7 @@
 /** cstp migrate: everything arrives, both ways; a run that is cut off goes on; a target with something of its own is refused. */
 
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { randomBytes } from 'node:crypto'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,6 +16,8 @@ import { appendEvents } from '../../src/domain/evidence/chain.ts'
 import { keptLevels } from '../../src/domain/evidence/tree.ts'
 import { type Breaker, putBreaker } from '../../src/domain/guardrail/breaker.ts'
 import { analyse } from '../../src/domain/search/terms.ts'
+import { stateId } from '../../src/domain/thread/ids.ts'
+import { threaded } from '../../src/domain/thread/threaded.ts'
 import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite/driver.ts'
 import { openSqliteStore } from '../../src/drivers/store/sqlite/driver.ts'
 import { eventsFrom } from '../drivers/evidence/evidence-tools.ts'
@@ -30,7 +33,8 @@ const now_ms = Date.now()
 
 /** A data directory with some of everything. */
 async function filled(dir: string): Promise<string> {
-  const store = await openSqliteStore({ dir, analyse, now: Date.now })
+  const randomHex = (bytes: number) => randomBytes(bytes).toString('hex')
+  const store = threaded(await openSqliteStore({ dir, analyse, now: Date.now }), { now: Date.now, randomHex }, () => {})
   const records = [...Array.from({ length: 450 }, (_, index) => recordOf(index + 1)), oddRecord(1_000)]
   await createAll(store, records)
   const side = Float32Array.of(0.6, 0.8, 0)
@@ -81,6 +85,8 @@ async function filled(dir: string): Promise<string> {
         detail: { index },
       })
   })
+  for (const revision of [1, 2]) await store.transaction((tx) => tx.decisions.update(records[0]!, revision))
+  await store.transaction((tx) => tx.thread.erase([stateId(records[1]!.id, 1)]))
   await store.close()
   const evidence = await openSqliteEvidence(join(dir, 'provenance.db'))
   await appendEvents(evidence, eventsFrom(1, 2_500))
@@ -120,6 +126,7 @@ else
       ['vectors', 200],
       ['audit lines', 1_000],
       ['evidence records', 1_000],
+      ['acts', 1_000],
     ] as const) {
       const cut = new AbortController()
       const progress = (of: string, done: number) => {
@@ -131,12 +138,24 @@ else
     }
     const there = await run(source, url)
     expect(there).toMatchObject({ decisions: 451, vectors: 400, audit_lines: 2_300, evidence_records: 2_500 })
+    expect(there.acts).toBe(451 + 2 + 2_300)
     expect(await run(url, back)).toEqual(there)
     expect(yamlOf(back)).toEqual(yamlOf(source))
 
     const side = await openSide(back, true)
     expect(await digestOf(side)).toEqual(there)
     expect(await side.evidence.nodes(keptLevels, 0, 1_000)).toHaveLength(156)
+    // What is written from now on goes on from the acts that were copied.
+    const [changed, erased] = [recordOf(1).id, recordOf(2).id]
+    expect((await side.store.decisions.get(changed))?.revision).toBe(3)
+    expect((await side.store.thread.get([stateId(erased, 1)]))[0]).toMatchObject({ payload: null, salt: null })
+    const next = threaded(
+      side.store,
+      { now: Date.now, randomHex: (bytes) => randomBytes(bytes).toString('hex') },
+      () => {},
+    )
+    await next.transaction((tx) => tx.decisions.update(recordOf(1), 3))
+    expect((await side.store.thread.ofDecision(changed, 9_999)).at(-1)!.record_id).toBe(stateId(changed, 4))
     expect(await side.store.outbox.depth()).toBe(51)
     const id = recordOf(2).id
     const edges = await side.store.edges.of([id], { direction: 'both', limit: 100 })

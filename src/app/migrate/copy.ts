@@ -15,16 +15,9 @@ import { actionSessionCollection } from '../../domain/guardrail/session.ts'
 import { historyCollections } from '../../domain/history/changes.ts'
 import { hookCollections } from '../../domain/hook/session.ts'
 import { compactionCollection } from '../../domain/memory/compaction.ts'
-import { decisionsOf, keyedOf, type Side, trail } from './sides.ts'
-
-export interface Copying {
-  from: Side
-  to: Side
-  now_ms: number
-  signal: AbortSignal
-  /** Called with the number of a kind that is done. */
-  progress(kind: string, done: number): void
-}
+import { evidenceCursor } from '../../domain/thread/sequencer.ts'
+import { type Copying, decisionsOf, keyedOf, type Side, trail } from './sides.ts'
+import { threadDigest } from './thread.ts'
 
 /** Records, and what derives from them, without those that the source has erased since an earlier run. A decision that was changed in the source since an earlier run is changed in the target. */
 export async function copyDecisions({ from, to, signal, progress }: Copying): Promise<void> {
@@ -39,9 +32,9 @@ export async function copyDecisions({ from, to, signal, progress }: Copying): Pr
     const there = new Map(
       (await to.store.decisions.getMany(page.map(({ record }) => record.id))).map((one) => [one.record.id, one]),
     )
-    const wanted = page.filter(({ record }) => {
+    const wanted = page.filter(({ record, revision }) => {
       const stored = there.get(record.id)
-      return stored === undefined || JSON.stringify(stored.record) !== JSON.stringify(record)
+      return stored?.revision !== revision || JSON.stringify(stored.record) !== JSON.stringify(record)
     })
     if (wanted.length > 0)
       await to.store.transaction(async (tx) => {
@@ -50,6 +43,8 @@ export async function copyDecisions({ from, to, signal, progress }: Copying): Pr
           if (stored === undefined) await tx.decisions.create(record)
           else await tx.decisions.update(record, stored.revision)
         }
+        // The acts of a decision name it with its revision.
+        await tx.decisions.renumber(wanted.map(({ record: { id }, revision }) => ({ id, revision })))
       })
     done += page.length
     progress('decisions', done)
@@ -102,6 +97,7 @@ const collections = {
   revisions: [revisionCollection, ...Object.values(historyCollections)],
   compactions: [compactionCollection],
   hooks: Object.values(hookCollections),
+  thread: [evidenceCursor.collection],
   policies: [policyCollections.archive, policyCollections.in_force],
   erasures: Object.values(erasureCollections),
 } as const
@@ -173,6 +169,10 @@ export interface Digest extends Record<`${keyof typeof collections}_sha256`, str
   evidence_head: string
   evidence_sha256: string
   checkpoints_sha256: string
+  acts: number
+  thread_root: string
+  acts_sha256: string
+  thread_checkpoints_sha256: string
 }
 
 const sha256 = (): ReturnType<typeof createHash> => createHash('sha256')
@@ -252,5 +252,6 @@ export async function digestOf(side: Side): Promise<Digest> {
     evidence_head: head.hash,
     evidence_sha256: events.digest('hex'),
     checkpoints_sha256: hashOf(await evidence.checkpoints()),
+    ...(await threadDigest(side)),
   }
 }

@@ -1,16 +1,8 @@
 /** Moves everything from one place to another: resumable, and verified by counts and hashes of both sides. */
 import { createHash } from 'node:crypto'
-import {
-  type Copying,
-  copyAudit,
-  copyDecisions,
-  copyEvidence,
-  copyStates,
-  copyVectors,
-  type Digest,
-  digestOf,
-} from './copy.ts'
-import { openSide, type Side } from './sides.ts'
+import { copyAudit, copyDecisions, copyEvidence, copyStates, copyVectors, type Digest, digestOf } from './copy.ts'
+import { type Copying, openSide, type Side } from './sides.ts'
+import { copyThread } from './thread.ts'
 
 /** Where a target keeps which source it is filled from. */
 const marker = { collection: 'migration', key: 'source' }
@@ -54,7 +46,7 @@ export async function migrate({ from: source, to: target, ...rest }: MigrateOpti
       if (from.name === to.name && source === target) throw new Error('--from and --to are the same place')
       const copying: Copying = { from, to, ...rest }
       await claim(copying)
-      for (const copy of [copyDecisions, copyVectors, copyStates, copyAudit, copyEvidence]) {
+      for (const copy of [copyDecisions, copyVectors, copyStates, copyAudit, copyEvidence, copyThread]) {
         rest.signal.throwIfAborted()
         await copy(copying)
       }

@@ -17,6 +17,16 @@ export interface Side {
   close(): Promise<void>
 }
 
+/** A copy that is under way. */
+export interface Copying {
+  from: Side
+  to: Side
+  now_ms: number
+  signal: AbortSignal
+  /** Called with the number of a kind that is done. */
+  progress(kind: string, done: number): void
+}
+
 /** @param existing whether the place must exist already @throws Error, StorageError */
 export async function openSide(place: string, existing: boolean): Promise<Side> {
   const options = { analyse, now: Date.now }

@@ -52,6 +52,12 @@ export function decisionWriter(layers: Layers, verb: Verb, { analyse, committed 
         throw new StorageError('conflict', `decision ${record.id} is at revision ${row.revision}, not ${revision}`)
       write(record, revision + 1)
     }),
+    renumber: verb((decisions: readonly { id: string; revision: number }[]) => {
+      for (const { id, revision } of decisions) {
+        const row = layers.decisions.get(id)
+        if (row !== undefined) layers.decisions.set(id, { ...row, revision })
+      }
+    }),
     erase: verb((id: string, revision: number | null) => {
       const row = layers.decisions.get(id)
       if (row === undefined) throw new StorageError('not_found', `there is no decision ${id}`)

@@ -105,6 +105,24 @@ export function testDecisions({ onEmpty, expect, refused }: Kit): void {
     expect(await store.transaction((tx) => tx.decisions.idOfSource('a:2'))).toBe(idOf(1))
   })
 
+  onEmpty('a decision of another store goes on from the revision that it had there', async (store) => {
+    await createAll(store, [recordOf(1), recordOf(2)])
+    await store.transaction((tx) =>
+      tx.decisions.renumber([
+        { id: idOf(1), revision: 7 },
+        { id: idOf(9), revision: 3 },
+      ]),
+    )
+    expect((await store.decisions.get(idOf(1)))?.revision).toBe(7)
+    expect((await store.decisions.get(idOf(2)))?.revision).toBe(1)
+    await refused(
+      store.transaction((tx) => tx.decisions.update(recordOf(1), 1)),
+      'conflict',
+    )
+    await store.transaction((tx) => tx.decisions.update(recordOf(1), 7))
+    expect((await store.decisions.get(idOf(1)))?.revision).toBe(8)
+  })
+
   onEmpty('an update needs the revision that stands', async (store) => {
     await createAll(store, [recordOf(1)])
     const next = recordOf(1, { category: 'security', tags: ['new'] })

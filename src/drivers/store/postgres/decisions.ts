@@ -4,6 +4,7 @@ import { StorageError } from '../../../../sdk/storage/errors.ts'
 import type { CountFilter, DecisionWriter, StoreOptions } from '../../../../sdk/storage/store.ts'
 import type { Query } from '../../shared/postgres/client.ts'
 import { toText } from '../../shared/postgres/filter.ts'
+import { rowsOf } from '../../shared/postgres/rows.ts'
 import { allCounts, countedName, countedUnder } from './count-locks.ts'
 import { counter } from './counts.ts'
 import { type FoundOf, nameOf } from './draft.ts'
@@ -99,6 +100,18 @@ export function decisionWriter(access: Access, verb: Verb, analyse: StoreOptions
       // What it was counted under before nobody looks up.
       if (counts) await access.guard([allCounts])
       draft.decisions.set(record.id, { record, revision, terms })
+    }),
+    renumber: verb(async (decisions: readonly { id: string; revision: number }[]) => {
+      const query = await access.engine()
+      const [rows, values] = rowsOf(
+        ['text', 'int'],
+        decisions.map(({ id, revision }) => [toText(id), revision]),
+      )
+      await query(
+        `update decisions d set revision = g.revision from ${rows} as g (id, revision) where d.id = g.id`,
+        values,
+      )
+      for (const { id } of decisions) draft.found.delete(nameOf('decision', id))
     }),
     erase: verb(async (id: string, revision: number | null) => {
       if (written(id)) await access.engine()

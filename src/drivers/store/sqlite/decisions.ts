@@ -240,6 +240,7 @@ export function decisionTable({ statements, group, analyse }: TableOptions): Dec
 }
 
 export function decisionWriter(statements: Statements, table: DecisionTable, tallies: Tallies) {
+  const renumber = statements.prepare<unknown, [number, string]>('update decisions set revision = ? where id = ?')
   const queue = statements.prepare<unknown, [number, number]>(
     'insert or replace into pending_files (num, revision) values (?, ?)',
   )
@@ -263,6 +264,9 @@ export function decisionWriter(statements: Statements, table: DecisionTable, tal
           throw new StorageError('conflict', `decision ${record.id} is at revision ${row.revision}, not ${revision}`)
         table.replace(row.num, record)
         queueFile(row.num, revision + 1, record)
+      }),
+      renumber: verb((decisions: readonly { id: string; revision: number }[]) => {
+        for (const { id, revision } of decisions) renumber.run(revision, id)
       }),
       erase: verb((id: string, revision: number | null) => {
         const row = table.find(id)
