@@ -98,6 +98,28 @@ export const paths: readonly PathText[] = [
     statuses: [200, 400, 429, 500],
   },
   {
+    path: '/.well-known/cstp-log-key',
+    methods: ['GET', 'HEAD'],
+    login: null,
+    about: 'The verifier key of the log of all acts. Each address may read its files 6 000 times a minute.',
+    statuses: [200, 429],
+  },
+  {
+    path: '/log/checkpoint',
+    methods: ['GET', 'HEAD'],
+    login: null,
+    about: 'The signed checkpoint of the log of all acts, with the cosignatures of its witnesses, in the form of C2SP.',
+    statuses: [200, 429, 500],
+  },
+  {
+    path: '/log/tile/',
+    methods: ['GET', 'HEAD'],
+    login: null,
+    about:
+      'Its tiles, `<level>/<index>[.p/<width>]`, and bundles of its entries, `entries/<index>[.p/<width>]`, as C2SP tlog-tiles; they may be cached for ever.',
+    statuses: [200, 404, 429, 500],
+  },
+  {
     path: '/evidence/bundles/',
     methods: ['GET', 'HEAD'],
     login: 'evidence',
