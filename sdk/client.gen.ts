@@ -1156,7 +1156,23 @@ export interface GetReceiptParams {
 
 /** Result of `cstp.getReceipt`. */
 export interface GetReceiptResult {
-  /** In the order of the log. */ receipts: Receipt[]
+  /** In the order of the log. */
+  receipts: {
+    /** Id of the act. */ record_id: string
+    /** What the act is. */
+    kind: 'decision' | 'revision' | 'verdict' | 'approval' | 'action' | 'review' | 'link' | 'score' | 'policy' | 'session' | 'evidence' | 'redaction' | 'call'
+    /** Place in the log, from 0. */ index: number
+    /** What the act says. Its canonical JSON (RFC 8785) is what is committed to; null once erased. */
+    payload: Record<string, unknown> | null
+    /** 32 random bytes; null once erased. */ salt: string | null
+    /** The entry of the log: `SHA-256("cstp/record/v2" || salt || payload)`. */ commitment: string
+    /** C2SP tlog-proof: index, hashes, and the checkpoint with its cosignatures. */ proof: string
+    /**
+     * Of a state of a decision: an in-toto statement in DSSE (Sigstore bundle v0.3), signed by the key of the
+     * evidence log.
+     */
+    statement?: Record<string, unknown> | undefined
+  }[]
   /** True if some acts have no place in the log yet; ask again. */ pending: boolean
   /** Acts of other agents that the caller may not see: calls, verdicts, tool uses and approvals. */ withheld: number
   /** True if the page ends early, as its answer would be over 32 MiB; the next page goes on. */

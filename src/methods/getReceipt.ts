@@ -1,13 +1,14 @@
 /** cstp.getReceipt: acts with the proof that they are in the log, which anyone can verify offline. */
 import * as v from 'valibot'
 import { CstpError, decisionNotFound, invalidParams } from '../../sdk/errors.ts'
-import { filledText } from '../../sdk/schema/decision.ts'
+import { type DecisionRecord, filledText } from '../../sdk/schema/decision.ts'
 import { DecisionId, shortened } from '../../sdk/schema/params.ts'
 import { Receipt } from '../../sdk/schema/receipt.ts'
 import { actKinds, type StoredAct } from '../../sdk/storage/thread.ts'
 import { defineMethod } from '../calls/method.ts'
 import type { Call } from '../calls/services.ts'
 import { resolveId } from '../domain/decision/lookup.ts'
+import { signStatement } from '../domain/evidence/statement.ts'
 import { maySee, receiptsOf } from '../domain/thread/receipts.ts'
 
 const d = v.description
@@ -37,11 +38,26 @@ async function actsFor({ store }: Call, { record_id, decision_id }: Params): Pro
   return acts
 }
 
+const statement = v.optional(
+  v.pipe(
+    v.record(v.string(), v.unknown()),
+    d(
+      'Of a state of a decision: an in-toto statement in DSSE (Sigstore bundle v0.3), signed by the key of the evidence log.',
+    ),
+  ),
+)
+
+/** The statement of an act that is a state of a decision. It claims nothing of approvals and evidence; a dossier has them. */
+const statementIn = ({ signer }: Call, { payload }: Pick<v.InferOutput<typeof Receipt>, 'payload'>) =>
+  payload !== null && 'record' in payload
+    ? { statement: { ...signStatement(signer, { record: payload.record as DecisionRecord }) } }
+    : {}
+
 export const getReceipt = defineMethod({
   summary: 'Returns acts with the proof that they are entries of the log: what `cstp verify` checks offline.',
   params,
   result: v.object({
-    receipts: v.pipe(v.array(Receipt), d('In the order of the log.')),
+    receipts: v.pipe(v.array(v.object({ ...Receipt.entries, statement })), d('In the order of the log.')),
     pending: v.pipe(v.boolean(), d('True if some acts have no place in the log yet; ask again.')),
     withheld: v.pipe(
       v.number(),
@@ -87,6 +103,7 @@ export const getReceipt = defineMethod({
     const last = placed.reduce((end, { seq }) => Math.max(end, seq!), 0)
     if (last === 0) return { receipts: [], pending, withheld, ...isLong }
     const checkpoint = await call.publisher.covering(last)
-    return { receipts: await receiptsOf(call.store.thread, checkpoint, placed), pending, withheld, ...isLong }
+    const receipts = await receiptsOf(call.store.thread, checkpoint, placed)
+    return { receipts: receipts.map((one) => ({ ...one, ...statementIn(call, one) })), pending, withheld, ...isLong }
   },
 })

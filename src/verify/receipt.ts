@@ -130,7 +130,7 @@ export function verifyReceipts(text: string, policy: Policy): ReceiptReport {
     })),
     findings,
     receipts: verified,
-    ...(holds ? meaning(verified, policy, erased, read!.pending) : { proved: [], open: [doubt] }),
+    ...(holds ? meaning(verified, policy, erased, read!) : { proved: [], open: [doubt] }),
   }
 }
 
@@ -150,7 +150,7 @@ function meaning(
   verified: readonly VerifiedReceipt[],
   { quorum }: Policy,
   erased: number,
-  pending: boolean,
+  { receipts, pending }: NonNullable<ReturnType<typeof receiptsIn>>,
 ): Pick<ReceiptReport, 'proved' | 'open'> {
   const origins = unique(verified.map(({ origin }) => origin))
   const proved = [
@@ -169,6 +169,8 @@ function meaning(
     )
   }
   if (erased > 0) open.push(`What ${erased} of the acts said: their payload and salt were erased.`)
+  if (receipts.some(({ statement }) => statement !== undefined))
+    open.push('Statements in the file: verify them as DSSE envelopes, with the key of the evidence log.')
   if (pending) open.push('Acts that had no place in the log yet when the file was made.')
   return { proved, open }
 }

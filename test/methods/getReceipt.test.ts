@@ -2,6 +2,7 @@
 import { expect, test } from 'bun:test'
 import { readPolicy } from '../../src/verify/policy.ts'
 import { verifyReceipts } from '../../src/verify/receipt.ts'
+import { verifyWithSigstore } from '../support/evidence/sigstore.ts'
 import { forEachBackend, openMemoryProgram, type Result, type TestProgram } from '../support/program.ts'
 
 const verify = ({ services }: TestProgram, answer: Result<'getReceipt'>) =>
@@ -24,6 +25,13 @@ forEachBackend((open) => {
     expect(verify(program, answer)).toMatchObject({ verified: true, findings: [] })
     const first = answer.receipts.find(({ kind }) => kind === 'decision')
     expect(first).toMatchObject({ record_id: `${id}@1`, payload: { record: { id, confidence: 0.7 } } })
+    // Sigstore's verifier accepts what it states, which is of the state that the act has.
+    verifyWithSigstore(first!.statement, services.signer.verifier_key)
+    const { dsseEnvelope } = first!.statement as { dsseEnvelope: { payload: string } }
+    const { predicate } = JSON.parse(Buffer.from(dsseEnvelope.payload, 'base64').toString())
+    expect(predicate.decision.confidence).toBe(0.7)
+    expect(Object.keys(predicate)).not.toContain('humanOversight')
+    expect(Object.keys(predicate)).not.toContain('evidence')
     // The same place for ever, however the log grows.
     await program.record({ decision: 'Another one' })
     await services.thread.sequence()

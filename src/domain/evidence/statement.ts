@@ -20,10 +20,10 @@ export const statementType = 'application/vnd.in-toto+json'
 /** What a statement is made from. */
 export interface StatementFacts {
   record: DecisionRecord
-  /** Those of the evaluation that it was recorded with. */
-  approvals: readonly Pick<Approval, 'id' | 'state' | 'decided_by' | 'decided_at' | 'rules'>[]
-  /** Events that are linked to it, and the records of these links. */
-  evidence: readonly Pick<EvidenceRecord, 'seq' | 'event_type' | 'evidence_class' | 'hash'>[]
+  /** Those of the evaluation that it was recorded with; absent if they are not looked up. */
+  approvals?: readonly Pick<Approval, 'id' | 'state' | 'decided_by' | 'decided_at' | 'rules'>[]
+  /** Events that are linked to it, and the records of these links; absent if they are not looked up. */
+  evidence?: readonly Pick<EvidenceRecord, 'seq' | 'event_type' | 'evidence_class' | 'hash'>[]
 }
 
 /** The members that have a value. */
@@ -33,7 +33,7 @@ const known = (members: Record<string, unknown>): Record<string, unknown> =>
 const sha256 = (hex: string): string => `sha256:${hex}`
 
 /** The latest answer of a person to a request for approval. */
-function oversight(approvals: StatementFacts['approvals']): Record<string, unknown> | null {
+function oversight(approvals: NonNullable<StatementFacts['approvals']>): Record<string, unknown> | null {
   const answered = approvals
     .filter(({ decided_by }) => decided_by !== null)
     .toSorted((a, b) => (a.decided_at! < b.decided_at! ? -1 : 1))
@@ -62,7 +62,7 @@ function predicate({ record, approvals, evidence }: StatementFacts): Record<stri
       output: record.decision,
       confidence: record.confidence_at_record,
     }),
-    humanOversight: oversight(approvals),
+    humanOversight: approvals && oversight(approvals),
     verdict: verdict && {
       allowed: verdict.allowed,
       verdict: verdict.verdict,
@@ -70,7 +70,7 @@ function predicate({ record, approvals, evidence }: StatementFacts): Record<stri
       policyHash: sha256(verdict.policy_hash),
       recordId: verdict.record_id,
     },
-    evidence: evidence.map(({ seq, event_type, evidence_class, hash }) => ({
+    evidence: evidence?.map(({ seq, event_type, evidence_class, hash }) => ({
       seq,
       eventType: event_type,
       evidenceClass: evidence_class,
