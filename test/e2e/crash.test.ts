@@ -3,7 +3,10 @@ import { expect, test } from 'bun:test'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parse } from 'yaml'
+import { suiteOptions } from '../../sdk/storage/conformance/store/records.ts'
+import { openSqliteStore } from '../../src/drivers/store/sqlite/driver.ts'
 import { inTemporaryDir, type RunningServer, startServer } from '../support/process.ts'
+import { checkThread } from '../support/thread.ts'
 
 const soak = process.env.CSTP_SOAK === '1'
 const rounds = soak ? 50 : 4
@@ -25,6 +28,8 @@ interface History {
   sent: Set<string>
   /** Descriptions of actions that were checked; true once their verdict came. */
   checked: Map<string, boolean>
+  /** Ids of the records that answers named. */
+  records: Set<string>
 }
 
 let serial = 0
@@ -45,10 +50,11 @@ async function check(server: RunningServer, history: History): Promise<void> {
     params: { action: { description, stakes: 'high', ...(id % 2 === 0 && { confidence: 0.9 }) } },
     id,
   }))
-  const answers = (await server.post(batch)) as { id: number; result?: { allowed: boolean } }[]
+  const answers = (await server.post(batch)) as { id: number; result?: { allowed: boolean; record_id: string } }[]
   for (const { id, result } of answers) {
     if (result?.allowed !== (id % 2 === 0)) throw new Error(`-32004 a wrong verdict: ${JSON.stringify(result)}`)
     history.checked.set(descriptions[id]!, true)
+    history.records.add(result.record_id)
   }
 }
 
@@ -90,6 +96,7 @@ async function write(server: RunningServer, history: History, mine: string[]): P
       context: word.repeat(20),
     })
     const id = String(result.decision_id)
+    history.records.add(String(result.record_id))
     history.acknowledged.set(id, {
       word,
       tags: new Set(['first']),
@@ -107,12 +114,15 @@ async function write(server: RunningServer, history: History, mine: string[]): P
     const tag = `tag${++serial}`
     known.tagsInDoubt.add(tag)
     const tags = [...known.tags, tag]
-    await server.call('updateDecision', { id, updates: { tags } })
+    const { record_id } = await server.call('updateDecision', { id, updates: { tags } })
+    history.records.add(String(record_id))
     known.tags.add(tag)
   } else {
     const outcome = pick(['success', 'failure', 'partial'])
     known.outcomeInDoubt = reviewed(known.outcome, outcome)
-    await server.call('reviewDecision', { decision_id: id, outcome, lessons: `lesson of ${known.word}` })
+    const given = { decision_id: id, outcome, lessons: `lesson of ${known.word}` }
+    const { record_id } = await server.call('reviewDecision', given)
+    history.records.add(String(record_id))
     known.outcome = known.outcomeInDoubt
     known.outcomeInDoubt = null
   }
@@ -210,7 +220,7 @@ for (const twoServers of [false, true]) {
     name,
     () =>
       inTemporaryDir(async (dir) => {
-        const history: History = { acknowledged: new Map(), sent: new Set(), checked: new Map() }
+        const history: History = { acknowledged: new Map(), sent: new Set(), checked: new Map(), records: new Set() }
         for (let index = 0; index < rounds; index++) {
           await round(dir, history, twoServers)
           // The check of everything is quadratic over the rounds: the last ones and every tenth suffice.
@@ -218,6 +228,8 @@ for (const twoServers of [false, true]) {
             const server = await startServer({ dir })
             await verify(server, history)
             expect(await server.kill()).toBe(0)
+            const store = await openSqliteStore({ ...suiteOptions, dir })
+            await checkThread(store, history.records).finally(store.close)
           }
         }
         expect(history.acknowledged.size).toBeGreaterThan(rounds)

@@ -7,6 +7,7 @@ import { openPostgresEvidence } from '../../../src/drivers/evidence/postgres/dri
 import { openPostgresStore } from '../../../src/drivers/store/postgres/driver.ts'
 import { chainOf } from '../../drivers/evidence/evidence-tools.ts'
 import { type RunningServer, until } from '../../support/process.ts'
+import { checkThread } from '../../support/thread.ts'
 import { counted, tripped } from './client.ts'
 import type { Found } from './history.ts'
 
@@ -61,6 +62,7 @@ export async function lookAround(url: string, servers: readonly RunningServer[])
         audit.push({ method, ids, claim: claims?.id ?? null })
       }
     }
+    await checkThread(store, [])
     const { seq: records } = await evidence.head()
     const events = await evidence.read(1, records + 1_000)
     const { intact } = await chainOf(evidence).verify(null)
