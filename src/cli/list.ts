@@ -3,7 +3,7 @@ import { listDecisions } from '../methods/index.ts'
 import { type Command, defineCommand } from './command.ts'
 import { connectionFlags, type Params, type Result, withConnection } from './connection.ts'
 import { parametersOf } from './parameters.ts'
-import { type Column, outcomePaint, type Paint, plain, print, shortId, table } from './terminal.ts'
+import { asOfLines, type Column, outcomePaint, type Paint, plain, print, shortId, table } from './terminal.ts'
 
 type Row = Result<'listDecisions'>['decisions'][number]
 
@@ -44,10 +44,11 @@ export const list: Command = defineCommand({
     const { paint, width } = run.terminal
     const end = offset + decisions.length
     const more = end < total ? `; the next: --offset ${end}` : ''
+    const notes = asOfLines(found.as_of).map(paint.yellow)
     await print(run, found, () =>
       decisions.length === 0
-        ? `${total === 0 ? 'No decision matches.' : `There are only ${total}.`}\n`
-        : `${[...table(decisions, columns(paint), width, paint.dim), '', paint.dim(`${offset + 1} to ${end} of ${total}${more}`)].join('\n')}\n`,
+        ? `${[...notes, total === 0 ? 'No decision matches.' : `There are only ${total}.`].join('\n')}\n`
+        : `${[...notes, ...table(decisions, columns(paint), width, paint.dim), '', paint.dim(`${offset + 1} to ${end} of ${total}${more}`)].join('\n')}\n`,
     )
     return 0
   },

@@ -4,7 +4,7 @@ import { queryDecisions } from '../methods/index.ts'
 import { type Command, defineCommand } from './command.ts'
 import { connectionFlags, type Params, type Result, withConnection } from './connection.ts'
 import { parametersOf } from './parameters.ts'
-import { type Column, outcomePaint, type Paint, plain, print, shortId, table } from './terminal.ts'
+import { asOfLines, type Column, outcomePaint, type Paint, plain, print, shortId, table } from './terminal.ts'
 
 const asked = parametersOf(queryDecisions.params, {
   ...{ query: null, filters: null, include_reasons: null, agent_id: null, tracker_scope: null, track: null },
@@ -74,6 +74,7 @@ function render(found: Result<'queryDecisions'>, { width, paint }: { width: numb
   const { decisions, total, query_time_ms, no_precedent, degraded, index, corrections } = found
   const partial = `Index incomplete: ${index.indexed} of ${index.total} decisions are searched by meaning.`
   const notes = degraded ? [paint.yellow(index.complete ? 'Embedder unavailable; keyword results only.' : partial)] : []
+  notes.push(...asOfLines(found.as_of).map(paint.yellow))
   for (const { word, by } of corrections) notes.push(paint.yellow(`No decision holds "${word}"; searched for "${by}".`))
   const none = index.complete ? 'No precedent: no decision matches.' : 'No decision matches so far.'
   if (decisions.length === 0) return `${[...notes, none].join('\n')}\n`

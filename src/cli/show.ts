@@ -3,7 +3,7 @@ import { getDecision, getSessionContext } from '../methods/index.ts'
 import { type Command, defineCommand } from './command.ts'
 import { connectionFlags, type Params, type Result, withConnection } from './connection.ts'
 import { parametersOf } from './parameters.ts'
-import { outcomePaint, type Paint, plain, print, shortId, type Terminal, wrap } from './terminal.ts'
+import { asOfLines, outcomePaint, type Paint, plain, print, shortId, type Terminal, wrap } from './terminal.ts'
 
 type Decision = Result<'getDecision'>
 
@@ -35,6 +35,7 @@ function described(decision: Decision, terminal: Terminal): string {
   const place = project && [project.name, project.feature, project.pr === null ? null : `pull request ${project.pr}`]
   const by = (who: string, at: string) => `${who}, ${minute(at)} UTC`
   const lines = [
+    ...asOfLines(decision.as_of).map(paint.yellow),
     ...wrap(plain(decision.decision), Math.min(width, widest)).map(paint.bold),
     facts(decision, paint),
     '',
@@ -101,6 +102,7 @@ export const show: Command = defineCommand({
   examples: [
     ['cstp show 1f0c52aa', 'one decision'],
     ['cstp show "PEP 241" --revisions', 'by the key of its origin, with what was changed'],
+    ['cstp show 1f0c52aa --as-of 2026-03-03T12:00:00Z', 'as it was at that time'],
   ],
   async run(run) {
     const params = { id: run.words[0]!, ...shown.read(run.flags) } as Params<'getDecision'>

@@ -1,4 +1,5 @@
 /** Where output goes: results to stdout, everything else to stderr; widths, colours, and text that can't control the terminal. */
+import type { AsOfBlock } from '../../sdk/schema/as-of.ts'
 import type { Configuration } from '../app/config/config.ts'
 import { createLog, type Log } from '../core/log.ts'
 import { plainText, visibleJson } from '../core/quote.ts'
@@ -125,6 +126,14 @@ export function wrap(text: string, columns: number): string[] {
 
 /** The part of an id that is enough to identify a decision. */
 export const shortId = (id: string): string => id.slice(-12, -4)
+
+/** What an answer about an earlier time says of itself; nothing about the present. */
+export function asOfLines(block: AsOfBlock | undefined): string[] {
+  if (!block) return []
+  const shown = (ids: readonly string[]) => `${ids.slice(0, 5).map(shortId).join(', ')}${ids.length > 5 ? ', …' : ''}`
+  const limits = block.limits.map(({ message, ids }) => `${message}${ids.length > 0 ? `: ${shown(ids)}` : ''}.`)
+  return [`As of ${block.at.replace('T', ' ').replace(/(?:\.000)?Z$/, ' UTC')}.`, ...limits]
+}
 
 /** Colour of an outcome. */
 export const outcomePaint = (paint: Paint, outcome: string | null): ((text: string) => string) =>

@@ -78,7 +78,8 @@ export function pastView(view: SearchView, past: Past, read: Read): SearchView {
   }
 }
 
-const sameText = 'Found by the text of today, shown as at the time: of these the text has changed since'
+const sameText =
+  'Searched by the text of today, shown as of then: decisions whose text has changed since may be missing'
 
 /** Notes that an answer was found by the texts of today, and which of its decisions had another text. */
 export async function limitSearch(
