@@ -7,6 +7,7 @@ import type { Command } from './command.ts'
 import { config } from './config.ts'
 import { docs } from './docs.ts'
 import { doctor } from './doctor.ts'
+import { dossier } from './dossier.ts'
 import { evidence } from './evidence.ts'
 import { exportDecisions } from './export.ts'
 import { guardrails } from './guardrails.ts'
@@ -34,6 +35,7 @@ export const commands: readonly Command[] = [
   query,
   list,
   show,
+  dossier,
   review,
   link,
   unlink,

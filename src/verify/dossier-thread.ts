@@ -1,4 +1,5 @@
 /** The receipts of a dossier: acts of the thread, against the record and the lines of the trail beside them. */
+import { createHash } from 'node:crypto'
 import { digestOf, type Fail, fieldsIn, listIn } from './dossier-parts.ts'
 import type { Fields } from './findings.ts'
 import { NoteFormError, type NoteKey, readKey } from './note.ts'
@@ -18,8 +19,11 @@ function threadKey(stated: unknown, log: string, fail: Fail): NoteKey | null {
   }
 }
 
-/** What an act names a line of the trail by. */
-const lineDigest = ({ seq: _, ...line }: Fields): string => digestOf({ ...line, detail: line.detail ?? null })
+/** What an act names a line of the trail by: over its members in this order, those of the detail as they are stored. */
+function lineDigest({ at, agent, method, request_id, ids, allowed, rules, detail }: Fields): string {
+  const members = [at, agent, method, request_id, ids, allowed, rules, detail ?? null]
+  return createHash('sha256').update(JSON.stringify(members)).digest('hex')
+}
 
 /**
  * Whether each receipt leads to its checkpoint, the last state of the decision is its record, and the lines of the trail are those

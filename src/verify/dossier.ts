@@ -43,7 +43,7 @@ const members = [
 
 type Fail = (check: CheckName, message: string, seq?: number) => void
 
-/** The dossier as a value. A duplicate member, or a text that other readers could take for another one, is refused. */
+/** The dossier as a value. A duplicate member, of which other readers could take the first, is refused. */
 function readDossier(text: string, fail: Fail): Fields | null {
   let value: unknown
   try {
@@ -52,12 +52,16 @@ function readDossier(text: string, fail: Fail): Fields | null {
     fail('form', 'this is not JSON')
     return null
   }
-  const bare = text.replace(/"(?:[^"\\]|\\.)*"|\s+/g, (part) => (part.startsWith('"') ? part : ''))
+  const bare = text.replace(/"(?:[^"\\]|\\.)*"|\s+/g, (part) =>
+    part.startsWith('"') ? JSON.stringify(JSON.parse(part)) : '',
+  )
   if (!isFields(value) || value.dossier_format !== 1) fail('form', 'this is not a dossier of format 1')
   else if (Object.keys(value).sort().join() !== members.join())
     fail('form', `a dossier has exactly the members ${members.join(', ')}`)
+  else if (Object.keys(value)[0] !== 'dossier_format')
+    fail('form', 'its members were sorted: give the file as the service wrote it')
   else if (bare !== JSON.stringify(value))
-    fail('form', 'it is not written as the service writes it: a duplicate member, or other escapes or numbers')
+    fail('form', 'it is not written as the service writes it: a duplicate member, or a number in another form')
   else return value
   return null
 }

@@ -12,7 +12,7 @@ import { verifyDossier } from '../../src/verify/dossier.ts'
 import { readKey } from '../../src/verify/note.ts'
 import { decidedStory } from '../support/evidence/dossiers.ts'
 import { witness } from '../support/evidence/notary.ts'
-import { cstp, temporaryDir } from '../support/process.ts'
+import { bareEnv, cstp, temporaryDir } from '../support/process.ts'
 import { openMemoryProgram, testSigner } from '../support/program.ts'
 
 const key = readKey(testSigner.verifier_key)
@@ -157,12 +157,13 @@ test('a dossier of another key is consistent, and not that of the log', () => {
   expect(failed(resigned(forged, other))).toContain('key')
 })
 
-test('a duplicate member, an escape and a number that are written otherwise are refused', () => {
+test('a duplicate member, and a number that is written otherwise, are refused; spaces and escapes are not', () => {
   const text = JSON.stringify(dossier)
   expect(verifyText(JSON.stringify(dossier, null, 2)).findings).toEqual([])
+  expect(verifyText(text.replace('"invoice"', '"\\u0069nvoice"')).findings).toEqual([])
   const forms = [
+    stableJson(dossier),
     text.replace('{', '{"decision":{"outcome":"failure"},'),
-    text.replace('"invoice"', '"\\u0069nvoice"'),
     text.replace('"dossier_format":1', '"dossier_format":1.0'),
     `${text}x`,
     '[]',
@@ -203,5 +204,31 @@ describe('cstp verify', () => {
     expect(JSON.parse(bad.out)).toMatchObject({ verified: false })
     const wrong = await run(JSON.stringify(dossier), '--against', 'older.json')
     expect(wrong.status).toBe(2)
+  })
+
+  test('verifies what cstp dossier wrote of a data directory, and Markdown and PDF are written beside it', async () => {
+    const env = bareEnv(dir)
+    const local = (...args: string[]) => cstp([...args, '--local'], env)
+    const recorded = await local(
+      'record',
+      'Keep \u202e the catalogue',
+      '--category',
+      'architecture',
+      '--confidence',
+      '0.9',
+      '--json',
+    )
+    const id = JSON.parse(recorded.out).decision_id as string
+    const paths = Object.fromEntries(['json', 'markdown', 'pdf'].map((name) => [name, join(dir, `d.${name}`)]))
+    for (const [format, path] of Object.entries(paths)) {
+      const { err, status } = await local('dossier', id, '--format', format, '--out', path)
+      expect([format, err, status]).toEqual([format, '', 0])
+    }
+    expect(await Bun.file(paths.markdown!).text()).toContain(`# Dossier of ${id}`)
+    expect((await Bun.file(paths.pdf!).bytes()).subarray(0, 4)).toEqual(new TextEncoder().encode('%PDF'))
+    const { out, status } = await cstp(['verify', paths.json!, '--json'], env)
+    expect([JSON.parse(out).findings, status]).toEqual([[], 0])
+    expect((await local('dossier', id, '--format', 'pdf')).status).toBe(2)
+    expect((await local('dossier', id, '--format', 'xml')).status).toBe(2)
   })
 })

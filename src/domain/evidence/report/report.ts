@@ -18,7 +18,7 @@ import { tallies } from './tallies.ts'
 import type { PrintedDocument, Printer } from './text.ts'
 import { heading, type Node, openWriter, paragraph } from './text.ts'
 
-const styles = {
+export const styles = {
   title: { fontSize: 30, bold: true, color: '#1f3a5f' },
   subtitle: { fontSize: 13, color: '#4b5563' },
   heading: { fontSize: 15, bold: true, color: '#1f3a5f', margin: [0, 18, 0, 6] },

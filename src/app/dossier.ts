@@ -1,0 +1,12 @@
+/** A dossier for people: as Markdown, or as PDF. */
+import type { Dossier } from '../../sdk/schema/dossier.ts'
+import { dossierDocument, dossierMarkdown } from '../domain/evidence/report/dossier-print.ts'
+import { openPrinter } from './printer.ts'
+
+export { dossierMarkdown }
+
+/** @returns null if the PDF library is not installed */
+export async function dossierPdf(dossier: Dossier): Promise<Uint8Array | null> {
+  const printer = await openPrinter()
+  return printer === null ? null : printer.print(dossierDocument(dossier, printer))
+}
