@@ -1106,6 +1106,11 @@ export interface GetPolicyResult {
   /** The rules in the long form of a guardrail file, in the order of the files, each with `file` and `line`. */
   guardrails: (Record<string, unknown>)[]
   /** The circuit breakers. */ circuit_breakers: (Record<string, unknown>)[]
+  /** When rules came into force, those asked for and all others, the newest first; at most 100. */
+  changes: {
+    /** SHA-256 of the rules in force. */ policy_hash: string
+    /** When it came into force, RFC 3339. */ in_force_from: string
+  }[]
   /** What each rule looks at, in words, by its id. */ applies: Record<string, string>
 }
 

@@ -3,7 +3,7 @@ import { scaleBand, scaleLinear } from 'd3-scale'
 import type { RefObject } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { whole } from './figures.ts'
-import { type Query, To } from './route.tsx'
+import { addressOf, go, type Query, To } from './route.tsx'
 import { ChartTable } from './ui.tsx'
 
 /** The width of an element, so that a chart fits it and its text keeps its size. */
@@ -95,9 +95,20 @@ const size = { height: 220, left: 44, bottom: 26, top: 8 }
 export function Columns({
   columns,
   unit,
+  mark,
 }: {
-  columns: { name: string; short: string; parts: Part[] }[]
+  columns: {
+    name: string
+    short: string
+    parts: Part[]
+    /** Where a click leads; in the table a link. */
+    to: { path: string; query: Query }
+    /** Days that are marked. */
+    marks: string[]
+  }[]
   unit: string
+  /** What a mark means. */
+  mark: string
 }) {
   const totals = columns.map(({ parts }) => parts.reduce((sum, { value }) => sum + value, 0))
   const { height, left, bottom, top } = size
@@ -109,6 +120,7 @@ export function Columns({
   ).padding(0.25)
   const every = Math.ceil(columns.length / Math.max(1, Math.floor(width / 110)))
   const names = columns[0]?.parts.map(({ name }) => name) ?? []
+  const isMarked = columns.some(({ marks }) => marks.length > 0)
   return (
     <figure ref={box}>
       <svg
@@ -122,19 +134,35 @@ export function Columns({
             <rect class="stripe" width="2" height="6" />
           </pattern>
         </defs>
-        {y.ticks(4).map((tick) => (
-          <g key={tick} class="axis">
-            <line x1={left} x2={width} y1={y(tick)} y2={y(tick)} />
-            <text x={left - 6} y={y(tick)} dy="0.32em" text-anchor="end">
-              {whole(tick)}
-            </text>
-          </g>
-        ))}
-        {columns.map(({ name, short, parts }, at) => {
+        {y
+          .ticks(4)
+          .filter(Number.isInteger)
+          .map((tick) => (
+            <g key={tick} class="axis">
+              <line x1={left} x2={width} y1={y(tick)} y2={y(tick)} />
+              <text x={left - 6} y={y(tick)} dy="0.32em" text-anchor="end">
+                {whole(tick)}
+              </text>
+            </g>
+          ))}
+        {columns.map(({ name, short, parts, to, marks }, at) => {
           let below = 0
           return (
-            <g key={short}>
-              <title>{`${name}: ${parts.map((part) => `${part.name} ${part.value}`).join(', ')}`}</title>
+            // biome-ignore lint/a11y/noStaticElementInteractions: a shortcut for the mouse to the link in the table
+            <g key={short} class="opens" onClick={() => go(addressOf(to.path, to.query))}>
+              <title>
+                {`${name}: ${parts.map((part) => `${part.name} ${part.value}`).join(', ')}${marks.length > 0 ? `. ${mark}: ${marks.join(', ')}` : ''}`}
+              </title>
+              <rect
+                class="hit"
+                x={x(short)! - (x.step() - x.bandwidth()) / 2}
+                width={x.step()}
+                y={top}
+                height={height - bottom - top}
+              />
+              {marks.length > 0 && (
+                <path class="mark" d={`M${x(short)! - (x.step() - x.bandwidth()) / 2} ${top}V${height - bottom}`} />
+              )}
               {parts.map((part) => {
                 const start = below
                 below += part.value
@@ -165,11 +193,27 @@ export function Columns({
             {name}
           </li>
         ))}
+        {isMarked && (
+          <li>
+            <span class="swatch changed" />
+            {mark}
+          </li>
+        )}
       </ul>
       <ChartTable
         caption={`${unit} by span and outcome`}
-        heads={[{ name: 'Days' }, ...names.map((name) => ({ name, number: true }))]}
-        rows={columns.map(({ name, parts }) => [name, ...parts.map(({ value }) => whole(value))])}
+        heads={[
+          { name: 'Days' },
+          ...names.map((name) => ({ name, number: true })),
+          ...(isMarked ? [{ name: mark }] : []),
+        ]}
+        rows={columns.map(({ name, parts, to, marks }) => [
+          <To path={to.path} query={to.query}>
+            {name}
+          </To>,
+          ...parts.map(({ value }) => whole(value)),
+          ...(isMarked ? [marks.join(', ')] : []),
+        ])}
       />
     </figure>
   )

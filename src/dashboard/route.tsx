@@ -24,10 +24,34 @@ const here = (): Place => ({
 
 const moved = 'cstp:moved'
 
+/** How long a page that is gone back to may load until it is scrolled to where it was left. */
+const restoreMs = 3_000
+
+/** Scrolls there as soon as the page is long enough, unless the reader scrolls first. */
+function scrollBack(to: number): void {
+  const end = performance.now() + restoreMs
+  const stop = new AbortController()
+  for (const name of ['wheel', 'touchstart', 'keydown'])
+    addEventListener(name, () => stop.abort(), { signal: stop.signal })
+  const look = () => {
+    if (stop.signal.aborted) return
+    if (document.documentElement.scrollHeight >= to + innerHeight || performance.now() > end) {
+      scrollTo(0, to)
+      stop.abort()
+    } else requestAnimationFrame(look)
+  }
+  look()
+}
+
 export function usePlace(): Place {
   const [place, setPlace] = useState(here)
   useEffect(() => {
-    const look = () => setPlace(here())
+    // Content comes later than the browser would scroll.
+    history.scrollRestoration = 'manual'
+    const look = (event: Event) => {
+      setPlace(here())
+      if (event instanceof PopStateEvent) setTimeout(() => scrollBack(Number(event.state?.scroll ?? 0)))
+    }
     addEventListener('popstate', look)
     addEventListener(moved, look)
     return () => {
@@ -59,6 +83,7 @@ export function addressOf(path: string, query: Query = {}): string {
 }
 
 export function go(address: string): void {
+  history.replaceState({ scroll: scrollY }, '')
   history.pushState(null, '', address)
   dispatchEvent(new Event(moved))
 }

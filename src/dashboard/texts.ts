@@ -171,6 +171,19 @@ export const texts = {
     allowOne: 'Allow one trial',
     close: 'Close breaker',
   },
+  outcomes: {
+    span: (from: string, to: string) => `${from} to ${to}`,
+    changed: 'Rules changed',
+  },
+  trail: {
+    heads: ['When', 'Agent', 'Call', 'Verdict', 'Rules', 'Decisions'],
+    stopped: (rules: string) => `stopped by ${rules}`,
+    warned: (rules: string) => `warned by ${rules}`,
+    blocked: 'blocked',
+    details: 'Details',
+    withLogins: 'Show logins too',
+    withoutLogins: 'Hide logins',
+  },
   inbox: {
     types: {
       review_outcome: 'Review due',
@@ -210,6 +223,7 @@ export const texts = {
     lessons: 'What to do differently next time',
     save: 'Save the review',
     cancel: 'Cancel',
+    all: (count: number) => `All ${counted(count, 'item')}`,
     waiting: (count: number) => counted(count, 'item waits', 'items wait'),
   },
 }

@@ -46,10 +46,15 @@ export const stoppedBy = ({ allowed, detail }: Pick<AuditEntry, 'allowed' | 'det
 /** What a line that evaluated nothing says: which breaker was reset, which rules were reloaded. */
 export function otherDetail(detail: unknown): string {
   if (!isObject(detail) || 'input' in detail) return ''
-  return Object.entries(detail)
-    .filter(([, value]) => ['string', 'number', 'boolean'].includes(typeof value))
-    .map(([name, value]) => `${name.replaceAll('_', ' ')}: ${String(value)}`)
-    .join(', ')
+  return (
+    Object.entries(detail)
+      // Digests are among the details.
+      .filter(
+        ([, value]) => ['string', 'number', 'boolean'].includes(typeof value) && !/^[0-9a-f]{32,}$/.test(String(value)),
+      )
+      .map(([name, value]) => `${name.replaceAll('_', ' ')}: ${String(value)}`)
+      .join(', ')
+  )
 }
 
 export const breakerPrefix = 'circuit_breaker:'

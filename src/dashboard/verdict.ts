@@ -42,12 +42,19 @@ export function verdictSentence(report: Report): string {
     : `Too few decisions to tell a gap from chance: they are ${known}. Review more of them.`
 }
 
-/** The verdict in two words: never that all is well while a range is off. */
-export const verdictWords = (report: Report): string => {
-  const { interpretation } = report.verdict
-  const calm = ['insufficient_data', 'well_calibrated'].includes(interpretation)
-  return calm && rangesOff(report) > 0 ? 'ranges off' : words(interpretation)
+const isCalm = ({ verdict }: Report): boolean =>
+  ['insufficient_data', 'well_calibrated'].includes(verdict.interpretation)
+
+/** The verdict in two words: never that all is well while a range is off, or the last 30 days are. */
+export const verdictWords = (report: Report, recent: Report | null = null): string => {
+  if (!isCalm(report)) return words(report.verdict.interpretation)
+  if (recent !== null && !isCalm(recent)) return `${words(recent.verdict.interpretation)} lately`
+  return rangesOff(report) > 0 ? 'ranges off' : words(report.verdict.interpretation)
 }
+
+/** What is proven of the last 30 days, if it is that something is off; else null. */
+export const recentSentence = (recent: Report | null): string | null =>
+  recent === null || isCalm(recent) ? null : `In the last 30 days: ${verdictSentence(recent)}`
 
 /** What the verdict is about, in a few words. */
 export function verdictNote({ verdict: { proven_by }, overall: { gap_low, gap_high } }: Report): string | null {

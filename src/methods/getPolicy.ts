@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import { invalidParams } from '../../sdk/errors.ts'
 import { Hash } from '../../sdk/schema/evidence.ts'
 import { defineMethod } from '../calls/method.ts'
-import { archivedPolicy, enact } from '../domain/guardrail/archive.ts'
+import { archivedPolicy, enact, policyChanges } from '../domain/guardrail/archive.ts'
 import { describeRule } from '../domain/guardrail/describe.ts'
 
 const d = v.description
@@ -27,6 +27,10 @@ export const getPolicy = defineMethod({
       d('The rules in the long form of a guardrail file, in the order of the files, each with `file` and `line`.'),
     ),
     circuit_breakers: v.pipe(v.array(AsWritten), d('The circuit breakers.')),
+    changes: v.pipe(
+      v.array(v.object({ policy_hash: Hash, in_force_from: period.in_force_from })),
+      d('When rules came into force, those asked for and all others, the newest first; at most 100.'),
+    ),
     applies: v.pipe(v.record(v.string(), v.string()), d('What each rule looks at, in words, by its id.')),
   }),
   scope: 'read',
@@ -52,6 +56,7 @@ export const getPolicy = defineMethod({
       periods,
       guardrails: found.rules.map((rule) => ({ ...rule })),
       circuit_breakers: found.breakers,
+      changes: await policyChanges(store),
       applies: Object.fromEntries(found.rules.map((rule) => [rule.id, describeRule(rule)])),
     }
   },

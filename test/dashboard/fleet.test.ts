@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import axe from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
 import type { GetCalibrationResult, ReadyResult } from '../../sdk/client.ts'
-import { type FleetServer, fleetTokens, startFleet } from '../support/fleet.ts'
+import { type FleetServer, fleetPolicies, fleetTokens, startFleet } from '../support/fleet.ts'
 import { fleet, truths } from '../support/fleet-plan.ts'
 import { executable, launch, logIn, open, settled, visit, type Watched } from './browser.ts'
 
@@ -126,6 +126,89 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
     quiet()
   })
 
+  test('every headline says what is proven of the known truth, and none contradicts another', async () => {
+    const lead = async (path: string): Promise<string> => {
+      await visit(page, server.url, path)
+      return page.locator('.lead').first().innerText()
+    }
+    const verdict = () =>
+      page
+        .locator('.figure', { hasText: /^(?:Verdict|Confidence)/ })
+        .locator('strong')
+        .first()
+        .innerText()
+    const { hidden, drifting, improving } = truths
+    for (const path of ['', '/calibration']) {
+      const text = await lead(path)
+      expect(text).toContain(`agent ${hidden.agent}, stakes ${hidden.stakes} are overconfident by`)
+      expect(text).toContain(`In the last 30 days: Decisions of agent ${drifting.agent} are overconfident by`)
+      expect([path, await verdict()]).toEqual([path, 'overconfident'])
+    }
+    expect(await lead('/trust')).toContain(`of ${hidden.agent} at ${hidden.stakes} stakes`)
+    expect(await lead(`/calibration?agent=${hidden.agent}`)).toContain(`stakes ${hidden.stakes} are overconfident`)
+    // Calibrated on the whole, and far off lately: neither the verdict nor the advice says that all is well.
+    expect(await lead(`/calibration?agent=${drifting.agent}`)).toContain(
+      'In the last 30 days: The decisions are overconfident',
+    )
+    expect(await verdict()).toBe('overconfident lately')
+    const advice = await page.getByRole('region', { name: 'What to do' }).innerText()
+    expect(advice).toContain('less confidence')
+    expect(advice).not.toContain('keep stating')
+    // What got better has no sign of drift.
+    expect(await lead(`/calibration?agent=${improving.agent}`)).not.toContain('last 30 days')
+    expect(await page.locator('path.drifted').count()).toBe(0)
+    expect(await lead('/calibration?agent=planner')).toContain('No agent, category or stakes is proven to be off.')
+    expect(await verdict()).toBe('well calibrated')
+    quiet()
+  })
+
+  test('the timeline marks the days on which rules changed, and leads to its decisions; back scrolls to where it was', async () => {
+    await visit(page, server.url, '')
+    const panel = page.getByRole('region', { name: 'Outcomes over time' })
+    await panel.getByText('Show as a table').click()
+    const rows = panel.locator('tbody tr')
+    const days = fleetPolicies.slice(1).map(({ days_ago }) => new Date(Date.now() - days_ago * 86_400_000))
+    const marked = (await panel.locator('tbody td:last-child').allInnerTexts()).filter((text) => text !== '')
+    expect(marked).toEqual(days.map((day) => day.toISOString().slice(0, 10)))
+    expect(await panel.locator('path.mark').count()).toBe(marked.length)
+    const last = rows.last()
+    const counts = (await last.locator('td').allInnerTexts()).slice(0, 5).map(numberIn)
+    await last.getByRole('link').scrollIntoViewIfNeeded()
+    const at = await page.evaluate(() => Math.round(scrollY))
+    expect(at).toBeGreaterThan(300)
+    await last.getByRole('link').click()
+    await page.waitForURL(/from=/)
+    expect(await listed()).toBe(counts.reduce((sum, count) => sum + count, 0))
+    await page.goBack()
+    await page.waitForFunction((wanted) => Math.abs(scrollY - wanted) < 200, at)
+    quiet()
+  })
+
+  test('the trail says what stopped an action, what only warned, and which breaker was reset; logins do not drown it', async () => {
+    await server.call('resetCircuit', { scope: 'tag:nightly', reason: 'The import is fixed' })
+    await visit(page, server.url, '/guardrails')
+    const trail = page.getByRole('region', { name: 'Audit trail' })
+    const first = trail.locator('tbody tr').first()
+    expect(await first.innerText()).toContain(
+      'scope: tag:nightly, previous state: half_open, new state: closed, reason: The import is fixed',
+    )
+    expect(await trail.innerText()).not.toContain('dashboard.login')
+    await visit(page, server.url, '/guardrails?rule=irreversible-without-plan')
+    const verdicts = await trail.locator('td[data-label=Verdict]').allInnerTexts()
+    const rules = await trail.locator('td[data-label=Rules]').allInnerTexts()
+    for (const [at, verdict] of verdicts.entries())
+      expect(rules[at]).toBe(
+        verdict === 'blocked'
+          ? 'stopped by unsure-at-critical-stakes\nwarned by irreversible-without-plan'
+          : 'warned by irreversible-without-plan',
+      )
+    await first.getByText('Details').click()
+    expect(await first.locator('pre').innerText()).toContain('policy_hash:')
+    await page.getByRole('link', { name: 'Show logins too' }).click()
+    await page.waitForURL(/logins=yes/)
+    quiet()
+  })
+
   test('every count of trust opens a list with as many', async () => {
     for (const [by, period] of [
       ['agent_stakes', ''],
@@ -236,6 +319,7 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
     await page.keyboard.press('k')
     const href = (await first.getAttribute('href'))!
     await page.keyboard.press('r')
+    await page.waitForFunction(() => document.activeElement?.tagName === 'SELECT')
     await page.keyboard.type('fail')
     await page.keyboard.press('Tab')
     await page.keyboard.type('It was taken back.')

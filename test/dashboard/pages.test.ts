@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises'
 import axe, { type RunOnly } from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
 import type { GetCalibrationResult } from '../../sdk/client.ts'
-import { verdictSentence, verdictWords } from '../../src/dashboard/verdict.ts'
+import { recentSentence, verdictSentence, verdictWords } from '../../src/dashboard/verdict.ts'
 import { temporaryDir } from '../support/process.ts'
 import { executable, launch, logIn, open, settled, visit, type Watched } from './browser.ts'
 import { type DashboardPlace, hasData, hostile, people, startPlace } from './place.ts'
@@ -73,6 +73,9 @@ describe.skipIf(!runs)('the dashboard', () => {
       .locator('.figure', { has: page.locator('dt', { hasText: name }) })
       .locator('strong')
       .innerText()
+  /** The report on the last 30 days. */
+  const lately = async () =>
+    (await place.server.call('getCalibration', { window: '30d' })) as unknown as GetCalibrationResult
   const quiet = (): void => expect(watched.complaints.splice(0)).toEqual([])
 
   test('a wrong token is refused in words, and opens nothing', async () => {
@@ -139,7 +142,7 @@ describe.skipIf(!runs)('the dashboard', () => {
     expect(await figure('Reviewed')).toBe(reviewed_decisions.toLocaleString('en'))
     expect(await figure('Accuracy')).toBe(`${(100 * overall.accuracy!).toFixed(0)} %`)
     expect(await figure('Brier score')).toBe(overall.brier_score!.toFixed(3))
-    expect(await figure('Confidence')).toBe(verdictWords(report))
+    expect(await figure('Confidence')).toBe(verdictWords(report, await lately()))
     await page.getByLabel('Period').selectOption('30d')
     await page.waitForURL(/period=30d/)
     await settled(page)
@@ -284,9 +287,10 @@ describe.skipIf(!runs)('the dashboard', () => {
     const report = (await place.server.call('getCalibration', {})) as unknown as GetCalibrationResult
     const { overall } = report
     await visit(page, url, '/calibration')
-    expect(await figure('Verdict')).toBe(verdictWords(report))
+    const recent = await lately()
+    expect(await figure('Verdict')).toBe(verdictWords(report, recent))
     const lead = await page.locator('p.lead').first().innerText()
-    expect(lead).toBe(verdictSentence(report))
+    expect(lead).toBe([verdictSentence(report), recentSentence(recent)].filter(Boolean).join(' '))
     const accuracy = page.locator('.figure', { has: page.getByText('Accuracy', { exact: true }) }).first()
     expect(await accuracy.innerText()).toContain(`mean confidence ${(100 * overall.mean_confidence!).toFixed(1)} %`)
     expect(overall.mean_confidence).not.toBe(report.confidence_stats.mean)

@@ -32,6 +32,7 @@ forEachBackend((open) => {
       ...one,
       in_force_until: until,
       periods: [{ in_force_from: from, in_force_until: until }],
+      changes: expect.anything(),
     })
     const two = await call('getPolicy')
     expect(two.circuit_breakers).toMatchObject([{ scope: 'global', failure_threshold: 1 }])
@@ -40,6 +41,11 @@ forEachBackend((open) => {
     expect(compileArchived({ ...two, guardrails: one.guardrails })).toBe('altered')
     clock.now += hour
     await program.rules(first)
+    const hashes = [policy_hash, two.policy_hash, policy_hash]
+    expect((await call('getPolicy')).changes.slice(0, 3)).toEqual(
+      [at(), until, from].map((in_force_from, place) => ({ policy_hash: hashes[place]!, in_force_from })),
+    )
+    expect(one.applies).toEqual({ one: 'stakes = critical' })
     expect((await call('getPolicy')).periods).toEqual([
       { in_force_from: from, in_force_until: until },
       { in_force_from: at(), in_force_until: null },

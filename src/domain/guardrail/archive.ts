@@ -4,6 +4,7 @@
  */
 import type { BreakerRule } from '../../../sdk/schema/guardrail.ts'
 import { StorageError } from '../../../sdk/storage/errors.ts'
+import { compareText } from '../../../sdk/storage/fields.ts'
 import { keyedPages } from '../../../sdk/storage/keyed.ts'
 import type { KeyedReader, Store, Transaction } from '../../../sdk/storage/store.ts'
 import { timestamp } from '../../core/time.ts'
@@ -83,6 +84,22 @@ export async function policyAsOf({ keyed }: { keyed: KeyedReader }, at_ms: numbe
       return set
     }
   return null
+}
+
+/** So many sets are looked at for the changes. */
+const mostSets = 1_000
+
+/** When sets came into force, the newest first; at most the last 100. */
+export async function policyChanges({
+  keyed,
+}: Pick<Store, 'keyed'>): Promise<{ policy_hash: string; in_force_from: string }[]> {
+  const sets = await keyed.list(archive, { limit: mostSets })
+  return sets
+    .flatMap(({ key, value }) =>
+      (value as ArchivedPolicy).periods.map(({ from }) => ({ policy_hash: key, in_force_from: from })),
+    )
+    .sort((a, b) => compareText(b.in_force_from, a.in_force_from))
+    .slice(0, periodsKept)
 }
 
 /** What getPolicy returns, compiled; `altered` if it is not what its hash says. */

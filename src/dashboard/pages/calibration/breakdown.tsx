@@ -3,14 +3,18 @@ import type { GetCalibrationParams, GetCalibrationResult } from '../../../../sdk
 import { Show, useCall } from '../../call.tsx'
 import { decimal, percent, signed, whole } from '../../figures.ts'
 import { service } from '../../service.ts'
+import { inPoints, texts } from '../../texts.ts'
 import { Empty, Table, Term } from '../../ui.tsx'
 import { provenWords } from '../../verdict.ts'
+
+type Cell = GetCalibrationResult['cells'][number]
 
 export function Breakdown({
   rows,
   first,
 }: {
-  rows: { name: string; overall: GetCalibrationResult['overall'] }[]
+  /** `proven` is what is proven of all rows together; without it each row says what its own interval proves. */
+  rows: { name: string; overall: GetCalibrationResult['overall']; proven?: Cell['proven'] }[]
   first: string
 }) {
   if (rows.length === 0) return <Empty>There are no figures to compare yet.</Empty>
@@ -25,17 +29,24 @@ export function Breakdown({
         { name: 'Brier', label: <Term name="brier">Brier</Term>, number: true },
         { name: 'Proven', label: <Term name="verdict">Proven</Term> },
       ]}
-      rows={rows.map(({ name, overall }) => [
+      rows={rows.map(({ name, overall, proven }) => [
         name,
         whole(overall.scored),
         percent(overall.accuracy, 1),
         signed(overall.calibration_gap),
         decimal(overall.brier_score),
-        provenWords(overall),
+        proven === undefined
+          ? provenWords(overall)
+          : proven === null
+            ? texts.trust.compare.notProven
+            : inPoints(proven),
       ])}
     />
   )
 }
+
+const isRow = (cell: Cell, as: 'category' | 'agent', name: string): boolean =>
+  cell[as] === name && cell.stakes === null && cell[as === 'agent' ? 'category' : 'agent'] === null
 
 /** The same figures for each of the largest categories or agents. */
 export function Compared({
@@ -43,11 +54,14 @@ export function Compared({
   as,
   of,
   first,
+  cells,
 }: {
   names: string[]
   as: 'category' | 'agent'
   of: GetCalibrationParams
   first: string
+  /** The rows of the same decisions, which say what is proven of each. */
+  cells: readonly Cell[]
 }) {
   const shown = names.slice(0, 12)
   const loaded = useCall(JSON.stringify([shown, as, of]), async (signal) => {
@@ -63,7 +77,17 @@ export function Compared({
   })
   return (
     <>
-      <Show of={loaded}>{(rows) => <Breakdown first={first} rows={rows} />}</Show>
+      <Show of={loaded}>
+        {(rows) => (
+          <Breakdown
+            first={first}
+            rows={rows.map((row) => ({
+              ...row,
+              proven: cells.find((cell) => isRow(cell, as, row.name))?.proven ?? null,
+            }))}
+          />
+        )}
+      </Show>
       {names.length > shown.length && <p class="quiet">and {names.length - shown.length} more; choose one above</p>}
     </>
   )

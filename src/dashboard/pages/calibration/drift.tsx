@@ -47,7 +47,7 @@ export function Drift({ of }: { of: { agent?: string; category?: string } }) {
                 names[type],
                 decimal(historical_value),
                 decimal(recent_value),
-                decimal(p_value),
+                pValue(p_value).replace('= ', ''),
                 <Badge of={severity} />,
               ])}
             />
@@ -145,6 +145,9 @@ function DriftHistory({ history }: { history: readonly Point[] }) {
 type Point = CheckDriftResult['history'][number]
 type Change = NonNullable<Point['accuracy']>
 
+/** Whether drift was found, and this figure is one that got worse by more than chance explains. */
+const hasWorsened = (point: Point, { p_value }: Change): boolean => point.drift_detected && p_value <= 0.05
+
 const size = { height: 220, left: 52, right: 10, bottom: 26, top: 14 }
 
 /** Runs of weeks that have a figure: a line must not cross weeks that have none. */
@@ -210,12 +213,12 @@ function DriftChart({
             <g key={point.at}>
               <title>
                 {change
-                  ? `${day}: ${write(change.recent)} in the 30 days before (${point.recent_scored} scored), ${write(change.historical)} in the past (${point.historical_scored} scored), p ${pValue(change.p_value)}${point.drift_detected ? ', drift' : ''}`
+                  ? `${day}: ${write(change.recent)} in the 30 days before (${point.recent_scored} scored), ${write(change.historical)} in the past (${point.historical_scored} scored), p ${pValue(change.p_value)}${hasWorsened(point, change) ? ', drift' : ''}`
                   : `${day}: too few reviewed decisions (${point.recent_scored} recent, ${point.historical_scored} of the past)`}
               </title>
               <rect class="hit" x={x(at) - half} width={2 * half} y={top} height={height - bottom - top} />
               {change && <circle class="dot" cx={x(at)} cy={y(change.recent)} r={3} />}
-              {change && point.drift_detected && (
+              {change && hasWorsened(point, change) && (
                 <path class="drifted" d={`M${x(at)} ${y(change.recent) - 8}l8 8l-8 8l-8 -8z`} />
               )}
               {at % every === 0 && (

@@ -1,5 +1,5 @@
 /** Calibration: how well the stated confidence fits the outcomes, and what to do about it. */
-import type { GetCalibrationParams } from '../../../../sdk/client.ts'
+import type { GetCalibrationParams, GetCalibrationResult } from '../../../../sdk/client.ts'
 import { Show, useCall } from '../../call.tsx'
 import { Bars } from '../../charts.tsx'
 import { counted, decimal, percent, periods, signed } from '../../figures.ts'
@@ -7,17 +7,25 @@ import { Choice, type Options } from '../../form.tsx'
 import { goWith, type View } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { Badge, Empty, Figure, Panel } from '../../ui.tsx'
-import { rangesOff, verdictNote, verdictSentence, verdictWords } from '../../verdict.ts'
+import { rangesOff, recentSentence, verdictNote, verdictSentence, verdictWords } from '../../verdict.ts'
 import { Breakdown, Compared } from './breakdown.tsx'
 import { Reliability } from './diagram.tsx'
 import { Drift } from './drift.tsx'
 
 async function load(params: GetCalibrationParams, signal: AbortSignal) {
-  const [report, stats] = await Promise.all([
-    service.getCalibration(params, { signal }),
+  const [report, stats, recent] = await Promise.all([
+    service.getCalibration({ ...params, cells: 'agent_category' }, { signal }),
     service.getStats({}, { signal }),
+    params.window === '30d' ? null : service.getCalibration({ ...params, window: '30d' }, { signal }),
   ])
-  return { report, stats }
+  return { report, stats, recent }
+}
+
+/** What to do; with what is off in the last 30 days nothing says that all is well. */
+function adviceOf(report: GetCalibrationResult, recent: GetCalibrationResult | null) {
+  if (recentSentence(recent) === null) return report.recommendations
+  const pressing = [...recent!.recommendations, ...report.recommendations].filter(({ severity }) => severity !== 'info')
+  return [...new Map(pressing.map((one) => [one.message, one])).values()]
 }
 
 export function Calibration({ place }: View) {
@@ -58,14 +66,15 @@ export function Calibration({ place }: View) {
         />
       </div>
       <Show of={loaded}>
-        {({ report }) => {
-          const { overall, buckets, confidence_stats, recommendations } = report
+        {({ report, recent }) => {
+          const { overall, buckets, confidence_stats } = report
+          const recommendations = adviceOf(report, recent)
           const off = rangesOff(report)
           return (
             <>
-              <p class="lead">{verdictSentence(report)}</p>
+              <p class="lead">{[verdictSentence(report), recentSentence(recent)].filter(Boolean).join(' ')}</p>
               <dl class="figures">
-                <Figure name="Verdict" term="verdict" value={verdictWords(report)} note={verdictNote(report)} />
+                <Figure name="Verdict" term="verdict" value={verdictWords(report, recent)} note={verdictNote(report)} />
                 <Figure
                   name="Brier score"
                   term="brier"
@@ -166,6 +175,7 @@ export function Calibration({ place }: View) {
                       names={Object.keys(stats?.by_category ?? {})}
                       as="category"
                       of={{ ...of, window }}
+                      cells={report.cells}
                     />
                   </Panel>
                 )}
@@ -177,6 +187,7 @@ export function Calibration({ place }: View) {
                       names={Object.keys(stats?.by_agent ?? {})}
                       as="agent"
                       of={{ ...of, window }}
+                      cells={report.cells}
                     />
                   </Panel>
                 )}

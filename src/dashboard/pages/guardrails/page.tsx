@@ -1,11 +1,10 @@
-/** Guardrails: the rules in force, a dry run of an action, and the audit trail. */
+/** Guardrails: the rules in force, and a dry run of an action. */
 import { Show, useCall } from '../../call.tsx'
-import { counted, none, time, whole } from '../../figures.ts'
-import { FilterBar, keptOf } from '../../form.tsx'
-import { type Place, To, ToDecision, useArrival, type View } from '../../route.tsx'
+import { counted, none, whole } from '../../figures.ts'
+import type { View } from '../../route.tsx'
 import { service } from '../../service.ts'
-import { actionIn } from '../../trail.ts'
-import { Badge, Empty, Panel, Table, When } from '../../ui.tsx'
+import { Badge, Empty, Panel, Table } from '../../ui.tsx'
+import { Trail } from './trail.tsx'
 import { TryOut } from './try-out.tsx'
 
 const mostHits = 500
@@ -93,86 +92,5 @@ export function Guardrails({ session, place }: View) {
         </Panel>
       )}
     </div>
-  )
-}
-
-const trailFilters = [
-  { name: 'agent', label: 'Agent' },
-  { name: 'method', label: 'Method' },
-  { name: 'rule', label: 'Rule' },
-]
-
-/** The audit trail: every write and every check, newest first. */
-function Trail({ place }: { place: Place }) {
-  const kept = keptOf(place, ['agent', 'method', 'rule', 'allowed'])
-  const { allowed: verdict, ...texts } = kept
-  const before = place.query.get('before') ?? ''
-  const cursor = Number.parseInt(before, 10)
-  const status = useArrival<HTMLParagraphElement>(before)
-  const query = {
-    ...Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== '')),
-    ...(verdict && { allowed: verdict === 'yes' }),
-    ...(cursor > 0 && { cursor }),
-    limit: 25,
-  }
-  const loaded = useCall(JSON.stringify(query), (signal) => service.listAudit(query, { signal }))
-  return (
-    <Panel title="Audit trail" wide>
-      <FilterBar
-        place={place}
-        fields={trailFilters}
-        choice={{
-          name: 'allowed',
-          label: 'Verdict',
-          options: [
-            ['', 'any'],
-            ['no', 'blocked'],
-            ['yes', 'allowed'],
-          ],
-        }}
-        cursor="before"
-      />
-      <Show of={loaded}>
-        {({ entries, next_cursor }) => (
-          <>
-            <p class="quiet" role="status" tabIndex={-1} ref={status}>
-              {entries.length > 0 && `${counted(entries.length, 'call')}, ${time(entries[0]!.at)} and earlier`}
-            </p>
-            {entries.length === 0 ? (
-              <Empty>No entry matches.</Empty>
-            ) : (
-              <Table
-                caption="Audit trail"
-                heads={['When', 'Agent', 'Call', 'Verdict', 'Fired', 'Decisions'].map((name) => ({ name }))}
-                rows={entries.map(({ at, agent, method, allowed, rules, ids, detail }) => [
-                  <When at={at} />,
-                  agent,
-                  <>
-                    <code>{method}</code>
-                    {actionIn(detail) && <div class="quiet">{actionIn(detail)}</div>}
-                  </>,
-                  allowed === null ? none : <Badge of={allowed ? 'allowed' : 'blocked'} />,
-                  rules.join(', ') || none,
-                  ids.length === 0
-                    ? none
-                    : ids.slice(0, 3).map((id) => (
-                        <div key={id}>
-                          <ToDecision id={id}>{id}</ToDecision>
-                        </div>
-                      )),
-                ])}
-              />
-            )}
-            {next_cursor !== null && (
-              <nav class="pager" aria-label="Pages of the trail">
-                <To path={place.path} query={{ ...kept, before: next_cursor }} rel="next">
-                  Older
-                </To>
-              </nav>
-            )}
-          </>
-        )}
-      </Show>
-    </Panel>
   )
 }

@@ -1,5 +1,5 @@
 /** The items of the inbox, walked with j and k; r opens the review of the one that has the focus. */
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Outcome, ReadyResult } from '../../../../sdk/client.ts'
 import { Failure, useJob } from '../../call.tsx'
 import { Act, Choice, Field, Form, type Read, useResult } from '../../form.tsx'
@@ -91,7 +91,7 @@ const outcomes: Outcome[] = ['success', 'partial', 'failure', 'abandoned']
 function QuickReview({ id, done, cancel }: { id: string; done: (outcome: Outcome) => void; cancel: () => void }) {
   const { error, busy, run } = useJob<void>()
   const box = useRef<HTMLDivElement>(null)
-  useEffect(() => box.current?.querySelector('select')?.focus(), [])
+  useLayoutEffect(() => box.current?.querySelector('select')?.focus(), [])
   const submit = (read: Read) =>
     run(async () => {
       const [actual_result, lessons] = [read('actual_result').trim(), read('lessons').trim()]

@@ -1,27 +1,31 @@
 /** Overview: decisions and their outcomes, what needs attention, and what was blocked. */
-import type { ReadyResult } from '../../../../sdk/client.ts'
 import { Failure, Show, useCall } from '../../call.tsx'
-import { Bars, Columns, Stack } from '../../charts.tsx'
-import { counted, dayOf, decimal, none, type Period, percent, periods, startOf, whole } from '../../figures.ts'
+import { Bars, Stack } from '../../charts.tsx'
+import { counted, decimal, none, type Period, percent, periods, startOf, whole } from '../../figures.ts'
 import { Choice } from '../../form.tsx'
 import { goWith, To, ToDecision, type View } from '../../route.tsx'
 import { service } from '../../service.ts'
+import { texts } from '../../texts.ts'
 import { actionIn, stoppedBy } from '../../trail.ts'
 import { Badge, Empty, Figure, Panel, Table, When } from '../../ui.tsx'
-import { verdictNote, verdictWords } from '../../verdict.ts'
+import { recentSentence, verdictNote, verdictSentence, verdictWords } from '../../verdict.ts'
 import { ToBlock } from '../blocks/page.tsx'
+import { Items } from '../inbox/items.tsx'
+import { Outcomes } from './outcomes.tsx'
 
 async function load(period: Period, signal: AbortSignal) {
   const since = startOf(period)
   const from = since === undefined ? {} : { date_from: since }
-  const [stats, calibration, ready, breakers, latest] = await Promise.all([
+  const [stats, calibration, recent, ready, approvals, breakers, latest] = await Promise.all([
     service.getStats(from, { signal }),
     service.getCalibration({ window: period }, { signal }),
+    period === '30d' ? null : service.getCalibration({ window: '30d' }, { signal }),
     service.ready({ limit: 6 }, { signal }),
+    service.listApprovals({ state: 'pending', limit: 1 }, { signal }),
     service.listBreakers({}, { signal }),
     service.listDecisions({ limit: 6, ...from }, { signal }),
   ])
-  return { since, stats, calibration, ready, breakers, latest }
+  return { since, stats, calibration, recent, waiting: ready.total + approvals.total, ready, breakers, latest }
 }
 
 export function Overview({ place, session }: View) {
@@ -40,7 +44,7 @@ export function Overview({ place, session }: View) {
         />
       </div>
       <Show of={loaded}>
-        {({ since, stats, calibration, ready, breakers, latest }) => {
+        {({ since, stats, calibration, recent, waiting, ready, breakers, latest }) => {
           const { overall } = calibration
           const open = breakers.breakers.filter(({ state }) => state !== 'closed')
           if (stats.total === 0 && period === 'all')
@@ -52,6 +56,7 @@ export function Overview({ place, session }: View) {
             )
           return (
             <>
+              <p class="lead">{[verdictSentence(calibration), recentSentence(recent)].filter(Boolean).join(' ')}</p>
               <dl class="figures">
                 <Figure
                   name="Decisions"
@@ -78,13 +83,20 @@ export function Overview({ place, session }: View) {
                 <Figure
                   name="Confidence"
                   term="verdict"
-                  value={verdictWords(calibration)}
+                  value={<To path="/trust">{verdictWords(calibration, recent)}</To>}
                   note={verdictNote(calibration)}
                 />
               </dl>
               <div class="panels">
-                <Panel title="Needs attention" lead={`${counted(ready.total, 'item')}, the most urgent first.`}>
-                  <ActionList actions={ready.actions} />
+                <Panel title="Needs attention" lead="The most urgent first.">
+                  {ready.actions.length === 0 ? (
+                    <Empty>{texts.inbox.nothing}</Empty>
+                  ) : (
+                    <Items actions={ready.actions} mayReview={false} changed={loaded.again} />
+                  )}
+                  <p>
+                    <To path="/inbox">{texts.inbox.all(waiting)}</To>
+                  </p>
                 </Panel>
                 <Panel title="Circuit breakers" lead="An open breaker blocks actions until its cooldown is over.">
                   {open.length === 0 ? (
@@ -95,7 +107,11 @@ export function Overview({ place, session }: View) {
                     <ul class="plain">
                       {open.map(({ scope, state, failure_count }) => (
                         <li key={scope}>
-                          <Badge of={state} /> <code>{scope}</code> {counted(failure_count, 'failure')}
+                          <Badge of={state} />{' '}
+                          <To path={`/breakers/${encodeURIComponent(scope)}`}>
+                            <code>{scope}</code>
+                          </To>{' '}
+                          {counted(failure_count, 'failure')}
                         </li>
                       ))}
                     </ul>
@@ -121,7 +137,7 @@ export function Overview({ place, session }: View) {
                   />
                 </Panel>
                 <Panel title="Outcomes over time" wide>
-                  <Outcomes from={since ?? stats.by_day[0]?.date ?? dayOf(Date.now())} />
+                  <Outcomes since={since} days={stats.by_day} />
                 </Panel>
                 <Panel title="By category" wide>
                   <Bars
@@ -198,81 +214,5 @@ function Blocks() {
         </To>
       </p>
     </Panel>
-  )
-}
-
-const kinds = ['success', 'partial', 'failure', 'abandoned', 'pending'] as const
-const day = 86_400_000
-const most = 14
-
-/** Days from `from` to today in at most 14 spans of the same length. */
-function spansFrom(from: string): { from: string; to: string }[] {
-  const start = Date.parse(from.slice(0, 10))
-  const days = Math.max(1, Math.round((Date.parse(dayOf(Date.now())) - start) / day) + 1)
-  const length = Math.ceil(days / most)
-  return Array.from({ length: Math.ceil(days / length) }, (_, at) => ({
-    from: dayOf(start + at * length * day),
-    to: dayOf(start + ((at + 1) * length - 1) * day),
-  }))
-}
-
-async function loadOutcomes(from: string, signal: AbortSignal) {
-  const spans = spansFrom(from)
-  const calls = spans.flatMap((span) =>
-    kinds.map((kind) => ({
-      method: 'listDecisions' as const,
-      params: {
-        limit: 1,
-        date_from: span.from,
-        date_to: span.to,
-        ...(kind === 'pending' ? { status: 'pending' as const } : { outcome: kind }),
-      },
-    })),
-  )
-  const answers = await service.batch(calls, { signal })
-  return spans.map((span, at) => ({
-    name: span.from === span.to ? span.from : `${span.from} to ${span.to}`,
-    short: span.from,
-    parts: kinds.map((kind, of) => {
-      const answer = answers[at * kinds.length + of]!
-      if (!answer.ok) throw answer.error
-      return { name: kind, value: answer.result.total }
-    }),
-  }))
-}
-
-/** Outcomes over time. */
-function Outcomes({ from }: { from: string }) {
-  const loaded = useCall(from.slice(0, 10), (signal) => loadOutcomes(from, signal))
-  return <Show of={loaded}>{(columns) => <Columns unit="decisions" columns={columns} />}</Show>
-}
-
-const names: Record<ReadyResult['actions'][number]['type'], string> = {
-  review_outcome: 'Review',
-  stale_pending: 'Overdue review',
-  calibration_drift: 'Calibration drift',
-  open_breaker: 'Breaker open',
-  contradiction: 'Contradiction',
-}
-
-const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`)
-
-/** What needs attention, and why. */
-function ActionList({ actions }: { actions: ReadyResult['actions'] }) {
-  if (actions.length === 0) return <Empty>Nothing needs attention: no review is due, and no drift was found.</Empty>
-  return (
-    <ul class="plain actions">
-      {actions.map(({ type, priority, decision_id, title, category, reason, suggestion }) => (
-        <li key={`${type} ${decision_id ?? category}`}>
-          <p>
-            <Badge of={priority} /> <strong>{names[type]}</strong>{' '}
-            {decision_id ? <ToDecision id={decision_id}>{title ?? decision_id}</ToDecision> : category}
-          </p>
-          <p class="quiet">
-            {sentence(reason)} {sentence(suggestion)}
-          </p>
-        </li>
-      ))}
-    </ul>
   )
 }

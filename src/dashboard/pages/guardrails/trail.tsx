@@ -1,0 +1,131 @@
+/** The audit trail: who called what, what stopped it, and all that is kept of each line. */
+import { Show, useCall } from '../../call.tsx'
+import { counted, none, time } from '../../figures.ts'
+import { FilterBar, keptOf } from '../../form.tsx'
+import { type Place, To, ToDecision, useArrival } from '../../route.tsx'
+import { service } from '../../service.ts'
+import { texts } from '../../texts.ts'
+import { type AuditEntry, actionIn, evaluated, otherDetail, stoppedBy } from '../../trail.ts'
+import { Badge, Empty, Panel, Table, When } from '../../ui.tsx'
+import { yamlOf } from '../../yaml.ts'
+import { ToBlock } from '../blocks/page.tsx'
+
+const t = texts.trail
+const sessionMethods = ['dashboard.login', 'dashboard.logout']
+
+/** The call of a line, with all that is kept of it. */
+function Called({ entry: { method, detail, request_id } }: { entry: AuditEntry }) {
+  return (
+    <>
+      <code>{method}</code>
+      <div class="quiet">{actionIn(detail) || otherDetail(detail)}</div>
+      <details>
+        <summary>{t.details}</summary>
+        <pre>{yamlOf({ request_id, ...(detail !== null && { detail }) })}</pre>
+      </details>
+    </>
+  )
+}
+
+/** What stopped the action, and what only warned. */
+function Rules({ entry }: { entry: AuditEntry }) {
+  const [stopped, { warnings }] = [stoppedBy(entry), evaluated(entry.detail)]
+  if (stopped.length + warnings.length === 0) return <span>{none}</span>
+  return (
+    <>
+      {stopped.length > 0 && <div>{t.stopped(stopped.join(', '))}</div>}
+      {warnings.length > 0 && <div class="quiet">{t.warned(warnings.join(', '))}</div>}
+    </>
+  )
+}
+
+const trailFilters = [
+  { name: 'agent', label: 'Agent' },
+  { name: 'method', label: 'Method' },
+  { name: 'rule', label: 'Rule' },
+]
+
+/** The audit trail: every write and every check, newest first. */
+export function Trail({ place }: { place: Place }) {
+  const kept = keptOf(place, ['agent', 'method', 'rule', 'allowed', 'logins'])
+  const { allowed: verdict, logins, ...names } = kept
+  const before = place.query.get('before') ?? ''
+  const cursor = Number.parseInt(before, 10)
+  const status = useArrival<HTMLParagraphElement>(before)
+  const query = {
+    ...Object.fromEntries(Object.entries(names).filter(([, text]) => text !== '')),
+    ...(verdict && { allowed: verdict === 'yes' }),
+    ...(cursor > 0 && { cursor }),
+    // They would drown the rest.
+    ...(logins === '' && names.method === '' && { without: sessionMethods }),
+    limit: 25,
+  }
+  const loaded = useCall(JSON.stringify(query), (signal) => service.listAudit(query, { signal }))
+  return (
+    <Panel title="Audit trail" wide>
+      <FilterBar
+        place={place}
+        fields={trailFilters}
+        choice={{
+          name: 'allowed',
+          label: 'Verdict',
+          options: [
+            ['', 'any'],
+            ['no', 'blocked'],
+            ['yes', 'allowed'],
+          ],
+        }}
+        cursor="before"
+      />
+      <Show of={loaded}>
+        {({ entries, next_cursor }) => (
+          <>
+            <p class="quiet" role="status" tabIndex={-1} ref={status}>
+              {entries.length > 0 && `${counted(entries.length, 'call')}, ${time(entries[0]!.at)} and earlier`}
+            </p>
+            {entries.length === 0 ? (
+              <Empty>No entry matches.</Empty>
+            ) : (
+              <Table
+                caption="Audit trail"
+                heads={t.heads.map((name) => ({ name }))}
+                rows={entries.map((entry) => [
+                  <When at={entry.at} />,
+                  entry.agent,
+                  <Called entry={entry} />,
+                  entry.allowed === null ? (
+                    none
+                  ) : entry.allowed ? (
+                    <Badge of="allowed" />
+                  ) : (
+                    <ToBlock entry={entry}>{t.blocked}</ToBlock>
+                  ),
+                  <Rules entry={entry} />,
+                  entry.ids.length === 0
+                    ? none
+                    : entry.ids.slice(0, 3).map((id) => (
+                        <div key={id}>
+                          <ToDecision id={id}>{id}</ToDecision>
+                        </div>
+                      )),
+                ])}
+              />
+            )}
+            <p>
+              <To path={place.path} query={{ ...kept, logins: logins === '' ? 'yes' : null }}>
+                {logins === '' ? t.withLogins : t.withoutLogins}
+              </To>
+            </p>
+            {next_cursor !== null && (
+              <nav class="pager" aria-label="Pages of the trail">
+                <To path={place.path} query={{ ...kept, before: next_cursor }} rel="next">
+                  Older
+                </To>
+              </nav>
+            )}
+          </>
+        )}
+      </Show>
+    </Panel>
+  )
+}
