@@ -118,11 +118,18 @@ test('makes evidence and verifies it with nothing but the file', async () => {
   expect(made.err).toBe('')
   const { json_path, pdf_path } = JSON.parse(made.out) as { json_path: string; pdf_path: string }
   expect((await readFile(pdf_path, 'latin1')).slice(0, 5)).toBe('%PDF-')
+  const receipt = await cstp(['call', 'getReceipt', '{"record_id":"evidence/1"}', ...at])
+  const key = (await cstp(['log', 'key', ...at])).out.trim()
   expect((await service.stop()).status).toBe(0)
   const text = await readFile(json_path, 'utf8')
   await rm(join(dir, 'home'), { recursive: true })
   await writeFile(join(dir, 'evidence.json'), text)
   await writeFile(join(dir, 'changed.json'), text.replace('"pr_number":7', '"pr_number":8'))
+  await writeFile(join(dir, 'receipt.json'), receipt.out)
+  expect(await cstp(['verify', join(dir, 'receipt.json'), '--key', key])).toMatchObject({
+    status: 0,
+    out: expect.stringContaining('evidence evidence/1'),
+  })
   expect(await cstp(['verify', join(dir, 'evidence.json')])).toMatchObject({
     status: 0,
     err: '',
@@ -133,7 +140,7 @@ test('makes evidence and verifies it with nothing but the file', async () => {
     out: expect.stringContaining('is NOT valid'),
   })
   // It neither needs nor makes a data directory.
-  expect((await readdir(dir)).sort()).toEqual(['changed.json', 'evidence.json', 'temp', 'work'])
+  expect((await readdir(dir)).sort()).toEqual(['changed.json', 'evidence.json', 'receipt.json', 'temp', 'work'])
 })
 
 test('moves decisions without a server', async () => {
