@@ -86,8 +86,8 @@ export interface ThreadReader {
   sequence(grow: (head: EvidenceHead, commitments: readonly string[]) => Grown, limit: number): Promise<number>
   /** Keeps a checkpoint that is given out. */
   saveCheckpoint(checkpoint: StoredCheckpoint): Promise<void>
-  /** In the order in which they were saved. */
-  checkpoints(): Promise<StoredCheckpoint[]>
+  /** In the order in which they were saved; with `latest` only so many, those saved last. */
+  checkpoints(latest?: number): Promise<StoredCheckpoint[]>
 }
 
 /** Writes acts inside a transaction. */

@@ -10,6 +10,8 @@ import { NoteFormError, readNote, signedBy } from '../verify/note.ts'
 import type { Policy } from '../verify/policy.ts'
 import { NotCosigned, type WitnessClient, witnessClient } from './witness-client.ts'
 
+/** Checkpoints among which one with a quorum is looked for at the start; a log has a few for each time that it was shown. */
+const recent = 10_000
 /** How often a log that grows is shown to its witnesses. */
 const every_ms = 10_000
 /** How long the answer with a receipt waits for them. */
@@ -55,7 +57,7 @@ export function publishWitnessed(options: PublisherOptions): Publisher {
 
   /** The latest one that was kept with a quorum, before this start or by another server. */
   async function kept(): Promise<Published | null> {
-    const stored = (await log.checkpoints()).toSorted((a, b) => b.size - a.size)
+    const stored = (await log.checkpoints(recent)).toSorted((a, b) => b.size - a.size)
     const found = stored.find(({ note }: StoredCheckpoint) => policy.isQuorum(cosignersOf(note, policy)))
     if (!found) return null
     const { origin, size, root_hash } = readNote(found.note)

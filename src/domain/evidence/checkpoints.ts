@@ -5,8 +5,13 @@ import { bytesOfBase64, NoteError, parseNote, type Signer } from './note.ts'
 import { logTree } from './proof.ts'
 import { rootOf } from './tree.ts'
 
+/** The checkpoints that a log has kept, those saved last if it can tell them from the others. */
+interface KeptCheckpoints {
+  checkpoints(latest?: number): ReturnType<Evidence['checkpoints']>
+}
+
 /** What is read and kept of a log that is signed. */
-export type SignedLog = Pick<Evidence, 'head' | 'hashes' | 'nodes' | 'checkpoints' | 'saveCheckpoint'>
+export type SignedLog = Pick<Evidence, 'head' | 'hashes' | 'nodes' | 'saveCheckpoint'> & KeptCheckpoints
 
 interface SignedCheckpoint extends Checkpoint {
   /** Hash of the last record, lowercase hex; 64 zeros if there is none. */
@@ -34,9 +39,12 @@ type LastCheckpoint = Omit<SignedCheckpoint, 'note' | 'created_at'>
 const damaged = (message: string, what = 'the evidence log'): StorageError =>
   new StorageError('corrupt', `${what} is damaged: ${message}`)
 
+/** Checkpoints among which the largest one is, though several servers save them. */
+const recent = 256
+
 /** The largest stored checkpoint, of several the one that was stored last; null if there is none. */
-async function remembered(evidence: Pick<Evidence, 'checkpoints'>, what?: string): Promise<LastCheckpoint | null> {
-  const stored = await evidence.checkpoints()
+async function remembered(evidence: KeptCheckpoints, what?: string): Promise<LastCheckpoint | null> {
+  const stored = await evidence.checkpoints(recent)
   const [largest] = stored.toReversed().toSorted((a, b) => b.size - a.size)
   if (!largest) return null
   try {
@@ -76,7 +84,7 @@ export interface Signed {
   origin: string | null
 }
 
-export async function lastSigned(evidence: Pick<Evidence, 'head' | 'checkpoints'>): Promise<Signed> {
+export async function lastSigned(evidence: Pick<Evidence, 'head'> & KeptCheckpoints): Promise<Signed> {
   const { seq: records } = await evidence.head()
   // A log that is damaged is for its verification to report.
   const last = records === 0 ? null : await remembered(evidence).catch(() => null)

@@ -55,7 +55,8 @@ export function openMemoryThread(acts: ReadonlyMap<string, UnplacedAct>): Thread
     async saveCheckpoint(checkpoint) {
       checkpoints.push({ ...checkpoint })
     },
-    checkpoints: async () => checkpoints.map((one) => ({ ...one })),
+    checkpoints: async (latest = checkpoints.length) =>
+      checkpoints.slice(Math.max(0, checkpoints.length - latest)).map((one) => ({ ...one })),
   }
 }
 

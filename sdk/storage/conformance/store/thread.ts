@@ -173,6 +173,8 @@ export function testThread({ onEmpty, expect, refused, shared }: Kit): void {
     const all = [checkpoint(7, false), checkpoint(3, true), checkpoint(7, true)]
     for (const one of all) await thread.saveCheckpoint(one)
     expect(await thread.checkpoints()).toEqual(all)
+    expect(await thread.checkpoints(2)).toEqual(all.slice(1))
+    expect([await thread.checkpoints(0), await thread.checkpoints(9)]).toEqual([[], all])
   })
 
   onEmpty('each act gets one place, however many write and give places at once', async (store, again) => {

@@ -107,9 +107,10 @@ export const threadReader = ({ read, begin }: Pick<Client, 'read' | 'begin'>): T
       ]),
     )
   },
-  async checkpoints() {
+  async checkpoints(latest) {
     const rows = await read<Awaited<ReturnType<ThreadReader['checkpoints']>>[number]>(
-      `select ${checkpointColumns.replace('size', 'size::float8 as size')} from act_checkpoints order by number`,
+      `select ${checkpointColumns.replace('size', 'size::float8 as size')} from (select * from act_checkpoints order by number desc limit $1::bigint) as latest order by number`,
+      [latest ?? null],
     )
     return rows.map((row) => ({ ...row }))
   },

@@ -39,8 +39,10 @@ export function threadReader({ reading: { prepare }, writing, commits }: ThreadT
   )
   const checkpoints = prepare<
     { size: number; head_hash: string; note: string; created_at: string; exported: number },
-    []
-  >(`select ${checkpointColumns} from act_checkpoints order by number`)
+    [number]
+  >(
+    `select ${checkpointColumns} from (select number, ${checkpointColumns} from act_checkpoints order by number desc limit ?) order by number`,
+  )
   const waits = prepare<{ waits: number }, []>(
     'select coalesce((select max(seq) from acts), 0) > (select seq from act_head) as waits',
   )
@@ -90,7 +92,8 @@ export function threadReader({ reading: { prepare }, writing, commits }: ThreadT
       const [size, head_hash, note, created_at, exported] = checkpointValues(checkpoint)
       await commits.run(async () => void insertCheckpoint.run(size, head_hash, note, created_at, Number(exported)))
     },
-    checkpoints: async () => checkpoints.all().map((row) => ({ ...row, exported: row.exported === 1 })),
+    checkpoints: async (latest = -1) =>
+      checkpoints.all(latest).map((row) => ({ ...row, exported: row.exported === 1 })),
   }
 }
 
