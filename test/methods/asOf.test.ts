@@ -158,7 +158,7 @@ forEachBackend((open, store) => {
           for (const [at, then] of told)
             expect(await answers(program, ids.slice(0, then.records.length), at)).toEqual(then)
         }),
-        { numRuns: store === 'postgres' ? 3 : 12, endOnFailure: true },
+        { numRuns: { memory: 12, sqlite: 5 }[store] ?? 2, endOnFailure: true },
       )
     })
 

@@ -3,7 +3,7 @@ import { invalidParams } from '../../../sdk/errors.ts'
 import type { AsOfBlock, AsOfLimit } from '../../../sdk/schema/as-of.ts'
 import { decisionPages, type RecordText } from '../../../sdk/storage/decisions.ts'
 import { edgeOrder, edgesOf } from '../../../sdk/storage/edges.ts'
-import { fieldsOf, fieldsOrder } from '../../../sdk/storage/fields.ts'
+import { compareText, fieldsOf, fieldsOrder } from '../../../sdk/storage/fields.ts'
 import { compileFilter } from '../../../sdk/storage/filter.ts'
 import { keyedPages } from '../../../sdk/storage/keyed.ts'
 import type {
@@ -60,11 +60,17 @@ const maxIncoming = 10_000
 export function openPast({ store, now }: { store: Store; now(): number }, as_of: string): Past {
   const at_ms = Date.parse(as_of)
   if (at_ms > now()) throw refused('a time that is not in the future', as_of)
-  const limits = new Map<AsOfLimit['limit'], AsOfLimit>()
+  const limits = new Map<AsOfLimit['limit'], { message: string; ids: Set<string> }>()
   const limit: Past['limit'] = (name, message, ids = []) => {
-    const known = limits.get(name)?.ids ?? []
-    limits.set(name, { limit: name, message, ids: [...new Set([...known, ...ids])].slice(0, maxIds) })
+    const known = limits.get(name) ?? { message, ids: new Set() }
+    for (const id of ids) known.ids.add(id)
+    limits.set(name, known)
   }
+  // What is read at once is read in no order.
+  const shown = (): AsOfLimit[] =>
+    [...limits]
+      .map(([name, { message, ids }]) => ({ limit: name, message, ids: [...ids].sort().slice(0, maxIds) }))
+      .sort((a, b) => compareText(a.limit, b.limit))
 
   async function asOf({ record, ...rest }: StoredDecision): Promise<StoredDecision | null> {
     const { id } = record
@@ -198,7 +204,7 @@ export function openPast({ store, now }: { store: Store; now(): number }, as_of:
     read,
     limit,
     noteErased,
-    block: () => ({ at: timestamp(at_ms), limits: [...limits.values()] }),
+    block: () => ({ at: timestamp(at_ms), limits: shown() }),
   }
 }
 
