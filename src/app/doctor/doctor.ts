@@ -10,6 +10,7 @@ import { checkHooks } from './hooks.ts'
 import { checkKeys } from './keys.ts'
 import { checkSearch } from './search.ts'
 import { checkCounters, checkDatabases, checkErasures, checkEvidence, checkFiles, checkVectors } from './stores.ts'
+import { checkSessions } from './thread.ts'
 
 export type { Finding, Severity } from './finding.ts'
 
@@ -101,6 +102,7 @@ const checks: readonly Check[] = [
   checkVectors,
   checkSearch,
   checkEvidence,
+  checkSessions,
   checkKeys,
   checkGuardrails,
   checkHooks,

@@ -11,6 +11,7 @@ import { toMarkdown } from '../memory/session-markdown.ts'
 import type { WisdomReader } from '../memory/wisdom.ts'
 import { hitOf } from '../search/hits.ts'
 import { precedents } from '../search/search.ts'
+import type { Thread } from '../thread/sequencer.ts'
 import { actionOf, type CheckCall, checkTool, shortCall } from './check.ts'
 import { consequenceOf } from './consequence.ts'
 import { type HookEvent, type HookOutcome, silent } from './event.ts'
@@ -33,6 +34,7 @@ export interface HookCall extends CheckCall, RecordCall {
   log: RecordCall['log']
   tracker: CheckCall['tracker'] & RecordCall['tracker']
   wisdom: WisdomReader
+  thread: Pick<Thread, 'sequence'>
   /** As the hook says: from the remote of its repository. */
   project: string | null
   branch: string | null
@@ -65,8 +67,15 @@ const tells = ({ shadow, caller }: HookCall): boolean => !shadow && caller.scope
 
 async function onStart(call: HookCall, { place }: On<'session_start'>): Promise<HookOutcome> {
   const at = call.now()
+  // Of what comes from now on nothing has its place yet.
+  const { seq } = await call.store.thread.head()
   const session = await call.store.transaction((tx) =>
-    changeSession(tx, sourceOf(call), place, at, (one) => ({ ...one, ended_ms: null, turn_ms: at })),
+    changeSession(tx, sourceOf(call), place, at, (one) => ({
+      ...one,
+      ended_ms: null,
+      turn_ms: at,
+      first_index: one.first_index ?? seq + 1,
+    })),
   )
   if (!tells(call)) return silent
   const context = await sessionContext(call, { task: null, parts, decisions_limit: 5, ready_limit: 5 })
@@ -197,16 +206,21 @@ async function onStop(call: HookCall, { place, said, again }: On<'stop'>): Promi
   return id !== null && asks ? askToAdopt(id, session.pending[0]!) : silent
 }
 
-/** Ends the session and puts its counts into the trail, where nobody changes them. */
+/** Ends the session and puts its counts into the trail, with the places between which its acts are: what is left out of them shows. */
 async function onEnd(call: HookCall, event: On<'session_end'>): Promise<HookOutcome> {
   // A client that is closed sends no end of its turn.
   await onStop(call, { ...event, kind: 'stop', said: null, again: true })
+  await call.thread.sequence()
+  const { seq: last_index } = await call.store.thread.head()
   const at_ms = call.now()
   const { agent } = call.caller
+  const source = sourceOf(call)
   await call.store.transaction(async (tx: Transaction) => {
-    const sealed = await changeSession(tx, sourceOf(call), event.place, at_ms, (one) => ({ ...one, ended_ms: at_ms }))
-    const { session_id, client, actions, errors, verdicts, would_block, digest } = sealed
-    const detail = { sealed: { session_id, client, actions, errors, verdicts, would_block, digest } }
+    const ended = await changeSession(tx, source, event.place, at_ms, (one) => ({ ...one, ended_ms: at_ms }))
+    const { session_id, client, actions, errors, verdicts, would_block, digest, first_index } = ended
+    const counts = { session_id, client, actions, errors, verdicts, would_block, digest }
+    const places = { session: sessionKey(source, event.place), first_index: first_index ?? 1, last_index }
+    const detail = { sealed: { ...counts, ...places } }
     const { method, request_id } = call
     await tx.audit.append({
       at: timestamp(at_ms),

@@ -40,6 +40,8 @@ export interface HookSession {
   started_ms: number
   last_ms: number
   ended_ms: number | null
+  /** Place in the thread from which on its acts are; null if its start was not reported. */
+  first_index: number | null
   /** Calls that were done, and those of them that failed. */
   actions: number
   errors: number
@@ -110,6 +112,7 @@ const newSession = ({ agent, client, project, branch }: HookSource, place: HookP
   started_ms: now_ms,
   last_ms: now_ms,
   ended_ms: null,
+  first_index: null,
   actions: 0,
   errors: 0,
   verdicts: {},

@@ -1,0 +1,88 @@
+/** Seals of sessions compared with the acts that they count: what a session did and the thread does not hold shows. */
+import type { StoredAct, ThreadReader } from '../../../sdk/storage/thread.ts'
+
+/** How many calls of tools, and how many verdicts. */
+export interface SessionCounts {
+  actions: number
+  verdicts: number
+}
+
+/** A seal, and what the thread holds between its first and its last place. */
+export interface SealCheck {
+  /** Of the seal. */
+  record_id: string
+  session: string
+  sealed: SessionCounts
+  found: SessionCounts
+  /** Actions and verdicts there whose session can't be known any more, as they were erased. */
+  erased: SessionCounts
+  /** Whether what was found is what was sealed; with erased ones, whether it can be. */
+  complete: boolean
+}
+
+interface Seal {
+  session: string
+  actions: number
+  verdicts: Record<string, number>
+  first_index: number
+  last_index: number
+}
+
+const page = 500
+const counted = { action: 'actions', verdict: 'verdicts' } as const
+type Places = Record<keyof SessionCounts, number[]>
+const newPlaces = (): Places => ({ actions: [], verdicts: [] })
+
+/** How many of these places, ascending, a seal covers. */
+const between = (places: Places, { first_index, last_index }: Seal): SessionCounts => {
+  const count = (list: readonly number[]) => list.filter((seq) => seq >= first_index && seq <= last_index).length
+  return { actions: count(places.actions), verdicts: count(places.verdicts) }
+}
+
+/** Checks every seal, in the order of the thread. A seal that was erased itself is left out. */
+export async function* checkSeals({ read }: Pick<ThreadReader, 'read'>): AsyncGenerator<SealCheck> {
+  const sessions = new Map<string, Places>()
+  const erased = newPlaces()
+
+  function note({ kind, payload, seq }: StoredAct): void {
+    const what = counted[kind as keyof typeof counted]
+    if (payload === null) {
+      erased[what].push(seq!)
+      return
+    }
+    const { session } = JSON.parse(payload) as { session?: string }
+    if (session === undefined) return
+    const places = sessions.get(session) ?? newPlaces()
+    places[what].push(seq!)
+    sessions.set(session, places)
+  }
+
+  for (let next = 1; ; ) {
+    const acts = await read(next, page)
+    for (const act of acts) {
+      if (act.kind in counted) note(act)
+      if (act.kind !== 'session' || act.payload === null) continue
+      const seal = JSON.parse(act.payload) as Seal
+      const verdicts = Object.values(seal.verdicts).reduce((sum, count) => sum + count, 0)
+      const sealed = { actions: seal.actions, verdicts }
+      const found = between(sessions.get(seal.session) ?? newPlaces(), seal)
+      const unknown = between(erased, seal)
+      const fits = (what: keyof SessionCounts) =>
+        found[what] <= sealed[what] && found[what] + unknown[what] >= sealed[what]
+      const complete = fits('actions') && fits('verdicts')
+      yield { record_id: act.record_id, session: seal.session, sealed, found, erased: unknown, complete }
+    }
+    if (acts.length < page) return
+    next += acts.length
+  }
+}
+
+const plural = (count: number, one: string): string => `${count} ${one}${count === 1 ? '' : 's'}`
+
+/** What is wrong with a seal that is not complete, as a sentence without its end. */
+export function sealProblem({ session, sealed, found }: SealCheck): string {
+  const parts = Object.entries(counted).flatMap(([one, what]) =>
+    sealed[what] === found[what] ? [] : [`${plural(sealed[what], one)} sealed, ${found[what]} found`],
+  )
+  return `session ${session}: ${parts.join('; ')}`
+}
