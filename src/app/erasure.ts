@@ -1,16 +1,22 @@
-/** What a server does about erasures beside its calls. */
-import type { Store } from '../../sdk/storage/store.ts'
-import { describeError, type Log } from '../core/log.ts'
-import type { Rounds } from '../core/rounds.ts'
+/** What a server erases beside its calls: what has been kept for as long as the rules allow, and traces that are still on the disk. */
+import type { Services } from '../calls/services.ts'
+import { describeError } from '../core/log.ts'
 import { startFinishing } from '../domain/erasure/finish.ts'
-import type { Follower } from '../domain/search/follower.ts'
 import { later } from './lifecycle.ts'
+import { startRetention } from './retention.ts'
 
-/** Takes traces off the disk that a call, or a process that died, has left. */
-export const finishErasures = (store: Store, index: Follower, log: Log): Rounds =>
-  startFinishing({
-    store,
-    index,
-    after: later,
-    failed: (error) => log('warn', 'traces of an erasure are still on the disk', describeError(error)),
-  })
+export function startErasing(services: Services): { close(): Promise<void> } {
+  const { log, retention } = services
+  const warn = (what: string) => (error: unknown) => log('warn', what, describeError(error))
+  const rounds = [
+    startFinishing({ ...services, after: later, failed: warn('traces of an erasure are still on the disk') }),
+    ...(retention.length === 0
+      ? []
+      : [startRetention({ ...services, after: later, failed: warn('what is over could not be erased') })]),
+  ]
+  return {
+    async close() {
+      await Promise.all(rounds.map((one) => one.close()))
+    },
+  }
+}

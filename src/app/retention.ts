@@ -1,64 +1,78 @@
-/** Removes lines of the audit trail after the days that the operator sets, a batch at a time, each with a line that says so. */
+/** Rules on how long records are kept, read from their file; and the sweep that applies them every hour. */
+import { readFile } from 'node:fs/promises'
 import type { Store } from '../../sdk/storage/store.ts'
-import { dayMs } from '../core/time.ts'
-import { linkMethod } from '../domain/evidence/content.ts'
+import { causeOf } from '../core/log.ts'
+import { type Rounds, startRounds } from '../core/rounds.ts'
+import { auditRule, contradictions, parseRetention, type RetentionRule } from '../domain/retention/rules.ts'
+import { dueDecisions, type SweepCall, sweep } from '../domain/retention/sweep.ts'
+import { analyse } from '../domain/search/terms.ts'
+import type { Settings } from './config/config.ts'
+import { openStore } from './drivers.ts'
 
-/** Lines in a batch: few enough that no other write waits for long. */
-const batch = 1_000
-const round_ms = 3_600_000
+const every_ms = 3_600_000
 
-export interface Retention {
-  /** Removes all that is over. @returns how many lines */
-  sweep(): Promise<number>
-  close(): Promise<void>
+type Retained = Pick<Settings, 'retention' | 'audit_retention_days'>
+
+/** @throws Error that names the file and each rule that is wrong, or contradicts another */
+export async function loadRetention({ retention, audit_retention_days: days }: Retained): Promise<RetentionRule[]> {
+  const own = days === null ? [] : [auditRule(days)]
+  if (retention === null) return own
+  const text = await readFile(retention, 'utf8').catch((error: unknown) => {
+    throw new Error(`CSTP_RETENTION: ${retention} can't be read: ${causeOf(error)}`)
+  })
+  const parsed = parseRetention(text, retention)
+  const rules = 'rules' in parsed ? [...parsed.rules, ...own] : own
+  const problems = 'problems' in parsed ? parsed.problems : contradictions(rules)
+  if (problems.length > 0)
+    throw new Error(`The retention rules are invalid:\n${problems.map((one) => `  ${one}`).join('\n')}`)
+  return rules
 }
 
-export function startRetention(options: {
-  store: Store
-  days: number
-  now(): number
-  /** Calls back after so many milliseconds; returns the cancellation. */
-  after(ms: number, run: () => void): () => void
-  failed(error: unknown): void
-}): Retention {
-  const { store, days, now, after, failed } = options
-  let closed = false
-  let cancel = () => {}
-  let working: Promise<number> | null = null
-
-  const work = async (): Promise<number> => {
-    const before_ms = now() - days * dayMs
-    // The digests of what evidence was linked to are kept: they are proof.
-    const keep = [linkMethod]
-    let removed = 0
-    for (let more = true; more && !closed; ) {
-      const count = await store.transaction((tx) => tx.audit.expire({ before_ms, keep, limit: batch }))
-      removed += count
-      more = count === batch
-    }
-    return removed
-  }
-  const sweep = (): Promise<number> => {
-    working ??= work().finally(() => {
-      working = null
-    })
-    return working
-  }
-  const schedule = (ms: number): void => {
-    if (closed) return
-    cancel = after(ms, () => {
-      sweep()
-        .catch(failed)
-        .finally(() => schedule(round_ms))
-    })
-  }
-  schedule(0)
-  return {
-    sweep,
-    async close() {
-      closed = true
-      cancel()
-      await working?.catch(() => {})
+/** Sweeps at the start and every hour. */
+export function startRetention(
+  call: Omit<SweepCall, 'stopped'> & {
+    after(ms: number, run: () => void): () => void
+    failed(error: unknown): void
+  },
+): Rounds {
+  return startRounds({
+    every_ms,
+    after: call.after,
+    failed: call.failed,
+    async work(stop) {
+      const done = await sweep({ ...call, stopped: () => stop.aborted })
+      return Object.values(done).reduce((sum, count) => sum + count, 0)
     },
+  })
+}
+
+export interface Due {
+  rules: RetentionRule[]
+  /** Decisions that the next sweep erases: how many by rule, and the first of them. */
+  due: { rule: string; basis: string; decisions: number; first: string[] }[]
+}
+
+const shown = 10
+
+/** What would go now, read without a server; nothing goes. */
+export async function previewRetention(settings: Settings, now = Date.now): Promise<Due> {
+  const rules = await loadRetention(settings)
+  const log = Object.assign(() => {}, { flush() {} })
+  const { store, close } = await openStore(settings, { analyse, now, log })
+  try {
+    return { rules, due: await dueOf(store, rules, now()) }
+  } finally {
+    await close()
   }
+}
+
+async function dueOf(store: Store, rules: readonly RetentionRule[], now_ms: number): Promise<Due['due']> {
+  const found = new Map<string, Due['due'][number]>()
+  for await (const { fields, rule } of dueDecisions(store, rules, now_ms)) {
+    const one = found.get(rule.name) ?? { rule: rule.name, basis: rule.basis, decisions: 0, first: [] }
+    found.set(rule.name, one)
+    one.decisions++
+    if (one.first.length < shown) one.first.push(fields.id)
+  }
+  return [...found.values()]
 }

@@ -35,14 +35,14 @@ import {
   randomHex,
   type Shared,
 } from './drivers.ts'
-import { finishErasures } from './erasure.ts'
+import { startErasing } from './erasure.ts'
 import { evidenceServices } from './evidence.ts'
 import { folderInside, folderOfDecisions } from './folders.ts'
 import { hookMethods } from './hooks.ts'
 import { closing, later } from './lifecycle.ts'
 import { type Listening, listen } from './listen.ts'
 import { openPublisher } from './publisher.ts'
-import { startRetention } from './retention.ts'
+import { loadRetention } from './retention.ts'
 import { createLimits, createRoutes, health, openAccess } from './routes.ts'
 
 /** How long a record waits for its vectors before they are left to the outbox. */
@@ -143,10 +143,7 @@ export async function openProgram(
     const place = { url: expectedUrl(settings) }
     const notices = openNotices(settings, store, now, log)
     if (notices) keep(notices)
-    const { audit_retention_days: days } = settings
-    const failed = (error: unknown) => log('warn', 'old audit lines could not be removed', describeError(error))
-    if (days !== null) keep(startRetention({ store, days, now, after: later, failed }))
-    keep(finishErasures(store, index, log))
+    const retention = await loadRetention(settings)
     const services: Services = {
       store,
       index,
@@ -159,6 +156,7 @@ export async function openProgram(
       desk: openDesk(settings, () => place.url, now),
       roles: settings.approver_roles,
       secrets: settings.secrets,
+      retention,
       record_guardrails: settings.record_guardrails,
       attribution: {
         min_stability_days: settings.min_stability_days,
@@ -179,6 +177,7 @@ export async function openProgram(
       randomHex,
       ...overrides,
     }
+    keep(startErasing(services))
 
     const dispatch = createDispatch(methods, services, observing(metrics, log))
     return { services, dispatch, metrics, shared, reachable, failure, place, close }

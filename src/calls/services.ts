@@ -16,6 +16,7 @@ import type { Signer } from '../domain/evidence/note.ts'
 import type { BundleFiles, Printer } from '../domain/evidence/report/text.ts'
 import type { Policy } from '../domain/guardrail/set.ts'
 import type { WisdomReader } from '../domain/memory/wisdom.ts'
+import type { RetentionRule } from '../domain/retention/rules.ts'
 import type { Follower } from '../domain/search/follower.ts'
 import type { Publisher } from '../domain/thread/receipts.ts'
 import type { Thread } from '../domain/thread/sequencer.ts'
@@ -62,6 +63,8 @@ export interface Services {
   secrets: 'mask' | 'reject' | 'allow'
   /** Stands for a source key whose decision was erased. */
   sourceMark: SourceMark
+  /** How long records are kept at least and at most. */
+  retention: readonly RetentionRule[]
   /** What a violation at recording does. */
   record_guardrails: 'off' | 'warn' | 'block'
   /** What an operator sets for outcomes that are attributed. */

@@ -18,7 +18,7 @@ const Copies = v.object({
 
 export const eraseDecision = defineMethod({
   summary:
-    'Erases a decision with every copy of its text that the service holds, and leaves its id as a tombstone. A decision with `preserve: true` is under a legal hold and refused.',
+    'Erases a decision with every copy of its text that the service holds, and leaves its id as a tombstone. A decision with `preserve: true` is under a legal hold, and one that a retention rule keeps is not over: both are refused.',
   params: v.object({
     id: DecisionId,
     basis: v.pipe(filledText(200), d('On what ground, such as `GDPR Art. 17`. The tombstone shows it.')),
@@ -46,7 +46,7 @@ export const eraseDecision = defineMethod({
     if (before !== null)
       return { erased: true, id, redaction_record_id: before.redaction_record_id, copies: null, pending: [] }
     if (dry_run) {
-      const { copies } = await look(call, [id])
+      const { copies } = await look(call, [id], { basis })
       await call.store.transaction((tx) => audit(call, tx, [id], { dry_run, basis, reason }))
       return { erased: false, id, redaction_record_id: null, copies: countsOf(copies), pending: [] }
     }

@@ -73,6 +73,7 @@ export async function openEngine(): Promise<Engine> {
       roles: {},
       secrets: 'reject',
       sourceMark: (key) => key,
+      retention: [],
       record_guardrails: 'off',
       attribution: { min_stability_days: 3, by_age: false },
       agent_bytes_per_day: 0,

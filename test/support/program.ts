@@ -222,6 +222,7 @@ async function openOn(backend: Backend, dir: string, clock: { now: number }): Pr
     },
     roles: { 'release-managers': ['carol'] },
     secrets: 'reject',
+    retention: [],
     sourceMark: sourceMarks(Buffer.from('secret of the tests')),
     record_guardrails: 'warn',
     attribution: { min_stability_days: 3, by_age: false },

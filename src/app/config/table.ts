@@ -173,6 +173,13 @@ export const settings = {
     whole(0, Number.MAX_SAFE_INTEGER),
     'Bytes that an agent, or the source of a webhook, may write in a day (UTC): decisions, thoughts, evidence, and lines of the trail that its checks leave; 0 for no limit.',
   ),
+  retention: setting(
+    'store.retention',
+    'CSTP_RETENTION',
+    null,
+    optional(path),
+    'File with rules on how long decisions, lines of the trail, tool calls and sessions are kept at least and at most. By default they are kept for ever.',
+  ),
   audit_retention_days: setting(
     'store.audit_retention_days',
     'CSTP_AUDIT_RETENTION_DAYS',

@@ -9,6 +9,7 @@ import type { Store, Transaction } from '../../../sdk/storage/store.ts'
 import { audit } from '../../core/audit.ts'
 import { timestamp } from '../../core/time.ts'
 import { revisionsOf } from '../decision/revisions.ts'
+import { keptBy, type RetentionRule } from '../retention/rules.ts'
 import { actOf, newActId } from '../thread/acts.ts'
 import { type Copies, findCopies, withoutMentions } from './copies.ts'
 import { finish, type Scrubbed } from './finish.ts'
@@ -23,6 +24,7 @@ export interface ErasureCall extends Scrubbed {
   request_id: string
   tracker: { flush(): Promise<void> }
   sourceMark: SourceMark
+  retention: readonly RetentionRule[]
   now(): number
   randomHex(bytes: number): string
   breathe(): Promise<void>
@@ -69,6 +71,19 @@ function requireNoHold({ id, stored }: Target): void {
   )
 }
 
+/** @throws CstpError `invalid_params` for a decision that the rules keep, unless this ground is above them */
+function requireOver(call: ErasureCall, { id, stored }: Target, basis: string): void {
+  if (stored === null) return
+  const { category, stakes, created_at } = stored.record
+  const recorded_ms = Date.parse(created_at)
+  const rule = keptBy(call.retention, { category, stakes, recorded_ms }, basis, call.now())
+  if (rule === null) return
+  const until = timestamp(recorded_ms + rule.at_least_ms!).slice(0, 10)
+  const message = `${id} is kept until ${until} (${rule.basis})`
+  const expected = rule.unless.length > 0 ? `one of ${rule.unless.join(', ')}` : 'no erasure before'
+  throw invalidParams({ path: 'basis', message, expected, received: basis }, { kept_until: until })
+}
+
 /** Thrown to undo a transaction that only looked. */
 class Looked extends Error {}
 
@@ -85,8 +100,12 @@ const isHidden = ({ store }: ErasureCall, id: string): Promise<boolean> =>
       throw error
     })
 
-/** What would go. @throws CstpError `decision_not_found`, `invalid_params` for a legal hold */
-export async function look(call: ErasureCall, ids: readonly string[]): Promise<{ targets: Target[]; copies: Copies }> {
+/** What would go. @throws CstpError `decision_not_found`, `invalid_params` for what a legal hold or a rule keeps */
+export async function look(
+  call: ErasureCall,
+  ids: readonly string[],
+  { basis }: Pick<Ground, 'basis'>,
+): Promise<{ targets: Target[]; copies: Copies }> {
   // What was noted a moment ago is a copy too.
   await call.tracker.flush()
   const targets: Target[] = []
@@ -95,7 +114,10 @@ export async function look(call: ErasureCall, ids: readonly string[]): Promise<{
     if (stored === null && !(await isHidden(call, id))) throw await missing(call.store.keyed, id, id)
     targets.push(targetOf(id, stored, await revisionsOf(call.store.keyed, id)))
   }
-  for (const target of targets) requireNoHold(target)
+  for (const target of targets) {
+    requireNoHold(target)
+    requireOver(call, target, basis)
+  }
   return { targets, copies: await findCopies({ store: call.store, targets, breathe: call.breathe }) }
 }
 
@@ -155,7 +177,7 @@ export async function erase(call: ErasureCall, ids: readonly string[], ground: G
   const redaction_record_id = newActId('redaction', timestamp(call.now()), call)
   const since_ms = call.now()
   for (let attempt = 1; ; attempt++) {
-    const found = await look(call, ids)
+    const found = await look(call, ids, ground)
     try {
       await call.store.transaction((tx) => take(call, tx, found, redaction_record_id, ground))
     } catch (error) {

@@ -1,0 +1,104 @@
+/** Erases what has been kept for as long as the rules allow: in batches, each with its line in the trail. A legal hold keeps everything. */
+import { keyedPages } from '../../../sdk/storage/keyed.ts'
+import type { DecisionFields, Store } from '../../../sdk/storage/store.ts'
+import { type ErasureCall, erase } from '../erasure/erase.ts'
+import { linkMethod } from '../evidence/content.ts'
+import { type HookAction, type HookSession, hookCollections } from '../hook/session.ts'
+import { type Kind, limitsOf, type RetentionRule } from './rules.ts'
+
+export interface SweepCall extends Omit<ErasureCall, 'caller' | 'method' | 'request_id'> {
+  /** Ends the sweep between two batches. */
+  stopped(): boolean
+}
+
+/** Few enough that no other write waits for long. */
+const lines = 1_000
+const decisionsAtOnce = 50
+const keyedAtOnce = 500
+
+/** Decisions that are over, the oldest first, each with the rule that ends it. */
+export async function* dueDecisions(
+  { decisions }: Pick<Store, 'decisions'>,
+  rules: readonly RetentionRule[],
+  now_ms: number,
+): AsyncGenerator<{ fields: DecisionFields; rule: RetentionRule }> {
+  const ends = rules.flatMap(({ kind, at_most_ms }) => (kind === 'decision' && at_most_ms !== null ? [at_most_ms] : []))
+  if (ends.length === 0) return
+  const filter = { preserve: false, created_to_ms: now_ms - Math.min(...ends) }
+  for (let after: DecisionFields | null = null; ; ) {
+    const page: DecisionFields[] = await decisions.walk(filter, after, keyedAtOnce)
+    for (const fields of page) {
+      const { category, stakes, created_ms } = fields
+      const { most } = limitsOf(rules, { kind: 'decision', category, stakes })
+      if (most !== null && now_ms - created_ms > most.at_most_ms!) yield { fields, rule: most }
+    }
+    if (page.length < keyedAtOnce) return
+    after = page.at(-1)!
+  }
+}
+
+async function sweepDecisions(call: SweepCall): Promise<number> {
+  const { retention: rules, store } = call
+  const by = { ...call, caller: { agent: 'cstp' }, method: 'retention', request_id: 'retention' }
+  let done = 0
+  const flush = async (rule: RetentionRule, ids: string[]) => {
+    const ground = { basis: rule.basis, reason: `kept for at most ${Math.round(rule.at_most_ms! / 86_400_000)} days` }
+    if (ids.length > 0) await erase(by, ids.splice(0), ground)
+  }
+  const batches = new Map<RetentionRule, string[]>()
+  for await (const { fields, rule } of dueDecisions(store, rules, call.now())) {
+    if (call.stopped()) return done
+    const ids = batches.get(rule) ?? []
+    batches.set(rule, ids)
+    ids.push(fields.id)
+    done++
+    if (ids.length === decisionsAtOnce) await flush(rule, ids)
+  }
+  for (const [rule, ids] of batches) await flush(rule, ids)
+  return done
+}
+
+async function sweepAudit({ store, stopped, now }: SweepCall, most_ms: number): Promise<number> {
+  const before_ms = now() - most_ms
+  let removed = 0
+  for (let more = true; more && !stopped(); ) {
+    // The digests of what evidence was linked to are kept: they are proof.
+    const count = await store.transaction((tx) => tx.audit.expire({ before_ms, keep: [linkMethod], limit: lines }))
+    removed += count
+    more = count === lines
+  }
+  return removed
+}
+
+/** Keyed records of hooks that began before a time. */
+async function sweepKeyed(
+  call: SweepCall,
+  collection: string,
+  since: (value: never, key: string) => number,
+  most_ms: number,
+) {
+  const { store, stopped, now } = call
+  let removed = 0
+  for await (const page of keyedPages(store.keyed, collection)) {
+    const old = page.filter(({ key, value }) => since(value as never, key) < now() - most_ms).map(({ key }) => key)
+    if (stopped()) break
+    if (old.length > 0) await store.transaction(({ keyed }) => keyed.delete(collection, old))
+    removed += old.length
+  }
+  return removed
+}
+
+/** Does everything that is due. @returns how many went, by kind */
+export async function sweep(call: SweepCall): Promise<Record<Kind, number>> {
+  const most = (kind: Kind) => limitsOf(call.retention, { kind }).most?.at_most_ms ?? null
+  const done: Record<Kind, number> = { decision: await sweepDecisions(call), audit: 0, action: 0, session: 0 }
+  const [audit, action, session] = [most('audit'), most('action'), most('session')]
+  if (audit !== null) done.audit = await sweepAudit(call, audit)
+  if (action !== null)
+    done.action = await sweepKeyed(call, hookCollections.action, ({ at_ms }: HookAction) => at_ms, action)
+  if (session !== null) {
+    done.session = await sweepKeyed(call, hookCollections.session, ({ started_ms }: HookSession) => started_ms, session)
+    await sweepKeyed(call, hookCollections.start, (_, key) => Number(key.slice(0, 15)), session)
+  }
+  return done
+}
