@@ -71,7 +71,8 @@ export interface Methods {
   decideApproval(params: DecideApprovalParams, options?: CallOptions): Promise<DecideApprovalResult>
   /**
    * Erases a decision with every copy of its text that the service holds, and leaves its id as a tombstone. A
-   * decision with `preserve: true` is under a legal hold and refused. Scope `admin`, effect `write`.
+   * decision with `preserve: true` is under a legal hold, and one that a retention rule keeps is not over: both
+   * are refused. Scope `admin`, effect `write`.
    * @category Decisions
    * @example
    * ```ts

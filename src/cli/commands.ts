@@ -22,6 +22,7 @@ import { migrate } from './migrate.ts'
 import { query } from './query.ts'
 import { reindex } from './reindex.ts'
 import { restore } from './restore.ts'
+import { retention } from './retention.ts'
 import { serve } from './serve.ts'
 import { context, show } from './show.ts'
 import { verify } from './verify.ts'
@@ -57,6 +58,7 @@ export const commands: readonly Command[] = [
   restore,
   migrate,
   doctor,
+  retention,
   config,
   docs,
   licenses,
