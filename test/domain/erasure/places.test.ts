@@ -7,7 +7,7 @@ import { holders } from '../../../src/domain/erasure/records.ts'
 import * as postgres from '../../../src/drivers/store/postgres/schema.ts'
 import * as sqlite from '../../../src/drivers/store/sqlite/schema.ts'
 
-const page = readFileSync(join(import.meta.dir, '../../../docs/guide/erasing.md'), 'utf8')
+const page = readFileSync(join(import.meta.dir, '../../../docs/guide/retention.md'), 'utf8')
 const table = page.slice(page.indexOf('| place |'), page.indexOf('## Keep and end'))
 const named = new Set([...table.matchAll(/`([a-z_]+)`/g)].map(([, name]) => name!))
 
