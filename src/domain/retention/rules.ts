@@ -1,10 +1,11 @@
 /** Rules on how long records are kept at least and at most: read from YAML, and refused if two of them contradict each other. */
 import * as v from 'valibot'
-import { parseDocument } from 'yaml'
 import { CstpError, type Issue } from '../../../sdk/errors.ts'
 import { Category, filledText, Stakes, type Stakes as StakesValue } from '../../../sdk/schema/decision.ts'
+import type { RuleProblem } from '../../../sdk/schema/policy.ts'
 import { compileParams } from '../../core/params.ts'
 import { dayMs } from '../../core/time.ts'
+import { readYaml } from '../guardrail/positions.ts'
 
 /** What is kept for a time of its own. */
 export const kinds = ['decision', 'audit', 'action', 'session'] as const
@@ -84,15 +85,17 @@ export function contradictions(rules: readonly RetentionRule[]): string[] {
 
 /** @param name of the file, for messages @returns the rules, or what is wrong with them */
 export function parseRetention(text: string, name: string): { rules: RetentionRule[] } | { problems: string[] } {
-  const document = parseDocument(text, { prettyErrors: false })
-  if (document.errors.length > 0) return { problems: [`${name}: ${document.errors[0]!.message}`] }
+  const { value, errors, at: placed } = readYaml(text, name)
+  const shown = ({ file, line, column, message }: RuleProblem) => `${file}:${line}:${column}: ${message}`
+  if (errors.length > 0) return { problems: errors.map(shown) }
   let given: ReturnType<typeof parseRules>
   try {
-    given = parseRules(document.toJS())
+    given = parseRules(value)
   } catch (error) {
     if (!(error instanceof CstpError)) throw error
     const issues = (error.data?.issues ?? []) as Issue[]
-    return { problems: issues.map(({ path, message }) => `${name}: ${path}: ${message}`) }
+    const pathOf = (path: string) => path.split('.').map((step) => (/^\d+$/.test(step) ? Number(step) : step))
+    return { problems: issues.map(({ path, message }) => shown(placed(pathOf(path), `${path}: ${message}`))) }
   }
   const rules = given.retention.map(
     ({ at_least, at_most, category = null, stakes = null, ...rule }, at): RetentionRule => ({
