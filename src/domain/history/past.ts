@@ -56,8 +56,19 @@ const concurrent = 16
 const maxIds = 100
 const maxIncoming = 10_000
 
-/** @throws CstpError `invalid_params` for a time in the future */
-export function openPast({ store, now }: { store: Store; now(): number }, as_of: string): Past {
+/** What it needs of a call. */
+interface PastCall {
+  store: Store
+  now(): number
+  /** Resolves when other calls had their turn. */
+  breathe(): Promise<void>
+}
+
+/**
+ * @param most decisions that are looked at
+ * @throws CstpError `invalid_params` for a time in the future
+ */
+export function openPast({ store, now, breathe }: PastCall, as_of: string, most = maxRead): Past {
   const at_ms = Date.parse(as_of)
   if (at_ms > now()) throw refused('a time that is not in the future', as_of)
   const limits = new Map<AsOfLimit['limit'], { message: string; ids: Set<string> }>()
@@ -126,9 +137,9 @@ export function openPast({ store, now }: { store: Store; now(): number }, as_of:
     let count = 0
     for await (const page of decisionPages(store.decisions, fixed, pageSize)) {
       count += page.length
-      if (count > maxRead)
-        throw refused(`filters (agent, category, dates …) that leave at most ${maxRead} decisions`, 'more', 'params')
+      if (count > most) throw refused(`filters (agent, category, dates …) that leave at most ${most} decisions`, as_of)
       for (const { record, indexed } of await read(page.map(({ id }) => id))) found.push(fieldsOf(record, indexed))
+      await breathe()
     }
     return found
   }
@@ -222,6 +233,6 @@ async function erasedSince(keyed: KeyedReader, at_ms: number): Promise<string[]>
 }
 
 /** A refusal that names the parameter. */
-export function refused(expected: string, received: string, path = 'as_of') {
-  return invalidParams({ path, message: `expected ${expected}`, expected, received })
+export function refused(expected: string, received: string) {
+  return invalidParams({ path: 'as_of', message: `expected ${expected}`, expected, received })
 }
