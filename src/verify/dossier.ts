@@ -4,13 +4,14 @@ import { checkThread } from './dossier-thread.ts'
 import { type Fields, isFields } from './findings.ts'
 import { NoteFormError, type NoteKey, type ReadNote, readKey, readNote, readSigned, signedBy } from './note.ts'
 import { shown } from './read.ts'
+import { verifyReceipts } from './receipt.ts'
 
 /** Every check with its question, in the order of the report. */
 const checks = {
   form: 'The file is a dossier, written as the service writes it',
   signature: 'The key in the dossier signed all of it',
   key: 'The key that you gave signed the dossier and the checkpoint',
-  witness: 'The witness that you named cosigned the checkpoint',
+  witness: 'The witness that you named cosigned the checkpoint of the log or those of the receipts',
   decision: 'The record and earlier values are those of their digests',
   verdict: 'The trail and the rules say what the verdict says',
   events: 'Every event is in the log of the checkpoint, unchanged',
@@ -85,6 +86,25 @@ function signedNote(note: Parameters<typeof signedBy>[0], key: NoteKey, failed: 
   return `${key.name}+${key.id}`
 }
 
+/** A witness cosigns the checkpoint of the log or, where the service sends its checkpoints to witnesses, those of the receipts. */
+function checkWitness({ receipts }: Fields, note: ReadNote | null, witness: NoteKey, fail: Fail): string {
+  const failed = (why: string) => fail('witness', `the checkpoint: ${why}`)
+  const others = Array.isArray(receipts) ? receipts : []
+  if (note !== null && (others.length === 0 || signedBy(note, witness) !== 'no'))
+    return signedNote(note, witness, failed)
+  const { name } = witness
+  const policy = { logs: [], witnesses: [{ name, key: witness, url: null }], quorum: name }
+  const report = verifyReceipts(JSON.stringify({ receipts: others }), {
+    ...policy,
+    isQuorum: (cosigned) => cosigned.has(name),
+  })
+  const missing = report.findings.filter(({ check }) => check === 'witnesses')
+  for (const { message } of missing) fail('witness', message)
+  if (report.receipts.length === 0) fail('witness', 'there is no checkpoint that it could have cosigned')
+  const seen = report.receipts[0]?.cosigned_by[0]
+  return seen ? `${seen.name} at ${seen.at}, ${report.receipts.length} receipts` : ''
+}
+
 /** What the signatures say. @returns the checkpoint, and the key in the dossier */
 function checkSignatures(
   dossier: Fields,
@@ -117,10 +137,7 @@ function checkSignatures(
   }
   if (key !== null) details.signature = both('signature', key)
   if (wanted.key !== null) details.key = both('key', wanted.key)
-  if (wanted.witness !== null) {
-    if (note === null) fail('witness', 'the dossier has no valid checkpoint')
-    else details.witness = signedNote(note, wanted.witness, (why) => fail('witness', `the checkpoint: ${why}`))
-  }
+  if (wanted.witness !== null) details.witness = checkWitness(dossier, note, wanted.witness, fail)
   return { note, key }
 }
 

@@ -70,9 +70,11 @@ function placeOf([member, place, field]: Path): string | null {
 }
 
 test('every value that is changed fails the signature, and the check of the part that it is in', () => {
-  // States of the record are in the receipts many times over: a sample of these is enough.
+  // Of lists whose entries are alike the first ones are taken whole, and a sample of the others.
   const paths = [...leaves(dossier)].filter(
-    (path, at) => path[0] !== 'signature' && (path[0] !== 'receipts' || path[3] !== 'record' || at % 29 === 0),
+    ([member, place, , inner], at) =>
+      member !== 'signature' &&
+      ((Number(place) < 2 && inner !== 'record') || Number.isNaN(Number(place)) || at % 13 === 0),
   )
   expect(paths.length).toBeGreaterThan(300)
   // The use of a grant alone has no act that could be asked for by its id.
@@ -178,8 +180,20 @@ test('a witness that cosigned the checkpoint is found, and one that did not is n
   const seen = copy(dossier)
   seen.checkpoint.note = own.cosign(dossier.checkpoint.note, 1_790_000_000)
   expect(verifyDossier(JSON.stringify(resigned(seen)), { key, witness: by }).findings).toEqual([])
-  const report = verifyDossier(JSON.stringify(dossier), { key, witness: by })
-  expect(report.findings.map(({ check }) => check)).toEqual(['witness'])
+  const acts = copy(dossier)
+  for (const receipt of acts.receipts) {
+    const gap = receipt.proof.indexOf('\n\n') + 2
+    receipt.proof = receipt.proof.slice(0, gap) + own.cosign(receipt.proof.slice(gap), 1_790_000_000)
+  }
+  const report = verifyDossier(JSON.stringify(resigned(acts)), { key, witness: by })
+  expect(report.findings).toEqual([])
+  expect(report.checks.find(({ check }) => check === 'witness')!.detail).toContain('2026-09-21T')
+  // One that it did not see is enough.
+  acts.receipts[3]!.proof = dossier.receipts[3]!.proof
+  for (const unseen of [dossier, resigned(acts)]) {
+    const { findings } = verifyDossier(JSON.stringify(unseen), { key, witness: by })
+    expect([...new Set(findings.map(({ check }) => check))]).toEqual(['witness'])
+  }
 })
 
 describe('cstp verify', () => {
@@ -206,7 +220,7 @@ describe('cstp verify', () => {
     expect(wrong.status).toBe(2)
   })
 
-  test('verifies what cstp dossier wrote of a data directory, and Markdown and PDF are written beside it', async () => {
+  test('verifies what cstp dossier wrote of a data directory, and a PDF is written beside it', async () => {
     const env = bareEnv(dir)
     const local = (...args: string[]) => cstp([...args, '--local'], env)
     const recorded = await local(
@@ -219,16 +233,14 @@ describe('cstp verify', () => {
       '--json',
     )
     const id = JSON.parse(recorded.out).decision_id as string
-    const paths = Object.fromEntries(['json', 'markdown', 'pdf'].map((name) => [name, join(dir, `d.${name}`)]))
+    const paths = Object.fromEntries(['json', 'pdf'].map((name) => [name, join(dir, `d.${name}`)]))
     for (const [format, path] of Object.entries(paths)) {
       const { err, status } = await local('dossier', id, '--format', format, '--out', path)
       expect([format, err, status]).toEqual([format, '', 0])
     }
-    expect(await Bun.file(paths.markdown!).text()).toContain(`# Dossier of ${id}`)
     expect((await Bun.file(paths.pdf!).bytes()).subarray(0, 4)).toEqual(new TextEncoder().encode('%PDF'))
     const { out, status } = await cstp(['verify', paths.json!, '--json'], env)
     expect([JSON.parse(out).findings, status]).toEqual([[], 0])
     expect((await local('dossier', id, '--format', 'pdf')).status).toBe(2)
-    expect((await local('dossier', id, '--format', 'xml')).status).toBe(2)
   })
 })
