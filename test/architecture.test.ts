@@ -182,6 +182,11 @@ test('only drivers, surfaces, app and cli touch the machine', () => {
   expect(sources.flatMap(reaching)).toEqual([])
 })
 
+test('nobody opens a store that tells the thread nothing but those who copy it', () => {
+  const bare = sources.filter(({ imports }) => imports.some((one) => /drivers\/store\/\w+\/driver\.ts$/.test(one)))
+  expect(bare.map(({ path }) => path)).toEqual(['src/app/drivers.ts', 'src/app/migrate/sides.ts'])
+})
+
 test('every file opens with a comment on its job', () => {
   const silent = sources.filter(
     ({ path, text }) => !path.endsWith('.gen.ts') && !/^(?:#!.*\n)?\/\*\*\s*(?:\n \* )?\S/.test(text),

@@ -208,6 +208,8 @@ export interface AuditExpiry {
   /** Methods whose lines stay. */
   keep: readonly string[]
   limit: number
+  /** Time of the line that says so. [the clock of the store] */
+  at_ms?: number
 }
 
 /** The trail is append-only: one verb removes the oldest lines and one takes the detail out of some, each with a line that says so. */
@@ -224,9 +226,14 @@ export interface AuditWriter {
    * Replaces the detail of lines, whose place and everything else stay, and adds their `redactionEntry`. Only so can a line change; the
    * engine refuses any other change, also from outside of the driver.
    * @param lines at most {@link mostRedacted}; each detail is an object whose `redacted_by` is `redacted_by`
+   * @param at_ms time of the line that says so; by default the clock of the store's
    * @throws StorageError `invalid` for other details, `not_found` if a line does not exist
    */
-  redact(lines: readonly { seq: number; detail: Record<string, unknown> }[], redacted_by: string): Promise<void>
+  redact(
+    lines: readonly { seq: number; detail: Record<string, unknown> }[],
+    redacted_by: string,
+    at_ms?: number,
+  ): Promise<void>
 }
 
 /** A decision whose vectors are still to be made. At most one entry a decision. */

@@ -2,11 +2,13 @@
  * The store as the program writes to it: what a transaction does is told to the thread in the same transaction, so that no method can
  * forget it and nothing is acknowledged without its act.
  */
+import { redactionEntry } from '../../../sdk/storage/audit-redaction.ts'
+import { retentionEntry } from '../../../sdk/storage/audit-retention.ts'
 import type { Store, Transaction } from '../../../sdk/storage/store.ts'
 import { type ActTools, actCollections, actsOf, type Written } from './acts.ts'
 
 /** The verbs that write, with what they wrote noted once it is written. */
-function noting(tx: Transaction, written: Written): Transaction {
+function noting(tx: Transaction, written: Written, { now }: ActTools): Transaction {
   const { decisions, keyed, audit } = tx
   return {
     ...tx,
@@ -34,6 +36,19 @@ function noting(tx: Transaction, written: Written): Transaction {
         await audit.append(entry)
         written.audit.push(entry)
       },
+      // The lines that a store adds by itself.
+      async expire(query) {
+        const at_ms = now()
+        const removed = await audit.expire({ ...query, at_ms })
+        if (removed > 0) written.audit.push(retentionEntry(removed, query.before_ms, at_ms))
+        return removed
+      },
+      async redact(lines, redacted_by) {
+        const at_ms = now()
+        await audit.redact(lines, redacted_by, at_ms)
+        const seqs = lines.map(({ seq }) => seq)
+        if (seqs.length > 0) written.audit.push(redactionEntry(seqs, redacted_by, at_ms))
+      },
     },
   }
 }
@@ -46,7 +61,7 @@ export function threaded(store: Store, tools: ActTools, acted: () => void): Stor
       let told = false
       const result = await store.transaction(async (tx) => {
         const written: Written = { decisions: [], audit: [], keyed: [] }
-        const value = await work(noting(tx, written))
+        const value = await work(noting(tx, written, tools))
         const acts = actsOf(written, tools)
         told = acts.length > 0
         if (told) await tx.thread.append(acts)

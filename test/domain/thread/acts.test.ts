@@ -102,6 +102,20 @@ forEachBackend((open) => {
     expect(named).not.toContain(auditDigest({ ...line, detail: { ...(line.detail as Payload), allowed: true } }))
   })
 
+  test('lines that the store adds by itself have their acts too', async () => {
+    const { store, record, clock, ...program } = await open()
+    await record()
+    clock.now += 1_000
+    const seq = (await store.audit.list({ limit: 1 }))[0]!.seq
+    await store.transaction((tx) => tx.audit.redact([{ seq, detail: { redacted_by: 'x' } }], 'x'))
+    await store.transaction((tx) => tx.audit.expire({ before_ms: clock.now, keep: [], limit: 9 }))
+    const acts = await told({ store, record, clock, ...program })
+    const named = new Set(acts.map((act) => payloadOf(act).audit_sha256))
+    const lines = await store.audit.list({ limit: 9 })
+    expect(lines.map(({ method }) => method)).toEqual(['audit.retention', 'audit.redaction'])
+    for (const { seq: _, ...line } of lines) expect(named).toContain(auditDigest(line))
+  })
+
   test('two servers give places to the acts of both, and the evidence is in the thread once', async () => {
     const program = await open()
     const second = await program.second()

@@ -61,16 +61,16 @@ export function auditWriter(layers: Layers, verb: Verb, now: () => number): Tran
   }
   return {
     append: verb(append),
-    expire: verb(({ before_ms, keep, limit }: AuditExpiry) => {
+    expire: verb(({ before_ms, keep, limit, at_ms = now() }: AuditExpiry) => {
       const old = [...layers.audit.entries()]
         .filter(([, { at, method }]) => Date.parse(at) < before_ms && ![...keep, ...markMethods].includes(method))
         .sort(([a, x], [b, y]) => Date.parse(x.at) - Date.parse(y.at) || a - b)
         .slice(0, limit)
-      if (old.length > 0) append(retentionEntry(old.length, before_ms, now()))
+      if (old.length > 0) append(retentionEntry(old.length, before_ms, at_ms))
       for (const [seq] of old) layers.audit.delete(seq)
       return old.length
     }),
-    redact: verb((lines: readonly { seq: number; detail: Record<string, unknown> }[], redacted_by: string) => {
+    redact: verb((...[lines, redacted_by, at_ms = now()]: Parameters<Transaction['audit']['redact']>) => {
       checkRedaction(lines, redacted_by)
       if (lines.length === 0) return
       const found = lines.map(({ seq }) => layers.audit.get(seq))
@@ -79,7 +79,7 @@ export function auditWriter(layers: Layers, verb: Verb, now: () => number): Tran
         redactionEntry(
           lines.map(({ seq }) => seq),
           redacted_by,
-          now(),
+          at_ms,
         ),
       )
       lines.forEach(({ seq, detail }, at) => void layers.audit.set(seq, plain({ ...found[at]!, detail })))

@@ -11,7 +11,7 @@ import type { Access } from './transaction.ts'
 /** @param append adds a line at the end */
 export const auditExpiry =
   (access: Access, append: (entry: AuditEntry) => void, now: () => number) =>
-  async ({ before_ms, keep, limit }: AuditExpiry): Promise<number> => {
+  async ({ before_ms, keep, limit, at_ms = now() }: AuditExpiry): Promise<number> => {
     await access.engine()
     // One server at a time, so that the latest line of a retention is its own.
     const old = await access.look([nameOf('retention', 'audit')], (query) =>
@@ -22,7 +22,7 @@ export const auditExpiry =
       ),
     )
     if (old.length === 0) return 0
-    append(retentionEntry(old.length, before_ms, now()))
+    append(retentionEntry(old.length, before_ms, at_ms))
     const query = await access.engine()
     await query('delete from audit where seq = any($1::text[]::bigint[])', [old.map(({ seq }) => seq)])
     return old.length
@@ -31,7 +31,7 @@ export const auditExpiry =
 /** @param append adds a line at the end */
 export const auditRedaction =
   (access: Access, append: (entry: AuditEntry) => void, now: () => number) =>
-  async (...[lines, redacted_by]: Parameters<AuditWriter['redact']>): Promise<void> => {
+  async (...[lines, redacted_by, at_ms = now()]: Parameters<AuditWriter['redact']>): Promise<void> => {
     checkRedaction(lines, redacted_by)
     if (lines.length === 0) return
     await access.engine()
@@ -44,7 +44,7 @@ export const auditRedaction =
       ),
     )
     if (found.length !== seqs.length) throw new StorageError('not_found', 'a line of the audit trail does not exist')
-    append(redactionEntry(seqs, redacted_by, now()))
+    append(redactionEntry(seqs, redacted_by, at_ms))
     const query = await access.engine()
     const details = new Map(lines.map(({ seq, detail }) => [seq, detail]))
     const entries = found.map(({ seq, entry }) => [

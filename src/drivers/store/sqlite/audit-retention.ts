@@ -13,10 +13,10 @@ export function auditExpiry({ prepare }: Statements, append: (entry: AuditEntry)
   )
   const remove = prepare<unknown, [number]>('delete from audit where seq = ?')
   const removeRule = prepare<unknown, [string, number]>('delete from audit_rules where rule = ? and seq = ?')
-  return ({ before_ms, keep, limit }: AuditExpiry): number => {
+  return ({ before_ms, keep, limit, at_ms = now() }: AuditExpiry): number => {
     const old = oldest.all(before_ms, JSON.stringify([...keep, ...markMethods]), limit)
     if (old.length === 0) return 0
-    append(retentionEntry(old.length, before_ms, now()))
+    append(retentionEntry(old.length, before_ms, at_ms))
     for (const { seq, rules } of old) {
       remove.run(seq)
       for (const rule of JSON.parse(rules) as string[]) removeRule.run(rule, seq)
@@ -29,13 +29,13 @@ export function auditExpiry({ prepare }: Statements, append: (entry: AuditEntry)
 export function auditRedaction({ prepare }: Statements, append: (entry: AuditEntry) => void, now: () => number) {
   const find = prepare<unknown, [number]>('select 1 from audit where seq = ?')
   const change = prepare<unknown, [string, number]>('update audit set detail = ? where seq = ?')
-  return (...[lines, redacted_by]: Parameters<AuditWriter['redact']>): void => {
+  return (...[lines, redacted_by, at_ms = now()]: Parameters<AuditWriter['redact']>): void => {
     checkRedaction(lines, redacted_by)
     if (lines.length === 0) return
     const seqs = lines.map(({ seq }) => seq)
     const missing = seqs.find((seq) => find.get(seq) === null)
     if (missing !== undefined) throw new StorageError('not_found', `there is no line ${missing} in the audit trail`)
-    append(redactionEntry(seqs, redacted_by, now()))
+    append(redactionEntry(seqs, redacted_by, at_ms))
     for (const { seq, detail } of lines) change.run(JSON.stringify(detail), seq)
   }
 }
