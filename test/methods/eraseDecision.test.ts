@@ -1,5 +1,7 @@
 /** cstp.eraseDecision: what is left of a decision, and what is refused, on every store. */
 import { expect, test } from 'bun:test'
+import { readPolicy } from '../../src/verify/policy.ts'
+import { verifyReceipts } from '../../src/verify/receipt.ts'
 import { forEachBackend, type TestProgram } from '../support/program.ts'
 
 const ground = { basis: 'GDPR Art. 17', reason: 'asked for' }
@@ -58,6 +60,7 @@ forEachBackend((open) => {
     const [lines, { seq }] = [await store.audit.list({ limit: 100 }), await store.thread.head()]
     const commitments = await store.thread.hashes(1, seq)
     const note = await services.thread.checkpoints.latest()
+    const earlier = await call('getReceipt', { decision_id: id }, 'root')
     const { redaction_record_id: by, copies } = await call('eraseDecision', { id, ...ground }, 'root')
     await services.thread.sequence()
     // Of each line everything but its detail is as before.
@@ -78,6 +81,17 @@ forEachBackend((open) => {
     expect(acts.filter(({ seq: at }) => at! <= seq).map(({ payload, salt }) => payload ?? salt)).toEqual(
       acts.filter(({ seq: at }) => at! <= seq).map(() => null),
     )
+    // Who has a receipt from before still proves what it says; a new one proves the place alone.
+    const trusted = readPolicy(`log ${services.thread.signer.verifier_key}\nquorum none\n`)
+    expect(verifyReceipts(JSON.stringify(earlier), trusted)).toMatchObject({ verified: true, findings: [] })
+    const later = await call('getReceipt', { record_id: `${id}@1` }, 'root')
+    expect(later.receipts).toMatchObject([
+      {
+        payload: null,
+        salt: null,
+        commitment: earlier.receipts.find((one) => one.record_id === `${id}@1`)!.commitment,
+      },
+    ])
     const [redaction] = await store.thread.get([by!])
     expect(JSON.parse(redaction!.payload!)).toMatchObject({
       kind: 'redaction',
