@@ -129,6 +129,7 @@ describe('help', () => {
         'query',
         'list',
         'show',
+        'dossier',
         'review',
         'link',
         'unlink',
@@ -144,12 +145,15 @@ describe('help', () => {
         'export',
         'reindex',
         'evidence',
+        'log',
         'witness',
         'backup',
         'restore',
         'migrate',
         'doctor',
+        'retention',
         'config',
+        'docs',
         'licenses',
       ])
       for (const name of names) {

@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import type { Bundle } from '../../../src/domain/evidence/bundle.ts'
 import { mapEvidence } from '../../../src/domain/evidence/controls.ts'
 import { oscalResults } from '../../../src/domain/evidence/oscal.ts'
-import { loadControls } from '../../../src/policy/files.ts'
+import { loadControls, openControls } from '../../../src/policy/files.ts'
 import { chainOf, event, link, story } from '../../support/evidence/events.ts'
 
 const controls = loadControls()
@@ -101,6 +101,8 @@ describe.skipIf(!path)(path ? "NIST's schema" : why, () => {
   test('accepts the results of every log, whatever is reported to it', async () => {
     expect(errorsOf(await resultsOf([]))).toEqual([])
     expect(errorsOf(await resultsOf([...story(1), ...story(2), link('d', [1])]))).toEqual([])
+    const packs = await openControls(['eu-ai-act', 'iso-42001'])
+    expect(errorsOf(await resultsOf([...story(1), ...story(2), link('d', [1])], {}, packs))).toEqual([])
     const types = fc.constantFrom('pr_opened', 'pr_merged', 'ci_completed', 'pr_review_approved', 'odd\u2028')
     const one = fc
       .tuple(
