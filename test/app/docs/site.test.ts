@@ -36,6 +36,14 @@ describe('the pages', () => {
         expect([path, /(?:src|rel="stylesheet" href)="https?:/.test(body)]).toEqual([path, false])
   })
 
+  test('show no marks of Markdown that were not read as such', () => {
+    for (const [path, { body }] of Object.entries(files)) {
+      if (!path.endsWith('.html') || path.startsWith('source/')) continue
+      const text = body.replace(/<(pre|code)\b[\s\S]*?<\/\1>/g, '').replace(/<[^>]+>/g, ' ')
+      expect([path, /\*\*|\| ---|\]\(|```|\[object/.exec(text)?.[0]]).toEqual([path, undefined])
+    }
+  })
+
   test('have the anchors of GitHub, and text of the source stays text', () => {
     const { html, title, sections } = renderMarkdown(
       '# A `b` & c\n\n<x>\n\n## Two\n\nword\n\n## Two\n\n`<i>`\n',
