@@ -106,7 +106,8 @@ export function createWitnessHandler(witness: ServedWitness): (request: Request)
   }
 
   return async (request) => {
-    const { pathname } = new URL(request.url)
+    // The host of the URL is the client's word, and need not be one.
+    const pathname = /^https?:\/\/[^/]*([^?#]*)/.exec(request.url)?.[1] ?? ''
     if (pathname === '/add-checkpoint') {
       if (request.method !== 'POST') return new Response(null, { status: 405, headers: { allow: 'POST' } })
       const body = await request.bytes()

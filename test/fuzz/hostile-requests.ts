@@ -40,6 +40,9 @@ const paths = [
     '/evidence/consistency?old=1&new=2',
     '/evidence/inclusion?seq=1',
     '/evidence/bundles/x.json',
+    '/log/checkpoint',
+    '/log/tile/0/000',
+    '/log/tile/entries/x001/000.p/7',
   ],
   ...[
     '/access/v1/evaluation',

@@ -130,6 +130,18 @@ describe('what is refused', () => {
     expect((await fetch(`${serving.url}/${'0'.repeat(64)}/checkpoint`)).status).toBe(404)
     expect((await fetch(`${serving.url}/`)).status).toBe(404)
     expect((await post('x'.repeat(300_000))).status).toBe(413)
+    // What is no host is for nobody's parser.
+    const { port } = new URL(serving.url)
+    const lines = ['POST /add-checkpoint HTTP/1.1', 'host: $(id)%s', 'content-length: 0', 'connection: close', '', '']
+    const answer = Promise.withResolvers<string>()
+    await Bun.connect({
+      ...{ hostname: '127.0.0.1', port: Number(port) },
+      socket: {
+        open: (socket) => void socket.write(lines.join('\r\n')),
+        data: (_, bytes) => answer.resolve(bytes.toString()),
+      },
+    })
+    expect(await answer.promise).toStartWith('HTTP/1.1 400')
   })
 })
 
