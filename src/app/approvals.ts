@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import type { Store } from '../../sdk/storage/store.ts'
 import { describeError, type Log } from '../core/log.ts'
 import type { Rounds } from '../core/rounds.ts'
-import type { Desk } from '../domain/approval/approval.ts'
+import type { Desk, NoticeKind } from '../domain/approval/approval.ts'
 import { keyOf, signed, startNotices } from '../domain/approval/notices.ts'
 import type { Settings } from './config/config.ts'
 import { later } from './lifecycle.ts'
@@ -20,11 +20,16 @@ export function expectedUrl({ public_url, host, port }: Pick<Settings, 'public_u
 }
 
 /** @param base the address of the service, asked at each use: the port is known once it listens */
-export const openDesk = (settings: Pick<Settings, 'webhook_url'>, base: () => string, now: () => number): Desk => ({
+export const openDesk = (
+  settings: Pick<Settings, 'webhook_url' | 'webhook_events'>,
+  base: () => string,
+  now: () => number,
+): Desk => ({
   now,
   randomHex: (bytes) => randomBytes(bytes).toString('hex'),
   approvalUrl: (id) => `${base()}/dashboard/approvals/${id}`,
-  notifies: settings.webhook_url !== null,
+  pageUrl: (path) => `${base()}/dashboard/${path}`,
+  notifies: new Set<NoticeKind>(settings.webhook_url === null ? [] : settings.webhook_events),
 })
 
 /** Delivers notices to the one address that the operator set; null if there is none. */

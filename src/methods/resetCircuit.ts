@@ -3,7 +3,8 @@ import * as v from 'valibot'
 import { filledText, text } from '../../sdk/schema/decision.ts'
 import { defineMethod } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
-import { current, findBreaker, putBreaker, reset, storedBreakers } from '../domain/guardrail/breaker.ts'
+import { current, findBreaker, reset, storedBreakers } from '../domain/guardrail/breaker.ts'
+import { changeBreaker } from '../domain/guardrail/notify.ts'
 
 const State = v.picklist(['closed', 'open', 'half_open'])
 
@@ -33,7 +34,7 @@ export const resetCircuit = defineMethod({
       const { breaker, version } = (await storedBreakers(tx.keyed, [rule])).get(scope)!
       const before = current(rule, breaker, call.now())
       const after = reset(before, probe_first)
-      if (after) await putBreaker(tx.keyed, after, version)
+      if (after) await changeBreaker(call, tx, rule, before, after, version)
       await audit(call, tx, [], {
         scope,
         previous_state: before.state,

@@ -120,7 +120,7 @@ forEachBackend((opened) => {
 
 test('the address of an approval is the public one, else where the service listens', () => {
   const at = (settings: Parameters<typeof expectedUrl>[0]) =>
-    openDesk({ webhook_url: null }, () => expectedUrl(settings), Date.now).approvalUrl('7F3K-Q2MX')
+    openDesk({ webhook_url: null, webhook_events: [] }, () => expectedUrl(settings), Date.now).approvalUrl('7F3K-Q2MX')
   expect(at({ public_url: 'https://cstp.example', host: '0.0.0.0', port: 9991 })).toBe(
     'https://cstp.example/dashboard/approvals/7F3K-Q2MX',
   )

@@ -69,7 +69,7 @@ export async function openEngine(): Promise<Engine> {
       tracker,
       tracker_ttl_ms,
       policy: { current: async () => noRules, reload: async () => [], errors: () => [] },
-      desk: { now, randomHex: () => '', approvalUrl: (id) => id, notifies: false },
+      desk: { now, randomHex: () => '', approvalUrl: (id) => id, pageUrl: (path) => path, notifies: new Set() },
       roles: {},
       secrets: 'reject',
       sourceMark: (key) => key,

@@ -42,6 +42,12 @@ export const list = (value: unknown): string[] => {
   return parts.map((part) => text(part))
 }
 
+/** A list of these values. */
+export const listOf =
+  <const T extends string>(...values: T[]) =>
+  (value: unknown): T[] =>
+    list(value).map(oneOf(...values))
+
 /** Paths of modules. */
 export const modules = (value: unknown): string[] => list(value).map(path)
 

@@ -17,10 +17,10 @@ import {
   setting,
   text,
   url,
-  webhookSecret,
   whole,
 } from './read.ts'
 import { searchSettings } from './search.ts'
+import { webhookSettings } from './webhook.ts'
 
 export const settings = {
   data_dir: setting(
@@ -194,22 +194,7 @@ export const settings = {
     roles,
     'Roles that rules name as approvers, with their agents: release-managers=alice+bob,security=carol.',
   ),
-  webhook_url: setting(
-    'approvals.webhook_url',
-    'CSTP_WEBHOOK_URL',
-    null,
-    optional(url('http', 'https')),
-    'Address that receives signed notices of approvals; redirects are not followed.',
-    true,
-  ),
-  webhook_secret: setting(
-    'approvals.webhook_secret',
-    'CSTP_WEBHOOK_SECRET',
-    null,
-    optional(webhookSecret),
-    'Secret that signs the notices (Standard Webhooks): whsec_ and 24 to 64 bytes in base64.',
-    true,
-  ),
+  ...webhookSettings,
   min_stability_days: setting(
     'attribution.min_stability_days',
     'CSTP_MIN_STABILITY_DAYS',

@@ -140,6 +140,12 @@ export interface Desk {
   randomHex(bytes: number): string
   /** Where a person decides an approval. */
   approvalUrl(id: string): string
-  /** Whether a webhook wants to be notified. */
-  notifies: boolean
+  /** Any page of the dashboard, by its path. */
+  pageUrl(path: string): string
+  /** What a webhook wants to be notified of. */
+  notifies: ReadonlySet<NoticeKind>
 }
+
+/** What notices report. */
+export const noticeKinds = ['approvals', 'breakers', 'blocks'] as const
+export type NoticeKind = (typeof noticeKinds)[number]

@@ -1,5 +1,5 @@
 /**
- * Signed notices of approvals to a webhook: queued in the transaction of what they report, delivered at least once, retried with
+ * Signed notices to a webhook, of approvals and of what stops agents: queued in the transaction of what they report, delivered at least once, retried with
  * growing pauses, over all servers and restarts.
  * @see https://www.standardwebhooks.com
  */
@@ -17,12 +17,15 @@ interface Notice {
   attempts: number
 }
 
-/** Adds a notice to the queue. It says who asks for what, not with which arguments: the page shows those to who may see them. */
-export async function queueNotice(tx: Transaction, desk: Desk, type: string, approval: Approval): Promise<void> {
-  const now_ms = desk.now()
-  const { action, rules, approvers, request_digest, policy_hash, ...shown } = show(approval, now_ms, desk.approvalUrl)
+/** What a notice says of an approval: who asks for what, not with which arguments; the page shows those to who may see them. */
+export function approvalData(approval: Approval, desk: Desk): object {
+  const { action, rules, approvers, request_digest, policy_hash, ...shown } = show(
+    approval,
+    desk.now(),
+    desk.approvalUrl,
+  )
   const { description, category, stakes, project } = action
-  const data = {
+  return {
     ...shown,
     action: { description, category, stakes, project },
     rules: rules.map(({ guardrail_id, name }) => ({ guardrail_id, name })),
@@ -30,6 +33,11 @@ export async function queueNotice(tx: Transaction, desk: Desk, type: string, app
     request_digest,
     policy_hash,
   }
+}
+
+/** Adds a notice to the queue. */
+export async function queueNotice(tx: Transaction, desk: Desk, type: string, data: object): Promise<void> {
+  const now_ms = desk.now()
   const body = JSON.stringify({ type, timestamp: timestamp(now_ms), data })
   const notice: Notice = { body, attempts: 0 }
   await tx.keyed.put(noticeCollection, `msg_${desk.randomHex(16)}`, notice, { expires_ms: now_ms })

@@ -7,7 +7,7 @@ import { dayMs, timestamp } from '../../core/time.ts'
 import { canonical, NotInteroperable } from '../evidence/canonical.ts'
 import { type Action, withoutCall } from '../guardrail/action.ts'
 import { type Approval, consume, current, type Desk, holds } from './approval.ts'
-import { queueNotice } from './notices.ts'
+import { approvalData, queueNotice } from './notices.ts'
 
 /** Names of the collections, for moving them to another store. */
 export const approvalCollections = {
@@ -260,7 +260,8 @@ export async function keep(
     rules: rules.map(({ guardrail_id }) => guardrail_id),
     detail: { approval: id, state, requester, request_digest, evaluation_id, ...(step === 'decided' && { reason }) },
   })
-  if (desk.notifies && step !== 'consumed') await queueNotice(tx, desk, `approval.${step}`, approval)
+  if (desk.notifies.has('approvals') && step !== 'consumed')
+    await queueNotice(tx, desk, `approval.${step}`, approvalData(approval, desk))
 }
 
 // Short codes that people can read to each other: Crockford's base32 has no I, L, O and U.

@@ -21,7 +21,6 @@ import {
   breakerScopes,
   current,
   failureRate,
-  putBreaker,
   resetAt,
   storedBreakers,
   watching,
@@ -31,6 +30,7 @@ import { inputDigest, verdictDigest } from './digest.ts'
 import { type Evaluation, evaluate, judged, type Verdict } from './evaluate.ts'
 import type { EvidenceReader } from './evidence.ts'
 import { type Answers, type History, openHistory, recordedHistory, recounted } from './history.ts'
+import { changeBreaker, noticeBlock } from './notify.ts'
 import { addToSession, namesOf } from './session.ts'
 import type { Policy, PolicySet } from './set.ts'
 import { shadowed } from './shadow.ts'
@@ -122,7 +122,7 @@ export function guardOf(
       const { breaker, version } = stored.get(rule.scope)!
       const before = current(rule, breaker, call.now())
       const after = change(rule, before)
-      if (after !== before) await putBreaker(tx.keyed, after, version)
+      if (after !== before) await changeBreaker(call, tx, rule, before, after, version)
     }
   }
   const stopped = async (keyed: Pick<KeyedReader, 'get'>, now_ms: number): Promise<BreakerViolation[]> => {
@@ -204,6 +204,7 @@ export function guardOf(
       }
       const at = timestamp(past ? call.now() : at_ms)
       await tx.audit.append({ at, agent: call.caller.agent, method, request_id, ids, allowed, rules: fired, detail })
+      if (!allowed && !dry_run && !shadow && approval === null) await noticeBlock(call, tx, input, settled)
       return settled
     },
     async useGrants(tx, action, evaluation, claims = {}) {

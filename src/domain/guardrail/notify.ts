@@ -1,0 +1,59 @@
+/** Notices of what stops agents, in the transaction that stops them: an action that was blocked, a breaker that opened or closed. */
+import type { BreakerRule } from '../../../sdk/schema/guardrail.ts'
+import type { Transaction } from '../../../sdk/storage/store.ts'
+import type { Desk } from '../approval/approval.ts'
+import { queueNotice } from '../approval/notices.ts'
+import type { Action } from './action.ts'
+import { type Breaker, putBreaker, showBreaker } from './breaker.ts'
+import type { Evaluation } from './evaluate.ts'
+
+/** Keeps a breaker as it is now; a new state is reported. @throws StorageError `conflict` when it has changed since `version` */
+export async function changeBreaker(
+  { desk }: { desk: Desk },
+  tx: Transaction,
+  rule: BreakerRule,
+  before: Breaker,
+  after: Breaker,
+  version: number,
+): Promise<void> {
+  await putBreaker(tx.keyed, after, version)
+  if (after.state === before.state || !desk.notifies.has('breakers')) return
+  const { failure_count, opened_at, opened_by, cooldown_remaining_ms } = showBreaker(rule, after, desk.now())
+  const data = {
+    scope: rule.scope,
+    state: after.state,
+    previous_state: before.state,
+    failure_count,
+    opened_at,
+    opened_by,
+    cooldown_remaining_ms,
+    url: desk.pageUrl(`breakers/${encodeURIComponent(rule.scope)}`),
+  }
+  await queueNotice(tx, desk, `breaker.${after.state}`, data)
+}
+
+/** Reports that an action was blocked: who wanted what, and which rules stopped it; not its context. @param input without secrets */
+export async function noticeBlock(
+  { desk, caller, method }: { desk: Desk; caller: { agent: string }; method: string },
+  tx: Transaction,
+  { description, category, stakes, project }: Action,
+  {
+    verdict,
+    violations,
+    record_id,
+    policy_hash,
+  }: Pick<Evaluation, 'verdict' | 'violations' | 'record_id' | 'policy_hash'>,
+): Promise<void> {
+  if (!desk.notifies.has('blocks')) return
+  const data = {
+    agent: caller.agent,
+    method,
+    verdict,
+    evaluation_id: record_id,
+    policy_hash,
+    action: { description, category, stakes, project },
+    rules: violations.map(({ guardrail_id, name, message }) => ({ guardrail_id, name, message })),
+    url: desk.pageUrl('guardrails?allowed=no'),
+  }
+  await queueNotice(tx, desk, 'action.blocked', data)
+}
