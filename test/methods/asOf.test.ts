@@ -187,27 +187,6 @@ forEachBackend((open, store) => {
       expect(await call('checkGuardrails', { action, as_of, dry_run: true })).toMatchObject({ as_of: { at: as_of } })
     })
 
-    test('asks the rules of then, and says where the archive has none', async () => {
-      const program = await open()
-      const { call, refused, rules, clock } = program
-      const before = later(program)
-      await rules(ruleSets[1]!)
-      const strict = later(program)
-      await rules(ruleSets[0]!)
-      const loose = later(program)
-      const check = (as_of: string) =>
-        call('checkGuardrails', { action: { description: 'Ship it', category: 'deployment' }, dry_run: true, as_of })
-      expect((await check(strict)).violations.map(({ guardrail_id }) => guardrail_id)).toEqual(['no-deploys'])
-      expect((await check(loose)).allowed).toBe(true)
-      expect((await call('listGuardrails', { as_of: strict })).guardrails.map(({ id }) => id)).toEqual(['no-deploys'])
-      expect((await refused('listGuardrails', { as_of: before })).message).toContain('archive')
-      // Its row in the trail is of the time of the question, and says which time it asked about.
-      const { entries } = await call('listAudit', { method: 'cstp.checkGuardrails' }, 'root')
-      expect(entries[1]).toMatchObject({ at: new Date(clock.now).toISOString(), detail: { as_of: strict } })
-      const { policy_hash } = await call('getPolicy')
-      expect((await check(loose)).policy_hash).toBe(policy_hash)
-    })
-
     test('says what is not known of then', async () => {
       const program = await open()
       const { call, record } = program
@@ -245,45 +224,6 @@ forEachBackend((open, store) => {
       expect((await refused('getDecision', { id: other, as_of })).message).toContain('erased')
       await call('eraseDecision', { id, basis: 'GDPR Art. 17', reason: 'asked for' }, 'root')
       expect(await kept()).toEqual([])
-    })
-
-    test('sees the approvals and the evidence of then', async () => {
-      const program = await open()
-      const { call, rules } = program
-      await rules(`guardrails:
-  - { id: asked, action: step_up, message: Ask first, conditions: [{ type: field, field: category, operator: "=", value: deployment }] }
-  - id: merged
-    action: block
-    message: Not merged
-    conditions: [{ type: field, field: category, operator: "=", value: release }]
-    requires: [{ evidence: pr_merged }]
-`)
-      const check = (category: string, more: object) =>
-        call('checkGuardrails', { action: { description: 'Ship', category, project: 'acme/shop', pr: 7 }, ...more })
-      const start = later(program)
-      const { approval } = await check('deployment', {})
-      const asked = later(program)
-      await call('decideApproval', { id: approval!.id, decision: 'approve' }, 'approver')
-      await call(
-        'ingestEvidence',
-        {
-          source: 'github',
-          events: [{ event_type: 'pr_merged', ts: asked, payload: { repo: 'acme/shop', pr_number: 7 } }],
-        },
-        'root',
-      )
-      const granted = later(program)
-      await check('deployment', {})
-      const used = later(program)
-      const then = async (as_of: string) => {
-        const { verdict, approval, as_of: block } = await check('deployment', { dry_run: true, as_of })
-        expect(block?.limits.map(({ limit }) => limit)).toEqual(['evidence_times'])
-        return [verdict, approval?.state ?? null, (await check('release', { dry_run: true, as_of })).verdict]
-      }
-      expect(await then(start)).toEqual(['step_up', null, 'deny'])
-      expect(await then(asked)).toEqual(['step_up', 'pending', 'allow'])
-      expect(await then(granted)).toEqual(['allow', 'consumed', 'allow'])
-      expect(await then(used)).toEqual(['step_up', null, 'allow'])
     })
   })
 })
