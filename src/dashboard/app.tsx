@@ -7,7 +7,7 @@ import { Freshness } from './fresh.tsx'
 import { Login } from './login.tsx'
 import { waiting } from './pages/inbox/page.tsx'
 import { type Page, pageAt, pages } from './pages/registry.ts'
-import { type Place, To, usePlace } from './route.tsx'
+import { type Place, Titled, To, usePlace } from './route.tsx'
 import { currentSession, logOut, onEnd, type Session } from './service.ts'
 import { texts } from './texts.ts'
 
@@ -55,17 +55,23 @@ export function App() {
   )
 }
 
-/** The title of the tab; of a decision it holds the id. */
-const titleOf = (page: Page | null, { path }: Place): string =>
-  page === null ? t.notFound : page.inMenu ? page.title : `${page.title} ${path.slice(path.lastIndexOf('/') + 1)}`
+/** Most characters of a name in the title of the tab. */
+const longest = 60
+/** From here on a heading is set like a text. */
+const longHeading = 90
+const cut = (name: string): string => (name.length > longest ? `${name.slice(0, longest - 1).trimEnd()}…` : name)
 
 function Frame({ session, leave, begun }: { session: Session; leave: () => void; begun: boolean }) {
   const place = usePlace()
   const page = pageAt(place.path)
   const heading = useRef<HTMLHeadingElement>(null)
   const first = useRef(!begun)
+  const [named, setNamed] = useState({ path: '', name: '' })
+  const name = named.path === place.path ? named.name : (page?.title ?? t.notFound)
   useEffect(() => {
-    document.title = `${titleOf(page, place)} · cstp`
+    document.title = `${cut(name)} · cstp`
+  }, [name])
+  useEffect(() => {
     // After a link or a login the focus is at the heading; after a reload at the top of the page.
     if (!first.current) heading.current?.focus({ preventScroll: true })
     first.current = false
@@ -100,12 +106,14 @@ function Frame({ session, leave, begun }: { session: Session; leave: () => void;
       </header>
       <main id="main" tabIndex={-1}>
         <div class="heading">
-          <h1 ref={heading} tabIndex={-1}>
-            {page?.title ?? t.notFound}
+          <h1 ref={heading} tabIndex={-1} class={name.length > longHeading ? 'long' : ''}>
+            {name}
           </h1>
           {page && <Freshness every_s={page.every_s ?? 15} />}
         </div>
-        <Body page={page} place={place} session={session} />
+        <Titled.Provider value={(given) => setNamed({ path: place.path, name: given })}>
+          <Body page={page} place={place} session={session} />
+        </Titled.Provider>
       </main>
     </>
   )

@@ -1,6 +1,6 @@
 /** The address bar, which alone determines what is shown: paths, queries and links. */
-import type { ComponentChildren, RefObject } from 'preact'
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { type ComponentChildren, createContext, type RefObject } from 'preact'
+import { useContext, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { Session } from './service.ts'
 
 const base = '/dashboard'
@@ -41,6 +41,15 @@ function scrollBack(to: number): void {
     } else requestAnimationFrame(look)
   }
   look()
+}
+
+/** Takes the heading of the page from what it shows. */
+export const Titled = createContext<(title: string) => void>(() => {})
+
+/** Gives the page of one thing the name of that thing, once it is known. */
+export function useTitle(title: string): void {
+  const tell = useContext(Titled)
+  useLayoutEffect(() => tell(title), [title])
 }
 
 export function usePlace(): Place {

@@ -30,24 +30,44 @@ export function Term({ name, children }: { name: TermName; children: ComponentCh
   )
 }
 
-/** A part of a page under a heading. */
+/** A part of a page under a heading. @param at its anchor, for links on the same page */
 export function Panel({
   title,
   lead,
   wide,
+  folded,
+  at,
   children,
 }: {
   title: string
   lead?: ComponentChildren
   wide?: boolean
+  /** Closed at first: for what few readers come for. */
+  folded?: boolean
+  at?: string
   children: ComponentChildren
 }) {
   const id = useId()
-  return (
-    <section class={wide ? 'panel wide' : 'panel'} aria-labelledby={id}>
-      <h2 id={id}>{title}</h2>
+  const heading = <h2 id={id}>{title}</h2>
+  const body = (
+    <>
       {lead && <p class="quiet">{lead}</p>}
       {children}
+    </>
+  )
+  return (
+    <section class={wide ? 'panel wide' : 'panel'} aria-labelledby={id} id={at}>
+      {folded ? (
+        <details>
+          <summary>{heading}</summary>
+          {body}
+        </details>
+      ) : (
+        <>
+          {heading}
+          {body}
+        </>
+      )}
     </section>
   )
 }
@@ -109,6 +129,13 @@ export const When = ({ at }: { at: string }) => (
     {local(at)}
     {local(at) !== utc(at) && <span class="utc">{utc(at)}</span>}
   </time>
+)
+
+/** A share as a bar; its figure stands beside it. */
+export const Track = ({ share }: { share: number }) => (
+  <span class="track" aria-hidden="true">
+    <span style={{ width: `${100 * Math.min(1, Math.max(0, share))}%` }} />
+  </span>
 )
 
 /** Why there is nothing to show, and what to do about it. */

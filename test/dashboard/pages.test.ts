@@ -181,7 +181,7 @@ describe.skipIf(!runs)('the dashboard', () => {
     expect(scores).toEqual(found.decisions.map(({ id }) => found.scores[id]!.combined.toFixed(3)))
     const address = page.url()
     await page.getByRole('link', { name: titles[0]!, exact: true }).click()
-    await page.getByRole('heading', { level: 1, name: 'Decision', exact: true }).waitFor()
+    await page.getByRole('heading', { level: 1, name: titles[0]!, exact: true }).waitFor()
     await page.goto(address)
     await settled(page)
     expect(await rows.locator('td:first-child > a').allInnerTexts()).toEqual(titles)
@@ -230,7 +230,7 @@ describe.skipIf(!runs)('the dashboard', () => {
 
   test('a decision is reviewed and thought about, and the graph is walked', async () => {
     await visit(page, url, `/decisions/${place.pendingId}`)
-    expect(await page.locator('.lead').innerText()).toBe('Switch regions one by one, a day apart')
+    expect(await page.locator('h1').innerText()).toBe('Switch regions one by one, a day apart')
     await page.getByLabel('Add a thought').fill('Two of five are done.')
     await page.getByRole('button', { name: 'Add the thought' }).click()
     await page.locator('.timeline').getByText('Two of five are done.').waitFor()
@@ -249,6 +249,29 @@ describe.skipIf(!runs)('the dashboard', () => {
     await page.keyboard.press('Enter')
     await page.waitForFunction((id) => !location.pathname.endsWith(id), place.pendingId)
     await settled(page)
+    quiet()
+  })
+
+  test('the dossier of a decision is two clicks from the list, and a changed content is seen', async () => {
+    await visit(page, url, '/decisions?q=regions')
+    await page.getByRole('link', { name: 'Switch regions one by one, a day apart' }).click()
+    await page.getByRole('link', { name: 'Dossier' }).click()
+    await settled(page)
+    const acts = page.locator('.acts > li')
+    const kinds = await acts.locator('strong').allInnerTexts()
+    expect(kinds).toContain('decision')
+    expect(await page.locator('.proved').count()).toBe(kinds.length)
+    await page.route('**/cstp', async (route) => {
+      const response = await route.fetch()
+      await route.fulfill({ response, body: (await response.text()).replaceAll('Switch regions', 'Switch nothing') })
+    })
+    await page.reload()
+    await settled(page)
+    await page.unroute('**/cstp')
+    expect(await page.locator('main .notice.bad').first().innerText()).toContain("can't be proved")
+    expect(
+      await page.locator('.acts').getByText('the content is not what the log committed to').count(),
+    ).toBeGreaterThan(0)
     quiet()
   })
 
@@ -409,7 +432,8 @@ describe.skipIf(!runs)('the dashboard', () => {
       await visit(page, url, path)
       expect(await page.locator('main').innerText()).toContain('<script>')
       expect(await page.locator('main img, main script').count()).toBe(0)
-      expect(await page.title()).not.toContain('owned')
+      expect(await page.title()).toEndWith(' · cstp')
+      expect(await page.title()).not.toStartWith('owned')
     }
     expect((await page.locator('main').innerText()).includes(hostile.slice(0, 20))).toBe(true)
     quiet()

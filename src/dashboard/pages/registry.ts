@@ -6,6 +6,7 @@ import { Block } from './blocks/page.tsx'
 import { Breaker } from './breaker.tsx'
 import { Breakers } from './breakers.tsx'
 import { Calibration } from './calibration/page.tsx'
+import { Dossier } from './decision/dossier.tsx'
 import { Decision } from './decision/page.tsx'
 import { Decisions } from './decisions/page.tsx'
 import { Deliberation } from './deliberation.tsx'
@@ -40,6 +41,7 @@ export const pages: Page[] = [
 /** Pages of one thing, whose name follows the path. */
 const single: Page[] = [
   { path: '/decisions/', title: 'Decision', inMenu: false, View: Decision },
+  { path: '/dossiers/', title: 'Dossier', inMenu: false, View: Dossier },
   { path: '/breakers/', title: 'Breaker', inMenu: false, every_s: 5, View: Breaker },
   { path: '/blocks/', title: 'Block', inMenu: false, View: Block },
   { path: '/approvals/', title: 'Approval', inMenu: false, View: Approval },

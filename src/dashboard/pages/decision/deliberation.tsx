@@ -19,7 +19,9 @@ const member = (value: object, name: string): string | null => {
   return typeof found === 'string' ? found : null
 }
 
-/** Inputs and thoughts by time; entries without a time keep their position. */
+const isTimed = (entries: readonly Entry[]): boolean => entries.every(({ at }) => at !== null)
+
+/** Inputs and thoughts by time, if each has one; else in the order in which they were given. */
 function entriesOf({ deliberation, reasoning_trace }: GetDecisionResult): Entry[] {
   const inputs = (deliberation?.inputs ?? []).map((input) => ({
     kind: words(input.type),
@@ -42,7 +44,8 @@ function entriesOf({ deliberation, reasoning_trace }: GetDecisionResult): Entry[
     at: null,
     by: null,
   }))
-  return [...inputs, ...trace, ...steps].sort((a, b) => (a.at && b.at ? (a.at < b.at ? -1 : a.at > b.at ? 1 : 0) : 0))
+  const all: Entry[] = [...inputs, ...trace, ...steps]
+  return isTimed(all) ? all.sort((a, b) => (a.at! < b.at! ? -1 : a.at! > b.at! ? 1 : 0)) : all
 }
 
 export function Deliberation({
@@ -68,7 +71,17 @@ export function Deliberation({
     })
   }
   return (
-    <Panel title="Deliberation" lead="What the agent looked up and thought, in order." wide>
+    <Panel
+      title="Deliberation"
+      lead={
+        isTimed(entries)
+          ? 'What the agent looked up and thought, in order.'
+          : 'What the agent looked up and thought. Some of it has no time, so it stands as it was given.'
+      }
+      at="deliberation"
+      wide
+      folded={entries.length === 0 && !mayWrite}
+    >
       {entries.length === 0 ? (
         <Empty>Nothing was tracked before this decision.</Empty>
       ) : (

@@ -85,6 +85,7 @@ export function EvidenceOf({ id }: { id: string }) {
   const loaded = useCall(id, (signal) => load(id, signal))
   return (
     <Panel
+      at="evidence"
       title="Evidence"
       lead={
         <>

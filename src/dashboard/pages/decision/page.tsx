@@ -3,12 +3,13 @@ import type { ComponentChildren } from 'preact'
 import type { GetDecisionResult } from '../../../../sdk/client.ts'
 import { Show, useCall } from '../../call.tsx'
 import { decimal, none, percent, time } from '../../figures.ts'
-import { To, ToDecision, type View } from '../../route.tsx'
+import { To, ToDecision, useTitle, type View } from '../../route.tsx'
 import { service } from '../../service.ts'
-import { Badge, Empty, Figure, Pairs, Panel, prose, Term } from '../../ui.tsx'
+import { Badge, Pairs, Panel, prose, Term, Track, When } from '../../ui.tsx'
 import { Deliberation } from './deliberation.tsx'
 import { EvidenceOf } from './evidence.tsx'
 import { Dismissed, Graph } from './graph.tsx'
+import { History } from './history.tsx'
 import { Review } from './review.tsx'
 
 const textOf = (one: string | { option: string; reason?: string | undefined }): string =>
@@ -20,6 +21,7 @@ const yesOrNo = (value: boolean | undefined): string | undefined =>
 const recordRows = (one: GetDecisionResult): [name: string, value: ComponentChildren][] => [
   ['Id', <code>{one.id}</code>],
   ['Status', one.status],
+  ['Quality', percent(one.quality.score)],
   ['Scored confidence', one.confidence_at_record === null ? null : percent(one.confidence_at_record)],
   ['Tags', one.tags.join(', ')],
   ['Pattern', one.pattern],
@@ -40,57 +42,106 @@ const recordRows = (one: GetDecisionResult): [name: string, value: ComponentChil
   ['Missing for quality', one.quality.suggestions.join(' ')],
 ]
 
+/** What decision took this one's place, if its ranking follows that. */
+function Superseded({ id }: { id: string }) {
+  const { data } = useCall(`superseded ${id}`, (signal) =>
+    service.getGraph({ decision_id: id, depth: 1, limit: 40 }, { signal }),
+  )
+  const by = data?.edges.find(
+    ({ target_id, edge_type, effective }) => target_id === id && edge_type === 'supersedes' && effective,
+  )
+  if (!by) return null
+  return (
+    <p class="notice warn">
+      Superseded by{' '}
+      <ToDecision id={by.source_id}>
+        {data?.nodes.find((node) => node.id === by.source_id)?.title ?? by.source_id}
+      </ToDecision>
+      {by.context && `: ${by.context}`}
+    </p>
+  )
+}
+
+/** What it is, how sure, how much was at stake, and how it went: in a line. */
+function StatusLine({ of: one }: { of: GetDecisionResult }) {
+  useTitle(one.decision)
+  return (
+    <p class="status">
+      <Badge of={one.outcome ?? 'pending'} />
+      {one.outcome === null && <span>review due {one.review_by}</span>}
+      <span>
+        <Term name="confidence">Confidence</Term> <strong>{percent(one.confidence)}</strong>
+      </span>
+      <span>
+        <Term name="stakes">Stakes</Term> <Badge of={one.stakes} />
+      </span>
+      <span>{one.category ?? none}</span>
+      <span>
+        {one.recorded_by}, <When at={one.created_at} />
+      </span>
+      <To path={`/dossiers/${encodeURIComponent(one.id)}`}>Dossier</To>
+    </p>
+  )
+}
+
 export function Decision({ place, session }: View) {
   const id = decodeURIComponent(place.path.slice('/decisions/'.length))
   const loaded = useCall(id, (signal) => service.getDecision({ id, revisions: true }, { signal }))
   const mayWrite = session.scopes.includes('write')
   return (
-    <>
-      <p>
-        <To path="/decisions">All decisions</To>
-      </p>
-      <Show of={loaded}>
-        {(one) => (
-          <>
-            <p class="lead">{one.decision}</p>
-            <dl class="figures">
-              <Figure
-                name="Outcome"
-                value={<Badge of={one.outcome ?? 'pending'} />}
-                note={one.outcome === null ? `review due ${one.review_by}` : one.reviewed_at && time(one.reviewed_at)}
-              />
-              <Figure name="Confidence" term="confidence" value={percent(one.confidence)} />
-              <Figure name="Stakes" term="stakes" value={<Badge of={one.stakes} />} />
-              <Figure name="Category" value={one.category ?? none} />
-              <Figure name="Recorded by" value={one.recorded_by} note={time(one.created_at)} />
-              <Figure name="Quality" term="quality" value={percent(one.quality.score)} />
-            </dl>
+    <Show of={loaded}>
+      {(one) => (
+        <>
+          <StatusLine of={one} />
+          <Superseded id={one.id} />
+          <div class="railed">
+            <Rail of={one} />
             <div class="panels">
+              <Review record={one} mayWrite={mayWrite} changed={loaded.again} />
               {one.context && (
-                <Panel title="Context" wide>
+                <Panel title="Context" at="context">
                   <p class="prose">{one.context}</p>
                 </Panel>
               )}
-              <Panel title="Reasons">
-                {one.reasons.length === 0 ? (
-                  <Empty>No reasons were given.</Empty>
-                ) : (
+              {one.reasons.length > 0 && (
+                <Panel title="Reasons" at="reasons">
                   <ul class="plain reasons">
                     {one.reasons.map((reason, at) => (
                       <li key={at}>
                         <p>
                           <strong>{reason.type}</strong> {reason.text}
                         </p>
-                        <span class="track" aria-hidden="true">
-                          <span style={{ width: percent(reason.strength) }} />
-                        </span>
+                        <Track share={reason.strength} />
                         <span class="quiet">strength {percent(reason.strength)}</span>
                       </li>
                     ))}
                   </ul>
-                )}
-              </Panel>
-              <Panel title="Bridge" lead={<Term name="bridge">What is a bridge?</Term>}>
+                </Panel>
+              )}
+              {one.alternatives_considered.length > 0 && (
+                <Panel title="Alternatives" at="alternatives">
+                  <ul>
+                    {one.alternatives_considered.map((other, at) => (
+                      <li key={at}>{textOf(other)}</li>
+                    ))}
+                  </ul>
+                </Panel>
+              )}
+              {one.related_to.length > 0 && (
+                <Panel title="Precedents" lead="Found before the decision, nearest first." at="precedents">
+                  <ul class="plain">
+                    {one.related_to.map(({ id: other, summary, distance }) => (
+                      <li key={other}>
+                        <ToDecision id={other}>{summary}</ToDecision>{' '}
+                        <span class="quiet">{distance === null ? 'by keywords' : `distance ${decimal(distance)}`}</span>
+                      </li>
+                    ))}
+                  </ul>
+                </Panel>
+              )}
+              <History record={one} />
+              <Missing of={one} />
+              <Panel title="Bridge" lead={<Term name="bridge">What is a bridge?</Term>} at="bridge" folded>
                 <Pairs
                   rows={[
                     ['What it looks like', prose(one.bridge.structure)],
@@ -104,92 +155,56 @@ export function Decision({ place, session }: View) {
                   {one.bridge_method === 'rule' ? 'Extracted from the text by rules.' : 'Given by the agent.'}
                 </p>
               </Panel>
-              <Panel title="Precedents" lead="Found before the decision, nearest first.">
-                {one.related_to.length === 0 ? (
-                  <Empty>No precedents were found, or none were queried.</Empty>
-                ) : (
-                  <ul class="plain">
-                    {one.related_to.map(({ id: other, summary, distance }) => (
-                      <li key={other}>
-                        <ToDecision id={other}>{summary}</ToDecision>{' '}
-                        <span class="quiet">{distance === null ? 'by keywords' : `distance ${decimal(distance)}`}</span>
-                      </li>
-                    ))}
-                  </ul>
-                )}
-              </Panel>
-              <Panel title="Alternatives">
-                {one.alternatives_considered.length === 0 ? (
-                  <Empty>No alternatives were recorded.</Empty>
-                ) : (
-                  <ul>
-                    {one.alternatives_considered.map((other, at) => (
-                      <li key={at}>{textOf(other)}</li>
-                    ))}
-                  </ul>
-                )}
-              </Panel>
-              <Deliberation record={one} mayWrite={mayWrite} changed={loaded.again} />
-              <Panel title="Linked decisions" lead="Follow a link to the graph of another decision." wide>
-                <Graph key={one.id} id={one.id} />
-                <Dismissed links={one.links} />
-              </Panel>
-              <EvidenceOf id={one.id} />
-              <Review record={one} mayWrite={mayWrite} changed={loaded.again} />
-              <Panel title="Record">
+              <Panel title="Record" at="record" folded>
                 <Pairs rows={recordRows(one)} />
               </Panel>
-              <History record={one} />
+              <EvidenceOf id={one.id} />
+              <Panel title="Linked decisions" lead="Follow a link to the graph of another decision." at="links" wide>
+                <Graph key={`${one.id} ${one.updated_at}`} id={one.id} />
+                <Dismissed links={one.links} />
+              </Panel>
+              <Deliberation record={one} mayWrite={mayWrite} changed={loaded.again} />
             </div>
-          </>
-        )}
-      </Show>
-    </>
+          </div>
+        </>
+      )}
+    </Show>
   )
 }
 
-const shown = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
+/** Parts that may be empty, and so have no panel then. */
+const parts = [
+  ['context', 'Context', (one: GetDecisionResult) => Boolean(one.context)],
+  ['reasons', 'Reasons', (one: GetDecisionResult) => one.reasons.length > 0],
+  ['alternatives', 'Alternatives', (one: GetDecisionResult) => one.alternatives_considered.length > 0],
+  ['precedents', 'Precedents', (one: GetDecisionResult) => one.related_to.length > 0],
+] as const
 
-/** Every review and every change of a decision. */
-function History({ record }: { record: GetDecisionResult }) {
-  const events = [
-    { at: record.created_at, by: record.imported_by ?? record.recorded_by, what: <>recorded</> },
-    ...(record.revisions ?? []).map(({ updated_at, updated_by, old_values }) => ({
-      at: updated_at,
-      by: updated_by,
-      what: (
-        <>
-          changed{' '}
-          {Object.entries(old_values ?? {}).map(([name, value]) => (
-            <span key={name}>
-              {name}, before: <q class="prose">{shown(value)}</q>{' '}
-            </span>
-          ))}
-        </>
-      ),
-    })),
-    ...record.review_history.map(({ reviewed_at, reviewed_by, outcome, actual_result, counts }) => ({
-      at: reviewed_at,
-      by: reviewed_by,
-      what: (
-        <>
-          reviewed <Badge of={outcome} /> {actual_result} {counts ? '' : '(does not count)'}
-        </>
-      ),
-    })),
-  ].sort((a, b) => (a.at < b.at ? -1 : 1))
+function Missing({ of: one }: { of: GetDecisionResult }) {
+  const missing = parts.filter(([, , has]) => !has(one)).map(([, name]) => name.toLowerCase())
+  if (missing.length === 0) return null
+  return <p class="empty">Not recorded: {missing.join(', ')}.</p>
+}
+
+/** What there is on the page, to go to. */
+function Rail({ of: one }: { of: GetDecisionResult }) {
+  const entries = [
+    ['review', 'Review'],
+    ...parts.filter(([, , has]) => has(one)).map(([at, name]) => [at, name]),
+    ['history', 'History'],
+    ['bridge', 'Bridge'],
+    ['record', 'Record'],
+    ['evidence', 'Evidence'],
+    ['links', 'Linked decisions'],
+    ['deliberation', 'Deliberation'],
+  ] as const
   return (
-    <Panel title="History">
-      <ol class="timeline">
-        {events.map(({ at, by, what }, number) => (
-          <li key={number}>
-            <p class="quiet">
-              {time(at)}, {by}
-            </p>
-            <p>{what}</p>
-          </li>
-        ))}
-      </ol>
-    </Panel>
+    <nav class="rail" aria-label="On this page">
+      {entries.map(([at, name]) => (
+        <a key={at} href={`#${at}`}>
+          {name}
+        </a>
+      ))}
+    </nav>
   )
 }

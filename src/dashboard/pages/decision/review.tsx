@@ -37,7 +37,7 @@ export function Review({
     })
   const { outcome, actual_result, lessons, review_notes } = record
   return (
-    <Panel title="Review">
+    <Panel title="Review" at="review">
       {outcome === null ? (
         <p>Not reviewed yet; due {record.review_by}.</p>
       ) : (

@@ -1,0 +1,106 @@
+/** Proofs of the logs, recomputed in the browser: the path of hashes from a leaf to the signed root. */
+
+/** A step of a recomputed inclusion proof. @see RFC 9162, section 2.1.3.2 */
+export interface Step {
+  /** Side of the sibling; null at the leaf. */
+  side: 'left' | 'right' | null
+  sibling: string | null
+  hash: string
+}
+
+const bytesOf = (hex: string): Uint8Array =>
+  Uint8Array.from(hex.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16))
+const hexOf = (bytes: ArrayLike<number>): string =>
+  Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+
+/** Bytes, a single one, or hexadecimal digits, one after the other. */
+async function sha256(...parts: (Uint8Array | number | string)[]): Promise<string> {
+  const bytes = parts.flatMap((part) =>
+    typeof part === 'number' ? [part] : [...(typeof part === 'string' ? bytesOf(part) : part)],
+  )
+  return hexOf(new Uint8Array(await crypto.subtle.digest('SHA-256', Uint8Array.from(bytes))))
+}
+
+/**
+ * The hashes from the leaf to the root, computed from the record's own hash; null if the browser computes none.
+ * @throws Error if the proof has more or fewer hashes than a tree of that size
+ */
+export async function walk(proof: {
+  record_hash: string
+  index: number
+  size: number
+  hashes: string[]
+}): Promise<Step[] | null> {
+  if (crypto.subtle === undefined) return null
+  let [node, last] = [proof.index, proof.size - 1]
+  const steps: Step[] = [{ side: null, sibling: null, hash: await sha256(0, proof.record_hash) }]
+  for (const sibling of proof.hashes) {
+    if (last === 0) throw new Error('The proof is longer than its tree is high.')
+    const below = steps.at(-1)!.hash
+    const left = node % 2 === 1 || node === last
+    steps.push({
+      side: left ? 'left' : 'right',
+      sibling,
+      hash: await (left ? sha256(1, sibling, below) : sha256(1, below, sibling)),
+    })
+    if (left)
+      while (node % 2 === 0 && node !== 0) {
+        node = Math.floor(node / 2)
+        last = Math.floor(last / 2)
+      }
+    node = Math.floor(node / 2)
+    last = Math.floor(last / 2)
+  }
+  if (last !== 0) throw new Error('The proof is shorter than its tree is high.')
+  return steps
+}
+
+/** Canonical JSON of what came as JSON. @see RFC 8785 */
+export function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
+  if (value === null || typeof value !== 'object') return JSON.stringify(value)
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return `{${members.map(([name, one]) => `${JSON.stringify(name)}:${canonical(one)}`).join(',')}}`
+}
+
+/** What a receipt says, as far as a browser can check it. */
+export type Checked =
+  /** The content is committed to, and the path leads to the root of the checkpoint. */
+  | { state: 'proved'; size: number }
+  /** The content was erased; that there was such an act is proved. */
+  | { state: 'erased'; size: number }
+  | { state: 'wrong'; reason: string }
+  /** Browsers compute hashes only over TLS or on localhost. */
+  | { state: 'unchecked' }
+
+/**
+ * Checks the receipt of an act: content, salt, commitment, path and root. Whether the checkpoint's signature holds is for a verifier that
+ * was given the key: `cstp verify`.
+ */
+export async function checkReceipt(receipt: {
+  payload: Record<string, unknown> | null
+  salt: string | null
+  commitment: string
+  proof: string
+}): Promise<Checked> {
+  if (crypto.subtle === undefined) return { state: 'unchecked' }
+  const { payload, salt, commitment, proof } = receipt
+  if (payload !== null && salt !== null) {
+    const text = new TextEncoder().encode(canonical(payload))
+    if ((await sha256(new TextEncoder().encode('cstp/record/v2'), salt, text)) !== commitment)
+      return { state: 'wrong', reason: 'the content is not what the log committed to' }
+  }
+  const [head = '', checkpoint = ''] = proof.split('\n\n', 2)
+  const lines = head.split('\n')
+  const index = Number(lines.find((line) => line.startsWith('index '))?.slice('index '.length))
+  const hashes = lines.slice(lines.findIndex((line) => line.startsWith('index ')) + 1).map(hexOfBase64)
+  const [, size, root] = checkpoint.split('\n')
+  const steps = await walk({ record_hash: commitment, index, size: Number(size), hashes }).catch(
+    (error: Error) => error,
+  )
+  if (steps === null || steps instanceof Error || steps.at(-1)?.hash !== hexOfBase64(root ?? ''))
+    return { state: 'wrong', reason: 'the path does not lead to the root of the checkpoint' }
+  return { state: payload === null ? 'erased' : 'proved', size: Number(size) }
+}
+
+const hexOfBase64 = (text: string): string => hexOf(Array.from(atob(text), (character) => character.charCodeAt(0)))

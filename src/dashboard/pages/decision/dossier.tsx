@@ -1,0 +1,120 @@
+/** The dossier of one decision: every act that concerns it, in the order of the log, each with its proof checked here. Made to be printed. */
+import type { GetReceiptResult } from '../../../../sdk/client.ts'
+import { Show, useCall } from '../../call.tsx'
+import { counted, time, whole, words } from '../../figures.ts'
+import { type Checked, checkReceipt } from '../../merkle.ts'
+import { ToDecision, useTitle, type View } from '../../route.tsx'
+import { service } from '../../service.ts'
+import { Empty, Panel } from '../../ui.tsx'
+
+type Receipt = GetReceiptResult['receipts'][number]
+
+/** What an act says in a line: those of its members that a reader looks for first. */
+const told = [
+  'decision',
+  'outcome',
+  'verdict',
+  'state',
+  'edge_type',
+  'tool',
+  'method',
+  'actual_result',
+  'reason',
+] as const
+function lineOf({ payload }: Receipt): string {
+  if (payload === null) return 'Its content was erased.'
+  const { record } = payload
+  const said = record !== null && typeof record === 'object' ? (record as Record<string, unknown>) : payload
+  return told.flatMap((name) => (typeof said[name] === 'string' ? [said[name]] : [])).join(' · ')
+}
+
+function Proof({ of }: { of: Checked }) {
+  if (of.state === 'wrong') return <p class="notice bad">Not proved: {of.reason}.</p>
+  if (of.state === 'unchecked')
+    return <p class="quiet">Not checked here: browsers compute hashes only over TLS or on localhost.</p>
+  return (
+    <p class="proved">
+      <span aria-hidden="true">✓ </span>
+      {of.state === 'erased'
+        ? `That there was this act is proved in the log of ${whole(of.size)} acts.`
+        : `Proved in the log of ${whole(of.size)} acts.`}
+    </p>
+  )
+}
+
+const member = (payload: Receipt['payload'], name: string): string | null => {
+  const value = payload?.[name]
+  return typeof value === 'string' ? value : null
+}
+
+export function Dossier({ place }: View) {
+  const id = decodeURIComponent(place.path.slice('/dossiers/'.length))
+  const loaded = useCall(id, async (signal) => {
+    const [record, { receipts, pending, withheld }] = await Promise.all([
+      service.getDecision({ id }, { signal }),
+      service.getReceipt({ decision_id: id }, { signal }),
+    ])
+    const checked = await Promise.all(receipts.map(checkReceipt))
+    return { record, receipts, checked, pending, withheld }
+  })
+  return (
+    <Show of={loaded}>
+      {({ record, receipts, checked, pending, withheld }) => {
+        const wrong = checked.filter(({ state }) => state === 'wrong').length
+        return (
+          <>
+            <Name of={record.decision} />
+            <p class="status">
+              <ToDecision id={record.id}>The decision</ToDecision>
+              <code>{record.id}</code>
+              <button type="button" class="screen" onClick={() => print()}>
+                Print
+              </button>
+            </p>
+            <p class={`notice ${wrong > 0 ? 'bad' : 'good'}`} role="status">
+              {wrong > 0
+                ? `${counted(wrong, 'act')} of ${whole(receipts.length)} can't be proved.`
+                : `${counted(receipts.length, 'act')}, each in the signed log.`}{' '}
+              {pending && 'Others have no place in the log yet. '}
+              {withheld > 0 && `${counted(withheld, 'act')} of other agents may not be shown to you.`}
+            </p>
+            <Panel
+              title="Acts"
+              lead="In the order of the log. Content, salt and path are checked in this browser; the signature of the checkpoint by cstp verify, with the key that you were given."
+              wide
+            >
+              {receipts.length === 0 ? (
+                <Empty>Nothing of this decision is in the log.</Empty>
+              ) : (
+                <ol class="timeline acts">
+                  {receipts.map((receipt, at) => (
+                    <li key={receipt.record_id}>
+                      <p class="quiet">
+                        {member(receipt.payload, 'at') && `${time(member(receipt.payload, 'at')!)}, `}
+                        {member(receipt.payload, 'agent')}
+                      </p>
+                      <p>
+                        <strong>{words(receipt.kind)}</strong> <span class="prose">{lineOf(receipt)}</span>
+                      </p>
+                      <Proof of={checked[at]!} />
+                      <details>
+                        <summary>Content and proof</summary>
+                        <pre tabIndex={0}>{JSON.stringify(receipt.payload, null, 2)}</pre>
+                        <pre tabIndex={0}>{receipt.proof}</pre>
+                      </details>
+                    </li>
+                  ))}
+                </ol>
+              )}
+            </Panel>
+          </>
+        )
+      }}
+    </Show>
+  )
+}
+
+function Name({ of }: { of: string }) {
+  useTitle(of)
+  return null
+}

@@ -1,0 +1,65 @@
+/** When a decision was made, recorded, changed and reviewed, and by whom. */
+import type { ComponentChildren } from 'preact'
+import type { GetDecisionResult } from '../../../../sdk/client.ts'
+import { Badge, Panel, When } from '../../ui.tsx'
+
+interface Event {
+  at: string
+  by: string | null
+  what: ComponentChildren
+}
+
+/** An imported decision was made at one time and recorded at another. */
+function beginningOf({ created_at, recorded_at, recorded_by, imported_by }: GetDecisionResult): Event[] {
+  if (recorded_at === undefined && imported_by === null) return [{ at: created_at, by: recorded_by, what: 'recorded' }]
+  return [
+    { at: created_at, by: recorded_by, what: 'decided, as the import says' },
+    ...(recorded_at === undefined ? [] : [{ at: recorded_at, by: imported_by ?? recorded_by, what: 'imported' }]),
+  ]
+}
+
+const shown = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
+
+export function History({ record }: { record: GetDecisionResult }) {
+  const events: Event[] = [
+    ...beginningOf(record),
+    ...(record.revisions ?? []).map(({ updated_at, updated_by, old_values }) => ({
+      at: updated_at,
+      by: updated_by,
+      what: (
+        <>
+          changed{' '}
+          {Object.entries(old_values ?? {}).map(([name, value]) => (
+            <span key={name}>
+              {name}, before: <q class="prose">{shown(value)}</q>{' '}
+            </span>
+          ))}
+        </>
+      ),
+    })),
+    ...record.review_history.map(({ reviewed_at, reviewed_by, outcome, actual_result, counts }) => ({
+      at: reviewed_at,
+      by: reviewed_by,
+      what: (
+        <>
+          reviewed <Badge of={outcome} /> {actual_result} {counts ? '' : '(does not count)'}
+        </>
+      ),
+    })),
+  ].sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0))
+  return (
+    <Panel title="History" at="history">
+      <ol class="timeline">
+        {events.map(({ at, by, what }, number) => (
+          <li key={number}>
+            <p class="quiet">
+              <When at={at} />
+              {by && <>, {by}</>}
+            </p>
+            <p>{what}</p>
+          </li>
+        ))}
+      </ol>
+    </Panel>
+  )
+}
