@@ -131,7 +131,7 @@ export const When = ({ at }: { at: string }) => (
   </time>
 )
 
-/** A share as a bar; its figure stands beside it. */
+/** A share as a bar, for people who see its figure too. */
 export const Track = ({ share }: { share: number }) => (
   <span class="track" aria-hidden="true">
     <span style={{ width: `${100 * Math.min(1, Math.max(0, share))}%` }} />
