@@ -103,6 +103,25 @@ forEachBackend((open) => {
     expect(everything).not.toContain('Jane Roe answers')
   })
 
+  test('what is written while it looks for copies is part of it', async () => {
+    const program = await open()
+    const { call, record, services, store } = program
+    const id = await record({ decision: text })
+    let late = ''
+    const breathe = async () => {
+      // The page of decisions has been looked at.
+      if (late !== '') return
+      late = '-'
+      late = await record({ decision: 'Deliver in the morning' }, 'bob')
+      await call('linkDecisions', { source_id: late, target_id: id, edge_type: 'refines', context: text }, 'bob')
+    }
+    Object.assign(services, { breathe })
+    await call('eraseDecision', { id, ...ground }, 'root')
+    expect((await call('getDecision', { id: late })).links).toMatchObject([{ target_id: id, context: null }])
+    const everything = [await store.audit.list({ limit: 200 }), await store.thread.read(1, 200)]
+    expect(JSON.stringify(everything)).not.toContain(text)
+  })
+
   test('a dry run counts what would go, and takes nothing', async () => {
     const program = await open()
     const { call, store } = program

@@ -29,8 +29,8 @@ export interface Copies {
 export interface Scan {
   store: Store
   targets: readonly Target[]
-  /** Milliseconds since 1970: only what was written since is looked at. */
-  since_ms?: number
+  /** Only what was written since is looked at: milliseconds since 1970, and the newest change in the feed. */
+  since?: { ms: number; seq: number }
   /** Resolves when other calls had their turn. */
   breathe(): Promise<void>
 }
@@ -57,14 +57,14 @@ function ledTo({ stored, from_ms, to_ms, ...rest }: Target, line: StoredAuditEnt
   return at_ms >= from_ms && at_ms <= to_ms && quotes(target, detailOf(line).input)
 }
 
-async function findLines({ store, targets, since_ms, breathe }: Scan): Promise<{
+async function findLines({ store, targets, since, breathe }: Scan): Promise<{
   own: StoredAuditEntry[]
   approvals: StoredAuditEntry[]
 }> {
   const own: StoredAuditEntry[] = []
   const approvals: StoredAuditEntry[] = []
   const ids = new Set(targets.map(({ id }) => id))
-  const from_ms = since_ms ?? Math.min(...targets.map((target) => target.from_ms))
+  const from_ms = since?.ms ?? Math.min(...targets.map((target) => target.from_ms))
   for (let cursor: number | undefined; ; ) {
     const lines = await store.audit.list({
       since_ms: from_ms,
@@ -98,16 +98,28 @@ export function withoutMentions(record: DecisionRecord, targets: readonly Target
   }
 }
 
-async function findOthers({ store, targets, since_ms, breathe }: Scan): Promise<StoredDecision[]> {
+/** Ids of decisions, a page at a time: of all, or of those that changed since. */
+async function* idsOf({ store, since }: Scan): AsyncGenerator<string[]> {
+  if (since === undefined)
+    // What was imported may be older than what it speaks of: all are looked at.
+    for await (const fields of decisionPages(store.decisions, {}, page)) yield fields.map(({ id }) => id)
+  else
+    for (let after = since.seq; ; ) {
+      const changes = await store.feed.since(after, 0, page)
+      yield changes.map(({ id }) => id)
+      if (changes.length < page) return
+      after = changes.at(-1)!.seq
+    }
+}
+
+async function findOthers(scan: Scan): Promise<StoredDecision[]> {
+  const { store, targets, breathe } = scan
   const found: StoredDecision[] = []
-  const ids = new Set(targets.map(({ id }) => id))
-  const wanted = { targets }
-  // What was imported may be older than what it speaks of: all are looked at.
-  for await (const fields of decisionPages(store.decisions, {}, page)) {
-    const texts = await store.decisions.texts(fields.flatMap(({ id }) => (ids.has(id) ? [] : [id])))
-    const naming = texts.filter(({ json }) => names(wanted, json)).map(({ id }) => id)
-    for (const one of await store.decisions.getMany(naming))
-      if (since_ms === undefined || Date.parse(one.record.updated_at) >= since_ms) found.push(one)
+  const own = new Set(targets.map(({ id }) => id))
+  for await (const ids of idsOf(scan)) {
+    const texts = await store.decisions.texts(ids.filter((id) => !own.has(id)))
+    const naming = texts.filter(({ json }) => names({ targets }, json)).map(({ id }) => id)
+    found.push(...(await store.decisions.getMany(naming)))
     await breathe()
   }
   return found.filter(({ record }) => JSON.stringify(withoutMentions(record, targets)) !== JSON.stringify(record))

@@ -175,7 +175,7 @@ async function take(
 /** Erases decisions. @throws CstpError as {@link look} */
 export async function erase(call: ErasureCall, ids: readonly string[], ground: Ground): Promise<Erased> {
   const redaction_record_id = newActId('redaction', timestamp(call.now()), call)
-  const since_ms = call.now()
+  const since = { ms: call.now(), seq: (await call.store.feed.head()).seq }
   for (let attempt = 1; ; attempt++) {
     const found = await look(call, ids, ground)
     try {
@@ -186,17 +186,22 @@ export async function erase(call: ErasureCall, ids: readonly string[], ground: G
       if (!isAgain || attempt === attempts) throw error
       continue
     }
-    await takeLate(call, found.targets, redaction_record_id, since_ms)
+    await takeLate(call, found.targets, redaction_record_id, since)
     const pending = await finish(call, redaction_record_id, found.targets)
     return { redaction_record_id, copies: countsOf(found.copies), pending }
   }
 }
 
 /** What was written while the erasure was looking: it is part of it. */
-async function takeLate(call: ErasureCall, targets: readonly Target[], by: string, since_ms: number): Promise<void> {
+async function takeLate(
+  call: ErasureCall,
+  targets: readonly Target[],
+  by: string,
+  since: { ms: number; seq: number },
+): Promise<void> {
   await call.tracker.flush()
   for (let attempt = 1; ; attempt++) {
-    const found = await findCopies({ store: call.store, targets, since_ms, breathe: call.breathe })
+    const found = await findCopies({ store: call.store, targets, since, breathe: call.breathe })
     // The line of the erasure itself names them.
     const lines = found.lines.filter(({ detail }) => detail.redaction_record_id !== by)
     const copies = { ...found, lines, acts: found.acts.filter((id) => id !== by) }
