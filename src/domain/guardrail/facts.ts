@@ -66,7 +66,11 @@ export const asksForSession = (rules: readonly { conditions: readonly Condition[
   rules.some(({ conditions }) => conditions.flatMap(groupsOf).includes('session'))
 
 export interface FactTools {
-  store: { decisions: Pick<DecisionReader, 'count' | 'outcomes' | 'getMany'>; keyed: KeyedReader }
+  store: {
+    decisions: Pick<DecisionReader, 'count' | 'outcomes' | 'getMany'>
+    /** Null for an earlier time: what agents do in a session is kept for hours. */
+    keyed: KeyedReader | null
+  }
   index: Pick<Follower, 'sync' | 'generation' | 'nearest'>
   embedder: Embedder
   signal: AbortSignal
@@ -85,6 +89,7 @@ export async function lookUp(
 ): Promise<Facts> {
   const { agent_id: agent, category } = action
   if (group === 'session') {
+    if (store.keyed === null) throw new EvaluationError('the session of an earlier time is not kept')
     const { actions, classifications, request, full } = await readSession(store.keyed, agent, { now_ms, ttl_ms })
     // Or an agent could do as many other things first as are kept, so that what it does next is not seen.
     if (full) throw new EvaluationError('more happened in the session than is kept of it')

@@ -10,10 +10,8 @@ import { pastView } from '../history/search.ts'
 import { enact, policyAsOf } from './archive.ts'
 import { type BreakerSubject, breakerScopes, watching } from './breaker.ts'
 import type { EvidenceReader } from './evidence.ts'
-import { groupOf } from './facts.ts'
 import { type Guard, type GuardedCall, guardOf } from './guard.ts'
-import { type History, openHistory } from './history.ts'
-import { EvaluationError } from './operators.ts'
+import { openHistory } from './history.ts'
 import type { PolicySet } from './set.ts'
 
 /** The rule set that was in force. @throws CstpError `invalid_params` if the archive has none of that time */
@@ -42,9 +40,9 @@ export async function openPastGuard(call: GuardedCall, past: Past, subject: Brea
       return new Map(read.map(({ record, indexed }) => [record.id, fieldsOf(record, indexed)]))
     }),
   }
+  const store = { ...past.store, keyed: null }
   return guardOf(call, set, [], {
-    history: (answers) =>
-      withoutSession(openHistory({ ...call, store: past.store, now: past.now, index, evidence }, answers)),
+    history: (answers) => openHistory({ ...call, store, now: past.now, index, evidence }, answers),
     approvals: (tx, of) => ({ tx: approvalsOf(tx, past.at_ms), call: { ...of, desk: { ...of.desk, now: past.now } } }),
   })
 }
@@ -64,16 +62,6 @@ function evidenceUntil(evidence: EvidenceReader, at_ms: number): EvidenceReader 
     }
   return { ofPullRequest: until(evidence.ofPullRequest), ofCommit: until(evidence.ofCommit) }
 }
-
-/** What an agent did before in its session is kept for hours only: a rule that asks for it can't be evaluated. */
-const withoutSession = (history: History): History => ({
-  ...history,
-  ofChanged: () => withoutSession(history.ofChanged()),
-  async fact(name, action) {
-    if (groupOf(name) === 'session') throw new EvaluationError('the session of an earlier time is not kept')
-    return history.fact(name, action)
-  },
-})
 
 /** A transaction that sees the approvals of then. */
 const approvalsOf = (tx: Transaction, at_ms: number): Transaction => ({

@@ -30,6 +30,7 @@ export interface PastStore {
     'get' | 'getMany' | 'texts' | 'findIds' | 'idOfSource' | 'list' | 'count' | 'countBy' | 'outcomes' | 'scores'
   >
   edges: { of(ids: readonly string[], query: Parameters<EdgeReader['of']>[1]): ReturnType<EdgeReader['of']> }
+  /** That of today: where tombstones are. */
   keyed: KeyedReader
 }
 
