@@ -64,8 +64,8 @@ export interface Grown {
   frontier: readonly string[]
 }
 
-/** Reads the log, and gives acts their places in it. Hashes are lowercase hex. */
-export interface ThreadReader {
+/** Reads the log. Hashes are lowercase hex. */
+export interface ThreadReads {
   /** Where the log ends; `hash` is the commitment of the last act that has its place. */
   head(): Promise<EvidenceHead>
   /** Commitments of the acts from `seq` on, ascending, at most `limit`. */
@@ -74,10 +74,18 @@ export interface ThreadReader {
   nodes(level: number, index: number, limit: number): Promise<string[]>
   /** Acts from `seq` on, ascending, at most `limit`. */
   read(seq: number, limit: number): Promise<StoredAct[]>
+  /** Acts that wait for their places, in the order in which they were told; at most `limit`. */
+  waiting(limit: number): Promise<StoredAct[]>
   /** Those of these acts that exist, in the order asked for, waiting ones too. */
   get(record_ids: readonly string[]): Promise<StoredAct[]>
   /** Acts that concern a decision, in the order of their places, then waiting ones; at most `limit`. */
   ofDecision(decision_id: string, limit: number): Promise<StoredAct[]>
+  /** In the order in which they were saved; with `latest` only so many, those saved last. */
+  checkpoints(latest?: number): Promise<StoredCheckpoint[]>
+}
+
+/** Reads the log, and gives acts their places in it. */
+export interface ThreadReader extends ThreadReads {
   /**
    * Gives at most `limit` acts that wait their places after the head, in the order of their transactions where the engine knows one.
    * One caller at a time over all processes; `grow` may be called again.
@@ -86,8 +94,6 @@ export interface ThreadReader {
   sequence(grow: (head: EvidenceHead, commitments: readonly string[]) => Grown, limit: number): Promise<number>
   /** Keeps a checkpoint that is given out. */
   saveCheckpoint(checkpoint: StoredCheckpoint): Promise<void>
-  /** In the order in which they were saved; with `latest` only so many, those saved last. */
-  checkpoints(latest?: number): Promise<StoredCheckpoint[]>
 }
 
 /** Writes acts inside a transaction. */

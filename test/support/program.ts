@@ -306,6 +306,9 @@ async function openOn(backend: Backend, dir: string, clock: { now: number }): Pr
 export const openMemoryProgram = (): Promise<TestProgram> =>
   openOn(backends[0]!, crypto.randomUUID(), { now: testStart })
 
+/** One on the SQLite store of a directory. The test closes it. */
+export const openSqliteProgram = (dir: string): Promise<TestProgram> => openOn(backends[1]!, dir, { now: testStart })
+
 /** Opens a fresh program that is closed after the test. */
 export type Open = () => Promise<TestProgram>
 

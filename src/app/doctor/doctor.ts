@@ -10,7 +10,7 @@ import { checkHooks } from './hooks.ts'
 import { checkKeys } from './keys.ts'
 import { checkSearch } from './search.ts'
 import { checkCounters, checkDatabases, checkErasures, checkEvidence, checkFiles, checkVectors } from './stores.ts'
-import { checkSessions } from './thread.ts'
+import { checkSessions, checkThread } from './thread.ts'
 
 export type { Finding, Severity } from './finding.ts'
 
@@ -103,6 +103,7 @@ const checks: readonly Check[] = [
   checkSearch,
   checkEvidence,
   checkSessions,
+  checkThread,
   checkKeys,
   checkGuardrails,
   checkHooks,

@@ -1,37 +1,88 @@
-/** Checks the thread of a data directory. */
+/** Checks the thread: every act against what it is committed to, the tree, what was signed, and all that acts speak of. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { examineThread, type ThreadSources } from '../../domain/thread/examine/examine.ts'
 import { checkSeals, sealProblem } from '../../domain/thread/seals.ts'
 import { openExisting, versionOf } from '../../drivers/shared/sqlite/connect.ts'
-import { statementsOf } from '../../drivers/store/sqlite/connect.ts'
+import { readersOf } from '../../drivers/store/sqlite/inspect.ts'
 import { migrations } from '../../drivers/store/sqlite/migrate.ts'
-import { threadReader } from '../../drivers/store/sqlite/thread.ts'
-import { type Check, error } from './finding.ts'
+import { evidencePlace, type Settings } from '../config/config.ts'
+import { type Check, error, type Finding, warning } from './finding.ts'
+import { openReader } from './stores.ts'
+
+/** More would say no more. */
+const mostFlaws = 1_000
+
+type Opened = Omit<ThreadSources, 'evidence'> & { close(): unknown }
+
+/** Reads of the store; null if there is none of this version. */
+async function openReads({ store_url, data_dir }: Settings): Promise<Opened | null> {
+  if (store_url !== null) return (await import('../../drivers/store/postgres/inspect.ts')).openReaders(store_url)
+  const path = join(data_dir, 'cstp.db')
+  if (!existsSync(path)) return null
+  const db = openExisting(path)
+  if (versionOf(db) !== migrations.length) {
+    db.close()
+    return null
+  }
+  const { close, ...readers } = readersOf(db)
+  return {
+    ...readers,
+    close() {
+      close()
+      db.close()
+    },
+  }
+}
+
+const fix =
+  'keep a copy for the investigation; docs/design/thread.md says what each finding means, a backup has what was there before'
 
 /** What sessions were sealed with is in the thread. */
 export const checkSessions: Check = {
   name: 'sessions',
-  async *run({ store_url, data_dir }) {
-    const path = join(data_dir, 'cstp.db')
-    if (store_url !== null || !existsSync(path)) return
-    const db = openExisting(path)
-    const statements = statementsOf(db)
+  async *run(settings) {
+    const opened = await openReads(settings)
+    if (opened === null) return
     try {
-      if (versionOf(db) !== migrations.length) return
-      const thread = threadReader({
-        reading: statements,
-        writing: statements,
-        commits: { run: () => Promise.reject() },
-      })
-      for await (const seal of checkSeals(thread))
+      for await (const seal of checkSeals(opened.thread))
         if (!seal.complete)
           yield error(
             sealProblem(seal),
             'calls of tools are missing in the thread: compare with what the client kept of the session',
           )
     } finally {
-      statements.finalize()
-      db.close()
+      await opened.close()
+    }
+  },
+}
+
+export const checkThread: Check = {
+  name: 'thread',
+  async *run(settings): AsyncGenerator<Finding> {
+    const opened = await openReads(settings)
+    if (opened === null) return
+    const evidence = await openReader(evidencePlace(settings))
+    let found = 0
+    const byHand: string[] = []
+    try {
+      const breathe = () => Bun.sleep(0)
+      for await (const { what, untold } of examineThread({ ...opened, evidence }, { breathe, now: Date.now() })) {
+        if (untold !== null) {
+          byHand.push(untold)
+          continue
+        }
+        yield error(what, fix)
+        if (++found === mostFlaws) return
+      }
+      if (byHand.length > 0)
+        yield warning(
+          `${byHand.length} decisions were edited or added past the service, such as ${byHand[0]}: no act says that they are as they are`,
+          'compare them with a backup if nobody edited their files by hand; cstp call updateDecision puts the present state on record',
+        )
+    } finally {
+      await evidence?.close()
+      await opened.close()
     }
   },
 }

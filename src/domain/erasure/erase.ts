@@ -186,7 +186,7 @@ export async function erase(call: ErasureCall, ids: readonly string[], ground: G
       if (!isAgain || attempt === attempts) throw error
       continue
     }
-    await takeLate(call, found.targets, redaction_record_id, since)
+    await takeLate(call, found.targets, redaction_record_id, since, ground)
     const pending = await finish(call, redaction_record_id, found.targets)
     return { redaction_record_id, copies: countsOf(found.copies), pending }
   }
@@ -198,6 +198,7 @@ async function takeLate(
   targets: readonly Target[],
   by: string,
   since: { ms: number; seq: number },
+  { basis, reason }: Ground,
 ): Promise<void> {
   await call.tracker.flush()
   for (let attempt = 1; ; attempt++) {
@@ -207,7 +208,12 @@ async function takeLate(
     const copies = { ...found, lines, acts: found.acts.filter((id) => id !== by) }
     if (Object.values(countsOf({ ...copies, acts: [] })).every((count) => count === 0)) return
     try {
-      await call.store.transaction((tx) => takeCopies(tx, copies, targets, by))
+      await call.store.transaction(async (tx) => {
+        await takeCopies(tx, copies, targets, by)
+        const ids = targets.map(({ id }) => id)
+        const detail = { ids, basis, reason, of: by, record_ids: copies.acts, lines: lines.map(({ seq }) => seq) }
+        await tell(tx, call, newActId('redaction', timestamp(call.now()), call), detail)
+      })
       return
     } catch (error) {
       if (!isStorageError(error, 'conflict') || attempt === attempts) throw error

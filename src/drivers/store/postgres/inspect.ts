@@ -1,9 +1,14 @@
 /** Looks at a PostgreSQL store from outside and changes nothing: what an operator should know of the server, its tables and the vectors. */
+import type { Store } from '../../../../sdk/storage/store.ts'
+import type { ThreadReads } from '../../../../sdk/storage/thread.ts'
 import { type Client, connect, type Query, storageErrorOf } from '../../shared/postgres/client.ts'
 import { versionOf } from '../../shared/postgres/migrate.ts'
 import type { VectorState } from '../sqlite/inspect.ts'
+import { auditReader, finder, keyedReader } from './coordination.ts'
 import { migrations } from './migrate.ts'
+import { decisionReader } from './read.ts'
 import { wrongTallies } from './recount.ts'
+import { threadReader } from './thread.ts'
 
 export interface Inspected {
   /** Of the server, such as `15.13`. */
@@ -74,3 +79,21 @@ export const inspectPostgres = (url: string): Promise<Inspected> =>
       wrong_tallies: version === migrations.length ? await wrongTallies(client.read) : [],
     }
   })
+
+/** What a database holds of the thread and of what it speaks of; null where the tables are not those of this program. */
+export async function openReaders(
+  url: string,
+): Promise<(Pick<Store, 'audit' | 'keyed' | 'decisions'> & { thread: ThreadReads; close(): Promise<void> }) | null> {
+  const client = await connect({ url, connections: 1, statement_timeout_ms: 120_000, make: false })
+  if ((await versionOf(client.read, 'store')) !== migrations.length) {
+    await client.close()
+    return null
+  }
+  return {
+    thread: threadReader(client),
+    audit: auditReader(client),
+    keyed: keyedReader(client, finder(client)),
+    decisions: decisionReader(client),
+    close: () => client.close(),
+  }
+}

@@ -46,6 +46,14 @@ export const threadReader = ({ read, begin }: Pick<Client, 'read' | 'begin'>): T
     )
     return rows.map(actOf)
   },
+  async waiting(limit) {
+    const rows = await read<StoredAct>(
+      `select null as seq, a.record_id, a.kind, a.decision_id, a.at, a.payload, a.salt, a.commitment
+       from acts_waiting join acts a using (num) order by num limit $1::int`,
+      [limit],
+    )
+    return rows.map(actOf)
+  },
   async get(record_ids) {
     const rows = await read<StoredAct>(
       `select ${columns} from unnest($1::text[]) with ordinality as wanted (record_id, n)

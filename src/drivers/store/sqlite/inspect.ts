@@ -1,12 +1,18 @@
 /** Looks into a catalogue without opening the store, which would fix some of what is to be found. */
-
 import type { Database } from 'bun:sqlite'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
+import type { Store } from '../../../../sdk/storage/store.ts'
+import type { ThreadReads } from '../../../../sdk/storage/thread.ts'
 import { messageOf } from '../../../core/log.ts'
 import { yamlOf } from '../../../core/yaml.ts'
+import { statementsOf } from './connect.ts'
+import { auditReader, keyedReader } from './coordination.ts'
 import { filesBelow, hashOf, isTemp, linkProblem, placeOf, readPlain, relativePath } from './files.ts'
+import { follow } from './follow.ts'
 import { parseRecord } from './parse.ts'
+import { decisionReader } from './read.ts'
+import { threadReads } from './thread.ts'
 
 /** What is wrong between a decision file and its row; `path` is below `decisions/`. */
 export interface FileFinding {
@@ -148,5 +154,19 @@ export function vectorState(db: Database): VectorState {
     waiting: counts.waiting,
     error: failed?.error ?? null,
     odd: odd.n,
+  }
+}
+
+/** What a catalogue holds of the thread and of what it speaks of, without opening the store. */
+export function readersOf(
+  db: Database,
+): Pick<Store, 'audit' | 'keyed' | 'decisions'> & { thread: ThreadReads; close(): void } {
+  const statements = statementsOf(db)
+  return {
+    thread: threadReads(statements),
+    audit: auditReader(statements),
+    keyed: keyedReader(statements),
+    decisions: decisionReader(statements, follow(statements)),
+    close: () => statements.finalize(),
   }
 }

@@ -4,7 +4,14 @@
  */
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { growsTree } from '../../../../sdk/storage/evidence-checks.ts'
-import type { ActKind, StoredAct, ThreadReader, ThreadWriter, UnplacedAct } from '../../../../sdk/storage/thread.ts'
+import type {
+  ActKind,
+  StoredAct,
+  ThreadReader,
+  ThreadReads,
+  ThreadWriter,
+  UnplacedAct,
+} from '../../../../sdk/storage/thread.ts'
 import { checkpointColumns, checkpointValues, contiguous, type HeadRow, headOf } from '../../shared/log-rows.ts'
 import type { Verb } from '../groups.ts'
 import type { Committer } from './commit.ts'
@@ -20,8 +27,10 @@ interface ThreadTools {
   commits: Pick<Committer, 'run'>
 }
 
-export function threadReader({ reading: { prepare }, writing, commits }: ThreadTools): ThreadReader {
-  const selectHead = 'select seq, hash, frontier from act_head'
+const selectHead = 'select seq, hash, frontier from act_head'
+
+/** What changes nothing. */
+export function threadReads({ prepare }: Statements): ThreadReads {
   const placed = `case when a.seq <= h.seq then a.seq end as seq, ${columns}`
   const head = prepare<HeadRow, []>(selectHead)
   const hashes = prepare<{ commitment: string }, [number, number]>(
@@ -33,6 +42,9 @@ export function threadReader({ reading: { prepare }, writing, commits }: ThreadT
   const read = prepare<ActRow, [number, number]>(
     `select a.seq, ${columns} from acts a, act_head h where a.seq >= ? and a.seq <= h.seq order by a.seq limit ?`,
   )
+  const waitingActs = prepare<ActRow, [number]>(
+    `select null as seq, ${columns} from acts a, act_head h where a.seq > h.seq order by a.seq limit ?`,
+  )
   const get = prepare<ActRow, [string]>(`select ${placed} from acts a, act_head h where record_id = ?`)
   const ofDecision = prepare<ActRow, [string, number]>(
     `select ${placed} from acts a, act_head h where decision_id = ? order by a.seq limit ?`,
@@ -43,7 +55,21 @@ export function threadReader({ reading: { prepare }, writing, commits }: ThreadT
   >(
     `select ${checkpointColumns} from (select number, ${checkpointColumns} from act_checkpoints order by number desc limit ?) order by number`,
   )
-  const waits = prepare<{ waits: number }, []>(
+  return {
+    head: async () => headOf(head.get(), 'sqlite thread'),
+    hashes: async (seq, limit) => hashes.all(seq, limit).map(({ commitment }) => commitment),
+    nodes: async (level, index, limit) => contiguous(nodes.all(level, index, limit), index),
+    read: async (seq, limit) => read.all(seq, limit).map(actOf),
+    waiting: async (limit) => waitingActs.all(limit).map(actOf),
+    get: async (record_ids) => record_ids.flatMap((record_id) => get.get(record_id) ?? []).map(actOf),
+    ofDecision: async (decision_id, limit) => ofDecision.all(decision_id, limit).map(actOf),
+    checkpoints: async (latest = -1) =>
+      checkpoints.all(latest).map((row) => ({ ...row, exported: row.exported === 1 })),
+  }
+}
+
+export function threadReader({ reading, writing, commits }: ThreadTools): ThreadReader {
+  const waits = reading.prepare<{ waits: number }, []>(
     'select coalesce((select max(seq) from acts), 0) > (select seq from act_head) as waits',
   )
 
@@ -63,12 +89,7 @@ export function threadReader({ reading: { prepare }, writing, commits }: ThreadT
   )
 
   return {
-    head: async () => headOf(head.get(), 'sqlite thread'),
-    hashes: async (seq, limit) => hashes.all(seq, limit).map(({ commitment }) => commitment),
-    nodes: async (level, index, limit) => contiguous(nodes.all(level, index, limit), index),
-    read: async (seq, limit) => read.all(seq, limit).map(actOf),
-    get: async (record_ids) => record_ids.flatMap((record_id) => get.get(record_id) ?? []).map(actOf),
-    ofDecision: async (decision_id, limit) => ofDecision.all(decision_id, limit).map(actOf),
+    ...threadReads(reading),
     async sequence(grow, limit) {
       if (waits.get()!.waits === 0) return 0
       return commits.run(async () => {
@@ -92,8 +113,6 @@ export function threadReader({ reading: { prepare }, writing, commits }: ThreadT
       const [size, head_hash, note, created_at, exported] = checkpointValues(checkpoint)
       await commits.run(async () => void insertCheckpoint.run(size, head_hash, note, created_at, Number(exported)))
     },
-    checkpoints: async (latest = -1) =>
-      checkpoints.all(latest).map((row) => ({ ...row, exported: row.exported === 1 })),
   }
 }
 

@@ -1,0 +1,54 @@
+/** Whether decisions are what the last act that speaks of each says. */
+import { decisionPages } from '../../../../sdk/storage/decisions.ts'
+import type { ActKind, StoredAct } from '../../../../sdk/storage/thread.ts'
+import { stateId } from '../ids.ts'
+import { textOf } from '../text.ts'
+import { flawAt, flawOf, type ThreadFlaw, type ThreadSources } from './flaw.ts'
+
+export const stateKinds: ReadonlySet<ActKind> = new Set(['decision', 'revision', 'review', 'link'])
+
+interface Said {
+  act: StoredAct
+  said: Record<string, unknown>
+}
+
+/** States of decisions as acts say, against the decisions. */
+export async function statesFlaws(
+  { decisions }: Pick<ThreadSources, 'decisions'>,
+  states: readonly Said[],
+): Promise<ThreadFlaw[]> {
+  const ids = [...new Set(states.flatMap(({ act }) => act.decision_id ?? []))]
+  const known = new Map((await decisions.getMany(ids)).map((one) => [one.record.id, one]))
+  return states.flatMap(({ act, said }) => {
+    const revision = Number(said.revision)
+    const stored = known.get(String(act.decision_id))
+    if (stored === undefined)
+      return revision === 1 ? [flawOf(act, 'its decision is not there, and nothing says that it was erased')] : []
+    if (stored.revision < revision)
+      return [flawOf(act, `its decision is at revision ${stored.revision} only: it was set back`)]
+    if (stored.revision > revision || textOf(stored.record) === textOf(said.record as object)) return []
+    return [flawOf(act, 'its decision says something else: it was changed without an act')]
+  })
+}
+
+/** Decisions whose state no act speaks of. Their files were edited by hand, or their rows. */
+export async function* untoldDecisions(
+  { decisions, thread }: Pick<ThreadSources, 'decisions' | 'thread'>,
+  breathe: () => Promise<void>,
+): AsyncGenerator<ThreadFlaw> {
+  for await (const page of decisionPages(decisions, {}, 500)) {
+    const stored = await decisions.getMany(page.map(({ id }) => id))
+    const acts = await thread.get(stored.map(({ record, revision }) => stateId(record.id, revision)))
+    const told = new Set(acts.map(({ record_id }) => record_id))
+    for (const { record, revision } of stored)
+      if (!told.has(stateId(record.id, revision)))
+        yield {
+          ...flawAt(
+            null,
+            `no act says that the decision ${record.id} is as it is: it was edited or added past the service`,
+          ),
+          untold: record.id,
+        }
+    await breathe()
+  }
+}
