@@ -89,7 +89,13 @@ export function Stack({ parts, unit }: { parts: Part[]; unit: string }) {
   )
 }
 
-const size = { height: 220, left: 44, bottom: 26, top: 8 }
+const size = { height: 220, left: 44, bottom: 26, top: 8, label: 110 }
+
+/** Measures of a chart for the size of the letters in it, which grow on large screens. */
+export function scaled<T extends Record<string, number>>(measures: T): T {
+  const scale = Number.parseFloat(getComputedStyle(document.documentElement).fontSize) / 16
+  return Object.fromEntries(Object.entries(measures).map(([name, value]) => [name, value * scale])) as T
+}
 
 /** Stacked columns over time. */
 export function Columns({
@@ -111,14 +117,14 @@ export function Columns({
   mark: string
 }) {
   const totals = columns.map(({ parts }) => parts.reduce((sum, { value }) => sum + value, 0))
-  const { height, left, bottom, top } = size
+  const { height, left, bottom, top, label } = scaled(size)
   const [box, width] = useWidth()
   const y = scaleLinear([0, Math.max(1, ...totals)], [height - bottom, top]).nice(4)
   const x = scaleBand(
     columns.map(({ short }) => short),
     [left, width],
   ).padding(0.25)
-  const every = Math.ceil(columns.length / Math.max(1, Math.floor(width / 110)))
+  const every = Math.ceil(columns.length / Math.max(1, Math.floor(width / label)))
   const names = columns[0]?.parts.map(({ name }) => name) ?? []
   const isMarked = columns.some(({ marks }) => marks.length > 0)
   return (

@@ -26,6 +26,7 @@ export function Reliability({ buckets, floor }: { buckets: readonly Bucket[]; fl
   return (
     <figure ref={box}>
       <svg
+        class="whole"
         viewBox={`0 0 ${width} ${height}`}
         role="img"
         aria-label="Reliability diagram; the table below has the figures"

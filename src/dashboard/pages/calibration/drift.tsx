@@ -3,7 +3,7 @@ import { scaleLinear } from 'd3-scale'
 import { line } from 'd3-shape'
 import type { CheckDriftResult } from '../../../../sdk/client.ts'
 import { Show, useCall } from '../../call.tsx'
-import { useWidth } from '../../charts.tsx'
+import { scaled, useWidth } from '../../charts.tsx'
 import { counted, decimal, none, percent, periods, pValue, whole } from '../../figures.ts'
 import { service } from '../../service.ts'
 import { Badge, ChartTable, Table, Term } from '../../ui.tsx'
@@ -148,7 +148,7 @@ type Change = NonNullable<Point['accuracy']>
 /** Whether drift was found, and this figure is one that got worse by more than chance explains. */
 const hasWorsened = (point: Point, { p_value }: Change): boolean => point.drift_detected && p_value <= 0.05
 
-const size = { height: 220, left: 52, right: 10, bottom: 26, top: 14 }
+const size = { height: 220, left: 52, right: 10, bottom: 26, top: 14, label: 130 }
 
 /** Runs of weeks that have a figure: a line must not cross weeks that have none. */
 function runsOf(points: readonly (Change | null)[]): { at: number; of: Change }[][] {
@@ -173,12 +173,12 @@ function DriftChart({
   write: (value: number) => string
 }) {
   const [box, width] = useWidth()
-  const { height, left, right, bottom, top } = size
+  const { height, left, right, bottom, top, label } = scaled(size)
   const changes = history.map(of)
   const values = changes.flatMap((change) => (change ? [change.recent, change.historical] : []))
   const y = scaleLinear([0, Math.max(0.05, ...values)], [height - bottom, top]).nice(4)
   const x = scaleLinear([0, Math.max(1, history.length - 1)], [left + 8, width - right])
-  const every = Math.ceil(history.length / Math.max(2, Math.floor(width / 120)))
+  const every = Math.ceil(history.length / Math.max(2, Math.floor(width / label)))
   const path = (part: 'recent' | 'historical') =>
     line<{ at: number; of: Change }>()
       .x((one) => x(one.at))

@@ -57,7 +57,9 @@ export function Items({ actions, mayReview, changed }: { actions: Action[]; mayR
                 <Badge of={t.priorities[priority]} /> <strong>{t.types[type]}</strong> <Subject of={action} />
               </p>
               <p class="quiet">
-                {[date, type === 'calibration_drift' ? null : category].filter(Boolean).map((one) => `${one}. `)}
+                {[date, type === 'calibration_drift' || type === 'open_breaker' ? null : category]
+                  .filter(Boolean)
+                  .map((one) => `${one}. `)}
                 {sentence(reason)} {sentence(suggestion)}{' '}
                 {typeof detail.other_id === 'string' && <ToDecision id={detail.other_id}>{t.other}</ToDecision>}
               </p>
