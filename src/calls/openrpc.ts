@@ -177,6 +177,7 @@ export const examples: Readonly<Record<string, Example>> = {
     result: {
       success: true,
       decision_id: id,
+      record_id: `${id}@1`,
       path: `decisions/2026/07/${id}.yaml`,
       indexed: true,
       existing: false,
@@ -196,6 +197,7 @@ export const examples: Readonly<Record<string, Example>> = {
     result: {
       success: true,
       decision_id: id,
+      record_id: `${id}@2`,
       path: `decisions/2026/07/${id}.yaml`,
       status: 'reviewed',
       outcome: 'success',
