@@ -61,16 +61,22 @@ const longest = 60
 const longHeading = 90
 const cut = (name: string): string => (name.length > longest ? `${name.slice(0, longest - 1).trimEnd()}…` : name)
 
+/** The title of the tab while the page has no name of its own; of a page of one thing it has the id. */
+const titleOf = (page: Page | null, { path }: Place): string =>
+  page === null ? t.notFound : page.inMenu ? page.title : `${page.title} ${path.slice(path.lastIndexOf('/') + 1)}`
+
 function Frame({ session, leave, begun }: { session: Session; leave: () => void; begun: boolean }) {
   const place = usePlace()
   const page = pageAt(place.path)
   const heading = useRef<HTMLHeadingElement>(null)
   const first = useRef(!begun)
   const [named, setNamed] = useState({ path: '', name: '' })
-  const name = named.path === place.path ? named.name : (page?.title ?? t.notFound)
+  const ownName = named.path === place.path ? named.name : null
+  const name = ownName ?? page?.title ?? t.notFound
+  const tab = ownName === null ? titleOf(page, place) : cut(ownName)
   useEffect(() => {
-    document.title = `${cut(name)} · cstp`
-  }, [name])
+    document.title = `${tab} · cstp`
+  }, [tab])
   useEffect(() => {
     // After a link or a login the focus is at the heading; after a reload at the top of the page.
     if (!first.current) heading.current?.focus({ preventScroll: true })
