@@ -28,6 +28,7 @@ export const QueryHit = v.object({
     d('The decision that replaced it; it comes directly before, if it passes the filters.'),
   ),
   reasons: v.optional(v.pipe(v.array(v.string()), d('Texts of the reasons, with include_reasons.'))),
+  context: v.optional(v.pipe(v.nullable(v.string()), d('Its context, with include_context.'))),
 })
 /** A precedent, as a search finds it. */
 export type QueryHit = v.InferOutput<typeof QueryHit>

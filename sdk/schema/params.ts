@@ -95,6 +95,8 @@ export const ListFilters = {
   date_to: v.optional(v.pipe(DateBound, d('Recorded on this day or instant, or earlier.'))),
   scored: v.optional(v.pipe(v.literal(true), d('Those alone that enter the figures of getCalibration.'))),
 }
+/** The filters of a list. */
+export type ListFilters = v.InferOutput<v.ObjectSchema<typeof ListFilters, undefined>>
 
 /** Whether a read is part of the deliberation of its agent. */
 const track = v.pipe(

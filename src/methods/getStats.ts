@@ -2,12 +2,11 @@
 
 import * as v from 'valibot'
 import { AsOf, AsOfBlock } from '../../sdk/schema/as-of.ts'
-import { filledText } from '../../sdk/schema/decision.ts'
-import { DateBound } from '../../sdk/schema/params.ts'
+import { ListFilters } from '../../sdk/schema/params.ts'
 import type { CountKey } from '../../sdk/storage/store.ts'
 import { defineMethod } from '../calls/method.ts'
 import { dayMs } from '../core/time.ts'
-import { createdBetween, given } from '../domain/decision/lookup.ts'
+import { toListFilter } from '../domain/decision/lookup.ts'
 import { openPast } from '../domain/history/past.ts'
 
 const counts = v.record(v.string(), v.number())
@@ -16,9 +15,7 @@ const topTags = 20
 export const getStats = defineMethod({
   summary: 'Counts decisions by category, stakes, status, outcome, agent, day and tag.',
   params: v.object({
-    date_from: v.optional(v.pipe(DateBound, v.description('Recorded on this day or instant, or later.'))),
-    date_to: v.optional(v.pipe(DateBound, v.description('Recorded on this day or instant, or earlier.'))),
-    project: v.optional(v.pipe(filledText(256), v.description('Project name.'))),
+    ...ListFilters,
     as_of: AsOf,
   }),
   result: v.object({
@@ -42,10 +39,10 @@ export const getStats = defineMethod({
   scope: 'read',
   effect: 'read',
   failure: 'internal_error',
-  async handle(call, { date_from, date_to, project, as_of }) {
+  async handle(call, { as_of, ...filters }) {
     const past = as_of === undefined ? null : openPast(call, as_of)
     const { store, now } = past ?? call
-    const filter = { ...given({ project }), ...createdBetween(date_from, date_to) }
+    const filter = toListFilter(filters)
     const by = async (key: CountKey) =>
       Object.fromEntries((await store.decisions.countBy(filter, key)).map(({ value, count }) => [value, count]))
     // The last days are those before now, within the period asked for.

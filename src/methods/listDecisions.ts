@@ -8,7 +8,7 @@ import { defineMethod } from '../calls/method.ts'
 import { printEntries } from '../calls/page.ts'
 import type { Call } from '../calls/services.ts'
 import { remembered } from '../core/remembered.ts'
-import { createdBetween, given, listed } from '../domain/decision/lookup.ts'
+import { toListFilter } from '../domain/decision/lookup.ts'
 import { openPast } from '../domain/history/past.ts'
 import { limitSearch } from '../domain/history/search.ts'
 import { queryTerms } from '../domain/search/terms.ts'
@@ -35,27 +35,11 @@ const rowOf = remembered((text: RecordText) => {
 
 async function list(
   call: Call,
-  {
-    limit,
-    offset,
-    search,
-    sort,
-    order,
-    date_from,
-    date_to,
-    stakes,
-    status,
-    outcome,
-    as_of,
-    ...rest
-  }: v.InferOutput<typeof params>,
+  { limit, offset, search, sort, order, as_of, ...filters }: v.InferOutput<typeof params>,
 ) {
   const past = as_of === undefined ? null : openPast(call, as_of)
   const { decisions } = (past ?? call).store
-  const filter = {
-    ...given({ ...rest, stakes: listed(stakes), status: listed(status), outcome: listed(outcome) }),
-    ...createdBetween(date_from, date_to),
-  }
+  const filter = toListFilter(filters)
   const terms = search === undefined ? [] : queryTerms(search)
   const ids = terms.length > 0 && { ids: await call.index.holding({ terms }) }
   const { texts, total } = await decisions.list({ filter, ...ids, sort, order, offset, limit })

@@ -22,6 +22,7 @@ const params = v.object({
   limit: v.pipe(v.optional(whole(1, 500), 10), d('Most results.')),
   offset: v.pipe(v.optional(whole(0, 10_000), 0), d('Results to skip.')),
   include_reasons: v.pipe(v.optional(v.boolean(), false), d('Add the texts of the reasons.')),
+  include_context: v.pipe(v.optional(v.boolean(), false), d('Add the context.')),
   retrieval_mode: v.optional(RetrievalMode, 'semantic'),
   bridge_side: v.pipe(
     v.optional(v.picklist(sides), 'both'),
@@ -41,6 +42,7 @@ async function find(
     limit,
     offset,
     include_reasons,
+    include_context,
     retrieval_mode,
     bridge_side,
     hybrid_weight,
@@ -53,7 +55,7 @@ async function find(
   const past = as_of === undefined ? null : openPast(call, as_of)
   const tools = past ? { ...call, store: past.store, index: pastIndex(call.index, past) } : call
   const filter = toFilter(filters)
-  const { hits, total, no_precedent, corrections, degraded, index } = await search(tools, {
+  const { hits, total, no_precedent, precedents, corrections, degraded, index } = await search(tools, {
     query,
     mode: retrieval_mode,
     side: bridge_side,
@@ -77,12 +79,13 @@ async function find(
     retrieval_mode,
     scores: Object.fromEntries(hits.flatMap(({ text, scores }) => (scores ? [[text.id, scores]] : []))),
     no_precedent,
+    precedents,
     corrections,
     degraded,
     index,
     ...(past && { as_of: past.block() }),
   }
-  return { entries: hits.map((hit) => hitJson(hit, include_reasons)), rest }
+  return { entries: hits.map((hit) => hitJson(hit, { reasons: include_reasons, context: include_context })), rest }
 }
 
 export const queryDecisions = defineMethod({
@@ -100,6 +103,12 @@ export const queryDecisions = defineMethod({
       v.boolean(),
       d(
         'True when even the best hit fits no better than those of questions that nothing answers; not while `index` is incomplete.',
+      ),
+    ),
+    precedents: v.pipe(
+      v.nullable(v.number()),
+      d(
+        'So many hits, from the first, reach to the last precedent; those after it fit no better than chance. Null while `index` is incomplete.',
       ),
     ),
     corrections: v.pipe(

@@ -332,11 +332,74 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
     quiet()
   })
 
+  test('a search says why each decision was found, how well it fits, and where chance begins', async () => {
+    const query = 'why deploy the new payment gateway'
+    await visit(page, server.url, '/decisions')
+    await page.getByLabel('Question or plan').fill(query)
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/q=why/)
+    const count = await listed()
+    const hits = page.locator('.hits > li')
+    const marked = new Set((await page.locator('.hits mark').allInnerTexts()).map((word) => word.toLowerCase()))
+    expect([marked.has('why'), marked.has('the'), marked.size > 0]).toEqual([false, false, true])
+    const answer = (await server.call('queryDecisions', { query, retrieval_mode: 'hybrid', limit: 25 })) as {
+      precedents: number
+      total: number
+    }
+    expect([count, answer.precedents > 0]).toEqual([answer.total, true])
+    expect(await hits.locator('.cut').count()).toBe(answer.precedents < 25 ? 1 : 0)
+    expect(await page.locator('.hits > .beyond').count()).toBe(25 - answer.precedents)
+    expect(
+      await hits
+        .first()
+        .getByText(/^Relevance \d/)
+        .count(),
+    ).toBe(1)
+    expect(await page.locator('.scores').count()).toBe(0)
+    await page.getByRole('button', { name: 'Show scores' }).click()
+    expect(await page.locator('.scores').count()).toBe(25)
+    await hits.first().getByRole('link').first().click()
+    await page.waitForURL(/decisions\/\d/)
+    await settled(page)
+    quiet()
+  })
+
+  test('every count of a facet is that of the list it opens; chips and names in any case narrow it', async () => {
+    for (const start of ['/decisions', '/decisions?q=rollback+plan&stakes=critical']) {
+      await visit(page, server.url, start)
+      const facets = page.getByRole('navigation', { name: 'Narrow the list' })
+      const total = await facets.locator('li').count()
+      for (const at of [0, Math.floor(total / 2), total - 1]) {
+        const choice = facets.locator('li').nth(at)
+        const count = numberIn(await choice.locator('.quiet').innerText())
+        await choice.getByRole('link').click()
+        expect([start, at, await listed()]).toEqual([start, at, count])
+        await visit(page, server.url, start)
+      }
+    }
+    await visit(page, server.url, '/decisions')
+    const all = await listed()
+    await page.locator('summary', { hasText: 'Filters' }).click()
+    await page.getByLabel('Agent', { exact: true }).fill('MIGRATOR')
+    await page.getByRole('button', { name: 'Apply filters' }).click()
+    await page.waitForURL(/agent=migrator/)
+    expect(await listed()).toBeLessThan(all)
+    await page.getByRole('link', { name: 'Remove the filter Agent: migrator' }).click()
+    expect(await listed()).toBe(all)
+    quiet()
+  })
+
   test('the pages of the jobs pass axe and fit a phone', async () => {
     const phone = await open(browser, { width: 360, height: 740, dark: true })
     await logIn(phone.page, server.url, 'root', fleetTokens.root!)
     const { entries } = (await server.call('listAudit', { allowed: false, limit: 1 })) as { entries: { seq: number }[] }
-    for (const path of ['/trust', '/inbox', `/blocks/${entries[0]!.seq}`, '/breakers/category%3Adeployment']) {
+    for (const path of [
+      '/trust',
+      '/inbox',
+      '/decisions?q=rollback+plan&stakes=critical',
+      `/blocks/${entries[0]!.seq}`,
+      '/breakers/category%3Adeployment',
+    ]) {
       await visit(phone.page, server.url, path)
       await phone.page.evaluate(axe.source)
       const { violations } = await phone.page.evaluate(() => (globalThis as unknown as { axe: typeof axe }).axe.run())

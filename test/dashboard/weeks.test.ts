@@ -105,11 +105,11 @@ describe.skipIf(executable === null)('the dashboard', () => {
         limit: 25,
         filters: { agent: drifter, outcome: 'failure' },
       })) as { decisions: { title: string }[]; total: number }
-      const titles = await page.locator('tbody td:first-child > a').allInnerTexts()
+      const titles = await page.locator('.hits h2 a').allInnerTexts()
       expect([mode, ...titles]).toEqual([mode, ...decisions.map(({ title }) => title)])
       if (titles.length > 0) {
         expect(await page.getByRole('status').first().innerText()).toStartWith(`${total} decisions`)
-        expect(new Set(await page.locator('td[data-label=Outcome]').allInnerTexts())).toEqual(new Set(['failure']))
+        expect(new Set(await page.locator('.hits .badge:first-child').allInnerTexts())).toEqual(new Set(['failure']))
       }
     }
     await visit(page, server.url, '/decisions?q=release+a+build&agent=nobody')

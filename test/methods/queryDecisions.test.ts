@@ -59,6 +59,7 @@ forEachBackend((open) => {
       retrieval_mode: 'semantic',
       scores: {},
       no_precedent: true,
+      precedents: 0,
       corrections: [],
       degraded: false,
       index: { complete: true, indexed: 0, total: 0 },

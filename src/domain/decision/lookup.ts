@@ -1,6 +1,6 @@
 /** Finds the one decision that an id, the beginning of one, or the key of its origin identifies. */
 import { CstpError, decisionNotFound, invalidParams } from '../../../sdk/errors.ts'
-import { boundMs, type Filters } from '../../../sdk/schema/params.ts'
+import { boundMs, type Filters, type ListFilters } from '../../../sdk/schema/params.ts'
 import type { DecisionFilter, DecisionReader, KeyedReader, StoredDecision } from '../../../sdk/storage/store.ts'
 import { type Caller, mayCurate } from '../../core/caller.ts'
 import { missing } from '../erasure/tombstone.ts'
@@ -68,7 +68,7 @@ export function given<T extends object>(object: T): { [K in keyof T]: Exclude<T[
 }
 
 /** One or several values of a filter as a list; undefined if the filter is not given. */
-export const listed = <T extends string>(value: T | T[] | undefined): T[] | undefined =>
+const listed = <T extends string>(value: T | T[] | undefined): T[] | undefined =>
   value === undefined || Array.isArray(value) ? value : [value]
 
 /** Inclusive bounds on the instant of recording. */
@@ -78,6 +78,19 @@ export function createdBetween(from: string | undefined, to: string | undefined)
     created_to_ms: to === undefined ? undefined : (boundMs(to, true) ?? undefined),
   }) as DecisionFilter
 }
+
+/** The filter of a list. */
+export const toListFilter = ({
+  stakes,
+  status,
+  outcome,
+  date_from,
+  date_to,
+  ...rest
+}: ListFilters): DecisionFilter => ({
+  ...given({ ...rest, stakes: listed(stakes), status: listed(status), outcome: listed(outcome) }),
+  ...createdBetween(date_from, date_to),
+})
 
 /** The filter of a query. `has_outcome` and `status` both restrict the status. */
 export function toFilter({ has_outcome, date_after, date_before, outcome, ...rest }: Filters): DecisionFilter {

@@ -17,7 +17,7 @@ export interface Hit {
 }
 
 /** The part of a hit that is the same for every question. */
-type Shown = Omit<QueryHit, 'distance' | 'superseded_by' | 'reasons'>
+type Shown = Omit<QueryHit, 'distance' | 'superseded_by' | 'reasons' | 'context'>
 
 const kept = remembered((text: RecordText): { shown: Shown; json: string } => {
   const record = parseRecord(text)
@@ -50,9 +50,13 @@ export const hitOf = ({ text, distance, superseded_by }: Hit): QueryHit => ({
   superseded_by,
 })
 
-/** The same as JSON. @param reasons whether to add their texts */
-export function hitJson({ text, distance, superseded_by }: Hit, reasons: boolean): string {
+/** The same as JSON. @param more what to add */
+export function hitJson({ text, distance, superseded_by }: Hit, added: { reasons: boolean; context: boolean }): string {
   const successor = superseded_by === null ? null : JSON.stringify(superseded_by)
-  const more = reasons ? `,"reasons":${JSON.stringify(parseRecord(text).reasons.map((one) => one.text))}` : ''
+  const { reasons, context } = added.reasons || added.context ? parseRecord(text) : { reasons: [], context: null }
+  const more = [
+    added.reasons ? `,"reasons":${JSON.stringify(reasons.map((one) => one.text))}` : '',
+    added.context ? `,"context":${JSON.stringify(context)}` : '',
+  ].join('')
   return `${kept(text).json},"distance":${distance},"superseded_by":${successor}${more}}`
 }

@@ -53,29 +53,31 @@ interface PrecedentTools {
 }
 
 /**
- * Whether any of the hits is a precedent.
+ * The ids of the hits that are precedents.
  * @param ranked the best first
  * @param searched by what they were found
  */
-export async function hasPrecedent(
+export async function precedentsAmong(
   { index, embedder }: PrecedentTools,
   text: string,
   ranked: readonly Candidate[],
   searched: { by_meaning: boolean; by_words: boolean },
-): Promise<boolean> {
-  if (ranked.length === 0) return false
+): Promise<ReadonlySet<string>> {
+  if (ranked.length === 0) return new Set()
   const { by_meaning, by_words } = searched
   const terms = queryTerms(text)
   const unknown = by_meaning ? await unknownShare(index, terms) : 0
   const judged = { terms: terms.length, unknown, by_meaning }
-  if (ranked.some((one) => isPrecedent(one, judged, embedder))) return true
-  if (by_words || terms.length === 0) return false
+  const idsOf = (hits: readonly Pick<Candidate, 'id' | 'distance' | 'share'>[]) =>
+    new Set(hits.filter((one) => isPrecedent(one, judged, embedder)).map(({ id }) => id))
+  const found = idsOf(ranked)
+  if (found.size > 0 || by_words || terms.length === 0) return found
   // Found by meaning alone, and not near enough for that: their words may tell.
   const near = ranked.slice(0, looked)
   const { ideal } = await index.keyword({ terms, filter: {}, limit: 1, counted: false })
   const scores = await index.scores({ terms, ids: near.map(({ id }) => id) })
-  return near.some(({ id, distance }) =>
-    isPrecedent({ distance, share: ideal === 0 ? 0 : (scores.get(id) ?? 0) / ideal }, judged, embedder),
+  return idsOf(
+    near.map(({ id, distance }) => ({ id, distance, share: ideal === 0 ? 0 : (scores.get(id) ?? 0) / ideal })),
   )
 }
 

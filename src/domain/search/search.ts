@@ -9,7 +9,7 @@ import { round } from '../calibration/figures.ts'
 import type { GraphStore } from '../decision/links.ts'
 import type { Follower, SearchView } from './follower.ts'
 import type { Hit } from './hits.ts'
-import { hasPrecedent } from './precedent.ts'
+import { precedentsAmong } from './precedent.ts'
 import { byScore, type Candidate, candidate, type Question, similarity } from './scores.ts'
 import { correctSpelling, type Spelled } from './spelling.ts'
 import { successorsFirst } from './successors.ts'
@@ -53,6 +53,8 @@ export interface SearchResult {
   hits: Hit[]
   total: number
   no_precedent: boolean
+  /** Hits of the page down to its last precedent; null while the index is incomplete. */
+  precedents: number | null
   /** True when hybrid had to answer by keyword alone, or when decisions are missing from the search by meaning. */
   degraded: boolean
   index: IndexState
@@ -193,7 +195,7 @@ async function searchIn(tools: Tools, given: SearchInput): Promise<SearchResult>
   const index = await indexState(tools.index)
   // What is not indexed yet may be the precedent.
   const searched = { by_meaning: question.vector !== null && question.weight > 0, by_words: input.mode !== 'semantic' }
-  const no_precedent = index.complete && !(await hasPrecedent(tools, text, ranked, searched))
+  const found = index.complete ? await precedentsAmong(tools, text, ranked, searched) : null
 
   const head = ranked.slice(0, input.offset + input.limit)
   const order = await successorsFirst(
@@ -222,7 +224,16 @@ async function searchIn(tools: Tools, given: SearchInput): Promise<SearchResult>
     const distance = one.distance === null ? null : round(one.distance)
     return [{ text, distance, scores: input.mode === 'semantic' ? null : scores, superseded_by }]
   })
-  return { hits, total, no_precedent, degraded: degraded || !index.complete, index, corrections: replaced }
+  const precedents = found && hits.findLastIndex((hit) => found.has(hit.text.id)) + 1
+  return {
+    hits,
+    total,
+    no_precedent: found?.size === 0,
+    precedents,
+    degraded: degraded || !index.complete,
+    index,
+    corrections: replaced,
+  }
 }
 
 /** Precedents of a plan or a task, by meaning and by keyword. */

@@ -1,7 +1,7 @@
 /** What counts as a precedent: by meaning, by words, and by how many words of the question nobody ever wrote. */
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { hasPrecedent, isPrecedent } from '../../../src/domain/search/precedent.ts'
+import { isPrecedent, precedentsAmong } from '../../../src/domain/search/precedent.ts'
 
 const part = fc.double({ min: 0, max: 1, noNaN: true })
 const embedder = { precedent_distance: 0.61 }
@@ -46,13 +46,13 @@ test('a hit found by meaning alone is judged by its words too, which are looked 
   })
   const found = (distance: number) => [{ id: 'a', distance, share: 0, keyword: 0, combined: 0 }]
   const asked = (distance: number, score: number) =>
-    hasPrecedent({ index: index(score), embedder }, 'five words of a question', found(distance), {
+    precedentsAmong({ index: index(score), embedder }, 'five words of a question', found(distance), {
       by_meaning: true,
       by_words: false,
     })
-  expect(await asked(0.4, 0)).toBe(true)
+  expect([...(await asked(0.4, 0))]).toEqual(['a'])
   expect(lookedUp).toBe(0)
-  expect(await asked(0.73, 1)).toBe(false)
-  expect(await asked(0.73, 6)).toBe(true)
+  expect([...(await asked(0.73, 1))]).toEqual([])
+  expect([...(await asked(0.73, 6))]).toEqual(['a'])
   expect(lookedUp).toBe(2)
 })

@@ -1,6 +1,8 @@
 /** The form above the list: the question, how it is searched, and the filters. */
+
+import type { GetStatsResult } from '../../../../sdk/client.ts'
 import { Choice, Field, Form, type Options, type Read } from '../../form.tsx'
-import { type Mode, type Wanted, wantedIn } from './search.ts'
+import { type Mode, spelled, type Wanted, wantedIn } from './search.ts'
 
 const modes: [Mode, string][] = [
   ['hybrid', 'Meaning and words'],
@@ -29,9 +31,41 @@ const filters: [name: keyof Wanted, label: string, kind: Options | 'text' | 'dat
 ]
 const fields = ['q', 'mode', ...filters.map(([name]) => name)]
 
-export function Filters({ wanted, apply }: { wanted: Wanted; apply: (wanted: Wanted) => void }) {
+/** Names that a filter may be, where they are few. */
+const suggested = (stats: GetStatsResult): Partial<Record<keyof Wanted, string[]>> => ({
+  category: Object.keys(stats.by_category),
+  agent: Object.keys(stats.by_agent),
+  tag: stats.top_tags.map(({ tag }) => tag),
+})
+
+/** What the fields suggest. */
+export const Suggestions = ({ stats }: { stats: GetStatsResult | null }) => (
+  <>
+    {Object.entries(stats ? suggested(stats) : {}).map(([name, values]) => (
+      <datalist key={name} id={`known-${name}`}>
+        {values.map((value) => (
+          <option key={value} value={value} />
+        ))}
+      </datalist>
+    ))}
+  </>
+)
+
+export function Filters({
+  wanted,
+  names,
+  apply,
+}: {
+  wanted: Wanted
+  names: () => GetStatsResult | null
+  apply: (wanted: Wanted) => void
+}) {
   const submit = (read: Read) => {
-    const given = new URLSearchParams(fields.map((name) => [name, read(name)]))
+    const stats = names()
+    const listed = stats ? suggested(stats) : {}
+    const given = new URLSearchParams(
+      fields.map((name) => [name, spelled(read(name), listed[name as keyof Wanted] ?? [])]),
+    )
     apply({ ...wantedIn(given), sort: wanted.sort, order: wanted.order })
   }
   return (
@@ -60,7 +94,7 @@ export function Filters({ wanted, apply }: { wanted: Wanted; apply: (wanted: Wan
               ) : kind === 'date' ? (
                 <Field key={name} label={label} type="date" name={name} value={wanted[name].slice(0, 10)} />
               ) : (
-                <Field key={name} label={label} name={name} value={wanted[name]} />
+                <Field key={name} label={label} name={name} value={wanted[name]} list={`known-${name}`} />
               ),
             )}
           </div>

@@ -1,21 +1,15 @@
 /** Decisions: search and filters, all of them in the address, so that a link shows the same list again. */
-import { useMemo } from 'preact/hooks'
+import { useMemo, useRef } from 'preact/hooks'
 import { Show, useCall } from '../../call.tsx'
 import { counted, whole } from '../../figures.ts'
 import { Form } from '../../form.tsx'
 import { addressOf, go, goWith, type Query, To, useArrival, type View } from '../../route.tsx'
 import { Empty } from '../../ui.tsx'
-import { Filters } from './filters.tsx'
-import { pageSize, search, type Wanted, wantedIn } from './search.ts'
+import { Chips, Facets } from './facets.tsx'
+import { Filters, Suggestions } from './filters.tsx'
+import { Hits } from './hits.tsx'
+import { countsOf, known, pageSize, queryOf, search, type Wanted, wantedIn } from './search.ts'
 import { Listed } from './table.tsx'
-
-const queryOf = ({ mode, ...rest }: Wanted, page: number): Query => ({
-  ...rest,
-  mode: mode === 'hybrid' ? null : mode,
-  sort: rest.sort === 'created_at' ? null : rest.sort,
-  order: rest.order === 'desc' ? null : rest.order,
-  page: page > 1 ? page : null,
-})
 
 /** The last hit that a search reaches: the limit of `offset` in cstp.queryDecisions. */
 const furthestHit = 10_000
@@ -35,52 +29,69 @@ const Nothing = ({ total }: { total: number }) =>
 export function Decisions({ place }: View) {
   const wanted = wantedIn(place.query)
   const page = Math.max(1, Number.parseInt(place.query.get('page') ?? '1', 10) || 1)
+  const asked = wanted.q.trim() !== ''
   const loaded = useCall(place.query.toString(), (signal) => search(wanted, page, signal))
+  const counts = useCall(`counts ${addressOf('', queryOf(wanted, 1))}`, (signal) => countsOf(wanted, signal))
+  const all = useCall('known', known)
+  const names = useRef(all.data)
+  names.current = all.data
   // Rebuilt only when the address changes: what is being typed stays while an answer comes in.
   const filters = useMemo(
-    () => <Filters wanted={wanted} apply={(next) => go(addressOf('/decisions', queryOf(next, 1)))} />,
+    () => (
+      <Filters
+        wanted={wanted}
+        names={() => names.current}
+        apply={(next) => go(addressOf('/decisions', queryOf(next, 1)))}
+      />
+    ),
     [place.query.toString()],
   )
   const status = useArrival<HTMLParagraphElement>(page)
   return (
     <>
       {filters}
-      <Show of={loaded}>
-        {(found) => {
-          const { rows, total, offset } = found
-          const last = lastPage(wanted, total)
-          return (
-            <>
-              <p role="status" tabIndex={-1} ref={status}>
-                {counted(total, 'decision')}
-                {rows.length > 0 &&
-                  total > rows.length &&
-                  `, ${whole(offset + 1)} to ${whole(offset + rows.length)} shown`}
-                {found.ms !== null && `, found in ${found.ms} ms`}
-              </p>
-              {rows.length === 0 && <Nothing total={total} />}
-              {found.no_precedent && (
-                <p class="notice">No precedent: even the nearest hits are no closer to the question than chance.</p>
-              )}
-              {found.degraded && (
-                <p class="notice warn">
-                  {found.partial
-                    ? `Index incomplete: ${found.partial.indexed} of ${found.partial.total} decisions are searched by meaning.`
-                    : 'Embedder unavailable; keyword results only.'}
+      <Suggestions stats={all.data} />
+      <Chips wanted={wanted} />
+      <div class="found">
+        <Show of={loaded}>
+          {(found) => {
+            const { rows, total, offset } = found
+            const last = lastPage(wanted, total)
+            return (
+              <>
+                <p role="status" tabIndex={-1} ref={status}>
+                  {counted(total, 'decision')}
+                  {rows.length > 0 &&
+                    total > rows.length &&
+                    `, ${whole(offset + 1)} to ${whole(offset + rows.length)} shown`}
+                  {found.ms !== null && `, found in ${found.ms} ms`}
                 </p>
-              )}
-              {rows.length > 0 && (
-                <Listed
-                  found={found}
-                  wanted={wanted}
-                  sortBy={(sort, order) => goWith(place, { sort, order, page: null })}
-                />
-              )}
-              <Pager page={page} last={last} query={(number) => queryOf(wanted, number)} />
-            </>
-          )
-        }}
-      </Show>
+                {rows.length === 0 && <Nothing total={total} />}
+                {found.no_precedent && (
+                  <p class="notice">No precedent: even the nearest hits are no closer to the question than chance.</p>
+                )}
+                {found.degraded && (
+                  <p class="notice warn">
+                    {found.partial
+                      ? `Index incomplete: ${found.partial.indexed} of ${found.partial.total} decisions are searched by meaning.`
+                      : 'Embedder unavailable; keyword results only.'}
+                  </p>
+                )}
+                {rows.length > 0 && asked && <Hits found={found} wanted={wanted} />}
+                {rows.length > 0 && !asked && (
+                  <Listed
+                    found={found}
+                    wanted={wanted}
+                    sortBy={(sort, order) => goWith(place, { sort, order, page: null })}
+                  />
+                )}
+                <Pager page={page} last={last} query={(number) => queryOf(wanted, number)} />
+              </>
+            )
+          }}
+        </Show>
+        {counts.data && counts.data.total > 0 && <Facets wanted={wanted} stats={counts.data} />}
+      </div>
     </>
   )
 }

@@ -1,5 +1,6 @@
 /** The search of the address, and its answer from the service. */
-import type { Outcome, Stakes, Status } from '../../../../sdk/client.ts'
+import type { GetStatsResult, Outcome, Stakes, Status } from '../../../../sdk/client.ts'
+import type { Query } from '../../route.tsx'
 import { service } from '../../service.ts'
 
 const modes = ['hybrid', 'semantic', 'keyword'] as const
@@ -51,6 +52,15 @@ export function wantedIn(query: URLSearchParams): Wanted {
   }
 }
 
+/** The address of a list. */
+export const queryOf = ({ mode, ...rest }: Wanted, page: number): Query => ({
+  ...rest,
+  mode: mode === 'hybrid' ? null : mode,
+  sort: rest.sort === 'created_at' ? null : rest.sort,
+  order: rest.order === 'desc' ? null : rest.order,
+  page: page > 1 ? page : null,
+})
+
 export interface Row {
   id: string
   title: string
@@ -60,6 +70,8 @@ export interface Row {
   outcome: string | null
   date: string
   agent: string | null
+  /** Texts that may say why it was found. */
+  texts: string[]
   distance: number | null
   scores: { semantic: number; keyword: number; combined: number } | null
   superseded_by: string | null
@@ -71,6 +83,8 @@ export interface Found {
   offset: number
   ms: number | null
   no_precedent: boolean
+  /** Rows down to the last precedent; null if it is unknown, or if there was no question. */
+  precedents: number | null
   degraded: boolean
   /** Decisions that are searched by meaning, while some are not; null if all are, or if there was no question. */
   partial: { indexed: number; total: number } | null
@@ -79,9 +93,55 @@ export interface Found {
 const given = <T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined | ''> } =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== '' && value !== undefined)) as never
 
+/** The filters of the plain list. */
+const filtersOf = ({ category, project, agent, stakes, status, outcome, scored, from, to, tag }: Wanted) =>
+  given({
+    category,
+    project,
+    agent,
+    stakes: stakes as Stakes | '',
+    status: status as Status | '',
+    outcome: outcome as Outcome | '',
+    scored: scored === 'yes' ? (true as const) : undefined,
+    date_from: from,
+    date_to: to,
+    tags: tag === '' ? undefined : [tag],
+  })
+
+/** Those of a question, which knows no `scored`. */
+function questionFilters(wanted: Wanted) {
+  const { date_from, date_to, stakes, status, scored: _, ...rest } = filtersOf(wanted)
+  return {
+    ...rest,
+    ...given({
+      stakes: stakes && [stakes],
+      status: status && [status],
+      date_after: date_from,
+      date_before: date_to,
+    }),
+  }
+}
+
+/** How many decisions that pass there are of each kind; null where a question ranks only some of them. */
+export async function countsOf(wanted: Wanted, signal: AbortSignal): Promise<GetStatsResult | null> {
+  const asked = wanted.q.trim() !== ''
+  if (asked && wanted.mode === 'keyword') return null
+  return service.getStats(filtersOf(asked ? { ...wanted, scored: '' } : wanted), { signal })
+}
+
+/** What there is to filter by, over all decisions. */
+export const known = (signal: AbortSignal): Promise<GetStatsResult> => service.getStats({}, { signal })
+
+/** A typed name as decisions have it: by itself, or else with other letter case. */
+export const spelled = (typed: string, names: readonly string[]): string => {
+  const folded = (text: string) => text.trim().toLocaleLowerCase()
+  if (names.includes(typed.trim())) return typed.trim()
+  return names.find((name) => folded(name) === folded(typed)) ?? typed.trim()
+}
+
 /** A page of the decisions that match. */
 export async function search(wanted: Wanted, page: number, signal: AbortSignal): Promise<Found> {
-  const { q, mode, category, stakes, status, outcome, agent, project, tag, scored, from, to, sort, order } = wanted
+  const { q, mode, sort, order } = wanted
   const offset = (page - 1) * pageSize
   if (q.trim() === '') {
     const answer = await service.listDecisions(
@@ -90,29 +150,28 @@ export async function search(wanted: Wanted, page: number, signal: AbortSignal):
         offset,
         sort,
         order,
-        ...given({
-          category,
-          project,
-          agent,
-          stakes: stakes as Stakes | '',
-          status: status as Status | '',
-          outcome: outcome as Outcome | '',
-          scored: scored === 'yes' ? (true as const) : undefined,
-          date_from: from,
-          date_to: to,
-          tags: tag === '' ? undefined : [tag],
-        }),
+        ...filtersOf(wanted),
       },
       { signal },
     )
     const rows = answer.decisions.map((one) => ({
       ...one,
       agent: one.recorded_by,
+      texts: [],
       distance: null,
       scores: null,
       superseded_by: null,
     }))
-    return { rows, total: answer.total, offset, ms: null, no_precedent: false, degraded: false, partial: null }
+    return {
+      rows,
+      total: answer.total,
+      offset,
+      ms: null,
+      no_precedent: false,
+      precedents: null,
+      degraded: false,
+      partial: null,
+    }
   }
   const answer = await service.queryDecisions(
     {
@@ -120,32 +179,28 @@ export async function search(wanted: Wanted, page: number, signal: AbortSignal):
       retrieval_mode: mode,
       limit: pageSize,
       offset,
-      filters: given({
-        category,
-        project,
-        agent,
-        outcome: outcome as Outcome | '',
-        stakes: stakes === '' ? undefined : [stakes as Stakes],
-        status: status === '' ? undefined : [status as Status],
-        date_after: from,
-        date_before: to,
-        tags: tag === '' ? undefined : [tag],
-      }),
+      include_reasons: true,
+      include_context: true,
+      filters: questionFilters(wanted),
     },
     { signal },
   )
   const rows = answer.decisions.map((one) => ({
     ...one,
-    agent: null,
+    agent: one.recorded_by,
+    texts: [one.context, ...(one.reasons ?? []), one.actual_result, one.lessons].filter(
+      (text) => typeof text === 'string',
+    ),
     scores: (answer.scores[one.id] as Row['scores'] | undefined) ?? null,
   }))
-  const { total, no_precedent, degraded, index, query_time_ms } = answer
+  const { total, no_precedent, precedents, degraded, index, query_time_ms } = answer
   return {
     rows,
     total,
     offset,
     ms: Math.round(query_time_ms),
     no_precedent,
+    precedents,
     degraded,
     partial: index.complete ? null : index,
   }

@@ -1,8 +1,8 @@
-/** The list of decisions; after a search with the parts of their scores. */
+/** The list of decisions, where nothing was asked. */
 import type { ComponentChildren } from 'preact'
-import { decimal, none, percent } from '../../figures.ts'
+import { none, percent } from '../../figures.ts'
 import { ToDecision } from '../../route.tsx'
-import { Badge, Table, Term } from '../../ui.tsx'
+import { Badge, Table } from '../../ui.tsx'
 import type { Found, Order, Row, Sort, Wanted } from './search.ts'
 
 interface Column {
@@ -21,9 +21,7 @@ export function Listed({
   wanted: Wanted
   sortBy: (sort: Sort, order: Order) => void
 }) {
-  const asked = wanted.q.trim() !== ''
   const sortable = (sort: Sort, name: string): ComponentChildren => {
-    if (asked) return name
     const now = wanted.sort === sort
     const next = now && wanted.order === 'desc' ? 'asc' : 'desc'
     return (
@@ -34,46 +32,11 @@ export function Listed({
       </button>
     )
   }
-  const scores: Column[] = [
-    {
-      name: 'Distance',
-      label: <Term name="distance">Distance</Term>,
-      number: true,
-      cell: (row) => decimal(row.distance),
-    },
-    ...(wanted.mode === 'semantic'
-      ? []
-      : (
-          [
-            ['semantic', 'Meaning'],
-            ['keyword', 'Words'],
-            ['combined', 'Score'],
-          ] as const
-        ).map(
-          ([part, name]): Column => ({
-            name,
-            label: <Term name={part}>{name}</Term>,
-            number: true,
-            cell: (row) => decimal(row.scores?.[part]),
-          }),
-        )),
-  ]
   const columns: Column[] = [
     {
       name: 'Decision',
-      cell: ({ id, title, superseded_by }) => (
-        <>
-          <ToDecision id={id}>{title}</ToDecision>
-          {superseded_by && (
-            <span class="quiet">
-              {' '}
-              superseded by <ToDecision id={superseded_by}>the one above</ToDecision>
-            </span>
-          )}
-        </>
-      ),
+      cell: ({ id, title }) => <ToDecision id={id}>{title}</ToDecision>,
     },
-    ...(asked ? scores : []),
     { name: 'Category', label: sortable('category', 'Category'), cell: ({ category }) => category ?? none },
     { name: 'Stakes', label: sortable('stakes', 'Stakes'), cell: ({ stakes }) => <Badge of={stakes} /> },
     {
@@ -87,7 +50,7 @@ export function Listed({
       label: sortable('status', 'Outcome'),
       cell: ({ outcome }) => <Badge of={outcome ?? 'pending'} />,
     },
-    ...(asked ? [] : [{ name: 'Agent', cell: ({ agent }: Row) => agent }]),
+    { name: 'Agent', cell: ({ agent }) => agent },
     { name: 'Day', label: sortable('created_at', 'Day'), cell: ({ date }) => date },
   ]
   return (

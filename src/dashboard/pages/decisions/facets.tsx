@@ -1,0 +1,78 @@
+/** Filters to click: what the list is narrowed to, and how many decisions each further choice would leave. */
+import type { GetStatsResult } from '../../../../sdk/client.ts'
+import { whole } from '../../figures.ts'
+import { To } from '../../route.tsx'
+import { texts } from '../../texts.ts'
+import { queryOf, type Wanted } from './search.ts'
+
+const t = texts.search
+
+/** Choices of one kind that are shown. */
+const most = 6
+
+type Counted = [value: string, count: number][]
+
+/** What is counted by each filter that is a choice. */
+const kinds: [name: keyof Wanted, counts: (stats: GetStatsResult) => Counted][] = [
+  ['category', (stats) => Object.entries(stats.by_category)],
+  ['stakes', (stats) => Object.entries(stats.by_stakes)],
+  ['outcome', (stats) => Object.entries(stats.by_outcome)],
+  ['agent', (stats) => Object.entries(stats.by_agent)],
+  ['tag', (stats) => stats.top_tags.map(({ tag, count }) => [tag, count])],
+]
+
+const chips = ['category', 'stakes', 'status', 'outcome', 'agent', 'project', 'tag', 'scored', 'from', 'to'] as const
+
+/** What the list is narrowed to; each is taken away by a click. */
+export function Chips({ wanted }: { wanted: Wanted }) {
+  const set = chips.filter((name) => wanted[name] !== '')
+  if (set.length === 0) return null
+  return (
+    <p class="chips">
+      {set.map((name) => (
+        <To
+          key={name}
+          path="/decisions"
+          query={queryOf({ ...wanted, [name]: '' }, 1)}
+          class="chip"
+          aria-label={t.without(t.names[name], wanted[name])}
+        >
+          {t.names[name]}: {wanted[name].slice(0, 60)} <span aria-hidden="true">×</span>
+        </To>
+      ))}
+      {set.length > 1 && (
+        <To path="/decisions" query={{ q: wanted.q }}>
+          {t.clear}
+        </To>
+      )}
+    </p>
+  )
+}
+
+export function Facets({ wanted, stats }: { wanted: Wanted; stats: GetStatsResult }) {
+  const open = kinds
+    .filter(([name]) => wanted[name] === '')
+    .map(([name, counts]) => [name, counts(stats).sort((a, b) => b[1] - a[1])] as const)
+    .filter(([, counts]) => counts.length > 1)
+  if (open.length === 0) return null
+  return (
+    <nav class="facets" aria-label={t.narrow}>
+      {open.map(([name, counts]) => (
+        <section key={name}>
+          <h2>{t.names[name as keyof typeof t.names]}</h2>
+          <ul class="plain">
+            {counts.slice(0, most).map(([value, count]) => (
+              <li key={value}>
+                <To path="/decisions" query={queryOf({ ...wanted, [name]: value }, 1)}>
+                  {value.slice(0, 40)}
+                </To>{' '}
+                <span class="quiet">{whole(count)}</span>
+              </li>
+            ))}
+          </ul>
+          {counts.length > most && <p class="quiet">{t.more(counts.length - most)}</p>}
+        </section>
+      ))}
+    </nav>
+  )
+}
