@@ -2448,7 +2448,10 @@ export interface Dossier {
     /** (confidence − value)². */ brier: number
   } | null
   /** The decision as an in-toto statement in DSSE: a Sigstore bundle v0.3. */ statement: Record<string, unknown>
-  /** Parts of which something is left out that the caller may not read. */
+  /**
+   * Parts of which something is left out that the caller may not read, or that is too long: then the oldest
+   * receipts.
+   */
   withheld: ('trail' | 'approvals' | 'receipts')[]
   /** What the dossier rests on, and what it does not claim. */ claims: string[]
   /** C2SP signed note by the key of the log over the SHA-256 of the rest as canonical JSON. */ signature: string

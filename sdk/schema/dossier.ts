@@ -99,7 +99,9 @@ export const Dossier = v.object({
   ),
   withheld: v.pipe(
     v.array(v.picklist(['trail', 'approvals', 'receipts'])),
-    d('Parts of which something is left out that the caller may not read.'),
+    d(
+      'Parts of which something is left out that the caller may not read, or that is too long: then the oldest receipts.',
+    ),
   ),
   claims: v.pipe(v.array(v.string()), d('What the dossier rests on, and what it does not claim.')),
   signature: v.pipe(

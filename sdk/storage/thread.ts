@@ -53,6 +53,12 @@ export interface StoredAct extends Omit<NewAct, 'payload' | 'salt'> {
   salt: string | null
 }
 
+/** An act without what it says: what is known of it before it is read. */
+export interface ActEntry extends Pick<StoredAct, 'record_id' | 'kind' | 'seq'> {
+  /** Of the payload in UTF-8; 0 once erased. */
+  bytes: number
+}
+
 /** An act as it is kept, before it has its place. */
 export type UnplacedAct = Omit<StoredAct, 'seq'>
 
@@ -78,8 +84,8 @@ export interface ThreadReads {
   waiting(limit: number): Promise<StoredAct[]>
   /** Those of these acts that exist, in the order asked for, waiting ones too. */
   get(record_ids: readonly string[]): Promise<StoredAct[]>
-  /** Acts that concern a decision, in the order of their places, then waiting ones; at most `limit`. */
-  ofDecision(decision_id: string, limit: number): Promise<StoredAct[]>
+  /** Which acts concern a decision, in the order of their places, then waiting ones; at most `limit`. Each holds a whole record, so they are read apart. */
+  ofDecision(decision_id: string, limit: number): Promise<ActEntry[]>
   /** In the order in which they were saved; with `latest` only so many, those saved last. */
   checkpoints(latest?: number): Promise<StoredCheckpoint[]>
 }

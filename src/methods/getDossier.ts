@@ -2,23 +2,37 @@
 import * as v from 'valibot'
 import { Dossier } from '../../sdk/schema/dossier.ts'
 import { DecisionId } from '../../sdk/schema/params.ts'
+import type { ActEntry } from '../../sdk/storage/thread.ts'
 import { defineMethod } from '../calls/method.ts'
 import type { Call } from '../calls/services.ts'
 import { approvalFor, viewerOf } from '../domain/approval/answers.ts'
 import { show } from '../domain/approval/approval.ts'
 import { requireDecision, resolveId } from '../domain/decision/lookup.ts'
 import { type DossierSources, dossierOf } from '../domain/evidence/dossier.ts'
-import { maySee, receiptsOf } from '../domain/thread/receipts.ts'
+import { actsThatFit, maySee, receiptsOf } from '../domain/thread/receipts.ts'
 
-/** Acts of one decision; only writes are acts. */
+/** Acts of one decision that are looked at; only writes are acts. */
+const mostLooked = 10_000
+/** Of these, so many are in a dossier. */
 const mostActs = 200
 const mostTries = 5
 
+const updates: ReadonlySet<string> = new Set(['revision', 'link', 'review'])
+
+/** Acts that have their places; of too many the oldest updates are left out, as each repeats the record. */
 async function placedActs({ store, thread }: Call, decision_id: string, others: readonly string[]) {
   await thread.sequence()
-  const own = await store.thread.ofDecision(decision_id, mostActs)
-  const all = new Map([...own, ...(await store.thread.get(others))].map((act) => [act.record_id, act]))
-  return [...all.values()].filter(({ seq }) => seq !== null).sort((a, b) => a.seq! - b.seq!)
+  const newest = (await store.thread.ofDecision(decision_id, mostLooked)).filter(({ seq }) => seq !== null).reverse()
+  // The record is compared with its last state.
+  const last = newest.find(({ kind }) => updates.has(kind))
+  const rank = (one: ActEntry) => (one === last ? 0 : updates.has(one.kind) ? 2 : 1)
+  const { acts, isCut } = await actsThatFit(
+    store,
+    newest.sort((a, b) => rank(a) - rank(b)),
+    mostActs,
+  )
+  const all = new Map([...acts, ...(await store.thread.get(others))].map((act) => [act.record_id, act]))
+  return { acts: [...all.values()].filter(({ seq }) => seq !== null).sort((a, b) => a.seq! - b.seq!), isCut }
 }
 
 export const getDossier = defineMethod({

@@ -4,16 +4,18 @@ import { CstpError, decisionNotFound, invalidParams } from '../../sdk/errors.ts'
 import { type DecisionRecord, filledText } from '../../sdk/schema/decision.ts'
 import { DecisionId, shortened } from '../../sdk/schema/params.ts'
 import { Receipt } from '../../sdk/schema/receipt.ts'
-import { actKinds, type StoredAct } from '../../sdk/storage/thread.ts'
+import { actKinds } from '../../sdk/storage/thread.ts'
 import { defineMethod } from '../calls/method.ts'
 import type { Call } from '../calls/services.ts'
 import { resolveId } from '../domain/decision/lookup.ts'
 import { signStatement } from '../domain/evidence/statement.ts'
-import { maySee, receiptsOf } from '../domain/thread/receipts.ts'
+import { actsThatFit, maySee, receiptsOf } from '../domain/thread/receipts.ts'
 
 const d = v.description
 
-/** Acts of one decision; the list of each is short, as only writes are acts. */
+/** Acts of one decision that are looked at; only writes are acts. */
+const mostLooked = 10_000
+/** Of these, so many are in an answer. */
 const mostActs = 1_000
 
 const params = v.object({
@@ -30,12 +32,13 @@ const params = v.object({
 type Params = v.InferOutput<typeof params>
 
 /** @throws CstpError `decision_not_found`; what was erased still has its acts */
-async function actsFor({ store }: Call, { record_id, decision_id }: Params): Promise<StoredAct[]> {
-  if (record_id !== undefined) return store.thread.get([record_id])
+async function actsFor({ store }: Call, { record_id, decision_id, kind }: Params): ReturnType<typeof actsThatFit> {
+  if (record_id !== undefined) return { acts: await store.thread.get([record_id]), isCut: false }
   const id = await resolveId(store.decisions, decision_id!, 'decision_id')
-  const acts = await store.thread.ofDecision(id, mostActs)
-  if (acts.length === 0 && !(await store.decisions.get(id))) throw decisionNotFound(id)
-  return acts
+  const known = await store.thread.ofDecision(id, mostLooked)
+  if (known.length === 0 && !(await store.decisions.get(id))) throw decisionNotFound(id)
+  const asked = kind === undefined ? known : known.filter((act) => act.kind === kind)
+  return actsThatFit(store, asked, mostActs)
 }
 
 const statement = v.optional(
@@ -78,10 +81,10 @@ export const getReceipt = defineMethod({
         expected: 'one of record_id, decision_id',
         received: record_id === undefined ? 'neither' : 'both',
       })
-    let acts = await actsFor(call, given)
+    let { acts, isCut } = await actsFor(call, given)
     if (acts.some(({ seq }) => seq === null)) {
       await call.thread.sequence()
-      acts = await actsFor(call, given)
+      ;({ acts, isCut } = await actsFor(call, given))
     }
     if (record_id !== undefined && acts.length === 0)
       throw invalidParams({
@@ -99,7 +102,7 @@ export const getReceipt = defineMethod({
       })
     const placed = seen.filter(({ seq }) => seq !== null)
     const pending = placed.length < seen.length
-    const isLong = acts.length === mostActs && { shortened: true }
+    const isLong = isCut && { shortened: true }
     const last = placed.reduce((end, { seq }) => Math.max(end, seq!), 0)
     if (last === 0) return { receipts: [], pending, withheld, ...isLong }
     const checkpoint = await call.publisher.covering(last)

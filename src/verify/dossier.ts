@@ -221,6 +221,8 @@ function meaning(
       'Whether the record and the whole trail are what the acts say: some acts or lines are not in the dossier.',
     )
   if (Array.isArray(dossier.withheld) && dossier.withheld.length > 0)
-    open.push(`What was left out as its reader may not see it: ${dossier.withheld.map(shown).join(', ')}.`)
+    open.push(
+      `What was left out, as its reader may not see it or as it is too long: ${dossier.withheld.map(shown).join(', ')}.`,
+    )
   return { proved, open }
 }

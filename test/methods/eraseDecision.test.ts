@@ -77,7 +77,7 @@ forEachBackend((open) => {
     expect(await store.thread.hashes(1, seq)).toEqual(commitments)
     const grown = await services.thread.checkpoints.latest()
     expect(grown.size).toBeGreaterThan(note.size)
-    const acts = await store.thread.ofDecision(id, 100)
+    const acts = await store.thread.get((await store.thread.ofDecision(id, 100)).map(({ record_id }) => record_id))
     expect(acts.filter(({ seq: at }) => at! <= seq).map(({ payload, salt }) => payload ?? salt)).toEqual(
       acts.filter(({ seq: at }) => at! <= seq).map(() => null),
     )

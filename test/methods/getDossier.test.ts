@@ -1,5 +1,6 @@
 /** cstp.getDossier: what it gathers of one decision, for whom, and that it verifies offline as it is. */
 import { expect, test } from 'bun:test'
+import { isTooLong } from '../../src/calls/page.ts'
 import { verifyDossier } from '../../src/verify/dossier.ts'
 import { readKey } from '../../src/verify/note.ts'
 import { decidedStory } from '../support/evidence/dossiers.ts'
@@ -78,7 +79,9 @@ test('what a caller may not read elsewhere is left out, and the dossier says so 
     expect(report.findings).toEqual([])
     for (const check of ['verdict', 'thread'])
       expect(report.checks.find((one) => one.check === check)!.result).toBe('unproved')
-    expect(report.open.join(' ')).toContain('left out as its reader may not see it: trail, approvals, receipts')
+    expect(report.open.join(' ')).toContain(
+      'left out, as its reader may not see it or as it is too long: trail, approvals, receipts',
+    )
   } finally {
     await program.close()
   }
@@ -131,6 +134,43 @@ test('lines of a trail are found however many others there are before and after'
     await many()
     const { trail } = await program.call('getDossier', { id }, 'root')
     expect(trail.map(({ ids }) => ids)).toEqual([[id]])
+  } finally {
+    await program.close()
+  }
+})
+
+test('a decision that was updated often, with long texts, has a dossier that is not too long and verifies', async () => {
+  const program = await openMemoryProgram()
+  try {
+    const id = await program.record()
+    const text = (at: number) => `Update ${at} ${'ü'.repeat(95_000)}`
+    for (let at = 0; at < 130; at++) await program.call('updateDecision', { id, updates: { context: text(at) } })
+    await program.call('reviewDecision', { id, outcome: 'success' }, 'bob')
+    for (let at = 130; at < 134; at++) await program.call('updateDecision', { id, updates: { context: text(at) } })
+    const dossier = await program.call('getDossier', { id }, 'root')
+    expect(isTooLong(JSON.stringify(dossier))).toBe(false)
+    expect(dossier.withheld).toEqual(['receipts'])
+    expect(dossier.receipts.map(({ kind }) => kind)).toEqual(expect.arrayContaining(['decision', 'review', 'score']))
+    expect(verify(dossier).findings).toEqual([])
+    const answer = await program.call('getReceipt', { decision_id: id }, 'root')
+    expect(answer.shortened).toBe(true)
+    expect(isTooLong(JSON.stringify(answer))).toBe(false)
+    // What is asked for is not crowded out by what is not.
+    const score = await program.call('getReceipt', { decision_id: id, kind: 'score' }, 'root')
+    expect([score.receipts.length, score.shortened]).toEqual([1, undefined])
+  } finally {
+    await program.close()
+  }
+})
+
+test('a decision with more updates than a dossier has receipts still has its last state', async () => {
+  const program = await openMemoryProgram()
+  try {
+    const id = await program.record()
+    for (let at = 0; at < 205; at++) await program.call('updateDecision', { id, updates: { tags: [`t${at}`] } })
+    const dossier = await program.call('getDossier', { id }, 'root')
+    expect(dossier.receipts.at(-1)!.payload).toMatchObject({ record: { tags: ['t204'] } })
+    expect(verify(dossier).findings).toEqual([])
   } finally {
     await program.close()
   }

@@ -75,7 +75,7 @@ export async function revisionsOf(keyed: Pick<KeyedReader, 'list'>, id: string):
   // What doesn't fit is the oldest.
   for await (const kept of newestFirst(keyed, id)) {
     const revision = shown(kept)
-    bytes += JSON.stringify(revision).length
+    bytes += Buffer.byteLength(JSON.stringify(revision))
     found.push(bytes > maxShownBytes ? asDigest(revision) : revision)
   }
   return found.reverse()

@@ -3,6 +3,7 @@ import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import { decisionPages } from '../../../sdk/storage/decisions.ts'
 import { keyedPages } from '../../../sdk/storage/keyed.ts'
 import type { Store, StoredAuditEntry, StoredDecision } from '../../../sdk/storage/store.ts'
+import type { StoredAct } from '../../../sdk/storage/thread.ts'
 import { linkMethod } from '../evidence/content.ts'
 import { erasedText, type Found, holders, names } from './records.ts'
 import { quotes, type Target } from './target.ts'
@@ -38,6 +39,7 @@ export interface Scan {
 const page = 500
 /** Acts of one decision that are looked at. */
 const mostActs = 10_000
+const actsAtOnce = 50
 
 /** Members of a line's detail that are verdicts, names of rules, states and counts. */
 const kept = [
@@ -153,6 +155,12 @@ const evaluationOf = (line: StoredAuditEntry): string[] => {
   return typeof record_id === 'string' ? [record_id] : []
 }
 
+/** These acts, a few at a time: each may be as long as a record. */
+async function* read({ thread }: Pick<Store, 'thread'>, record_ids: readonly string[]): AsyncGenerator<StoredAct> {
+  for (let at = 0; at < record_ids.length; at += actsAtOnce)
+    yield* await thread.get(record_ids.slice(at, at + actsAtOnce))
+}
+
 /** Everything but the decisions themselves. */
 export async function findCopies(scan: Scan): Promise<Copies> {
   const { store, targets } = scan
@@ -171,13 +179,17 @@ export async function findCopies(scan: Scan): Promise<Copies> {
   // What others did with them is an act of theirs, where their id comes first.
   const beside = new Set([...others.map(({ record }) => record.id), ...own.flatMap(({ ids }) => ids)])
   for (const id of beside)
-    for (const { record_id, payload } of await store.thread.ofDecision(id, mostActs))
+    for await (const { record_id, payload } of read(
+      store,
+      (await store.thread.ofDecision(id, mostActs)).map((one) => one.record_id),
+    ))
       if (payload !== null && names(found, payload)) acts.add(record_id)
-  const known = await store.thread.get([...acts])
+  const known: string[] = []
+  for await (const { record_id, payload } of read(store, [...acts])) if (payload !== null) known.push(record_id)
   return {
     lines: lines.map((line) => ({ seq: line.seq, detail: leftOf(line) })),
     keyed,
     others,
-    acts: known.flatMap(({ record_id, payload }) => (payload === null ? [] : [record_id])),
+    acts: known,
   }
 }

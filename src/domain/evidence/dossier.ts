@@ -36,8 +36,8 @@ export interface DossierSources {
   seesLine(line: StoredAuditEntry): boolean
   /** Verifier key of the thread. */
   thread_key: string
-  /** Acts of the thread that concern the decision or have one of these ids, each with its place. */
-  acts(decision_id: string, record_ids: readonly string[]): Promise<StoredAct[]>
+  /** Acts of the thread that concern the decision or have one of these ids, each with its place, and whether there are too many for all. */
+  acts(decision_id: string, record_ids: readonly string[]): Promise<{ acts: StoredAct[]; isCut: boolean }>
   /** Whether the caller may see an act. */
   seesAct(act: StoredAct): boolean
   receipts(acts: readonly StoredAct[]): Promise<Dossier['receipts']>
@@ -146,7 +146,7 @@ export async function dossierOf(sources: DossierSources, record: DecisionRecord)
   const { store, evidence, signer } = sources
   const revisions = await revisionsOf(store.keyed, record.id)
   const links = await linkLines(store.audit, record.id)
-  const acts = await sources.acts(record.id, [])
+  const { acts } = await sources.acts(record.id, [])
   const acted = [...acts.map(({ at }) => at), ...revisions.map(({ updated_at }) => updated_at)]
   const own = await linesOf(store.audit, record, acted)
   const named = [...new Set(own.map(approvalIn))].filter((id) => typeof id === 'string')
@@ -156,7 +156,7 @@ export async function dossierOf(sources: DossierSources, record: DecisionRecord)
   const lines = [...new Map([...own, ...links, ...steps].map((line) => [line.seq, line])).values()]
   const evaluations = lines.map((line) => namesIn(line).record_id).filter((one) => typeof one === 'string')
   const asked = approvals.flatMap(({ id }) => [approvalStepId(id, 'requested'), approvalStepId(id, 'decided')])
-  const every = await sources.acts(record.id, [...new Set([...evaluations, ...asked])])
+  const { acts: every, isCut } = await sources.acts(record.id, [...new Set([...evaluations, ...asked])])
   const seen = every.filter(sources.seesAct)
   const trail = lines.filter(sources.seesLine).sort((a, b) => a.seq - b.seq)
 
@@ -189,7 +189,7 @@ export async function dossierOf(sources: DossierSources, record: DecisionRecord)
     withheld: [
       ...(trail.length < lines.length ? (['trail'] as const) : []),
       ...(found.includes('withheld') ? (['approvals'] as const) : []),
-      ...(seen.length < every.length ? (['receipts'] as const) : []),
+      ...(isCut || seen.length < every.length ? (['receipts'] as const) : []),
     ],
     claims: [...claims],
   }

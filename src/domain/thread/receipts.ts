@@ -1,5 +1,5 @@
 /** Receipts: acts of the thread with the proof that each is an entry of it, for anyone who has the key of the log. */
-import type { StoredAct } from '../../../sdk/storage/thread.ts'
+import type { ActEntry, StoredAct, ThreadReader } from '../../../sdk/storage/thread.ts'
 import type { Caller } from '../../core/caller.ts'
 import { type LogHashes, proveInclusion } from '../evidence/proof.ts'
 import { tlogProof } from '../evidence/tlog-proof.ts'
@@ -47,6 +47,30 @@ export function maySee({ kind, payload }: Pick<StoredAct, 'kind' | 'payload'>, {
   if (!ownKinds.has(kind) || payload === null || scopes.has('admin')) return true
   if (kind === 'approval' && scopes.has('approve')) return true
   return (JSON.parse(payload) as { agent?: unknown }).agent === agent
+}
+
+/** Bytes of payloads in one answer: a state of a decision is a record, which its receipt holds twice. */
+const mostBytes = 10 * 1_048_576
+
+/**
+ * Reads those of the acts that fit into an answer. @param wanted the most important first
+ * @returns in their order, and whether some are left out
+ */
+export async function actsThatFit(
+  { thread }: { thread: Pick<ThreadReader, 'get'> },
+  wanted: readonly ActEntry[],
+  mostActs: number,
+): Promise<{ acts: StoredAct[]; isCut: boolean }> {
+  let left = mostBytes
+  const fitting = wanted.filter(({ bytes }, at) => {
+    // A longer one leaves its room to the next.
+    const fits = at < mostActs && bytes <= left
+    if (fits) left -= bytes
+    return fits
+  })
+  const acts = await thread.get(fitting.map(({ record_id }) => record_id))
+  const placeOf = ({ seq }: StoredAct) => seq ?? Number.POSITIVE_INFINITY
+  return { acts: acts.sort((a, b) => placeOf(a) - placeOf(b) || 0), isCut: fitting.length < wanted.length }
 }
 
 /**

@@ -38,7 +38,13 @@ export function openMemoryThread(acts: ReadonlyMap<string, UnplacedAct>): Thread
     ofDecision: async (decision_id, limit) =>
       all()
         .filter((act) => act.decision_id === decision_id)
-        .slice(0, limit),
+        .slice(0, limit)
+        .map(({ record_id, kind, seq, payload }) => ({
+          record_id,
+          kind,
+          seq,
+          bytes: Buffer.byteLength(payload ?? ''),
+        })),
     async sequence(grow, limit) {
       const waiting = all().slice(head.seq, head.seq + limit)
       const last = waiting.at(-1)

@@ -3,7 +3,7 @@
  * committed their places, so that the order is one and nobody who acts waits.
  */
 import { growsTree } from '../../../../sdk/storage/evidence-checks.ts'
-import type { StoredAct, ThreadReader, ThreadWriter, UnplacedAct } from '../../../../sdk/storage/thread.ts'
+import type { ActEntry, StoredAct, ThreadReader, ThreadWriter, UnplacedAct } from '../../../../sdk/storage/thread.ts'
 import { checkpointColumns, checkpointValues, contiguous, type HeadRow, headOf } from '../../shared/log-rows.ts'
 import type { Client } from '../../shared/postgres/client.ts'
 import { fromText, toText } from '../../shared/postgres/filter.ts'
@@ -63,12 +63,12 @@ export const threadReader = ({ read, begin }: Pick<Client, 'read' | 'begin'>): T
     return rows.map(actOf)
   },
   async ofDecision(decision_id, limit) {
-    const rows = await read<StoredAct>(
-      `select ${columns} from acts a left join act_places p using (num) where a.decision_id = $1
-       order by p.seq nulls last, a.num limit $2::int`,
+    const rows = await read<ActEntry>(
+      `select p.seq::float8 as seq, a.record_id, a.kind, coalesce(octet_length(a.payload), 0) as bytes
+       from acts a left join act_places p using (num) where a.decision_id = $1 order by p.seq nulls last, a.num limit $2::int`,
       [toText(decision_id), limit],
     )
-    return rows.map(actOf)
+    return rows.map((row) => ({ ...row, record_id: fromText(row.record_id) }))
   },
   async sequence(grow, limit) {
     if ((await read('select from acts_waiting limit 1')).length === 0) return 0

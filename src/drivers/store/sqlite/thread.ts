@@ -5,6 +5,7 @@
 import { StorageError } from '../../../../sdk/storage/errors.ts'
 import { growsTree } from '../../../../sdk/storage/evidence-checks.ts'
 import type {
+  ActEntry,
   ActKind,
   StoredAct,
   ThreadReader,
@@ -46,8 +47,9 @@ export function threadReads({ prepare }: Statements): ThreadReads {
     `select null as seq, ${columns} from acts a, act_head h where a.seq > h.seq order by a.seq limit ?`,
   )
   const get = prepare<ActRow, [string]>(`select ${placed} from acts a, act_head h where record_id = ?`)
-  const ofDecision = prepare<ActRow, [string, number]>(
-    `select ${placed} from acts a, act_head h where decision_id = ? order by a.seq limit ?`,
+  const ofDecision = prepare<Omit<ActEntry, 'kind'> & { kind: string }, [string, number]>(
+    `select record_id, kind, case when a.seq <= h.seq then a.seq end as seq, coalesce(length(cast(payload as blob)), 0) as bytes
+     from acts a, act_head h where decision_id = ? order by a.seq limit ?`,
   )
   const checkpoints = prepare<
     { size: number; head_hash: string; note: string; created_at: string; exported: number },
@@ -62,7 +64,8 @@ export function threadReads({ prepare }: Statements): ThreadReads {
     read: async (seq, limit) => read.all(seq, limit).map(actOf),
     waiting: async (limit) => waitingActs.all(limit).map(actOf),
     get: async (record_ids) => record_ids.flatMap((record_id) => get.get(record_id) ?? []).map(actOf),
-    ofDecision: async (decision_id, limit) => ofDecision.all(decision_id, limit).map(actOf),
+    ofDecision: async (decision_id, limit) =>
+      ofDecision.all(decision_id, limit).map(({ kind, ...row }) => ({ ...row, kind: kind as ActKind })),
     checkpoints: async (latest = -1) =>
       checkpoints.all(latest).map((row) => ({ ...row, exported: row.exported === 1 })),
   }
