@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import type { Evidence } from '../../sdk/storage/evidence.ts'
+import type { ThreadReads } from '../../sdk/storage/thread.ts'
 import type { Services } from '../calls/services.ts'
 import { ownKey, readKey } from '../core/key-file.ts'
 import type { Log } from '../core/log.ts'
@@ -22,6 +23,7 @@ import { openEvidence, openStore } from './drivers.ts'
 import { openBundleFiles } from './folders.ts'
 import { closing } from './lifecycle.ts'
 import { openPrinter } from './printer.ts'
+import { readMark, writeMark } from './thread-mark.ts'
 import { startWalkers } from './walkers.ts'
 
 type EvidenceServices = Pick<
@@ -35,10 +37,11 @@ type EvidenceServices = Pick<
 export async function evidenceServices(
   settings: Settings,
   evidence: Evidence,
+  thread: Pick<ThreadReads, 'head' | 'checkpoints'>,
   now: () => number,
   log: Log,
 ): Promise<EvidenceServices> {
-  const { signer, key } = await openSigner(settings, evidence)
+  const { signer, key } = await openSigner(settings, evidence, thread)
   const walkers = () => startWalkers(evidencePlace(settings), availableParallelism(), log)
   // A timer would cost a walk a millisecond for each page.
   const breathe = () => new Promise<void>((resolve) => setImmediate(resolve))
@@ -85,11 +88,18 @@ const otherKey = (what: string): Error =>
  * The signer of a log, which must be the one that signed it last.
  * @throws Error naming the setting and the file, never the content of the file
  */
-async function openSigner(settings: Settings, evidence: Evidence): Promise<Awaited<ReturnType<typeof openKey>>> {
+async function openSigner(
+  settings: Settings,
+  evidence: Evidence,
+  thread: Pick<ThreadReads, 'head' | 'checkpoints'>,
+): Promise<Awaited<ReturnType<typeof openKey>>> {
   const { records, origin } = await lastSigned(evidence)
   const path = ownKeyPath(settings.data_dir)
   if (records > 0 && settings.evidence_key === null && !existsSync(path))
     throw otherKey(`the evidence log has ${records} records, but its key ${path} is missing`)
+  const former = (await lastSigned(thread)).origin
+  if (former !== null && settings.evidence_key === null && !existsSync(path))
+    throw otherKey(`the thread was signed by ${former}, but its key ${path} is missing`)
   const opened = await openKey(settings)
   const { name } = opened.signer
   if (origin !== null && origin !== name)
@@ -108,9 +118,17 @@ export async function adoptKey(settings: Settings, log: Log): Promise<{ before: 
     const evidence = keep(await openEvidence(settings))
     const opened = keep(await openStore(settings, { analyse, now: Date.now, log }))
     const before = await lastSigned(evidence)
-    const { signer } = await openKey(settings)
+    const { signer, key } = await openKey(settings)
     await createCheckpoints({ evidence, signer, now: Date.now }).latest()
-    const detail = { before: before.origin, after: signer.name, records: before.records }
+    const { thread } = opened.store
+    const ofThread = threadSigner(signer.name, key)
+    await createCheckpoints({ evidence: thread, signer: ofThread, now: Date.now, what: 'the thread' }).latest()
+    const lost = Math.max(0, ((await readMark(settings.data_dir))?.size ?? 0) - (await thread.head()).seq)
+    await writeMark(settings.data_dir, thread, ofThread)
+    const detail = {
+      ...{ before: before.origin, after: signer.name, records: before.records },
+      ...(lost > 0 && { thread_entries_lost: lost }),
+    }
     const entry = { at: timestamp(Date.now()), agent: adminAgent, method: 'evidence.new-key', request_id: 'local' }
     await opened.store.transaction((tx) => tx.audit.append({ ...entry, ids: [], allowed: null, rules: [], detail }))
     return { before, signer }

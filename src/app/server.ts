@@ -44,6 +44,7 @@ import { type Listening, listen } from './listen.ts'
 import { openPublisher } from './publisher.ts'
 import { loadRetention } from './retention.ts'
 import { createLimits, createRoutes, health, openAccess } from './routes.ts'
+import { checkStart, followThread, refuseLostStore } from './thread-mark.ts'
 
 /** How long a record waits for its vectors before they are left to the outbox. */
 const embedWaitMs = 2_000
@@ -83,6 +84,7 @@ export async function openProgram(
   const { data_dir } = settings
   await mkdir(data_dir, { recursive: true, mode: 0o700 })
   refuseUnfinished(data_dir)
+  await refuseLostStore(settings)
   const { keep, close } = closing(log)
   const { promise: failure, reject: fail } = Promise.withResolvers<never>()
   // The server waits for it; a command may end before.
@@ -115,7 +117,10 @@ export async function openProgram(
           log('warn', 'embedding failed; it will be retried', { id, attempts, ...describeError(error) }),
       }),
     )
-    const { threadSigner, ...ofEvidence } = await evidenceServices(settings, evidence, now, log)
+    const { threadSigner, ...ofEvidence } = await evidenceServices(settings, evidence, store.thread, now, log)
+    await checkStart(settings, { store, evidence, signer: threadSigner })
+    // Closed after the thread, whose last acts it covers.
+    keep(followThread(data_dir, store.thread, threadSigner, log))
     thread = keep(
       openThread({
         store,

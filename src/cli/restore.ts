@@ -41,7 +41,7 @@ export const restore = defineCommand({
     }
     if (settings.store_url !== null)
       throw new Failure('the settings name PostgreSQL (CSTP_STORE_URL): restore that with pg_restore')
-    const { manifest, aside } = await withProgress(terminal, (bar) =>
+    const { manifest, aside, thread_entries } = await withProgress(terminal, (bar) =>
       restore({
         backup: source,
         data_dir,
@@ -53,12 +53,18 @@ export const restore = defineCommand({
     const { decisions, evidence_records, files, created_at } = manifest
     await print(
       { json, terminal },
-      { data_dir, aside, decisions, evidence_records, files: files.length, created_at },
+      { data_dir, aside, decisions, evidence_records, thread_entries, files: files.length, created_at },
       () => {
+        const { before, now } = thread_entries
         const restored = join(data_dir, 'provenance.db')
         const elsewhere = evidence_records !== null && provenance_db !== null && resolve(provenance_db) !== restored
         const lines = [
           `${decisions} decisions, as of ${created_at}, in ${plain(data_dir)}`,
+          ...(before !== null && now !== null && before > now
+            ? [
+                `the thread goes back from ${before} entries to ${now}: receipts of the others will not verify against it`,
+              ]
+            : []),
           ...(aside ? [`its previous content is in ${plain(aside)}`] : []),
           ...(elsewhere
             ? [

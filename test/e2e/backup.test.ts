@@ -136,6 +136,7 @@ test('holds what people and other parts put into the data directory, and nothing
     'cstp.db',
     'keys',
     'keys/evidence.pem',
+    'keys/thread.mark',
     'provenance.db',
     'token',
   ])

@@ -194,6 +194,11 @@ describe('finds what is wrong with', () => {
     [
       'database: none',
       () => rmSync(join(dir, 'cstp.db')),
+      /^databases error: .*cstp\.db is missing, and the thread in it had \d+ entries: no server starts → .*cstp restore/,
+    ],
+    [
+      'database: none, and nothing says what it had',
+      () => ['cstp.db', 'keys/thread.mark'].map((name) => rmSync(join(dir, name))),
       /^databases warning: cstp\.db is missing beside .*decisions and .*provenance\.db: audit trail, .* → .*restore a backup/,
     ],
     [

@@ -52,6 +52,20 @@ function lock(data_dir: string): () => void {
   return () => db.close()
 }
 
+/** Entries of the thread of a data directory; null if they can't be read. */
+function entriesIn(data_dir: string): number | null {
+  try {
+    const db = openExisting(join(data_dir, 'cstp.db'))
+    try {
+      return db.query<{ seq: number }, []>('select seq from act_head').get()?.seq ?? null
+    } finally {
+      db.close()
+    }
+  } catch {
+    return null
+  }
+}
+
 /** Names in the folder; null if there is none. */
 const held = (folder: string): Promise<string[] | null> =>
   readdir(folder).catch((error: NodeJS.ErrnoException) => {
@@ -86,7 +100,12 @@ interface RestoreOptions {
 }
 
 /** Restores a backup. @throws Error that says what is in the way; the data directory is then unchanged */
-export async function restore(options: RestoreOptions): Promise<{ manifest: Manifest; aside: string | null }> {
+export async function restore(options: RestoreOptions): Promise<{
+  manifest: Manifest
+  aside: string | null
+  /** Entries of the thread now, and of the data directory that was moved aside; null where that is not known. */
+  thread_entries: { before: number | null; now: number | null }
+}> {
   const { force, signal, progress } = options
   const [source, data_dir] = [resolve(options.backup), resolve(options.data_dir)]
   const manifest = await checkBackup(source)
@@ -123,7 +142,8 @@ export async function restore(options: RestoreOptions): Promise<{ manifest: Mani
       await syncFolder(data_dir)
     } else await rename(folder, data_dir)
     await syncFolder(dirname(data_dir))
-    return { manifest, aside }
+    const thread_entries = { before: aside === null ? null : entriesIn(aside), now: entriesIn(data_dir) }
+    return { manifest, aside, thread_entries }
   } catch (error) {
     if (!begun) await rm(folder, { recursive: true, force: true })
     throw error

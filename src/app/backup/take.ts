@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, readdir, realpath, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { version } from '../../core/version.ts'
+import { evidenceCursor } from '../../domain/thread/sequencer.ts'
 import { openExisting } from '../../drivers/shared/sqlite/connect.ts'
 import { copyDatabase, decisionFiles } from '../../drivers/store/sqlite/backup.ts'
 import type { Settings } from '../config/config.ts'
@@ -73,6 +74,44 @@ function count(database: string, table: string, where = 'true'): number | null {
   }
 }
 
+/** Whether the thread in a copy knows more records of the evidence log than the copy of that has. */
+function isAhead(folder: string): boolean {
+  if (!existsSync(join(folder, evidence))) return false
+  const db = openExisting(join(folder, catalogue))
+  try {
+    const { collection, key } = evidenceCursor
+    const known = db
+      .query<{ value: string }, [string, string]>('select value from keyed_records where collection = ? and key = ?')
+      .get(collection, key)
+    return known !== null && Number(known.value) > (count(join(folder, evidence), 'events') ?? 0)
+  } finally {
+    db.close()
+  }
+}
+
+/**
+ * Copies databases in their order. The thread, which is copied after the evidence, may know more of it by then: then both are copied once
+ * more while nothing is appended to the evidence.
+ * @returns the version of each
+ */
+export async function copyTogether(
+  sources: ReadonlyMap<string, string>,
+  folder: string,
+): Promise<Record<string, number>> {
+  const copyAll = () =>
+    Object.fromEntries([...sources].map(([name, path]) => [name, copyDatabase(path, join(folder, name)).version]))
+  const copied = copyAll()
+  if (!isAhead(folder)) return copied
+  for (const name of sources.keys()) await rm(join(folder, name))
+  const held = openExisting(sources.get(evidence)!)
+  try {
+    held.run('BEGIN IMMEDIATE')
+    return copyAll()
+  } finally {
+    held.close()
+  }
+}
+
 /** @throws Error if decisions or evidence are in PostgreSQL, whose own tools back it up */
 function refuseServer({ store_url, provenance_db }: BackupOptions['settings']): void {
   const what = store_url ? 'the decisions are' : isPostgres(provenance_db) ? 'the evidence is' : null
@@ -93,7 +132,6 @@ export async function backup({ settings, target: given, signal, progress }: Back
   await mkdir(folder, { mode: 0o700 })
   try {
     const files: BackupFile[] = []
-    const databases: Record<string, number> = {}
     // A write is begun only if it is waited for: one that went on would make the folder again that an abort takes away.
     const keep = async (file: () => Promise<BackupFile>) => {
       signal.throwIfAborted()
@@ -108,11 +146,10 @@ export async function backup({ settings, target: given, signal, progress }: Back
     const beside = (await readdir(data_dir)).filter((name) => name.endsWith('.db') && name !== catalogue)
     const sources = new Map(beside.map((name) => [name, join(data_dir, name)]))
     if (provenance_db && existsSync(provenance_db)) sources.set(evidence, provenance_db)
-    for (const [name, path] of [...sources, [catalogue, join(data_dir, catalogue)] as const]) {
-      signal.throwIfAborted()
-      databases[name] = copyDatabase(path, join(folder, name)).version
-      await keep(() => settle(folder, name))
-    }
+    sources.set(catalogue, join(data_dir, catalogue))
+    signal.throwIfAborted()
+    const databases = await copyTogether(sources, folder)
+    for (const name of sources.keys()) await keep(() => settle(folder, name))
     const total = count(join(folder, catalogue), 'decisions', 'gone = 0') ?? 0
     let done = 0
     await each(decisionFiles(data_dir, join(folder, catalogue)), async ({ path, content }) => {

@@ -20,6 +20,7 @@ import { migrations } from '../../drivers/store/sqlite/migrate.ts'
 import { wrongCounters } from '../../drivers/store/sqlite/recount.ts'
 import { evidencePlace, isPostgres, type Settings } from '../config/config.ts'
 import { loadDrivers } from '../own-drivers.ts'
+import { lostStore, wayOn } from '../thread-mark.ts'
 import { type Check, error, type Finding, note, warning } from './finding.ts'
 
 const again = 'cstp reindex; without a service cstp reindex --local'
@@ -182,7 +183,12 @@ async function* checkServer(url: string): AsyncGenerator<Finding> {
 }
 
 /** A folder that was used has a catalogue. What only that holds is lost without it. */
-function* withoutCatalogue(settings: Settings): Generator<Finding> {
+async function* withoutCatalogue(settings: Settings): AsyncGenerator<Finding> {
+  const lost = await lostStore(settings)
+  if (lost) {
+    yield error(`${lost}: no server starts`, wayOn)
+    return
+  }
   const place = evidencePlace(settings)
   const left = [join(settings.data_dir, 'decisions'), ...(isPostgres(place) ? [] : [place])].filter(existsSync)
   if (left.length > 0)

@@ -7,6 +7,7 @@ import { openExisting, versionOf } from '../../drivers/shared/sqlite/connect.ts'
 import { readersOf } from '../../drivers/store/sqlite/inspect.ts'
 import { migrations } from '../../drivers/store/sqlite/migrate.ts'
 import { evidencePlace, type Settings } from '../config/config.ts'
+import { contradiction, readMark, wayOn } from '../thread-mark.ts'
 import { type Check, error, type Finding, warning } from './finding.ts'
 import { openReader } from './stores.ts'
 
@@ -64,8 +65,11 @@ export const checkThread: Check = {
     if (opened === null) return
     const evidence = await openReader(evidencePlace(settings))
     let found = 0
+    const mark = await readMark(settings.data_dir)
     const byHand: string[] = []
     try {
+      const contradicts = evidence && (await contradiction(settings, { ...opened, evidence }, mark))
+      if (contradicts) yield error(`${contradicts}: no server starts`, wayOn)
       const breathe = () => Bun.sleep(0)
       for await (const { what, untold } of examineThread({ ...opened, evidence }, { breathe, now: Date.now() })) {
         if (untold !== null) {

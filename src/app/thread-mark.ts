@@ -1,0 +1,146 @@
+/**
+ * The high-water mark of the thread: a signed checkpoint of how far it was, in a file beside the key. A store or an evidence log that was
+ * deleted, or exchanged for an older copy, contradicts it or the other one, and nothing starts on them.
+ */
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { Evidence } from '../../sdk/storage/evidence.ts'
+import type { Store } from '../../sdk/storage/store.ts'
+import type { ThreadReads } from '../../sdk/storage/thread.ts'
+import { causeOf, describeError, type Log } from '../core/log.ts'
+import { startRounds } from '../core/rounds.ts'
+import { type Checkpoint, checkpointText, parseCheckpoint } from '../domain/evidence/checkpoints.ts'
+import { NoteError, openNote, parseNote, parseVerifier, type Signer } from '../domain/evidence/note.ts'
+import { rootOf } from '../domain/evidence/tree.ts'
+import { startFlaw } from '../domain/thread/examine/start.ts'
+import { evidencePlace, isPostgres, type Settings } from './config/config.ts'
+import { later } from './lifecycle.ts'
+
+/** How often it follows the thread: what is done since may be undone unseen if the program dies. */
+const every_ms = 10_000
+
+export const markPath = (data_dir: string): string => join(data_dir, 'keys', 'thread.mark')
+
+/** A mark, and the note that it was read from. */
+export interface Mark extends Checkpoint {
+  note: string
+}
+
+/** The mark of a data directory; null if there is none yet. @throws Error naming the file if it can't be read */
+export async function readMark(data_dir: string): Promise<Mark | null> {
+  const path = markPath(data_dir)
+  try {
+    const note = await readFile(path, 'utf8')
+    return { ...parseCheckpoint(parseNote(note).text), note }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw new Error(
+      `${path}, the mark of how far the thread was, can't be read: ${causeOf(error)}. Restore it from a backup`,
+    )
+  }
+}
+
+const isOf = (note: string, signer: Signer): boolean => {
+  try {
+    return openNote(note, [parseVerifier(signer.verifier_key)]).verified.length > 0
+  } catch (error) {
+    if (error instanceof NoteError) return false
+    throw error
+  }
+}
+
+/** What to do about a store or a log that is older than what is known of it. */
+export const wayOn =
+  'Put the newer file back, or restore a backup: cstp restore <folder> --force. If it is lost for good, move keys/evidence.pem away and run cstp evidence new-key: it goes on under a new identity, since one that has signed a history must not sign another, and says so in the audit trail'
+
+const storeName = ({ store_url, data_dir }: Settings): string =>
+  store_url === null ? join(data_dir, 'cstp.db') : 'the database of CSTP_STORE_URL'
+const evidenceName = (settings: Settings): string => {
+  const place = evidencePlace(settings)
+  return isPostgres(place) ? 'the database of the evidence' : place
+}
+
+/** What is wrong with a store that is not there although the thread had entries; null if nothing is. */
+export async function lostStore(settings: Settings): Promise<string | null> {
+  const { store_url, data_dir } = settings
+  const path = join(data_dir, 'cstp.db')
+  if (store_url !== null || existsSync(path)) return null
+  const size = (await readMark(data_dir))?.size ?? 0
+  return size === 0 ? null : `${path} is missing, and the thread in it had ${size} entries`
+}
+
+/** @throws Error if the store was deleted: nothing is made in its place */
+export async function refuseLostStore(settings: Settings): Promise<void> {
+  const lost = await lostStore(settings)
+  if (lost) throw new Error(`${lost}. ${wayOn}`)
+}
+
+/** What the thread, the evidence log and the mark say against each other, naming the file; null if they agree. */
+export async function contradiction(
+  settings: Settings,
+  sources: Pick<Store, 'keyed'> & { thread: ThreadReads; evidence: Evidence | Pick<Evidence, 'head' | 'hashes'> },
+  mark: Mark | null,
+): Promise<string | null> {
+  const flaw = await startFlaw(sources, mark)
+  return flaw && `${flaw.log === 'thread' ? storeName(settings) : evidenceName(settings)}: ${flaw.what}`
+}
+
+/**
+ * Refuses to start on a thread that lacks what it had, or that another key signed.
+ * @throws Error naming the file, and the way on
+ */
+export async function checkStart(
+  settings: Settings,
+  { store, evidence, signer }: { store: Store; evidence: Evidence; signer: Signer },
+): Promise<void> {
+  const read = await readMark(settings.data_dir)
+  const own = read !== null && isOf(read.note, signer)
+  const [last] = await store.thread.checkpoints(1)
+  const adopted = last !== undefined && isOf(last.note, signer)
+  // Of a new key that another server's operator let sign, this directory may know nothing yet.
+  if ((read !== null && read.size > 0 && !own && !adopted) || (last !== undefined && !adopted)) {
+    const origin = last && !adopted ? parseCheckpoint(parseNote(last.note).text).origin : read!.origin
+    throw new Error(
+      `the thread was signed by ${origin}, but the key of ${signer.name} is in use. Restore the former key (keys/ of a backup, or CSTP_EVIDENCE_KEY); without it, cstp evidence new-key begins a new identity`,
+    )
+  }
+  const found = await contradiction(settings, { ...store, evidence }, own ? read : null)
+  if (found) throw new Error(`${found}. ${wayOn}. cstp doctor examines the rest`)
+}
+
+/** Writes how far the thread is. @returns its size */
+export async function writeMark(data_dir: string, thread: Pick<ThreadReads, 'head'>, signer: Signer): Promise<number> {
+  const path = markPath(data_dir)
+  const { seq: size, frontier } = await thread.head()
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  const fresh = `${path}.${process.pid}.tmp`
+  await writeFile(fresh, signer.sign(checkpointText({ origin: signer.name, size, root_hash: rootOf(frontier) })), {
+    mode: 0o600,
+    flush: true,
+  })
+  await rename(fresh, path)
+  return size
+}
+
+/** Lets the mark follow the thread until it is closed. */
+export function followThread(data_dir: string, thread: Pick<ThreadReads, 'head'>, signer: Signer, log: Log) {
+  let marked = 0
+  let failing = false
+  const work = async (): Promise<number> => {
+    if ((await thread.head()).seq > marked) marked = await writeMark(data_dir, thread, signer)
+    failing = false
+    return 0
+  }
+  const failed = (error: unknown) => {
+    if (!failing) log('warn', 'the mark of the thread could not be written; it is tried again', describeError(error))
+    failing = true
+  }
+  const rounds = startRounds({ every_ms, after: later, failed, work })
+  return {
+    async close() {
+      await rounds.close()
+      await work().catch(failed)
+    },
+  }
+}

@@ -1,0 +1,203 @@
+/** A start on files that contradict each other is refused, with the file and the way on; what is whole starts, wherever it was moved. */
+import { expect, setDefaultTimeout, test } from 'bun:test'
+import { generateKeyPairSync } from 'node:crypto'
+import { cpSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { restore } from '../../src/app/backup/restore.ts'
+import { backup, copyTogether } from '../../src/app/backup/take.ts'
+import { loadSettings, type Settings } from '../../src/app/config/config.ts'
+import { examine } from '../../src/app/doctor/doctor.ts'
+import { adoptKey } from '../../src/app/evidence.ts'
+import { openProgram } from '../../src/app/server.ts'
+import { readMark } from '../../src/app/thread-mark.ts'
+import { freshDatabase, postgres, whyNoPostgres } from '../support/postgres.ts'
+import { inTemporaryDir } from '../support/process.ts'
+
+setDefaultTimeout(60_000)
+
+const log = Object.assign(() => {}, { flush() {} })
+const settingsOf = async (dir: string, env: Record<string, string> = {}): Promise<Settings> => {
+  const given = { CSTP_DATA_DIR: dir, CSTP_EMBEDDER: 'hash', ...env }
+  return (await loadSettings({ env: given, flags: {}, readFile: async () => '' })).settings
+}
+const event = {
+  ts: '2026-07-01T00:00:00Z',
+  source: 'ci',
+  event_type: 'pr_opened',
+  evidence_class: 'observed',
+  payload: '{}',
+} as const
+
+type Program = Awaited<ReturnType<typeof openProgram>>
+
+async function withProgram<T>(settings: Settings, work: (program: Program) => Promise<T>): Promise<T> {
+  const program = await openProgram(settings, log)
+  try {
+    return await work(program)
+  } finally {
+    await program.close()
+  }
+}
+const caller = { agent: 'alice', scopes: new Set(['read', 'write'] as const) }
+
+/** Records a decision and, by default, an event; ends with all of it in the thread. */
+const act = (settings: Settings, withEvent = true) =>
+  withProgram(settings, async ({ dispatch, services: { chain } }) => {
+    if (withEvent) await chain.append([event])
+    const params = { decision: 'Use SQLite', confidence: 0.8, category: 'architecture' }
+    const { signal } = new AbortController()
+    await dispatch({ method: 'cstp.recordDecision', params, caller, request_id: 'r', signal })
+  })
+const starts = (settings: Settings): Promise<string> =>
+  withProgram(settings, async () => 'it starts').catch((error: Error) => error.message)
+const doctorSays = async (settings: Settings): Promise<string> => {
+  const found: string[] = []
+  for await (const { findings } of examine(settings, {})) found.push(...findings.map(({ what }) => what))
+  return found.join('\n')
+}
+
+/** Refused, by the doctor too, in these words. */
+async function refused(settings: Settings, ...words: string[]): Promise<void> {
+  const message = await starts(settings)
+  for (const word of [...words, 'cstp restore', 'cstp evidence new-key']) expect(message).toContain(word)
+  expect(await doctorSays(settings)).toContain('no server starts')
+  // Nothing that the refused start made is taken for the truth by the next one.
+  expect(await starts(settings)).toContain(words[0]!)
+}
+
+/** A directory with two states of its files: `old` beside it is a copy of the first. */
+async function twoStates(home: string): Promise<{ dir: string; old: string; settings: Settings }> {
+  const [dir, old] = [join(home, 'data'), join(home, 'old')]
+  const settings = await settingsOf(dir)
+  await act(settings)
+  cpSync(dir, old, { recursive: true })
+  await act(settings)
+  return { dir, old, settings }
+}
+const removeDatabase = (dir: string, name: string) => {
+  for (const end of ['', '-wal', '-shm']) rmSync(join(dir, name + end), { force: true })
+}
+const putBack = (old: string, dir: string, name: string) => {
+  removeDatabase(dir, name)
+  cpSync(join(old, name), join(dir, name))
+}
+
+test('a store or an evidence log that is an older copy, or is gone, stops the start', () =>
+  inTemporaryDir(async (home) => {
+    const { dir, old, settings } = await twoStates(home)
+    const whole = join(home, 'whole')
+    cpSync(dir, whole, { recursive: true })
+    expect(await starts(settings)).toBe('it starts')
+    const cases: [string, () => void, string[]][] = [
+      ['store gone', () => removeDatabase(dir, 'cstp.db'), [join(dir, 'cstp.db'), 'is missing']],
+      [
+        'store and evidence gone',
+        () => ['cstp.db', 'provenance.db'].map((name) => removeDatabase(dir, name)),
+        ['is missing'],
+      ],
+      ['older store', () => putBack(old, dir, 'cstp.db'), [join(dir, 'cstp.db'), 'is an older copy']],
+      ['older evidence', () => putBack(old, dir, 'provenance.db'), [join(dir, 'provenance.db'), 'the thread knows 2']],
+      ['evidence gone', () => removeDatabase(dir, 'provenance.db'), [join(dir, 'provenance.db'), 'has 0 records']],
+      [
+        'older store and evidence',
+        () => ['cstp.db', 'provenance.db'].map((name) => putBack(old, dir, name)),
+        [join(dir, 'cstp.db'), 'is an older copy'],
+      ],
+    ]
+    for (const [, change, words] of cases) {
+      change()
+      await refused(settings, ...words)
+      rmSync(dir, { recursive: true })
+      cpSync(whole, dir, { recursive: true })
+    }
+    expect(await starts(settings)).toBe('it starts')
+  }))
+
+test('a lost store goes on under a new identity, on record', () =>
+  inTemporaryDir(async (home) => {
+    const { dir, settings } = await twoStates(home)
+    const before = (await readMark(dir))!
+    removeDatabase(dir, 'cstp.db')
+    rmSync(join(dir, 'keys/evidence.pem'))
+    const { signer } = await adoptKey(settings, log)
+    expect(await starts(settings)).toBe('it starts')
+    expect((await readMark(dir))?.origin).toBe(`${signer.name}/thread`)
+    expect(before.origin).not.toContain(signer.name)
+    const lines = await withProgram(settings, ({ services }) =>
+      services.store.audit.list({ method: 'evidence.new-key', limit: 9 }),
+    )
+    expect(lines.map(({ detail }) => detail)).toEqual([
+      expect.objectContaining({ after: signer.name, thread_entries_lost: before.size }),
+    ])
+  }))
+
+test('the key covers the thread of a service without evidence', () =>
+  inTemporaryDir(async (home) => {
+    const settings = await settingsOf(join(home, 'data'))
+    await act(settings, false)
+    const path = join(home, 'data/keys/evidence.pem')
+    const pem = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' })
+    renameSync(path, join(home, 'own.pem'))
+    writeFileSync(path, pem, { mode: 0o600 })
+    expect(await starts(settings)).toMatch(
+      /the thread was signed by cstp\/.*\/thread, but the key of cstp\/.* is in use/,
+    )
+    renameSync(join(home, 'own.pem'), path)
+    await withProgram(settings, ({ services }) => services.thread.checkpoints.latest())
+    rmSync(join(home, 'data/keys'), { recursive: true })
+    expect(await starts(settings)).toContain(`but its key ${path} is missing`)
+  }))
+
+test('what was moved, restored or is fresh starts; a restore says how far it goes back', () =>
+  inTemporaryDir(async (home) => {
+    const { dir, settings } = await twoStates(home)
+    const signal = new AbortController().signal
+    await backup({ settings, target: join(home, 'backup'), signal, progress() {} })
+    await act(settings)
+    const before = (await readMark(dir))!.size
+    const options = { backup: join(home, 'backup'), data_dir: dir, force: true, signal, progress() {} }
+    const { thread_entries } = await restore(options)
+    expect(thread_entries.before).toBe(before)
+    expect(thread_entries.now!).toBeLessThan(before)
+    expect(await starts(settings)).toBe('it starts')
+    renameSync(dir, join(home, 'moved'))
+    expect(await starts(await settingsOf(join(home, 'moved')))).toBe('it starts')
+    expect(await starts(settings)).toBe('it starts')
+  }))
+
+test('a backup whose thread was ahead of its evidence is copied once more', () =>
+  inTemporaryDir(async (home) => {
+    const { dir, old } = await twoStates(home)
+    // As if the second event had come between the two copies: the first time the evidence is the older one.
+    const copy = join(home, 'copy')
+    cpSync(join(old, 'keys'), join(copy, 'keys'), { recursive: true })
+    const sources = new Map([
+      ['provenance.db', join(old, 'provenance.db')],
+      ['cstp.db', join(dir, 'cstp.db')],
+    ])
+    let reads = 0
+    const get = sources[Symbol.iterator].bind(sources)
+    sources[Symbol.iterator] = () => {
+      if (++reads === 2) sources.set('provenance.db', join(dir, 'provenance.db'))
+      return get()
+    }
+    await copyTogether(sources, copy)
+    expect(reads).toBe(2)
+    expect(await starts(await settingsOf(copy))).toBe('it starts')
+  }))
+
+const server = postgres()
+const title = 'PostgreSQL: a database that was emptied stops the start'
+if (server === null) test.skip(`${title} (${whyNoPostgres})`, () => {})
+else
+  test(title, () =>
+    inTemporaryDir(async (home) => {
+      const pem = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' })
+      const path = join(home, 'own.pem')
+      writeFileSync(path, pem, { mode: 0o600 })
+      const env = { CSTP_AUTH_TOKENS: 'local:t0ken-of-the-test', CSTP_EVIDENCE_KEY: path }
+      await act(await settingsOf(home, { ...env, CSTP_STORE_URL: await freshDatabase(server) }))
+      const other = await settingsOf(home, { ...env, CSTP_STORE_URL: await freshDatabase(server) })
+      await refused(other, 'the database of CSTP_STORE_URL', 'is an older copy')
+    }),
+  )
