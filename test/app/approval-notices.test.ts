@@ -2,6 +2,7 @@
 import { afterEach, expect, test } from 'bun:test'
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { expectedUrl, openDesk, openNotices } from '../../src/app/approvals.ts'
+import { noticeCollection } from '../../src/domain/approval/notices.ts'
 import { ask } from '../support/approvals.ts'
 import { forEachBackend, type TestProgram } from '../support/program.ts'
 
@@ -104,6 +105,22 @@ forEachBackend((opened) => {
     expect(to.arrived).toHaveLength(2)
     expect(to.arrived[1]!.id).toBe(to.arrived[0]!.id)
     expect(to.arrived[1]!.valid).toBe(true)
+  })
+
+  test('a notice that is due arrives, however many others wait for their next attempt', async () => {
+    const program = await opened()
+    const to = receiver(program)
+    await program.store.transaction(async ({ keyed }) => {
+      for (let at = 0; at < 120; at++) {
+        const later = { expires_ms: program.clock.now + 60_000 }
+        await keyed.put(noticeCollection, `msg_${String(at).padStart(32, '0')}`, { body: '{}', attempts: 1 }, later)
+      }
+    })
+    await ask(program)
+    const notices = open(program, to.url)
+    expect(await notices.drain()).toBe(1)
+    await notices.close()
+    expect(to.arrived.map(({ body }) => body.type)).toEqual(['approval.requested'])
   })
 
   test('a redirect is a failure, and is not followed', async () => {

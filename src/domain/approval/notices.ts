@@ -3,7 +3,7 @@
  * growing pauses, over all servers and restarts.
  * @see https://www.standardwebhooks.com
  */
-import { createHmac } from 'node:crypto'
+import { createHmac, hash } from 'node:crypto'
 import type { Store, Transaction } from '../../../sdk/storage/store.ts'
 import { type Rounds, startRounds } from '../../core/rounds.ts'
 import { timestamp } from '../../core/time.ts'
@@ -35,13 +35,28 @@ export function approvalData(approval: Approval, desk: Desk): object {
   }
 }
 
-/** Adds a notice to the queue. */
-export async function queueNotice(tx: Transaction, desk: Desk, type: string, data: object): Promise<void> {
+const idOf = (hex: string): string => `msg_${hex}`
+
+/** Adds a notice to the queue. @param id hexadecimal digits; of several with one id that wait, only the first is kept */
+export async function queueNotice(
+  tx: Transaction,
+  desk: Desk,
+  type: string,
+  data: object,
+  id = desk.randomHex(16),
+): Promise<void> {
+  if ((await tx.keyed.get(noticeCollection, [idOf(id)])).length > 0) return
   const now_ms = desk.now()
   const body = JSON.stringify({ type, timestamp: timestamp(now_ms), data })
   const notice: Notice = { body, attempts: 0 }
-  await tx.keyed.put(noticeCollection, `msg_${desk.randomHex(16)}`, notice, { expires_ms: now_ms })
+  await tx.keyed.put(noticeCollection, idOf(id), notice, { expires_ms: now_ms })
 }
+
+const minute_ms = 60_000
+
+/** The same for all that has the same subject in a minute: what an agent repeats must not fill the queue, nor hold up what comes after it. */
+export const idOfMinute = (subject: readonly string[], now_ms: number): string =>
+  hash('sha256', JSON.stringify([...subject, Math.floor(now_ms / minute_ms)]), 'hex').slice(0, 32)
 
 /** The headers that sign a notice. @param secret the key that both sides know */
 export function signed(secret: Uint8Array, id: string, body: string, now_ms: number): Record<string, string> {
@@ -54,6 +69,7 @@ export function signed(secret: Uint8Array, id: string, body: string, now_ms: num
 export const keyOf = (secret: string): Uint8Array => Buffer.from(secret.replace(/^whsec_/, ''), 'base64')
 
 const batch = 16
+const looked = 100
 const lease_ms = 60_000
 const round_ms = 1_000
 /** Pauses before each further attempt; after the last one a notice is given up. About two days. */
@@ -106,8 +122,9 @@ export function startNotices(options: {
     let arrived = 0
     while (!stop.aborted) {
       // A look costs less than a transaction, and mostly there is nothing.
-      const queued = await store.keyed.list(noticeCollection, { limit: 100 })
-      if (!queued.some(({ expires_ms }) => expires_ms !== null && expires_ms <= now())) break
+      const queued = await store.keyed.list(noticeCollection, { limit: looked })
+      // Of more than that, those that are due may be among the others.
+      if (queued.length < looked && !queued.some(({ expires_ms }) => expires_ms !== null && expires_ms <= now())) break
       const taken = await claim()
       if (taken.length === 0) break
       for (const [id, notice] of taken) if (!stop.aborted && (await deliver(id, notice, stop))) arrived++

@@ -2,7 +2,7 @@
 import type { BreakerRule } from '../../../sdk/schema/guardrail.ts'
 import type { Transaction } from '../../../sdk/storage/store.ts'
 import type { Desk } from '../approval/approval.ts'
-import { queueNotice } from '../approval/notices.ts'
+import { idOfMinute, queueNotice } from '../approval/notices.ts'
 import type { Action } from './action.ts'
 import { type Breaker, putBreaker, showBreaker } from './breaker.ts'
 import type { Evaluation } from './evaluate.ts'
@@ -55,5 +55,6 @@ export async function noticeBlock(
     rules: violations.map(({ guardrail_id, name, message }) => ({ guardrail_id, name, message })),
     url: desk.pageUrl('guardrails?allowed=no'),
   }
-  await queueNotice(tx, desk, 'action.blocked', data)
+  const subject = ['action.blocked', caller.agent, ...data.rules.map(({ guardrail_id }) => guardrail_id)]
+  await queueNotice(tx, desk, 'action.blocked', data, idOfMinute(subject, desk.now()))
 }

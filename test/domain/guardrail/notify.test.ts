@@ -68,6 +68,16 @@ test('a blocked action is reported without its context; a dry run is not', async
   expect(JSON.stringify(notice)).not.toContain('none of the receiver')
 })
 
+test('an agent that is stopped again and again does not fill the queue', async () => {
+  await open(['blocks'])
+  for (let at = 0; at < 5; at++) await check({ category: 'never', description: `Do ${at}` })
+  expect((await notices()).map(({ data }) => data.action)).toMatchObject([{ description: 'Do 0' }])
+  await program.call('checkGuardrails', { action: { description: 'Do it', category: 'never' } }, 'bob')
+  program.clock.now += 60_000
+  await check({ category: 'never' })
+  expect((await notices()).map(({ data }) => data.agent).toSorted()).toEqual(['alice', 'alice', 'bob'])
+})
+
 test('what nobody asked for is not reported', async () => {
   await open(['approvals'])
   await fail(program)
