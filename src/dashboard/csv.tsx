@@ -1,4 +1,7 @@
 /** Tables as files for a spreadsheet. */
+import { Failure, useJob } from './call.tsx'
+import { Act } from './form.tsx'
+import { texts } from './texts.ts'
 
 /** A cell as RFC 4180 writes it; what a spreadsheet would run as a formula becomes text. */
 const cellOf = (value: string | number | null): string => {
@@ -12,27 +15,46 @@ export type CsvRow = readonly (string | number | null)[]
 export const csvOf = (heads: readonly string[], rows: readonly CsvRow[]): string =>
   [heads, ...rows].map((cells) => `${cells.map(cellOf).join(',')}\r\n`).join('')
 
+/** What is left out of a file: a spreadsheet opens no more lines with ease. */
+const mostRows = 100_000
+
+/** All rows of a list, page by page; `next` of the last page is null. */
+export async function allRows(
+  page: (from: number) => Promise<{ rows: readonly CsvRow[]; next: number | null }>,
+): Promise<CsvRow[]> {
+  const all: CsvRow[] = []
+  for (let from: number | null = 0; from !== null && all.length < mostRows; ) {
+    const { rows, next } = await page(from)
+    all.push(...rows)
+    from = next
+  }
+  return all
+}
+
 /** A button that saves a table as a file. */
 export function Csv({
   name,
   heads,
   rows,
-  children,
 }: {
   name: string
   heads: readonly string[]
-  rows: () => readonly CsvRow[]
-  children: string
+  rows: () => readonly CsvRow[] | Promise<readonly CsvRow[]>
 }) {
-  const save = () => {
-    const url = URL.createObjectURL(new Blob([csvOf(heads, rows())], { type: 'text/csv' }))
-    const link = Object.assign(document.createElement('a'), { href: url, download: `${name}.csv` })
-    link.click()
-    setTimeout(() => URL.revokeObjectURL(url))
-  }
+  const { error, busy, run } = useJob<void>()
+  const save = () =>
+    run(async () => {
+      const url = URL.createObjectURL(new Blob([csvOf(heads, await rows())], { type: 'text/csv' }))
+      const link = Object.assign(document.createElement('a'), { href: url, download: `${name}.csv` })
+      link.click()
+      setTimeout(() => URL.revokeObjectURL(url))
+    })
   return (
-    <button type="button" onClick={save}>
-      {children}
-    </button>
+    <>
+      <Act busy={busy} onClick={save}>
+        {texts.csv}
+      </Act>
+      {error !== null && <Failure error={error} />}
+    </>
   )
 }

@@ -240,6 +240,7 @@ export const texts = {
     keys: 'On an item: j and k move, r reviews.',
     keysRead: 'On an item: j and k move. To review, your agent needs the scope write.',
     other: 'The other decision',
+    trial: 'Its trial',
     review: 'Review',
     reviewOf: (title: string) => `Review: ${title}`,
     reviewed: (title: string, outcome: string) => `${title}: reviewed, ${outcome}.`,

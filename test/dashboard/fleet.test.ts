@@ -389,6 +389,37 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
     quiet()
   })
 
+  test('a table as a file has every row of its method, not only the page that is shown', async () => {
+    const rowsOf = async (path: string, region: string): Promise<string[][]> => {
+      await visit(page, server.url, path)
+      const button = page.getByRole('region', { name: region }).getByRole('button', { name: 'Download CSV' })
+      const [download] = await Promise.all([page.waitForEvent('download'), button.first().click()])
+      const [, ...lines] = (await Bun.file(await download.path()).text()).trimEnd().split('\r\n')
+      return lines.map((line) => line.split(','))
+    }
+    const { total, by_type } = (await server.call('ready', { limit: 1 })) as unknown as ReadyResult
+    const inbox = await rowsOf('/inbox', 'To review and to settle')
+    expect([inbox.length, inbox.length > 200]).toEqual([total, true])
+    expect(inbox.filter(([type]) => type === 'stale_pending').length).toBe(by_type.stale_pending!)
+    const { entries } = (await server.call('listAudit', { rule: 'irreversible-without-plan', limit: 500 })) as {
+      entries: { seq: number; agent: string; method: string }[]
+    }
+    expect(entries.length).toBeGreaterThan(25)
+    const trail = await rowsOf('/guardrails?rule=irreversible-without-plan', 'Audit trail')
+    expect(trail.map(([seq, , agent, method]) => [Number(seq), agent!, method!])).toEqual(
+      entries.map(({ seq, agent, method }) => [seq, agent, method]),
+    )
+    const { overall } = (await server.call('getCalibration', { agent: 'planner' })) as unknown as GetCalibrationResult
+    const agents = await rowsOf('/calibration', 'By agent')
+    expect(
+      agents
+        .find(([name]) => name === 'planner')!
+        .slice(1, 3)
+        .map(Number),
+    ).toEqual([overall.scored, overall.accuracy!])
+    quiet()
+  })
+
   test('the pages of the jobs pass axe and fit a phone', async () => {
     const phone = await open(browser, { width: 360, height: 740, dark: true })
     await logIn(phone.page, server.url, 'root', fleetTokens.root!)

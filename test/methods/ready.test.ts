@@ -151,7 +151,7 @@ circuit_breakers: [{ scope: "category:deploy", failure_threshold: 1, window_ms: 
     await many('chance', 1, 5, 'failure')
     const { actions } = await program.call('ready', { agent: 'alice' })
     expect(actions).toMatchObject([{ type: 'calibration_drift', priority: 'high', category: 'trading' }])
-    expect(actions[0]!.reason).toContain('Accuracy went from 1 to 0')
+    expect(actions[0]!.reason).toContain('Accuracy went from 100 % to 0 %')
     expect(await shown(program, { category: 'calm' })).toEqual([])
     expect(await shown(program, { agent: 'bob' })).toEqual([])
   })
@@ -163,14 +163,29 @@ circuit_breakers: [{ scope: "category:deploy", failure_threshold: 1, window_ms: 
     )
     await program.call('reviewDecision', { id: await program.record(), outcome: 'failure' })
     expect((await program.call('ready')).actions).toMatchObject([
-      { type: 'open_breaker', priority: 'high', reason: 'The circuit breaker agent:alice is open', decision_id: null },
+      {
+        type: 'open_breaker',
+        priority: 'high',
+        reason: 'The circuit breaker agent:alice is open: it blocks what it covers',
+        decision_id: null,
+      },
     ])
     expect(await shown(program, { agent: 'bob' })).toEqual([])
     expect(await shown(program, { category: 'trading' })).toEqual([])
     program.clock.now += 1_000
+    expect((await program.call('ready')).actions).toMatchObject([
+      {
+        decision_id: null,
+        reason: 'The circuit breaker agent:alice is half open: it lets one decision through as a trial',
+      },
+    ])
     const probe = await program.record()
     expect((await program.call('ready')).actions).toMatchObject([
-      { decision_id: probe, suggestion: `Have another agent review ${probe}` },
+      {
+        decision_id: probe,
+        reason: 'The circuit breaker agent:alice is half open: its trial waits for a review',
+        suggestion: 'Have the trial reviewed: a success closes the breaker',
+      },
     ])
     await program.call('reviewDecision', { id: probe, outcome: 'success' }, 'bob')
     expect(await shown(program)).toEqual([])

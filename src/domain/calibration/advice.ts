@@ -11,7 +11,7 @@ type Recommendation = CalibrationReport['recommendations'][number]
 const minInBucket = 5
 /** Error of each bucket's interval: five are looked at, and all five hold in 95 % of histories. */
 const bucketError = 0.05 / bucketNames.length
-const percent = (share: number): string => `${Math.round(share * 100)} %`
+export const percent = (share: number): string => `${Math.round(share * 100)} %`
 /** One decimal, as a confidence is stated. */
 const stated = (value: number): string => (Math.round(value * 20) / 20).toString()
 

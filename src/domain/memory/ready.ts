@@ -6,6 +6,7 @@ import { ReadyAction } from '../../../sdk/schema/memory.ts'
 import { parseRecord } from '../../../sdk/storage/decisions.ts'
 import type { DecisionFilter, Store } from '../../../sdk/storage/store.ts'
 import { dayMs } from '../../core/time.ts'
+import { percent } from '../calibration/advice.ts'
 import { driftingCategories } from '../calibration/drift-periods.ts'
 import { listContradictions } from '../decision/contradictions.ts'
 import { showBreakers } from '../guardrail/breaker.ts'
@@ -124,15 +125,35 @@ async function drifting({ store, now_ms }: ReadyTools, filter: DecisionFilter): 
       date: null,
       title: null,
       reason: alerts
-        .map(
-          ({ type, historical_value, recent_value }) =>
-            `${type === 'brier_degradation' ? 'Brier score' : 'Accuracy'} went from ${historical_value} to ${recent_value}`,
+        .map(({ type, historical_value, recent_value }) =>
+          type === 'brier_degradation'
+            ? `Brier score went from ${historical_value} to ${recent_value}`
+            : `Accuracy went from ${percent(historical_value)} to ${percent(recent_value)}`,
         )
         .join('; '),
       suggestion: recommendation,
       detail: { alerts },
     }),
   )
+}
+
+/** What a breaker does now, and what ends that. */
+function breakerWords(scope: string, state: string, hasTrial: boolean): Pick<ReadyAction, 'reason' | 'suggestion'> {
+  const name = `The circuit breaker ${scope}`
+  if (state === 'open')
+    return {
+      reason: `${name} is open: it blocks what it covers`,
+      suggestion: 'Find out what fails before the next decision of this kind',
+    }
+  return hasTrial
+    ? {
+        reason: `${name} is half open: its trial waits for a review`,
+        suggestion: 'Have the trial reviewed: a success closes the breaker',
+      }
+    : {
+        reason: `${name} is half open: it lets one decision through as a trial`,
+        suggestion: 'Make the next decision of this kind with care: its review closes the breaker or opens it again',
+      }
 }
 
 async function stopped({ store, breakers, now_ms }: ReadyTools): Promise<ReadyAction[]> {
@@ -146,10 +167,7 @@ async function stopped({ store, breakers, now_ms }: ReadyTools): Promise<ReadyAc
         category: scope.startsWith('category:') ? scope.slice('category:'.length) : null,
         date: null,
         title: null,
-        reason: `The circuit breaker ${scope} is ${state}`,
-        suggestion: probe_decision_id
-          ? `Have another agent review ${probe_decision_id}`
-          : 'Find out what fails before the next decision of this kind',
+        ...breakerWords(scope, state, probe_decision_id !== null),
         detail: { scope, state, failure_count, cooldown_remaining_ms },
       }),
     )

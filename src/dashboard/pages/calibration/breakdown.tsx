@@ -1,6 +1,7 @@
 /** Calibration figures of several groups side by side. */
 import type { GetCalibrationParams, GetCalibrationResult } from '../../../../sdk/client.ts'
 import { Show, useCall } from '../../call.tsx'
+import { Csv } from '../../csv.tsx'
 import { decimal, percent, signed, whole } from '../../figures.ts'
 import { service } from '../../service.ts'
 import { inPoints, texts } from '../../texts.ts'
@@ -8,6 +9,8 @@ import { Empty, Table, Term } from '../../ui.tsx'
 import { provenWords } from '../../verdict.ts'
 
 type Cell = GetCalibrationResult['cells'][number]
+
+const csvHeads = ['name', 'scored', 'accuracy', 'mean_confidence', 'gap', 'gap_low', 'gap_high', 'brier_score']
 
 export function Breakdown({
   rows,
@@ -19,29 +22,49 @@ export function Breakdown({
 }) {
   if (rows.length === 0) return <Empty>There are no figures to compare yet.</Empty>
   return (
-    <Table
-      caption={`Calibration: ${first.toLowerCase()}`}
-      heads={[
-        { name: first },
-        { name: 'Scored', number: true },
-        { name: 'Accuracy', label: <Term name="accuracy">Accuracy</Term>, number: true },
-        { name: 'Gap', label: <Term name="gap">Gap</Term>, number: true },
-        { name: 'Brier', label: <Term name="brier">Brier</Term>, number: true },
-        { name: 'Proven', label: <Term name="verdict">Proven</Term> },
-      ]}
-      rows={rows.map(({ name, overall, proven }) => [
-        name,
-        whole(overall.scored),
-        percent(overall.accuracy, 1),
-        signed(overall.calibration_gap),
-        decimal(overall.brier_score),
-        proven === undefined
-          ? provenWords(overall)
-          : proven === null
-            ? texts.trust.compare.notProven
-            : inPoints(proven),
-      ])}
-    />
+    <>
+      <Table
+        caption={`Calibration: ${first.toLowerCase()}`}
+        heads={[
+          { name: first },
+          { name: 'Scored', number: true },
+          { name: 'Accuracy', label: <Term name="accuracy">Accuracy</Term>, number: true },
+          { name: 'Gap', label: <Term name="gap">Gap</Term>, number: true },
+          { name: 'Brier', label: <Term name="brier">Brier</Term>, number: true },
+          { name: 'Proven', label: <Term name="verdict">Proven</Term> },
+        ]}
+        rows={rows.map(({ name, overall, proven }) => [
+          name,
+          whole(overall.scored),
+          percent(overall.accuracy, 1),
+          signed(overall.calibration_gap),
+          decimal(overall.brier_score),
+          proven === undefined
+            ? provenWords(overall)
+            : proven === null
+              ? texts.trust.compare.notProven
+              : inPoints(proven),
+        ])}
+      />
+      <p>
+        <Csv
+          name={`calibration-${first.toLowerCase().replaceAll(' ', '-')}`}
+          heads={csvHeads}
+          rows={() =>
+            rows.map(({ name, overall }) => [
+              name,
+              overall.scored,
+              overall.accuracy,
+              overall.mean_confidence,
+              overall.calibration_gap,
+              overall.gap_low,
+              overall.gap_high,
+              overall.brier_score,
+            ])
+          }
+        />
+      </p>
+    </>
   )
 }
 

@@ -4,6 +4,7 @@ import { line } from 'd3-shape'
 import type { CheckDriftResult } from '../../../../sdk/client.ts'
 import { Show, useCall } from '../../call.tsx'
 import { scaled, useWidth } from '../../charts.tsx'
+import { Csv } from '../../csv.tsx'
 import { counted, decimal, none, percent, periods, pValue, whole } from '../../figures.ts'
 import { service } from '../../service.ts'
 import { Badge, ChartTable, Table, Term } from '../../ui.tsx'
@@ -73,6 +74,14 @@ const driftHeads = [
   })),
 ]
 
+const csvHeads = [
+  'at',
+  'drift_detected',
+  'recent_scored',
+  'historical_scored',
+  ...['brier_score', 'accuracy'].flatMap((name) => [`${name}_recent`, `${name}_historical`, `${name}_p_value`]),
+]
+
 /** The weeks in a sentence. */
 function summary(history: readonly Point[]): string {
   const comparable = history.filter(({ brier_score }) => brier_score !== null)
@@ -138,6 +147,25 @@ function DriftHistory({ history }: { history: readonly Point[] }) {
             accuracy ? pValue(accuracy.p_value) : none,
           ])}
       />
+      <p>
+        <Csv
+          name="drift-by-week"
+          heads={csvHeads}
+          rows={() =>
+            history.map(({ at, drift_detected, recent_scored, historical_scored, brier_score, accuracy }) => [
+              at,
+              String(drift_detected),
+              recent_scored,
+              historical_scored,
+              ...[brier_score, accuracy].flatMap((one) => [
+                one?.recent ?? null,
+                one?.historical ?? null,
+                one?.p_value ?? null,
+              ]),
+            ])
+          }
+        />
+      </p>
     </>
   )
 }

@@ -1,5 +1,7 @@
 /** The audit trail: who called what, what stopped it, and all that is kept of each line. */
+import type { ListAuditParams } from '../../../../sdk/client.ts'
 import { Show, useCall } from '../../call.tsx'
+import { allRows, Csv } from '../../csv.tsx'
 import { counted, none, time } from '../../figures.ts'
 import { FilterBar, keptOf } from '../../form.tsx'
 import { type Place, To, ToDecision, useArrival } from '../../route.tsx'
@@ -45,6 +47,42 @@ const trailFilters = [
   { name: 'rule', label: 'Rule' },
 ]
 
+const csvHeads = [
+  'seq',
+  'at',
+  'agent',
+  'method',
+  'allowed',
+  'stopped_by',
+  'warned_by',
+  'action',
+  'decision_ids',
+  'request_id',
+]
+
+/** Every entry that matches, not only the page that is shown. */
+const csvRows = (query: ListAuditParams) =>
+  allRows(async (from) => {
+    const { entries, next_cursor } = await service.listAudit({
+      ...query,
+      limit: 500,
+      ...(from > 0 && { cursor: from }),
+    })
+    const rows = entries.map((entry) => [
+      entry.seq,
+      entry.at,
+      entry.agent,
+      entry.method,
+      entry.allowed === null ? null : String(entry.allowed),
+      stoppedBy(entry).join(' '),
+      evaluated(entry.detail).warnings.join(' '),
+      actionIn(entry.detail) || otherDetail(entry.detail),
+      entry.ids.join(' '),
+      entry.request_id,
+    ])
+    return { rows, next: next_cursor }
+  })
+
 /** The audit trail: every write and every check, newest first. */
 export function Trail({ place }: { place: Place }) {
   const kept = keptOf(place, ['agent', 'method', 'rule', 'allowed', 'logins'])
@@ -58,9 +96,8 @@ export function Trail({ place }: { place: Place }) {
     ...(cursor > 0 && { cursor }),
     // They would drown the rest.
     ...(logins === '' && names.method === '' && { without: sessionMethods }),
-    limit: 25,
   }
-  const loaded = useCall(JSON.stringify(query), (signal) => service.listAudit(query, { signal }))
+  const loaded = useCall(JSON.stringify(query), (signal) => service.listAudit({ ...query, limit: 25 }, { signal }))
   return (
     <Panel title="Audit trail" wide>
       <FilterBar
@@ -110,6 +147,11 @@ export function Trail({ place }: { place: Place }) {
                       )),
                 ])}
               />
+            )}
+            {entries.length > 0 && (
+              <p>
+                <Csv name="audit-trail" heads={csvHeads} rows={() => csvRows(query)} />
+              </p>
             )}
             <p>
               <To path={place.path} query={{ ...kept, logins: logins === '' ? 'yes' : null }}>

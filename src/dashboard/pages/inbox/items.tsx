@@ -61,6 +61,9 @@ export function Items({ actions, mayReview, changed }: { actions: Action[]; mayR
                   .filter(Boolean)
                   .map((one) => `${one}. `)}
                 {sentence(reason)} {sentence(suggestion)}{' '}
+                {type === 'open_breaker' && action.decision_id && (
+                  <ToDecision id={action.decision_id}>{t.trial}</ToDecision>
+                )}
                 {typeof detail.other_id === 'string' && <ToDecision id={detail.other_id}>{t.other}</ToDecision>}
               </p>
               {isReview(action) &&

@@ -1,6 +1,7 @@
 /** The inbox: everything that waits for somebody, by type, the newest first, each item with a way to settle it. */
-import type { ListApprovalsResult, ReadyResult } from '../../../../sdk/client.ts'
+import type { ListApprovalsResult, ReadyParams, ReadyResult } from '../../../../sdk/client.ts'
 import { Show, useCall } from '../../call.tsx'
+import { allRows, Csv } from '../../csv.tsx'
 import { whole } from '../../figures.ts'
 import { Choice, FilterBar, keptOf } from '../../form.tsx'
 import { goWith, To, useArrival, type View } from '../../route.tsx'
@@ -13,6 +14,7 @@ const t = texts.inbox
 type Type = ReadyResult['actions'][number]['type']
 const types = Object.keys(t.types) as Type[]
 const pageSize = 50
+const mostItems = 200
 const noApprovals: ListApprovalsResult = { approvals: [], total: 0 }
 
 /** How many items wait; null for who may not see them. */
@@ -25,24 +27,39 @@ export async function waiting(signal: AbortSignal): Promise<number | null> {
   return ready.value.total + (approvals.status === 'fulfilled' ? approvals.value.total : 0)
 }
 
+const csvHeads = ['type', 'priority', 'date', 'decision_id', 'category', 'title', 'reason', 'suggestion']
+
+/** Every item that passes the filters, not only the page that is shown. */
+const csvRows = (asked: ReadyParams) =>
+  allRows(async (from) => {
+    const { actions } = await service.ready({ ...asked, offset: from, limit: mostItems })
+    const rows = actions.map((one) => [
+      one.type,
+      one.priority,
+      one.date,
+      one.decision_id,
+      one.category,
+      one.title,
+      one.reason,
+      one.suggestion,
+    ])
+    return { rows, next: rows.length === mostItems ? from + mostItems : null }
+  })
+
 export function Inbox({ place, session }: View) {
   const { type, category, agent, order } = keptOf(place, ['type', 'category', 'agent', 'order'])
   const page = Math.max(1, Number.parseInt(place.query.get('page') ?? '1', 10) || 1)
   const chosen = types.find((one) => one === type)
   const urgent = order === 'urgent'
+  const asked: ReadyParams = {
+    order: urgent ? 'urgent' : 'newest',
+    ...(chosen && { action_types: [chosen] }),
+    ...(category && { category }),
+    ...(agent && { agent }),
+  }
   const loaded = useCall(place.query.toString(), async (signal) => {
     const [ready, approvals] = await Promise.all([
-      service.ready(
-        {
-          order: urgent ? 'urgent' : 'newest',
-          offset: (page - 1) * pageSize,
-          limit: pageSize,
-          ...(chosen && { action_types: [chosen] }),
-          ...(category && { category }),
-          ...(agent && { agent }),
-        },
-        { signal },
-      ),
+      service.ready({ ...asked, offset: (page - 1) * pageSize, limit: pageSize }, { signal }),
       // A category or an agent that was asked for is that of a decision.
       category || agent
         ? noApprovals
@@ -128,6 +145,9 @@ export function Inbox({ place, session }: View) {
                       mayReview={session.scopes.includes('write')}
                       changed={loaded.again}
                     />
+                    <p>
+                      <Csv name="inbox" heads={csvHeads} rows={() => csvRows(asked)} />
+                    </p>
                   </Panel>
                 ))}
               {type !== 'approval' && last > 1 && (

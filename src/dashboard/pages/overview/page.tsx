@@ -1,6 +1,8 @@
 /** Overview: decisions and their outcomes, what needs attention, and what was blocked. */
+import type { GetStatsResult } from '../../../../sdk/client.ts'
 import { Failure, Show, useCall } from '../../call.tsx'
 import { Bars, Stack } from '../../charts.tsx'
+import { Csv } from '../../csv.tsx'
 import { counted, decimal, none, type Period, percent, periods, startOf, whole } from '../../figures.ts'
 import { Choice } from '../../form.tsx'
 import { goWith, To, ToDecision, type View } from '../../route.tsx'
@@ -27,6 +29,18 @@ async function load(period: Period, signal: AbortSignal) {
   ])
   return { since, stats, calibration, recent, waiting: ready.total + approvals.total, ready, breakers, latest }
 }
+
+/** All counts of the page, and those that it has no room for. */
+const statsRows = ({ by_stakes, by_status, by_outcome, by_category, by_agent, by_day }: GetStatsResult) => [
+  ...Object.entries({
+    stakes: by_stakes,
+    status: by_status,
+    outcome: by_outcome,
+    category: by_category,
+    agent: by_agent,
+  }).flatMap(([by, counts]) => Object.entries(counts).map(([value, count]) => [by, value, count])),
+  ...by_day.map(({ date, count }) => ['day', date, count]),
+]
 
 export function Overview({ place, session }: View) {
   const asked = place.query.get('period')
@@ -149,6 +163,9 @@ export function Overview({ place, session }: View) {
                     }))}
                   />
                 </Panel>
+                <p class="wide">
+                  <Csv name="decisions-counted" heads={['by', 'value', 'decisions']} rows={() => statsRows(stats)} />
+                </p>
                 <Panel title="Latest decisions" wide>
                   {latest.decisions.length === 0 ? (
                     <Empty>No decision was recorded in this period. Choose a longer one.</Empty>

@@ -153,9 +153,7 @@ export function Trust({ place }: View) {
                           one.trend?.direction ?? null,
                         ])
                       }
-                    >
-                      {texts.csv}
-                    </Csv>
+                    />
                   </p>
                 </Panel>
               )}
