@@ -78,10 +78,8 @@ export interface ThreadReads {
   hashes(seq: number, limit: number): Promise<string[]>
   /** Hashes of the stored nodes of a level from `index` on, ascending, at most `limit`. */
   nodes(level: number, index: number, limit: number): Promise<string[]>
-  /** Acts from `seq` on, ascending, at most `limit`. */
-  read(seq: number, limit: number): Promise<StoredAct[]>
-  /** Acts that wait for their places, in the order in which they were told; at most `limit`. */
-  waiting(limit: number): Promise<StoredAct[]>
+  /** Acts from `seq` on, ascending, at most `limit`; for null those that wait for their places, in the order in which they were told. */
+  read(seq: number | null, limit: number): Promise<StoredAct[]>
   /** Those of these acts that exist, in the order asked for, waiting ones too. */
   get(record_ids: readonly string[]): Promise<StoredAct[]>
   /** Which acts concern a decision, in the order of their places, then waiting ones; at most `limit`. Each holds a whole record, so they are read apart. */

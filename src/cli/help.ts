@@ -1,5 +1,5 @@
 /** Help texts, derived from what the commands declare. */
-import { settings } from '../app/config/config.ts'
+import { type SettingName, settings, shownDefault } from '../app/config/config.ts'
 import { version } from '../core/version.ts'
 import { everywhere, verbOf } from './args.ts'
 import type { Command, Flags } from './command.ts'
@@ -91,9 +91,10 @@ export async function commandHelp(command: Command, words: readonly string[], te
 
 /** `cstp help settings` */
 export function settingsHelp(terminal: Terminal): string {
-  const rows = Object.values(settings).flatMap(({ flag, env, yaml, about, default: own }) => {
-    const value = typeof own === 'function' ? own() : own
-    const shown = value === null ? '' : ` Default: ${Array.isArray(value) ? value.join(',') : value}.`
+  const rows = (Object.keys(settings) as SettingName[]).flatMap((name) => {
+    const { flag, env, yaml, about } = settings[name]
+    const own = shownDefault(name)
+    const shown = own === '' ? '' : ` Default: ${own}.`
     return ['', ...entries([[flag, `${about}${shown}`]], terminal), `      ${env}   ${yaml} in the YAML file`]
   })
   return [

@@ -57,7 +57,7 @@ export const serve = defineCommand({
   examples: [
     ['cstp serve', 'serve on 127.0.0.1:9991 with the data in ~/.cstp'],
     ['cstp serve --port 0 --data-dir ./data --log-level warn', 'a free port, another folder, a quiet log'],
-    ['CSTP_AUTH_TOKENS=planner:…,ann:… CSTP_ADMIN_AGENTS=ann cstp serve', 'an agent, and an administrator'],
+    ['CSTP_AUTH_TOKENS=planner:…,operator:… CSTP_ADMIN_AGENTS=operator cstp serve', 'an agent, and an administrator'],
   ],
   async run({ terminal, json, configuration, signal }) {
     const configured = await configuration()

@@ -6,7 +6,7 @@ import { inPoints } from './texts.ts'
 type Verdict = GetCalibrationResult['verdict']
 type Overall = GetCalibrationResult['overall']
 
-/** The decisions of a part: `agent alice, category deployment`. */
+/** The decisions of a part: `agent coder, category deployment`. */
 const partOf = ({ by, key }: NonNullable<Verdict['proven_by']>): string => {
   const values = by.includes('_') ? key.split(' / ') : [key]
   return by

@@ -31,13 +31,22 @@ const words: Record<string, unknown> = {
   '<boolean>': true,
 }
 
+/** The agents of the cases, by what each does. */
+const roles = new Map([
+  ['alice', 'coder'],
+  ['bob', 'reviewer'],
+  ['carol', 'release-manager'],
+])
+const roleOf = (text: string): string => text.replace(/\w+/g, (word) => roles.get(word) ?? word)
+
 /** A value for what a case expects: words in angle brackets become one that fits. */
 function shown(value: unknown): unknown {
   if (typeof value === 'string') {
     const near = /^<(-?[\d.]+) ± [\d.]+>$/.exec(value)
     if (near) return Number(near[1])
     if (/^<.*>$/s.test(value)) return words[value] ?? '…'
-    return value.length > longestText ? `${value.slice(0, longestText)}…` : value
+    const text = roleOf(value)
+    return text.length > longestText ? `${text.slice(0, longestText)}…` : text
   }
   if (Array.isArray(value)) {
     const kept = value.filter((one) => one !== '...')
@@ -46,7 +55,7 @@ function shown(value: unknown): unknown {
   }
   if (value === null || typeof value !== 'object') return value
   return Object.fromEntries(
-    Object.entries(value).flatMap(([key, one]) => (key === '...' ? [] : [[key, shown(one)] as const])),
+    Object.entries(value).flatMap(([key, one]) => (key === '...' ? [] : [[roleOf(key), shown(one)] as const])),
   )
 }
 

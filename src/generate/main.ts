@@ -2,7 +2,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { codes, type ErrorName, meanings } from '../../sdk/errors.ts'
-import { type SettingName, settings } from '../app/config/config.ts'
+import { type SettingName, settings, shownDefault } from '../app/config/config.ts'
 import { editsOf } from '../app/init/clients.ts'
 import { openRpc } from '../calls/openrpc.ts'
 import type { JsonSchema } from '../core/json-schema.ts'
@@ -44,12 +44,8 @@ function expectedBy(read: (value: unknown) => unknown): string | null {
 function settingsPage(): string {
   const sections = (Object.keys(settings) as SettingName[]).map((name) => {
     const one = settings[name]
-    const fallback =
-      typeof one.default === 'function'
-        ? '`~/.cstp`'
-        : one.default === null || String(one.default) === ''
-          ? 'none'
-          : `\`${String(one.default)}\``
+    const shown = shownDefault(name)
+    const fallback = shown === '' ? 'none' : `\`${shown}\``
     const expected = expectedBy(one.read)
     const lines = [
       `- YAML: \`${one.yaml}\``,

@@ -37,5 +37,7 @@ test('every method has an example whose parameters fit, with no word of the tran
 
 test('settings with a closed list of values name them, and no comment leaves its frame behind', async () => {
   expect(await page('settings.md')).toContain('- Value: one of local, huggingface, openai, hash')
+  expect(await page('settings.md')).not.toContain('[object')
+  expect(await page('methods.md')).not.toMatch(/\b(?:alice|bob|carol)\b/)
   expect(await page('drivers.md')).not.toMatch(/\*\s/)
 })

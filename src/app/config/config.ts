@@ -226,6 +226,12 @@ export function shownValue(name: SettingName, value: unknown): string {
   return (Array.isArray(value) ? value : [value]).map((one) => withoutSecrets(String(one))).join(',')
 }
 
+/** A setting's default as it is shown; empty where there is none. */
+export function shownDefault(name: SettingName): string {
+  const { default: own } = settings[name]
+  return typeof own === 'function' ? '~/.cstp' : own === null ? '' : shownValue(name, own)
+}
+
 /** Path of the evidence database, or its address in PostgreSQL. */
 export const evidencePlace = ({
   data_dir,

@@ -118,9 +118,9 @@ export const optional =
   (value: unknown): T | null =>
     read(value)
 
-/** Roles with their agents: `release-managers=alice+bob,security=carol`, or a mapping of lists. */
+/** Roles with their agents: `release-managers=lead+deputy,security=officer`, or a mapping of lists. */
 export const roles = (value: unknown): Record<string, string[]> => {
-  const wanted = 'roles with their agents, such as release-managers=alice+bob'
+  const wanted = 'roles with their agents, such as release-managers=lead+deputy'
   const entries =
     typeof value === 'string'
       ? list(value).map((part) => part.split('=').map((side) => side.trim()))

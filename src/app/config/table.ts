@@ -192,7 +192,7 @@ export const settings = {
     'CSTP_APPROVER_ROLES',
     {},
     roles,
-    'Roles that rules name as approvers, with their agents: release-managers=alice+bob,security=carol.',
+    'Roles that rules name as approvers, with their agents: release-managers=lead+deputy,security=officer.',
   ),
   ...webhookSettings,
   min_stability_days: setting(

@@ -29,8 +29,7 @@ export function openMemoryThread(acts: ReadonlyMap<string, UnplacedAct>): Thread
       }
       return found
     },
-    read: async (seq, limit) => page(seq, limit),
-    waiting: async (limit) => all().slice(head.seq, head.seq + limit),
+    read: async (seq, limit) => (seq === null ? all().slice(head.seq, head.seq + limit) : page(seq, limit)),
     async get(record_ids) {
       const known = new Map(all().map((act) => [act.record_id, act]))
       return record_ids.flatMap((record_id) => known.get(record_id) ?? [])

@@ -20,7 +20,7 @@ const mostWaiting = 100_000
 
 /** All acts, the newest first; those that are not where they belong are told. */
 async function* actsBackwards(thread: ThreadReads, flaws: ThreadFlaw[]): AsyncGenerator<StoredAct[]> {
-  const waiting = await thread.waiting(mostWaiting)
+  const waiting = await thread.read(null, mostWaiting)
   const seen = new Set(waiting.map(({ record_id }) => record_id))
   yield waiting.toReversed()
   const { seq: end } = await thread.head().catch(() => ({ seq: 0 }))

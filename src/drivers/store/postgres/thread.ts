@@ -40,18 +40,15 @@ export const threadReader = ({ read, begin }: Pick<Client, 'read' | 'begin'>): T
     return contiguous(rows, index)
   },
   async read(seq, limit) {
-    const rows = await read<StoredAct>(
-      `select ${columns} from act_places p join acts a using (num) where p.seq >= $1::bigint order by p.seq limit $2::int`,
-      [seq, limit],
-    )
-    return rows.map(actOf)
-  },
-  async waiting(limit) {
-    const rows = await read<StoredAct>(
-      `select null as seq, a.record_id, a.kind, a.decision_id, a.at, a.payload, a.salt, a.commitment
-       from acts_waiting join acts a using (num) order by num limit $1::int`,
-      [limit],
-    )
+    const rows = await (seq === null
+      ? read<StoredAct>(
+          `select ${columns} from acts_waiting join acts a using (num) left join act_places p using (num) order by num limit $1::int`,
+          [limit],
+        )
+      : read<StoredAct>(
+          `select ${columns} from act_places p join acts a using (num) where p.seq >= $1::bigint order by p.seq limit $2::int`,
+          [seq, limit],
+        ))
     return rows.map(actOf)
   },
   async get(record_ids) {

@@ -43,7 +43,7 @@ export function threadReads({ prepare }: Statements): ThreadReads {
   const read = prepare<ActRow, [number, number]>(
     `select a.seq, ${columns} from acts a, act_head h where a.seq >= ? and a.seq <= h.seq order by a.seq limit ?`,
   )
-  const waitingActs = prepare<ActRow, [number]>(
+  const waiting = prepare<ActRow, [number]>(
     `select null as seq, ${columns} from acts a, act_head h where a.seq > h.seq order by a.seq limit ?`,
   )
   const get = prepare<ActRow, [string]>(`select ${placed} from acts a, act_head h where record_id = ?`)
@@ -61,8 +61,7 @@ export function threadReads({ prepare }: Statements): ThreadReads {
     head: async () => headOf(head.get(), 'sqlite thread'),
     hashes: async (seq, limit) => hashes.all(seq, limit).map(({ commitment }) => commitment),
     nodes: async (level, index, limit) => contiguous(nodes.all(level, index, limit), index),
-    read: async (seq, limit) => read.all(seq, limit).map(actOf),
-    waiting: async (limit) => waitingActs.all(limit).map(actOf),
+    read: async (seq, limit) => (seq === null ? waiting.all(limit) : read.all(seq, limit)).map(actOf),
     get: async (record_ids) => record_ids.flatMap((record_id) => get.get(record_id) ?? []).map(actOf),
     ofDecision: async (decision_id, limit) =>
       ofDecision.all(decision_id, limit).map(({ kind, ...row }) => ({ ...row, kind: kind as ActKind })),
