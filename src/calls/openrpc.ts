@@ -137,6 +137,7 @@ export const examples: Readonly<Record<string, Example>> = {
       retrieval_mode: 'hybrid',
       scores: { [id]: { semantic: 0.6873, keyword: 0.408, combined: 0.6035 } },
       no_precedent: false,
+      precedents: 1,
       corrections: [],
       degraded: false,
       index: { complete: true, indexed: 26, total: 26 },
