@@ -1,11 +1,12 @@
 /** Retention: what is over goes by itself, on every store, and leaves a line that says so. */
 import { expect, test } from 'bun:test'
+import { StorageError } from '../../sdk/storage/errors.ts'
 import { startRetention } from '../../src/app/retention.ts'
 import { linkMethod } from '../../src/domain/evidence/content.ts'
 import { hookCollections } from '../../src/domain/hook/session.ts'
 import { auditRule, parseRetention, type RetentionRule } from '../../src/domain/retention/rules.ts'
 import { openHooks } from '../support/hooks.ts'
-import { forEachBackend, type TestProgram } from '../support/program.ts'
+import { forEachBackend, openMemoryProgram, type TestProgram } from '../support/program.ts'
 
 const dayMs = 86_400_000
 
@@ -135,4 +136,30 @@ forEachBackend((open) => {
     clock.now += 90 * dayMs
     expect(await call('eraseDecision', asked(ids[1]!, 'House rule'), 'root')).toMatchObject({ erased: true })
   })
+})
+
+test('a decision that cannot be erased keeps nothing else: the others and old lines of the trail go, and the failure is reported', async () => {
+  const program = await openMemoryProgram()
+  const { record, clock, store, services } = program
+  const damaged = await record({ decision: 'Deliver on Monday' })
+  const over = [await record({ decision: 'Deliver on Tuesday' }), await record({ decision: 'Deliver on Friday' })]
+  const get: typeof store.decisions.get = async (id) => {
+    if (id === damaged) throw new StorageError('corrupt', 'its record is damaged')
+    return store.decisions.get(id)
+  }
+  const decisions = { ...store.decisions, get }
+  const { rounds, timers, failures } = started(
+    { ...program, services: { ...services, store: { ...services.store, decisions } } },
+    [...rulesOf('retention: [{ kind: decision, at_most: 30d, basis: House rule }]'), auditRule(30)],
+  )
+  await program.call('checkGuardrails', { action: { description: 'Do it' } })
+  clock.now += 31 * dayMs
+  timers.shift()!.run()
+  while (timers.length === 0) await Bun.sleep(1)
+  expect(failures).toMatchObject([{ message: expect.stringContaining('its record is damaged') }])
+  expect((await store.decisions.getMany([damaged, ...over])).map(({ record: { id } }) => id)).toEqual([damaged])
+  const methods = (await store.audit.list({ limit: 99 })).map(({ method }) => method)
+  expect(methods).not.toContain('cstp.checkGuardrails')
+  await rounds.close()
+  await program.close()
 })

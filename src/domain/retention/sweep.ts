@@ -1,7 +1,9 @@
 /** Erases what has been kept for as long as the rules allow: in batches, each with its line in the trail. A legal hold keeps everything. */
+import { CstpError } from '../../../sdk/errors.ts'
+import { isStorageError } from '../../../sdk/storage/errors.ts'
 import { keyedPages } from '../../../sdk/storage/keyed.ts'
 import type { DecisionFields, Store } from '../../../sdk/storage/store.ts'
-import { type ErasureCall, erase } from '../erasure/erase.ts'
+import { type ErasureCall, erase, type Ground } from '../erasure/erase.ts'
 import { linkMethod } from '../evidence/content.ts'
 import { type HookAction, type HookSession, hookCollections } from '../hook/session.ts'
 import { type Kind, limitsOf, type RetentionRule } from './rules.ts'
@@ -37,13 +39,25 @@ export async function* dueDecisions(
   }
 }
 
-async function sweepDecisions(call: SweepCall): Promise<number> {
+/** @param failures gets what kept a decision from being erased: the others go all the same */
+async function sweepDecisions(call: SweepCall, failures: unknown[]): Promise<number> {
   const { retention: rules, store } = call
   const by = { ...call, caller: { agent: 'cstp' }, method: 'retention', request_id: 'retention' }
   let done = 0
+  const eraseAll = async (ids: readonly string[], ground: Ground): Promise<void> => {
+    try {
+      await erase(by, ids, ground)
+      done += ids.length
+    } catch (error) {
+      if (isStorageError(error, 'unavailable')) throw error
+      if (ids.length > 1) for (const id of ids) await eraseAll([id], ground)
+      // Else another server was first.
+      else if (!(error instanceof CstpError && error.error === 'decision_not_found')) failures.push(error)
+    }
+  }
   const flush = async (rule: RetentionRule, ids: string[]) => {
     const ground = { basis: rule.basis, reason: `kept for at most ${Math.round(rule.at_most_ms! / 86_400_000)} days` }
-    if (ids.length > 0) await erase(by, ids.splice(0), ground)
+    if (ids.length > 0) await eraseAll(ids.splice(0), ground)
   }
   const batches = new Map<RetentionRule, string[]>()
   for await (const { fields, rule } of dueDecisions(store, rules, call.now())) {
@@ -51,7 +65,6 @@ async function sweepDecisions(call: SweepCall): Promise<number> {
     const ids = batches.get(rule) ?? []
     batches.set(rule, ids)
     ids.push(fields.id)
-    done++
     if (ids.length === decisionsAtOnce) await flush(rule, ids)
   }
   for (const [rule, ids] of batches) await flush(rule, ids)
@@ -88,10 +101,11 @@ async function sweepKeyed(
   return removed
 }
 
-/** Does everything that is due. @returns how many went, by kind */
+/** Does everything that is due. @returns how many went, by kind @throws the first failure, after all that could be done */
 export async function sweep(call: SweepCall): Promise<Record<Kind, number>> {
   const most = (kind: Kind) => limitsOf(call.retention, { kind }).most?.at_most_ms ?? null
-  const done: Record<Kind, number> = { decision: await sweepDecisions(call), audit: 0, action: 0, session: 0 }
+  const failures: unknown[] = []
+  const done: Record<Kind, number> = { decision: await sweepDecisions(call, failures), audit: 0, action: 0, session: 0 }
   const [audit, action, session] = [most('audit'), most('action'), most('session')]
   if (audit !== null) done.audit = await sweepAudit(call, audit)
   if (action !== null)
@@ -100,5 +114,6 @@ export async function sweep(call: SweepCall): Promise<Record<Kind, number>> {
     done.session = await sweepKeyed(call, hookCollections.session, ({ started_ms }: HookSession) => started_ms, session)
     await sweepKeyed(call, hookCollections.start, (_, key) => Number(key.slice(0, 15)), session)
   }
+  if (failures.length > 0) throw failures[0]
   return done
 }
