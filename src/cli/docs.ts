@@ -45,7 +45,8 @@ export const docs = defineCommand({
       hostname,
       port: Number(flags.at ?? 0),
       fetch(request) {
-        const path = decodeURIComponent(new URL(request.url).pathname).slice(1)
+        // As it was sent: no path of the site needs an escape, and the host need not be one.
+        const path = /^https?:\/\/[^/?#]*\/([^?#]*)/.exec(request.url)?.[1] ?? ''
         const file = Object.hasOwn(files, path || 'index.html') ? files[path || 'index.html'] : undefined
         if (!file) return new Response('There is no such page', { status: 404 })
         const headers = { 'content-type': file.type, 'x-content-type-options': 'nosniff' }

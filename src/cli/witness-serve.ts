@@ -23,7 +23,7 @@ export const witnessServe = defineCommand({
   summary: 'Cosign the checkpoints that logs hand in.',
   about: [
     'Answers the C2SP tlog-witness protocol: POST /add-checkpoint cosigns a checkpoint that a known log signed and that provably extends the one that was cosigned before, and GET /<SHA-256 of the origin>/checkpoint shows monitors the latest. Any log of that protocol can use it, not only those of cstp.',
-    'The logs are those of a C2SP tlog-policy file: lines "log <key>"; its quorum line is not used, so write "quorum none". A log that forked or was rolled back is refused with 422, and reported on stderr.',
+    'The logs are those of a C2SP tlog-policy file: lines "log <key>"; its quorum line is not used, so write "quorum none". A log that forked or was rolled back is refused with 422, with 409 if it has another root at the same size, and reported on stderr.',
     'What was cosigned is on disk before it is answered, in logs.db of the state folder. Do not lose that file or go back to a copy of it: keep a new key then. The folder has the key of the witness too (witness.pem; witness.pub is for policies of others), so give each witness its own folder.',
   ],
   flags: {

@@ -96,6 +96,8 @@ export function createWitnessHandler(witness: ServedWitness): (request: Request)
       return new Response(`${known}\n`, { status: 409, headers: { 'content-type': 'text/x.tlog.size' } })
     }
     if (old_size !== (before?.size ?? 0)) return conflict(before?.size ?? 0)
+    if (before?.size === size && before.root_hash !== root_hash)
+      return refused(409, 'the log has another root at the size that was cosigned before', checkpoint)
     const reason = contradiction(before, checkpoint, proof)
     if (reason !== null) return refused(422, reason, checkpoint)
     const cosigned = cosign(ownSignatures(note, keys), verifier, key, Math.floor(now() / 1_000))

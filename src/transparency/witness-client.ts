@@ -59,7 +59,8 @@ export function witnessClient(
           known = size
           return cosignatureIn(text, note, { name, key })
         }
-        if (status !== 409)
+        // Without a size it is a contradiction.
+        if (status !== 409 || !/^\d/.test(text))
           throw new NotCosigned(`the witness ${name} refused with ${status}: ${text.slice(0, 200).trim()}`)
         const cosigned = /^(?:0|[1-9]\d{0,15})\n$/.test(text) ? Number(text) : Number.NaN
         if (!(cosigned <= size))

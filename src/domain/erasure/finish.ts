@@ -22,6 +22,8 @@ export async function finish(
   const [owed] = await store.keyed.get(unfinished, [redaction_record_id])
   const { ids } = (owed?.value as { ids: string[] } | undefined) ?? { ids: [] }
   const left = (await index.purge(ids)) ? [] : ['segments of the search index']
+  // Without the texts the whole database is written again: once, when nothing else is left.
+  if (left.length > 0 && targets === null) return left
   left.push(...(await store.scrub(targets && tracesOf(targets))))
   if (left.length === 0) await store.transaction(({ keyed }) => keyed.delete(unfinished, [redaction_record_id]))
   return left

@@ -97,6 +97,9 @@ describe.skipIf(!executable)('in a browser', () => {
       const child = spawn(['docs', '--json'], bareEnv(dir))
       const reader = child.stdout.getReader()
       const { url } = JSON.parse(new TextDecoder().decode((await reader.read()).value)) as { url: string }
+      // What is no path of the site is no page, and shows nothing of the program.
+      for (const path of ['%', '%ff', '..%2f..%2fpackage.json', 'constructor'])
+        expect((await fetch(`${url}${path}`)).status).toBe(404)
       const page = await browser.newPage()
       const asked: string[] = []
       page.on('request', (request) => asked.push(request.url()))
