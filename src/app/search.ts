@@ -11,30 +11,40 @@ import type { Settings } from './config/config.ts'
 import { loadDrivers } from './own-drivers.ts'
 
 const collection = 'search_segments'
+/** The id by which a place of segments knows the store. A migrated store is another one, a restored one is the same. */
+const owner = { collection: 'search_owner', key: 'store' }
 
 /** Manifests as keyed records of the store: a store that is restored from a backup knows the segments of that time, or none. */
 export function manifestsOf(store: Pick<Store, 'keyed' | 'transaction'>): Manifests {
+  const { keyed, transaction } = store
+  const put = (of: string, key: string, value: unknown, version: number): Promise<boolean> =>
+    transaction((tx) => tx.keyed.put(of, key, value, { version })).then(
+      () => true,
+      (error) => {
+        if (isStorageError(error, 'conflict')) return false
+        throw error
+      },
+    )
+  const read = async (of: string, key: string) => {
+    const [found] = await keyed.get(of, [key])
+    return found === undefined ? null : { value: found.value, version: found.version }
+  }
   return {
-    async read(key) {
-      const [found] = await store.keyed.get(collection, [key])
-      return found === undefined ? null : { value: found.value, version: found.version }
+    async store() {
+      const known = await read(owner.collection, owner.key)
+      if (known !== null) return String(known.value)
+      // Of several servers that start at once one makes it.
+      await put(owner.collection, owner.key, crypto.randomUUID(), 0)
+      return String((await read(owner.collection, owner.key))?.value)
     },
-    write: (key, value, version) =>
-      store
-        .transaction(({ keyed }) => keyed.put(collection, key, value, { version }))
-        .then(
-          () => true,
-          (error) => {
-            if (isStorageError(error, 'conflict')) return false
-            throw error
-          },
-        ),
+    read: (key) => read(collection, key),
+    write: (key, value, version) => put(collection, key, value, version),
     async keys(prefix) {
       const found: string[] = []
-      for await (const page of keyedPages(store.keyed, collection, prefix)) found.push(...page.map(({ key }) => key))
+      for await (const page of keyedPages(keyed, collection, prefix)) found.push(...page.map(({ key }) => key))
       return found
     },
-    remove: (key) => store.transaction(({ keyed }) => keyed.delete(collection, [key])),
+    remove: (key) => transaction((tx) => tx.keyed.delete(collection, [key])),
   }
 }
 
@@ -53,5 +63,10 @@ export function placeOfSegments({
 export async function openSearch(settings: Settings, store: Store, log: Log): Promise<Search> {
   const own = await loadDrivers(settings.drivers)
   if (own.search) return own.search()
-  return openSegmentSearch({ url: placeOfSegments(settings), manifests: manifestsOf(store), log })
+  return openSegmentSearch({
+    url: placeOfSegments(settings),
+    own: settings.search_url === null,
+    manifests: manifestsOf(store),
+    log,
+  })
 }

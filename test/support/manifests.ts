@@ -3,7 +3,9 @@ import type { Manifests } from '../../src/drivers/search/lancedb/manifest.ts'
 
 export function openManifests(): Manifests {
   const kept = new Map<string, { value: unknown; version: number }>()
+  const id = crypto.randomUUID()
   return {
+    store: async () => id,
     read: async (key) => structuredClone(kept.get(key) ?? null),
     async write(key, value, version) {
       if ((kept.get(key)?.version ?? 0) !== version) return false

@@ -15,6 +15,8 @@ import { tablesOf } from './write.ts'
 export interface SegmentOptions {
   /** A folder, or an address of an object store such as `s3://bucket/prefix`. */
   url: string
+  /** Whether the folder lies in the store's own data, so that what another store left there is removed. Otherwise that is refused. [false] */
+  own?: boolean
   /** Which segments count: kept where all servers of a place agree. */
   manifests: Manifests
   /** Settings of the object store, such as `region`, `endpoint`, `access_key_id`. It must honour conditional writes. */
@@ -32,6 +34,7 @@ export interface SegmentOptions {
 
 export function openSegmentSearch({
   url,
+  own = false,
   manifests,
   storage_options = {},
   tail_most = 20_000,
@@ -40,7 +43,7 @@ export function openSegmentSearch({
   library,
   log = () => {},
 }: SegmentOptions): Search {
-  const place = openPlace({ url, storage_options, manifests, tail_most, index_from, library, now: Date.now, log })
+  const place = openPlace({ url, own, storage_options, manifests, tail_most, index_from, library, now: Date.now, log })
   const open = new Map<number, { generation: SearchGeneration; index: SearchIndex }>()
 
   return {
@@ -51,6 +54,7 @@ export function openSegmentSearch({
         checkGeneration(held.generation, generation)
         return held.index
       }
+      await place.check()
       const key = await place.key(generation.number)
       const stored = key === null ? undefined : ((await manifests.read(key))?.value as Manifest | undefined)
       if (stored) checkGeneration({ ...stored, number: generation.number }, generation)

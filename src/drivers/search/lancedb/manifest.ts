@@ -27,6 +27,8 @@ export interface Manifest {
 
 /** Where manifests are kept: the keyed records of the store, as all servers of a place agree on them. */
 export interface Manifests {
+  /** Id of the store, made at the first call: all its servers, and copies of it, have the same. */
+  store(): Promise<string>
   read(key: string): Promise<{ value: unknown; version: number } | null>
   /** Replaces what has this version, 0 for what does not exist. False if it has another by now. */
   write(key: string, value: unknown, version: number): Promise<boolean>
