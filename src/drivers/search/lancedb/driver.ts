@@ -15,7 +15,7 @@ import { tablesOf } from './write.ts'
 export interface SegmentOptions {
   /** A folder, or an address of an object store such as `s3://bucket/prefix`. */
   url: string
-  /** Whether the folder lies in the store's own data, so that what another store left there is removed. Otherwise that is refused. [false] */
+  /** Whether the folder is in the store's own data, so that what another store left there is removed. Otherwise that is refused. [false] */
   own?: boolean
   /** Which segments count: kept where all servers of a place agree. */
   manifests: Manifests
