@@ -64,6 +64,20 @@ export function publishWitnessed(options: PublisherOptions): Publisher {
     return origin === thread.signer.name ? { size, root_hash, note: found.note } : null
   }
 
+  let restoring: Promise<void> | null = null
+  /** Resolves when the stored ones were read: once for all who ask, and never over what was cosigned since. */
+  const restored = (): Promise<void> => {
+    if (cosigned !== undefined) return Promise.resolve()
+    restoring ??= kept()
+      .then((found) => {
+        cosigned ??= found
+      })
+      .finally(() => {
+        restoring = null
+      })
+    return restoring
+  }
+
   const ask = async (witness: WitnessClient, checkpoint: Published): Promise<string> => {
     try {
       return await witness.cosign(checkpoint, stop.signal)
@@ -75,7 +89,7 @@ export function publishWitnessed(options: PublisherOptions): Publisher {
   }
 
   const publish = sharedRun(async (): Promise<void> => {
-    if (cosigned === undefined) cosigned = await kept()
+    await restored()
     await thread.sequence()
     const signed = await thread.checkpoints.latest()
     if (cosigned?.size === signed.size || stop.signal.aborted) return
@@ -107,7 +121,7 @@ export function publishWitnessed(options: PublisherOptions): Publisher {
       return cosigned && cosigned.size >= size ? cosigned : checkpointOver(thread, size)
     },
     async shown() {
-      if (cosigned === undefined) cosigned = await kept()
+      await restored()
       return cosigned ?? checkpointOver(thread, 0)
     },
     async close() {

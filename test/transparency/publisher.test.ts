@@ -95,6 +95,24 @@ test('a new process asks with the size that the witness names, and shows what wa
   expect(statuses.toSorted()).toEqual([200, 200, 409, 409])
 })
 
+test('a start reads what was kept once, however many ask meanwhile', async () => {
+  await appendActs(program.store, 0, 5)
+  const before = await publish(policyText('any')).covering(5)
+  const { thread } = program.services.store
+  let looks = 0
+  const checkpoints: typeof thread.checkpoints = (latest) => {
+    looks++
+    return thread.checkpoints(latest)
+  }
+  const publisher = publish(policyText('any'), {
+    ...program,
+    services: { ...program.services, store: { ...program.services.store, thread: { ...thread, checkpoints } } },
+  })
+  const shown = await Promise.all(Array.from({ length: 20 }, () => publisher.shown()))
+  expect(new Set(shown.map(({ note }) => note))).toEqual(new Set([before.note]))
+  expect(looks).toBe(1)
+})
+
 test('without a quorum a receipt has what the log signed; nobody waits again, and what is shown stays', async () => {
   const text = policyText('all')
   const publisher = publish(text)
