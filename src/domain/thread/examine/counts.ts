@@ -52,8 +52,10 @@ export const countChecks = (): CountCheck[] => [erasures(), evidenceOrder()]
 /** Acts of records of the evidence log, against that log. */
 export async function evidenceFlaws(
   { evidence }: Pick<ThreadSources, 'evidence'>,
-  acts: readonly { act: StoredAct; said: Said }[],
+  told: readonly { act: StoredAct; said: Said }[],
 ): Promise<ThreadFlaw[]> {
+  // What says another thing is a flaw of the act itself.
+  const acts = told.filter(({ said }) => Number.isSafeInteger(said.seq))
   if (acts.length === 0) return []
   if (evidence === null) return [flawAt(null, 'the thread has records of an evidence log, which is not there')]
   const seqs = acts.map(({ said }) => Number(said.seq))

@@ -20,13 +20,15 @@ export async function statesFlaws(
   const ids = [...new Set(states.flatMap(({ act }) => act.decision_id ?? []))]
   const known = new Map((await decisions.getMany(ids)).map((one) => [one.record.id, one]))
   return states.flatMap(({ act, said }) => {
+    // What it is instead is a flaw of the act itself.
+    if (typeof said.record !== 'object' || said.record === null) return []
     const revision = Number(said.revision)
     const stored = known.get(String(act.decision_id))
     if (stored === undefined)
       return revision === 1 ? [flawOf(act, 'its decision is not there, and nothing says that it was erased')] : []
     if (stored.revision < revision)
       return [flawOf(act, `its decision is at revision ${stored.revision} only: it was set back`)]
-    if (stored.revision > revision || textOf(stored.record) === textOf(said.record as object)) return []
+    if (stored.revision > revision || textOf(stored.record) === textOf(said.record)) return []
     return [flawOf(act, 'its decision says something else: it was changed without an act')]
   })
 }

@@ -37,6 +37,7 @@ export async function trailCheck(audit: AuditReader, now: number): Promise<Trail
   const redacted = new Map<number, unknown>()
   const redactedCalls = new Set<string>()
   const unsaid: StoredAuditEntry[] = []
+  const twice: ThreadFlaw[] = []
   let kept_from_ms = Number.NEGATIVE_INFINITY
 
   /** A line whose act was found: what it says of other lines holds. */
@@ -78,13 +79,14 @@ export async function trailCheck(audit: AuditReader, now: number): Promise<Trail
       if (typeof audit_sha256 !== 'string') return
       ahead++
       const line = lines.get(audit_sha256)
-      if (line === undefined) {
+      if (acts.has(audit_sha256)) twice.push(flawOf(act, 'another act names the same line of the audit trail'))
+      else if (line === undefined) {
         const { seq, record_id } = act
         acts.set(audit_sha256, { seq, record_id, at_ms: Date.parse(act.at), call: callOf(said) })
-        return
+      } else {
+        lines.delete(audit_sha256)
+        believe(line)
       }
-      lines.delete(audit_sha256)
-      believe(line)
     },
     async follow() {
       while (more && ahead > 0) await read()
@@ -104,7 +106,7 @@ export async function trailCheck(audit: AuditReader, now: number): Promise<Trail
         flaws.push(
           flawAt(null, `line ${line.seq} of the audit trail has no act: it was added or changed, or its act was`),
         )
-      return flaws
+      return [...twice, ...flaws]
     },
   }
 }

@@ -1,0 +1,298 @@
+/**
+ * Whoever has the files changes them behind the service's back: each kind of act in each way, and what the examination, a start, a receipt
+ * that was given out before, and somebody who kept a checkpoint say of it. `docs/design/thread.md` has the table.
+ */
+import { Database } from 'bun:sqlite'
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from 'bun:test'
+import { cpSync, readFileSync } from 'node:fs'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { noHash } from '../../sdk/storage/evidence-checks.ts'
+import { type ActKind, actKinds, type StoredAct } from '../../sdk/storage/thread.ts'
+import { checkpointText } from '../../src/domain/evidence/checkpoints.ts'
+import { grow, rootOf } from '../../src/domain/evidence/tree.ts'
+import { commitmentOf } from '../../src/domain/thread/commitment.ts'
+import { examineThread, type ThreadFlaw } from '../../src/domain/thread/examine/examine.ts'
+import { startFlaw } from '../../src/domain/thread/examine/start.ts'
+import { receiptsOf } from '../../src/domain/thread/receipts.ts'
+import { openSqliteEvidence } from '../../src/drivers/evidence/sqlite/driver.ts'
+import { readersOf } from '../../src/drivers/store/sqlite/inspect.ts'
+import { readKey } from '../../src/verify/note.ts'
+import { verifyReceipts } from '../../src/verify/receipt.ts'
+import { threadedStory } from '../support/evidence/threaded-story.ts'
+import { openSqliteProgram } from '../support/program.ts'
+
+setDefaultTimeout(120_000)
+
+let home: string
+/** The store as it should be, and as it was a moment before. */
+let whole: Buffer
+let early: Buffer
+/** What was given out and is kept elsewhere: a checkpoint of all entries. */
+let mark: { origin: string; size: number; root_hash: string; note: string; key: string }
+let acts: StoredAct[]
+let now: number
+
+beforeAll(async () => {
+  home = await mkdtemp(join(tmpdir(), 'cstp-tamper-'))
+  const [dir, old] = [join(home, 'data'), join(home, 'old')]
+  const program = await openSqliteProgram(dir)
+  const { services, store, clock } = program
+  await threadedStory(program)
+  cpSync(dir, old, { recursive: true })
+  await program.record({ decision: 'The last one' })
+  await services.thread.sequence()
+  const { seq: size, frontier } = await store.thread.head()
+  const { signer } = services.thread
+  const signed = { origin: signer.name, size, root_hash: rootOf(frontier) }
+  mark = { ...signed, note: signer.sign(checkpointText(signed)), key: signer.verifier_key }
+  acts = await store.thread.read(1, size)
+  now = clock.now + 3_600_000
+  await program.close()
+  ;[whole, early] = [bytesOf(dir), bytesOf(old)]
+})
+afterAll(() => rm(home, { recursive: true, force: true }))
+
+/** A store in one file, without a log beside it. */
+function bytesOf(dir: string): Buffer {
+  const db = new Database(join(dir, 'cstp.db'))
+  db.run('PRAGMA journal_mode = DELETE')
+  db.close()
+  return readFileSync(join(dir, 'cstp.db'))
+}
+
+interface Found {
+  /** What the doctor says. */
+  flaws: ThreadFlaw[]
+  /** What ends a start. */
+  start: string | null
+  /** Whether an act of this id still has a receipt that verifies offline. */
+  receipt(record_id: string): Promise<boolean>
+  /** Whether its entries still give the root that somebody outside knows. */
+  witness: boolean
+}
+
+/** Changes the store as somebody who dropped its triggers, and looks; every time at another copy. */
+async function tampered(
+  change: (db: Database) => void,
+  look: (found: Found) => Promise<void>,
+  store = whole,
+): Promise<void> {
+  const db = Database.deserialize(store, { strict: true })
+  const evidence = await openSqliteEvidence(join(home, 'data/provenance.db'))
+  for (const { name } of db.query<{ name: string }, []>(`select name from sqlite_schema where type = 'trigger'`).all())
+    db.run(`drop trigger ${name}`)
+  change(db)
+  const { close, ...readers } = readersOf(db)
+  const sources = { ...readers, evidence }
+  const { thread } = sources
+  const known = { logs: [{ key: readKey(mark.key), url: null }], witnesses: [], quorum: 'none', isQuorum: () => true }
+  try {
+    await look({
+      flaws: await Array.fromAsync(examineThread(sources, { breathe: async () => {}, now })),
+      start: (await startFlaw(sources, mark))?.what ?? null,
+      async receipt(record_id) {
+        const [act] = await thread.get([record_id])
+        if (act === undefined) return false
+        const receipts = await receiptsOf(thread, mark, [act]).catch(() => [])
+        return receipts.length > 0 && verifyReceipts(JSON.stringify({ receipts }), known).verified
+      },
+      witness: rootOf(grow([], 0, await thread.hashes(1, mark.size)).frontier) === mark.root_hash,
+    })
+  } finally {
+    close()
+    db.close()
+    await evidence.close()
+  }
+}
+
+/** The last act of a kind that still says something, and another one after or before it. */
+const actOf = (kind: ActKind): StoredAct => acts.findLast((act) => act.kind === kind && act.payload !== null)!
+const otherThan = ({ seq }: StoredAct): StoredAct => acts.find((act) => act.payload !== null && act.seq !== seq)!
+
+/** Makes head and tree again, so that they are those of the rows. The key is not needed for it. */
+function rebuild(db: Database): void {
+  const rows = db.query<{ commitment: string }, []>('select commitment from acts order by seq').all()
+  const grown = grow(
+    [],
+    0,
+    rows.map(({ commitment }) => commitment),
+  )
+  db.run('delete from act_nodes')
+  for (const { level, index, hash } of grown.nodes)
+    db.run('insert into act_nodes values (?, ?, ?)', [level, index, hash])
+  db.run('update act_head set seq = ?, hash = ?, frontier = ?', [
+    rows.length,
+    rows.at(-1)?.commitment ?? noHash,
+    JSON.stringify(grown.frontier),
+  ])
+}
+
+const set = (db: Database, seq: number, changed: Partial<StoredAct>): void => {
+  const names = Object.keys(changed)
+  db.run(`update acts set ${names.map((name) => `${name} = ?`).join(', ')} where seq = ?`, [
+    ...(Object.values(changed) as string[]),
+    seq,
+  ])
+}
+const flipped = (text: string): string => text.replace('"at":"2', '"at":"3')
+
+/** What is done to an act; the examination names its place, unless it can only name those around it. */
+const ways: Record<string, (db: Database, act: StoredAct) => void> = {
+  'flipped: payload': (db, { seq, payload }) => set(db, seq!, { payload: flipped(payload!) }),
+  'flipped: commitment': (db, { seq, commitment }) =>
+    set(db, seq!, { commitment: `${commitment[0] === '0' ? '1' : '0'}${commitment.slice(1)}` }),
+  'flipped, and committed to anew': (db, { seq, payload, salt }) =>
+    set(db, seq!, { payload: flipped(payload!), commitment: commitmentOf(salt!, flipped(payload!)) }),
+  'salt swapped': (db, act) => set(db, act.seq!, { salt: otherThan(act).salt! }),
+  'payload of another record': (db, act) => set(db, act.seq!, { payload: otherThan(act).payload! }),
+  'all of another record': (db, act) => {
+    const { payload, salt, commitment } = otherThan(act)
+    set(db, act.seq!, { payload: payload!, salt: salt!, commitment })
+  },
+  deleted: (db, { seq }) => db.run('delete from acts where seq = ?', [seq]),
+  'deleted, and head and tree made anew': (db, { seq }) => {
+    db.run('delete from acts where seq = ?', [seq])
+    db.run('update acts set seq = -seq where seq > ?', [seq])
+    db.run('update acts set seq = -seq - 1 where seq < 0')
+    rebuild(db)
+  },
+  'erased without a redaction': (db, { seq }) =>
+    db.run('update acts set payload = null, salt = null where seq = ?', [seq]),
+  'reordered, and head and tree made anew': (db, act) => {
+    const other = otherThan(act).seq!
+    db.run('update acts set seq = -1 where seq = ?', [act.seq])
+    db.run('update acts set seq = ? where seq = ?', [act.seq, other])
+    db.run('update acts set seq = ? where seq = -1', [other])
+    rebuild(db)
+  },
+  'inserted, and head and tree made anew': (db, act) => {
+    db.run('update acts set seq = -seq where seq >= ?', [act.seq])
+    db.run('update acts set seq = -seq + 1 where seq < 0')
+    const { kind, decision_id, at, payload, salt } = act
+    const record_id = `${act.record_id}-more`
+    const said = payload!.replace(JSON.stringify(act.record_id), JSON.stringify(record_id))
+    db.run(
+      'insert into acts (seq, record_id, kind, decision_id, at, payload, salt, commitment) values (?, ?, ?, ?, ?, ?, ?, ?)',
+      [...[act.seq, record_id, kind, decision_id, at, said, salt, commitmentOf(salt!, said)]],
+    )
+    rebuild(db)
+  },
+  'truncated from it on, and head and tree made anew': (db, { seq }) => {
+    db.run('delete from acts where seq >= ?', [seq])
+    db.run('delete from act_checkpoints')
+    rebuild(db)
+  },
+}
+/** Ways whose place the tree alone tells, to sixteen entries, or only that a later state is gone. */
+const around = new Set(Object.keys(ways).filter((way) => way.includes('anew')))
+
+test('whole files have no flaw, and a receipt of every act verifies', () =>
+  tampered(
+    () => {},
+    async ({ flaws, start, witness, receipt }) => {
+      expect([flaws, start, witness]).toEqual([[], null, true])
+      for (const kind of actKinds) expect([kind, await receipt(actOf(kind).record_id)]).toEqual([kind, true])
+    },
+  ))
+
+for (const [way, change] of Object.entries(ways))
+  test(`an act of any kind is ${way}`, async () => {
+    for (const kind of actKinds) {
+      const act = actOf(kind)
+      await tampered(
+        (db) => change(db, act),
+        async ({ flaws, start, witness, receipt }) => {
+          // The doctor says both.
+          expect({ kind, found: flaws.length > 0 || start !== null }).toEqual({ kind, found: true })
+          if (!around.has(way))
+            expect({ kind, places: flaws.map(({ index }) => index) }).toEqual({
+              kind,
+              places: expect.arrayContaining([act.seq! - 1]),
+            })
+          // Content beside a commitment that stays is no matter of the tree.
+          const ofTree = !/^(?:flipped: payload|salt|payload|erased)/.test(way)
+          expect({ kind, witness }).toEqual({ kind, witness: !ofTree })
+          if (around.has(way)) expect({ kind, start }).toEqual({ kind, start: expect.any(String) })
+          const verifies = way.startsWith('erased')
+          expect({ kind, receipt: await receipt(act.record_id) }).toEqual({ kind, receipt: verifies })
+        },
+      )
+    }
+  })
+
+/** What acts speak of, changed without them. */
+const beside: [string, (db: Database) => void, RegExp][] = [
+  [
+    'a line of the trail is edited',
+    (db) => db.run(`update audit set agent = 'eve' where method = 'cstp.reviewDecision'`),
+    /line of the audit trail/,
+  ],
+  [
+    'a line of the trail is deleted',
+    (db) => db.run(`delete from audit where method = 'cstp.reviewDecision'`),
+    /line of the audit trail that it names is gone/,
+  ],
+  [
+    'a line is added to the trail',
+    (db) =>
+      db.run(`insert into audit (at, at_ms, agent, method, request_id, ids, allowed, rules, detail)
+        select at, at_ms, 'eve', method, request_id, ids, allowed, rules, detail from audit where method = 'cstp.reviewDecision'`),
+    /line \d+ of the audit trail has no act/,
+  ],
+  [
+    'lines are deleted under a mark of retention that nobody made',
+    (db) => {
+      db.run(`insert into audit (at, at_ms, agent, method, request_id, ids, allowed, rules, detail) values
+        ('2026-07-01T00:00:00.000Z', 0, 'cstp', 'audit.retention', 'retention', '[]', null, '[]', '{"removed":9,"before_ms":9e15}')`)
+      db.run(`delete from audit where method like 'cstp.%'`)
+    },
+    /is gone, or was changed/,
+  ],
+  [
+    'a decision is rewritten',
+    (db) => db.run(`update documents set doc = replace(doc, 'Pay', 'Give')`),
+    /changed without an act/,
+  ],
+  [
+    'a decision is deleted',
+    (db) => db.run(`update decisions set gone = 1`),
+    /is not there, and nothing says that it was erased/,
+  ],
+  ['a decision is set back', (db) => db.run(`update decisions set revision = 1`), /set back/],
+  [
+    'rules of the past are changed',
+    (db) => db.run(`update keyed_records set value = replace(value, 'payment', 'paymemt') where collection = 'policy'`),
+    /rules in the archive were changed/,
+  ],
+  [
+    'an approval is granted',
+    (db) =>
+      db.run(
+        `update keyed_records set value = replace(value, '"requester":"alice"', '"requester":"eve"') where collection = 'approval'`,
+      ),
+    /the approval .* says something else/,
+  ],
+]
+
+for (const [name, change, words] of beside)
+  test(`${name}: the examination says so`, () =>
+    tampered(change, async ({ flaws }) => {
+      expect(flaws.map(({ what }) => what).join('\n')).toMatch(words)
+    }))
+
+test('the store is an older copy: what is known outside of it says so, and nothing in it can', () =>
+  tampered(
+    () => {},
+    async ({ flaws, start, witness }) => {
+      expect(flaws).toEqual([])
+      expect([start, witness]).toEqual([expect.stringContaining('is an older copy'), false])
+    },
+    early,
+  ))
+
+test('the table of the design has each way, and what it shows', async () => {
+  const page = await readFile(join(import.meta.dir, '../../docs/design/thread.md'), 'utf8')
+  for (const way of Object.keys(ways)) expect(page).toContain(`| ${way} |`)
+})
