@@ -11,6 +11,7 @@ import { yamlOf } from '../../../src/core/yaml.ts'
 import { connectReader } from '../../../src/drivers/shared/sqlite/connect.ts'
 import { statementsOf } from '../../../src/drivers/store/sqlite/connect.ts'
 import { type Counter, wrongCounters } from '../../../src/drivers/store/sqlite/recount.ts'
+import { correctCounters, findWrongCounters } from '../../../src/drivers/store/sqlite/recounting.ts'
 import { tallies } from '../../../src/drivers/store/sqlite/tallies.ts'
 import { behind, freshDir, openAt, pathOf } from './sqlite-tools.ts'
 
@@ -225,5 +226,40 @@ test('a day that is kept follows each change of it', async () => {
     expect(await other.decisions.count(filter)).toBe(at + 1)
   }
   await other.close()
+  await store.close()
+})
+
+/** Whether other work of the process had its turn before this was done. */
+async function letsOthersIn(work: Promise<unknown>): Promise<boolean> {
+  let turns = 0
+  const timer = setInterval(() => turns++, 0)
+  await work
+  clearInterval(timer)
+  return turns > 0
+}
+
+test('while counters are compared and counted again, the process answers, and what is written waits', async () => {
+  const dir = freshDir()
+  const store = await openAt(dir)
+  const next = numbersFrom(6)
+  const records = Array.from({ length: 20 }, (_, number) => changedRecord(number, next))
+  await createAll(store, records.slice(0, 19))
+  behind(dir, (db) => db.run('update totals set decisions = decisions + 7'))
+  expect(await letsOthersIn(findWrongCounters(`${dir}/cstp.db`))).toBe(true)
+  expect(await letsOthersIn(correctCounters(`${dir}/cstp.db`))).toBe(true)
+  expect(wrong(dir)).toEqual([])
+  behind(dir, (db) => db.run('update totals set decisions = decisions + 7'))
+  const ended: string[] = []
+  const reconciled = store.reconcile().then(() => ended.push('reconciled'))
+  await store.decisions.get(idOf(3)).then(() => ended.push('read'))
+  await createAll(store, records.slice(19))
+  await reconciled
+  expect(ended).toEqual(['read', 'reconciled'])
+  expect(wrong(dir)).toEqual([])
+  await expectCounts(
+    { expect },
+    store,
+    records.map((record) => fieldsOf(record, false)),
+  )
   await store.close()
 })

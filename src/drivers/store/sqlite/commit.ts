@@ -51,7 +51,7 @@ export interface Group {
 export interface Committer {
   run<T>(work: (member: SqliteMember) => Promise<T>): Promise<T>
   /** Runs something between two groups, outside of any transaction. */
-  alone<T>(work: () => T): Promise<T>
+  alone<T>(work: () => T | Promise<T>): Promise<T>
   readonly group: Group
   close(): Promise<void>
 }
@@ -111,7 +111,7 @@ export function committer({
   }
 
   const queue: Job[] = []
-  const alone: (() => void)[] = []
+  const alone: (() => Promise<void>)[] = []
   let working: Promise<void> | null = null
   let closed = false
   let hasPending = false
@@ -249,7 +249,7 @@ export function committer({
     // Everything called in this same turn of the loop belongs to the group.
     await null
     while (queue.length > 0 || alone.length > 0) {
-      for (const one of alone.splice(0)) one()
+      for (const one of alone.splice(0)) await one()
       if (queue.length > 0) await runGroup(queue.splice(0, largestGroup))
     }
     working = null
@@ -264,12 +264,12 @@ export function committer({
         working ??= work()
       })
     },
-    alone<T>(one: () => T): Promise<T> {
+    alone<T>(one: () => T | Promise<T>): Promise<T> {
       if (closed) return Promise.reject(new StorageError('unavailable', 'the store is closed'))
       return new Promise<T>((resolve, reject) => {
-        alone.push(() => {
+        alone.push(async () => {
           try {
-            resolve(one())
+            resolve(await one())
           } catch (error) {
             reject(error)
           }

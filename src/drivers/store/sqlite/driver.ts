@@ -14,7 +14,7 @@ import { follow } from './follow.ts'
 import { pendingFiles } from './pending-files.ts'
 import { decisionReader, edgeReader } from './read.ts'
 import { reconciler } from './reconcile.ts'
-import { recount, wrongCounters } from './recount.ts'
+import { correctCounters, findWrongCounters } from './recounting.ts'
 import { rewordWhereNeeded } from './reword.ts'
 import { scrubber } from './scrub.ts'
 import { threadReader, threadWriter } from './thread.ts'
@@ -130,9 +130,9 @@ export async function openSqliteStore({
       async reconcile() {
         await first
         await survey()
-        const wrong = wrongCounters(reader)
+        const wrong = await findWrongCounters(writer.filename)
         if (wrong.length > 0) {
-          await commits.run(async () => recount(writer))
+          await commits.alone(() => correctCounters(writer.filename))
           log('warn', 'counters were wrong, and are counted again', { counters: wrong })
         }
         return findings
