@@ -63,7 +63,11 @@ const cut = (name: string): string => (name.length > longest ? `${name.slice(0, 
 
 /** The title of the tab while the page has no name of its own; of a page of one thing it has the id. */
 const titleOf = (page: Page | null, { path }: Place): string =>
-  page === null ? t.notFound : page.inMenu ? page.title : `${page.title} ${path.slice(path.lastIndexOf('/') + 1)}`
+  page === null
+    ? t.notFound
+    : page.inMenu
+      ? page.title
+      : `${page.title} ${decodeURIComponent(path.slice(path.lastIndexOf('/') + 1))}`
 
 function Frame({ session, leave, begun }: { session: Session; leave: () => void; begun: boolean }) {
   const place = usePlace()

@@ -91,7 +91,12 @@ export function addressOf(path: string, query: Query = {}): string {
   return `${base}${path === '/' ? '' : path}${text && `?${text}`}`
 }
 
+/** The query with which each page was left last. */
+const left = new Map<string, Query>()
+
 export function go(address: string): void {
+  const { path, query } = here()
+  left.set(path, Object.fromEntries(query))
   history.replaceState({ scroll: scrollY }, '')
   history.pushState(null, '', address)
   dispatchEvent(new Event(moved))
@@ -127,6 +132,13 @@ export function To({ path, query, children, ...rest }: Link) {
     </a>
   )
 }
+
+/** A link back to a list, with the filters and the page with which it was left. */
+export const ToList = ({ path, children }: { path: string; children: string }) => (
+  <To path={path} query={left.get(path) ?? {}}>
+    {children}
+  </To>
+)
 
 /** A link to a decision. */
 export const ToDecision = ({ id, children }: { id: string; children: ComponentChildren }) => (

@@ -31,7 +31,7 @@ export function verdictSentence(report: Report): string {
   }
   const { gap_low, gap_high, scored } = report.overall
   if (gap_low === null || gap_high === null)
-    return 'Too few decisions were reviewed. Review more of them: the overview lists the reviews that are due.'
+    return 'Too few decisions were reviewed. Review more of them: the inbox lists the reviews that are due.'
   const known = `${inPoints({ low: gap_low, high: gap_high })} (95 %, ${counted(scored, 'scored decision')})`
   const off = rangesOff(report)
   if (!['insufficient_data', 'well_calibrated'].includes(interpretation)) return `The decisions are ${known}.`

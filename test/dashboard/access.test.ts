@@ -126,7 +126,7 @@ describe.skipIf(!executable)('the dashboard', () => {
     await page.waitForURL(/q=switch/)
     await settled(page)
     expect(await question.evaluate((field) => field === document.activeElement)).toBe(true)
-    await follow(page.locator('tbody').getByRole('link', { name: 'Switch regions one by one, a day apart' }))
+    await follow(page.locator('.hits').getByRole('link', { name: 'Switch regions one by one, a day apart' }))
     await atHeading(page, 'Switch regions one by one, a day apart')
     await page.waitForFunction(() => document.title.startsWith('Switch regions one by one'))
     await settled(page)

@@ -69,7 +69,7 @@ test.each<[string, CalibrationReport, string, string | null, string]>([
   [
     'nothing at all',
     at(0, 0),
-    'Too few decisions were reviewed. Review more of them: the overview lists the reviews that are due.',
+    'Too few decisions were reviewed. Review more of them: the inbox lists the reviews that are due.',
     null,
     'insufficient data',
   ],

@@ -133,6 +133,14 @@ describe.skipIf(!runs)('the dashboard', () => {
     quiet()
   })
 
+  test('All decisions leads back to the list with the filters and the page it was left with', async () => {
+    await visit(page, url, '/decisions?category=deployment&outcome=failure')
+    await page.locator('main tbody a[href*="/decisions/"], main .hits a[href*="/decisions/"]').first().click()
+    await page.getByRole('link', { name: 'All decisions', exact: true }).click()
+    await page.waitForURL((at) => at.search === '?category=deployment&outcome=failure')
+    quiet()
+  })
+
   test('the figures of the overview are those of the methods', async () => {
     const stats = (await place.server.call('getStats', {})) as { total: number }
     const report = (await place.server.call('getCalibration', {})) as unknown as GetCalibrationResult
@@ -422,7 +430,7 @@ describe.skipIf(!runs)('the dashboard', () => {
     const coder = await open(browser)
     await logIn(coder.page, url, 'coder', people.coder)
     await visit(coder.page, url, '/deliberation')
-    expect(await coder.page.locator('main').innerText()).toContain('No agent is deliberating')
+    expect(await coder.page.locator('main').innerText()).toContain('coder is not deliberating')
     await coder.context.close()
     quiet()
   })

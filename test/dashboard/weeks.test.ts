@@ -93,10 +93,10 @@ describe.skipIf(executable === null)('the dashboard', () => {
 
   test('a search keeps to agent, outcome and tag, as the method does', async () => {
     await visit(page, server.url, `/decisions?q=release+a+build&agent=${drifter}&outcome=failure`)
-    expect([await page.getByLabel('Agent').inputValue(), await page.getByLabel('Outcome').inputValue()]).toEqual([
-      drifter,
-      'failure',
-    ])
+    expect([
+      await page.getByRole('combobox', { name: 'Agent' }).inputValue(),
+      await page.getByRole('combobox', { name: 'Outcome' }).inputValue(),
+    ]).toEqual([drifter, 'failure'])
     for (const mode of ['semantic', 'keyword', 'hybrid']) {
       await visit(page, server.url, `/decisions?q=release+a+build&agent=${drifter}&outcome=failure&mode=${mode}`)
       const { decisions, total } = (await server.call('queryDecisions', {

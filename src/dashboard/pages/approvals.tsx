@@ -3,7 +3,7 @@ import type { GetApprovalResult } from '../../../sdk/client.ts'
 import { Failure, Show, useCall, useJob } from '../call.tsx'
 import { percent, time } from '../figures.ts'
 import { Act, Choice, Field, Form, type Read, useResult } from '../form.tsx'
-import { goWith, To, ToDecision, type View } from '../route.tsx'
+import { goWith, To, ToDecision, ToList, type View } from '../route.tsx'
 import { service } from '../service.ts'
 import { actionIn } from '../trail.ts'
 import { Badge, Empty, Figure, Pairs, Panel, prose, Table, When } from '../ui.tsx'
@@ -38,7 +38,13 @@ export function Approvals({ place, session }: View) {
       <Show of={loaded}>
         {({ approvals, total }) =>
           approvals.length === 0 ? (
-            <Empty>No request is in this state.</Empty>
+            <Empty>
+              {state === 'pending'
+                ? 'No request waits for an answer.'
+                : state
+                  ? `No request is ${state}.`
+                  : 'Nothing was requested yet.'}
+            </Empty>
           ) : (
             <>
               <Table
@@ -72,7 +78,7 @@ export function Approval({ place, session }: View) {
   return (
     <>
       <p>
-        <To path="/approvals">All requests</To>
+        <ToList path="/approvals">All requests</ToList>
       </p>
       <Show of={loaded}>
         {(one) => (

@@ -20,8 +20,10 @@ export function Deliberation({ session }: View) {
             {sessions.length === 0 && (
               <Panel title="Sessions" wide>
                 <Empty>
-                  No agent is deliberating. Queries, checks and thoughts of agents are shown here until a decision uses
-                  them.
+                  {session.scopes.includes('admin')
+                    ? 'No agent is deliberating. '
+                    : `${session.agent} is not deliberating. `}
+                  Queries, checks and thoughts of agents are shown here until a decision uses them.
                 </Empty>
               </Panel>
             )}

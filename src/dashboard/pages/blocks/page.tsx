@@ -34,7 +34,9 @@ export function Block({ place, session }: View) {
           {t.all}
         </To>
       </p>
-      <Show of={loaded}>{(found) => (found ? <Found {...found} /> : <Empty>{t.gone}</Empty>)}</Show>
+      <Show of={loaded}>
+        {(found) => (found && found.entry.allowed !== null ? <Found {...found} /> : <Empty>{t.gone}</Empty>)}
+      </Show>
     </>
   )
 }

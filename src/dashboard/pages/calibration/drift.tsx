@@ -30,7 +30,11 @@ export function Drift({ of }: { of: { agent?: string; category?: string } }) {
       {({ drift, rows }) => (
         <>
           <p>
-            {drift.drift_detected ? 'Drift was found. ' : 'No drift was found. '}
+            {drift.drift_detected
+              ? 'Drift was found. '
+              : drift.history.at(-1)?.brier_score === null
+                ? 'Whether there is drift can not be told yet. '
+                : 'No drift was found. '}
             Compared: {drift.recent_period} ({counted(drift.recent_scored, 'scored decision')}) and{' '}
             {drift.historical_period} ({counted(drift.historical_scored, 'scored decision')}).
           </p>
@@ -46,8 +50,9 @@ export function Drift({ of }: { of: { agent?: string; category?: string } }) {
               ]}
               rows={drift.alerts.map(({ type, historical_value, recent_value, p_value, severity }) => [
                 names[type],
-                decimal(historical_value),
-                decimal(recent_value),
+                ...[historical_value, recent_value].map((value) =>
+                  type === 'accuracy_drop' ? percent(value, 1) : decimal(value),
+                ),
                 pValue(p_value).replace('= ', ''),
                 <Badge of={severity} />,
               ])}

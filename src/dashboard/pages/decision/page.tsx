@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact'
 import type { GetDecisionResult } from '../../../../sdk/client.ts'
 import { Show, useCall } from '../../call.tsx'
 import { decimal, none, percent, time } from '../../figures.ts'
-import { To, ToDecision, useTitle, type View } from '../../route.tsx'
+import { To, ToDecision, ToList, useTitle, type View } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { Badge, Pairs, Panel, prose, Term, Track, When } from '../../ui.tsx'
 import { Deliberation } from './deliberation.tsx'
@@ -80,6 +80,7 @@ function StatusLine({ of: one }: { of: GetDecisionResult }) {
         {one.recorded_by}, <When at={one.created_at} />
       </span>
       <To path={`/dossiers/${encodeURIComponent(one.id)}`}>Dossier</To>
+      <ToList path="/decisions">All decisions</ToList>
     </p>
   )
 }

@@ -1,6 +1,6 @@
 /** Evidence: the state of the chain, the controls that it supports, proofs and exports. */
 import { Show, useCall } from '../../call.tsx'
-import { counted, time, whole } from '../../figures.ts'
+import { counted, none, time, whole } from '../../figures.ts'
 import type { View } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { Badge, Empty, Figure, Panel, Table, Term } from '../../ui.tsx'
@@ -63,7 +63,7 @@ export function Evidence({ session, place }: View) {
                   <dl class="figures">
                     <Figure
                       name="Coverage"
-                      value={`${coverage[name].coverage_pct.toFixed(2)} %`}
+                      value={coverage[name].total_events === 0 ? none : `${coverage[name].coverage_pct.toFixed(2)} %`}
                       note={`${whole(coverage[name].mapped_events)} of ${whole(coverage[name].total_events)} events`}
                     />
                   </dl>
@@ -124,9 +124,13 @@ export function Evidence({ session, place }: View) {
       </Panel>
       <Panel title="Insufficient evidence" wide>
         <Show of={mapped}>
-          {({ insufficient_evidence: lacks }) =>
+          {({ insufficient_evidence: lacks, coverage }) =>
             lacks.length === 0 ? (
-              <Empty>Every event supports the controls that it should support.</Empty>
+              <Empty>
+                {coverage.observed.total_events + coverage.attested.total_events === 0
+                  ? 'There are no events yet.'
+                  : 'Every event supports the controls that it should support.'}
+              </Empty>
             ) : (
               <>
                 <ul class="plain">

@@ -121,7 +121,7 @@ export function Trail({ place }: { place: Place }) {
               {entries.length > 0 && `${counted(entries.length, 'call')}, ${time(entries[0]!.at)} and earlier`}
             </p>
             {entries.length === 0 ? (
-              <Empty>No entry matches.</Empty>
+              <Empty>{Object.values(kept).every((one) => one === '') ? t.nothing : t.noMatch}</Empty>
             ) : (
               <Table
                 caption="Audit trail"

@@ -104,7 +104,7 @@ export function Overview({ place, session }: View) {
               <div class="panels">
                 <Panel title="Needs attention" lead="The most urgent first.">
                   {ready.actions.length === 0 ? (
-                    <Empty>{texts.inbox.nothing}</Empty>
+                    <Empty>{waiting > 0 ? texts.inbox.onlyApprovals : texts.inbox.nothing}</Empty>
                   ) : (
                     <Items actions={ready.actions} mayReview={false} changed={loaded.again} />
                   )}

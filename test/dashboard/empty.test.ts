@@ -1,0 +1,67 @@
+/** The dashboard over an empty store, for an agent that may only read: no sentence says more than is known. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
+import { rm } from 'node:fs/promises'
+import type { Browser } from 'playwright-core'
+import { type RunningServer, startServer, temporaryDir } from '../support/process.ts'
+import { executable, launch, logIn, open, visit, type Watched } from './browser.ts'
+
+setDefaultTimeout(60_000)
+
+describe.skipIf(!executable)('the dashboard over an empty store', () => {
+  let dir: string
+  let server: RunningServer
+  let browser: Browser
+  let watched: Watched
+
+  beforeAll(async () => {
+    dir = await temporaryDir('cstp-empty-')
+    const tokens = 'root:root-token-of-the-test,reader:reader-token-of-the-test'
+    const env = { CSTP_AUTH_TOKENS: tokens, CSTP_AUTH_SCOPES: 'reader=read' }
+    ;[server, browser] = await Promise.all([startServer({ dir, env }), launch()])
+    watched = await open(browser)
+    await logIn(watched.page, server.url, 'reader', 'reader-token-of-the-test')
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await server?.kill()
+    if (dir) await rm(dir, { recursive: true, force: true })
+  })
+
+  const says: [path: string, text: string, never: string][] = [
+    ['/calibration', 'Whether there is drift can not be told yet.', 'No drift was found'],
+    ['/evidence', 'There are no events yet.', 'Every event supports'],
+    ['/evidence', '0 of 0 events', '0.00 %'],
+    ['/approvals', 'No request waits for an answer.', 'in this state'],
+    ['/approvals?state=all', 'Nothing was requested yet.', 'in this state'],
+    ['/deliberation', 'reader is not deliberating.', 'No agent is deliberating'],
+    ['/breakers/agent%3Anobody', 'no circuit breaker has this scope', 'is closed'],
+  ]
+  for (const [path, text, never] of says)
+    test(`${path} says ${text}`, async () => {
+      await visit(watched.page, server.url, path)
+      const shown = await watched.page.locator('main').innerText()
+      expect(shown).toContain(text)
+      expect(shown).not.toContain(never)
+      expect(await watched.page.title()).not.toContain('%')
+    })
+
+  test('a line of the trail that judged nothing is no block', async () => {
+    const { page, context } = await open(browser)
+    await logIn(page, server.url, 'root', 'root-token-of-the-test')
+    await visit(page, server.url, '/blocks/1')
+    await page.getByText('The audit trail has no such entry.').waitFor()
+    await context.close()
+  })
+
+  test('what a term means does not lie over its figure', async () => {
+    const { page } = watched
+    await visit(page, server.url, '/calibration')
+    const figure = page.locator('.figure', { has: page.getByRole('button', { name: 'Brier score', exact: true }) })
+    await figure.getByRole('button').hover()
+    const [tip, value] = await Promise.all([
+      figure.getByRole('tooltip').boundingBox(),
+      figure.locator('dd').boundingBox(),
+    ])
+    expect(tip!.y + tip!.height).toBeLessThanOrEqual(value!.y)
+  })
+})
