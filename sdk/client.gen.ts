@@ -470,6 +470,16 @@ export interface Methods {
    */
   setPreserve(params: SetPreserveParams, options?: CallOptions): Promise<SetPreserveResult>
   /**
+   * Tries a draft of guardrails on the past: what it would have said, and what came of what it would have stopped.
+   * Scope `admin`, effect `read`, engine failure `guardrail_eval_failed`.
+   * @category Policy
+   * @example
+   * ```ts
+   * await cstp.tryGuardrails({ rules: '- { id: no-high, action: block, condition_stakes: high, message: Not alone }' })
+   * ```
+   */
+  tryGuardrails(params?: TryGuardrailsParams, options?: CallOptions): Promise<TryGuardrailsResult>
+  /**
    * Removes the edge of this source, target and type that the caller made; with the scope curate also those of
    * others. An automatic contradiction is dismissed: it is not found again. Scope `write`, effect `write`.
    * @category Decisions
@@ -550,6 +560,7 @@ export const methods = {
   resetCircuit: 'write',
   reviewDecision: 'write',
   setPreserve: 'write',
+  tryGuardrails: 'read',
   unlinkDecisions: 'write',
   updateDecision: 'write',
   verifyEvidenceChain: 'read',
@@ -2037,6 +2048,125 @@ export interface SetPreserveResult {
   /** True when it was done. */ success: boolean
   /** Id of the decision. */ decision_id: string
   /** The value now. */ preserve: boolean
+}
+
+/** Parameters of `cstp.tryGuardrails`. */
+export interface TryGuardrailsParams {
+  /** A guardrail file (YAML). By default nothing is tried: the answer is about rules in shadow mode. */
+  rules?: string | undefined
+  /** Checks on this day or instant, or later; by default of the last 7 days. */ since?: string | undefined
+}
+
+/** Result of `cstp.tryGuardrails`. */
+export interface TryGuardrailsResult {
+  /** RFC 3339. */ since: string
+  /** Why the draft does not load; nothing is tried then. */ errors: RuleProblem[]
+  /** The rules of the draft. */
+  rules: {
+    /** Id of the decision. */ id: string
+    action: 'block' | 'defer' | 'step_up' | 'modify' | 'warn' | 'log'
+    /** What the rule looks at, in words. */ applies: string
+  }[]
+  /** The checks since then, by the rules in force with the draft over them, as if none were in shadow mode. */
+  replay: {
+    /** Checks judged again, among the latest 2000 lines of the trail. */ evaluations: number
+    /** Of each rule of the draft. */
+    fired: {
+      /** Id of the decision. */ id: string
+      evaluations: number
+    }[]
+    /** Those that would get another verdict. */ changed: number
+    /** The newest of them, at most 50. */
+    examples: {
+      /** Line of the trail. */ seq: number
+      at: string
+      /** The authenticated agent. */ agent: string
+      description: string
+      /** The verdict then. */ before: string
+      /** With the draft. */ after: string
+      /** What would fire. */ rules_after: string[]
+      /** Why that is not certain; empty if it is. */ uncertain: string[]
+    }[]
+    /** Checks that depend on redacted text or on what was not kept. */ uncertain: number
+  } | null
+  /** The draft on decisions whose outcome is known. */
+  backtest: {
+    /** The latest decisions with an outcome, at most 5000. */
+    all: {
+      /** Decisions that it applies to. */ decisions: number
+      failed: number
+      succeeded: number
+      partial: number
+      abandoned: number
+      /** Of those that failed, succeeded or partly did; null if there are none. */ failure_rate: number | null
+      /** Of its 95 % interval. */ failure_low: number | null
+      /** Of its 95 % interval. */ failure_high: number | null
+    }
+    /** Those that some rule would have stopped. */
+    stopped: {
+      /** Decisions that it applies to. */ decisions: number
+      failed: number
+      succeeded: number
+      partial: number
+      abandoned: number
+      /** Of those that failed, succeeded or partly did; null if there are none. */ failure_rate: number | null
+      /** Of its 95 % interval. */ failure_low: number | null
+      /** Of its 95 % interval. */ failure_high: number | null
+    }
+    /** Those on which each rule fires. */
+    rules: {
+      /** Id of the decision. */ id: string
+      action: string
+      /** Decisions that it applies to. */ decisions: number
+      failed: number
+      succeeded: number
+      partial: number
+      abandoned: number
+      /** Of those that failed, succeeded or partly did; null if there are none. */ failure_rate: number | null
+      /** Of its 95 % interval. */ failure_low: number | null
+      /** Of its 95 % interval. */ failure_high: number | null
+    }[]
+    /** Decisions on which a rule depends on what is no longer known; it counts as not fired. */ uncertain: number
+  } | null
+  /** What rules in force in shadow mode would have stopped since then, by the trail; null if there are none. */
+  shadow: {
+    /** The latest decisions with an outcome, at most 5000. */
+    all: {
+      /** Decisions that it applies to. */ decisions: number
+      failed: number
+      succeeded: number
+      partial: number
+      abandoned: number
+      /** Of those that failed, succeeded or partly did; null if there are none. */ failure_rate: number | null
+      /** Of its 95 % interval. */ failure_low: number | null
+      /** Of its 95 % interval. */ failure_high: number | null
+    }
+    /** Those that some rule would have stopped. */
+    stopped: {
+      /** Decisions that it applies to. */ decisions: number
+      failed: number
+      succeeded: number
+      partial: number
+      abandoned: number
+      /** Of those that failed, succeeded or partly did; null if there are none. */ failure_rate: number | null
+      /** Of its 95 % interval. */ failure_low: number | null
+      /** Of its 95 % interval. */ failure_high: number | null
+    }
+    /** Those on which each rule fires. */
+    rules: {
+      /** Id of the decision. */ id: string
+      action: string
+      /** Decisions that it applies to. */ decisions: number
+      failed: number
+      succeeded: number
+      partial: number
+      abandoned: number
+      /** Of those that failed, succeeded or partly did; null if there are none. */ failure_rate: number | null
+      /** Of its 95 % interval. */ failure_low: number | null
+      /** Of its 95 % interval. */ failure_high: number | null
+    }[]
+    /** Decisions on which a rule depends on what is no longer known; it counts as not fired. */ uncertain: number
+  } | null
 }
 
 /** Parameters of `cstp.unlinkDecisions`. */

@@ -211,6 +211,38 @@ export const texts = {
     above: 'the one above',
     cut: 'The decisions below fit the question no better than chance.',
   },
+  workbench: {
+    title: 'Workbench',
+    lead: 'Paste a draft of rules. It is judged over the checks of the last week and over decisions whose outcome is known; nothing is put in force.',
+    rules: 'Rules as YAML',
+    tryIt: 'Try the draft',
+    example: 'Take an example',
+    wrong: (line: number, message: string) => `Line ${line}: ${message}`,
+    applies: (condition: string) => `applies when ${condition}`,
+    replay: 'The last week again',
+    changed: (changed: number, all: number) =>
+      changed === 0
+        ? `None of ${counted(all, 'check')} would get another verdict.`
+        : `${whole(changed)} of ${counted(all, 'check')} would get another verdict.`,
+    fired: (id: string, count: number) => `${id} would fire ${counted(count, 'time')}`,
+    uncertain: (count: number) =>
+      `${counted(count, 'check')} depend on redacted text, on circuit breakers or on what was not kept.`,
+    changeHeads: ['When', 'Agent', 'Action', 'Verdict', 'Rules'],
+    backtest: 'On decisions whose outcome is known',
+    heads: ['Rule', 'Applies to', 'Failed', 'Succeeded', 'Failure rate', '95 % interval'],
+    stopped: 'Stopped by any of them',
+    all: 'All with an outcome',
+    between: (low: string, high: string) => `${low} to ${high}`,
+    unknown: (count: number) =>
+      `On ${counted(count, 'decision')} a rule depends on what is no longer known; it counts as not fired there.`,
+    next: 'To put it in shadow, save it in a folder of GUARDRAILS_PATHS with mode: shadow. It then stops nothing, and what it would have stopped is shown below.',
+    shadow: 'In shadow mode',
+    shadowLead: 'What rules in shadow mode would have stopped in the last week, and what came of it.',
+    noShadow: 'No rule is in shadow mode. Give a rule mode: shadow to see what it would stop before it does.',
+    condition: (rule: string) => `Condition of ${rule}`,
+    inWords: 'Applies when',
+    yaml: 'As YAML',
+  },
   inbox: {
     types: {
       review_outcome: 'Review due',

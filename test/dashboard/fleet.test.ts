@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import axe from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
-import type { GetCalibrationResult, ReadyResult } from '../../sdk/client.ts'
+import type { GetCalibrationResult, ReadyResult, TryGuardrailsResult } from '../../sdk/client.ts'
 import { type FleetServer, fleetPolicies, fleetTokens, startFleet } from '../support/fleet.ts'
 import { fleet, truths } from '../support/fleet-plan.ts'
 import { executable, launch, logIn, open, settled, visit, type Watched } from './browser.ts'
@@ -420,6 +420,31 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
     quiet()
   })
 
+  test('a rule is tried, back-tested and read in four clicks', async () => {
+    await menu('Guardrails').click()
+    await settled(page)
+    const bench = page.getByRole('region', { name: 'Workbench' })
+    await bench.getByRole('button', { name: 'Take an example' }).click()
+    const rules = await bench.getByLabel('Rules as YAML').inputValue()
+    await bench.getByRole('button', { name: 'Try the draft' }).click()
+    await bench.getByRole('table', { name: 'On decisions whose outcome is known' }).waitFor()
+    const { replay, backtest } = (await server.call('tryGuardrails', { rules })) as unknown as TryGuardrailsResult
+    expect(backtest!.stopped.decisions).toBeGreaterThan(0)
+    expect(await bench.locator('.lead').innerText()).toContain(`of ${replay!.evaluations.toLocaleString('en')} checks`)
+    const row = await bench.getByRole('row', { name: /Stopped by any of them/ }).innerText()
+    expect(row.split(/\s+/)).toContain(backtest!.stopped.decisions.toLocaleString('en'))
+    await bench.getByLabel('Rules as YAML').fill('- { id: x, action: explode, message: m }')
+    await bench.getByRole('button', { name: 'Try the draft' }).click()
+    await bench
+      .getByText(/^Line 1: /)
+      .first()
+      .waitFor()
+    const inForce = page.getByRole('table', { name: 'Rules in force' })
+    await inForce.getByText(/^Applies when stakes/).click()
+    expect(await inForce.locator('pre').first().innerText()).toContain('unsure-at-critical-stakes')
+    quiet()
+  })
+
   test('the pages of the jobs pass axe and fit a phone', async () => {
     const phone = await open(browser, { width: 360, height: 740, dark: true })
     await logIn(phone.page, server.url, 'root', fleetTokens.root!)
@@ -427,6 +452,7 @@ describe.skipIf(!executable)('the dashboard over the fleet', () => {
     for (const path of [
       '/trust',
       '/inbox',
+      '/guardrails',
       '/decisions?q=rollback+plan&stakes=critical',
       `/blocks/${entries[0]!.seq}`,
       '/breakers/category%3Adeployment',

@@ -3,9 +3,12 @@ import { Show, useCall } from '../../call.tsx'
 import { counted, none, whole } from '../../figures.ts'
 import type { View } from '../../route.tsx'
 import { service } from '../../service.ts'
+import { texts } from '../../texts.ts'
 import { Badge, Empty, Panel, Table } from '../../ui.tsx'
+import { yamlOf } from '../../yaml.ts'
 import { Trail } from './trail.tsx'
 import { TryOut } from './try-out.tsx'
+import { Shadow, Workbench } from './workbench.tsx'
 
 const mostHits = 500
 
@@ -35,14 +38,18 @@ export function Guardrails({ session, place }: View) {
           signal,
         )
       : null
-    return { ...rules, hits }
+    const policy = await service.getPolicy({}, { signal })
+    const written = new Map(policy.guardrails.map((rule) => [String(rule.id), rule]))
+    return { ...rules, hits, written, applies: policy.applies }
   })
   return (
     <div class="panels">
       <TryOut />
+      {admin && <Workbench />}
+      {admin && <Shadow />}
       <Panel title="Rules in force" wide>
         <Show of={loaded}>
-          {({ guardrails, errors, policy_hash, hits }) => (
+          {({ guardrails, errors, policy_hash, hits, written, applies }) => (
             <>
               {errors.map(({ file, line, column, message }) => (
                 <p class="notice bad" key={`${file} ${line} ${column}`}>
@@ -68,6 +75,14 @@ export function Guardrails({ session, place }: View) {
                     <>
                       <strong>{name ?? id}</strong> <code>{id}</code>
                       {description && <div class="quiet">{description}</div>}
+                      {applies[id] && (
+                        <details>
+                          <summary>
+                            {texts.workbench.inWords} {applies[id]}
+                          </summary>
+                          <pre tabIndex={0}>{yamlOf(written.get(id))}</pre>
+                        </details>
+                      )}
                     </>,
                     <Badge of={action} />,
                     scope ?? 'everything',

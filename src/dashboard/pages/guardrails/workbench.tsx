@@ -1,0 +1,148 @@
+/** Where a rule is tried before it is in force: a draft over the checks of last week and over known outcomes, and what rules in shadow mode have found. */
+import { useRef } from 'preact/hooks'
+import type { TryGuardrailsResult } from '../../../../sdk/client.ts'
+import { Failure, Show, useCall, useJob } from '../../call.tsx'
+import { percent, whole } from '../../figures.ts'
+import { Act, Field, Form } from '../../form.tsx'
+import { service } from '../../service.ts'
+import { texts } from '../../texts.ts'
+import { Badge, Empty, Panel, Table, When } from '../../ui.tsx'
+
+const t = texts.workbench
+
+type Backtest = NonNullable<TryGuardrailsResult['backtest']>
+type Replay = NonNullable<TryGuardrailsResult['replay']>
+
+/** What came of the decisions that rules would have stopped, with the 95 % interval of their failure rate. */
+function Outcomes({ of: { all, stopped, rules, uncertain } }: { of: Backtest }) {
+  const rows = [
+    ...rules.map((one) => [<code>{one.id}</code>, one] as const),
+    [t.stopped, stopped] as const,
+    [t.all, all] as const,
+  ]
+  return (
+    <>
+      <Table
+        caption={t.backtest}
+        heads={t.heads.map((name, at) => ({ name, number: at > 0 }))}
+        rows={rows.map(([name, one]) => [
+          name,
+          whole(one.decisions),
+          whole(one.failed),
+          whole(one.succeeded),
+          percent(one.failure_rate),
+          one.failure_low === null ? '' : t.between(percent(one.failure_low), percent(one.failure_high)),
+        ])}
+      />
+      {uncertain > 0 && <p class="quiet">{t.unknown(uncertain)}</p>}
+    </>
+  )
+}
+
+function Changes({ of: { evaluations, changed, examples, uncertain, fired } }: { of: Replay }) {
+  return (
+    <>
+      <p class="lead" role="status">
+        {t.changed(changed, evaluations)}
+      </p>
+      <p class="quiet">{fired.map(({ id, evaluations }) => t.fired(id, evaluations)).join(', ')}</p>
+      {examples.length > 0 && (
+        <Table
+          caption={t.replay}
+          heads={t.changeHeads.map((name) => ({ name }))}
+          rows={examples.map(({ at, agent, description, before, after, rules_after }) => [
+            <When at={at} />,
+            agent,
+            description,
+            <>
+              <Badge of={before} /> → <Badge of={after} />
+            </>,
+            <code>{rules_after.join(' ')}</code>,
+          ])}
+        />
+      )}
+      {uncertain > 0 && <p class="quiet">{t.uncertain(uncertain)}</p>}
+    </>
+  )
+}
+
+/** Without shadow mode a draft would be in force as soon as it is in a file. */
+const example = `guardrails:
+  - id: unsure-at-high-stakes
+    mode: shadow
+    action: block
+    condition_stakes: high
+    condition_confidence: "< 0.7"
+    message: High stakes need a confidence of 0.7`
+
+export function Workbench() {
+  const field = useRef<HTMLTextAreaElement>(null)
+  const { result, error, busy, run } = useJob<TryGuardrailsResult>()
+  return (
+    <Panel title={t.title} lead={t.lead} at="workbench" wide>
+      <Form submit={(read) => run(() => service.tryGuardrails({ rules: read('rules') }))}>
+        <Field label={t.rules}>
+          <textarea
+            ref={field}
+            name="rules"
+            rows={9}
+            class="code"
+            spellcheck={false}
+            required
+            maxLength={100_000}
+            placeholder={example}
+          />
+        </Field>
+        <p class="actions">
+          <Act busy={busy} main>
+            {t.tryIt}
+          </Act>
+          <button
+            type="button"
+            onClick={() => {
+              if (field.current) field.current.value = example
+            }}
+          >
+            {t.example}
+          </button>
+        </p>
+      </Form>
+      {error !== null && <Failure error={error} />}
+      {result?.errors.map(({ line, column, message }) => (
+        <p class="notice bad" role="alert" key={`${line} ${column} ${message}`}>
+          {t.wrong(line, message)}
+        </p>
+      ))}
+      {result?.replay && (
+        <>
+          <ul class="plain">
+            {result.rules.map(({ id, action, applies }) => (
+              <li key={id}>
+                <Badge of={action} /> <code>{id}</code> {t.applies(applies)}
+              </li>
+            ))}
+          </ul>
+          <h3>{t.replay}</h3>
+          <Changes of={result.replay} />
+        </>
+      )}
+      {result?.backtest && (
+        <>
+          <h3>{t.backtest}</h3>
+          <Outcomes of={result.backtest} />
+          <p class="quiet">{t.next}</p>
+        </>
+      )}
+    </Panel>
+  )
+}
+
+/** What the rules in shadow mode would have stopped since a week. */
+export function Shadow() {
+  const loaded = useCall('shadow', (signal) => service.tryGuardrails({}, { signal }))
+  return (
+    <Panel title={t.shadow} lead={t.shadowLead} wide>
+      <Show of={loaded}>{({ shadow }) => (shadow ? <Outcomes of={shadow} /> : <Empty>{t.noShadow}</Empty>)}</Show>
+    </Panel>
+  )
+}

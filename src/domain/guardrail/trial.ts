@@ -1,0 +1,114 @@
+/** Rules tried on the past without being in force: over the latest checks of the trail, and over the latest decisions with an outcome. */
+import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
+import { parseRecord } from '../../../sdk/storage/decisions.ts'
+import type { Store, StoredAuditEntry } from '../../../sdk/storage/store.ts'
+import { type Backtest, backtest, backtestShadows, shadowsOf } from './backtest.ts'
+import { type Replayed, replay } from './replay.ts'
+import { compileSet, type PolicySet } from './set.ts'
+
+/** Lines of the trail, and decisions, that a trial looks at. */
+export const mostEntries = 2_000
+export const mostDecisions = 5_000
+/** Changed verdicts that are listed; the others are counted. */
+export const mostChanged = 50
+
+const pageSize = 500
+
+interface TrialTools {
+  store: Pick<Store, 'audit' | 'decisions'>
+  /** Resolves when other calls had their turn. */
+  breathe(): Promise<void>
+}
+
+/** The rules in force with a draft over them: a rule of the same id is replaced, in shadow mode none is. */
+export function overlaid(inForce: PolicySet, draft: PolicySet): PolicySet {
+  const own = new Map(draft.rules.map(({ rule }) => [rule.id, rule.mode === 'shadow' ? without(rule) : rule]))
+  const kept = inForce.rules.map(({ rule }) => {
+    const replaced = own.get(rule.id)
+    own.delete(rule.id)
+    return replaced ?? rule
+  })
+  return compileSet([...kept, ...own.values()], inForce.breakers)
+}
+
+/** A rule as if it were not in shadow mode: what it would stop is the question. */
+function without<Rule extends { mode?: unknown }>(rule: Rule): Rule {
+  const { mode: _, ...rest } = rule
+  return rest as Rule
+}
+
+/** The newest lines of the trail since a time. */
+async function* entriesOf({ store, breathe }: TrialTools, since_ms: number): AsyncGenerator<StoredAuditEntry> {
+  let cursor: number | undefined
+  for (let left = mostEntries; left > 0; ) {
+    const limit = Math.min(pageSize, left)
+    const page = await store.audit.list({ since_ms, limit, ...(cursor !== undefined && { cursor }) })
+    yield* page
+    left -= page.length
+    cursor = page.at(-1)?.seq
+    if (page.length < limit) return
+    await breathe()
+  }
+}
+
+/** The newest decisions that have an outcome. */
+async function* reviewedOf({ store, breathe }: TrialTools): AsyncGenerator<DecisionRecord> {
+  for (let offset = 0; offset < mostDecisions; offset += pageSize) {
+    const { texts } = await store.decisions.list({
+      filter: { status: ['reviewed'] },
+      sort: 'created_at',
+      order: 'desc',
+      offset,
+      limit: pageSize,
+    })
+    for (const text of texts) yield parseRecord(text)
+    if (texts.length < pageSize) return
+    await breathe()
+  }
+}
+
+export interface Trial {
+  replay: {
+    /** Checks that were judged again. */
+    evaluations: number
+    /** How often each rule of the draft fires on them. */
+    fired: { id: string; evaluations: number }[]
+    changed: number
+    /** The newest of those that get another verdict. */
+    examples: Replayed[]
+    uncertain: number
+  }
+  backtest: Backtest
+}
+
+/** @param draft the rules to try; those of its set are reported, judged together with those in force */
+export async function tryDraft(
+  tools: TrialTools,
+  inForce: PolicySet,
+  draft: PolicySet,
+  since_ms: number,
+): Promise<Trial> {
+  const set = overlaid(inForce, draft)
+  const fired = new Map(draft.rules.map(({ rule }) => [rule.id, 0]))
+  const found = { evaluations: 0, changed: 0, examples: [] as Replayed[], uncertain: 0 }
+  for await (const entry of entriesOf(tools, since_ms)) {
+    const again = await replay(set, async () => null, entry)
+    if (!again) continue
+    found.evaluations++
+    for (const id of again.rules_after) if (fired.has(id)) fired.set(id, fired.get(id)! + 1)
+    if (again.uncertain.length > 0) found.uncertain++
+    if (again.before === again.after) continue
+    found.changed++
+    if (found.examples.length < mostChanged) found.examples.push(again)
+  }
+  return {
+    replay: { ...found, fired: [...fired].map(([id, evaluations]) => ({ id, evaluations })) },
+    backtest: await backtest(draft, reviewedOf(tools)),
+  }
+}
+
+/** What the rules in shadow mode would have stopped since a time, and what came of it; null if there are none. */
+export async function shadowResults(tools: TrialTools, inForce: PolicySet, since_ms: number): Promise<Backtest | null> {
+  if (!inForce.rules.some(({ rule }) => rule.mode === 'shadow')) return null
+  return backtestShadows(inForce, await shadowsOf(entriesOf(tools, since_ms)), reviewedOf(tools))
+}

@@ -1,0 +1,72 @@
+/** cstp.tryGuardrails: a draft judged over the trail and over known outcomes, without being in force. */
+import { expect, test } from 'bun:test'
+import { forEachBackend } from '../support/program.ts'
+
+const draft =
+  '- { id: sure, message: Be sure, action: block, conditions: [{ type: field, field: stakes, operator: "=", value: high }] }'
+
+forEachBackend((open) => {
+  test('says what a draft would have changed and stopped, and leaves the rules in force alone', async () => {
+    const program = await open()
+    const { call, record, services } = program
+    await program.rules('- { id: other, message: m, action: warn, condition_stakes: critical }')
+    const policy_hash = (await services.policy.current()).hash
+    for (const stakes of ['high', 'high', 'low', 'critical'])
+      await call('checkGuardrails', { action: { description: `At ${stakes} stakes`, stakes } })
+    for (const [stakes, outcome] of [
+      ['high', 'failure'],
+      ['high', 'failure'],
+      ['high', 'success'],
+      ['low', 'success'],
+    ] as const)
+      await call('reviewDecision', { id: await record({ stakes }), outcome })
+    await record({ stakes: 'high' })
+    const { replay, backtest, rules, errors, shadow } = await call('tryGuardrails', { rules: draft }, 'root')
+    expect([errors, shadow]).toEqual([[], null])
+    expect(rules).toEqual([{ id: 'sure', action: 'block', applies: expect.stringContaining('stakes') }])
+    const high = replay!.examples.filter(({ description }) => description === 'At high stakes')
+    expect(high.map(({ before, after, rules_after }) => [before, after, rules_after])).toEqual([
+      ['pass', 'block', ['sure']],
+      ['pass', 'block', ['sure']],
+    ])
+    expect(replay!.examples.every(({ after }) => after === 'block')).toBe(true)
+    expect(replay!.fired).toEqual([{ id: 'sure', evaluations: replay!.changed }])
+    expect(backtest).toMatchObject({
+      all: { decisions: 4, failed: 2 },
+      stopped: { decisions: 3, failed: 2, succeeded: 1 },
+      rules: [{ id: 'sure', decisions: 3 }],
+    })
+    expect(backtest!.stopped.failure_low!).toBeLessThan(2 / 3)
+    expect((await services.policy.current()).hash).toBe(policy_hash)
+    const inShadow = await call(
+      'tryGuardrails',
+      { rules: draft.replace('id: sure,', 'id: sure, mode: shadow,') },
+      'root',
+    )
+    expect(inShadow.replay!.changed).toBe(replay!.changed)
+    expect(inShadow.backtest!.stopped.decisions).toBe(3)
+  })
+
+  test('says what rules in shadow mode would have stopped', async () => {
+    const program = await open()
+    await program.rules(draft.replace('id: sure,', 'id: sure, mode: shadow,'))
+    const { decision_id } = await program.call('preAction', {
+      action: { description: 'Do it', stakes: 'high', category: 'x', confidence: 0.8 },
+      options: { auto_record: true },
+    })
+    await program.call('reviewDecision', { id: decision_id, outcome: 'failure' })
+    const { replay, backtest, shadow } = await program.call('tryGuardrails', {}, 'root')
+    expect([replay, backtest]).toEqual([null, null])
+    expect(shadow).toMatchObject({ stopped: { decisions: 1, failed: 1 }, rules: [{ id: 'sure', decisions: 1 }] })
+  })
+
+  test('tells what is wrong with a draft, which reads no file of the server; needs the scope admin', async () => {
+    const { call, refused } = await open()
+    const wrong = await call('tryGuardrails', { rules: '- { id: x, action: explode, message: m }' }, 'root')
+    expect(wrong.errors.map(({ file, line }) => [file, line])).toContainEqual(['draft.yaml', 1])
+    expect([wrong.replay, wrong.backtest]).toEqual([null, null])
+    const outside = await call('tryGuardrails', { rules: 'template: ../../../etc/passwd' }, 'root')
+    expect([outside.errors.length > 0, outside.replay]).toEqual([true, null])
+    expect((await refused('tryGuardrails', {}, 'alice')).error).toBe('forbidden')
+  })
+})
