@@ -7,9 +7,7 @@ import { RuleProblem } from '../../sdk/schema/policy.ts'
 import { defineMethod } from '../calls/method.ts'
 import { dayMs, timestamp } from '../core/time.ts'
 import { describeRule } from '../domain/guardrail/describe.ts'
-import { buildPolicy } from '../domain/guardrail/set.ts'
 import { mostChanged, mostDecisions, mostEntries, shadowResults, tryDraft } from '../domain/guardrail/trial.ts'
-import { shippedTemplates } from '../policy/files.ts'
 
 const d = v.description
 const draftFile = 'draft.yaml'
@@ -39,13 +37,6 @@ const Backtest = v.object({
     d('Decisions on which a rule depends on what is no longer known; it counts as not fired.'),
   ),
 })
-
-/** The file of a draft may load the shipped templates, and no file of the server. */
-const build = (yaml: string) =>
-  buildPolicy([{ name: draftFile, text: yaml }], async (name) => {
-    const text = Object.hasOwn(shippedTemplates, name) ? shippedTemplates[name] : undefined
-    return text === undefined ? null : { name: `${name}.yaml`, text, shipped: true }
-  })
 
 export const tryGuardrails = defineMethod({
   summary:
@@ -118,7 +109,7 @@ export const tryGuardrails = defineMethod({
   async handle(call, { rules: yaml, since }) {
     const since_ms = (since === undefined ? null : boundMs(since, false)) ?? call.now() - defaultDays * dayMs
     const inForce = await call.policy.current()
-    const built = yaml === undefined ? null : await build(yaml)
+    const built = yaml === undefined ? null : await call.policy.draft({ name: draftFile, text: yaml })
     const draft = built?.set ?? null
     const trial = draft && (await tryDraft(call, inForce, draft, since_ms))
     return {

@@ -49,9 +49,12 @@ export async function ruleFilesIn(directory: string): Promise<string[]> {
 async function readTemplate(name: string, { name: beside, shipped }: PolicyFile): Promise<PolicyFile | null> {
   const folder = dirname(beside)
   const path = join(basename(folder) === 'templates' ? folder : join(folder, 'templates'), `${name}.yaml`)
-  const text = Object.hasOwn(shippedTemplates, name) ? shippedTemplates[name] : undefined
   const own = shipped ? null : await textOf(path)
-  if (own !== null) return { name: path, text: own }
+  return own === null ? shippedTemplate(name) : { name: path, text: own }
+}
+
+function shippedTemplate(name: string): PolicyFile | null {
+  const text = Object.hasOwn(shippedTemplates, name) ? shippedTemplates[name] : undefined
   return text === undefined ? null : { name: `guardrails/templates/${name}.yaml`, text, shipped: true }
 }
 
@@ -117,6 +120,10 @@ function announce({ set, replaced, empty }: ReadPolicy, log: Log): void {
   if (set?.rules.length === 0) log('warn', 'no guardrails are in force: everything is allowed')
 }
 
+/** A file that is not in force, compiled with shipped templates alone. */
+export const compileDraft = (file: PolicyFile): Promise<Built> =>
+  buildPolicy([file], async (name) => shippedTemplate(name))
+
 /** Opens the policy. @throws PolicyError if the files can't be used: a server must not start without its rules */
 export async function openPolicy(
   places: readonly string[],
@@ -163,6 +170,7 @@ export async function openPolicy(
     },
     reload,
     errors: () => errors,
+    draft: compileDraft,
   }
 }
 

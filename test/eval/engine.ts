@@ -18,7 +18,7 @@ import { openThread } from '../../src/domain/thread/sequencer.ts'
 import { openLocalEmbedder } from '../../src/drivers/embedder/local/driver.ts'
 import { openResidentSearch } from '../../src/drivers/search/resident/driver.ts'
 import { methods } from '../../src/methods/table.ts'
-import { loadControls } from '../../src/policy/files.ts'
+import { compileDraft, loadControls } from '../../src/policy/files.ts'
 import { openMemoryEvidence } from '../support/memory/evidence.ts'
 import { openMemoryStore } from '../support/memory/store.ts'
 
@@ -68,7 +68,7 @@ export async function openEngine(): Promise<Engine> {
       wisdom: openWisdom(store, openPhrases(embedder)),
       tracker,
       tracker_ttl_ms,
-      policy: { current: async () => noRules, reload: async () => [], errors: () => [] },
+      policy: { current: async () => noRules, reload: async () => [], errors: () => [], draft: compileDraft },
       desk: { now, randomHex: () => '', approvalUrl: (id) => id, pageUrl: (path) => path, notifies: new Set() },
       roles: {},
       secrets: 'reject',

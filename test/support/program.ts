@@ -40,7 +40,7 @@ import { openPostgresStore } from '../../src/drivers/store/postgres/driver.ts'
 import { openSqliteStore } from '../../src/drivers/store/sqlite/driver.ts'
 import type * as declared from '../../src/methods/index.ts'
 import { methods } from '../../src/methods/table.ts'
-import { loadControls } from '../../src/policy/files.ts'
+import { compileDraft, loadControls } from '../../src/policy/files.ts'
 import { openMemoryEvidence } from './memory/evidence.ts'
 import { openMemoryStore } from './memory/store.ts'
 import { freshSchema, postgres, whyNoPostgres } from './postgres.ts'
@@ -213,7 +213,7 @@ async function openOn(backend: Backend, dir: string, clock: { now: number }): Pr
     wisdom: openWisdom(store, openPhrases(embedder)),
     tracker,
     tracker_ttl_ms,
-    policy: { current: async () => policy.set, reload: async () => [], errors: () => [] },
+    policy: { current: async () => policy.set, reload: async () => [], errors: () => [], draft: compileDraft },
     desk: {
       now,
       randomHex,

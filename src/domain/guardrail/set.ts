@@ -47,6 +47,8 @@ export interface Policy {
   reload(): Promise<RuleProblem[]>
   /** What was wrong when the files were last read. */
   errors(): RuleProblem[]
+  /** Compiles a file that is not in force. It may load shipped templates, and no file of the server. */
+  draft(file: PolicyFile): Promise<Built>
 }
 
 /** SHA-256 over the rules and breakers by id and scope, without their positions. */

@@ -7,6 +7,7 @@ import { openProgram } from '../../../src/app/server.ts'
 import { evaluate } from '../../../src/domain/guardrail/evaluate.ts'
 import { openHistory } from '../../../src/domain/guardrail/history.ts'
 import { buildPolicy, type PolicySet } from '../../../src/domain/guardrail/set.ts'
+import { compileDraft } from '../../../src/policy/files.ts'
 import { type Bench, token } from '../bench.ts'
 import { percentile } from '../load.ts'
 import { against, rowOf } from '../report.ts'
@@ -39,7 +40,13 @@ export async function guardrails(bench: Bench): Promise<void> {
   const own = await bench.env(place, bench.drivers[0]!)
   const env = { HOME: dir, CSTP_EMBEDDER: 'hash', CSTP_AUTH_TOKENS: token, ...own }
   const { settings } = await loadSettings({ env, flags: {}, readFile: async () => '' })
-  const policy = { set: await rulesOf(0), current: async () => policy.set, reload: async () => [], errors: () => [] }
+  const policy = {
+    set: await rulesOf(0),
+    current: async () => policy.set,
+    reload: async () => [],
+    errors: () => [],
+    draft: compileDraft,
+  }
   const program = await openProgram(
     settings,
     Object.assign(() => {}, { flush() {} }),
