@@ -5,7 +5,8 @@ import { DecisionId } from '../../sdk/schema/params.ts'
 import { defineMethod } from '../calls/method.ts'
 import { audit } from '../core/audit.ts'
 import { resolveId } from '../domain/decision/lookup.ts'
-import { countsOf, erase, erasedBefore, look } from '../domain/erasure/erase.ts'
+import { erase, erasedBefore, look } from '../domain/erasure/erase.ts'
+import { countsOf } from '../domain/erasure/take.ts'
 
 const d = v.description
 

@@ -3,16 +3,16 @@
  * thread and a line in the trail. What can't be part of a transaction, such as pages of files, follows, and is owed until it is done.
  */
 import { invalidParams } from '../../../sdk/errors.ts'
-import { mostRedacted } from '../../../sdk/storage/audit-redaction.ts'
 import { isStorageError } from '../../../sdk/storage/errors.ts'
 import type { Store, Transaction } from '../../../sdk/storage/store.ts'
 import { audit } from '../../core/audit.ts'
 import { timestamp } from '../../core/time.ts'
 import { revisionsOf } from '../decision/revisions.ts'
 import { keptBy, type RetentionRule } from '../retention/rules.ts'
-import { actOf, newActId } from '../thread/acts.ts'
-import { type Copies, findCopies, withoutMentions } from './copies.ts'
-import { finish, type Scrubbed } from './finish.ts'
+import { newActId } from '../thread/acts.ts'
+import { type Copies, findCopies } from './copies.ts'
+import { finish, type Owed, type Scrubbed } from './finish.ts'
+import { attempts, type CopyCounts, countsOf, type Ground, type Late, takeCopies, takeLate, tell } from './take.ts'
 import { type Target, targetOf } from './target.ts'
 import { erasureCollections, missing, type SourceMark, type Tombstone, tombstoneOf } from './tombstone.ts'
 
@@ -27,21 +27,6 @@ export interface ErasureCall extends Scrubbed {
   retention: readonly RetentionRule[]
   now(): number
   randomHex(bytes: number): string
-  breathe(): Promise<void>
-}
-
-/** On what ground, and why. */
-export interface Ground {
-  basis: string
-  reason: string
-}
-
-/** How many copies there were, by where they stood. */
-export interface CopyCounts {
-  decisions: number
-  audit_lines: number
-  keyed_records: number
-  acts: number
 }
 
 export interface Erased {
@@ -50,16 +35,6 @@ export interface Erased {
   /** What is still on a disk, in words; it is tried again until nothing is. */
   pending: string[]
 }
-
-/** Decisions that change while they are looked at are looked at again. */
-const attempts = 5
-
-export const countsOf = ({ others, lines, keyed, acts }: Copies): CopyCounts => ({
-  decisions: others.length,
-  audit_lines: lines.length,
-  keyed_records: keyed.length,
-  acts: acts.length,
-})
 
 /** @throws CstpError `invalid_params` for a decision that is kept by a legal hold */
 function requireNoHold({ id, stored }: Target): void {
@@ -121,42 +96,15 @@ export async function look(
   return { targets, copies: await findCopies({ store: call.store, targets, breathe: call.breathe }) }
 }
 
-/** Leaves the redaction in the thread: what went, and never what it said. */
-async function tell(tx: Transaction, call: ErasureCall, record_id: string, detail: Record<string, unknown>) {
-  const { agent } = call.caller
-  const at = timestamp(call.now())
-  await tx.thread.append([actOf({ kind: 'redaction', record_id, decision_id: null, at, agent, detail }, call)])
-}
-
-async function takeCopies(
-  tx: Transaction,
-  { lines, keyed, others, acts }: Copies,
-  targets: readonly Target[],
-  by: string,
-) {
-  for (const { record, revision } of others) await tx.decisions.update(withoutMentions(record, targets), revision)
-  for (const { collection, key, version, expires_ms, left } of keyed) {
-    if (left === undefined) await tx.keyed.delete(collection, [key])
-    else await tx.keyed.put(collection, key, left, { version, expires_ms })
-  }
-  for (let at = 0; at < lines.length; at += mostRedacted) {
-    const some = lines.slice(at, at + mostRedacted)
-    await tx.audit.redact(
-      some.map(({ seq, detail }) => ({ seq, detail: { ...detail, redacted_by: by } })),
-      by,
-    )
-  }
-  if (acts.length > 0) await tx.thread.erase(acts)
-}
-
 async function take(
   call: ErasureCall,
   tx: Transaction,
   { targets, copies }: { targets: readonly Target[]; copies: Copies },
   redaction_record_id: string,
-  { basis, reason }: Ground,
+  late: Late,
 ): Promise<void> {
-  const [at, by] = [timestamp(call.now()), call.caller.agent]
+  const { agent: by, basis, reason } = late
+  const at = timestamp(call.now())
   const ids = targets.map(({ id }) => id)
   for (const { id, stored } of targets) {
     await tx.decisions.erase(id, stored?.revision ?? null)
@@ -166,9 +114,9 @@ async function take(
       await tx.keyed.put(erasureCollections.source, call.sourceMark(source_key), { redaction_record_id })
   }
   await takeCopies(tx, copies, targets, redaction_record_id)
-  await tx.keyed.put(erasureCollections.unfinished, redaction_record_id, { ids })
+  await tx.keyed.put(erasureCollections.unfinished, redaction_record_id, { ids, late } satisfies Owed)
   const lines = copies.lines.map(({ seq }) => seq)
-  await tell(tx, call, redaction_record_id, { ids, basis, reason, record_ids: copies.acts, lines })
+  await tell(tx, call, by, redaction_record_id, { ids, basis, reason, record_ids: copies.acts, lines })
   await audit(call, tx, ids, { erased: ids.length, redaction_record_id, basis, reason })
 }
 
@@ -176,48 +124,21 @@ async function take(
 export async function erase(call: ErasureCall, ids: readonly string[], ground: Ground): Promise<Erased> {
   const redaction_record_id = newActId('redaction', timestamp(call.now()), call)
   const since = { ms: call.now(), seq: (await call.store.feed.head()).seq }
+  const late: Late = { ...ground, agent: call.caller.agent, since }
   for (let attempt = 1; ; attempt++) {
     const found = await look(call, ids, ground)
     try {
-      await call.store.transaction((tx) => take(call, tx, found, redaction_record_id, ground))
+      await call.store.transaction((tx) => take(call, tx, found, redaction_record_id, late))
     } catch (error) {
       // Somebody else changed or erased it: looked at again, it shows.
       const isAgain = isStorageError(error, 'conflict') || isStorageError(error, 'not_found')
       if (!isAgain || attempt === attempts) throw error
       continue
     }
-    await takeLate(call, found.targets, redaction_record_id, since, ground)
+    await call.tracker.flush()
+    await takeLate(call, found.targets, redaction_record_id, late)
     const pending = await finish(call, redaction_record_id, found.targets)
     return { redaction_record_id, copies: countsOf(found.copies), pending }
-  }
-}
-
-/** What was written while the erasure was looking: it is part of it. */
-async function takeLate(
-  call: ErasureCall,
-  targets: readonly Target[],
-  by: string,
-  since: { ms: number; seq: number },
-  { basis, reason }: Ground,
-): Promise<void> {
-  await call.tracker.flush()
-  for (let attempt = 1; ; attempt++) {
-    const found = await findCopies({ store: call.store, targets, since, breathe: call.breathe })
-    // The line of the erasure itself names them.
-    const lines = found.lines.filter(({ detail }) => detail.redaction_record_id !== by)
-    const copies = { ...found, lines, acts: found.acts.filter((id) => id !== by) }
-    if (Object.values(countsOf({ ...copies, acts: [] })).every((count) => count === 0)) return
-    try {
-      await call.store.transaction(async (tx) => {
-        await takeCopies(tx, copies, targets, by)
-        const ids = targets.map(({ id }) => id)
-        const detail = { ids, basis, reason, of: by, record_ids: copies.acts, lines: lines.map(({ seq }) => seq) }
-        await tell(tx, call, newActId('redaction', timestamp(call.now()), call), detail)
-      })
-      return
-    } catch (error) {
-      if (!isStorageError(error, 'conflict') || attempt === attempts) throw error
-    }
   }
 }
 

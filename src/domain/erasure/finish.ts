@@ -3,11 +3,22 @@ import { keyedPages } from '../../../sdk/storage/keyed.ts'
 import type { Store } from '../../../sdk/storage/store.ts'
 import { type Rounds, startRounds } from '../../core/rounds.ts'
 import type { Follower } from '../search/follower.ts'
-import { type Target, tracesOf } from './target.ts'
+import type { ActTools } from '../thread/acts.ts'
+import { type Late, takeLate } from './take.ts'
+import { type Target, targetOf, tracesOf } from './target.ts'
 import { erasureCollections } from './tombstone.ts'
 
-export interface Scrubbed {
+/** What is kept of an erasure until it is finished. */
+export interface Owed {
+  ids: string[]
+  /** Until what was written while it looked is known to be taken too. */
+  late?: Late
+}
+
+export interface Scrubbed extends ActTools {
   store: Store
+  /** Resolves when other calls had their turn. */
+  breathe(): Promise<void>
   index: Pick<Follower, 'purge'>
 }
 
@@ -15,12 +26,23 @@ const { unfinished } = erasureCollections
 
 /** @param targets null if nobody knows any more what they said @returns what is left, in words */
 export async function finish(
-  { store, index }: Scrubbed,
+  call: Scrubbed,
   redaction_record_id: string,
   targets: readonly Target[] | null,
 ): Promise<string[]> {
+  const { store, index } = call
   const [owed] = await store.keyed.get(unfinished, [redaction_record_id])
-  const { ids } = (owed?.value as { ids: string[] } | undefined) ?? { ids: [] }
+  const { ids, late } = (owed?.value as Owed | undefined) ?? { ids: [] }
+  // A process that ended in between did not take them; what names the decisions is still found.
+  if (targets === null && late !== undefined) {
+    await takeLate(
+      call,
+      ids.map((id) => targetOf(id, null)),
+      redaction_record_id,
+      late,
+    )
+    await store.transaction(({ keyed }) => keyed.put(unfinished, redaction_record_id, { ids } satisfies Owed))
+  }
   const left = (await index.purge(ids)) ? [] : ['segments of the search index']
   // Without the texts the whole database is written again: once, when nothing else is left.
   if (left.length > 0 && targets === null) return left

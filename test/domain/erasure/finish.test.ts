@@ -1,5 +1,7 @@
 /** What an erasure leaves behind is cleared later, at a price that is paid once. */
 import { expect, test } from 'bun:test'
+import type { Scope } from '../../../src/core/caller.ts'
+import { erase } from '../../../src/domain/erasure/erase.ts'
 import { finish, unfinishedErasures } from '../../../src/domain/erasure/finish.ts'
 import { erasureCollections } from '../../../src/domain/erasure/tombstone.ts'
 import { openMemoryProgram } from '../../support/program.ts'
@@ -14,13 +16,42 @@ test('the database is not written again for each attempt at what is left of the 
     return []
   }
   const scrubbed = {
+    ...program.services,
     store: { ...store, scrub },
     index: { purge: async () => isPurged },
+    breathe: async () => {},
   }
   for (let at = 0; at < 3; at++) expect(await finish(scrubbed, 'r', null)).toEqual(['segments of the search index'])
   expect(scrubs).toBe(0)
   isPurged = true
   expect(await finish(scrubbed, 'r', null)).toEqual([])
   expect([scrubs, await unfinishedErasures(store)]).toEqual([1, []])
+  await program.close()
+})
+
+test('what was written while an erasure looked goes with it, also if its process ended in between', async () => {
+  const program = await openMemoryProgram()
+  const { services, store, clock } = program
+  const id = await program.record({ decision: 'Call the customer at Main Street 5' })
+  let flushes = 0
+  const tracker = {
+    async flush() {
+      if (++flushes === 1) return
+      const detail = { input: { description: 'Call the customer at Main Street 5' } }
+      const line = { at: new Date(clock.now).toISOString(), agent: 'bob', method: 'm', request_id: 'late', ids: [id] }
+      await store.transaction((tx) => tx.audit.append({ ...line, allowed: null, rules: [], detail }))
+      throw new Error('killed')
+    },
+  }
+  const caller = { agent: 'root', scopes: new Set<Scope>() }
+  const call = { ...services, caller, tracker, method: 'm', request_id: 'r' }
+  await expect(erase(call, [id], { basis: 'b', reason: 'r' })).rejects.toThrow('killed')
+  const [owed] = await unfinishedErasures(store)
+  const line = async () =>
+    JSON.stringify((await store.audit.list({ limit: 99 })).find((one) => one.request_id === 'late'))
+  expect(await line()).toContain('Main Street')
+  expect(await finish(services, owed!, null)).toEqual([])
+  expect(await line()).not.toContain('Main Street')
+  expect(await unfinishedErasures(store)).toEqual([])
   await program.close()
 })

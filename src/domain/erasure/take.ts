@@ -1,0 +1,99 @@
+/** Takes copies of what is erased, in a transaction; and what was written while the erasure was looking. */
+import { mostRedacted } from '../../../sdk/storage/audit-redaction.ts'
+import { isStorageError } from '../../../sdk/storage/errors.ts'
+import type { Store, Transaction } from '../../../sdk/storage/store.ts'
+import { timestamp } from '../../core/time.ts'
+import { type ActTools, actOf, newActId } from '../thread/acts.ts'
+import { type Copies, findCopies, withoutMentions } from './copies.ts'
+import type { Target } from './target.ts'
+
+/** Decisions that change while they are looked at are looked at again. */
+export const attempts = 5
+
+/** On what ground, and why. */
+export interface Ground {
+  basis: string
+  reason: string
+}
+
+/** What is needed to take what was written while an erasure looked. */
+export interface Late extends Ground {
+  agent: string
+  /** When it began to look: milliseconds since 1970, and the newest change in the feed. */
+  since: { ms: number; seq: number }
+}
+
+/** Leaves the redaction in the thread: what went, and never what it said. */
+export async function tell(
+  tx: Transaction,
+  tools: ActTools,
+  agent: string,
+  record_id: string,
+  detail: Record<string, unknown>,
+): Promise<void> {
+  const at = timestamp(tools.now())
+  await tx.thread.append([actOf({ kind: 'redaction', record_id, decision_id: null, at, agent, detail }, tools)])
+}
+
+/** How many copies there were, by where they stood. */
+export interface CopyCounts {
+  decisions: number
+  audit_lines: number
+  keyed_records: number
+  acts: number
+}
+
+export const countsOf = ({ others, lines, keyed, acts }: Copies): CopyCounts => ({
+  decisions: others.length,
+  audit_lines: lines.length,
+  keyed_records: keyed.length,
+  acts: acts.length,
+})
+
+export async function takeCopies(
+  tx: Transaction,
+  { lines, keyed, others, acts }: Copies,
+  targets: readonly Target[],
+  by: string,
+) {
+  for (const { record, revision } of others) await tx.decisions.update(withoutMentions(record, targets), revision)
+  for (const { collection, key, version, expires_ms, left } of keyed) {
+    if (left === undefined) await tx.keyed.delete(collection, [key])
+    else await tx.keyed.put(collection, key, left, { version, expires_ms })
+  }
+  for (let at = 0; at < lines.length; at += mostRedacted) {
+    const some = lines.slice(at, at + mostRedacted)
+    await tx.audit.redact(
+      some.map(({ seq, detail }) => ({ seq, detail: { ...detail, redacted_by: by } })),
+      by,
+    )
+  }
+  if (acts.length > 0) await tx.thread.erase(acts)
+}
+
+/** What was written while the erasure was looking is part of it. */
+export async function takeLate(
+  { store, breathe, ...tools }: { store: Store; breathe(): Promise<void> } & ActTools,
+  targets: readonly Target[],
+  by: string,
+  { agent, basis, reason, since }: Late,
+): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    const found = await findCopies({ store, targets, since, breathe })
+    // The line of the erasure itself names them.
+    const lines = found.lines.filter(({ detail }) => detail.redaction_record_id !== by)
+    const copies = { ...found, lines, acts: found.acts.filter((id) => id !== by) }
+    if (Object.values(countsOf({ ...copies, acts: [] })).every((count) => count === 0)) return
+    try {
+      await store.transaction(async (tx) => {
+        await takeCopies(tx, copies, targets, by)
+        const ids = targets.map(({ id }) => id)
+        const detail = { ids, basis, reason, of: by, record_ids: copies.acts, lines: lines.map(({ seq }) => seq) }
+        await tell(tx, tools, agent, newActId('redaction', timestamp(tools.now()), tools), detail)
+      })
+      return
+    } catch (error) {
+      if (!isStorageError(error, 'conflict') || attempt === attempts) throw error
+    }
+  }
+}
