@@ -18,7 +18,7 @@ interface Source {
 const specifiers =
   /\b(?:import|export)\s[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]|\bimport\s*['"]([^'"]+)['"]|\b(?:import|require)\(\s*['"]([^'"]+)['"]/g
 
-export function parseSource(path: string, text: string): Source {
+function parseSource(path: string, text: string): Source {
   const code = text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|[\s;,{}()])\/\/.*$/gm, '$1')
   const imports = [...code.matchAll(specifiers)].map((match) => {
     const given = (match[1] ?? match[2] ?? match[3])!

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { root } from './support/process.ts'
 
 /** Paths of this repository in code spans, up to the first part that a reader fills in. */
-export const pathsIn = (page: string): string[] =>
+const pathsIn = (page: string): string[] =>
   [...page.matchAll(/`((?:src|sdk|test|docs|guardrails|\.changeset)\/[^`\s]*)`/g)].map(([, path]) =>
     path!.replace(/[^/]*[<*].*$/, ''),
   )

@@ -29,7 +29,7 @@ interface Block {
   prints: string | null
 }
 
-export function blocksOf(page: string, markdown: string): Block[] {
+function blocksOf(page: string, markdown: string): Block[] {
   const blocks: Block[] = []
   let end = 0
   for (const match of markdown.matchAll(/^( *)```([a-z]+)([^\n]*)\n([\s\S]*?)^\1```$/gm)) {

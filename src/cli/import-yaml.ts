@@ -20,7 +20,7 @@ function reviewIn(from: string | null, until: string | null): { review_in?: stri
 }
 
 /** What other programs name otherwise. What has no place here is kept as text of the context. */
-export function fromOther(file: string, one: Values): Values {
+function fromOther(file: string, one: Values): Values {
   const date = textOf(one.date)
   const bridge = isMap(one.bridge) ? one.bridge : {}
   const deliberation = isMap(one.deliberation) ? one.deliberation : {}

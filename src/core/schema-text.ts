@@ -8,7 +8,7 @@ export interface Style {
   or: string
 }
 
-export const plainStyle: Style = { literal: (value) => value, or: ' | ' }
+const plainStyle: Style = { literal: (value) => value, or: ' | ' }
 
 /** A type in words: `string`, `low | medium`, `array of object`, `number 0 to 1`. */
 export function typeName(schema: JsonSchema, style: Style = plainStyle): string {

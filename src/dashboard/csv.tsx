@@ -12,7 +12,7 @@ const cellOf = (value: string | number | null): string => {
 
 export type CsvRow = readonly (string | number | null)[]
 
-export const csvOf = (heads: readonly string[], rows: readonly CsvRow[]): string =>
+const csvOf = (heads: readonly string[], rows: readonly CsvRow[]): string =>
   [heads, ...rows].map((cells) => `${cells.map(cellOf).join(',')}\r\n`).join('')
 
 /** What is left out of a file: a spreadsheet opens no more lines with ease. */

@@ -149,7 +149,7 @@ requires_openai_auth = false
 export type RealClient = keyof typeof clients
 
 /** The program of a client; null if it is not installed. */
-export function programOf(client: RealClient): string | null {
+function programOf(client: RealClient): string | null {
   const { paths, name }: Client = clients[client]
   const found = packages && paths.map((path) => join(packages, path)).find((path) => existsSync(path))
   return found || (name ? Bun.which(name) : null)

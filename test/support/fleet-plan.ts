@@ -15,7 +15,7 @@ export const fleet = [
 ] as const
 export type FleetAgent = (typeof fleet)[number]
 export const categories = ['architecture', 'deployment', 'migration', 'security', 'process', 'payment'] as const
-export const stakesOf = ['low', 'medium', 'high', 'critical'] as const
+const stakesOf = ['low', 'medium', 'high', 'critical'] as const
 type Stakes = (typeof stakesOf)[number]
 
 /** What is true of the agents, as the points by which results exceed what they say. */

@@ -64,7 +64,7 @@ interface Step {
 }
 
 /** Fills an empty directory; its last entries are of this minute. */
-export async function fillFleet(dir: string): Promise<void> {
+async function fillFleet(dir: string): Promise<void> {
   const rules = join(dir, 'rules')
   await mkdir(rules, { recursive: true })
   const useRules = (text: string) => writeFile(join(rules, 'fleet.yaml'), text)

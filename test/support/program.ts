@@ -64,7 +64,7 @@ export const callers = {
 export type As = keyof typeof callers
 
 /** The key of every test's chain: two servers on one chain sign alike. */
-export const testKey = generateKeyPairSync('ed25519').privateKey
+const testKey = generateKeyPairSync('ed25519').privateKey
 export const testSigner = signerOf('cstp.test/log', testKey)
 
 /** How the embedder behaves: it answers, refuses, or never answers until the caller gives up. */

@@ -103,7 +103,7 @@ export function renderMarkdown(markdown: string, path: string, linked: (href: st
 }
 
 /** Up from a page to the root of the site. */
-export const upFrom = (path: string): string => '../'.repeat(path.split('/').length - 1)
+const upFrom = (path: string): string => '../'.repeat(path.split('/').length - 1)
 
 export interface Frame {
   path: string

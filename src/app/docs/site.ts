@@ -38,7 +38,7 @@ const others: Record<string, string> = {
 /** What is copied as it is. */
 const copied = /\.(?:png|svg|json)$/
 /** The pages of the client, where `bun run docs` has made them. */
-export const apiPath = 'api/index.html'
+const apiPath = 'api/index.html'
 
 /** The place of a file of the repository in the site. */
 function placeOf(file: string): string {

@@ -69,7 +69,7 @@ export const roleOf = (heading: string): Role | null => roles.get(plainHeading(h
 const numbering =
   /^(?:(?:architectur(?:e|al) )?decision record(?: \(ADR\))?(?:\s*[:–—-]\s*|\s+for\s+)|(?:ADR|AD)[\s_-]?\d*\s*[.:–—-]\s*|\d+\s*[.:)–—-]\s+|\d{4}\s+)/i
 
-export const bareTitle = (heading: string): string => {
+const bareTitle = (heading: string): string => {
   const text = heading.replace(comment, '').replace(/\s+/g, ' ').trim()
   return text.replace(numbering, '').trim() || text
 }

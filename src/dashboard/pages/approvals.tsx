@@ -3,6 +3,7 @@ import type { GetApprovalResult } from '../../../sdk/client.ts'
 import { Failure, Show, useCall, useJob } from '../call.tsx'
 import { percent, time } from '../figures.ts'
 import { Act, Choice, Field, Form, type Read, useResult } from '../form.tsx'
+import { Precedents } from '../precedents.tsx'
 import { goWith, To, ToDecision, ToList, type View } from '../route.tsx'
 import { service } from '../service.ts'
 import { actionIn } from '../trail.ts'
@@ -210,29 +211,6 @@ function Before({ agent, admin }: { agent: string; admin: boolean }) {
                 </li>
               ))}
             </ol>
-          )
-        }
-      </Show>
-    </Panel>
-  )
-}
-
-function Precedents({ text }: { text: string }) {
-  const loaded = useCall(`like ${text}`, (signal) => service.queryDecisions({ query: text, limit: 5 }, { signal }))
-  return (
-    <Panel title="Precedents" lead="Decisions like this one, and how they turned out.">
-      <Show of={loaded}>
-        {({ decisions }) =>
-          decisions.length === 0 ? (
-            <Empty>None.</Empty>
-          ) : (
-            <ul class="plain">
-              {decisions.map(({ id, title, outcome }) => (
-                <li key={id}>
-                  <ToDecision id={id}>{title}</ToDecision> <Badge of={outcome ?? 'pending'} />
-                </li>
-              ))}
-            </ul>
           )
         }
       </Show>

@@ -20,7 +20,7 @@ const { approval: all, latest, waiting } = approvalCollections
 /** Requests of one agent that may wait at once: nobody reads more, and a flood hides the one that matters. */
 export const mostWaiting = 20
 /** Longest action, as canonical JSON, that a person is asked to read. */
-export const largestAction = 32_768
+const largestAction = 32_768
 /** How long an approval is kept after its end. The audit trail keeps what happened. */
 const keptMs = 90 * dayMs
 const expiredAtOnce = 100

@@ -89,7 +89,7 @@ async function eventsOf(
 }
 
 /** What the outcome counts in calibration; null if it enters no score. */
-export function scoreOf(record: DecisionRecord): Dossier['score'] {
+function scoreOf(record: DecisionRecord): Dossier['score'] {
   const { confidence_at_record: confidence, outcome } = record
   const settled_by = settlerOf(record)
   const value = scoredValue({ confidence, outcome, settled_by })

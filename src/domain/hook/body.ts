@@ -15,7 +15,7 @@ export const textAt = (fields: Fields, ...names: string[]): string | null => {
   return null
 }
 
-export const numberAt = (fields: Fields, name: string): number | null => {
+const numberAt = (fields: Fields, name: string): number | null => {
   const value = Object.hasOwn(fields, name) ? fields[name] : undefined
   return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null
 }

@@ -3,14 +3,7 @@ import { plainText, shorten } from '../../core/quote.ts'
 import { fieldsOf, textAt } from './body.ts'
 import type { ToolCall } from './event.ts'
 
-export const consequenceKinds = [
-  'commit',
-  'pull_request',
-  'deployment',
-  'migration',
-  'dependency_change',
-  'rule',
-] as const
+const consequenceKinds = ['commit', 'pull_request', 'deployment', 'migration', 'dependency_change', 'rule'] as const
 type Kind = (typeof consequenceKinds)[number]
 
 export interface Consequence {

@@ -219,9 +219,3 @@ export async function listHookSessions(
     before = last.key
   }
 }
-
-/** When each client was last heard, in milliseconds since 1970. */
-export async function heardClients(keyed: Pick<KeyedReader, 'list'>): Promise<Map<string, number>> {
-  const found = await keyed.list(clients, { limit: 100 })
-  return new Map(found.map(({ key, value }) => [key, (value as { last_ms: number }).last_ms]))
-}

@@ -5,7 +5,7 @@ import type { Thread } from './sequencer.ts'
 import { isCovered, parseTilePath, tileBytes } from './tiles.ts'
 
 /** Readers without credentials share a look at the log this long, so that they can't make it sign for each of them. */
-export const sharedLook_ms = 1_000
+const sharedLook_ms = 1_000
 
 /** The thread as a publisher needs it. */
 export type PublishedThread = Pick<Thread, 'sequence' | 'checkpoints'>

@@ -1,8 +1,7 @@
-/** Reviewed decisions grouped by reasons, from the records themselves: what the durable drivers compute in their engines. */
-import type { DecisionRecord, Outcome } from '../../../sdk/schema/decision.ts'
+/** What the stores share: which reasons a decision counts for, and whether a transaction's verbs may still be used. */
+import type { DecisionRecord } from '../../../sdk/schema/decision.ts'
 import { isStorageError, StorageError } from '../../../sdk/storage/errors.ts'
-import { compareText, settlerOf } from '../../../sdk/storage/fields.ts'
-import type { ReasonGroup } from '../../../sdk/storage/store.ts'
+import { settlerOf } from '../../../sdk/storage/fields.ts'
 
 /** The types of a decision's reasons, with how often each stands and the sum of its strengths. */
 export const reasonUses = ({ reasons }: Pick<DecisionRecord, 'reasons'>) =>
@@ -16,31 +15,7 @@ export const reasonUses = ({ reasons }: Pick<DecisionRecord, 'reasons'>) =>
 export const isGrouped = (record: DecisionRecord): boolean =>
   record.status === 'reviewed' && record.outcome !== null && settlerOf(record) !== 'age'
 
-type Reviewed = DecisionRecord & { outcome: Outcome }
-const reviewed = (records: readonly DecisionRecord[]) =>
-  records.filter((record): record is Reviewed => isGrouped(record))
-
-export function reasonGroups(records: readonly DecisionRecord[]): ReasonGroup[] {
-  const groups = new Map<string, ReasonGroup>()
-  for (const record of reviewed(records)) {
-    const { outcome, confidence_at_record: confidence } = record
-    if (confidence === null) continue
-    for (const { type, uses, strength } of reasonUses(record)) {
-      const key = JSON.stringify([type, confidence, outcome])
-      const group = groups.get(key) ?? { type, confidence, outcome, decisions: 0, uses: 0, strength: 0 }
-      group.decisions++
-      group.uses += uses
-      group.strength += strength
-      groups.set(key, group)
-    }
-  }
-  return [...groups.values()].sort(
-    (a, b) => compareText(a.type, b.type) || a.confidence - b.confidence || compareText(a.outcome, b.outcome),
-  )
-}
-
-// One transaction among those that run: whether its verbs may still be used, and what went wrong inside.
-
+/** One transaction among those that run. */
 export interface Member {
   open: boolean
   /** What a verb failed with that may have left its work half done: the transaction can't commit any more. */

@@ -79,7 +79,7 @@ const plainName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,250}$/
 const notThere = (): Response => plainError(404, 'not_found', 'There is no bundle of that name')
 
 /** @param name the rest of the URL's path, as it was sent @param method GET or HEAD */
-export async function serveBundle(folder: string, name: string, method: string): Promise<Response> {
+async function serveBundle(folder: string, name: string, method: string): Promise<Response> {
   const type = types[extname(name)]
   if (!plainName.test(name) || type === undefined) return notThere()
   // Opened first and looked at then: what is served is what was checked, whatever the folder becomes meanwhile.

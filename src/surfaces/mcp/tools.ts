@@ -152,7 +152,7 @@ function pathIn(names: ReadonlySet<string>, path: string): string {
 }
 
 /** @param names the fields of the tool's input */
-export function toolError(thrown: unknown, tool: string, names: ReadonlySet<string>): ToolError {
+function toolError(thrown: unknown, tool: string, names: ReadonlySet<string>): ToolError {
   const error = thrown instanceof CstpError ? thrown : new CstpError('internal_error', 'Internal error')
   const { code, message, data = {} } = error
   const { issues, id, ...rest } = data as { issues?: Issue[]; id?: string }

@@ -7,7 +7,7 @@ import { commitmentOf } from '../../../src/domain/thread/commitment.ts'
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
-export function actNumber(number: number): NewAct {
+function actNumber(number: number): NewAct {
   const [record_id, at] = [`act/${number}`, '2026-07-01T12:00:00.000Z']
   const payload = canonical({ kind: 'call', record_id, at, agent: 'alice', number })
   const salt = sha256(`salt of ${number}`)

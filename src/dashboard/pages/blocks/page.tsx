@@ -1,7 +1,8 @@
 /** A block: what was stopped and by what, what would allow it, how like ones ended, and a dry run with the same inputs. */
 import { Show, useCall } from '../../call.tsx'
 import { none, percent, time } from '../../figures.ts'
-import { To, ToDecision, type View } from '../../route.tsx'
+import { Precedents } from '../../precedents.tsx'
+import { To, type View } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { texts } from '../../texts.ts'
 import { type AuditEntry, breakerPrefix, evaluated, stoppedBy } from '../../trail.ts'
@@ -146,29 +147,6 @@ const textOf = ({ file: _, line: __, ...rule }: Record<string, unknown>): Record
   Object.fromEntries(
     Object.entries(rule).filter(([, value]) => value !== null && !(Array.isArray(value) && value.length === 0)),
   )
-
-function Precedents({ text }: { text: string }) {
-  const loaded = useCall(`like ${text}`, (signal) => service.queryDecisions({ query: text, limit: 5 }, { signal }))
-  return (
-    <Panel title={t.precedents} lead={t.precedentsLead}>
-      <Show of={loaded}>
-        {({ decisions, no_precedent }) =>
-          decisions.length === 0 || no_precedent ? (
-            <Empty>{t.noPrecedent}</Empty>
-          ) : (
-            <ul class="plain">
-              {decisions.map(({ id, title, outcome }) => (
-                <li key={id}>
-                  <ToDecision id={id}>{title}</ToDecision> <Badge of={outcome ?? 'pending'} />
-                </li>
-              ))}
-            </ul>
-          )
-        }
-      </Show>
-    </Panel>
-  )
-}
 
 /** A link to the page of a block. */
 export const ToBlock = ({ entry, children }: { entry: Pick<AuditEntry, 'seq'>; children: string }) => (

@@ -19,7 +19,7 @@ interface Span {
 }
 
 /** The days in at most 14 spans of the same length; before them one of what is much older. */
-export function spansOf(days: GetStatsResult['by_day'], since: string | undefined, now_ms: number): Span[] {
+function spansOf(days: GetStatsResult['by_day'], since: string | undefined, now_ms: number): Span[] {
   const total = days.reduce((sum, { count }) => sum + count, 0)
   let seen = 0
   const first = days.find(({ count }) => {

@@ -10,7 +10,7 @@ const rank = ({ proven }: Cell): number => (proven === null ? 0 : proven.high < 
 const worse = (a: Cell, b: Cell): number => rank(a) - rank(b)
 
 /** A cell of two names; rows, columns and the whole have less. */
-export const isInner = ({ agent, category, stakes }: Cell): boolean =>
+const isInner = ({ agent, category, stakes }: Cell): boolean =>
   [agent, category, stakes].filter((name) => name !== null).length === 2
 
 /** Cells that are proven to be overconfident, the worst first. */

@@ -18,8 +18,6 @@ import { openSegment, type Segment } from './segment.ts'
 import { openShadow } from './shadow.ts'
 import { everHeld, removeFrom, tablesOf, writeSegment } from './write.ts'
 
-export type Keeper = Awaited<ReturnType<typeof openKeeper>>
-
 /** A change that the tail holds, and the terms that the decision has now; null if it is gone. */
 interface Change {
   seq: number

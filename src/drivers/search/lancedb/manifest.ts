@@ -39,7 +39,7 @@ export interface Manifests {
 
 export const LEASE_MS = 60_000
 
-export const emptyManifest = ({ embedder, dimensions }: SearchGeneration): Manifest => ({
+const emptyManifest = ({ embedder, dimensions }: SearchGeneration): Manifest => ({
   watermark: 0,
   embedder,
   dimensions,

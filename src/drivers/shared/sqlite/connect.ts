@@ -135,7 +135,7 @@ export const versionOf = (db: Database): number =>
 const unavailable = /^SQLITE_(BUSY|LOCKED|FULL|READONLY|IOERR|CANTOPEN|NOMEM|PERM|AUTH|INTERRUPT|PROTOCOL|NOLFS)/
 const corrupt = /^SQLITE_(CORRUPT|NOTADB)/
 
-export const isBusy = (error: unknown): boolean =>
+const isBusy = (error: unknown): boolean =>
   error instanceof SQLiteError && /^SQLITE_(BUSY|LOCKED)/.test(error.code ?? '')
 
 export const isUniqueViolation = (error: unknown): boolean =>

@@ -13,7 +13,7 @@ const attempts = 40
 const pause_ms = 50
 
 /** Whether a file holds one of these texts. */
-export async function holdsAny(path: string, traces: readonly string[]): Promise<boolean> {
+async function holdsAny(path: string, traces: readonly string[]): Promise<boolean> {
   const wanted = traces.map((trace) => Buffer.from(trace))
   const longest = Math.max(0, ...wanted.map(({ length }) => length))
   if (longest === 0) return false
