@@ -3,8 +3,7 @@ import { plainText, shorten } from '../../core/quote.ts'
 import { fieldsOf, textAt } from './body.ts'
 import type { ToolCall } from './event.ts'
 
-const consequenceKinds = ['commit', 'pull_request', 'deployment', 'migration', 'dependency_change', 'rule'] as const
-type Kind = (typeof consequenceKinds)[number]
+type Kind = 'commit' | 'pull_request' | 'deployment' | 'migration' | 'dependency_change' | 'rule'
 
 export interface Consequence {
   kind: Kind
