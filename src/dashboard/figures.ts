@@ -21,6 +21,9 @@ export const decimal = (value: number | null | undefined, digits = 3): string =>
 /** With its sign. */
 export const signed = (value: number | null | undefined, digits = 3): string =>
   value === null || value === undefined ? none : `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(digits)}`
+/** A difference of two shares, with its sign. */
+export const gapPoints = (gap: number | null | undefined): string =>
+  gap === null || gap === undefined ? none : `${signed(100 * gap, 1)} points`
 /** A probability that is never quite 0. */
 export const pValue = (p: number): string => (p < 0.001 ? '< 0.001' : `= ${p.toFixed(3)}`)
 export const whole = (count: number): string => count.toLocaleString('en')

@@ -3,13 +3,16 @@ import { useLayoutEffect, useRef } from 'preact/hooks'
 import { useJob } from './call.tsx'
 import { Act, Field, Form, type Read } from './form.tsx'
 import { explain, logIn, type Session } from './service.ts'
+import { texts } from './texts.ts'
+
+const t = texts.login
 
 export function Login({ note, done }: { note: string | null; done: (session: Session) => void }) {
   const { error, busy, run } = useJob<void>()
   const heading = useRef<HTMLHeadingElement>(null)
   useLayoutEffect(() => {
     const { title, activeElement } = document
-    document.title = 'Log in · cstp'
+    document.title = `${t.title} · cstp`
     // A screen reader says which page this is, and why it is shown.
     if (note !== null) heading.current?.focus()
     return () => {
@@ -30,7 +33,7 @@ export function Login({ note, done }: { note: string | null; done: (session: Ses
   return (
     <main class="login" id="main">
       <h1 ref={heading} tabIndex={-1} aria-describedby={note === null ? undefined : 'login-note'}>
-        Log in to cstp
+        {t.heading}
       </h1>
       {note && (
         <p class="notice" id="login-note">
@@ -38,9 +41,9 @@ export function Login({ note, done }: { note: string | null; done: (session: Ses
         </p>
       )}
       <Form submit={submit}>
-        <Field label="Agent" name="agent" autocomplete="username" autocapitalize="none" spellcheck={false} required />
+        <Field label={t.agent} name="agent" autocomplete="username" autocapitalize="none" spellcheck={false} required />
         <Field
-          label="Token"
+          label={t.token}
           name="token"
           type="password"
           autocomplete="current-password"
@@ -54,14 +57,10 @@ export function Login({ note, done }: { note: string | null; done: (session: Ses
           </p>
         )}
         <Act busy={busy} main>
-          Log in
+          {t.title}
         </Act>
       </Form>
-      <p class="quiet">
-        Agents and tokens are set in <code>CSTP_AUTH_TOKENS</code>. Without this setting the agents are{' '}
-        <code>admin</code> and <code>local</code>; their tokens are in the files <code>admin.token</code> and{' '}
-        <code>token</code> of the data directory.
-      </p>
+      <p class="quiet">{t.help.map((part, at) => (at % 2 === 0 ? part : <code key={at}>{part}</code>))}</p>
     </main>
   )
 }

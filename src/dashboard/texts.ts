@@ -31,6 +31,26 @@ export const texts = {
     ended: 'Your session has ended. Log in again to continue: what you have typed is kept.',
     loggedOut: 'You are logged out.',
   },
+  login: {
+    title: 'Log in',
+    heading: 'Log in to cstp',
+    agent: 'Agent',
+    token: 'Token',
+    /** Every second part is set as code. */
+    help: [
+      'Agents and tokens are set in ',
+      'CSTP_AUTH_TOKENS',
+      '. Without this setting the agents are ',
+      'admin',
+      ' and ',
+      'local',
+      '; their tokens are in the files ',
+      'admin.token',
+      ' and ',
+      'token',
+      ' of the data directory.',
+    ],
+  },
   fresh: {
     live: (every_s: number) => `Updates every ${every_s} s`,
     paused: (at: string) => `Paused, as of ${at}`,

@@ -293,6 +293,8 @@ describe.skipIf(!runs)('the dashboard', () => {
     expect(await figure('Brier score')).toBe(report.overall.brier_score!.toFixed(3))
     expect(await figure('Accuracy')).toBe(`${(100 * report.overall.accuracy!).toFixed(1)} %`)
     expect(await figure('Calibration error')).toBe(report.overall.ece!.toFixed(3))
+    const gap = report.overall.calibration_gap!
+    expect(await figure('Gap')).toBe(`${gap < 0 ? '−' : '+'}${Math.abs(100 * gap).toFixed(1)} points`)
     expect(await figure('Reliability')).toBe(report.overall.reliability!.toFixed(3))
     expect(await figure('Resolution')).toBe(report.overall.resolution!.toFixed(3))
     const diagram = page.getByRole('region', { name: 'Reliability', exact: true })

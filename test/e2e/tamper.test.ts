@@ -143,7 +143,7 @@ const ways: Record<string, (db: Database, act: StoredAct) => void> = {
   'flipped: payload': (db, { seq, payload }) => set(db, seq!, { payload: flipped(payload!) }),
   'flipped: commitment': (db, { seq, commitment }) =>
     set(db, seq!, { commitment: `${commitment[0] === '0' ? '1' : '0'}${commitment.slice(1)}` }),
-  'flipped, and committed to anew': (db, { seq, payload, salt }) =>
+  'flipped, and committed to again': (db, { seq, payload, salt }) =>
     set(db, seq!, { payload: flipped(payload!), commitment: commitmentOf(salt!, flipped(payload!)) }),
   'salt swapped': (db, act) => set(db, act.seq!, { salt: otherThan(act).salt! }),
   'payload of another record': (db, act) => set(db, act.seq!, { payload: otherThan(act).payload! }),
@@ -152,7 +152,7 @@ const ways: Record<string, (db: Database, act: StoredAct) => void> = {
     set(db, act.seq!, { payload: payload!, salt: salt!, commitment })
   },
   deleted: (db, { seq }) => db.run('delete from acts where seq = ?', [seq]),
-  'deleted, and head and tree made anew': (db, { seq }) => {
+  'deleted, and head and tree made again': (db, { seq }) => {
     db.run('delete from acts where seq = ?', [seq])
     db.run('update acts set seq = -seq where seq > ?', [seq])
     db.run('update acts set seq = -seq - 1 where seq < 0')
@@ -160,14 +160,14 @@ const ways: Record<string, (db: Database, act: StoredAct) => void> = {
   },
   'erased without a redaction': (db, { seq }) =>
     db.run('update acts set payload = null, salt = null where seq = ?', [seq]),
-  'reordered, and head and tree made anew': (db, act) => {
+  'reordered, and head and tree made again': (db, act) => {
     const other = otherThan(act).seq!
     db.run('update acts set seq = -1 where seq = ?', [act.seq])
     db.run('update acts set seq = ? where seq = ?', [act.seq, other])
     db.run('update acts set seq = ? where seq = -1', [other])
     rebuild(db)
   },
-  'inserted, and head and tree made anew': (db, act) => {
+  'inserted, and head and tree made again': (db, act) => {
     db.run('update acts set seq = -seq where seq >= ?', [act.seq])
     db.run('update acts set seq = -seq + 1 where seq < 0')
     const { kind, decision_id, at, payload, salt } = act
@@ -179,14 +179,14 @@ const ways: Record<string, (db: Database, act: StoredAct) => void> = {
     )
     rebuild(db)
   },
-  'truncated from it on, and head and tree made anew': (db, { seq }) => {
+  'truncated from it on, and head and tree made again': (db, { seq }) => {
     db.run('delete from acts where seq >= ?', [seq])
     db.run('delete from act_checkpoints')
     rebuild(db)
   },
 }
 /** Ways whose place the tree alone tells, to sixteen entries, or only that a later state is gone. */
-const around = new Set(Object.keys(ways).filter((way) => way.includes('anew')))
+const around = new Set(Object.keys(ways).filter((way) => way.includes('again')))
 
 test('whole files have no flaw, and a receipt of every act verifies', () =>
   tampered(

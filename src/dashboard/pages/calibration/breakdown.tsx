@@ -2,7 +2,7 @@
 import type { GetCalibrationParams, GetCalibrationResult } from '../../../../sdk/client.ts'
 import { Show, useCall } from '../../call.tsx'
 import { Csv } from '../../csv.tsx'
-import { decimal, percent, signed, whole } from '../../figures.ts'
+import { decimal, gapPoints, percent, whole } from '../../figures.ts'
 import { service } from '../../service.ts'
 import { inPoints, texts } from '../../texts.ts'
 import { Empty, Table, Term } from '../../ui.tsx'
@@ -37,7 +37,7 @@ export function Breakdown({
           name,
           whole(overall.scored),
           percent(overall.accuracy, 1),
-          signed(overall.calibration_gap),
+          gapPoints(overall.calibration_gap),
           decimal(overall.brier_score),
           proven === undefined
             ? provenWords(overall)

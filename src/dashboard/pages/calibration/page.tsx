@@ -2,7 +2,7 @@
 import type { GetCalibrationParams, GetCalibrationResult } from '../../../../sdk/client.ts'
 import { Show, useCall } from '../../call.tsx'
 import { Bars } from '../../charts.tsx'
-import { counted, decimal, percent, periods, signed } from '../../figures.ts'
+import { counted, decimal, gapPoints, percent, periods, signed } from '../../figures.ts'
 import { Choice, type Options } from '../../form.tsx'
 import { goWith, type View } from '../../route.tsx'
 import { service } from '../../service.ts'
@@ -90,7 +90,7 @@ export function Calibration({ place }: View) {
                 <Figure
                   name="Gap"
                   term="gap"
-                  value={signed(overall.calibration_gap)}
+                  value={gapPoints(overall.calibration_gap)}
                   note={`of ${counted(overall.scored, 'scored decision')}`}
                 />
                 <Figure

@@ -1,7 +1,7 @@
 /** Two agents side by side, figure by figure. */
 import type { GetCalibrationResult } from '../../../../sdk/client.ts'
 import { Show, useCall } from '../../call.tsx'
-import { decimal, type Period, percent, signed, whole } from '../../figures.ts'
+import { decimal, gapPoints, type Period, percent, whole } from '../../figures.ts'
 import { Choice } from '../../form.tsx'
 import { goWith, type Place, To } from '../../route.tsx'
 import { service } from '../../service.ts'
@@ -15,8 +15,8 @@ type Figures = GetCalibrationResult['overall']
 const rows: [name: string, of: (one: Figures) => string][] = [
   [t.said, ({ mean_confidence }) => percent(mean_confidence, 1)],
   [t.came, ({ accuracy }) => percent(accuracy, 1)],
-  [t.gap, ({ calibration_gap }) => signed(calibration_gap)],
-  [t.interval, ({ gap_low, gap_high }) => `${signed(gap_low)} … ${signed(gap_high)}`],
+  [t.gap, ({ calibration_gap }) => gapPoints(calibration_gap)],
+  [t.interval, ({ gap_low, gap_high }) => `${gapPoints(gap_low)} … ${gapPoints(gap_high)}`],
   [t.brier, ({ brier_score }) => decimal(brier_score)],
   [t.resolution, ({ resolution }) => decimal(resolution)],
 ]
