@@ -1,6 +1,7 @@
 /** The texts of the frame and of the pages in one language; sentences with figures are functions, so that another language can order them. */
 import type { GetCalibrationResult } from '../../sdk/client.ts'
 import { counted, percent, whole } from './figures.ts'
+import { frame, fresh, login } from './texts/frame.ts'
 
 type Cell = GetCalibrationResult['cells'][number]
 type Gap = { low: number; high: number }
@@ -19,46 +20,9 @@ export function inPoints({ low, high }: Gap): string {
 
 export const texts = {
   csv: 'Download CSV',
-  frame: {
-    skip: 'Skip to content',
-    pages: 'Pages',
-    notFound: 'Not found',
-    noPage: 'There is no page at this address.',
-    toOverview: 'Go to the overview',
-    logOut: 'Log out',
-    unreachable: 'The service cannot be reached. Is it running?',
-    maybeLoggedIn: 'The service cannot be reached. You may still be logged in.',
-    ended: 'Your session has ended. Log in again to continue: what you have typed is kept.',
-    loggedOut: 'You are logged out.',
-  },
-  login: {
-    title: 'Log in',
-    heading: 'Log in to cstp',
-    agent: 'Agent',
-    token: 'Token',
-    /** Every second part is set as code. */
-    help: [
-      'Agents and tokens are set in ',
-      'CSTP_AUTH_TOKENS',
-      '. Without this setting the agents are ',
-      'admin',
-      ' and ',
-      'local',
-      '; their tokens are in the files ',
-      'admin.token',
-      ' and ',
-      'token',
-      ' of the data directory.',
-    ],
-  },
-  fresh: {
-    live: (every_s: number) => `Updates every ${every_s} s`,
-    paused: (at: string) => `Paused, as of ${at}`,
-    failed: (at: string) => `Not updated since ${at}: the service did not answer`,
-    pause: 'Pause',
-    resume: 'Resume',
-    reload: 'Reload',
-  },
+  frame,
+  login,
+  fresh,
   trust: {
     by: 'By',
     period: 'Period',
