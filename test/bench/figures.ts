@@ -30,6 +30,7 @@ const titles: Record<string, string> = {
   http: 'Reads over HTTP, against a server that answers as many bytes at once',
   queries: 'Search, in the engine and over HTTP; `local` embeds each question',
   engines: 'The search index alone',
+  segments: 'The search index of a store that has outgrown memory, alone',
   record: 'Recording over HTTP: durable, with its file',
   guardrails: 'Checks of guardrails, alone and over HTTP',
   hooks: 'Hooks of agents’ clients over HTTP',

@@ -14,6 +14,7 @@ import { learning } from './parts/learning.ts'
 import { memory } from './parts/memory.ts'
 import { queries } from './parts/queries.ts'
 import { record } from './parts/record.ts'
+import { segments } from './parts/segments.ts'
 import { startup } from './parts/startup.ts'
 import { legend, tableHead } from './report.ts'
 import { verdicts } from './targets.ts'
@@ -22,6 +23,7 @@ const parts: Record<string, (bench: Bench) => Promise<void>> = {
   http,
   queries,
   engines,
+  segments,
   record,
   guardrails,
   hooks,
@@ -72,8 +74,8 @@ try {
   show(`${bench.about}\n\n${legend} Load of the machine before: ${machineLoad()}.\n\n${tableHead}`)
   const wanted = Object.entries(parts).filter(([name]) => !values.only || values.only.includes(name))
   for (const [name, part] of wanted) {
-    // It compares two resident engines, which only the embedded store has.
-    if (name === 'engines' && store !== 'embedded') continue
+    // They measure the index of a server, which is the same on every store.
+    if ((name === 'engines' || name === 'segments') && store !== 'embedded') continue
     await part(bench)
   }
 } finally {

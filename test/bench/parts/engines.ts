@@ -7,28 +7,13 @@ import { analyse, queryTerms } from '../../../src/domain/search/terms.ts'
 import { openResidentSearch } from '../../../src/drivers/search/resident/driver.ts'
 import type { Bench } from '../bench.ts'
 import { questionOf, recordOf, vectorOf } from '../corpus.ts'
-import { percentile } from '../load.ts'
 import { against, rowOf } from '../report.ts'
+import { asked, timed } from '../timed.ts'
 
 const part = 'engines'
 const dimensions = 384
 const k = 50
 const batch = 1_000
-const asked = 300
-
-/** Times `asked` calls, after a tenth of them to warm up. */
-async function timed(work: (at: number) => unknown) {
-  const times = new Float64Array(asked)
-  for (let at = -asked / 10; at < asked; at++) {
-    const start = performance.now()
-    await work(Math.abs(at))
-    if (at >= 0) times[at] = performance.now() - start
-  }
-  const total = times.reduce((sum, time) => sum + time, 0)
-  times.sort()
-  const [p50_ms, p95_ms, p99_ms] = [0.5, 0.95, 0.99].map((share) => percentile(times, share))
-  return { clients: '1', p50_ms: p50_ms!, p95_ms: p95_ms!, p99_ms: p99_ms!, per_second: (1_000 * asked) / total }
-}
 
 /** The same stems go to both, so that only the engines differ. */
 async function keywords(bench: Bench, size: number): Promise<SearchValue[]> {
