@@ -21,10 +21,13 @@ import { methods } from '../../src/methods/table.ts'
 import { compileDraft, loadControls } from '../../src/policy/files.ts'
 import { openMemoryEvidence } from '../support/memory/evidence.ts'
 import { openMemoryStore } from '../support/memory/store.ts'
+import type { Corpus } from './segments.ts'
 
 export interface Engine {
   /** Calls `cstp.<method>` with all scopes. */
   call(method: string, params: unknown): Promise<unknown>
+  /** What its index holds, and these questions as vectors, to search them elsewhere. */
+  corpus(questions: readonly string[]): Promise<Corpus>
   close(): Promise<void>
 }
 
@@ -108,6 +111,19 @@ export async function openEngine(): Promise<Engine> {
   const { signal } = new AbortController()
   return {
     call: (method, params) => dispatch({ method: `cstp.${method}`, params, caller, request_id: 'eval', signal }),
+    async corpus(questions) {
+      await index.sync()
+      const { number, dimensions } = index.generation()!
+      const held = await store.feed.since(0, number, Number.MAX_SAFE_INTEGER)
+      const entries = held.map(({ id, fields, terms, vectors }) => ({
+        id,
+        value: fields && { fields, terms, vectors },
+      }))
+      const vectors = await embedder.embed(questions, 'query', signal)
+      // The rest is padding.
+      const asked = questions.map((text, at) => ({ text, vector: vectors[at]!.subarray(0, dimensions) }))
+      return { entries, embedder: embedder.id, questions: asked }
+    },
     async close() {
       for (const one of [tracker, outbox, index, embedder, store]) await one.close()
     },
