@@ -7,6 +7,7 @@ import { Freshness } from './fresh.tsx'
 import { Login } from './login.tsx'
 import { waiting } from './pages/inbox/page.tsx'
 import { type Page, pageAt, pages } from './pages/registry.ts'
+import { Palette } from './palette.tsx'
 import { type Place, Titled, To, usePlace } from './route.tsx'
 import { currentSession, logOut, onEnd, type Session } from './service.ts'
 import { texts } from './texts.ts'
@@ -114,6 +115,7 @@ function Frame({ session, leave, begun }: { session: Session; leave: () => void;
           </button>
         </div>
       </header>
+      <Palette />
       <main id="main" tabIndex={-1}>
         <div class="heading">
           <h1 ref={heading} tabIndex={-1} class={name.length > longHeading ? 'long' : ''}>

@@ -195,6 +195,17 @@ export const texts = {
     above: 'the one above',
     cut: 'The decisions below fit the question no better than chance.',
   },
+  palette: {
+    title: 'Go to',
+    placeholder: 'A page, a saved view, or a question',
+    page: 'page',
+    view: 'saved view',
+    decision: 'decision',
+    decisions: 'search',
+    search: (typed: string) => `Search decisions for “${typed}”`,
+    save: (name: string) => `Save this view as “${name}”`,
+    forget: 'Forget this saved view',
+  },
   workbench: {
     title: 'Workbench',
     lead: 'Paste a draft of rules. It is judged over the checks of the last week and over decisions whose outcome is known; nothing is put in force.',

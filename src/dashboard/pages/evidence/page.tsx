@@ -1,7 +1,8 @@
 /** Evidence: the state of the chain, the controls that it supports, proofs and exports. */
+import { Fragment } from 'preact'
 import { Show, useCall } from '../../call.tsx'
 import { counted, none, time, whole } from '../../figures.ts'
-import type { View } from '../../route.tsx'
+import { To, type View } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { Badge, Empty, Figure, Panel, Table, Term } from '../../ui.tsx'
 import { Events } from './events.tsx'
@@ -43,12 +44,28 @@ function controlsOf({ mappings, insufficient_evidence }: Mapped): Control[] {
   return [...found.values()].sort((a, b) => (a.framework + a.function_id < b.framework + b.function_id ? -1 : 1))
 }
 
-const mostReasons = 50
+/** Events of one reason that are linked. */
+const mostSeqs = 100
+
+/** Events that lack something, by what they lack, the most frequent reason first. */
+function byReason(lacks: Mapped['insufficient_evidence']): { reason: string; seqs: number[]; controls: string[] }[] {
+  const found = Map.groupBy(lacks, ({ reason }) => reason)
+  return [...found]
+    .map(([reason, all]) => ({
+      reason,
+      seqs: [...new Set(all.map(({ seq }) => seq))],
+      controls: [...new Set(all.map(({ control_name }) => control_name))],
+    }))
+    .sort((a, b) => b.seqs.length - a.seqs.length)
+}
 
 export function Evidence({ session, place }: View) {
   const mapped = useCall('controls', (signal) => service.mapControls({}, { signal }))
+  // Who follows a link to an event wants its proof.
+  const proved = place.query.has('proof')
   return (
     <div class="panels">
+      {proved && <Proof place={place} />}
       <Chain />
       <Export mayExport={session.scopes.includes('evidence')} />
       <Panel title="Coverage" lead="The two classes of evidence are never added up." wide>
@@ -132,22 +149,30 @@ export function Evidence({ session, place }: View) {
                   : 'Every event supports the controls that it should support.'}
               </Empty>
             ) : (
-              <>
-                <ul class="plain">
-                  {lacks.slice(0, mostReasons).map(({ seq, control_name, function_id, pr_number, reason }) => (
-                    <li key={`${seq} ${function_id}`}>
-                      <strong>{control_name}</strong> <code>{function_id}</code>, event {seq}
-                      {pr_number !== null && ` of pull request ${pr_number}`}: {reason}
-                    </li>
-                  ))}
-                </ul>
-                {lacks.length > mostReasons && <p class="quiet">and {whole(lacks.length - mostReasons)} more</p>}
-              </>
+              <ul class="plain">
+                {byReason(lacks).map(({ reason, seqs, controls }) => (
+                  <li key={reason}>
+                    <strong>{counted(seqs.length, 'event')}</strong>: {reason}{' '}
+                    <span class="quiet">({controls.join(', ')})</span>
+                    <details>
+                      <summary>Which events</summary>
+                      {seqs.slice(0, mostSeqs).map((seq) => (
+                        <Fragment key={seq}>
+                          <To path="/evidence" query={{ proof: seq }}>
+                            {whole(seq)}
+                          </To>{' '}
+                        </Fragment>
+                      ))}
+                      {seqs.length > mostSeqs && `and ${whole(seqs.length - mostSeqs)} more`}
+                    </details>
+                  </li>
+                ))}
+              </ul>
             )
           }
         </Show>
       </Panel>
-      <Proof place={place} />
+      {!proved && <Proof place={place} />}
       <Events place={place} />
     </div>
   )

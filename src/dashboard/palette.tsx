@@ -1,0 +1,158 @@
+/** The command palette, opened by `/` or Ctrl-K: pages, saved views and decisions by what is typed. */
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { pages } from './pages/registry.ts'
+import { addressOf, go } from './route.tsx'
+import { service } from './service.ts'
+import { texts } from './texts.ts'
+
+const t = texts.palette
+
+interface Entry {
+  name: string
+  kind: string
+  run(): void
+}
+
+interface SavedView {
+  name: string
+  address: string
+}
+
+const key = 'cstp:views'
+const mostViews = 30
+
+/** The views that this browser keeps. */
+function savedViews(): SavedView[] {
+  try {
+    const kept: unknown = JSON.parse(localStorage.getItem(key) ?? '[]')
+    return Array.isArray(kept) ? kept.filter((one) => String(one?.address).startsWith('/dashboard')) : []
+  } catch {
+    return []
+  }
+}
+
+const keep = (views: SavedView[]): void => localStorage.setItem(key, JSON.stringify(views.slice(0, mostViews)))
+
+const here = (): string => location.pathname + location.search
+
+/** What can be done without the service. */
+function entriesFor(typed: string): Entry[] {
+  const to = (address: string) => () => go(address)
+  const views = savedViews()
+  const isSaved = views.some(({ address }) => address === here())
+  const holds = ({ name }: Entry) => name.toLocaleLowerCase().includes(typed.toLocaleLowerCase())
+  const fixed = [
+    ...views.map(({ name, address }) => ({ name, kind: t.view, run: to(address) })),
+    ...pages.map(({ title, path }) => ({ name: title, kind: t.page, run: to(addressOf(path)) })),
+  ].filter(holds)
+  const name = typed.trim() || document.title.replace(/ · cstp$/, '')
+  const own: Entry = isSaved
+    ? { name: t.forget, kind: t.view, run: () => keep(views.filter(({ address }) => address !== here())) }
+    : { name: t.save(name), kind: t.view, run: () => keep([{ name, address: here() }, ...views]) }
+  const search: Entry = { name: t.search(typed), kind: t.decisions, run: to(addressOf('/decisions', { q: typed })) }
+  return [...(typed.trim() === '' ? [] : [search]), ...fixed, own]
+}
+
+const waitMs = 150
+const mostFound = 5
+
+/** The decisions nearest to what is typed. */
+function useFound(typed: string): Entry[] {
+  const [found, setFound] = useState<Entry[]>([])
+  useEffect(() => {
+    setFound([])
+    if (typed.trim().length < 3) return
+    const stop = new AbortController()
+    const ask = () =>
+      service
+        .queryDecisions({ query: typed, retrieval_mode: 'hybrid', limit: mostFound }, { signal: stop.signal })
+        .then(
+          ({ decisions }) =>
+            !stop.signal.aborted &&
+            setFound(
+              decisions.map(({ id, title }) => ({
+                name: title,
+                kind: t.decision,
+                run: () => go(addressOf(`/decisions/${encodeURIComponent(id)}`)),
+              })),
+            ),
+          // The entry that searches tells what is wrong.
+          () => {},
+        )
+    const timer = setTimeout(() => void ask(), waitMs)
+    return () => {
+      clearTimeout(timer)
+      stop.abort()
+    }
+  }, [typed])
+  return found
+}
+
+const isField = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
+
+export function Palette() {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const [typed, setTyped] = useState('')
+  const [at, setAt] = useState(0)
+  const found = useFound(typed)
+  useEffect(() => {
+    const press = (event: KeyboardEvent) => {
+      const slash = event.key === '/' && !isField(event.target) && !event.ctrlKey && !event.metaKey && !event.altKey
+      const k = event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey)
+      if ((!slash && !k) || dialog.current?.open) return
+      event.preventDefault()
+      setTyped('')
+      setAt(0)
+      dialog.current?.showModal()
+    }
+    addEventListener('keydown', press)
+    return () => removeEventListener('keydown', press)
+  }, [])
+  const entries = [...entriesFor(typed), ...found]
+  const run = (entry: Entry | undefined) => {
+    dialog.current?.close()
+    entry?.run()
+  }
+  const move = (event: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+    if (event.key === 'Enter') run(entries[at])
+    else if (step) setAt((at + step + entries.length) % entries.length)
+    else return
+    event.preventDefault()
+  }
+  return (
+    <dialog ref={dialog} class="palette" aria-label={t.title}>
+      <input
+        role="combobox"
+        aria-label={t.title}
+        aria-expanded="true"
+        aria-controls="palette-entries"
+        aria-activedescendant={`palette-${at}`}
+        autocomplete="off"
+        placeholder={t.placeholder}
+        value={typed}
+        onInput={(event) => {
+          setTyped(event.currentTarget.value)
+          setAt(0)
+        }}
+        onKeyDown={move}
+      />
+      <div role="listbox" id="palette-entries" aria-label={t.title}>
+        {entries.map((entry, number) => (
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are those of the field, which keeps the focus
+          <div
+            key={number}
+            id={`palette-${number}`}
+            role="option"
+            tabIndex={-1}
+            aria-selected={number === at}
+            onClick={() => run(entry)}
+          >
+            {entry.name} <span class="quiet">{entry.kind}</span>
+          </div>
+        ))}
+      </div>
+    </dialog>
+  )
+}
