@@ -3,39 +3,13 @@ import { expect, setDefaultTimeout, test } from 'bun:test'
 import { generateKeyPairSync } from 'node:crypto'
 import { readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { loadSettings, type Settings } from '../../src/app/config/config.ts'
+import type { Settings } from '../../src/app/config/config.ts'
 import { adoptKey } from '../../src/app/evidence.ts'
-import { openProgram } from '../../src/app/server.ts'
+import { event, log, settingsOf, withProgram } from '../support/opened.ts'
 import { freshDatabase, postgres, whyNoPostgres } from '../support/postgres.ts'
 import { bareEnv, cstp, inTemporaryDir } from '../support/process.ts'
 
 setDefaultTimeout(60_000)
-
-const log = Object.assign(() => {}, { flush() {} })
-
-const settingsOf = async (dir: string, env: Record<string, string> = {}): Promise<Settings> => {
-  const given = { CSTP_DATA_DIR: dir, CSTP_EMBEDDER: 'hash', ...env }
-  return (await loadSettings({ env: given, flags: {}, readFile: async () => '' })).settings
-}
-
-const event = {
-  ts: '2026-07-01T00:00:00Z',
-  source: 'ci',
-  event_type: 'pr_opened',
-  evidence_class: 'observed',
-  payload: '{}',
-} as const
-
-type Program = Awaited<ReturnType<typeof openProgram>>
-
-async function withProgram<T>(settings: Settings, work: (program: Program) => Promise<T>): Promise<T> {
-  const program = await openProgram(settings, log)
-  try {
-    return await work(program)
-  } finally {
-    await program.close()
-  }
-}
 
 /** Opens the program, adds an event, and returns the origin of a checkpoint. */
 const signed = (settings: Settings) =>

@@ -5,39 +5,16 @@ import { cpSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { restore } from '../../src/app/backup/restore.ts'
 import { backup, copyTogether } from '../../src/app/backup/take.ts'
-import { loadSettings, type Settings } from '../../src/app/config/config.ts'
+import type { Settings } from '../../src/app/config/config.ts'
 import { examine } from '../../src/app/doctor/doctor.ts'
 import { adoptKey } from '../../src/app/evidence.ts'
-import { openProgram } from '../../src/app/server.ts'
 import { readMark } from '../../src/app/thread-mark.ts'
+import { event, log, settingsOf, withProgram } from '../support/opened.ts'
 import { freshDatabase, postgres, whyNoPostgres } from '../support/postgres.ts'
 import { inTemporaryDir } from '../support/process.ts'
 
 setDefaultTimeout(60_000)
 
-const log = Object.assign(() => {}, { flush() {} })
-const settingsOf = async (dir: string, env: Record<string, string> = {}): Promise<Settings> => {
-  const given = { CSTP_DATA_DIR: dir, CSTP_EMBEDDER: 'hash', ...env }
-  return (await loadSettings({ env: given, flags: {}, readFile: async () => '' })).settings
-}
-const event = {
-  ts: '2026-07-01T00:00:00Z',
-  source: 'ci',
-  event_type: 'pr_opened',
-  evidence_class: 'observed',
-  payload: '{}',
-} as const
-
-type Program = Awaited<ReturnType<typeof openProgram>>
-
-async function withProgram<T>(settings: Settings, work: (program: Program) => Promise<T>): Promise<T> {
-  const program = await openProgram(settings, log)
-  try {
-    return await work(program)
-  } finally {
-    await program.close()
-  }
-}
 const caller = { agent: 'alice', scopes: new Set(['read', 'write'] as const) }
 
 /** Records a decision and, by default, an event; ends with all of it in the thread. */
