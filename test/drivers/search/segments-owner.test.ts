@@ -1,6 +1,6 @@
 /** A place of segments belongs to one store: another one is refused before it reads or removes anything there. */
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suiteOptions } from '../../../sdk/storage/conformance/store/records.ts'
@@ -82,7 +82,11 @@ test('in its own data a store takes over what another left there', async () => {
   await before.apply(many(50, 70), 20)
   await before.maintain()
   await before.close()
+  // Of a generation that the store of now does not have.
+  const left = join(at.url, 'g7_left.lance')
+  mkdirSync(left)
   const index = await opened(storeAt(at, { own: true })())
+  expect(existsSync(left)).toBe(false)
   expect(await index.watermark()).toBe(0)
   await index.apply(many(0, 20), 20)
   await index.maintain()
