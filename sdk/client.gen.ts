@@ -2064,7 +2064,7 @@ export interface TryGuardrailsResult {
   /** The rules of the draft. */
   rules: {
     /** Id of the decision. */ id: string
-    action: 'block' | 'defer' | 'step_up' | 'modify' | 'warn' | 'log'
+    /** What it does when it fires. */ action: 'block' | 'defer' | 'step_up' | 'modify' | 'warn' | 'log'
     /** What the rule looks at, in words. */ applies: string
   }[]
   /** The checks since then, by the rules in force with the draft over them, as if none were in shadow mode. */
@@ -2073,15 +2073,15 @@ export interface TryGuardrailsResult {
     /** Of each rule of the draft. */
     fired: {
       /** Id of the decision. */ id: string
-      evaluations: number
+      /** Checks on which it fires. */ evaluations: number
     }[]
     /** Those that would get another verdict. */ changed: number
     /** The newest of them, at most 50. */
     examples: {
       /** Line of the trail. */ seq: number
-      at: string
+      /** When it was checked, RFC 3339, UTC. */ at: string
       /** The authenticated agent. */ agent: string
-      description: string
+      /** The action that was checked. */ description: string
       /** The verdict then. */ before: string
       /** With the draft. */ after: string
       /** What would fire. */ rules_after: string[]
@@ -2094,10 +2094,10 @@ export interface TryGuardrailsResult {
     /** The latest decisions with an outcome, at most 5000. */
     all: {
       /** Decisions that it applies to. */ decisions: number
-      failed: number
-      succeeded: number
-      partial: number
-      abandoned: number
+      /** Those that failed. */ failed: number
+      /** Those that succeeded. */ succeeded: number
+      /** Those that partly succeeded. */ partial: number
+      /** Those that were abandoned. */ abandoned: number
       /** Of those that failed, succeeded or partly did; null if there are none. */ failure_rate: number | null
       /** Of its 95 % interval. */ failure_low: number | null
       /** Of its 95 % interval. */ failure_high: number | null
@@ -2105,10 +2105,10 @@ export interface TryGuardrailsResult {
     /** Those that some rule would have stopped. */
     stopped: {
       /** Decisions that it applies to. */ decisions: number
-      failed: number
-      succeeded: number
-      partial: number
-      abandoned: number
+      /** Those that failed. */ failed: number
+      /** Those that succeeded. */ succeeded: number
+      /** Those that partly succeeded. */ partial: number
+      /** Those that were abandoned. */ abandoned: number
       /** Of those that failed, succeeded or partly did; null if there are none. */ failure_rate: number | null
       /** Of its 95 % interval. */ failure_low: number | null
       /** Of its 95 % interval. */ failure_high: number | null
@@ -2116,12 +2116,12 @@ export interface TryGuardrailsResult {
     /** Those on which each rule fires. */
     rules: {
       /** Id of the decision. */ id: string
-      action: string
+      /** What it does when it fires. */ action: string
       /** Decisions that it applies to. */ decisions: number
-      failed: number
-      succeeded: number
-      partial: number
-      abandoned: number
+      /** Those that failed. */ failed: number
+      /** Those that succeeded. */ succeeded: number
+      /** Those that partly succeeded. */ partial: number
+      /** Those that were abandoned. */ abandoned: number
       /** Of those that failed, succeeded or partly did; null if there are none. */ failure_rate: number | null
       /** Of its 95 % interval. */ failure_low: number | null
       /** Of its 95 % interval. */ failure_high: number | null
@@ -2133,10 +2133,10 @@ export interface TryGuardrailsResult {
     /** The latest decisions with an outcome, at most 5000. */
     all: {
       /** Decisions that it applies to. */ decisions: number
-      failed: number
-      succeeded: number
-      partial: number
-      abandoned: number
+      /** Those that failed. */ failed: number
+      /** Those that succeeded. */ succeeded: number
+      /** Those that partly succeeded. */ partial: number
+      /** Those that were abandoned. */ abandoned: number
       /** Of those that failed, succeeded or partly did; null if there are none. */ failure_rate: number | null
       /** Of its 95 % interval. */ failure_low: number | null
       /** Of its 95 % interval. */ failure_high: number | null
@@ -2144,10 +2144,10 @@ export interface TryGuardrailsResult {
     /** Those that some rule would have stopped. */
     stopped: {
       /** Decisions that it applies to. */ decisions: number
-      failed: number
-      succeeded: number
-      partial: number
-      abandoned: number
+      /** Those that failed. */ failed: number
+      /** Those that succeeded. */ succeeded: number
+      /** Those that partly succeeded. */ partial: number
+      /** Those that were abandoned. */ abandoned: number
       /** Of those that failed, succeeded or partly did; null if there are none. */ failure_rate: number | null
       /** Of its 95 % interval. */ failure_low: number | null
       /** Of its 95 % interval. */ failure_high: number | null
@@ -2155,12 +2155,12 @@ export interface TryGuardrailsResult {
     /** Those on which each rule fires. */
     rules: {
       /** Id of the decision. */ id: string
-      action: string
+      /** What it does when it fires. */ action: string
       /** Decisions that it applies to. */ decisions: number
-      failed: number
-      succeeded: number
-      partial: number
-      abandoned: number
+      /** Those that failed. */ failed: number
+      /** Those that succeeded. */ succeeded: number
+      /** Those that partly succeeded. */ partial: number
+      /** Those that were abandoned. */ abandoned: number
       /** Of those that failed, succeeded or partly did; null if there are none. */ failure_rate: number | null
       /** Of its 95 % interval. */ failure_low: number | null
       /** Of its 95 % interval. */ failure_high: number | null

@@ -16,10 +16,10 @@ const defaultDays = 7
 const rate = v.nullable(fraction)
 const tally = {
   decisions: v.pipe(v.number(), d('Decisions that it applies to.')),
-  failed: v.number(),
-  succeeded: v.number(),
-  partial: v.number(),
-  abandoned: v.number(),
+  failed: v.pipe(v.number(), d('Those that failed.')),
+  succeeded: v.pipe(v.number(), d('Those that succeeded.')),
+  partial: v.pipe(v.number(), d('Those that partly succeeded.')),
+  abandoned: v.pipe(v.number(), d('Those that were abandoned.')),
   failure_rate: v.pipe(rate, d('Of those that failed, succeeded or partly did; null if there are none.')),
   failure_low: v.pipe(rate, d('Of its 95 % interval.')),
   failure_high: v.pipe(rate, d('Of its 95 % interval.')),
@@ -29,7 +29,7 @@ const Backtest = v.object({
   all: v.pipe(Tally, d(`The latest decisions with an outcome, at most ${mostDecisions}.`)),
   stopped: v.pipe(Tally, d('Those that some rule would have stopped.')),
   rules: v.pipe(
-    v.array(v.object({ id: v.string(), action: v.string(), ...tally })),
+    v.array(v.object({ id: v.string(), action: v.pipe(v.string(), d('What it does when it fires.')), ...tally })),
     d('Those on which each rule fires.'),
   ),
   uncertain: v.pipe(
@@ -59,7 +59,7 @@ export const tryGuardrails = defineMethod({
       v.array(
         v.object({
           id: v.string(),
-          action: v.picklist(ruleActions),
+          action: v.pipe(v.picklist(ruleActions), d('What it does when it fires.')),
           applies: v.pipe(v.string(), d('What the rule looks at, in words.')),
         }),
       ),
@@ -73,7 +73,7 @@ export const tryGuardrails = defineMethod({
             d(`Checks judged again, among the latest ${mostEntries} lines of the trail.`),
           ),
           fired: v.pipe(
-            v.array(v.object({ id: v.string(), evaluations: v.number() })),
+            v.array(v.object({ id: v.string(), evaluations: v.pipe(v.number(), d('Checks on which it fires.')) })),
             d('Of each rule of the draft.'),
           ),
           changed: v.pipe(v.number(), d('Those that would get another verdict.')),
@@ -81,9 +81,9 @@ export const tryGuardrails = defineMethod({
             v.array(
               v.object({
                 seq: v.pipe(v.number(), d('Line of the trail.')),
-                at: v.string(),
+                at: v.pipe(v.string(), d('When it was checked, RFC 3339, UTC.')),
                 agent: v.string(),
-                description: v.string(),
+                description: v.pipe(v.string(), d('The action that was checked.')),
                 before: v.pipe(v.string(), d('The verdict then.')),
                 after: v.pipe(v.string(), d('With the draft.')),
                 rules_after: v.pipe(v.array(v.string()), d('What would fire.')),
