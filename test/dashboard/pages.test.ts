@@ -182,17 +182,18 @@ describe.skipIf(!runs)('the dashboard', () => {
       retrieval_mode: 'hybrid',
       limit: 25,
     })) as { decisions: { id: string; title: string }[]; scores: Record<string, { combined: number }> }
-    const rows = page.locator('tbody tr')
-    const titles = await rows.locator('td:first-child > a').allInnerTexts()
+    const rows = page.locator('.hits > li')
+    const titles = await rows.locator('h2 a').allInnerTexts()
     expect(titles).toEqual(found.decisions.map(({ title }) => title))
-    const scores = await rows.locator('td[data-label=Score]').allInnerTexts()
+    await page.getByRole('button', { name: 'Show scores' }).click()
+    const scores = await rows.locator('.scores > div:last-child dd').allInnerTexts()
     expect(scores).toEqual(found.decisions.map(({ id }) => found.scores[id]!.combined.toFixed(3)))
     const address = page.url()
     await page.getByRole('link', { name: titles[0]!, exact: true }).click()
     await page.getByRole('heading', { level: 1, name: titles[0]!, exact: true }).waitFor()
     await page.goto(address)
     await settled(page)
-    expect(await rows.locator('td:first-child > a').allInnerTexts()).toEqual(titles)
+    expect(await rows.locator('h2 a').allInnerTexts()).toEqual(titles)
     for (const mode of ['semantic', 'keyword']) {
       await page.getByLabel('Search by').selectOption(mode)
       await page.getByRole('button', { name: 'Search' }).click()
