@@ -65,11 +65,11 @@ describe.skipIf(!executable)(`the dashboard over ${shown(size)} decisions`, () =
     expect([path, elements < 2_000]).toEqual([path, true])
     expect(watched.complaints.splice(0)).toEqual([])
   }
+  /** A decision in the list, or a hit of a search. */
+  const listedLink = 'tbody td:first-child > a, .hits > li > h2 > a'
   const ids = async () =>
     (
-      await page
-        .locator('tbody td:first-child > a')
-        .evaluateAll((links) => links.map((link) => (link as HTMLAnchorElement).pathname))
+      await page.locator(listedLink).evaluateAll((links) => links.map((link) => (link as HTMLAnchorElement).pathname))
     ).map((path) => path.split('/').at(-1)!)
   const listed = (params: object) =>
     server.call('listDecisions', { limit: 25, ...params }) as Promise<object> as Promise<Listed>
@@ -161,7 +161,7 @@ describe.skipIf(!executable)(`the dashboard over ${shown(size)} decisions`, () =
   for (const mode of ['hybrid', 'semantic', 'keyword'])
     test(`a search by ${mode} finds the one among them`, async () => {
       await look(`/decisions?mode=${mode}&q=${encodeURIComponent('a telegraph for the lighthouse')}`)
-      expect(await page.locator('tbody td:first-child > a').first().innerText()).toBe(needle)
+      expect(await page.locator(listedLink).first().innerText()).toBe(needle)
       const found = (await server.call('queryDecisions', {
         query: 'a telegraph for the lighthouse',
         retrieval_mode: mode,
@@ -186,7 +186,7 @@ describe.skipIf(!executable)(`the dashboard over ${shown(size)} decisions`, () =
     expect(await figure('Brier score')).toBe(overall.brier_score.toFixed(3))
     const { decisions } = await listed({ offset: size / 2 })
     await look(`/decisions/${decisions[0]!.id}`)
-    expect(await page.locator('.lead').innerText()).toBe(decisions[0]!.title)
+    expect(await page.locator('h1').innerText()).toBe(decisions[0]!.title)
     for (const path of ['/guardrails', '/breakers', '/evidence', '/deliberation']) await look(path)
   })
 })

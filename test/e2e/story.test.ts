@@ -149,7 +149,7 @@ forEachBackend((open) => {
       task_description: 'Deploy the shop',
       token_budget: 1_500,
     })
-    expect(markdown).toContain('Accuracy went from 0.85 to 0.2')
+    expect(markdown).toContain('Accuracy went from 85 % to 20 %')
     expect(markdown).toContain('deployment: success 72 %, between 34 points overconfident and 3 underconfident (95 %)')
     expect(markdown).toContain('"The cache was cold"')
     expect(markdown).not.toContain('agent:bob')

@@ -56,9 +56,11 @@ async function grow(dir: string, count: number, salt = ''): Promise<void> {
   await evidence.close()
 }
 
-/** Puts another database in the place of the server's own. */
-async function restore(dir: string, copy: string): Promise<void> {
-  for (const end of ['', '-wal', '-shm']) await rm(`${database(dir)}${end}`, { force: true })
+/** Rolls the data directory back to where it was before its first start: nothing in it contradicts the older log any more. */
+async function rollBack(dir: string, copy: string): Promise<void> {
+  for (const path of [database(dir), join(dir, 'cstp.db')])
+    for (const end of ['', '-wal', '-shm']) await rm(`${path}${end}`, { force: true })
+  await rm(join(dir, 'keys', 'thread.mark'), { force: true })
   await copyFile(copy, database(dir))
 }
 
@@ -87,7 +89,7 @@ test('a witness follows a log, and shouts when its database is an older copy or 
   expect(openNote(await readFile(grown.note_path, 'utf8'), keys).verified).toHaveLength(2)
   await stop(service)
 
-  await restore(dir, join(dir, 'older.db'))
+  await rollBack(dir, join(dir, 'older.db'))
   service = await start(dir, port)
   const rolledBack = await look()
   expect(rolledBack.status).toBe(3)
@@ -141,7 +143,7 @@ test('a witness that runs on reports what it can’t reach, and ends with an ala
   const service = await start(dir, port)
   await until('the witness saw ten records', async () => (await latest()) === 10)
   await stop(service)
-  await restore(dir, join(dir, 'older.db'))
+  await rollBack(dir, join(dir, 'older.db'))
   await start(dir, port)
   const [out, err, status] = await ended
   expect(out).toContain(' new: 10 records')
@@ -274,7 +276,8 @@ test('servers that start together on a new folder sign with one key, which is no
     both.map(async ({ url }) => (await fetch(`${url}/.well-known/cstp-evidence-key`)).text()),
   )
   expect(keys[0]).toBe(keys[1]!)
-  expect(await readdir(join(dir, 'keys'))).toEqual(['evidence.pem'])
+  const files = await readdir(join(dir, 'keys'))
+  expect(files.filter((name) => name !== 'thread.mark')).toEqual(['evidence.pem'])
   expect((await stat(join(dir, 'keys', 'evidence.pem'))).mode & 0o777).toBe(0o600)
 }, 60_000)
 

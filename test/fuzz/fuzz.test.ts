@@ -39,7 +39,7 @@ const inside =
   /\bat .{1,200}\.ts:\d+|node_modules|\/work\/|\/tmp\/cstp|\/src\/(?:domain|drivers|methods|surfaces)\/|RangeError|TypeError|SQLITE/
 
 /** Where a bundle lies is what its caller asked for. */
-const asked = /"(?:json|pdf)_path":"[^"]*"/g
+const asked = /"(?:json|pdf|oscal)_path":"(?:[^"\\]|\\.)*"/g
 
 interface Reply {
   error?: { code: number; message: string }

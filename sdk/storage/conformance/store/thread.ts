@@ -65,7 +65,7 @@ export function testThread({ onEmpty, expect, refused, shared }: Kit): void {
     expect(await thread.ofDecision(idOf(2), 2)).toEqual(
       [3, 7].map((seq, at) => {
         const { record_id, kind, payload } = ofTwo[at]!
-        return { record_id, kind, seq, bytes: Buffer.byteLength(payload) }
+        return { record_id, kind, seq, bytes: new TextEncoder().encode(payload).length }
       }),
     )
     expect(await thread.read(null, 99)).toEqual(acts.slice(9).map(waiting))

@@ -1,16 +1,20 @@
 /** The proof that an event is in the signed log: the path of hashes from the event to the root. */
-import { useMemo } from 'preact/hooks'
+import { useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { Show, useCall } from '../../call.tsx'
 import { whole } from '../../figures.ts'
 import { Field, Form } from '../../form.tsx'
 import { type Step, walk } from '../../merkle.ts'
-import { addressOf, go, type Place, useArrival } from '../../route.tsx'
+import { addressOf, go, type Place } from '../../route.tsx'
 import { service } from '../../service.ts'
 import { Empty, Panel, Term } from '../../ui.tsx'
 
 export function Proof({ place }: { place: Place }) {
-  const box = useArrival<HTMLDivElement>(place.query.get('proof') ?? '')
+  const box = useRef<HTMLDivElement>(null)
   const seq = Number.parseInt(place.query.get('proof') ?? '', 10)
+  // Who follows a link to an event wants its proof, also where it is shown for the first time.
+  useLayoutEffect(() => {
+    if (seq > 0) box.current?.focus()
+  }, [seq])
   // Rebuilt only when the address changes: what is being typed stays while an answer comes in.
   const asked = useMemo(
     () => (
