@@ -5,7 +5,7 @@ import { join } from 'node:path'
 
 const root = join(import.meta.dir, '..')
 const page = readFileSync(join(root, 'docs/design/threats.md'), 'utf8')
-const section = /^## Attacks and mechanisms\n([\s\S]*?)^## /m.exec(page)?.[1] ?? ''
+const section = page.split('\n## Attacks and mechanisms\n')[1]?.split('\n## ')[0] ?? ''
 const rows = section
   .split('\n')
   .filter((line) => /^\|(?! -)/.test(line))

@@ -7,6 +7,8 @@
 import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { readPolicy } from '../../src/verify/policy.ts'
+import { verifyReceipts } from '../../src/verify/receipt.ts'
 import { inTemporaryDir, startServer } from '../support/process.ts'
 import { openMemoryProgram, type TestProgram } from '../support/program.ts'
 
@@ -94,7 +96,7 @@ async function bench(work: (bench: Bench) => Promise<void>): Promise<void> {
     await program.close()
   }
 }
-/** The row of the trail about the last evaluation: the receipt, until receipts are leaves of the log. */
+/** The row of the trail about the last evaluation. */
 const trail = async ({ program }: Bench): Promise<Record<string, unknown>> => {
   const { entries } = (await program.call('listAudit', { limit: 1 }, 'root')) as { entries: Record<string, unknown>[] }
   return entries[0]!
@@ -191,25 +193,10 @@ const rows: Row[] = [
   { req: 'R4', test: 'Trigger each of 5 decision types', level: 'MUST', run: fiveVerdicts },
   { req: 'R4', test: 'STEP_UP with no response within timeout', level: 'MUST', run: noAnswer },
   { req: 'R4', test: 'DEFER with no resolution within timeout', level: 'MUST', run: noResolution },
-  {
-    req: 'R5',
-    test: 'Generate receipts for ALLOW, DENY, MODIFY, STEP_UP, DEFER',
-    level: 'MUST',
-    not: 'every verdict leaves a row of the audit trail; signed receipts of them are planned',
-  },
-  {
-    req: 'R5',
-    test: 'Verify receipt signature offline',
-    level: 'MUST',
-    not: 'only evidence records have signed proofs',
-  },
-  {
-    req: 'R5',
-    test: 'Tamper with requester context or policy hash in receipt',
-    level: 'MUST',
-    not: 'only evidence records have signed proofs',
-  },
-  { req: 'R5', test: 'Verify deferred action receipt', level: 'MUST', not: 'only evidence records have signed proofs' },
+  { req: 'R5', test: 'Generate receipts for ALLOW, DENY, MODIFY, STEP_UP, DEFER', level: 'MUST', run: receiptOfEach },
+  { req: 'R5', test: 'Verify receipt signature offline', level: 'MUST', run: receiptVerifies },
+  { req: 'R5', test: 'Tamper with requester context or policy hash in receipt', level: 'MUST', run: tamperedReceipt },
+  { req: 'R5', test: 'Verify deferred action receipt', level: 'MUST', run: deferredReceipt },
   {
     req: 'R6',
     test: 'Submit from different principals and sessions',
@@ -257,20 +244,65 @@ async function unavailable(): Promise<void> {
 
 async function fiveVerdicts(bench: Bench): Promise<void> {
   await bench.asked('Please delete my test data')
-  const given = [
-    act('email', 'send'),
-    act('database', 'drop_table'),
-    act('newsletter', 'send', { context: { tool: 'newsletter', operation: 'send', to: '*' } }),
-    act('database', 'delete'),
-    act('credentials', 'rotate', { confidence: 0.4 }),
-  ]
   const verdicts: unknown[] = []
-  for (const action of given) verdicts.push((await bench.perform(action)).verdict)
+  for (const action of Object.values(each)) verdicts.push((await bench.perform(action)).verdict)
   expect(verdicts).toEqual(['allow', 'deny', 'modify', 'step_up', 'defer'])
   expect(bench.ran).toEqual([
     { tool: 'email', operation: 'send' },
     { tool: 'newsletter', operation: 'send', to: 'team@example.org' },
   ])
+}
+
+/** One action for each verdict. */
+const each = {
+  allow: act('email', 'send'),
+  deny: act('database', 'drop_table'),
+  modify: act('newsletter', 'send', { context: { tool: 'newsletter', operation: 'send', to: '*' } }),
+  step_up: act('database', 'delete'),
+  defer: act('credentials', 'rotate', { confidence: 0.4 }),
+}
+
+interface Receipt {
+  payload: Record<string, unknown>
+}
+/** Performs an action and fetches the receipt of its verdict. */
+async function receiptOf({ program, perform }: Bench, action: Action): Promise<Receipt> {
+  const { record_id } = await perform(action)
+  const { receipts } = await program.call('getReceipt', { record_id })
+  expect(receipts).toHaveLength(1)
+  return receipts[0] as unknown as Receipt
+}
+/** As an auditor does, with nothing but the key of the log. */
+function verified({ program }: Bench, receipt: Receipt): boolean {
+  const policy = readPolicy(`log ${program.services.thread.signer.verifier_key}\nquorum none\n`)
+  return verifyReceipts(JSON.stringify(receipt), policy).verified
+}
+
+async function receiptOfEach(bench: Bench): Promise<void> {
+  await bench.asked('Please delete my test data')
+  for (const [verdict, action] of Object.entries(each))
+    expect((await receiptOf(bench, action)).payload).toMatchObject({
+      kind: 'verdict',
+      verdict,
+      agent: 'alice',
+      policy_hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+    })
+}
+
+async function receiptVerifies(bench: Bench): Promise<void> {
+  expect(verified(bench, await receiptOf(bench, each.deny))).toBe(true)
+}
+
+async function tamperedReceipt(bench: Bench): Promise<void> {
+  const receipt = await receiptOf(bench, each.allow)
+  for (const change of [{ agent: 'bob' }, { policy_hash: '0'.repeat(64) }, { input_digest: '0'.repeat(64) }])
+    expect(verified(bench, { ...receipt, payload: { ...receipt.payload, ...change } })).toBe(false)
+}
+
+async function deferredReceipt(bench: Bench): Promise<void> {
+  const receipt = await receiptOf(bench, each.defer)
+  expect(receipt.payload).toMatchObject({ verdict: 'defer', allowed: false })
+  expect(verified(bench, receipt)).toBe(true)
 }
 
 async function noAnswer(bench: Bench): Promise<void> {
