@@ -18,7 +18,7 @@ const harmless: Record<string, string[]> = {
   'slack-webhook': ['https://hooks.slack.com/services/'],
   'stripe-key': ['sk_live_key', 'is_live_now'],
   'google-api-key': ['AIza', `AIza${'a7'.repeat(20)}`],
-  'npm-token': ['npm_config_registry'],
+  'npm-token': ['npm_config_cache'],
   'pypi-token': ['pypi-publish'],
   'huggingface-token': ['hf_hub', 'hf_transfer'],
   'telegram-token': ['12:AA', '10:30 AA'],

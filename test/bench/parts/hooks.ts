@@ -9,7 +9,7 @@ import { rowOf } from '../report.ts'
 
 const part = 'hooks'
 const perDay = 2_000
-const commands = ['ls -la', 'npm test', 'git status', 'rg -n TODO src', 'cat README.md', 'git commit -m "Small step"']
+const commands = ['ls -la', 'npm test', 'git status', 'rg -n retry src', 'cat README.md', 'git commit -m "Small step"']
 
 /** Bodies of a day: sessions of forty calls, each before and after, with a prompt for every ten and the end of its turn. */
 export function dayOf(count: number): object[] {
