@@ -7,6 +7,8 @@ import { explain, onLogin } from './service.ts'
 
 export interface Loaded<T> {
   data: T | null
+  /** Whether `data` is an answer, which may be null itself. */
+  answered: boolean
   error: unknown
   /** True while an answer is awaited; `data` is the previous one. */
   busy: boolean
@@ -15,11 +17,13 @@ export interface Loaded<T> {
 
 /** @param key what the answer depends on; the call is repeated when this text changes */
 export function useCall<T>(key: string, ask: (signal: AbortSignal) => Promise<T>): Loaded<T> {
-  const [state, setState] = useState<{ data: T | null; error: unknown; busy: boolean }>({
+  const [state, setState] = useState<Omit<Loaded<T>, 'again'>>({
     data: null,
+    answered: false,
     error: null,
     busy: true,
   })
+  const answer = (data: T) => ({ data, answered: true, error: null, busy: false })
   const [count, setCount] = useState(0)
   const again = () => setCount((before) => before + 1)
   const place = useRef({ key, count })
@@ -29,7 +33,7 @@ export function useCall<T>(key: string, ask: (signal: AbortSignal) => Promise<T>
     const data = await ask(new AbortController().signal)
     // What was asked for meanwhile is newer.
     if (place.current.key === current.key && place.current.count === current.count)
-      setState((before) => (before.busy ? before : { data, error: null, busy: false }))
+      setState((before) => (before.busy ? before : answer(data)))
   })
   useEffect(() => {
     // What failed because the session had ended is asked for by the next one.
@@ -39,8 +43,8 @@ export function useCall<T>(key: string, ask: (signal: AbortSignal) => Promise<T>
     const stop = new AbortController()
     setState((before) => ({ ...before, busy: true }))
     ask(stop.signal).then(
-      (data) => !stop.signal.aborted && setState({ data, error: null, busy: false }),
-      (error) => !stop.signal.aborted && setState({ data: null, error, busy: false }),
+      (data) => !stop.signal.aborted && setState(answer(data)),
+      (error) => !stop.signal.aborted && setState({ data: null, answered: false, error, busy: false }),
     )
     return () => stop.abort()
   }, [key, count])
@@ -98,12 +102,12 @@ export function Show<T>({ of, children }: { of: Loaded<T>; children: (data: T) =
     <div class="shown" aria-busy={of.busy} tabIndex={-1} ref={box}>
       {failed ? (
         <Failure error={of.error} again={again} />
-      ) : of.data === null ? (
+      ) : of.answered ? (
+        children(of.data as T)
+      ) : (
         <p class="quiet" role="status">
           Loading …
         </p>
-      ) : (
-        children(of.data)
       )}
     </div>
   )

@@ -34,6 +34,7 @@ describe.skipIf(!executable)('the dashboard over an empty store', () => {
     ['/approvals', 'No request waits for an answer.', 'in this state'],
     ['/approvals?state=all', 'Nothing was requested yet.', 'in this state'],
     ['/deliberation', 'reader is not deliberating.', 'No agent is deliberating'],
+    ['/blocks/3', 'To see what was blocked your agent needs the scope admin.', 'Loading'],
     ['/breakers/agent%3Anobody', 'no circuit breaker has this scope', 'is closed'],
   ]
   for (const [path, text, never] of says)
@@ -45,11 +46,13 @@ describe.skipIf(!executable)('the dashboard over an empty store', () => {
       expect(await watched.page.title()).not.toContain('%')
     })
 
-  test('a line of the trail that judged nothing is no block', async () => {
+  test('a line of the trail that judged nothing is no block, nor is one that does not exist: the page says so', async () => {
     const { page, context } = await open(browser)
     await logIn(page, server.url, 'root', 'root-token-of-the-test')
-    await visit(page, server.url, '/blocks/1')
-    await page.getByText('The audit trail has no such entry.').waitFor()
+    for (const seq of [1, 999]) {
+      await visit(page, server.url, `/blocks/${seq}`)
+      await page.getByText('The audit trail has no such entry.').waitFor()
+    }
     await context.close()
   })
 
