@@ -1,15 +1,19 @@
 /** Kills servers with SIGKILL during mixed writes: what was acknowledged is there, whole and searchable, and there are no halves. */
 import { expect, test } from 'bun:test'
-import { readdir, readFile } from 'node:fs/promises'
+import { generateKeyPairSync } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parse } from 'yaml'
 import { suiteOptions } from '../../sdk/storage/conformance/store/records.ts'
+import type { Store } from '../../sdk/storage/store.ts'
+import { openPostgresStore } from '../../src/drivers/store/postgres/driver.ts'
 import { openSqliteStore } from '../../src/drivers/store/sqlite/driver.ts'
+import { freshSchema, postgres, whyNoPostgres } from '../support/postgres.ts'
 import { inTemporaryDir, type RunningServer, startServer } from '../support/process.ts'
 import { checkThread } from '../support/thread.ts'
 
 const soak = process.env.CSTP_SOAK === '1'
-const rounds = soak ? 50 : 4
 const clients = 8
 
 /** What a client knows of a decision: what was acknowledged, and what may or may not have been done. */
@@ -28,7 +32,7 @@ interface History {
   sent: Set<string>
   /** Descriptions of actions that were checked; true once their verdict came. */
   checked: Map<string, boolean>
-  /** Ids of the records that answers named. */
+  /** Ids of the acts that answers named. */
   records: Set<string>
 }
 
@@ -84,6 +88,12 @@ async function verifyTrail(server: RunningServer, history: History): Promise<voi
 async function write(server: RunningServer, history: History, mine: string[]): Promise<void> {
   const roll = Math.random()
   if (roll > 0.9) return check(server, history)
+  if (roll > 0.85) {
+    const event = { event_type: 'ci_completed', ts: '2026-07-01T10:00:00Z', payload: { serial: ++serial } }
+    const { first_seq } = await server.call('ingestEvidence', { source: 'ci', events: [event] })
+    history.records.add(`evidence/${first_seq}`)
+    return
+  }
   if (mine.length === 0 || roll < 0.5) {
     const word = `word${(++serial).toString(36)}x${Math.random().toString(36).slice(2, 8)}`
     history.sent.add(word)
@@ -153,6 +163,8 @@ async function yamlFiles(dir: string): Promise<string[]> {
 }
 
 async function verify(server: RunningServer, history: History): Promise<void> {
+  // With PostgreSQL there are no files of decisions.
+  const hasFiles = existsSync(join(server.dir, 'decisions'))
   const ids = new Set<string>()
   for (let offset = 0; ; offset += 500) {
     const page = (await server.call('listDecisions', { limit: 500, offset })).decisions as {
@@ -177,8 +189,10 @@ async function verify(server: RunningServer, history: History): Promise<void> {
     expect([known.outcome, known.outcomeInDoubt]).toContain(record.outcome as string | null)
     known.outcome = record.outcome as string | null
     known.tags = new Set(record.tags as string[])
-    const file = await readFile(join(server.dir, 'decisions', id.slice(0, 4), id.slice(5, 7), `${id}.yaml`), 'utf8')
-    expect(parse(file)).toEqual(record)
+    if (hasFiles) {
+      const file = await readFile(join(server.dir, 'decisions', id.slice(0, 4), id.slice(5, 7), `${id}.yaml`), 'utf8')
+      expect(parse(file)).toEqual(record)
+    }
     const by = async (retrieval_mode: string) =>
       (
         (await server.call('queryDecisions', { query: `Adopt ${known.word}: keep it`, retrieval_mode, limit: 20 }))
@@ -191,12 +205,13 @@ async function verify(server: RunningServer, history: History): Promise<void> {
     }
   }
   await verifyTrail(server, history)
-  const files = await yamlFiles(server.dir)
-  expect(files.length).toBe(ids.size)
+  if (hasFiles) expect((await yamlFiles(server.dir)).length).toBe(ids.size)
 }
 
-const round = async (dir: string, history: History, twoServers: boolean): Promise<void> => {
-  const servers = await Promise.all(Array.from({ length: twoServers ? 2 : 1 }, () => startServer({ dir })))
+type Start = () => Promise<RunningServer>
+
+const round = async (start: Start, history: History, count: number): Promise<void> => {
+  const servers = await Promise.all(Array.from({ length: count }, start))
   let on = true
   // By answers, not by time: on a busy machine, too, it dies in the midst of its work.
   let left = 20 + Math.floor(Math.random() * 200)
@@ -214,27 +229,66 @@ const round = async (dir: string, history: History, twoServers: boolean): Promis
   await Promise.all(work)
 }
 
-for (const twoServers of [false, true]) {
-  const name = `${twoServers ? 'two servers on one directory' : 'one server'}, killed ${rounds} times, lose nothing`
+interface Place {
+  start: Start
+  openStore(): Promise<Store>
+}
+
+/** @param rounds each ends with the death of all servers */
+async function killed({ start, openStore }: Place, servers: number, rounds: number): Promise<void> {
+  const history: History = { acknowledged: new Map(), sent: new Set(), checked: new Map(), records: new Set() }
+  for (let index = 0; index < rounds; index++) {
+    await round(start, history, servers)
+    // The check of everything is quadratic over the rounds: the last one and every tenth suffice.
+    if (index % 10 !== 9 && index < rounds - 1) continue
+    const server = await start()
+    await verify(server, history)
+    expect(await server.kill()).toBe(0)
+    const store = await openStore()
+    await checkThread(store, history.records).finally(() => store.close())
+  }
+  expect(history.acknowledged.size).toBeGreaterThan(rounds)
+  expect([...history.checked.values()].filter((answered) => answered).length).toBeGreaterThan(rounds)
+  if (soak) console.log({ kills: rounds * servers, acknowledged: history.records.size })
+}
+
+const limit_ms = soak ? 1_800_000 : 180_000
+
+for (const servers of [1, 2]) {
+  const rounds = soak ? 50 : 4
+  const name = `${servers === 2 ? 'two servers on one directory' : 'one server'}, killed ${rounds} times, lose nothing`
+  const kill = (dir: string) =>
+    killed(
+      { start: () => startServer({ dir }), openStore: () => openSqliteStore({ ...suiteOptions, dir }) },
+      ...([servers, rounds] as const),
+    )
+  test(name, () => inTemporaryDir(kill), limit_ms)
+}
+
+const database = postgres()
+const rounds = soak ? 50 : 2
+const title = `two servers on PostgreSQL, killed ${rounds} times, lose nothing`
+if (database === null) test.skip(`${title} (${whyNoPostgres})`, () => {})
+else
   test(
-    name,
+    title,
     () =>
       inTemporaryDir(async (dir) => {
-        const history: History = { acknowledged: new Map(), sent: new Set(), checked: new Map(), records: new Set() }
-        for (let index = 0; index < rounds; index++) {
-          await round(dir, history, twoServers)
-          // The check of everything is quadratic over the rounds: the last ones and every tenth suffice.
-          if (index % 10 === 9 || index >= rounds - 2) {
-            const server = await startServer({ dir })
-            await verify(server, history)
-            expect(await server.kill()).toBe(0)
-            const store = await openSqliteStore({ ...suiteOptions, dir })
-            await checkThread(store, history.records).finally(store.close)
-          }
+        const url = freshSchema(database)
+        const key = join(dir, 'evidence.pem')
+        await writeFile(key, generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }), {
+          mode: 0o600,
+        })
+        const env = {
+          CSTP_STORE_URL: url,
+          CSTP_EVIDENCE_KEY: key,
+          CSTP_AUTH_TOKENS: 'local:t0ken-of-the-test',
         }
-        expect(history.acknowledged.size).toBeGreaterThan(rounds)
-        expect([...history.checked.values()].filter((answered) => answered).length).toBeGreaterThan(rounds)
+        const place = {
+          start: () => startServer({ dir, env }),
+          openStore: () => openPostgresStore({ ...suiteOptions, url }),
+        }
+        await killed(place, 2, rounds)
       }),
-    soak ? 1_800_000 : 180_000,
+    limit_ms,
   )
-}
