@@ -43,8 +43,9 @@ import { methods } from '../../src/methods/table.ts'
 import { compileDraft, loadControls } from '../../src/policy/files.ts'
 import { openMemoryEvidence } from './memory/evidence.ts'
 import { openMemoryStore } from './memory/store.ts'
-import { freshSchema, postgres, whyNoPostgres } from './postgres.ts'
+import { postgres, whyNoPostgres } from './postgres.ts'
 import { testStart } from './record.ts'
+import { emptySchema, laidBack } from './schemas.ts'
 
 type Declared = typeof declared
 export type MethodName = keyof Declared
@@ -112,11 +113,11 @@ async function memoryEvidence(dir: string): Promise<Evidence> {
   return { ...evidence, close: async () => {} }
 }
 
-const schemas = new Map<string, string>()
+const schemas = new Map<string, Promise<string>>()
 
 /** A schema for each directory; the server is started with the first. */
-function schemaOf(dir: string): string {
-  const known = schemas.get(dir) ?? freshSchema(postgres()!)
+function schemaOf(dir: string): Promise<string> {
+  const known = schemas.get(dir) ?? emptySchema(postgres()!)
   schemas.set(dir, known)
   return known
 }
@@ -140,8 +141,8 @@ const backends: Backend[] = [
   },
   {
     name: 'postgres',
-    open: (options, dir) => openPostgresStore({ ...options, url: schemaOf(dir), connections: 4 }),
-    evidence: (dir) => openPostgresEvidence({ url: schemaOf(dir), connections: 2 }),
+    open: async (options, dir) => openPostgresStore({ ...options, url: await schemaOf(dir), connections: 4 }),
+    evidence: async (dir) => openPostgresEvidence({ url: await schemaOf(dir), connections: 2 }),
   },
 ]
 
@@ -323,10 +324,14 @@ export function forEachBackend(suite: (open: Open, store: string) => void): void
       }
       const opened: { program: TestProgram; dir: string }[] = []
       afterEach(async () => {
-        for (const { program, dir } of opened.splice(0)) {
-          await program.close()
+        const over = opened.splice(0)
+        for (const { program } of over) await program.close()
+        for (const { dir } of over) {
           memories.delete(dir)
           chains.delete(dir)
+          const schema = await schemas.get(dir)
+          if (schema) laidBack(schema)
+          schemas.delete(dir)
           await rm(dir, { recursive: true, force: true })
         }
       })

@@ -11,6 +11,7 @@ import { openPostgresEvidence, openPostgresEvidenceReader } from '../../../src/d
 import { openPostgresStore } from '../../../src/drivers/store/postgres/driver.ts'
 import { inspectPostgres } from '../../../src/drivers/store/postgres/inspect.ts'
 import { freshDatabase, type Postgres, postgres, whyNoPostgres } from '../../support/postgres.ts'
+import { emptySchema, laidBack } from '../../support/schemas.ts'
 import { eventsFrom } from '../evidence/evidence-tools.ts'
 
 setDefaultTimeout(60_000)
@@ -44,6 +45,16 @@ async function contentOf(url: string, schema: string) {
   } finally {
     await sql.close()
   }
+}
+
+/** Every row of every table, and where its sequences stand. */
+async function stateOf(url: string): Promise<unknown> {
+  const schema = new URL(url).searchParams.get('schema')
+  const sql = new SQL(url.split('?')[0]!, { max: 1 })
+  const tables = await sql.unsafe(`select tablename as name from pg_tables where schemaname = '${schema}' order by 1`)
+  const rows = tables.map(({ name }: { name: string }) => sql.unsafe(`select * from ${schema}.${name}`))
+  const stand = `select sequencename, last_value from pg_sequences where schemaname = '${schema}' order by 1`
+  return Promise.all([tables, sql.unsafe(stand), ...rows]).finally(() => sql.close())
 }
 
 async function statement(url: string, text: string): Promise<void> {
@@ -97,6 +108,17 @@ function suite(database: Postgres): void {
       expect(String(await work().catch((thrown: unknown) => thrown))).toContain('does not exist')
     await evidence.close()
     await store.close()
+  })
+
+  test('a schema that another test of methods used is as new', async () => {
+    const asNew = await stateOf(await emptySchema(database))
+    const url = await emptySchema(database)
+    await fill(url, 3, 5)
+    expect(await stateOf(url)).not.toEqual(asNew)
+    laidBack(url)
+    expect(await emptySchema(database)).toBe(url)
+    expect(await stateOf(url)).toEqual(asNew)
+    await fill(url, 1, 2)
   })
 
   test('migrate copies from and into the schema that is named', async () => {
