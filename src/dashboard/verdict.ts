@@ -1,7 +1,7 @@
 /** The verdict on confidence in words: what is proven, of whom, and by how much. */
 import type { GetCalibrationResult } from '../../sdk/client.ts'
 import { counted, words } from './figures.ts'
-import { inPoints } from './texts.ts'
+import { inPoints } from './texts/points.ts'
 
 type Verdict = GetCalibrationResult['verdict']
 type Overall = GetCalibrationResult['overall']

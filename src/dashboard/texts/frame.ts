@@ -1,4 +1,4 @@
-/** The texts of what surrounds the pages: menu, login, and how fresh a page is. */
+/** The texts of what surrounds the pages: menu, palette, login, and how fresh a page is. */
 
 export const frame = {
   skip: 'Skip to content',
@@ -41,4 +41,16 @@ export const fresh = {
   pause: 'Pause',
   resume: 'Resume',
   reload: 'Reload',
+}
+
+export const palette = {
+  title: 'Go to',
+  placeholder: 'A page, a saved view, or a question',
+  page: 'page',
+  view: 'saved view',
+  decision: 'decision',
+  decisions: 'search',
+  search: (typed: string) => `Search decisions for “${typed}”`,
+  save: (name: string) => `Save this view as “${name}”`,
+  forget: 'Forget this saved view',
 }

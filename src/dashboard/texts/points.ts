@@ -1,0 +1,15 @@
+/** A gap between two shares in words. */
+
+export type Gap = { low: number; high: number }
+
+export const points = (gap: number): string => {
+  const hundredths = 100 * Math.abs(gap)
+  return hundredths > 0 && hundredths < 1 ? hundredths.toFixed(1) : hundredths.toFixed(0)
+}
+
+/** The interval of a gap: `overconfident by 4 to 18 points`. */
+export function inPoints({ low, high }: Gap): string {
+  if (high < 0) return `overconfident by ${points(high)} to ${points(low)} points`
+  if (low > 0) return `underconfident by ${points(low)} to ${points(high)} points`
+  return `between ${points(low)} points overconfident and ${points(high)} underconfident`
+}
